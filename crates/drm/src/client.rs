@@ -25,7 +25,7 @@ use crate::user::ThisProcess;
 
 /// An open render node.
 pub enum RenderNode {
-    /// A device of the kernel, or of a library that stands before it.
+    /// A device of the kernel, or of a preloaded library.
     Kernel(OwnedFd),
     /// A virtual device of this process.
     Virtual(Arc<dyn VirtualFile>),
@@ -93,7 +93,7 @@ impl RenderNode {
     /// Those of `open`.
     pub fn open(path: &Path) -> Result<RenderNode, Errno> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-        // libc and no system call: a preloaded library may stand before the kernel.
+        // libc and no system call: a preloaded library may intercept them.
         // SAFETY: the path is a string that ends with 0.
         let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
         if fd < 0 {
@@ -182,6 +182,33 @@ impl RenderNode {
             }
             RenderNode::Virtual(file) => file.mapping(offset, size as u64).map(Mapping::Virtual),
         }
+    }
+
+    /// Maps part of the render node once more, at an address of the caller's choice, in place of what is mapped there.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    ///
+    /// # Safety
+    /// Nothing that counts is at `size` bytes from the address on.
+    pub unsafe fn map_at(&self, offset: u64, size: usize, address: *mut u8) -> Result<(), Errno> {
+        let at = address.cast();
+        // SAFETY: as the caller says. A size of 0 makes a second mapping of shared pages and leaves the first.
+        let mapped = unsafe {
+            match self {
+                RenderNode::Kernel(fd) => {
+                    let access = libc::PROT_READ | libc::PROT_WRITE;
+                    let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+                    libc::mmap(at, size, access, flags, fd.as_raw_fd(), offset as libc::off_t)
+                }
+                RenderNode::Virtual(file) => {
+                    let gem = file.mapping(offset, size as u64)?;
+                    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                    libc::mremap(gem.base().cast(), 0, size, flags, at)
+                }
+            }
+        };
+        if mapped == libc::MAP_FAILED { Err(last_error()) } else { Ok(()) }
     }
 
     /// Name of the kernel's driver.

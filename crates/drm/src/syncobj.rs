@@ -176,7 +176,7 @@ pub fn wait(
     deadline_ns: i64,
 ) -> Result<u32, Errno> {
     let may_be_missing = flags.intersects(WaitFlags::FOR_SUBMIT | WaitFlags::AVAILABLE);
-    // What is there when the wait starts, or first appears, is what is waited for, even if the
+    // The fence that is there when the wait starts, or the first to appear, is waited for, even if the
     // object is reset in between.
     let mut found: Vec<Option<Vec<Fence>>> =
         objects.iter().map(|(object, point)| object.find(*point)).collect();

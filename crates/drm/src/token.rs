@@ -1,4 +1,4 @@
-//! File descriptors that stand for objects.
+//! File descriptors that name objects.
 //!
 //! An object that a client holds as a file descriptor — an open render node, a sync object, a sync
 //! file — is one end of a socket pair; the other end, the keeper, stays in the device. The descriptor

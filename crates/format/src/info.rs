@@ -215,7 +215,7 @@ impl FormatInfo {
         matches!(self.encoding, Encoding::Planar(_))
     }
 
-    /// The planes of a planar format; none for any other.
+    /// The planes of a planar format; empty for other formats.
     pub const fn planes(&self) -> &[Plane] {
         match &self.encoding {
             Encoding::Planar(planes) => planes.as_slice(),

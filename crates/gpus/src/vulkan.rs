@@ -26,6 +26,9 @@ pub const THREADS_VARIABLE: &str = "TEPUI_THREADS";
 /// The number of the buffer object that cannot be made, for tests.
 pub const FAIL_VARIABLE: &str = "TEPUI_FAIL_ALLOCATION";
 
+/// The major number of render nodes; the minor one is that in their names. source: Linux, admin-guide/devices.txt, "226 char"
+const DRM_MAJOR: u32 = 226;
+
 /// The virtual GPU that stands in where the machine has none.
 const DEFAULT: &str = "m1";
 
@@ -90,15 +93,15 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
 
 /// Render nodes of the machine whose kernel driver a family has a driver for.
 fn nodes() -> Vec<Arc<dyn Family>> {
-    let paths = (128..192).map(|n| PathBuf::from(format!("/dev/dri/renderD{n}")));
+    let paths = (128..192).map(|n| (n, PathBuf::from(format!("/dev/dri/renderD{n}"))));
     let mut all: Vec<Arc<dyn Family>> = Vec::new();
-    for path in paths {
+    for (minor, path) in paths {
         let Ok(node) = RenderNode::open(&path) else { continue };
         let Ok(chip) = tepui_agx_driver::chip(&node) else { continue };
         let open = move || {
             RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e))
         };
-        all.push(Arc::new(Physical::new(chip, Box::new(open))));
+        all.push(Arc::new(Physical::new(chip, Box::new(open)).on_node(DRM_MAJOR, minor)));
     }
     all
 }

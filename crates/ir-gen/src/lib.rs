@@ -60,7 +60,7 @@ pub struct Config {
     pub shared: bool,
     /// Subgroup operations.
     pub subgroups: bool,
-    /// Division by zero, whose result is defined in the IR but not in shading languages.
+    /// Division by zero: its result is defined in the IR but not in shading languages.
     pub div_zero: bool,
 }
 

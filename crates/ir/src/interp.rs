@@ -51,6 +51,18 @@ pub enum Fault {
         /// The missing feature or memory.
         what: String,
     },
+    /// The address of a buffer that has none.
+    #[error("{inst}: the buffer at set {set}, binding {binding}, element {element} has no address")]
+    NoAddress {
+        /// The instruction.
+        inst: Inst,
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Array element.
+        element: u32,
+    },
     /// Memory that the host does not have.
     #[error("{inst}: {error}")]
     Memory {

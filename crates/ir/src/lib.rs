@@ -86,7 +86,7 @@ pub use builder::Builder;
 pub use cranelift_entity;
 pub use entity::{Inst, Loc, Region, Res, Value, Var};
 pub use op::{Fold, Op, OpInfo, Pat, Props};
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, ParseErrorKind, parse};
 pub use shader::{
     Capture, Comps, DepthMode, DerivativeGroup, FloatControls, Info, InstData, IoDecl, RegionData,
     ResKind, Resource, Shader, SrcLoc, Stage, TexArgs, ValueData, ValueDef, VarData,

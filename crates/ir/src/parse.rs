@@ -19,14 +19,28 @@ use std::collections::HashMap;
 
 /// Text that is not a shader.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{line}:{col}: {what}")]
+#[error("{line}:{col}: {kind}")]
 pub struct ParseError {
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
     pub col: u32,
-    /// The problem, and what was expected.
-    pub what: String,
+    /// The problem.
+    pub kind: ParseErrorKind,
+}
+
+/// Why text is not a shader.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// Something else was expected.
+    #[error("{0}")]
+    Syntax(String),
+    /// Regions nest deeper than passes take.
+    #[error("regions nest deeper than {limit}")]
+    Nesting {
+        /// The deepest nesting.
+        limit: u32,
+    },
 }
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -68,10 +82,14 @@ fn word_char(c: char) -> bool {
 
 impl<'a> Parser<'a> {
     fn err<T>(&self, what: impl Into<String>) -> Result<T> {
+        self.fail(ParseErrorKind::Syntax(what.into()))
+    }
+
+    fn fail<T>(&self, kind: ParseErrorKind) -> Result<T> {
         let before = &self.text[..self.at];
         let line = before.matches('\n').count() as u32 + 1;
         let col = before.chars().rev().take_while(|&c| c != '\n').count() as u32 + 1;
-        Err(ParseError { line, col, what: what.into() })
+        Err(ParseError { line, col, kind })
     }
 
     fn space(&mut self) {
@@ -328,7 +346,7 @@ impl<'a> Parser<'a> {
     fn region(&mut self, region: Region) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self.err("regions nest too deeply");
+            return self.fail(ParseErrorKind::Nesting { limit: MAX_DEPTH });
         }
         while !self.eat('}') {
             if self.eat_word("loc") {

@@ -155,6 +155,7 @@ impl Analysis<'_> {
                         (
                             Op::LoadInput
                             | Op::LoadOutput
+                            | Op::LoadOutputSample
                             | Op::LoadInputAtSample
                             | Op::LoadInputAtOffset
                             | Op::LoadInputVertex,

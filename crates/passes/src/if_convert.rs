@@ -13,12 +13,18 @@ use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
 /// The most instructions of both sides together.
 const MAX_COST: usize = 12;
+/// The same where the selects take no more instructions than the branch, as in each step of a chain
+/// of `else if`.
+const MAX_COST_OF_FEW: usize = 20;
 /// The same where one side is free.
 const MAX_COST_OF_ONE: usize = 20;
 /// Instructions that open and close an `if`.
 const BRANCH: usize = 2;
 /// The most speculated instructions of a chain.
 const MAX_COST_OF_CHAIN: usize = 32;
+
+/// Comparisons that are looked for among the conditions of selects.
+const MAX_COMPARISONS: usize = 32;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -32,8 +38,19 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
-/// The cost of speculating one side, and whether it loads; `None` if it must not be speculated.
-fn cost(s: &Shader, r: Region, uniformity: &Uniformity) -> Option<(usize, bool)> {
+/// The cost of speculating instructions.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// Instructions, without comparisons that selects make.
+    instructions: usize,
+    /// Comparisons that selects make.
+    comparisons: usize,
+    /// Some of them load.
+    loads: bool,
+}
+
+/// The cost of speculating one side; `None` if it must not be speculated.
+fn cost(s: &Shader, r: Region, uniformity: &Uniformity) -> Option<Cost> {
     let (&last, body) = s.regions[r].insts.split_last()?;
     if s.insts[last].op != Op::Yield {
         return None;
@@ -41,9 +58,11 @@ fn cost(s: &Shader, r: Region, uniformity: &Uniformity) -> Option<(usize, bool)>
     cost_of(s, body, uniformity)
 }
 
-/// The cost of instructions, and whether they load; `None` for those that must not run always.
-fn cost_of(s: &Shader, body: &[Inst], uniformity: &Uniformity) -> Option<(usize, bool)> {
-    let (mut sum, mut loads) = (0, false);
+/// The cost of instructions; `None` for those that must not run always.
+fn cost_of(s: &Shader, body: &[Inst], uniformity: &Uniformity) -> Option<Cost> {
+    let (mut sum, mut comparisons, mut loads) = (0, 0, false);
+    // Comparisons that no select has used yet.
+    let mut compared: Vec<Value> = Vec::new();
     for &i in body {
         let op = s.insts[i].op;
         if is_always_there(s, i) {
@@ -57,6 +76,16 @@ fn cost_of(s: &Shader, body: &[Inst], uniformity: &Uniformity) -> Option<(usize,
         if s.results(i).iter().all(|&v| uniformity.is_uniform(v)) {
             continue;
         }
+        // A select makes the comparison that it depends on.
+        if op == Op::Select
+            && let Some(k) = compared.iter().position(|&c| c == s.arg(i, 0))
+        {
+            compared.swap_remove(k);
+            sum -= 1;
+            comparisons += 1;
+        } else if is_comparison(s, i) && compared.len() < MAX_COMPARISONS {
+            compared.push(s.result(i));
+        }
         sum += match op {
             Op::Const | Op::Copy | Op::Vec | Op::Extract | Op::Bitcast | Op::FNeg | Op::FAbs => 0,
             Op::FDiv | Op::FPow | Op::FSin | Op::FCos | Op::FRem | Op::FMod => 6,
@@ -65,7 +94,12 @@ fn cost_of(s: &Shader, body: &[Inst], uniformity: &Uniformity) -> Option<(usize,
             _ => usize::from(s.ty(s.result(i)).comps()),
         };
     }
-    Some((sum, loads))
+    Some(Cost { instructions: sum, comparisons, loads })
+}
+
+/// Whether an instruction compares two numbers.
+fn is_comparison(s: &Shader, i: Inst) -> bool {
+    matches!(*s.args(i), [a, _] if s.ty(a) != Type::B1) && s.ty(s.result(i)) == Type::B1
 }
 
 fn region(s: &mut Shader, r: Region, uniformity: &Uniformity, changed: &mut bool) {
@@ -79,8 +113,7 @@ fn region(s: &mut Shader, r: Region, uniformity: &Uniformity, changed: &mut bool
             out.push(i);
             continue;
         };
-        let (Some((ca, la)), Some((cb, lb))) = (cost(s, a, uniformity), cost(s, b, uniformity))
-        else {
+        let (Some(first), Some(second)) = (cost(s, a, uniformity), cost(s, b, uniformity)) else {
             match merge(s, i, uniformity, &mut out) {
                 true => *changed = true,
                 false => out.push(i),
@@ -89,17 +122,22 @@ fn region(s: &mut Shader, r: Region, uniformity: &Uniformity, changed: &mut bool
         };
         let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
         // Compares the cost of the selects with that of the branch and the moves.
-        let free = if ca == 0 { a } else { b };
+        let sides = [first, second].map(|c| c.instructions + c.comparisons);
+        let free = if sides[0] == 0 { a } else { b };
         let moves: usize = s.terminator(free).map_or(0, |t| {
             let moved = s.args(t).iter().filter(|&&v| uniformity.is_uniform(v));
             moved.map(|&v| usize::from(s.ty(v).comps())).sum()
         });
-        let most = match ca.min(cb) {
-            0 if selects <= moves + BRANCH => MAX_COST_OF_ONE,
-            _ if la || lb => 0,
-            _ => MAX_COST,
+        let all = sides[0] + sides[1] + selects;
+        let converts = match sides[0].min(sides[1]) {
+            0 if selects <= moves + BRANCH => all <= MAX_COST_OF_ONE,
+            _ if first.loads || second.loads => false,
+            _ if selects <= BRANCH => {
+                all - first.comparisons - second.comparisons <= MAX_COST_OF_FEW
+            }
+            _ => all <= MAX_COST,
         };
-        if ca + cb + selects > most {
+        if !converts {
             out.push(i);
             continue;
         }
@@ -140,7 +178,9 @@ fn select(s: &mut Shader, i: Inst, [c, x, y]: [Value; 3], result: Value, out: &m
 /// `if`'s: it then goes there in the lanes of both.
 fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) -> bool {
     let Attrs::If(a, b) = s.insts[i].attrs else { return false };
-    let free = |s: &Shader, r: Region| matches!(cost(s, r, uniformity), Some((0, _)));
+    let free = |s: &Shader, r: Region| {
+        cost(s, r, uniformity).is_some_and(|c| c.instructions + c.comparisons == 0)
+    };
     let (easy, hard, first) = match (free(s, a), free(s, b)) {
         (true, false) => (a, b, true),
         (false, true) => (b, a, false),
@@ -153,7 +193,8 @@ fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) 
     let Attrs::If(x, y) = s.insts[inner].attrs else { return false };
     let around =
         [&rest[..at], rest.get(at + 1..).unwrap_or(&[])].map(|p| cost_of(s, p, uniformity));
-    let [Some((before, _)), Some((behind, _))] = around else { return false };
+    let [Some(before), Some(behind)] = around else { return false };
+    let speculated = [before, behind].map(|c| c.instructions + c.comparisons);
     let inner_first = match (free(s, x), free(s, y)) {
         (true, false) => true,
         (false, true) => false,
@@ -162,7 +203,7 @@ fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) 
     let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
     if s.insts[last].op != Op::Yield
         || selects > BRANCH
-        || before + behind + selects >= MAX_COST_OF_CHAIN
+        || speculated[0] + speculated[1] + selects >= MAX_COST_OF_CHAIN
     {
         return false;
     }

@@ -35,6 +35,7 @@ pub mod hoist;
 pub mod if_convert;
 pub mod invariance;
 pub mod licm;
+pub mod link_stages;
 pub mod lower_addresses;
 pub mod lower_alu;
 pub mod lower_atomics;

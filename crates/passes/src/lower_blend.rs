@@ -16,7 +16,7 @@ use tepui_ir::{
 pub const TARGETS: usize = 8;
 
 /// The factors of the blend equation. Colour factors apply component by component.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Factor {
     /// 0.
     Zero,
@@ -44,7 +44,7 @@ pub enum Factor {
 }
 
 /// A factor, perhaps taken from 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Weight {
     /// The factor.
     pub factor: Factor,
@@ -53,7 +53,7 @@ pub struct Weight {
 }
 
 /// How source and destination are put together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Combine {
     /// Weighted sum.
     #[default]
@@ -69,7 +69,7 @@ pub enum Combine {
 }
 
 /// A blend equation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Equation {
     /// Of the source.
     pub source: Weight,
@@ -87,7 +87,7 @@ impl Default for Equation {
 }
 
 /// How a location is blended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Location {
     /// Equations of colour and alpha; `None` replaces.
     pub equations: Option<[Equation; 2]>,
@@ -102,7 +102,7 @@ impl Default for Location {
 }
 
 /// The blend state.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Blend {
     /// By location.
     pub locations: [Location; TARGETS],

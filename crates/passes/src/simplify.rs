@@ -142,7 +142,7 @@ impl Simplify {
             Op::IAnd => {
                 // The added value has no bits under the mask.
                 if let Some(m) = s.as_const(s.arg(i, 1))
-                    && (m + 1).is_power_of_two()
+                    && m.checked_add(1).is_some_and(u64::is_power_of_two)
                     && let Some(d) = s.def_inst(s.arg(i, 0))
                     && s.insts[d].op == Op::IAdd
                     && s.as_const(s.arg(d, 1)).is_some_and(|c| c & m == 0)

@@ -25,14 +25,14 @@ pub fn at(plane: &Plane, x: f32, y: f32) -> f32 {
 pub struct DepthStencil<const MAX: usize> {
     depth: Vec<f32>,
     stencil: Vec<u8>,
-    /// Depth is kept as 16-bit fixed point.
-    pub unorm16: bool,
+    /// Depth is kept as fixed point of so many bits, 0 to 1; 0 where it is a float.
+    pub unorm_bits: u32,
 }
 
 impl<const MAX: usize> Default for DepthStencil<MAX> {
     fn default() -> Self {
         let n = start(MAX, 0);
-        DepthStencil { depth: vec![0.0; n], stencil: vec![0; n], unorm16: false }
+        DepthStencil { depth: vec![0.0; n], stencil: vec![0; n], unorm_bits: 0 }
     }
 }
 
@@ -57,7 +57,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
 
     /// Takes the first depths of a row of one sample as their buffer keeps them.
     pub fn put_depth(&mut self, sample: usize, y: usize, texels: &[u32]) {
-        let unorm16 = self.unorm16;
+        let unorm16 = self.unorm_bits == 16;
         for (z, &texel) in self.depth_row(sample, y).iter_mut().zip(texels) {
             *z = if unorm16 { texel as f32 / 65535.0 } else { f32::from_bits(texel) };
         }
@@ -105,7 +105,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         let from = start(sample, 0);
         let depths = self.depth[from..from + TILE_SIDE * out.len()].chunks_exact(TILE_SIDE);
         for (texels, depths) in out.iter_mut().zip(depths) {
-            if self.unorm16 {
+            if self.unorm_bits == 16 {
                 for (texel, z) in texels.iter_mut().zip(depths) {
                     // Adding 2^23 rounds to an integer, ties to even, in the low bits. A NaN
                     // becomes 0.
@@ -123,10 +123,15 @@ impl<const MAX: usize> DepthStencil<MAX> {
     /// What a depth becomes in the buffer's format.
     #[inline(always)]
     fn quantise(&self, z: f32) -> f32 {
-        if self.unorm16 && !z.is_nan() {
-            (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0
-        } else {
-            z
+        match self.unorm_bits {
+            0 => z,
+            _ if z.is_nan() => z,
+            16 => (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0,
+            bits => {
+                // More bits than a float multiplies exactly.
+                let most = ((1u64 << bits) - 1) as f64;
+                ((f64::from(z).clamp(0.0, 1.0) * most).round_ties_even() / most) as f32
+            }
         }
     }
 
@@ -396,12 +401,12 @@ mod tests {
         let planes =
             [[0.03, -0.01, 0.1], [0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
         for (number, plane) in planes.iter().enumerate() {
-            for (bits, write, unorm16) in (0..16)
-                .flat_map(|b| [(b, true, false), (b, true, true), (b, false, number & 1 != 0)])
-            {
+            for (bits, write, unorm_bits) in (0..16).flat_map(|b| {
+                [(b, true, 0), (b, true, 16), (b, true, 24), (b, false, number as u32 % 2 * 16)]
+            }) {
                 let tests = Tests { depth: Compare(bits), write, stencil: None };
                 let [mut rows, mut singles] =
-                    [0, 1].map(|_| Buffer { unorm16, ..Buffer::default() });
+                    [0, 1].map(|_| Buffer { unorm_bits, ..Buffer::default() });
                 for p in [&mut rows, &mut singles] {
                     p.clear(4, 0.5, 0);
                 }
@@ -423,7 +428,7 @@ mod tests {
 
     #[test]
     fn depths_are_stored_as_their_definition_says() {
-        let mut planes = Buffer { unorm16: true, ..Buffer::default() };
+        let mut planes = Buffer { unorm_bits: 16, ..Buffer::default() };
         let odd =
             [f32::NAN, -1.0, -0.0, 2.0, f32::INFINITY, 0.5, 1.0, 1.5 / 65535.0, 2.5 / 65535.0];
         for y in 0..TILE_SIDE {

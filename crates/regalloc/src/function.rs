@@ -1,6 +1,6 @@
 //! The machine IR: SSA over a target's instructions.
 //!
-//! An instruction is the target's own with [`UNASSIGNED`] for each register that allocation
+//! An instruction is the target's own with [`UNASSIGNED`](crate::UNASSIGNED) for each register that allocation
 //! chooses. Its SSA values stand beside it: results in `dsts`, sources in `srcs`, each in the order
 //! of its operands. Phis, vectors of consecutive registers and structured control flow are [`Op`]s
 //! of their own.
@@ -9,12 +9,10 @@
 //! block where both join; a loop's blocks are contiguous. There are no critical edges: a block with
 //! several successors ends in [`Ctl::If`], and then and else have blocks of their own.
 
+use crate::class::RegClass;
 use crate::target::{Effect, Target};
 use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
 use tepui_ir::Loc;
-
-/// The register number of an operand whose register is not allocated yet.
-pub const UNASSIGNED: u16 = u16::MAX;
 
 /// An SSA value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,15 +28,6 @@ entity_impl!(Block, "block");
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ins(u32);
 entity_impl!(Ins, "ins");
-
-/// Register class: the size and alignment of the registers that a value takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RegClass {
-    /// Units.
-    pub units: u8,
-    /// Begins at an even unit.
-    pub even: bool,
-}
 
 /// Structured control flow.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -18,6 +18,7 @@
 //! how many consecutive units a value takes and whether they begin at an even one.
 
 pub mod alloc;
+mod class;
 pub mod code;
 pub mod cse;
 pub mod dce;
@@ -29,7 +30,8 @@ pub mod schedule;
 pub mod spill;
 pub mod target;
 
+pub use class::{RegClass, UNASSIGNED};
 pub use code::{Code, CodeBlock, Step};
 pub use error::{Error, Result};
-pub use function::{Block, BlockData, Ctl, Function, Ins, Instr, Op, RegClass, UNASSIGNED, Val};
-pub use target::{Effect, StackAccess, Target};
+pub use function::{Block, BlockData, Ctl, Function, Ins, Instr, Op, Val};
+pub use target::{Effect, StackAccess, StackOffset, Target};

@@ -11,8 +11,10 @@
 use crate::error::{Error, Result};
 use crate::function::{Block, Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
-use crate::target::{Effect, StackAccess, Target};
+use crate::target::{Effect, StackAccess, StackOffset, Target};
+use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
+use tepui_ir::Loc;
 
 /// The spilled values.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +46,10 @@ pub fn run<T: Target>(
     let mut fixed: SecondaryMap<Val, bool> = SecondaryMap::new();
     for _ in 0..ROUNDS {
         let live = Liveness::new(f)?;
-        let worst = peaks::<T>(f, &live, limit);
+        // Accesses of far slots need a register for the offset.
+        let far = done.scratch_bytes > T::STACK_IMMEDIATES;
+        let reserve = if far { u32::from(T::STACK_OFFSET.units) } else { 0 };
+        let worst = peaks::<T>(f, &live, limit - reserve.min(limit));
         if worst.is_empty() {
             return Ok((live, done));
         }
@@ -56,7 +61,7 @@ pub fn run<T: Target>(
         }
         if any {
             rewrite::<T>(f, &mut chosen, &mut fixed, &mut done);
-        } else if !memory_phis::<T>(f, &worst[0], &fixed, &mut done) {
+        } else if !memory_phis::<T>(f, &worst[0], &mut fixed, &mut done) {
             let (needed, _) = crate::liveness::pressure(f, &live);
             return Err(Error::Registers { needed, limit });
         }
@@ -198,7 +203,7 @@ fn choose<T: Target>(
 fn memory_phis<T: Target>(
     f: &mut Function<T::Inst>,
     (alive, over): &(Vec<Val>, u32),
-    fixed: &SecondaryMap<Val, bool>,
+    fixed: &mut SecondaryMap<Val, bool>,
     done: &mut Spilled,
 ) -> bool {
     let mut here: SecondaryMap<Val, bool> = SecondaryMap::new();
@@ -235,20 +240,22 @@ fn memory_phis<T: Target>(
             let at = made
                 .filter(|&k| !is_head(&f.insts[body[k]].op))
                 .map_or(f.body_end(pred), |k| k + 1);
-            let store = stack_access::<T>(f, source, place, StackAccess::Store);
-            let store = f.make(store, &[], &[source], loc);
-            f.blocks[pred].insts.insert(at, store);
+            let mut new = Vec::new();
+            let store = StackAccess::Store;
+            stack_access::<T>(f, store, (source, place), loc, fixed, &mut new);
+            f.blocks[pred].insts.splice(at..at, new);
             done.stores += 1;
         }
-        let load = stack_access::<T>(f, v, place, StackAccess::Load);
-        let load = f.make(load, &[v], &[], loc);
+        let mut load = Vec::new();
+        stack_access::<T>(f, StackAccess::Load, (v, place), loc, fixed, &mut load);
         done.loads += 1;
         let mut insts = std::mem::take(&mut f.blocks[block].insts);
         insts.retain(|&i| i != phi);
         let uses = |&i: &Ins| !is_head(&f.insts[i].op) && f.srcs(i).contains(&v);
         let behind = |&i: &Ins| !is_head(&f.insts[i].op);
         let at = insts.iter().position(uses).or_else(|| insts.iter().position(behind));
-        insts.insert(at.unwrap_or(insts.len()), load);
+        let at = at.unwrap_or(insts.len());
+        insts.splice(at..at, load);
         f.blocks[block].insts = insts;
     }
     !phis.is_empty()
@@ -266,14 +273,32 @@ fn new_place<T: Target>(f: &Function<T::Inst>, v: Val, done: &mut Spilled) -> u3
     at
 }
 
-/// An access of a value's stack slot.
+/// Appends an access of the stack slot at `offset` that loads or stores `v`, behind the offset's
+/// constant where that is no immediate.
 fn stack_access<T: Target>(
-    f: &Function<T::Inst>,
-    v: Val,
-    offset: u32,
+    f: &mut Function<T::Inst>,
     access: StackAccess,
-) -> Op<T::Inst> {
-    Op::Isa(T::stack_access(access, f.vals[v], offset))
+    (v, offset): (Val, u32),
+    loc: Loc,
+    fixed: &mut SecondaryMap<Val, bool>,
+    out: &mut Vec<Ins>,
+) {
+    let mut srcs: ArrayVec<Val, 2> = ArrayVec::new();
+    if access == StackAccess::Store {
+        srcs.push(v);
+    }
+    let far = offset >= T::STACK_IMMEDIATES;
+    if far {
+        let at = f.val(T::STACK_OFFSET);
+        fixed[at] = true;
+        out.push(f.make(Op::Isa(T::stack_offset(offset)), &[at], &[], loc));
+        srcs.push(at);
+    }
+    let form = if far { StackOffset::Register } else { StackOffset::Immediate(offset) };
+    let op = Op::Isa(T::stack_access(access, f.vals[v], form));
+    let dst = [v];
+    let dsts: &[Val] = if access == StackAccess::Load { &dst } else { &[] };
+    out.push(f.make(op, dsts, &srcs, loc));
 }
 
 fn rewrite<T: Target>(
@@ -331,9 +356,9 @@ fn rewrite<T: Target>(
             for n in 0..f.dsts(i).len() {
                 let d = f.dsts(i)[n];
                 if chosen[d].is_some() && place[d] != u32::MAX {
-                    let loc = f.insts[i].loc;
-                    let store = stack_access::<T>(f, d, place[d], StackAccess::Store);
-                    stores.push(f.make(store, &[], &[d], loc));
+                    let (loc, slot) = (f.insts[i].loc, (d, place[d]));
+                    let store = StackAccess::Store;
+                    stack_access::<T>(f, store, slot, loc, fixed, &mut stores);
                     done.stores += 1;
                 }
             }
@@ -374,8 +399,7 @@ fn reload<T: Target>(
         return r;
     }
     let loc = def.map_or_else(Default::default, |(_, d)| f.insts[d].loc);
-    let load = stack_access::<T>(f, s, place[s], StackAccess::Load);
-    out.push(f.make(load, &[r], &[], loc));
+    stack_access::<T>(f, StackAccess::Load, (r, place[s]), loc, fixed, out);
     done.loads += 1;
     r
 }

@@ -1,6 +1,6 @@
 //! The interface to a back end: the properties of its instructions.
 
-use crate::RegClass;
+use crate::class::RegClass;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -27,6 +27,15 @@ pub enum StackAccess {
     Store,
 }
 
+/// Where a stack slot is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StackOffset {
+    /// So many bytes into the stack.
+    Immediate(u32),
+    /// The bytes are in a register, the last source of the access.
+    Register,
+}
+
 /// A GPU's instructions, as the passes of this crate see them.
 pub trait Target {
     /// An instruction, with [`crate::UNASSIGNED`] for each register that allocation chooses.
@@ -38,6 +47,10 @@ pub trait Target {
     const UNIT_BYTES: u32;
     /// Alignment of stack slots in bytes.
     const SLOT_ALIGN: u32;
+    /// Offsets below this are immediates of a stack access; others take a register.
+    const STACK_IMMEDIATES: u32;
+    /// The class of a register with an offset.
+    const STACK_OFFSET: RegClass;
 
     /// The effect of an instruction.
     fn effect(inst: &Self::Inst) -> Effect;
@@ -49,7 +62,10 @@ pub trait Target {
     fn rematerialises(inst: &Self::Inst) -> bool;
 
     /// The instruction that loads a value from a stack slot or stores it there.
-    fn stack_access(access: StackAccess, class: RegClass, offset: u32) -> Self::Inst;
+    fn stack_access(access: StackAccess, class: RegClass, offset: StackOffset) -> Self::Inst;
+
+    /// The instruction that writes an offset to a register of class [`Target::STACK_OFFSET`].
+    fn stack_offset(offset: u32) -> Self::Inst;
 
     /// Assigns registers to operands without one, in the order of the table: `regs(written)` gives
     /// the next.

@@ -1,6 +1,7 @@
-//! Faults of the GPU's memory unit.
+//! Faults of the GPU's memory unit, and of the model itself.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The kind of access to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,4 +56,13 @@ pub struct Fault {
     pub access: Access,
     /// Why it was refused.
     pub kind: FaultKind,
+}
+
+/// Runs a model, and turns its panic, which is a bug in it, into the text of a fault.
+pub fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        format!("the model panicked, which is a bug in it: {text}")
+    })
 }

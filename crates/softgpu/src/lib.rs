@@ -1,7 +1,7 @@
 //! Components that all GPU models share: host memory of buffer objects ([`memory`]), GPU address
 //! spaces with page tables and permissions ([`vm`]) and their faults ([`fault`]), a pool of worker
-//! threads that act as shader cores ([`worker_pool`]), and a pool of reusable buffers
-//! ([`buffer_pool`]).
+//! threads that act as shader cores ([`worker_pool`]), a pool of reusable buffers
+//! ([`buffer_pool`]), and the fault that ends a job ([`job`]).
 //!
 //! A kernel front binds [`memory::Memory`] into a [`vm::AddressSpace`]; a model's units read and
 //! write through the address space only, as silicon does.
@@ -21,13 +21,15 @@
 
 pub mod buffer_pool;
 pub mod fault;
+pub mod job;
 mod lanes;
 pub mod memory;
 pub mod vm;
 pub mod worker_pool;
 
 pub use buffer_pool::BufferPool;
-pub use fault::{Access, Fault, FaultKind};
+pub use fault::{Access, Fault, FaultKind, catch_panic};
+pub use job::{GpuUnit, JobFault, JobFaultKind, ProgramPoint};
 pub use lanes::top_bits;
 pub use memory::Memory;
 pub use vm::{AddressSpace, BindError, Protection, RangeCache};

@@ -8,7 +8,8 @@
 //! `loop`s with exits of one level, and no block is translated twice.
 
 use crate::error::{Kind, Result};
-use crate::module::{Block, Id, IdMap, IdSet, Inst, Merge};
+use crate::ids::{Id, IdMap, IdSet};
+use crate::module::{Block, Inst, Merge};
 use crate::translate::{Cx, Frame, Val};
 use rspirv::spirv::Op as S;
 use tepui_ir::{Attrs, Op, Region, Type, Value, Var, stack};

@@ -1,6 +1,6 @@
 //! Decorations, indexed by their targets.
 
-use crate::module::Id;
+use crate::ids::Id;
 use rspirv::spirv::Decoration;
 
 /// A decoration with its first literal operand, 0 when it has none.

@@ -420,16 +420,20 @@ impl Cx<'_> {
     }
 
     fn read(&mut self, i: Inst) -> Result<Val> {
-        let (image, _, ty, access) = self.image_arg(0)?;
+        let (image, _, mut ty, access) = self.image_arg(0)?;
         let mut coord = self.texel_coord(1, &ty)?;
         let o = self.optional(2, &ty, true)?;
         if ty.dim == Dim::Subpass {
-            // The coordinate is relative to the fragment.
+            // The coordinate is relative to the fragment, whose layer is read (with multiview: the layer of its view).
             let fc = self.builtin(tepui_ir::Builtin::FragCoord, Type::vec(32, 4));
             let xy = self.take(fc, 2)?;
             let xy = self.convert(Op::F2S, xy, Type::vec(32, 2))?;
             let rel = self.take(coord, 2)?;
-            coord = self.checked(Op::IAdd, &[xy, rel])?;
+            let place = self.checked(Op::IAdd, &[xy, rel])?;
+            let mut at = self.split(place);
+            at.push(self.builtin(tepui_ir::Builtin::Layer, Type::B32));
+            coord = self.vec(&at)?;
+            ty.array = true;
         }
         let o = Optional { sample: o.sample, access: o.access, ..Default::default() };
         let (flags, extra) = o.pack();

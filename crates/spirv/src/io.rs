@@ -1,7 +1,8 @@
 //! Translates inputs, outputs, built-ins and execution modes.
 
 use crate::error::{Kind, Result};
-use crate::module::{Id, Inst};
+use crate::ids::Id;
+use crate::module::Inst;
 use crate::pointer::{Place, Ptr, Tree};
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;

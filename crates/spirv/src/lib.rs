@@ -26,6 +26,7 @@ mod control;
 mod decor;
 mod error;
 mod glsl;
+mod ids;
 mod image;
 mod io;
 mod memory;

@@ -2,7 +2,8 @@
 //! barriers.
 
 use crate::error::Result;
-use crate::module::{Id, IdSet, Inst};
+use crate::ids::{Id, IdSet};
+use crate::module::Inst;
 use crate::pointer::{Place, Ptr, Space};
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;

@@ -1,7 +1,8 @@
 //! Constants: literals, composites and specialisation constants.
 
 use crate::error::Result;
-use crate::module::{Id, Inst};
+use crate::ids::Id;
+use crate::module::Inst;
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;
 use rspirv::spirv::{Decoration, Op};

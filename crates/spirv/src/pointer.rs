@@ -4,7 +4,8 @@
 mod access;
 
 use crate::error::Result;
-use crate::module::{Id, Inst};
+use crate::ids::Id;
+use crate::module::Inst;
 use crate::translate::{Cx, Val};
 use crate::ty::{MAX_LEAVES, Ty};
 use rspirv::spirv::{Decoration, StorageClass};

@@ -110,12 +110,20 @@ impl Cx<'_> {
                 if self.s.ty(v) != Type::B1 {
                     return self.invalid("a quad votes on a truth value");
                 }
-                let join = if i.op == S::GroupNonUniformQuadAllKHR { Op::IAnd } else { Op::IOr };
-                for dir in [QuadDir::Horizontal, QuadDir::Vertical] {
-                    let other = self.emit1(Op::QuadSwap, Attrs::Quad(dir), &[v], Type::B1);
-                    v = self.alu(join, &[v, other])?;
+                // Lanes of the quad that are not active have no vote: a swap would give what they last held.
+                let all = i.op == S::GroupNonUniformQuadAllKHR;
+                if all {
+                    v = self.alu(Op::INot, &[v])?;
                 }
-                v
+                let ballot = self.checked(Op::Ballot, &[v])?;
+                let word = self.extract(ballot, 0);
+                let lane = self.builtin(Builtin::SubgroupInvocationId, Type::B32);
+                let (others, quad, zero) = (self.u32(!3), self.u32(0xf), self.u32(0));
+                let first = self.alu(Op::IAnd, &[lane, others])?;
+                let votes = self.alu(Op::UShr, &[word, first])?;
+                let votes = self.alu(Op::IAnd, &[votes, quad])?;
+                let any = self.alu(Op::INe, &[votes, zero])?;
+                if all { self.alu(Op::INot, &[any])? } else { any }
             }
             S::DemoteToHelperInvocation => {
                 self.emit(Op::Demote, Attrs::None, &[], &[]);

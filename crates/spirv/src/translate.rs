@@ -4,7 +4,8 @@
 mod emit;
 
 use crate::error::{Error, Kind, Result};
-use crate::module::{Id, IdMap, IdSet, Inst, Module, SmallMap};
+use crate::ids::{Id, IdMap, IdSet, SmallMap};
+use crate::module::{Inst, Module};
 use crate::pointer::Ptr;
 use crate::ty::{ImageTy, MAX_LEAVES, Ty, Types};
 use crate::{Options, control::Scope};

@@ -1,7 +1,8 @@
 //! SPIR-V types and their memory layout.
 
 use crate::error::Result;
-use crate::module::{Id, IdMap, Inst, Module};
+use crate::ids::{Id, IdMap};
+use crate::module::{Inst, Module};
 use crate::num::const_u32;
 use crate::translate::Cx;
 use rspirv::spirv::{self, Decoration, Op};

@@ -7,7 +7,6 @@ use tepui_format::info::{Channels, Component, Encoding, Numeric};
 use tepui_format::texel::srgb::decode_table;
 use tepui_format::{Compression, Format};
 
-use crate::blocks;
 use crate::extended::{Extended, UNIT};
 use crate::half;
 use crate::kernels::look_up;
@@ -92,7 +91,7 @@ impl Unpacker {
             }),
             // The hardware sees depth and stencil as colours of one channel.
             Encoding::Planar(_) | Encoding::DepthStencil(_) => Err(FormatError::Undecoded(format)),
-            Encoding::Compressed(compression, _) if !blocks::is_decoded(*compression) => {
+            Encoding::Compressed(compression, _) if !is_decoded(*compression) => {
                 Err(FormatError::Undecoded(format))
             }
             Encoding::Compressed(compression, numeric) => Ok(Unpacker {
@@ -337,6 +336,12 @@ fn subsampled(format: Format) -> [Field; 4] {
     let green_first = format == Format::G8B8G8R8_422_UNORM;
     let [g, b, r] = if green_first { [0, 8, 24] } else { [8, 0, 16] };
     [field(g, 8), field(b, 8), field(r, 8), Field::default()]
+}
+
+/// Whether texels of a block format are decoded: all but those of PVRTC2, for which there is no
+/// codec.
+fn is_decoded(compression: Compression) -> bool {
+    compression != Compression::Pvrtc2
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod copy;
+mod job;
 mod plane;
 mod scalar;
 

@@ -126,7 +126,7 @@ fn large_copies_equal_the_reference() {
             let stride = (rect.w * element_B) as usize + 64 % element_B as usize + 13;
             let mut linear = noise(rect.h as usize * stride, element_B);
             assert!(
-                rect.w as usize * rect.h as usize * element_B as usize >= crate::copy::PREFETCH_B
+                rect.w as usize * rect.h as usize * element_B as usize >= crate::job::PREFETCH_B
             );
             let before = noise(plane.bytes_up_to(w, h), 9);
             let mut expected = before.clone();

@@ -187,10 +187,9 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.
     pub robust: bool,
-    /// State that is known when the pipeline is made; `None` for compute shaders and libraries without it.
-    pub state: Option<&'a GraphicsState>,
-    /// The subgroup size must be the whole one.
-    pub name: Option<&'a str>,
+    /// For shaders of pipeline libraries: the state as far as the library knows it. They are linked with other state later, and
+    /// that should be fast.
+    pub library: Option<&'a GraphicsState>,
 }
 
 /// A draw.
@@ -225,7 +224,18 @@ pub enum Draw {
         count_address: Option<u64>,
         /// Indices come from the index buffer.
         indexed: bool,
+        /// Number of the first draw in a multi-draw.
+        draw_index: u32,
     },
+}
+
+/// Whether draws and dispatches happen: a 32-bit word in memory decides when they execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// GPU address of the word.
+    pub address: u64,
+    /// They happen when the word is zero; else when it is not.
+    pub inverted: bool,
 }
 
 /// What a dispatch runs.
@@ -233,8 +243,8 @@ pub enum Draw {
 pub enum Dispatch {
     /// First workgroup and workgroups in each direction.
     Direct([u32; 3], [u32; 3]),
-    /// GPU address of the workgroups in each direction.
-    Indirect(u64),
+    /// First workgroup, and the GPU address of the workgroups in each direction.
+    Indirect([u32; 3], u64),
 }
 
 /// One attachment of a rendering.
@@ -439,6 +449,12 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Host address of memory.
     fn host(memory: &Self::Memory) -> *mut u8;
 
+    /// Maps memory once more, at an address where the application has room.
+    ///
+    /// # Safety
+    /// Nothing that counts is at [`Backend::size`] bytes from the address on, a multiple of the page's size.
+    unsafe fn map_at(memory: &Self::Memory, address: *mut u8) -> Result<()>;
+
     /// Bytes of memory.
     fn size(memory: &Self::Memory) -> u64;
 
@@ -496,12 +512,14 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Compiles a shader.
     fn shader(device: &Self::Device, info: ShaderInfo<'_, Self>) -> Result<Self::Shader>;
 
-    /// Compiles the variants that a whole graphics pipeline is known to need.
+    /// Makes the variants that a whole graphics pipeline is known to need. With `optimise` they are as good as the compiler can
+    /// make them; without it, shaders of libraries are linked as fast as may be.
     fn link(
         device: &Self::Device,
         vertex: &Self::Shader,
         fragment: Option<&Self::Shader>,
         state: &GraphicsState,
+        optimise: bool,
     ) -> Result<()>;
 
     /// The programs of a shader that there are so far.
@@ -543,8 +561,9 @@ pub trait Encoder<B: Backend> {
     /// Begins a rendering.
     fn begin_rendering(&mut self, rendering: &Rendering<B>) -> Result<()>;
 
-    /// Ends the rendering.
-    fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<()>;
+    /// Ends the rendering. Returns the colours whose samples it has resolved already, a bit each; [`Encoder::resolve`] is called
+    /// for the others.
+    fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<u8>;
 
     /// Draws.
     fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<()>;

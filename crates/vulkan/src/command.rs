@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, Encoder, Rendering};
+use crate::backend::{Attachment, Backend, Condition, Encoder, Rendering};
 use crate::debug::{self, Flags};
 use crate::descriptor::{Set, SetLayout};
 use crate::device::Device;
@@ -73,6 +73,8 @@ pub struct CommandState<B: Backend> {
     pub vertex: Option<Arc<B::Shader>>,
     /// Fragment shader.
     pub fragment: Option<Arc<B::Shader>>,
+    /// Shaders are objects, no parts of a pipeline: what a pipeline says of the rendering follows from the rendering.
+    pub shader_objects: bool,
     /// A pipeline was bound since the driver last looked.
     pub shaders_changed: bool,
     /// Compute shader.
@@ -95,6 +97,8 @@ pub struct CommandState<B: Backend> {
     pub rendering: Option<Rendering<B>>,
     /// Transform feedback.
     pub feedback: Feedback,
+    /// What decides whether draws, dispatches and clears inside of a rendering happen.
+    pub condition: Option<Condition>,
 }
 
 impl<B: Backend> Default for CommandState<B> {
@@ -104,6 +108,7 @@ impl<B: Backend> Default for CommandState<B> {
             changed: Groups::all(),
             vertex: None,
             fragment: None,
+            shader_objects: false,
             shaders_changed: true,
             compute: None,
             graphics_sets: BindPoint::default(),
@@ -115,6 +120,7 @@ impl<B: Backend> Default for CommandState<B> {
             index: None,
             rendering: None,
             feedback: Feedback::default(),
+            condition: None,
         }
     }
 }
@@ -128,6 +134,16 @@ impl<B: Backend> CommandState<B> {
         self.vertex_buffers_changed = true;
         self.graphics_sets.changed = u32::MAX;
         self.compute_sets.changed = u32::MAX;
+    }
+
+    /// Takes over what pipelines say of the rendering, where there is none.
+    pub fn follow_rendering(&mut self) {
+        if let (true, Some(r)) = (self.shader_objects, &self.rendering)
+            && self.graphics.view_mask != r.view_mask
+        {
+            self.graphics.view_mask = r.view_mask;
+            self.changed |= Groups::FIXED;
+        }
     }
 
     /// The sets of a bind point.
@@ -270,12 +286,28 @@ impl<B: Backend> CommandBuffer<B> {
         Ok(())
     }
 
+    /// Brings what was drawn to memory and goes on with the rendering, so that draws can read its attachments as images.
+    pub fn split_rendering(&mut self) -> Result<()> {
+        let Some(rendering) = self.state.rendering.take() else { return Ok(()) };
+        let with = |change: &dyn Fn(&mut Attachment<B>)| {
+            let mut r = rendering.clone();
+            let all = r.colours.iter_mut().flatten().chain(&mut r.depth).chain(&mut r.stencil);
+            all.for_each(change);
+            r
+        };
+        let stored = with(&|a| (a.store, a.resolve) = (vk::AttachmentStoreOp::STORE, None));
+        self.encoder.end_rendering(&stored)?;
+        self.encoder.barrier()?;
+        self.begin_rendering(with(&|a| a.load = vk::AttachmentLoadOp::LOAD))
+    }
+
     /// Ends the rendering and resolves what it says.
     pub fn end_rendering(&mut self) -> Result<()> {
         let Some(rendering) = self.state.rendering.take() else { return Ok(()) };
-        self.encoder.end_rendering(&rendering)?;
-        let all =
-            rendering.colours.iter().flatten().chain(&rendering.depth).chain(&rendering.stencil);
+        let resolved = self.encoder.end_rendering(&rendering)?;
+        let left = rendering.colours.iter().enumerate().filter(|(k, _)| resolved >> k & 1 == 0);
+        let left = left.filter_map(|(_, a)| a.as_ref());
+        let all = left.chain(&rendering.depth).chain(&rendering.stencil);
         for (a, (to, mode)) in all.filter_map(|a| a.resolve.as_ref().map(|r| (a, r))) {
             let aspect = match a {
                 a if rendering.depth.as_ref().is_some_and(|d| std::ptr::eq(d, a)) => {

@@ -149,7 +149,7 @@ impl<B: Backend> Queue<B> {
             let step = Wait { deadline_ns: monotonic_ns() as i64 + 100_000_000, ..wait };
             match B::node(&self.device).wait_syncs(&[self.timeline], &[last], step) {
                 Ok(_) => break,
-                Err(Errno::TIME) if !self.lost.load(Ordering::Acquire) => {}
+                Err(Errno::TIME) if !is_lost::<B>(&self.device, &self.lost) => {}
                 Err(Errno::TIME) => return Err(lost()),
                 Err(e) => return Err(Error::kernel("waiting for the queue", e)),
             }
@@ -192,6 +192,18 @@ pub(crate) fn lost() -> Error {
     Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is lost")
 }
 
+/// Whether the device is lost: a submission was refused, or the kernel refuses an empty one now. A fault shows only there, so every
+/// wait asks now and then.
+pub(crate) fn is_lost<B: Backend>(device: &B::Device, lost: &AtomicBool) -> bool {
+    if !lost.load(Ordering::Acquire) {
+        let refused = B::submit(device, &[], &[], &[]).err();
+        if refused.is_some_and(|e| e.code == vk::Result::ERROR_DEVICE_LOST) {
+            lost.store(true, Ordering::Release);
+        }
+    }
+    lost.load(Ordering::Acquire)
+}
+
 fn run(is_lost: &AtomicBool, job: Job) -> Result<()> {
     (job.run)(&job.waits, &job.signals).inspect_err(|e| {
         if e.code == vk::Result::ERROR_DEVICE_LOST {
@@ -201,7 +213,7 @@ fn run(is_lost: &AtomicBool, job: Job) -> Result<()> {
 }
 
 /// Submits jobs one after the other, each once what it waits for is submitted.
-fn work<B: Backend>(device: &B::Device, is_lost: &AtomicBool, state: &(Mutex<Pending>, Condvar)) {
+fn work<B: Backend>(device: &B::Device, lost_flag: &AtomicBool, state: &(Mutex<Pending>, Condvar)) {
     let mut pending = lock(&state.0);
     loop {
         let Some(job) = pending.jobs.pop_front() else {
@@ -216,13 +228,13 @@ fn work<B: Backend>(device: &B::Device, is_lost: &AtomicBool, state: &(Mutex<Pen
         let ready = loop {
             let deadline = monotonic_ns() as i64 + 100_000_000;
             match is_available::<B>(device, &job.waits, deadline) {
-                Ok(false) if !is_lost.load(Ordering::Acquire) && !lock(&state.0).ends => {}
+                Ok(false) if !is_lost::<B>(device, lost_flag) && !lock(&state.0).ends => {}
                 other => break other,
             }
         };
-        let result = ready.and_then(|ready| if ready { run(is_lost, job) } else { Err(lost()) });
+        let result = ready.and_then(|ready| if ready { run(lost_flag, job) } else { Err(lost()) });
         if let Err(e) = result {
-            is_lost.store(true, Ordering::Release);
+            lost_flag.store(true, Ordering::Release);
             eprintln!("tepui: a submission failed: {e}");
         }
         pending = lock(&state.0);
@@ -307,6 +319,14 @@ impl<B: Backend> Device<B> {
     /// `ERROR_DEVICE_LOST`.
     pub fn check(&self) -> Result<()> {
         if self.lost.load(Ordering::Acquire) { Err(lost()) } else { Ok(()) }
+    }
+
+    /// As [`Device::check`], after asking the kernel: for waits that may be in vain.
+    ///
+    /// # Errors
+    /// `ERROR_DEVICE_LOST`.
+    pub fn probe(&self) -> Result<()> {
+        if is_lost::<B>(&self.inner, &self.lost) { Err(lost()) } else { Ok(()) }
     }
 }
 

@@ -42,6 +42,7 @@ pub mod pipeline;
 pub mod promoted;
 pub mod record;
 pub mod render_pass;
+pub mod shader_object;
 pub mod state;
 pub mod sync;
 pub mod table;
@@ -112,6 +113,9 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCreatePipelineCache<B>, vkDestroyPipelineCache<B>, vkGetPipelineCacheData<B>,
             vkMergePipelineCaches<B>,
         }
+        shader_object::{
+            vkCreateShadersEXT<B>, vkDestroyShaderEXT<B>, vkGetShaderBinaryDataEXT<B>, vkCmdBindShadersEXT<B>,
+        }
         executable::{
             vkGetPipelineExecutablePropertiesKHR<B>, vkGetPipelineExecutableStatisticsKHR<B>,
             vkGetPipelineExecutableInternalRepresentationsKHR<B>,
@@ -136,7 +140,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCmdPushDescriptorSet2<B>, vkCmdPushDescriptorSetWithTemplate<B>,
             vkCmdPushDescriptorSetWithTemplate2<B>, vkCmdBindVertexBuffers<B>, vkCmdBindVertexBuffers2<B>,
             vkCmdBindIndexBuffer<B>, vkCmdBindIndexBuffer2<B>, vkCmdDraw<B>, vkCmdDrawIndexed<B>,
-            vkCmdDrawMultiEXT<B>, vkCmdDrawMultiIndexedEXT<B>, vkCmdDrawIndirect<B>,
+            vkCmdBeginConditionalRenderingEXT<B>, vkCmdEndConditionalRenderingEXT<B>, vkCmdDrawMultiEXT<B>, vkCmdDrawMultiIndexedEXT<B>, vkCmdDrawIndirect<B>,
             vkCmdDrawIndexedIndirect<B>, vkCmdDrawIndirectCount<B>, vkCmdDrawIndexedIndirectCount<B>,
             vkCmdDispatch<B>, vkCmdDispatchBase<B>, vkCmdDispatchIndirect<B>, vkCmdBeginRenderPass<B>,
             vkCmdBeginRenderPass2<B>, vkCmdNextSubpass<B>, vkCmdNextSubpass2<B>, vkCmdEndRenderPass<B>,
@@ -157,6 +161,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCmdSetColorWriteEnableEXT<B>, vkCmdSetDepthClampEnableEXT<B>, vkCmdSetDepthClipEnableEXT<B>,
             vkCmdSetDepthClipNegativeOneToOneEXT<B>, vkCmdSetProvokingVertexModeEXT<B>,
             vkCmdSetLineRasterizationModeEXT<B>, vkCmdSetLineStippleEnableEXT<B>, vkCmdSetLineStipple<B>,
+            vkCmdSetRasterizationStreamEXT<B>, vkCmdSetTessellationDomainOriginEXT<B>,
             vkCmdSetVertexInputEXT<B>, vkCmdSetRenderingAttachmentLocations<B>,
             vkCmdSetRenderingInputAttachmentIndices<B>, vkCmdSetDeviceMask<B>,
             vkCmdBeginDebugUtilsLabelEXT<B>, vkCmdEndDebugUtilsLabelEXT<B>,
@@ -176,7 +181,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         wsi::{
             vkCreateSwapchainKHR<B>, vkDestroySwapchainKHR<B>, vkGetSwapchainImagesKHR<B>,
             vkAcquireNextImageKHR<B>, vkAcquireNextImage2KHR<B>, vkQueuePresentKHR<B>,
-            vkReleaseSwapchainImagesKHR<B>, vkReleaseSwapchainImagesEXT<B>, vkWaitForPresentKHR<B>,
+            vkReleaseSwapchainImagesKHR<B>, vkReleaseSwapchainImagesEXT<B>, vkWaitForPresentKHR<B>, vkWaitForPresent2KHR<B>,
             vkGetDeviceGroupPresentCapabilitiesKHR<B>, vkGetDeviceGroupSurfacePresentModesKHR<B>,
         }
     }

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
 
@@ -11,6 +11,7 @@ use crate::backend::{Allocation, Backend};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
+use crate::error::{Error, Result};
 use crate::object::{get, get_mut, handle, slice};
 
 /// Bytes of device memory that the process holds.
@@ -26,10 +27,52 @@ pub struct Memory<B: Backend> {
     /// The family's memory; images and buffers bound to it share it.
     pub inner: Arc<B::Memory>,
     size: u64,
+    /// Where the application had it mapped.
+    placed: Mutex<Option<Placed>>,
+}
+
+/// Pages at an address of the application's choice.
+struct Placed {
+    address: *mut u8,
+    size: usize,
+}
+
+// SAFETY: the pages belong to the mapping.
+unsafe impl Send for Placed {}
+
+impl<B: Backend> Memory<B> {
+    /// Maps the memory where the application wants it.
+    unsafe fn place(&self, address: *mut u8) -> Result<()> {
+        // SAFETY: the application gives room for all of the memory.
+        unsafe { B::map_at(&self.inner, address)? };
+        let size = B::size(&self.inner) as usize;
+        *self.placed() = Some(Placed { address, size });
+        Ok(())
+    }
+
+    fn placed(&self) -> MutexGuard<'_, Option<Placed>> {
+        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a placed mapping; with `reserve`, nothing else is mapped there as long as the application does not do so.
+    fn unplace(&self, reserve: bool) -> Result<()> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+        let Some(Placed { address, size }) = self.placed().take() else { return Ok(()) };
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: the pages are those of the mapping that ends.
+        let done = unsafe {
+            match reserve {
+                true => mmap_anonymous(address.cast(), size, ProtFlags::empty(), flags).map(drop),
+                false => munmap(address.cast(), size),
+            }
+        };
+        done.map_err(|_| Error::new(vk::Result::ERROR_MEMORY_MAP_FAILED, "ending a placed mapping"))
+    }
 }
 
 impl<B: Backend> Drop for Memory<B> {
     fn drop(&mut self) {
+        let _ = self.unplace(false);
         ALLOCATED.fetch_sub(self.size, Ordering::Relaxed);
     }
 }
@@ -114,7 +157,7 @@ entry! {
             };
             let inner = Arc::new(B::allocate(&d.inner, allocation)?);
             ALLOCATED.fetch_add(info.allocation_size, Ordering::Relaxed);
-            *out = handle(d.allocator(callbacks).create(Memory::<B> { inner, size: info.allocation_size })?);
+            *out = handle(d.allocator(callbacks).create(Memory::<B> { inner, size: info.allocation_size, placed: Mutex::default() })?);
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -135,16 +178,30 @@ entry! {
     /// `vkMapMemory2`.
     fn vkMapMemory2<B: Backend>(_device: vk::Device, info: *const vk::MemoryMapInfo, out: *mut *mut c_void) -> vk::Result {
         unsafe {
-            *out = B::host(&get::<Memory<B>>((*info).memory).inner).add((*info).offset as usize).cast();
+            let info = &*info;
+            let memory = get::<Memory<B>>(info.memory);
+            let placed: Option<&vk::MemoryMapPlacedInfoEXT> = chain::find(info.next, vk::StructureType::MEMORY_MAP_PLACED_INFO_EXT);
+            if let Some(p) = placed.filter(|_| info.flags.contains(vk::MemoryMapFlags::PLACED_EXT)) {
+                memory.place(p.placed_address.cast())?;
+                *out = p.placed_address;
+            } else {
+                *out = B::host(&memory.inner).add(info.offset as usize).cast();
+            }
             Ok(vk::Result::SUCCESS)
         }
     }
 
-    /// `vkUnmapMemory`: memory stays mapped as long as it lives.
-    fn vkUnmapMemory<B: Backend>(_device: vk::Device, _memory: vk::DeviceMemory) {}
+    /// `vkUnmapMemory`: memory stays mapped where the driver has it as long as it lives.
+    fn vkUnmapMemory<B: Backend>(_device: vk::Device, memory: vk::DeviceMemory) {
+        unsafe { drop(get::<Memory<B>>(memory).unplace(false)) }
+    }
 
     /// `vkUnmapMemory2`.
-    fn vkUnmapMemory2<B: Backend>(_device: vk::Device, _info: *const vk::MemoryUnmapInfo) -> vk::Result {
+    fn vkUnmapMemory2<B: Backend>(_device: vk::Device, info: *const vk::MemoryUnmapInfo) -> vk::Result {
+        unsafe {
+            let reserve = (*info).flags.contains(vk::MemoryUnmapFlags::RESERVE_EXT);
+            get::<Memory<B>>((*info).memory).unplace(reserve)?;
+        }
         Ok(vk::Result::SUCCESS)
     }
 

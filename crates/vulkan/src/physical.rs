@@ -295,12 +295,18 @@ entry! {
         unsafe {
             enumerate(count, out, &of(physical).info().queues, |o, q| {
                 o.queue_family_properties = *q;
-                chain::each(o.next, |s_type, at| {
-                    if s_type == vk::StructureType::QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES {
+                chain::each(o.next, |s_type, at| match s_type {
+                    vk::StructureType::QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES => {
                         let p = &mut *at.cast::<vk::QueueFamilyGlobalPriorityProperties>();
                         p.priority_count = 1;
                         p.priorities[0] = vk::QueueGlobalPriority::MEDIUM;
                     }
+                    vk::StructureType::QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR => {
+                        // Images are the same to all families.
+                        let p = &mut *at.cast::<vk::QueueFamilyOwnershipTransferPropertiesKHR>();
+                        p.optimal_image_transfer_to_queue_families = u32::MAX;
+                    }
+                    _ => {}
                 });
             });
         }
@@ -374,7 +380,9 @@ entry! {
     ) -> vk::Result {
         unsafe {
             let info = vk::PhysicalDeviceImageFormatInfo2 { format, type_, tiling, usage, flags, ..Default::default() };
-            *out = image_limits(of(physical), &info, None).ok_or_else(not_supported)?;
+            let limits = image_limits(of(physical), &info, None);
+            *out = limits.unwrap_or_default();
+            limits.ok_or_else(not_supported)?;
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -392,9 +400,11 @@ entry! {
             let external: Option<&vk::PhysicalDeviceExternalImageFormatInfo> = chain::find(
                 info.next, vk::StructureType::PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
             let limits = image_limits(of(physical), info, modifier.map(|m| m.drm_format_modifier));
-            (*out).image_format_properties = limits.ok_or_else(not_supported)?;
+            (*out).image_format_properties = limits.unwrap_or_default();
+            limits.ok_or_else(not_supported)?;
             let handle = external.map_or(vk::ExternalMemoryHandleTypeFlags::empty(), |e| e.handle_type);
             if !handle.is_empty() && !SHAREABLE.contains(handle) {
+                (*out).image_format_properties = vk::ImageFormatProperties::default();
                 return Err(not_supported());
             }
             chain::each((*out).next, |s_type, at| match s_type {
@@ -541,8 +551,15 @@ fn host_image_copy(o: &mut vk::PhysicalDeviceHostImageCopyProperties) {
         vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
         vk::ImageLayout::TRANSFER_DST_OPTIMAL,
         vk::ImageLayout::PREINITIALIZED,
+        vk::ImageLayout::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL,
+        vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::DEPTH_READ_ONLY_OPTIMAL,
+        vk::ImageLayout::STENCIL_ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::STENCIL_READ_ONLY_OPTIMAL,
         vk::ImageLayout::READ_ONLY_OPTIMAL,
         vk::ImageLayout::ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT,
         vk::ImageLayout::PRESENT_SRC_KHR,
     ];
     // SAFETY: the application gives arrays of the counts, or null.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use tepui_ir::{Shader, Stage};
-use tepui_passes::{lower_dispatch_base, lower_ycbcr};
+use tepui_passes::{link_stages, lower_dispatch_base, lower_ycbcr};
 use vulkanalia_sys::{self as vk, Handle};
 use xxhash_rust::xxh3;
 
@@ -37,7 +37,7 @@ impl Module {
     }
 }
 
-fn hash_of(words: &[u32]) -> u128 {
+pub(crate) fn hash_of(words: &[u32]) -> u128 {
     xxh3::xxh3_128(bytemuck::cast_slice(words))
 }
 
@@ -80,6 +80,38 @@ fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
     }
 }
 
+/// Values of specialisation constants by number.
+pub(crate) unsafe fn constants(info: *const vk::SpecializationInfo) -> Vec<(u32, u64)> {
+    let mut spec = Vec::new();
+    // SAFETY: the structure is the application's and valid, or null.
+    unsafe {
+        let Some(s) = info.as_ref() else { return spec };
+        let data = slice(s.data.cast::<u8>(), s.data_size as u32);
+        for e in slice(s.map_entries, s.map_entry_count) {
+            let bytes = data.get(e.offset as usize..e.offset as usize + e.size).unwrap_or(&[]);
+            let mut bits = [0; 8];
+            let n = bytes.len().min(8);
+            bits[..n].copy_from_slice(&bytes[..n]);
+            spec.push((e.constant_id, u64::from_le_bytes(bits)));
+        }
+    }
+    spec
+}
+
+/// What a stage is translated from.
+pub(crate) struct Source<'a> {
+    /// SPIR-V.
+    pub words: &'a [u32],
+    /// Hash of the words.
+    pub hash: u128,
+    /// Name of the entry point.
+    pub entry: String,
+    /// Stage.
+    pub stage: vk::ShaderStageFlags,
+    /// Values of specialisation constants.
+    pub spec: Vec<(u32, u64)>,
+}
+
 /// Translates a stage's SPIR-V; the second value is a hash of everything that the shader follows from.
 unsafe fn translate<B: Backend>(
     info: &vk::PipelineShaderStageCreateInfo,
@@ -103,23 +135,29 @@ unsafe fn translate<B: Backend>(
                 ));
             }
         };
-        let mut spec = Vec::new();
-        if let Some(s) = info.specialization_info.as_ref() {
-            let data = slice(s.data.cast::<u8>(), s.data_size as u32);
-            for e in slice(s.map_entries, s.map_entry_count) {
-                let bytes = data.get(e.offset as usize..e.offset as usize + e.size).unwrap_or(&[]);
-                let mut bits = [0; 8];
-                let n = bytes.len().min(8);
-                bits[..n].copy_from_slice(&bytes[..n]);
-                spec.push((e.constant_id, u64::from_le_bytes(bits)));
-            }
-        }
-        let options = tepui_spirv::Options {
-            entry: Some(CStr::from_ptr(info.name).to_string_lossy().into_owned()),
-            stage: Some(stage_of(info.stage)?),
-            spec,
+        let source = Source {
+            words,
+            hash: words_hash,
+            entry: CStr::from_ptr(info.name).to_string_lossy().into_owned(),
+            stage: info.stage,
+            spec: constants(info.specialization_info),
         };
-        let mut shader = tepui_spirv::translate(words, &options)
+        source.translate(sets)
+    }
+}
+
+impl Source<'_> {
+    /// Translates the SPIR-V; the second value is a hash of everything that the shader follows from.
+    pub(crate) fn translate<B: Backend>(
+        &self,
+        sets: &[Option<Arc<SetLayout<B>>>],
+    ) -> Result<(Shader, u128)> {
+        let options = tepui_spirv::Options {
+            entry: Some(self.entry.clone()),
+            stage: Some(stage_of(self.stage)?),
+            spec: self.spec.clone(),
+        };
+        let mut shader = tepui_spirv::translate(self.words, &options)
             .map_err(|e| Error::new(vk::Result::ERROR_INVALID_SHADER_NV, format!("SPIR-V: {e}")))?;
         lower_ycbcr::run(&mut shader, &|set, binding| {
             let binding = sets.get(set as usize)?.as_ref()?.binding(binding)?;
@@ -139,7 +177,7 @@ unsafe fn translate<B: Backend>(
             .filter(|(.., b)| !b.conversions.is_empty())
             .map(|(set, n, b)| (set, n, b.planes, &b.conversions))
             .collect();
-        let text = format!("{words_hash:x} {options:?} {conversions:?}");
+        let text = format!("{:x} {options:?} {conversions:?}", self.hash);
         Ok((shader, xxh3::xxh3_128(text.as_bytes())))
     }
 }
@@ -184,8 +222,7 @@ unsafe fn compute<B: Backend>(
                 custom_borders: d.custom_borders,
                 sets: sets_of(layout),
                 robust,
-                state: None,
-                name: None,
+                library: None,
             },
         )?;
         Ok(Pipeline::Compute(Arc::new(shader)))
@@ -479,6 +516,14 @@ pub(crate) unsafe fn set_inputs(s: &mut GraphicsState, l: &vk::RenderingInputAtt
     }
 }
 
+/// A stage on its way to a shader.
+struct Translated {
+    ir: tepui_ir::Shader,
+    /// Hash of everything that the shader follows from.
+    key: u128,
+    robust: bool,
+}
+
 unsafe fn graphics<B: Backend>(
     d: &Device<B>,
     info: &vk::GraphicsPipelineCreateInfo,
@@ -539,22 +584,41 @@ unsafe fn graphics<B: Backend>(
             fragment_output(s, info)?;
         } else if let Some(pass) = maybe::<RenderPass>(info.render_pass) {
             s.view_mask = pass.view_mask(info.subpass);
+        } else if let Some(r) = chain::find::<vk::PipelineRenderingCreateInfo>(
+            info.next,
+            vk::StructureType::PIPELINE_RENDERING_CREATE_INFO,
+        ) {
+            s.view_mask = r.view_mask;
         }
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let is_whole = p.parts == P::all();
+        let mut stages: [Option<Translated>; 2] = [None, None];
         for stage in slice(info.stages, info.stage_count) {
-            let (is_vertex, part) = match stage.stage {
-                vk::ShaderStageFlags::VERTEX => (true, P::PRE_RASTERIZATION_SHADERS),
-                vk::ShaderStageFlags::FRAGMENT => (false, P::FRAGMENT_SHADER),
+            let (k, part) = match stage.stage {
+                vk::ShaderStageFlags::VERTEX => (0, P::PRE_RASTERIZATION_SHADERS),
+                vk::ShaderStageFlags::FRAGMENT => (1, P::FRAGMENT_SHADER),
                 other => {
                     return Err(Error::unsupported(format!("shader stage {:#x}", other.bits())));
                 }
             };
-            if !parts.contains(part) || !is_vertex && discards {
+            if !parts.contains(part) || k == 1 && discards {
                 continue;
             }
             let robust = robust(d, stage.next) || robust(d, info.next);
             let (ir, key) = translate(stage, sets_of(layout))?;
+            stages[k] = Some(Translated { ir, key, robust });
+        }
+        if let [Some(v), Some(f)] = &mut stages
+            && v.ir.captures.is_empty()
+        {
+            link_stages::run(&mut v.ir, &mut f.ir);
+            // What became of one depends on the other.
+            let both = [v.key, f.key].map(u128::to_le_bytes).concat();
+            v.key = xxh3::xxh3_128_with_seed(&both, 0);
+            f.key = xxh3::xxh3_128_with_seed(&both, 1);
+        }
+        for (k, stage) in stages.into_iter().enumerate() {
+            let Some(Translated { ir, key, robust }) = stage else { continue };
             let shader = Arc::new(B::shader(
                 &d.inner,
                 ShaderInfo {
@@ -565,15 +629,10 @@ unsafe fn graphics<B: Backend>(
                     custom_borders: d.custom_borders,
                     sets: sets_of(layout),
                     robust,
-                    state: is_whole.then_some(&p.state),
-                    name: None,
+                    library: is_library.then_some(&p.state),
                 },
             )?);
-            if is_vertex {
-                p.vertex = Some(shader);
-            } else {
-                p.fragment = Some(shader);
-            }
+            *[&mut p.vertex, &mut p.fragment][k] = Some(shader);
         }
         p.fixed -= p.dynamic;
         if is_whole
@@ -581,7 +640,9 @@ unsafe fn graphics<B: Backend>(
             && p.dynamic & Groups::VARIANTS == Groups::empty()
             && let Some(v) = &p.vertex
         {
-            B::link(&d.inner, v, p.fragment.as_deref(), &p.state)?;
+            let optimise = !has_libraries
+                || flags.contains(vk::PipelineCreateFlags2::LINK_TIME_OPTIMIZATION_EXT);
+            B::link(&d.inner, v, p.fragment.as_deref(), &p.state, optimise)?;
         }
         Ok(Pipeline::Graphics(Box::new(p)))
     }

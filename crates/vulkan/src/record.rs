@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, Dispatch, Draw, Encoder};
+use crate::backend::{Backend, Condition, Dispatch, Draw, Encoder};
 use crate::chain;
 use crate::command::{IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
 use crate::descriptor::{SetLayout, Template, Writer};
@@ -80,11 +80,23 @@ fn begin_pass<B: Backend>(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginI
 
 fn begin_subpass<B: Backend>(c: &mut crate::command::CommandBuffer<B>) -> Result<()> {
     let Some(p) = &c.pass else { return Ok(()) };
-    // SAFETY: the render pass and its views outlive the recording.
-    let rendering = unsafe {
-        get::<RenderPass>(p.pass).rendering::<B>(p.subpass, &p.views, &p.clears, p.area, p.layers)
-    };
-    c.begin_rendering(rendering)
+    // SAFETY: the render pass outlives the recording.
+    let pass = unsafe { get::<RenderPass>(p.pass) };
+    // SAFETY: so do its views.
+    let rendering =
+        unsafe { pass.rendering::<B>(p.subpass, &p.views, &p.clears, p.area, p.layers) };
+    let late = pass.clears_of_views(p.subpass, &p.clears);
+    let (rect, layer_count) = (p.area, rendering.layers);
+    c.begin_rendering(rendering)?;
+    let rect = vk::ClearRect { rect, base_array_layer: 0, layer_count };
+    for (views, clear) in late {
+        let all = c.state.rendering.as_mut().map(|r| std::mem::replace(&mut r.view_mask, views));
+        c.encoder.clear_attachments(&mut c.state, &[clear], &[rect])?;
+        if let (Some(r), Some(all)) = (&mut c.state.rendering, all) {
+            r.view_mask = all;
+        }
+    }
+    Ok(())
 }
 
 fn next_subpass<B: Backend>(buffer: vk::CommandBuffer) {
@@ -120,6 +132,7 @@ fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
         if c.state.rendering.is_none() {
             return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
         }
+        c.state.follow_rendering();
         c.encoder.draw(&mut c.state, &draw)
     });
 }
@@ -129,9 +142,12 @@ fn dispatch<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, dispatch:
     unsafe { of::<B>(buffer) }.record(name, move |c| c.encoder.dispatch(&mut c.state, &dispatch));
 }
 
-fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str) {
+fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, flags: vk::DependencyFlags) {
+    let feedback = flags.contains(vk::DependencyFlags::FEEDBACK_LOOP_EXT);
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record(name, |c| match c.state.rendering {
+    unsafe { of::<B>(buffer) }.record(name, move |c| match c.state.rendering {
+        // What was drawn is read as an image.
+        Some(_) if feedback => c.split_rendering(),
         // Within a rendering, the tile orders what fragments of one pixel do.
         Some(_) => Ok(()),
         None => c.encoder.barrier(),
@@ -284,6 +300,7 @@ entry! {
                         c.state.changed |= p.fixed;
                         c.state.vertex = p.vertex.clone();
                         c.state.fragment = p.fragment.clone();
+                        c.state.shader_objects = false;
                         c.state.shaders_changed = true;
                     }
                 }
@@ -392,6 +409,25 @@ entry! {
         draw::<B>(buffer, "vkCmdDrawIndexed", Draw::Direct { count, instances, first, vertex_offset, first_instance, indexed: true, draw_index: 0 });
     }
 
+    /// `vkCmdBeginConditionalRenderingEXT`.
+    fn vkCmdBeginConditionalRenderingEXT<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT) {
+        let i = unsafe { &*info };
+        let address = unsafe { address::<B>(i.buffer, i.offset) };
+        let inverted = i.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
+        unsafe { of::<B>(buffer) }.record("vkCmdBeginConditionalRenderingEXT", move |c| {
+            c.state.condition = Some(Condition { address, inverted });
+            Ok(())
+        });
+    }
+
+    /// `vkCmdEndConditionalRenderingEXT`.
+    fn vkCmdEndConditionalRenderingEXT<B: Backend>(buffer: vk::CommandBuffer) {
+        unsafe { of::<B>(buffer) }.record("vkCmdEndConditionalRenderingEXT", |c| {
+            c.state.condition = None;
+            Ok(())
+        });
+    }
+
     /// `vkCmdDrawMultiEXT`.
     fn vkCmdDrawMultiEXT<B: Backend>(buffer: vk::CommandBuffer, count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, first_instance: u32, stride: u32) {
         for k in 0..count {
@@ -416,25 +452,25 @@ entry! {
     /// `vkCmdDrawIndirect`.
     fn vkCmdDrawIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
         let address = unsafe { address::<B>(from, offset) };
-        draw::<B>(buffer, "vkCmdDrawIndirect", Draw::Indirect { address, count, stride, count_address: None, indexed: false });
+        draw::<B>(buffer, "vkCmdDrawIndirect", Draw::Indirect { address, count, stride, count_address: None, indexed: false, draw_index: 0 });
     }
 
     /// `vkCmdDrawIndexedIndirect`.
     fn vkCmdDrawIndexedIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
         let address = unsafe { address::<B>(from, offset) };
-        draw::<B>(buffer, "vkCmdDrawIndexedIndirect", Draw::Indirect { address, count, stride, count_address: None, indexed: true });
+        draw::<B>(buffer, "vkCmdDrawIndexedIndirect", Draw::Indirect { address, count, stride, count_address: None, indexed: true, draw_index: 0 });
     }
 
     /// `vkCmdDrawIndirectCount`.
     fn vkCmdDrawIndirectCount<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
         let (at, c) = unsafe { (address::<B>(from, offset), address::<B>(counts, count_offset)) };
-        draw::<B>(buffer, "vkCmdDrawIndirectCount", Draw::Indirect { address: at, count, stride, count_address: Some(c), indexed: false });
+        draw::<B>(buffer, "vkCmdDrawIndirectCount", Draw::Indirect { address: at, count, stride, count_address: Some(c), indexed: false, draw_index: 0 });
     }
 
     /// `vkCmdDrawIndexedIndirectCount`.
     fn vkCmdDrawIndexedIndirectCount<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
         let (at, c) = unsafe { (address::<B>(from, offset), address::<B>(counts, count_offset)) };
-        draw::<B>(buffer, "vkCmdDrawIndexedIndirectCount", Draw::Indirect { address: at, count, stride, count_address: Some(c), indexed: true });
+        draw::<B>(buffer, "vkCmdDrawIndexedIndirectCount", Draw::Indirect { address: at, count, stride, count_address: Some(c), indexed: true, draw_index: 0 });
     }
 
     /// `vkCmdDispatch`.
@@ -450,7 +486,7 @@ entry! {
     /// `vkCmdDispatchIndirect`.
     fn vkCmdDispatchIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) {
         let at = unsafe { address::<B>(from, offset) };
-        dispatch::<B>(buffer, "vkCmdDispatchIndirect", Dispatch::Indirect(at));
+        dispatch::<B>(buffer, "vkCmdDispatchIndirect", Dispatch::Indirect([0; 3], at));
     }
 
     /// `vkCmdBeginRenderPass`.
@@ -514,13 +550,13 @@ entry! {
     }
 
     /// `vkCmdPipelineBarrier`.
-    fn vkCmdPipelineBarrier<B: Backend>(buffer: vk::CommandBuffer, _src: vk::PipelineStageFlags, _dst: vk::PipelineStageFlags, _flags: vk::DependencyFlags, _n: u32, _memory: *const vk::MemoryBarrier, _m: u32, _buffers: *const vk::BufferMemoryBarrier, _k: u32, _images: *const vk::ImageMemoryBarrier) {
-        barrier::<B>(buffer, "vkCmdPipelineBarrier");
+    fn vkCmdPipelineBarrier<B: Backend>(buffer: vk::CommandBuffer, _src: vk::PipelineStageFlags, _dst: vk::PipelineStageFlags, flags: vk::DependencyFlags, _n: u32, _memory: *const vk::MemoryBarrier, _m: u32, _buffers: *const vk::BufferMemoryBarrier, _k: u32, _images: *const vk::ImageMemoryBarrier) {
+        barrier::<B>(buffer, "vkCmdPipelineBarrier", flags);
     }
 
     /// `vkCmdPipelineBarrier2`.
-    fn vkCmdPipelineBarrier2<B: Backend>(buffer: vk::CommandBuffer, _info: *const vk::DependencyInfo) {
-        barrier::<B>(buffer, "vkCmdPipelineBarrier2");
+    fn vkCmdPipelineBarrier2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::DependencyInfo) {
+        barrier::<B>(buffer, "vkCmdPipelineBarrier2", unsafe { (*info).dependency_flags });
     }
 
     /// `vkCmdSetViewport`.
@@ -831,6 +867,12 @@ entry! {
         let inputs = new.inputs;
         set::<B>(buffer, "vkCmdSetRenderingInputAttachmentIndices", Groups::LOCATIONS, move |s| s.inputs = inputs);
     }
+
+    /// `vkCmdSetRasterizationStreamEXT`: there is one stream.
+    fn vkCmdSetRasterizationStreamEXT<B: Backend>(_buffer: vk::CommandBuffer, _stream: u32) {}
+
+    /// `vkCmdSetTessellationDomainOriginEXT`: nothing is tessellated.
+    fn vkCmdSetTessellationDomainOriginEXT<B: Backend>(_buffer: vk::CommandBuffer, _origin: vk::TessellationDomainOrigin) {}
 
     /// `vkCmdSetDeviceMask`.
     fn vkCmdSetDeviceMask<B: Backend>(_buffer: vk::CommandBuffer, _mask: u32) {}

@@ -79,6 +79,21 @@ fn has_stencil(format: vk::Format) -> bool {
     .contains(&format)
 }
 
+fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
+    let of = |has, aspect| if has { aspect } else { vk::ImageAspectFlags::empty() };
+    of(has_depth(format), vk::ImageAspectFlags::DEPTH)
+        | of(has_stencil(format), vk::ImageAspectFlags::STENCIL)
+}
+
+/// The views of a subpass that no subpass before used an attachment with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstUse {
+    None,
+    All,
+    /// A bit each.
+    Views(u32),
+}
+
 fn used(n: u32) -> Option<u32> {
     (n != vk::ATTACHMENT_UNUSED).then_some(n)
 }
@@ -108,6 +123,59 @@ impl RenderPass {
         }
     }
 
+    /// The views of a subpass whose first use of attachment `n` this is: what the pass loads or clears.
+    fn first_uses(&self, subpass: u32, n: u32) -> FirstUse {
+        let before = &self.subpasses[..(subpass as usize).min(self.subpasses.len())];
+        let mut earlier = before.iter().filter(|s| s.uses(n)).peekable();
+        if earlier.peek().is_none() {
+            return FirstUse::All;
+        }
+        let seen = earlier.fold(0, |mask, s| mask | s.view_mask);
+        let now = self.view_mask(subpass);
+        match now & !seen {
+            0 => FirstUse::None,
+            fresh if fresh == now => FirstUse::All,
+            fresh => FirstUse::Views(fresh),
+        }
+    }
+
+    /// Clears of attachments that only some views of a subpass use for the first time; the rendering loads these attachments.
+    pub fn clears_of_views(
+        &self,
+        subpass: u32,
+        clears: &[vk::ClearValue],
+    ) -> Vec<(u32, vk::ClearAttachment)> {
+        let Some(sub) = self.subpasses.get(subpass as usize) else { return Vec::new() };
+        let colours =
+            sub.colours.iter().enumerate().filter_map(|(k, n)| Some((k as u32, (*n)?, false)));
+        let depth = sub.depth_stencil.map(|n| (0, n, true));
+        colours
+            .chain(depth)
+            .filter_map(|(color_attachment, n, is_depth)| {
+                let FirstUse::Views(views) = self.first_uses(subpass, n) else { return None };
+                let a = &self.attachments[n as usize];
+                let clear = |load, aspect| {
+                    if load == vk::AttachmentLoadOp::CLEAR {
+                        aspect
+                    } else {
+                        vk::ImageAspectFlags::empty()
+                    }
+                };
+                let aspect_mask = match is_depth {
+                    false => clear(a.load, vk::ImageAspectFlags::COLOR),
+                    true => {
+                        aspects(a.format)
+                            & (clear(a.load, vk::ImageAspectFlags::DEPTH)
+                                | clear(a.stencil_load, vk::ImageAspectFlags::STENCIL))
+                    }
+                };
+                let clear_value = *clears.get(n as usize)?;
+                let clear = vk::ClearAttachment { aspect_mask, color_attachment, clear_value };
+                (!aspect_mask.is_empty()).then_some((views, clear))
+            })
+            .collect()
+    }
+
     /// The rendering of a subpass.
     ///
     /// # Safety
@@ -121,7 +189,6 @@ impl RenderPass {
         layers: u32,
     ) -> Rendering<B> {
         let sub = self.subpasses.get(subpass as usize).cloned().unwrap_or_default();
-        let before = &self.subpasses[..(subpass as usize).min(self.subpasses.len())];
         let after = self.subpasses.get(subpass as usize + 1..).unwrap_or(&[]);
         // SAFETY: as the caller says.
         let view = |n: u32| unsafe { get::<ImageView<B>>(views[n as usize]) };
@@ -130,10 +197,13 @@ impl RenderPass {
             clears.get(n as usize).map_or([0; 4], |c| unsafe { c.color.uint32 })
         };
         let ops = |n: u32, load: vk::AttachmentLoadOp, store: vk::AttachmentStoreOp| {
-            let first = !before.iter().any(|s| s.uses(n));
             let last = !after.iter().any(|s| s.uses(n));
             (
-                if first { load } else { vk::AttachmentLoadOp::LOAD },
+                if self.first_uses(subpass, n) == FirstUse::All {
+                    load
+                } else {
+                    vk::AttachmentLoadOp::LOAD
+                },
                 if last { store } else { vk::AttachmentStoreOp::STORE },
             )
         };

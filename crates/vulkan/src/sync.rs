@@ -199,7 +199,7 @@ fn wait<B: Backend>(
                 return Ok(vk::Result::SUCCESS);
             }
             Err(Errno::TIME) if step >= end => return Ok(vk::Result::TIMEOUT),
-            Err(Errno::TIME) => {}
+            Err(Errno::TIME) => device.probe()?,
             Err(e) => return Err(Error::kernel("waiting for sync objects", e)),
         }
     }

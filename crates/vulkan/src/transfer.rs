@@ -421,12 +421,17 @@ entry! {
             let pool: &QueryPool<B> = get(pool);
             let wide = flags.contains(vk::QueryResultFlags::_64);
             let mut result = vk::Result::SUCCESS;
+            let mut tries = 0u32;
             for k in 0..count {
                 let value = loop {
                     let value = B::query_result(&pool.inner, first + k);
                     d.check()?;
                     if value.is_some() || !flags.contains(vk::QueryResultFlags::WAIT) {
                         break value;
+                    }
+                    tries += 1;
+                    if tries.is_multiple_of(1000) {
+                        d.probe()?;
                     }
                     std::thread::sleep(std::time::Duration::from_micros(50));
                 };

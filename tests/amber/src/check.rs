@@ -3,8 +3,8 @@
 use tepui_format::Format;
 use tepui_format::texel::{self, TexelCodec};
 
+use crate::content::Content;
 use crate::data::{Number, Scalar, has_channel};
-use crate::run::Content;
 use crate::script::{Check, Comparison, Tolerance};
 
 /// The default tolerance.

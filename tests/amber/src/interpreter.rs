@@ -2,8 +2,9 @@
 
 use tepui_ir::interp::{Fault, dispatch};
 
+use crate::content::Content;
 use crate::pipeline::{Memories, translate};
-use crate::run::{Content, Engine, Job};
+use crate::run::{Engine, Job};
 use crate::script::Usage;
 use crate::{Refusal, failed, refused};
 
@@ -26,7 +27,7 @@ impl Engine for Interpreter {
         match dispatch(&s, job.groups, &mut memory, LIMIT) {
             Ok(_) => Memories::store(job, &memory, &s, buffers),
             Err(Fault::Unsupported { what, .. }) => refused(format!("{what} in the interpreter")),
-            Err(e @ Fault::Steps { .. }) => refused(e.to_string()),
+            Err(e @ (Fault::Steps { .. } | Fault::NoAddress { .. })) => refused(e.to_string()),
             Err(e) => Err(failed(e)),
         }
     }

@@ -10,7 +10,8 @@
 
 pub mod assemble;
 mod check;
-pub mod data;
+pub mod content;
+mod data;
 mod interpreter;
 mod model;
 mod parse;
@@ -19,11 +20,12 @@ mod report;
 mod run;
 pub mod script;
 
+pub use content::Content;
 pub use interpreter::Interpreter;
 pub use model::Model;
 pub use parse::{parse, parse_in};
 pub use report::{Report, scripts};
-pub use run::{Content, Engine, Job, Runner};
+pub use run::{Engine, Job, Runner};
 
 /// Why a script failed or did not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

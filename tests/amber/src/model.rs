@@ -13,9 +13,10 @@ use tepui_format::Format;
 use tepui_format::texel::{self, TexelCodec};
 use tepui_ir::{Attrs, Builtin, Op, Shader};
 
+use crate::content::Content;
 use crate::data::Number;
 use crate::pipeline::{Memories, translate};
-use crate::run::{Content, Engine, Job, Vertices};
+use crate::run::{Engine, Job, Vertices};
 use crate::script::Topology;
 use crate::{Refusal, failed, refused};
 

@@ -6,7 +6,8 @@ use tepui_format::Format;
 use tepui_ir::interp::{ImageData, Memory};
 use tepui_ir::{ImageFormat, NumKind, Resource, Shader};
 
-use crate::run::{Code, Content, Job};
+use crate::content::Content;
+use crate::run::{Code, Job};
 use crate::script::{Stage, Texels, Usage};
 use crate::{Refusal, failed, refused};
 

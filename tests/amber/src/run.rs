@@ -5,25 +5,12 @@ use std::sync::Arc;
 
 use tepui_ir::interp::SamplerData;
 
-use crate::data::Element;
-use crate::script::{
-    Binding, Command, Pipeline, Script, Stage, Texels, Topology, VertexData, Work,
-};
+use crate::content::Content;
+use crate::script::{Binding, Command, Pipeline, Script, Stage, Topology, VertexData, Work};
 use crate::{Error, Refusal, Result, assemble, check};
 
 /// Limit on the jobs of a script.
 const MAX_JOBS: usize = 1 << 16;
-
-/// The contents of a buffer.
-#[derive(Clone, Debug)]
-pub struct Content {
-    /// The type of its elements.
-    pub element: Option<Element>,
-    /// Format and size, if it is an image.
-    pub texels: Option<Texels>,
-    /// The bytes.
-    pub bytes: Vec<u8>,
-}
 
 /// The shader module of a stage.
 #[derive(Clone, Debug)]

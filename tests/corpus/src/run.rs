@@ -3,6 +3,7 @@
 
 use crate::inputs::{Words, memory};
 use std::collections::HashMap;
+use std::fmt;
 use tepui_agx_compiler::Options;
 use tepui_ir::interp::{Fault, Group, Memory, dispatch, run};
 use tepui_ir::{Builtin, InstFlags, IoLoc, Shader, Stage, validate};
@@ -20,6 +21,8 @@ pub enum Ran {
     NotRun(String),
 }
 
+/// Why shaders that take the address of a buffer at a binding are not run.
+const NO_ADDRESS: &str = "buffers without an address";
 /// Steps of a run, each for all lanes of a workgroup.
 const LIMIT: u64 = 100_000;
 /// Lanes of a vertex or fragment shader's run: fragments come as whole quads.
@@ -99,6 +102,7 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         Err(e @ Fault::Steps { .. }) => return Ok(Some(Ran::NotRun(e.to_string()))),
         Err(Fault::Unsupported { what, .. }) => return Ok(Some(Ran::NotRun(what))),
         Err(Fault::Memory { error, .. }) => return Ok(Some(Ran::NotRun(error.to_string()))),
+        Err(Fault::NoAddress { .. }) => return Ok(Some(Ran::NotRun(NO_ADDRESS.to_owned()))),
     };
     let first = s.clone();
     pipeline::optimise(&mut s);
@@ -130,8 +134,8 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
     validate(&s).map_err(|e| format!("lowered: {e}"))?;
     // Buffers that are reached by address only must have one.
     match same(&run, &s, &want, "the lowerings") {
-        Err(e) if e.contains("the address of this binding") => {
-            Ok(Some(Ran::NotRun("lowered: the address of this binding".to_owned())))
+        Err(Difference::Stops(_, Fault::NoAddress { .. })) => {
+            Ok(Some(Ran::NotRun(format!("lowered: {NO_ADDRESS}"))))
         }
         Err(e) => {
             let mut culprit = None;
@@ -151,7 +155,7 @@ fn same(
     s: &Shader,
     want: &End,
     what: &str,
-) -> Result<(), String> {
+) -> Result<(), Difference> {
     match run(s) {
         Ok(end) if end == *want => Ok(()),
         Ok(end) => {
@@ -165,8 +169,25 @@ fn same(
             let output = output
                 .map(|(k, v)| format!(" at output {k:?}: {v:x?}, then {:x?}", end.outputs.get(k)));
             let place = memory.or(output).unwrap_or_default();
-            Err(format!("another result after {what}{place}"))
+            Err(Difference::Result(format!("another result after {what}{place}")))
         }
-        Err(e) => Err(format!("stops after {what}: {e}")),
+        Err(e) => Err(Difference::Stops(what.to_owned(), e)),
+    }
+}
+
+/// How a run differs from the first one.
+enum Difference {
+    /// It leaves another result.
+    Result(String),
+    /// It stops after a pass.
+    Stops(String, Fault),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Result(what) => f.write_str(what),
+            Difference::Stops(pass, fault) => write!(f, "stops after {pass}: {fault}"),
+        }
     }
 }

@@ -19,6 +19,12 @@ layout(location = 1) out vec4 color1;
 layout(location = 2) out uvec4 color2;
 layout(location = 3) out vec4 color3;
 #endif
+#ifdef MANY
+layout(location = 4) out vec4 color4;
+layout(location = 5) out vec4 color5;
+layout(location = 6) out vec4 color6;
+layout(location = 7) out vec4 color7;
+#endif
 #ifdef EARLY
 layout(early_fragment_tests) in;
 #endif
@@ -87,5 +93,11 @@ void main() {
     color1 = value.bgra;
     color2 = uvec4(value * 200.0);
     color3 = value * 4.0 - 1.0;
+#endif
+#ifdef MANY
+    color4 = value.gbar;
+    color5 = value * 0.5;
+    color6 = value.abgr;
+    color7 = 1.0 - value;
 #endif
 }

@@ -109,7 +109,7 @@ pub enum Rule {
     Ulp(f64),
     /// At most this far.
     Abs(f64),
-    /// At most so far as stands here for each element; the text says where the figures come from.
+    /// At most this absolute distance for each element; the text says where the figures come from.
     Each(String, Vec<f64>),
     /// An image: `permille` of the elements may differ by more than `abs`.
     Mostly {
@@ -231,6 +231,6 @@ pub struct Record {
     pub device: String,
     /// Invocations in a sub-group.
     pub subgroup_size: u32,
-    /// The outputs, or why there are none.
+    /// The outputs, or the reason that there are none.
     pub outputs: Result<Vec<Output>, String>,
 }

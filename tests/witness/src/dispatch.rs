@@ -175,7 +175,7 @@ fn sampler(gpu: &Gpu, s: &Sampler) -> Result<vk::Sampler> {
     })
 }
 
-/// Dispatches; what it left.
+/// Dispatches; returns the contents of memory afterwards.
 ///
 /// # Errors
 /// The driver's error messages.

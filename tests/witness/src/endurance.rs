@@ -1,8 +1,10 @@
 //! What wears a driver out: devices and frames by the thousand, host allocations that fail one after the other, shader
-//! modules with damaged words.
+//! modules with damaged words, devices that are lost.
 //!
-//! Each task prints figures; it fails when a call returns what it must not, or when the process holds more memory or
-//! files at the end than shortly after the beginning.
+//! Each task prints figures; it fails when a call returns a result that it must not return, or when the process holds
+//! more memory or files at the end than shortly after the beginning.
+
+mod lost;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -27,6 +29,8 @@ pub enum Endurance {
     Frames,
     /// Each host allocation of a device's objects fails once.
     Host,
+    /// Devices that a kernel loses amid other work.
+    Lost,
     /// Pipelines of shaders whose words were changed at random.
     Shaders,
 }
@@ -81,6 +85,7 @@ pub fn run(what: Endurance, device: &str, spirv: &Path, times: u64) -> Result<Re
         Endurance::Devices => devices(device, spirv, times),
         Endurance::Frames => frames(device, spirv, times),
         Endurance::Host => host(device, spirv, times),
+        Endurance::Lost => lost::run(device, spirv, times),
         Endurance::Shaders => shaders(device, spirv, times),
     }
 }
@@ -229,7 +234,8 @@ unsafe extern "system" fn reallocate(
     }
 }
 
-/// Makes one object of each kind with the callbacks and destroys what was made; returns the first result that is no success.
+/// Makes one object of each kind with the callbacks and destroys the objects; returns the first result other than
+/// success.
 fn objects(gpu: &Gpu, words: &[u32], callbacks: &vk::AllocationCallbacks) -> vk::Result {
     let d = &gpu.device;
     let c = Some(callbacks);

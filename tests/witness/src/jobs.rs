@@ -28,6 +28,8 @@ pub enum Driver {
     TepuiLibraries,
     /// The same with dynamic state.
     TepuiDynamic,
+    /// The same with shader objects.
+    TepuiObjects,
     /// Tepui's own driver on the render node that `tepui shim` gives, through ioctls as to a
     /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
     /// shows that it is used.
@@ -45,6 +47,7 @@ impl Driver {
             Driver::Tepui => "tepui",
             Driver::TepuiLibraries => "tepui-libraries",
             Driver::TepuiDynamic => "tepui-dynamic",
+            Driver::TepuiObjects => "tepui-objects",
             Driver::TepuiNode => "tepui-node",
         }
     }
@@ -61,6 +64,7 @@ impl Driver {
         match self {
             Driver::TepuiLibraries => "libraries",
             Driver::TepuiDynamic => "dynamic",
+            Driver::TepuiObjects => "objects",
             _ => "whole",
         }
     }
@@ -117,7 +121,7 @@ impl Driver {
 /// What marks the start of a case in the log of a process that runs cases.
 pub const CASE_MARK: &str = "case   ";
 
-/// How a process that ran cases ended, and what it and the driver printed.
+/// How a process that ran cases ended, and the output of the process and of the driver.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Why its end was no good one: a signal, an exit code other than the witness's own, a timeout.
@@ -160,7 +164,7 @@ pub type Done<T> = Result<T, String>;
 /// directory before the next begins.
 ///
 /// # Errors
-/// When files or the device cannot be had.
+/// When files cannot be written or the device cannot be opened.
 pub fn run<J: DeserializeOwned, T: Serialize>(
     device: &str,
     jobs: &Path,
@@ -187,7 +191,7 @@ pub fn run<J: DeserializeOwned, T: Serialize>(
             let bytes = postcard::to_stdvec(done).map_err(|e| e.to_string())?;
             std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))
         };
-        // A job that ends the process is known by what it leaves here.
+        // If a job ends the process, this file names it.
         save(&Err("the driver's process ended".to_owned()))?;
         let done = one(&gpu, job).map_err(|e| e.to_string());
         save(&done)?;

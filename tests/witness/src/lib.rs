@@ -31,6 +31,7 @@ pub mod endurance;
 pub mod gpu;
 pub mod jobs;
 pub mod number;
+pub mod offers;
 pub mod pipelines;
 pub mod speed;
 pub mod texel;

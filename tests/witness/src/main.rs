@@ -47,7 +47,7 @@ enum Cli {
         /// A directory for the records, one a case.
         #[arg(long)]
         out: Option<PathBuf>,
-        /// Prints nothing, so that what the driver prints stands alone.
+        /// Prints nothing, so that the output is the driver's alone.
         #[arg(long)]
         quiet: bool,
         /// How graphics pipelines are made.
@@ -130,6 +130,12 @@ enum Cli {
         /// Directory for the answers.
         out: PathBuf,
     },
+    /// Prints what the driver offers as JSON: extensions, features, properties.
+    Offers {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+    },
     /// Compares the second record with the first.
     Compare {
         /// The record that is right.
@@ -211,6 +217,9 @@ fn main() -> ExitCode {
                     ExitCode::FAILURE
                 }
             }
+        }
+        Cli::Offers { device } => {
+            print("offers", tepui_witness::offers::of(&device).map_err(|e| e.to_string()))
         }
         Cli::Dispatch { device, jobs, out } => {
             answered(jobs::run(&device, &jobs, &out, dispatch::one))

@@ -121,7 +121,7 @@ pub trait Number: Copy + Send + Sync + 'static {
     }
 }
 
-/// A scalar of which interesting values are known.
+/// A scalar type with a list of interesting values.
 pub trait Scalar: Number + PartialEq + std::fmt::Debug {
     /// Values at the edges of the type's range and of its encodings.
     fn edges() -> Vec<Self>;

@@ -38,7 +38,7 @@ pub struct Snapshot {
     pub ms_min: f64,
     /// Statistics by the names of Mesa's shader-db.
     pub stats: BTreeMap<String, f64>,
-    /// Why there are none.
+    /// The reason that there are no statistics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Wears Tepui's driver out on the virtual M1: leaks, allocations that fail, damaged shaders.
+//! Wears Tepui's driver out on the virtual M1: leaks, allocations that fail, damaged shaders, lost devices.
 //!
 //! Growth of memory and open files between a tenth of the repetitions and their end is a failure, and so is any result
 //! but those that the specification names. A process that dies fails its test.
@@ -48,6 +48,16 @@ fn host_allocations_may_fail() {
     let report = endure("host", 5);
     let failed = report["results"]["ERROR_OUT_OF_HOST_MEMORY"].as_u64();
     assert!(failed >= Some(5 * 20), "{report}");
+}
+
+/// A kernel strays amid random work: every call returns what the specification lets it return, and a new device works.
+#[test]
+fn lost_devices_end_every_wait() {
+    let report = endure("lost", 300);
+    for call in ["vkQueueSubmit", "vkWaitSemaphores", "vkGetQueryPoolResults"] {
+        let lost = report["results"][format!("{call} ERROR_DEVICE_LOST")].as_u64();
+        assert!(lost > Some(100), "{call}: {report}");
+    }
 }
 
 #[test]

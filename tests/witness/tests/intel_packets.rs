@@ -179,13 +179,15 @@ fn same(mesa: &str, ours: &str) -> bool {
 /// The structure that Mesa prints for each of 32 slots of a binding table, whose length it does not know for draws: what is
 /// behind the table's end may be anything. Bits that must be zero tell it from surface states.
 const GUESSED: &str = "RENDER_SURFACE_STATE";
+/// The structure that Mesa prints four of, however many viewports there are. source: Mesa, intel_batch_decoder.c
+const VIEWPORTS: &str = "SF_CLIP_VIEWPORT";
 
 /// Surface states that are compared at least.
 const SURFACES: u64 = 10_000;
 
-/// Whether bytes behind a binding table's end were printed as a surface state.
+/// Whether bytes behind the end of a binding table or of the viewports were printed as one of them.
 fn is_none(block: &Block, info: &'static PacketInfo) -> bool {
-    info.name == GUESSED
+    [GUESSED, VIEWPORTS].contains(&info.name)
         && (info.decode)(&block.bytes)
             .is_ok_and(|d| d.problems.iter().any(|p| p.to_string().contains("must be zero")))
 }

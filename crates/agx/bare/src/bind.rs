@@ -24,7 +24,7 @@ impl Bound {
     /// Everything of `memory` that the shader's resources name.
     ///
     /// # Errors
-    /// When the hardware has no such image, or no memory can be had.
+    /// When the hardware cannot have this image, or memory cannot be allocated.
     pub fn new(machine: &mut Machine, s: &Shader, memory: &Memory) -> Result<Bound, Error> {
         let bindings = Bindings { push: memory.push.clone(), ..Bindings::default() };
         let mut b = Bound { bindings, images: Vec::new(), texel_buffers: Vec::new() };
@@ -56,7 +56,7 @@ impl Bound {
         Ok(b)
     }
 
-    /// The memory as it is now; `start` is what it was made of.
+    /// The current memory; `start` holds its initial contents.
     ///
     /// # Errors
     /// When `start` is something else.
@@ -137,7 +137,7 @@ fn slices(data: &ImageData, level: usize) -> usize {
 /// An image with the texels of `data`.
 ///
 /// # Errors
-/// When the hardware has no such image, or no memory can be had.
+/// When the hardware cannot have this image, or memory cannot be allocated.
 pub fn image(
     machine: &mut Machine,
     data: &ImageData,
@@ -190,7 +190,7 @@ pub fn download(image: &Image, data: &ImageData, kind: NumKind) -> Result<ImageD
 /// A texel buffer with the texels of `data`.
 ///
 /// # Errors
-/// When the hardware has no such format, or no memory can be had.
+/// When the hardware does not have the format, or memory cannot be allocated.
 pub fn buffer(
     machine: &mut Machine,
     data: &ImageData,

@@ -24,7 +24,7 @@ use tepui_agx_packets::vdm::{self, Primitive};
 use crate::shader::{Bindings, States, halves, states, uniforms};
 use crate::{Buffer, Error, Machine, USC_BASE};
 
-/// Multiple of which the layers of a linear image are apart. source: cmdbuf.xml, "PBE", "Layer
+/// Granularity of the layer stride of linear images. source: cmdbuf.xml, "PBE", "Layer
 /// stride (linear)"
 const LAYER_B: u64 = 128;
 

@@ -24,7 +24,7 @@ pub struct ImageInfo {
     pub format: Format,
     /// Shape.
     pub dimension: Dimension,
-    /// Width, height and depth of level 0; 1 where the shape has no such side.
+    /// Width, height and depth of level 0; 1 in directions that the shape does not have.
     pub size: [u32; 3],
     /// Array layers; six for each cube.
     pub layers: u32,
@@ -127,7 +127,7 @@ impl Machine {
     /// An image of zeros.
     ///
     /// # Errors
-    /// When the hardware has no such image, or no memory can be had.
+    /// When the hardware cannot have this image, or memory cannot be allocated.
     pub fn image(&mut self, info: &ImageInfo) -> Result<Image, Error> {
         let layout = Layout::new(&ImageDesc {
             shape: Shape {
@@ -179,7 +179,7 @@ impl Image {
     /// Writes a level of a layer (or slice) from rows of texels, samples of a texel together.
     ///
     /// # Errors
-    /// When there is no such level, or the bytes are too few.
+    /// When the level does not exist, or there are too few bytes.
     pub fn write(&self, level: u32, layer: u32, raster: &[u8]) -> Result<(), Error> {
         let mut bytes = self.buffer.read()?;
         let region = self.layout.whole_level(level, layer, 0).ok_or(Error::NoLevel(level))?;
@@ -191,7 +191,7 @@ impl Image {
     /// Reads a level of a layer (or slice).
     ///
     /// # Errors
-    /// When there is no such level.
+    /// When the level does not exist.
     pub fn read(&self, level: u32, layer: u32) -> Result<Vec<u8>, Error> {
         let bytes = self.buffer.read()?;
         let region = self.layout.whole_level(level, layer, 0).ok_or(Error::NoLevel(level))?;
@@ -279,7 +279,7 @@ impl Image {
 /// The row of a texel buffer: `texels` of a format from the start of a buffer on.
 ///
 /// # Errors
-/// When the format is none of the hardware's, or a value does not fit.
+/// When the hardware does not have the format, or a value does not fit.
 pub fn texel_buffer(format: Format, buffer: &Buffer, texels: u32) -> Result<Row, Error> {
     let (texture, pbe) = in_a_row(format, buffer.address(), texels)?;
     let mut row: Row = [0; ROW_B as usize];

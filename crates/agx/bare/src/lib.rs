@@ -2,7 +2,7 @@
 //!
 //! [`Machine`] is a GPU with an address space of its own. [`Machine::buffer`] binds memory,
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
-//! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
+//! would, and submits it. Demonstrations, benchmarks and instruction tests use it.
 //!
 //! ```
 //! use tepui_agx_bare::{Dispatch, Machine, address_halves};
@@ -49,7 +49,7 @@ const DATA_BASE: u64 = 0x15_0000_0000;
 
 pub use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 
-/// Why a machine cannot do what was asked.
+/// Errors of a machine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The host gives no memory.
@@ -64,7 +64,7 @@ pub enum Error {
     /// A value does not fit into its packet.
     #[error(transparent)]
     Packet(#[from] tepui_packets::Problem),
-    /// The hardware has no such image.
+    /// The hardware cannot have this image.
     #[error(transparent)]
     Layout(#[from] tepui_agx_layout::LayoutError),
     /// Pixels cannot be moved.
@@ -73,10 +73,10 @@ pub enum Error {
     /// The hardware does not read the format without a swizzle.
     #[error("the texture unit has no format {0}")]
     Format(tepui_format::Format),
-    /// The hardware has no images whose shaders declare this format, or none.
+    /// The hardware has no storage images of this format.
     #[error("there are no images of {0}")]
     Texels(tepui_ir::ImageFormat),
-    /// The image has no such level or layer.
+    /// The level or layer does not exist.
     #[error("the image has no level {0}")]
     NoLevel(u32),
     /// The program that hands out scratch memory does not assemble.

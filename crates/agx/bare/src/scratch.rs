@@ -13,7 +13,7 @@ impl Machine {
     /// hardware's own use of the stack takes.
     ///
     /// # Errors
-    /// When the memory cannot be had.
+    /// When the memory cannot be allocated.
     pub fn scratch(&mut self, bytes: u32) -> Result<(), Error> {
         let log4 = unit_log4(bytes);
         let block = u64::from(UNIT_B << (2 * log4)) * 32;

@@ -148,6 +148,9 @@ struct Flow<'a> {
 
 /// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
 const STACK_EXTRA: u32 = 10;
+/// Most bytes of the shader's own: `stack_adjust` takes a signed number of words of 16 bits, and the
+/// sum is a multiple of four.
+pub const MAX_SCRATCH: u32 = ((i16::MAX as u32 & !3) - STACK_EXTRA) * 4;
 
 /// Lowers a program and ends it with `stop`; `scratch` are the bytes of a thread's scratch memory.
 #[must_use]

@@ -327,8 +327,10 @@ fn back_end(
     })
 }
 
-/// Most bytes of scratch memory of a thread. Stack accesses have signed immediates of 16 bits.
-const MAX_SCRATCH: u64 = 32000;
+/// Most bytes of scratch memory of a thread: what one `stack_adjust` can ask for, as in Mesa
+/// (agx_compile.c asserts that the words fit into its signed 16 bits). The blocks of the helper
+/// program could be four times as large (AGX_MAX_SCRATCH_DWORDS in agx_scratch.c).
+const MAX_SCRATCH: u64 = flow::MAX_SCRATCH as u64;
 
 /// Refuses what no launch can have. source: Mesa, hk_physical_device.c
 /// (maxComputeWorkGroupInvocations, maxComputeSharedMemorySize)

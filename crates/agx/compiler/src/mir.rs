@@ -3,10 +3,13 @@
 
 use std::ops::{Deref, DerefMut};
 use tepui_agx_isa::Inst;
-use tepui_agx_isa::operand::{Base64, Format, Gather, Index, LodMode, OperandMut, RegVec, Size};
+use tepui_agx_isa::operand::{
+    Base64, Dst, Format, Gather, Index, LodMode, OperandMut, RegVec, Size,
+};
+use tepui_agx_isa::table::moves::MovImm32;
 use tepui_agx_isa::table::stack::{StackLoad, StackStore};
 pub use tepui_regalloc::{
-    Block, BlockData, Effect, Ins, RegClass, StackAccess, Target, UNASSIGNED, Val,
+    Block, BlockData, Effect, Ins, RegClass, StackAccess, StackOffset, Target, UNASSIGNED, Val,
 };
 
 /// The operation of an instruction.
@@ -103,6 +106,9 @@ impl Target for Agx {
     const MAX_SPILLED_UNITS: u8 = 8;
     const UNIT_BYTES: u32 = 2;
     const SLOT_ALIGN: u32 = 4;
+    // The immediate is 16 bits, signed here; Mesa's encoder takes them as unsigned.
+    const STACK_IMMEDIATES: u32 = 1 << 15;
+    const STACK_OFFSET: RegClass = RegClass { units: 2, even: true };
 
     fn is_load(inst: &Inst) -> bool {
         inst.scoreboard().is_some()
@@ -112,14 +118,17 @@ impl Target for Agx {
         matches!(inst, Inst::MovImm16(_) | Inst::MovImm32(_) | Inst::GetSr(_) | Inst::Bitop(_))
     }
 
-    fn stack_access(access: StackAccess, class: RegClass, offset: u32) -> Inst {
+    fn stack_access(access: StackAccess, class: RegClass, offset: StackOffset) -> Inst {
         let (format, size, count) = if class.even {
             (Format::I32, Size::B32, class.units / 2)
         } else {
             (Format::I16, Size::B16, class.units)
         };
         let (mask, r) = ((1 << count) - 1, RegVec::new(UNASSIGNED, size, count));
-        let index = Index::Imm(offset as i16);
+        let index = match offset {
+            StackOffset::Immediate(n) => Index::Imm(n as i16),
+            StackOffset::Register => Index::Reg(UNASSIGNED),
+        };
         match access {
             StackAccess::Load => {
                 StackLoad { format, mask, r, index, ..StackLoad::default() }.into()
@@ -128,6 +137,11 @@ impl Target for Agx {
                 StackStore { format, mask, r, index, ..StackStore::default() }.into()
             }
         }
+    }
+
+    fn stack_offset(offset: u32) -> Inst {
+        let d = Dst::new(UNASSIGNED, Size::B32);
+        MovImm32 { d, imm: offset, ..MovImm32::default() }.into()
     }
 
     fn assign(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {

@@ -170,7 +170,7 @@ impl fmt::Display for Origin {
 }
 
 /// Consecutive coefficient registers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Coefficients {
     /// The first register.
     pub first: u8,
@@ -183,7 +183,7 @@ pub struct Coefficients {
 }
 
 /// The inputs and effects of a fragment shader, prolog or epilog.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FragmentTable {
     /// Coefficient registers, ascending.
     pub coefficients: Vec<Coefficients>,

@@ -35,7 +35,7 @@ pub struct View {
     pub sampled: [Row; MAX_PLANES],
     /// As a storage image; zeros if it is none.
     pub storage: Row,
-    /// As an input attachment: without layers of cubes.
+    /// As an input attachment: an array of layers, of which a fragment reads its own.
     pub attachment: Row,
 }
 
@@ -365,7 +365,10 @@ pub fn buffer_view(f: Format, address: u64, size: u64) -> Result<BufferView> {
 }
 
 /// The row of a storage image.
-fn storage(image: &Image, addresses: Addresses, p: &Part) -> Result<Row> {
+///
+/// # Errors
+/// When the hardware has no such image.
+pub fn storage(image: &Image, addresses: Addresses, p: &Part) -> Result<Row> {
     let mut row: Row = [0; ROW_B as usize];
     put(&mut row, rows::TEXTURE_B, &texture(image, addresses, p)?);
     let layout = &image.planes[p.plane].layout;
@@ -437,11 +440,8 @@ pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
         put(&mut sampled[plane], rows::TEXTURE_B, &texture(info.image, info.addresses, &part)?);
     }
     let mut attachment: Row = [0; ROW_B as usize];
-    put(
-        &mut attachment,
-        rows::TEXTURE_B,
-        &texture(info.image, info.addresses, &Part { storage: true, ..part })?,
-    );
+    let layered = Part { storage: true, array: dimension != Dimension::D3, ..part };
+    put(&mut attachment, rows::TEXTURE_B, &texture(info.image, info.addresses, &layered)?);
     let can_store = info.usage.contains(vk::ImageUsageFlags::STORAGE)
         && format::features(format).optimal.contains(vk::FormatFeatureFlags2::STORAGE_IMAGE);
     let storage = match can_store {

@@ -10,6 +10,7 @@ use tepui_vulkan::{Error, Result};
 use crate::heap::Heap;
 use crate::kernel::{Bo, Kernel, USC_BASE, Window, lock};
 use crate::meta::Meta;
+use crate::parts::PartPrograms;
 use crate::scratch::{self, Scratch};
 use crate::tile::TilePrograms;
 
@@ -54,6 +55,8 @@ pub struct Device {
     scratch: Mutex<Option<Arc<Scratch>>>,
     /// Background and end-of-tile programs.
     pub tile_programs: TilePrograms,
+    /// Prologs and epilogs.
+    pub part_programs: PartPrograms,
     /// Programs of copies, blits and clears.
     pub meta: OnceLock<Meta>,
 }
@@ -109,6 +112,7 @@ impl Device {
             free_counters: Mutex::new(Heap::new(0, u64::from(COUNTERS))),
             scratch: Mutex::default(),
             tile_programs: TilePrograms::default(),
+            part_programs: PartPrograms::default(),
             meta: OnceLock::new(),
             kernel,
         }))

@@ -290,6 +290,23 @@ impl Bo {
         self.kernel.node.export_buffer(self.handle).map_err(failed("exporting memory"))
     }
 
+    /// Maps the buffer once more, at an address where there is room.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    ///
+    /// # Safety
+    /// Nothing that counts is at the buffer's size from the address on.
+    pub unsafe fn map_at(&self, address: *mut u8) -> Result<()> {
+        let mut map = uapi::GemMmapOffset { handle: self.handle, ..Default::default() };
+        let failed = |_| {
+            Error::new(tepui_vulkan::vk::Result::ERROR_MEMORY_MAP_FAILED, "mapping memory there")
+        };
+        self.kernel.call(Ioctl::GemMmapOffset, &mut map).map_err(failed)?;
+        // SAFETY: as the caller says.
+        unsafe { self.kernel.node.map_at(map.offset, self.size as usize, address).map_err(failed) }
+    }
+
     /// The first byte on the host.
     pub fn host(&self) -> *mut u8 {
         self.mapping.base()

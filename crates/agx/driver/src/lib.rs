@@ -24,6 +24,7 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+mod parts;
 pub mod query;
 pub mod scratch;
 pub mod shader;
@@ -55,7 +56,7 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel, Window};
 use query::Queries;
-use shader::{Origin, Places, Shader};
+use shader::{Linking, Origin, Places, Shader};
 
 /// The family of Apple AGX GPUs.
 pub struct Agx;
@@ -75,6 +76,21 @@ impl Physical {
         let mut info = limits::info(chip);
         tepui_vulkan::wsi::offer(&mut info);
         Physical { info, open }
+    }
+
+    /// The device is that of a render node of the machine, with these device numbers.
+    #[must_use]
+    pub fn on_node(mut self, major: u32, minor: u32) -> Physical {
+        self.info.extensions.push(("VK_EXT_physical_device_drm", 1));
+        let numbers = vk::PhysicalDeviceDrmPropertiesEXT {
+            has_render: vk::TRUE,
+            render_major: i64::from(major),
+            render_minor: i64::from(minor),
+            ..Default::default()
+        };
+        // SAFETY: a structure of numbers.
+        unsafe { self.info.property_chain.add(numbers) };
+        self
     }
 }
 
@@ -138,6 +154,11 @@ impl Backend for Agx {
 
     fn host(memory: &Bo) -> *mut u8 {
         memory.host()
+    }
+
+    unsafe fn map_at(memory: &Bo, address: *mut u8) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe { memory.map_at(address) }
     }
 
     fn size(memory: &Bo) -> u64 {
@@ -206,9 +227,16 @@ impl Backend for Agx {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
-        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, .. } = info;
+        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, library } =
+            info;
         let origin = Origin { key, programs, captures, custom_borders };
-        Shader::new(&Arc::downgrade(device), ir, Places::new(sets), robust, origin)
+        let linking = if library.is_some() { Linking::Parts } else { Linking::Whole };
+        let places = Places::new(sets);
+        let shader = Shader::new(&Arc::downgrade(device), ir, places, robust, origin, linking)?;
+        if let Some(state) = library {
+            shader.prepare(state)?;
+        }
+        Ok(shader)
     }
 
     fn link(
@@ -216,7 +244,14 @@ impl Backend for Agx {
         vertex: &Shader,
         fragment: Option<&Shader>,
         state: &GraphicsState,
+        optimise: bool,
     ) -> Result<()> {
+        // Parts are put together by the first draw: its state may be known only then, and most pipelines of applications that
+        // link many are never drawn with.
+        let parts = vertex.is_prepared() && fragment.is_none_or(Shader::is_prepared);
+        if !optimise && parts && !state.alpha_to_coverage {
+            return Ok(());
+        }
         encoder::link(device, vertex, fragment, state)
     }
 

@@ -65,12 +65,15 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance5", 1),
     ("VK_KHR_maintenance6", 1),
     ("VK_KHR_maintenance7", 1),
+    ("VK_KHR_maintenance8", 1),
+    ("VK_KHR_maintenance9", 1),
     ("VK_KHR_map_memory2", 1),
     ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
     ("VK_KHR_pipeline_library", 1),
     ("VK_KHR_push_descriptor", 2),
     ("VK_KHR_relaxed_block_layout", 1),
+    ("VK_KHR_robustness2", 1),
     ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
     ("VK_KHR_sampler_ycbcr_conversion", 14),
     ("VK_KHR_separate_depth_stencil_layouts", 1),
@@ -82,6 +85,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_shader_integer_dot_product", 1),
     ("VK_KHR_shader_maximal_reconvergence", 1),
     ("VK_KHR_shader_non_semantic_info", 1),
+    ("VK_KHR_shader_quad_control", 1),
     ("VK_KHR_shader_relaxed_extended_instruction", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
     ("VK_KHR_shader_subgroup_rotate", 2),
@@ -98,9 +102,12 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_attachment_feedback_loop_layout", 2),
     ("VK_EXT_border_color_swizzle", 1),
+    ("VK_EXT_buffer_device_address", 2),
     ("VK_EXT_calibrated_timestamps", 2),
     ("VK_EXT_color_write_enable", 1),
+    ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
     ("VK_EXT_depth_bias_control", 1),
     ("VK_EXT_depth_clip_control", 1),
@@ -123,12 +130,14 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_line_rasterization", 1),
     ("VK_EXT_load_store_op_none", 1),
+    ("VK_EXT_map_memory_placed", 1),
     ("VK_EXT_memory_budget", 1),
     ("VK_EXT_multi_draw", 1),
     ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
     ("VK_EXT_pipeline_creation_cache_control", 3),
     ("VK_EXT_pipeline_creation_feedback", 1),
+    ("VK_EXT_pipeline_protected_access", 1),
     ("VK_EXT_pipeline_robustness", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
     ("VK_EXT_private_data", 1),
@@ -139,10 +148,12 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_separate_stencil_usage", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
     ("VK_EXT_shader_module_identifier", 1),
+    ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_replicated_composites", 1),
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
+    ("VK_EXT_shader_uniform_buffer_unsized_array", 1),
     ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_texel_buffer_alignment", 1),
@@ -198,9 +209,9 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_fragment_input_components: 96,
         max_fragment_output_attachments: 8,
         max_fragment_dual_src_attachments: 1,
-        max_fragment_combined_output_resources: 16,
+        max_fragment_combined_output_resources: MAX_DESCRIPTORS + 8,
         max_compute_shared_memory_size: 32768,
-        max_compute_work_group_count: [65535; 3],
+        max_compute_work_group_count: [i32::MAX as u32, 65535, 65535],
         max_compute_work_group_invocations: 1024,
         max_compute_work_group_size: [1024, 1024, 64],
         sub_pixel_precision_bits: 8,
@@ -414,6 +425,7 @@ pub fn core_features() -> Features {
             dynamic_rendering_local_read,
             maintenance5,
             maintenance6,
+            pipeline_protected_access,
             pipeline_robustness,
             host_image_copy,
             push_descriptor,
@@ -450,6 +462,9 @@ fn feature_chain() -> Answers {
         PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
         PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
         PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
+        PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
+        PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
+        PhysicalDeviceBufferDeviceAddressFeaturesEXT { buffer_device_address }
         PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
         PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
         PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
@@ -458,13 +473,19 @@ fn feature_chain() -> Answers {
             workgroup_memory_explicit_layout, workgroup_memory_explicit_layout_scalar_block_layout,
             workgroup_memory_explicit_layout_8bit_access, workgroup_memory_explicit_layout_16bit_access,
         }
+        PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
         PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
+        PhysicalDeviceConditionalRenderingFeaturesEXT { conditional_rendering, inherited_conditional_rendering }
         PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
         PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control }
         PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
         PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
         PhysicalDeviceShaderModuleIdentifierFeaturesEXT { shader_module_identifier }
+        PhysicalDeviceMapMemoryPlacedFeaturesEXT { memory_map_placed, memory_unmap_reserve }
+        PhysicalDeviceShaderObjectFeaturesEXT { shader_object }
+        PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
+        PhysicalDeviceShaderUniformBufferUnsizedArrayFeaturesEXT { shader_uniform_buffer_unsized_array }
         PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
         PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
         PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
@@ -573,7 +594,9 @@ fn property_chain(chip: &Chip) -> Answers {
             max_descriptor_set_update_after_bind_inline_uniform_blocks: 192,
             max_inline_uniform_total_size: 1 << 16,
             storage_texel_buffer_offset_alignment_bytes: 16,
+            storage_texel_buffer_offset_single_texel_alignment: TRUE,
             uniform_texel_buffer_offset_alignment_bytes: 16,
+            uniform_texel_buffer_offset_single_texel_alignment: TRUE,
             max_buffer_size: MAX_MEMORY,
             ..Default::default()
         },
@@ -606,8 +629,7 @@ fn property_chain(chip: &Chip) -> Answers {
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT {
-            // Draws compile what a link leaves open.
-            graphics_pipeline_library_fast_linking: 0,
+            graphics_pipeline_library_fast_linking: TRUE,
             graphics_pipeline_library_independent_interpolation_decoration: TRUE,
             ..Default::default()
         });
@@ -623,6 +645,22 @@ fn property_chain(chip: &Chip) -> Answers {
             max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
             max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
             max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceShaderObjectPropertiesEXT {
+            shader_binary_uuid: cache_uuid(chip),
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMapMemoryPlacedPropertiesEXT {
+            min_placed_memory_map_alignment: tepui_agx_chips::PAGE_BYTES,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceExtendedDynamicState3PropertiesEXT {
+            dynamic_primitive_topology_unrestricted: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance9PropertiesKHR {
+            default_vertex_attribute_value: vk::DefaultVertexAttributeValueKHR::ZERO_ZERO_ZERO_ZERO,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {

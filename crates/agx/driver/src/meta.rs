@@ -10,6 +10,7 @@ pub mod statistics;
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
+use tepui_agx_compiler::abi::spilled;
 use tepui_ir::{
     Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, Mem, NumKind,
     Op, ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
@@ -18,7 +19,7 @@ use tepui_vulkan::Result;
 
 use crate::device::Device;
 use crate::kernel::lock;
-use crate::shader::{Origin, Places, Shader};
+use crate::shader::{Linking, Origin, Places, Shader};
 use feedback::Order;
 
 /// A program of the driver's own.
@@ -58,6 +59,9 @@ pub enum Program {
     CountThreads,
     /// Copies draws, of which those behind a count have no instances: words of a draw.
     Count(u8),
+    /// Copies words that become zeros unless a word in memory is (or, inverted, is not) zero: parameters of draws and dispatches
+    /// that depend on a condition. Words of an element.
+    Condition(u8),
     /// A blit by the texture unit: numbers of the texels, 3D source, 3D destination.
     Blit {
         /// What the texels are.
@@ -73,6 +77,18 @@ pub enum Program {
         samples: u8,
         /// How samples become one.
         how: Resolve,
+    },
+    /// Fragments that resolve colours of the tile into images: a bit for each colour whose mean is taken, for each whose first
+    /// sample is, and for each of integers.
+    ResolveTile {
+        /// Colours whose mean is taken.
+        averaged: u8,
+        /// Colours whose first sample is taken.
+        first: u8,
+        /// Colours of integers.
+        integers: u8,
+        /// Samples of a pixel.
+        samples: u8,
     },
     /// Copies query results.
     Queries {
@@ -126,6 +142,7 @@ impl Device {
             Places::rows(2),
             false,
             Origin::default(),
+            Linking::Whole,
         )?);
         Ok(lock(&meta.0).entry(p).or_insert(shader).clone())
     }
@@ -294,7 +311,9 @@ pub const RECTANGLE: [u32; 3] = [8, 4, 1];
 fn build(p: Program) -> Ir {
     let stage = match p {
         Program::ClearVertices => Stage::Vertex,
-        Program::ClearFragments(..) | Program::Nothing => Stage::Fragment,
+        Program::ClearFragments(..) | Program::ResolveTile { .. } | Program::Nothing => {
+            Stage::Fragment
+        }
         _ => Stage::Compute,
     };
     let mut s = Ir::new(stage);
@@ -334,28 +353,27 @@ fn build(p: Program) -> Ir {
         Program::Add => statistics::add(&mut m),
         Program::CountDraws(order) => statistics::count_draws(&mut m, order),
         Program::CountThreads => statistics::count_threads(&mut m),
-        Program::Count(words) => {
-            let [x, ..] = m.id();
-            let (from, to, count) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
-            let (stride, most) = (m.driver(6), m.driver(7));
-            let inside = m.op(Op::ULt, x, most);
-            m.when(inside, |m| {
+        Program::Count(words) => copy_elements(
+            &mut m,
+            words,
+            |m, x, count| {
                 let n = m.load(count, Type::B32, 0);
-                let drawn = m.op(Op::ULt, x, n);
-                let (i, stride) = (m.long(x), m.long(stride));
-                let a = m.op(Op::IMul, i, stride);
-                let a = m.op(Op::IAdd, from, a);
-                let own = m.0.u64(u64::from(words) * 4);
-                let b = m.op(Op::IMul, i, own);
-                let b = m.op(Op::IAdd, to, b);
-                let zero = m.0.u32(0);
-                for k in 0..i32::from(words) {
-                    let v = m.load(a, Type::B32, 4 * k);
-                    let v = if k == 1 { m.0.select(drawn, v, zero) } else { v };
-                    m.store(b, v, 4 * k);
-                }
-            });
-        }
+                m.op(Op::ULt, x, n)
+            },
+            |k| k == 1,
+        ),
+        Program::Condition(words) => copy_elements(
+            &mut m,
+            words,
+            |m, _, word| {
+                let (zero, inverted) = (m.0.u32(0), m.driver(8));
+                let v = m.load(word, Type::B32, 0);
+                let is_set = m.op(Op::INe, v, zero);
+                let inverts = m.op(Op::INe, inverted, zero);
+                m.op(Op::IXor, is_set, inverts)
+            },
+            |_| true,
+        ),
         Program::Blit { kind, deep } => blit(&mut m, kind, deep),
         Program::Resolve { kind, samples, how } => resolve(&mut m, kind, samples, how),
         Program::Queries { values, wide, availability, partial } => {
@@ -363,10 +381,42 @@ fn build(p: Program) -> Ir {
         }
         Program::ClearVertices => clear_vertices(&mut m),
         Program::ClearFragments(colours, integers) => clear_fragments(&mut m, colours, integers),
+        Program::ResolveTile { averaged, first, integers, samples } => {
+            resolve_tile(&mut m, averaged, first, integers, samples)
+        }
         Program::Nothing => {}
     }
     m.0.yield_(&[]);
     s
+}
+
+/// Copies elements of so many words. Where `keeps` does not hold, for an element's number and the address of what decides, the
+/// words that `cleared` names become zeros. Words: source, destination, address of what decides, stride of the source, elements.
+fn copy_elements(
+    m: &mut Make<'_>,
+    words: u8,
+    keeps: impl FnOnce(&mut Make<'_>, Value, Value) -> Value,
+    cleared: impl Fn(i32) -> bool,
+) {
+    let [x, ..] = m.id();
+    let (from, to, decides) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
+    let (stride, most) = (m.driver(6), m.driver(7));
+    let inside = m.op(Op::ULt, x, most);
+    m.when(inside, |m| {
+        let kept = keeps(m, x, decides);
+        let (i, stride) = (m.long(x), m.long(stride));
+        let a = m.op(Op::IMul, i, stride);
+        let a = m.op(Op::IAdd, from, a);
+        let own = m.0.u64(u64::from(words) * 4);
+        let b = m.op(Op::IMul, i, own);
+        let b = m.op(Op::IAdd, to, b);
+        let zero = m.0.u32(0);
+        for k in 0..i32::from(words) {
+            let v = m.load(a, Type::B32, 4 * k);
+            let v = if cleared(k) { m.0.select(kept, v, zero) } else { v };
+            m.store(b, v, 4 * k);
+        }
+    });
 }
 
 /// Words: source side, destination side, width, height and depth in elements.
@@ -593,6 +643,47 @@ fn clear_vertices(m: &mut Make<'_>) {
         slot(IoLoc::Builtin(Builtin::Layer), 0, NumKind::Uint),
         &[layer, zero],
     );
+}
+
+/// Resolves colours in the tile: images in the bindings behind those of the render targets.
+fn resolve_tile(m: &mut Make<'_>, averaged: u8, first: u8, integers: u8, samples: u8) {
+    let zero = m.0.u32(0);
+    let place = m.0.builtin(Builtin::FragCoord, Type::vec(32, 4));
+    let mut at = [0, 1]
+        .map(|c| {
+            let v = m.0.extract(place, c);
+            m.0.convert(Op::F2U, v, 32)
+        })
+        .to_vec();
+    at.push(m.0.builtin(Builtin::Layer, Type::B32));
+    let at = m.0.vec(&at);
+    for k in (0..8u16).filter(|k| (averaged | first) >> k & 1 != 0) {
+        let kind = if integers >> k & 1 != 0 { NumKind::Uint } else { NumKind::Float };
+        let load = |m: &mut Make<'_>, n: u8| {
+            let n = m.0.u32(u32::from(n));
+            let slot = slot(IoLoc::Location(k), 0, kind);
+            m.0.value(Op::LoadOutputSample, slot, &[n], Type::vec(32, 4))
+        };
+        let mut colour = load(m, 0);
+        if averaged >> k & 1 != 0 {
+            for n in 1..samples {
+                let next = load(m, n);
+                colour = m.op(Op::FAdd, colour, next);
+            }
+            let share = m.0.f32(1.0 / f32::from(samples));
+            let share = m.0.splat(share, 4);
+            colour = m.op(Op::FMul, colour, share);
+        }
+        let r = m.0.shader.resources.push(Resource {
+            dim: Dim::D2,
+            array: true,
+            texels: kind,
+            ..Resource::new(ResKind::StorageImage, spilled::SET, spilled::OWN + u32::from(k))
+        });
+        let image = m.0.descriptor(r, zero, Access::default());
+        let attrs = attrs(kind, Dim::D2, false, TexOperands::empty());
+        m.0.effect(Op::ImageStore, attrs, &[image, at, colour]);
+    }
 }
 
 /// Words: colour n at 4 n.

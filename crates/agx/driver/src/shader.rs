@@ -5,22 +5,23 @@
 //! straight from descriptor sets where the program wants what stands there, so that descriptors may change until a submission
 //! executes; the rest is written by the CPU for each draw ([`Recipe`]).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{
-    Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults,
+    Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, spilled,
 };
 use tepui_agx_compiler::descriptor::{
-    PBE_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, TEXTURE_B,
+    PBE_B, ROW_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, TEXTURE_B,
 };
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
-use tepui_ir::{Shader as Ir, Stage};
+use tepui_ir::{Op, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
@@ -33,6 +34,7 @@ use crate::Agx;
 use crate::descriptor::SAMPLER_STATE_B;
 use crate::device::{Code, Device};
 use crate::meta::statistics::count_fragments;
+use crate::parts::Mains;
 
 /// Where a binding's descriptors are.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +74,9 @@ impl Places {
     }
 
     fn get(&self, set: u32, binding: u32) -> Option<Place> {
+        if set == spilled::SET {
+            return Some(Place { offset: binding * ROW_B, stride: ROW_B, dynamic: None });
+        }
         let own = binding & !SECOND_SAMPLER;
         let mut place = (*self.0.get(set as usize)?.get(own as usize)?)?;
         if own != binding {
@@ -281,6 +286,9 @@ impl Recipe {
     }
 }
 
+/// The `id` of the next variant.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
 /// The machine code of a variant.
 pub struct Variant {
     /// Code of the main program.
@@ -307,8 +315,21 @@ pub struct Variant {
     pub stats: Stats,
     /// Machine code as text, if the pipeline is to show it.
     pub assembly: Option<String>,
-    /// What it was linked with: varyings of fragments with vertices, by the vertex variant's code and the provoking vertex.
+    /// A number that no other variant has.
+    id: u64,
+    /// Compiled as one, or linked from parts.
+    linking: Linking,
+    /// What it was linked with: varyings of fragments with vertices, by the vertex variant's `id` and the provoking vertex.
     links: RwLock<FxHashMap<(u64, u8), Arc<Linked>>>,
+}
+
+/// How the program of a variant is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Linking {
+    /// From a main part, which is compiled when the shader is made, and a prolog and an epilog for the state ([`crate::parts`]).
+    Parts,
+    /// As one program, compiled when the state is known.
+    Whole,
 }
 
 /// Vertices and fragments that know each other.
@@ -333,7 +354,7 @@ pub struct VertexKey {
 }
 
 /// What a fragment variant is compiled for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FragmentKey {
     /// Render targets and blending.
     pub tile: Tile,
@@ -350,7 +371,7 @@ pub struct FragmentKey {
 enum Variants {
     Compute(OnceLock<Arc<Variant>>),
     Vertex(RwLock<FxHashMap<VertexKey, Arc<Variant>>>),
-    Fragment(RwLock<Vec<(FragmentKey, Arc<Variant>)>>),
+    Fragment(RwLock<FxHashMap<FragmentKey, Arc<Variant>>>),
 }
 
 /// Where the programs of a shader are looked for and kept.
@@ -370,11 +391,18 @@ pub struct Origin {
 pub struct Shader {
     /// Weak, as the device owns shaders too.
     device: std::sync::Weak<Device>,
-    ir: Ir,
+    pub(crate) ir: Ir,
     places: Places,
-    robust: bool,
+    pub(crate) robust: bool,
     origin: Origin,
     variants: Variants,
+    linking: Linking,
+    /// Main parts, for the variants that are linked from parts.
+    pub(crate) mains: Mains,
+    /// Input attachments are read, which may be colours of the tile.
+    pub reads_attachments: bool,
+    /// A vertex shader chooses attributes at run time, which prologs cannot leave in registers.
+    pub(crate) indexes_attributes: bool,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
     /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
@@ -406,7 +434,7 @@ fn statistics(s: &Stats) -> [(&'static str, &'static str, u64); 13] {
     .map(|(name, about, value)| (name, about, u64::from(value)))
 }
 
-fn compile_error(e: &tepui_agx_compiler::Error) -> Error {
+pub(crate) fn compile_error(e: &tepui_agx_compiler::Error) -> Error {
     Error::new(vk::Result::ERROR_FEATURE_NOT_PRESENT, format!("the compiler: {e}"))
 }
 
@@ -435,6 +463,8 @@ impl Variant {
             table: p.table.clone(),
             stats: p.stats,
             assembly: None,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            linking: Linking::Whole,
             links: RwLock::default(),
         })
     }
@@ -471,7 +501,7 @@ impl Variant {
         vertex: &Variant,
         provoking: u8,
     ) -> Result<Arc<Linked>> {
-        let key = (vertex.code.address(), provoking);
+        let key = (vertex.id, provoking);
         if let Some(l) = self.links.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(l.clone());
         }
@@ -492,7 +522,7 @@ impl Variant {
 }
 
 impl Shader {
-    /// A shader whose variants are compiled when they are asked for; a compute shader's only one at once.
+    /// A shader whose variants are made when they are asked for; a compute shader's only one at once.
     ///
     /// # Errors
     /// When a compute shader does not compile.
@@ -502,6 +532,7 @@ impl Shader {
         places: Places,
         robust: bool,
         origin: Origin,
+        linking: Linking,
     ) -> Result<Shader> {
         let variants = match ir.info.stage {
             Stage::Compute => Variants::Compute(OnceLock::new()),
@@ -519,7 +550,25 @@ impl Shader {
             }
         }
         let device = device.clone();
-        let shader = Shader { device, ir, places, robust, origin, variants, inputs, feedback };
+        let indexes_attributes = ir.info.stage == Stage::Vertex
+            && ir
+                .any(|s, _, i| s.insts[i].op == Op::LoadInput && s.as_const(s.arg(i, 0)).is_none());
+        let mains = Mains::default();
+        let reads_attachments = ir.resources.values().any(|r| r.kind == ResKind::InputAttachment);
+        let shader = Shader {
+            device,
+            ir,
+            places,
+            robust,
+            origin,
+            variants,
+            linking,
+            mains,
+            reads_attachments,
+            indexes_attributes,
+            inputs,
+            feedback,
+        };
         if shader.ir.info.stage == Stage::Compute {
             shader.compute()?;
         }
@@ -527,7 +576,7 @@ impl Shader {
     }
 
     /// The program for an interface, out of the cache or compiled.
-    fn program(&self, interface: &Interface, counts: bool) -> Result<Program> {
+    pub(crate) fn program(&self, interface: &Interface, counts: bool) -> Result<Program> {
         let programs = &self.origin.programs;
         let text = format!(
             "{:x} {} {} {counts} {interface:?}",
@@ -555,30 +604,28 @@ impl Shader {
         Ok(p)
     }
 
-    fn compile(&self, interface: &Interface, counts: bool) -> Result<Arc<Variant>> {
-        let p = self.program(interface, counts)?;
-        let device = self
-            .device
-            .upgrade()
-            .ok_or_else(|| Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone"))?;
-        let mut v = Variant::new(&device, &p, &self.places)?;
+    /// Puts a program where it can run.
+    fn variant(&self, p: &Program, linking: Linking) -> Result<Arc<Variant>> {
+        let device = self.device()?;
+        let mut v = Variant::new(&device, p, &self.places)?;
+        v.linking = linking;
         if self.origin.captures {
             v.assembly = Some(listing(&p.code));
         }
         Ok(Arc::new(v))
     }
 
+    pub(crate) fn device(&self) -> Result<Arc<Device>> {
+        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
+        self.device.upgrade().ok_or_else(gone)
+    }
+
     /// The variants that there are so far.
     pub fn executables(&self) -> Vec<Executable> {
         let variants: Vec<Arc<Variant>> = match &self.variants {
             Variants::Compute(slot) => slot.get().cloned().into_iter().collect(),
-            Variants::Vertex(map) => {
-                map.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
-            }
-            Variants::Fragment(list) => {
-                let list = list.read().unwrap_or_else(PoisonError::into_inner);
-                list.iter().map(|v| v.1.clone()).collect()
-            }
+            Variants::Vertex(map) => all(map),
+            Variants::Fragment(map) => all(map),
         };
         let (stage, name) = (self.ir.info.stage, self.ir.info.stage.name());
         let one = |(k, v): (usize, &Arc<Variant>)| Executable {
@@ -605,63 +652,88 @@ impl Shader {
         if let Some(v) = slot.get() {
             return Ok(v.clone());
         }
-        let v = self.compile(&Interface::Compute, false)?;
+        let v = self.variant(&self.program(&Interface::Compute, false)?, Linking::Whole)?;
         Ok(slot.get_or_init(|| v).clone())
     }
 
-    /// The variant of a vertex shader for a state.
+    /// The variant of a vertex shader for a state, made as `linking` says or better.
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn vertex(&self, key: &VertexKey) -> Result<Arc<Variant>> {
+    pub fn vertex(&self, key: &VertexKey, linking: Linking) -> Result<Arc<Variant>> {
         let Variants::Vertex(map) = &self.variants else { return Err(wrong_stage()) };
-        if let Some(v) = map.read().unwrap_or_else(PoisonError::into_inner).get(key) {
-            return Ok(v.clone());
-        }
-        let v = self.compile(
-            &Interface::Vertex(Vertex {
+        find_or(map, key, linking, || {
+            if linking == Linking::Parts
+                && let Some(p) = self.vertex_parts(key)?
+            {
+                return self.variant(&p, Linking::Parts);
+            }
+            let interface = Interface::Vertex(Vertex {
                 attributes: Attributes::Fetch(key.attributes.clone()),
                 results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
                 multiview: key.multiview,
                 robust: self.robust,
                 negative_one_to_one: key.negative_one_to_one,
-            }),
-            false,
-        )?;
-        Ok(map
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(key.clone())
-            .or_insert(v)
-            .clone())
+            });
+            self.variant(&self.program(&interface, false)?, Linking::Whole)
+        })
     }
 
-    /// The variant of a fragment shader for a state.
+    /// The variant of a fragment shader for a state, made as `linking` says or better.
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn fragment(&self, key: &FragmentKey) -> Result<Arc<Variant>> {
-        let Variants::Fragment(list) = &self.variants else { return Err(wrong_stage()) };
-        let find = |list: &[(FragmentKey, Arc<Variant>)]| {
-            list.iter().find(|v| v.0 == *key).map(|v| v.1.clone())
-        };
-        if let Some(v) = find(&list.read().unwrap_or_else(PoisonError::into_inner)) {
-            return Ok(v);
-        }
-        let v = self.compile(
-            &Interface::Fragment(Fragment {
+    pub fn fragment(&self, key: &FragmentKey, linking: Linking) -> Result<Arc<Variant>> {
+        let Variants::Fragment(map) = &self.variants else { return Err(wrong_stage()) };
+        find_or(map, key, linking, || {
+            if linking == Linking::Parts
+                && let Some(p) = self.fragment_parts(key)?
+            {
+                return self.variant(&p, Linking::Parts);
+            }
+            let interface = Interface::Fragment(Fragment {
                 behind: None,
                 first_coefficient: 0,
                 colours: Colours::Tile(Box::new(key.tile.clone())),
                 per_sample: key.per_sample,
                 whole_coverage: key.whole_coverage,
                 prolog: key.prolog,
-            }),
-            key.counts,
-        )?;
-        list.write().unwrap_or_else(PoisonError::into_inner).push((key.clone(), v.clone()));
-        Ok(v)
+            });
+            self.variant(&self.program(&interface, key.counts)?, Linking::Whole)
+        })
     }
+
+    /// How variants are made that no pipeline asked for in advance.
+    pub fn linking(&self) -> Linking {
+        self.linking
+    }
+}
+
+/// All variants of a map.
+fn all<K>(map: &RwLock<FxHashMap<K, Arc<Variant>>>) -> Vec<Arc<Variant>> {
+    map.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+}
+
+/// A variant of a map, if it is made as `linking` says or better; else a new one, which takes its place.
+fn find_or<K: Clone + Eq + std::hash::Hash>(
+    map: &RwLock<FxHashMap<K, Arc<Variant>>>,
+    key: &K,
+    linking: Linking,
+    make: impl FnOnce() -> Result<Arc<Variant>>,
+) -> Result<Arc<Variant>> {
+    let found =
+        |m: &FxHashMap<K, Arc<Variant>>| m.get(key).filter(|v| v.linking >= linking).cloned();
+    if let Some(v) = found(&map.read().unwrap_or_else(PoisonError::into_inner)) {
+        return Ok(v);
+    }
+    let v = make()?;
+    let mut map = map.write().unwrap_or_else(PoisonError::into_inner);
+    // Another thread may have been faster.
+    if let Some(v) = found(&map) {
+        return Ok(v);
+    }
+    map.insert(key.clone(), v.clone());
+    Ok(v)
 }
 
 fn wrong_stage() -> Error {

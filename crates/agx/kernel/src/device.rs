@@ -1,17 +1,16 @@
 //! The virtual device: one chip and the model that executes its commands, shared by all open files.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_agx_chips::Chip;
 use tepui_agx_model::{ComputeJob, Gpu, JobFault, JobStats, RenderJob};
 use tepui_drm::core::CoreDevice;
-use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
-use tepui_drm::token::Registry;
+use tepui_drm::fault_log::FaultLog;
 use tepui_softgpu::AddressSpace;
 
 use crate::chips::TIMESTAMP_HZ;
-use crate::{DRIVER, File, Observer};
+use crate::{DRIVER, Observer};
 
 /// Executes hardware commands: the model, or a stand-in of tests and tools.
 pub trait Execute: Send + Sync {
@@ -89,7 +88,7 @@ pub struct Device {
     submissions: AtomicU64,
     /// Buffer objects that were asked for; counted only where one is to fail.
     allocations: AtomicU64,
-    faults: Mutex<Vec<FaultRecord>>,
+    faults: FaultLog<FaultRecord>,
 }
 
 impl Device {
@@ -113,8 +112,13 @@ impl Device {
             files: AtomicU64::new(0),
             submissions: AtomicU64::new(0),
             allocations: AtomicU64::new(0),
-            faults: Mutex::default(),
+            faults: FaultLog::default(),
         })
+    }
+
+    /// The number of the next open file, from 1.
+    pub(crate) fn next_file(&self) -> u64 {
+        self.files.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The chip.
@@ -122,18 +126,13 @@ impl Device {
         self.chip
     }
 
-    /// Opens the device: a new set of handles, address spaces and queues.
-    pub fn open(self: &Arc<Self>) -> File {
-        File::new(self.clone(), self.files.fetch_add(1, Ordering::Relaxed) + 1)
-    }
-
     /// The faults so far, oldest first; the first [`Device::FAULTS_KEPT`] are kept.
     pub fn faults(&self) -> Vec<FaultRecord> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.faults.records()
     }
 
     /// Number of faults that are kept.
-    pub const FAULTS_KEPT: usize = 256;
+    pub const FAULTS_KEPT: usize = FaultLog::<FaultRecord>::KEPT;
 
     /// Whether the buffer object that is being made is the one that must fail.
     pub(crate) fn fails_allocation(&self) -> bool {
@@ -156,10 +155,7 @@ impl Device {
         if self.options.abort_on_fault {
             std::process::abort();
         }
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        if faults.len() < Self::FAULTS_KEPT {
-            faults.push(record);
-        }
+        self.faults.push(record);
     }
 
     /// Formats a fault as lines for standard error.
@@ -177,7 +173,7 @@ impl Device {
         if let Some(point) = &fault.program {
             text += &format!(
                 "  shader  {:#x}, at offset {:#x}: {}\n",
-                point.shader, point.offset, point.text
+                point.program, point.offset, point.text
             );
         }
         if let Some(packet) = fault.packet {
@@ -190,18 +186,4 @@ impl Device {
 /// The GPU's clock in ticks of [`TIMESTAMP_HZ`].
 pub(crate) fn timestamp() -> u64 {
     (u128::from(tepui_drm::monotonic_ns()) * u128::from(TIMESTAMP_HZ) / 1_000_000_000) as u64
-}
-
-impl VirtualDevice for Device {
-    fn node(&self) -> Node {
-        crate::chips::node(self.chip)
-    }
-
-    fn open(self: Arc<Self>) -> Arc<dyn VirtualFile> {
-        Arc::new(Device::open(&self))
-    }
-
-    fn registry(&self) -> &Registry {
-        &self.core.registry
-    }
 }

@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::core::{CoreFile, put_fence};
-use tepui_drm::device::{Call, VirtualFile};
+use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
+use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::syncobj::Syncobj;
+use tepui_drm::token::Registry;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
 use tepui_drm::user::{UserMemory, extensible, read_array};
@@ -37,7 +39,7 @@ pub struct File {
     vms: Mutex<Ids<Arc<Vm>>>,
     queues: Mutex<Ids<Arc<Queue>>>,
     objects: Mutex<Ids<Object>>,
-    /// Set when the file is closed; queues, also destroyed ones, then cancel what has not started.
+    /// Set when the file is closed; queues, destroyed ones included, then cancel submissions that have not started.
     closed: Arc<AtomicBool>,
 }
 
@@ -116,39 +118,14 @@ impl File {
         request: Request,
         arg: &mut [u8],
     ) -> Result<u32, Errno> {
-        let Some(observer) = self.device.options.observer.as_deref() else {
-            return self.answer(user, request, arg);
+        let options = &self.device.options;
+        let entry = Entry {
+            file: self.id,
+            info: File::info,
+            observer: options.observer.as_deref().map(|o| o as &dyn CallObserver),
+            report_refusals: options.report_refusals,
         };
-        let before = arg.to_vec();
-        let info = File::info(request);
-        let call = Call { file: self.id, request, info, before: &before, user, real_node: None };
-        observer.entered(&call);
-        let result = self.answer(user, request, arg);
-        observer.answered(&call, arg, result);
-        result
-    }
-
-    fn answer(
-        &self,
-        user: &dyn UserMemory,
-        request: Request,
-        arg: &mut [u8],
-    ) -> Result<u32, Errno> {
-        if request.family() != Request::DRM || request.size() != arg.len() {
-            return Err(Errno::NOTTY);
-        }
-        match self.dispatch(user, request, arg) {
-            Ok(()) => Ok(0),
-            Err(Refusal { errno, why }) => {
-                // A wait that reaches its deadline is not a refused request.
-                if self.device.options.report_refusals && errno != Errno::TIME {
-                    let name = File::info(request).map_or("an unknown request", |info| info.name);
-                    let colon = if why.is_empty() { "" } else { ": " };
-                    eprintln!("tepui: {name} of open file {}: {errno}{colon}{why}", self.id);
-                }
-                Err(errno)
-            }
-        }
+        entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
     }
 
     fn dispatch(
@@ -411,5 +388,26 @@ impl Drop for File {
         if let Some(observer) = &self.device.options.observer {
             observer.closed(self.id);
         }
+    }
+}
+
+impl Device {
+    /// Opens the device: a new set of handles, address spaces and queues.
+    pub fn open(self: &Arc<Self>) -> File {
+        File::new(self.clone(), self.next_file())
+    }
+}
+
+impl VirtualDevice for Device {
+    fn node(&self) -> Node {
+        crate::chips::node(self.chip())
+    }
+
+    fn open(self: Arc<Self>) -> Arc<dyn VirtualFile> {
+        Arc::new(Device::open(&self))
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.core.registry
     }
 }

@@ -6,13 +6,14 @@
 //! barriers allows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_agx_model::{FaultKind, JobFault, JobStats, Unit};
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
+use tepui_softgpu::catch_panic;
 
 use crate::device::{Device, FaultRecord, timestamp};
 use crate::observer::{Execution, Work};
@@ -71,8 +72,7 @@ impl State {
 pub(crate) struct Queue {
     pub usc_exec_base: u64,
     state: Arc<State>,
-    /// `Sender` is shared by threads that submit at the same time.
-    sender: Mutex<Sender<Submission>>,
+    sender: Sender<Submission>,
 }
 
 /// State of a queue's thread.
@@ -100,7 +100,7 @@ impl Queue {
         let worker = Worker { device, file, queue, vm, state: state.clone() };
         spawn(&format!("tepui-queue-{queue}"), move || worker.run(&receiver))
             .map_err(|_| Errno::NOMEM)?;
-        Ok(Queue { usc_exec_base, state, sender: Mutex::new(sender) })
+        Ok(Queue { usc_exec_base, state, sender })
     }
 
     /// Whether a command of this queue has faulted.
@@ -110,8 +110,7 @@ impl Queue {
 
     /// Hands a submission to the queue's thread.
     pub fn push(&self, submission: Submission) -> Result<(), Errno> {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        sender.send(submission).map_err(|lost| {
+        self.sender.send(submission).map_err(|lost| {
             lost.0.done.signal(Err(Errno::CANCELED));
             Errno::IO
         })
@@ -191,14 +190,11 @@ impl Worker {
             Work::Render(job) => gpu.render(execution.vm, job),
         };
         // A panic is a bug of the model, and would leave the client waiting for ever.
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        catch_panic(run).unwrap_or_else(|what| {
             let unit = match execution.work {
                 Work::Compute(_) => Unit::Cdm,
                 Work::Render(_) => Unit::Vdm,
             };
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            let what = format!("the model panicked, which is a bug in it: {text}");
             Err(JobFault::new(unit, what).of(FaultKind::Panic))
         })
     }

@@ -58,7 +58,7 @@ pub fn parse(buffer: &[u8]) -> Result<Vec<Command>, Refusal> {
         let header: CmdHeader = bytemuck::pod_read_unaligned(head);
         let (body, tail) = tail.split_at_checked(header.size.into()).ok_or(TRUNCATED)?;
         rest = tail;
-        // "Structures must be aligned on 64-bit": the next header stands behind this payload.
+        // "Structures must be aligned on 64-bit": the next header follows this payload.
         require(header.size.is_multiple_of(8), "a command's size is not a multiple of 8")?;
         let is_hardware = matches!(header.cmd_type, uapi::CMD_RENDER | uapi::CMD_COMPUTE);
         let within = |barrier, count| barrier == BARRIER_NONE || is_hardware && barrier <= count;

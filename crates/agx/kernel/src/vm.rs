@@ -70,7 +70,7 @@ pub struct Vm {
     pub space: AddressSpace,
     window: Range<u64>,
     kernel: Range<u64>,
-    /// Held for reading while a job runs; memory that was unbound is released when nobody does.
+    /// Held for reading while a job runs; unbound memory is released when no job holds it.
     running: RwLock<()>,
 }
 

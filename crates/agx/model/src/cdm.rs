@@ -117,3 +117,40 @@ fn launch(
     gpu.dispatch(stream.vm, launch, grid, stats)?;
     Ok(offset)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_softgpu::{Memory, Protection};
+
+    use super::*;
+    use crate::Options;
+    use crate::job::FaultKind;
+
+    /// Blocks that launch nothing cost something too, so that a stream of them ends.
+    #[test]
+    fn every_block_is_counted() {
+        const STREAM: u64 = 0x10_0000;
+        let page = tepui_agx_chips::PAGE_BYTES;
+        let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
+        let memory = Arc::new(Memory::new(page as usize).expect("memory"));
+        vm.bind(STREAM, memory, 0, page, Protection::READ | Protection::WRITE).expect("it is free");
+        let mut stream = Vec::new();
+        for _ in 0..20 {
+            stream.extend(cdm::Barrier::default().pack().expect("it fits"));
+        }
+        stream.extend(cdm::StreamTerminate {}.pack().expect("it fits"));
+        vm.write(STREAM, &stream).expect("it is bound");
+        let mut job = ComputeJob::default();
+        job.registers.ctrl_stream_base = STREAM;
+        for (job_budget, ends) in [(19, false), (20, true)] {
+            let gpu = Gpu::new(Options { job_budget, ..Options::default() });
+            let outcome = run(&gpu, &vm, &job);
+            assert_eq!(outcome.is_ok(), ends, "{outcome:?}");
+            if let Err(fault) = outcome {
+                assert_eq!((fault.kind, fault.unit), (FaultKind::Endless, Unit::Cdm));
+            }
+        }
+    }
+}

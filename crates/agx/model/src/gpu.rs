@@ -5,10 +5,11 @@ use tepui_softgpu::worker_pool::ThreadPool;
 use tepui_softgpu::{BufferPool, WorkerPool};
 
 use crate::coverage::Coverage;
+use crate::isp::memory::FrameMemory;
 use crate::job::{JobFault, Unit};
+use crate::render::scene::Scene;
 use crate::usc::cache::Cache;
 use crate::usc::program::Translation;
-use crate::{isp, render};
 
 /// Options of a [`Gpu`].
 #[derive(Clone, Debug)]
@@ -74,8 +75,8 @@ pub struct Gpu {
     pub(crate) pool: WorkerPool,
     pub(crate) programs: Cache,
     /// Reusable memory of scenes and of frames.
-    pub(crate) scenes: BufferPool<render::scene::Scene>,
-    pub(crate) frames: BufferPool<isp::FrameMemory>,
+    pub(crate) scenes: BufferPool<Scene>,
+    pub(crate) frames: BufferPool<FrameMemory>,
 }
 
 impl Gpu {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
+
 /// The unit of the GPU that a fault comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -185,7 +187,7 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProgramPoint { shader, offset, text } = &self.at;
+        let ProgramPoint { program: shader, offset, text } = &self.at;
         write!(f, "{}, in shader {shader:#x} at offset {offset:#x}: {text}", self.what)
     }
 }
@@ -223,85 +225,13 @@ impl JobStats {
     }
 }
 
-/// Kinds of faults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FaultKind {
-    /// A packet, descriptor or instruction asks for what the hardware does not have or what is
-    /// unknown.
-    #[default]
-    Invalid,
-    /// A unit reads memory that is not bound.
-    Unbound,
-    /// Machine code that is no instruction.
-    Undecodable,
-    /// The model does not implement it yet.
-    Unimplemented,
-    /// A budget is spent: the job counts as an endless loop.
-    Endless,
-    /// The model panicked, which is a bug in it.
-    Panic,
-}
-
 /// A fault of a SIMD-group: its kind, and what happened.
 pub type GroupFault = (FaultKind, String);
 
 /// The fault that ended a job. The device is lost after it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{unit}: {what}{}", location(.program, .packet))]
-pub struct JobFault {
-    /// The unit that raised it.
-    pub unit: Unit,
-    /// Its kind.
-    pub kind: FaultKind,
-    /// A description, in one sentence without a full stop.
-    pub what: String,
-    /// Where in a shader: address of the shader, byte offset in it, and the instruction's text.
-    pub program: Option<ProgramPoint>,
-    /// GPU address of the packet that was being executed.
-    pub packet: Option<u64>,
-}
+pub type JobFault = tepui_softgpu::JobFault<Unit>;
 
-/// A place in a shader.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProgramPoint {
-    /// GPU address of the shader's first instruction.
-    pub shader: u64,
-    /// Byte offset of the instruction.
-    pub offset: u32,
-    /// The instruction, disassembled.
-    pub text: String,
-}
-
-fn location(program: &Option<ProgramPoint>, packet: &Option<u64>) -> String {
-    let mut text = String::new();
-    if let Some(p) = program {
-        text += &format!(", in shader {:#x} at offset {:#x}: {}", p.shader, p.offset, p.text);
-    }
-    if let Some(address) = packet {
-        text += &format!(", in the packet at {address:#x}");
-    }
-    text
-}
-
-impl JobFault {
-    /// A fault without a position.
-    pub fn new(unit: Unit, what: impl Into<String>) -> JobFault {
-        JobFault { unit, kind: FaultKind::Invalid, what: what.into(), program: None, packet: None }
-    }
-
-    /// The same fault with a kind.
-    pub fn of(self, kind: FaultKind) -> JobFault {
-        JobFault { kind, ..self }
-    }
-
-    /// The fault of a job that exceeds its budget.
-    pub fn endless(unit: Unit) -> JobFault {
-        JobFault::new(unit, "the job is taken for endless").of(FaultKind::Endless)
-    }
-
-    /// The fault of a job that needs something that the model does not implement.
-    pub fn unimplemented(unit: Unit, what: &str) -> JobFault {
-        JobFault::new(unit, format!("{what} are not executed by this model yet"))
-            .of(FaultKind::Unimplemented)
-    }
+impl tepui_softgpu::GpuUnit for Unit {
+    const PROGRAM: &'static str = "shader";
+    const PACKET: &'static str = "packet";
 }

@@ -1,5 +1,5 @@
-//! Formats that no driver at hand uses: PVRTC against another decoder, extended range by its
-//! formula.
+//! Formats by the names of their fields, and formats that no driver at hand uses: PVRTC against
+//! another decoder, extended range by its formula.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are counted")]
 
@@ -12,7 +12,58 @@ use tepui_agx_packets::texture::{
     Channel, Channels, Layout, Texture, TextureDimension, TextureType,
 };
 use tepui_agx_texture::store::StoreOperands;
-use tepui_agx_texture::{Kind, LANES, Operands, Request, Store, Unit};
+use tepui_agx_texture::{Kind, LANES, Operands, Request, Store, Unit, fields_of, format_of};
+use tepui_format::Format;
+
+/// Formats that the hardware has, by the names that cmdbuf.xml gives to channels and types; sRGB
+/// formats and HDR of ASTC are counted apart.
+const PLAIN: usize = 39;
+const BLOCKS: usize = 66;
+
+/// Vulkan's name of a format whose channels the hardware names in the same order; `None` for packed
+/// and subsampled formats, which are named in another.
+fn vulkan_name(channels: Channels, type_: TextureType, srgb: bool) -> Option<String> {
+    let name = channels.to_string();
+    let type_ = match (type_, srgb) {
+        (TextureType::Unorm, true) => "SRGB",
+        (TextureType::Unorm, false) => "UNORM",
+        (TextureType::Snorm, false) => "SNORM",
+        (TextureType::Uint, false) => "UINT",
+        (TextureType::Sint, false) => "SINT",
+        (TextureType::Float, false) if name == "BC6H Ufloat" => "UFLOAT",
+        (TextureType::Float, false) => "SFLOAT",
+        _ => return None,
+    };
+    let (first, rest) = name.split_once(' ').unwrap_or((&name, ""));
+    Some(match first {
+        "ETC2" => {
+            let channels = rest.replace("RGBA8", "R8G8B8A8").replace("RGB8", "R8G8B8");
+            format!("ETC2_{channels}_{type_}_BLOCK")
+        }
+        "EAC" => format!("EAC_{}_{type_}_BLOCK", rest.replace("RG11", "R11G11")),
+        "ASTC" => format!("ASTC_{rest}_{type_}_BLOCK"),
+        "BC1" => format!("BC1_RGBA_{type_}_BLOCK"),
+        _ if first.starts_with("BC") => format!("{first}_{type_}_BLOCK"),
+        _ => format!("{name}_{type_}"),
+    })
+}
+
+#[test]
+fn formats_are_named_by_their_fields() {
+    let (mut plain, mut blocks) = (0, 0);
+    for channels in (0..128).filter_map(Channels::from_raw) {
+        for type_ in (0..8).filter_map(TextureType::from_raw) {
+            for srgb in [false, true] {
+                let Some(name) = vulkan_name(channels, type_, srgb) else { continue };
+                let Ok(format) = name.parse::<Format>() else { continue };
+                assert_eq!(format_of(channels, type_, srgb), Ok(format), "{channels} {type_}");
+                assert_eq!(fields_of(format), Some((channels, type_, srgb)), "{name}");
+                *if name.ends_with("_BLOCK") { &mut blocks } else { &mut plain } += 1;
+            }
+        }
+    }
+    assert_eq!((plain, blocks), (PLAIN, BLOCKS));
+}
 
 const LOAD: Request = Request::new(Kind::Load, TextureDimension::D2);
 

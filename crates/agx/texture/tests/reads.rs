@@ -302,6 +302,32 @@ fn borders_are_in_the_order_of_memory() {
             [half(4.0), half(0.5), half(0.25), 0],
             [4.0, 0.5, 0.25, 1.0],
         ),
+        // source: Mesa's agx_border.c, `get_channel_info`: EAC has 11 bits, BC4 and BC5 have 14.
+        (Channels::EacR11, TextureType::Unorm, false, [2047, 0, 0, 2047], [1.0, 0.0, 0.0, 1.0]),
+        (
+            Channels::EacRg11,
+            TextureType::Snorm,
+            false,
+            [1023, 0x800 - 1023, 0, 1023],
+            [1.0, -1.0, 0.0, 1.0],
+        ),
+        (Channels::Bc4, TextureType::Unorm, false, [16383, 0, 0, 16383], [1.0, 0.0, 0.0, 1.0]),
+        (
+            Channels::Bc5,
+            TextureType::Snorm,
+            false,
+            [8191, 0x4000 - 8191, 0, 8191],
+            [1.0, -1.0, 0.0, 1.0],
+        ),
+        (
+            Channels::Bc6h,
+            TextureType::Float,
+            false,
+            [half(0.5), half(-2.0), half(4.0), half(1.0)],
+            [0.5, -2.0, 4.0, 1.0],
+        ),
+        (Channels::Bc7, TextureType::Unorm, true, [4095, 819, 0, 51], [1.0, 0.2, 0.0, 0.2]),
+        (Channels::Bc1, TextureType::Unorm, false, [51, 102, 153, 255], [0.2, 0.4, 0.6, 1.0]),
     ];
     for (channels, type_, srgb, encoded, want) in cases {
         let picture = Picture::new(&Make { srgb, ..Make::d2(channels, type_, 8, 8) });
@@ -560,6 +586,86 @@ fn solid_tiles_show_their_colour_and_unknown_ones_are_told() {
     for (x_px, y_px, want) in [(20, 5, [9; 4]), (16, 0, [1, 2, 3, 4]), (31, 15, [1, 2, 3, 4])] {
         let at = Texel { level, layer, x_px, y_px, ..Texel::default() };
         assert_eq!((picture.raw(&memory, at) as u32).to_le_bytes(), want);
+    }
+}
+
+/// The mode of a solid subtile by the bytes of a texel. source: Mesa 26.1, layout.h,
+/// `AIL_COMP_SOLID_*`
+const SOLID: [(Channels, u8); 5] = [
+    (Channels::R8, 0x60),
+    (Channels::R8G8, 0x01),
+    (Channels::R32, 0x03),
+    (Channels::R32G32, 0x07),
+    (Channels::R32G32B32A32, 0x07),
+];
+
+/// A compressed image of 64x48 texels whose tile (1, 0) is solid, of bytes 0xa5.
+fn solid_tile(channels: Channels, mode: u8) -> (Picture, Flat, usize) {
+    let make = Make { tiling: Tiling::Compressed, ..Make::d2(channels, TextureType::Uint, 64, 48) };
+    let picture = Picture::new(&make);
+    let mut memory = picture.noise(15);
+    let metadata = picture.layout.metadata.as_ref().unwrap();
+    let word = metadata.tile_offset_B(0, 0, 1, 0).unwrap() as usize;
+    memory.bytes[word..word + 8].fill(mode);
+    let corner = Texel { x_px: 16, ..Texel::default() };
+    let body = picture.layout.texel_offset_B(corner).unwrap() as usize;
+    memory.bytes[body..body + picture.format.info().block.bytes as usize].fill(0xa5);
+    (picture, memory, word)
+}
+
+#[test]
+fn solid_tiles_of_every_texel_size() {
+    for (channels, mode) in SOLID {
+        let (picture, mut memory, _) = solid_tile(channels, mode);
+        let mut unit = Unit::default();
+        let operands = Operands {
+            coordinates: [std::array::from_fn(|i| i as u32), [9; LANES], [0; LANES]],
+            ..Operands::default()
+        };
+        let request = request(Kind::Load, TextureDimension::D2);
+        let texture = picture.texture_bytes();
+        let out = read(&mut unit, &mut memory, &request, &texture, None, &operands);
+        assert!(unit.notes.is_empty(), "{channels}");
+        // Of the first channel.
+        let mask = if matches!(channels, Channels::R8 | Channels::R8G8) { 0xff } else { u32::MAX };
+        for i in 0..LANES {
+            let at = Texel { x_px: i as u32, y_px: 9, ..Texel::default() };
+            let raw = if i < 16 { picture.raw(&memory, at) as u32 } else { 0xa5a5_a5a5 };
+            assert_eq!(out[0][i], raw & mask, "{channels} {i}");
+        }
+    }
+}
+
+/// Whatever part of a solid tile one texel is written to, the rest keeps its colour.
+#[test]
+fn a_store_opens_a_solid_tile() {
+    let places = [16, 20, 31].map(|x| [0, 5, 15].map(|y| [x, y]));
+    for [x, y] in places.into_iter().flatten() {
+        let (picture, mut memory, word) = solid_tile(Channels::R32, 0x03);
+        let before = memory.bytes.clone();
+        let store = tepui_agx_texture::Store { dimension: TextureDimension::D2, narrow: false };
+        let operands = tepui_agx_texture::store::StoreOperands {
+            coordinates: [[x; LANES], [y; LANES], [0; LANES]],
+            components: [[9; LANES]; 4],
+            ..Default::default()
+        };
+        let mut unit = Unit::default();
+        unit.write(&mut memory, &store, &picture.pbe_bytes(), &operands, 1).unwrap();
+        assert_eq!(memory.bytes[word..word + 8], [0x7f; 8]);
+        for y_px in 0..48 {
+            for x_px in 0..64 {
+                let at = Texel { x_px, y_px, ..Texel::default() };
+                let want = match (x_px / 16, y_px / 16) {
+                    (1, 0) if [x_px, y_px] == [x, y] => 9,
+                    (1, 0) => 0xa5a5_a5a5,
+                    _ => {
+                        let at = picture.layout.texel_offset_B(at).unwrap() as usize;
+                        u128::from(u32::from_le_bytes(before[at..at + 4].try_into().unwrap()))
+                    }
+                };
+                assert_eq!(picture.raw(&memory, at), want, "({x_px}, {y_px}) after ({x}, {y})");
+            }
+        }
     }
 }
 

@@ -106,7 +106,7 @@ kernel_structs! {
         4 handle: u32,
         8 timeline_value: u64,
     }
-    /// What stands before each command.
+    /// The header of each command.
     drm_asahi_cmd_header as CmdHeader[8] {
         0 cmd_type: u16,
         2 size: u16,
@@ -250,7 +250,7 @@ pub const BIND_UNBIND: u32 = 1;
 pub const BIND_READ: u32 = 2;
 /// [`GemBindOp::flags`]: the GPU may write.
 pub const BIND_WRITE: u32 = 4;
-/// [`GemBindOp::flags`]: one page of the buffer stands at every page of the range.
+/// [`GemBindOp::flags`]: one page of the buffer is bound at every page of the range.
 pub const BIND_SINGLE_PAGE: u32 = 8;
 
 /// [`GemBindObject::op`]: bind.

@@ -1,6 +1,6 @@
 //! The driver of Intel's GPUs up to Alder Lake.
 //!
-//! Where the interface grew a structure of a request, the larger one stands here; a client of the
+//! Where the interface grew a structure of a request, the larger one is declared here; a client of the
 //! older one passes fewer bytes, and the rest is zero.
 //!
 //! source: i915_drm.h.

@@ -7,26 +7,15 @@
 
 pub mod asahi;
 pub mod core;
+mod field;
 pub mod i915;
 mod request;
 
+pub use field::Field;
 pub use request::{Direction, IoctlInfo, Request};
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("the structures are laid out for 64-bit clients");
-
-/// One field of a kernel structure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// The kernel's name.
-    pub name: &'static str,
-    /// The Rust type's name.
-    pub ty: &'static str,
-    /// Offset in bytes.
-    pub offset: usize,
-    /// Size in bytes.
-    pub size: usize,
-}
 
 /// A structure that crosses the kernel boundary: plain bytes with a fixed layout.
 pub trait KernelStruct: bytemuck::Pod {

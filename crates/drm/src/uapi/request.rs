@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Field;
+use super::field::Field;
 
 /// Which way the argument travels, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

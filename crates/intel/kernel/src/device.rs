@@ -1,10 +1,11 @@
 //! The virtual device: one chip and the model that executes its batches, shared by all open files.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_drm::core::CoreDevice;
 use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
+use tepui_drm::fault_log::FaultLog;
 use tepui_drm::token::Registry;
 use tepui_intel_chips::Chip;
 use tepui_intel_model::{Batch, Gpu, HardwareContext, JobFault, JobStats};
@@ -89,7 +90,7 @@ pub struct Device {
     pub(crate) options: Options,
     files: AtomicU64,
     submissions: AtomicU64,
-    faults: Mutex<Vec<FaultRecord>>,
+    faults: FaultLog<FaultRecord>,
 }
 
 impl Device {
@@ -112,7 +113,7 @@ impl Device {
             options,
             files: AtomicU64::new(0),
             submissions: AtomicU64::new(0),
-            faults: Mutex::default(),
+            faults: FaultLog::default(),
         })
     }
 
@@ -128,11 +129,11 @@ impl Device {
 
     /// The faults so far, oldest first; the first [`Device::FAULTS_KEPT`] are kept.
     pub fn faults(&self) -> Vec<FaultRecord> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.faults.records()
     }
 
     /// Number of faults that are kept.
-    pub const FAULTS_KEPT: usize = 256;
+    pub const FAULTS_KEPT: usize = FaultLog::<FaultRecord>::KEPT;
 
     /// The command streamer's clock: ticks of [`Chip::timestamp_hz`], the lower 36 bits.
     pub(crate) fn timestamp(&self) -> u64 {
@@ -150,10 +151,7 @@ impl Device {
         if self.options.abort_on_fault {
             std::process::abort();
         }
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        if faults.len() < Self::FAULTS_KEPT {
-            faults.push(record);
-        }
+        self.faults.push(record);
     }
 
     /// Formats a fault as lines for standard error.
@@ -168,10 +166,10 @@ impl Device {
         if let Some(point) = &fault.program {
             text += &format!(
                 "  kernel  {:#x}, at offset {:#x}: {}\n",
-                point.kernel, point.offset, point.text
+                point.program, point.offset, point.text
             );
         }
-        if let Some(command) = fault.command {
+        if let Some(command) = fault.packet {
             text += &format!("  command {command:#x}\n");
         }
         text

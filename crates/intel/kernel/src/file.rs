@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::core::CoreFile;
-use tepui_drm::device::{Call, VirtualFile};
+use tepui_drm::device::VirtualFile;
+use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
@@ -102,39 +103,14 @@ impl File {
         request: Request,
         arg: &mut [u8],
     ) -> Result<u32, Errno> {
-        let Some(observer) = self.device.options.observer.as_deref() else {
-            return self.answer(user, request, arg);
+        let options = &self.device.options;
+        let entry = Entry {
+            file: self.id,
+            info: File::info,
+            observer: options.observer.as_deref(),
+            report_refusals: options.report_refusals,
         };
-        let before = arg.to_vec();
-        let info = File::info(request);
-        let call = Call { file: self.id, request, info, before: &before, user, real_node: None };
-        observer.entered(&call);
-        let result = self.answer(user, request, arg);
-        observer.answered(&call, arg, result);
-        result
-    }
-
-    fn answer(
-        &self,
-        user: &dyn UserMemory,
-        request: Request,
-        arg: &mut [u8],
-    ) -> Result<u32, Errno> {
-        if request.family() != Request::DRM || request.size() != arg.len() {
-            return Err(Errno::NOTTY);
-        }
-        match self.dispatch(user, request, arg) {
-            Ok(()) => Ok(0),
-            Err(Refusal { errno, why }) => {
-                // A wait that reaches its deadline is not a refused request.
-                if self.device.options.report_refusals && errno != Errno::TIME {
-                    let name = File::info(request).map_or("an unknown request", |info| info.name);
-                    let colon = if why.is_empty() { "" } else { ": " };
-                    eprintln!("tepui: {name} of open file {}: {errno}{colon}{why}", self.id);
-                }
-                Err(errno)
-            }
-        }
+        entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
     }
 
     fn dispatch(

@@ -1,14 +1,14 @@
 //! Queues: the submissions of a context to one engine wait for their fences and are executed one at
 //! a time in order.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
 use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Unit};
+use tepui_softgpu::catch_panic;
 
 use crate::context::Context;
 use crate::device::{Device, FaultRecord};
@@ -32,8 +32,7 @@ pub(crate) struct Submission {
 
 /// A queue. Dropping it lets earlier submissions finish.
 pub(crate) struct Queue {
-    /// `Sender` is shared by threads that submit at the same time.
-    sender: Mutex<Sender<Submission>>,
+    sender: Sender<Submission>,
 }
 
 /// State of a queue's thread.
@@ -75,13 +74,12 @@ impl Queue {
         };
         spawn(&format!("tepui-i915-{id}"), move || worker.run(&receiver))
             .map_err(|_| Errno::NOMEM)?;
-        Ok(Queue { sender: Mutex::new(sender) })
+        Ok(Queue { sender })
     }
 
     /// Hands a submission to the queue's thread.
     pub fn push(&self, submission: Submission) -> Result<(), Errno> {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        sender.send(submission).map_err(|lost| {
+        self.sender.send(submission).map_err(|lost| {
             lost.0.done.signal(Err(Errno::CANCELED));
             Errno::IO
         })
@@ -122,11 +120,7 @@ impl Worker {
             Ok(()) => self.vm.run(|vm| {
                 let run = || self.device.gpu.execute(vm, state, &submission.batch);
                 // A panic is a bug of the model, and would leave the client waiting for ever.
-                catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-                    let text = panic.downcast_ref::<String>().map(String::as_str);
-                    let text = text.or(panic.downcast_ref::<&str>().copied());
-                    let text = text.unwrap_or("no message");
-                    let what = format!("the model panicked, which is a bug in it: {text}");
+                catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStreamer, what).of(FaultKind::Panic))
                 })
             }),

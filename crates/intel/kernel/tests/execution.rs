@@ -178,7 +178,7 @@ fn a_fault_ends_a_context_that_does_not_recover() {
     let faults = client.file.device().faults();
     assert_eq!(faults.len(), 1);
     let fault = &faults[0].fault;
-    assert_eq!(fault.command, Some(BATCH));
+    assert_eq!(fault.packet, Some(BATCH));
     assert!(fault.what.contains("0x500000000000"), "{fault}");
 }
 

@@ -43,6 +43,11 @@ pub struct HardwareContext {
     pub descriptors: Vec<u8>,
     /// The vertex buffers by their index: VERTEX_BUFFER_STATE.
     pub vertex_buffers: HashMap<u32, [u8; 16]>,
+    /// Instances to an element of a vertex buffer, by the vertex element's index; elements that go on
+    /// with vertices are not in it.
+    pub instancing: HashMap<u32, u32>,
+    /// The buffers of stream output by their index: 3DSTATE_SO_BUFFER.
+    pub stream_buffers: HashMap<u32, Vec<u8>>,
     /// The last command of each kind that sets state of the 3D pipeline, by its name.
     pub latched: HashMap<&'static str, Vec<u8>>,
 }

@@ -57,6 +57,12 @@ impl Dispatch {
         self.threads.iter().product()
     }
 
+    /// Channels of all threads that are enabled.
+    pub fn invocations(&self) -> u64 {
+        let group: u32 = (0..self.thread_count()).map(|n| self.mask(n).count_ones()).sum();
+        u64::from(group) * self.groups().unwrap_or(0) as u64
+    }
+
     /// Number of workgroups, if the host can count them.
     fn groups(&self) -> Option<usize> {
         let mut count = 1usize;
@@ -191,7 +197,11 @@ pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
         _ => (Unit::ExecutionUnit, FaultKind::Invalid),
     };
     JobFault {
-        program: Some(ProgramPoint { kernel, offset: fault.ip, text: fault.instruction.clone() }),
+        program: Some(ProgramPoint {
+            program: kernel,
+            offset: fault.ip,
+            text: fault.instruction.clone(),
+        }),
         ..JobFault::new(unit, fault.kind.to_string()).of(kind)
     }
 }

@@ -62,6 +62,8 @@ const TABLE: &[(u32, F)] = &[
     (0x085, F::R32G32_SFLOAT),
     (0x086, F::R32G32_SINT),
     (0x087, F::R32G32_UINT),
+    (0x093, F::R16G16B16A16_SSCALED),
+    (0x094, F::R16G16B16A16_USCALED),
     (0x0c0, F::B8G8R8A8_UNORM),
     (0x0c1, F::B8G8R8A8_SRGB),
     (0x0c2, F::A2B10G10R10_UNORM_PACK32),
@@ -81,7 +83,12 @@ const TABLE: &[(u32, F)] = &[
     (0x0d6, F::R32_SINT),
     (0x0d7, F::R32_UINT),
     (0x0d8, F::R32_SFLOAT),
+    (0x0d9, F::X8_D24_UNORM_PACK32),
     (0x0ed, F::E5B9G9R9_UFLOAT_PACK32),
+    (0x0f4, F::R8G8B8A8_SSCALED),
+    (0x0f5, F::R8G8B8A8_USCALED),
+    (0x0f6, F::R16G16_SSCALED),
+    (0x0f7, F::R16G16_USCALED),
     (0x100, F::R5G6B5_UNORM_PACK16),
     (0x102, F::A1R5G5B5_UNORM_PACK16),
     (0x104, F::A4R4G4B4_UNORM_PACK16),
@@ -94,6 +101,10 @@ const TABLE: &[(u32, F)] = &[
     (0x10c, F::R16_SINT),
     (0x10d, F::R16_UINT),
     (0x10e, F::R16_SFLOAT),
+    (0x11c, F::R8G8_SSCALED),
+    (0x11d, F::R8G8_USCALED),
+    (0x11e, F::R16_SSCALED),
+    (0x11f, F::R16_USCALED),
     (0x124, F::R5G5B5A1_UNORM_PACK16),
     (0x125, F::R4G4B4A4_UNORM_PACK16),
     (0x140, F::R8_UNORM),
@@ -101,6 +112,8 @@ const TABLE: &[(u32, F)] = &[
     (0x142, F::R8_SINT),
     (0x143, F::R8_UINT),
     (0x144, F::A8_UNORM),
+    (0x149, F::R8_SSCALED),
+    (0x14a, F::R8_USCALED),
     (0x180, F::BC1_RGB_SRGB_BLOCK),
     (0x186, F::BC1_RGBA_UNORM_BLOCK),
     (0x187, F::BC2_UNORM_BLOCK),
@@ -111,23 +124,45 @@ const TABLE: &[(u32, F)] = &[
     (0x18c, F::BC2_SRGB_BLOCK),
     (0x18d, F::BC3_SRGB_BLOCK),
     (0x191, F::BC1_RGB_UNORM_BLOCK),
+    (0x193, F::R8G8B8_UNORM),
+    (0x194, F::R8G8B8_SNORM),
+    (0x195, F::R8G8B8_SSCALED),
+    (0x196, F::R8G8B8_USCALED),
     (0x199, F::BC4_SNORM_BLOCK),
     (0x19a, F::BC5_SNORM_BLOCK),
+    (0x19b, F::R16G16B16_SFLOAT),
+    (0x19c, F::R16G16B16_UNORM),
+    (0x19d, F::R16G16B16_SNORM),
+    (0x19e, F::R16G16B16_SSCALED),
+    (0x19f, F::R16G16B16_USCALED),
     (0x1a1, F::BC6H_SFLOAT_BLOCK),
     (0x1a2, F::BC7_UNORM_BLOCK),
     (0x1a3, F::BC7_SRGB_BLOCK),
     (0x1a4, F::BC6H_UFLOAT_BLOCK),
+    (0x1a8, F::R8G8B8_SRGB),
     (0x1aa, F::ETC2_R8G8B8_UNORM_BLOCK),
     (0x1ab, F::EAC_R11_UNORM_BLOCK),
     (0x1ac, F::EAC_R11G11_UNORM_BLOCK),
     (0x1ad, F::EAC_R11_SNORM_BLOCK),
     (0x1ae, F::EAC_R11G11_SNORM_BLOCK),
     (0x1af, F::ETC2_R8G8B8_SRGB_BLOCK),
+    (0x1b0, F::R16G16B16_UINT),
+    (0x1b1, F::R16G16B16_SINT),
+    (0x1b3, F::A2B10G10R10_SNORM_PACK32),
+    (0x1b4, F::A2B10G10R10_USCALED_PACK32),
+    (0x1b5, F::A2B10G10R10_SSCALED_PACK32),
+    (0x1b6, F::A2B10G10R10_SINT_PACK32),
+    (0x1b7, F::A2R10G10B10_SNORM_PACK32),
+    (0x1b8, F::A2R10G10B10_USCALED_PACK32),
+    (0x1b9, F::A2R10G10B10_SSCALED_PACK32),
     (0x1ba, F::A2R10G10B10_UINT_PACK32),
+    (0x1bb, F::A2R10G10B10_SINT_PACK32),
     (0x1c0, F::ETC2_R8G8B8A1_UNORM_BLOCK),
     (0x1c1, F::ETC2_R8G8B8A1_SRGB_BLOCK),
     (0x1c2, F::ETC2_R8G8B8A8_UNORM_BLOCK),
     (0x1c3, F::ETC2_R8G8B8A8_SRGB_BLOCK),
+    (0x1c8, F::R8G8B8_UINT),
+    (0x1c9, F::R8G8B8_SINT),
     (0x200, F::ASTC_4x4_SRGB_BLOCK),
     (0x208, F::ASTC_5x4_SRGB_BLOCK),
     (0x209, F::ASTC_5x5_SRGB_BLOCK),
@@ -191,6 +226,34 @@ impl Format {
         })
     }
 
+    /// The kind of numbers.
+    pub fn numeric(&self) -> Numeric {
+        self.format.info().numeric()
+    }
+
+    /// Whether components are integers.
+    pub fn is_integer(&self) -> bool {
+        self.integer
+    }
+
+    /// A colour with what the format does not have: missing colours are 0, a missing alpha is 1.
+    pub fn present(&self, colour: [u32; 4]) -> [u32; 4] {
+        let Encoding::Plain(channels) = &self.format.info().encoding else { return colour };
+        let components = [Component::R, Component::G, Component::B, Component::A];
+        let missing = [0, 0, 0, self.one()];
+        std::array::from_fn(|c| match channels.get(components[c]) {
+            Some(_) => colour[c],
+            None => missing[c],
+        })
+    }
+
+    /// The texels of a block, row by row; nothing is written for formats without blocks.
+    pub fn decode_block(&self, block: &[u8], texels: &mut [[f32; 4]; MAX_BLOCK_PX]) {
+        if let Codec::Block(codec) = &self.codec {
+            codec.decode(block, texels);
+        }
+    }
+
     /// What 1 is in the format's kind of numbers.
     pub fn one(&self) -> u32 {
         if self.integer { 1 } else { 1.0f32.to_bits() }
@@ -240,13 +303,16 @@ impl Format {
         }
     }
 
-    /// Writes the components of `write` of a texel; the others keep their bits.
-    pub fn pack_some(&self, value: [u32; 4], write: [bool; 4], texel: &mut [u8]) {
-        let (Some(new), Encoding::Plain(channels)) =
-            (self.packed(value), &self.format.info().encoding)
-        else {
+    /// Takes over the components of `write` of another texel; the others keep their bits.
+    pub fn merge(&self, new: &[u8], write: [bool; 4], texel: &mut [u8]) {
+        let Encoding::Plain(channels) = &self.format.info().encoding else {
+            // Components that share an exponent are written together.
+            if write == [true; 4] {
+                texel.copy_from_slice(new);
+            }
             return;
         };
+        let new = load(new);
         let components = [Component::R, Component::G, Component::B, Component::A];
         let mut bits = load(texel);
         for (component, _) in components.into_iter().zip(write).filter(|(_, write)| *write) {
@@ -289,7 +355,7 @@ mod tests {
     fn only_the_chosen_components_change() {
         let format = find(0x0c7).unwrap();
         let mut texel = [1, 2, 3, 4];
-        format.pack_some([1.0f32.to_bits(); 4], [false, true, false, false], &mut texel);
+        format.merge(&[255; 4], [false, true, false, false], &mut texel);
         assert_eq!(texel, [1, 255, 3, 4]);
     }
 

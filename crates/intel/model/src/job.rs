@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
+
 /// A batch: commands from an address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
@@ -56,86 +58,10 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Kinds of faults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FaultKind {
-    /// A command, state or instruction asks for what the hardware does not have or what is unknown.
-    #[default]
-    Invalid,
-    /// A unit reads or writes memory that is not bound.
-    Unbound,
-    /// Machine code that is no instruction.
-    Undecodable,
-    /// The model does not implement it yet.
-    Unimplemented,
-    /// A budget is spent: the batch counts as an endless loop.
-    Endless,
-    /// The model panicked, which is a bug in it.
-    Panic,
-}
-
-/// A place in a kernel (the program of an EU thread).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProgramPoint {
-    /// GPU address of the kernel's first instruction.
-    pub kernel: u64,
-    /// Byte offset of the instruction.
-    pub offset: u32,
-    /// The instruction, disassembled.
-    pub text: String,
-}
-
 /// The fault that ended a batch.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{unit}: {what}{}", location(.program, .command))]
-pub struct JobFault {
-    /// The unit that raised it.
-    pub unit: Unit,
-    /// Its kind.
-    pub kind: FaultKind,
-    /// A description, in one sentence without a full stop.
-    pub what: String,
-    /// Where in a kernel.
-    pub program: Option<ProgramPoint>,
-    /// GPU address of the command that was being executed.
-    pub command: Option<u64>,
-}
+pub type JobFault = tepui_softgpu::JobFault<Unit>;
 
-fn location(program: &Option<ProgramPoint>, command: &Option<u64>) -> String {
-    let mut text = String::new();
-    if let Some(p) = program {
-        text += &format!(", in kernel {:#x} at offset {:#x}: {}", p.kernel, p.offset, p.text);
-    }
-    if let Some(address) = command {
-        text += &format!(", in the command at {address:#x}");
-    }
-    text
-}
-
-impl JobFault {
-    /// A fault without a position.
-    pub fn new(unit: Unit, what: impl Into<String>) -> JobFault {
-        JobFault { unit, kind: FaultKind::Invalid, what: what.into(), program: None, command: None }
-    }
-
-    /// The same fault with a kind.
-    pub fn of(self, kind: FaultKind) -> JobFault {
-        JobFault { kind, ..self }
-    }
-
-    /// The fault of something that the model does not implement.
-    pub fn unimplemented(unit: Unit, what: impl fmt::Display) -> JobFault {
-        JobFault::new(unit, format!("{what} is not executed by this model yet"))
-            .of(FaultKind::Unimplemented)
-    }
-
-    /// The fault of a unit's access to memory.
-    pub fn memory(unit: Unit, fault: tepui_softgpu::Fault) -> JobFault {
-        JobFault::new(unit, fault.to_string()).of(FaultKind::Unbound)
-    }
-
-    /// The same fault at a command, unless it has one.
-    pub fn at_command(self, address: u64) -> JobFault {
-        JobFault { command: self.command.or(Some(address)), ..self }
-    }
+impl tepui_softgpu::GpuUnit for Unit {
+    const PROGRAM: &'static str = "kernel";
+    const PACKET: &'static str = "command";
 }

@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | `stream` | command streamer: batches, MI commands, PIPE_CONTROL, state, walkers |
 //! | `dispatch` | workgroups and threads: payload, scratch memory, barriers |
-//! | `rectangle` | the 3D pipeline, as far as fills and copies need it |
+//! | `render` | the 3D pipeline, from vertices to pixels |
 //! | `port` | messages: data port, gateway, surfaces, images |
 //! | `format` | surface formats |
 //! | `registers`, `context`, `memory` | what commands and threads read and write |
@@ -30,8 +30,8 @@ mod gpu;
 mod job;
 mod memory;
 mod port;
-mod rectangle;
 mod registers;
+mod render;
 mod stream;
 
 pub use context::{Bases, HardwareContext};

@@ -17,6 +17,48 @@ pub const PREDICATE_DATA: u32 = 0x2410;
 pub const PREDICATE_RESULT: u32 = 0x2418;
 /// Workgroups of an indirect dispatch: three registers, X, Y, Z.
 pub const DISPATCH_DIMENSIONS: u32 = 0x2500;
+/// Numbers of an indirect draw.
+pub const DRAW_START_VERTEX: u32 = 0x2430;
+/// Vertices of an instance.
+pub const DRAW_VERTEX_COUNT: u32 = 0x2434;
+/// Instances.
+pub const DRAW_INSTANCE_COUNT: u32 = 0x2438;
+/// The first instance.
+pub const DRAW_START_INSTANCE: u32 = 0x243c;
+/// What is added to indices.
+pub const DRAW_BASE_VERTEX: u32 = 0x2440;
+/// Debug mode of the command streamer; a bit of it says what addresses of constants count from.
+pub const CS_DEBUG_MODE2: u32 = 0x20d8;
+/// Statistics of the pipeline, 64 bits each: vertices and primitives that were fetched.
+pub const IA_VERTICES: u32 = 0x2310;
+/// Primitives that were assembled.
+pub const IA_PRIMITIVES: u32 = 0x2318;
+/// Vertices that were shaded.
+pub const VS_INVOCATIONS: u32 = 0x2320;
+/// Patches of hull shaders.
+pub const HS_INVOCATIONS: u32 = 0x2300;
+/// Invocations of domain shaders.
+pub const DS_INVOCATIONS: u32 = 0x2308;
+/// Invocations of geometry shaders.
+pub const GS_INVOCATIONS: u32 = 0x2328;
+/// Primitives that geometry shaders made.
+pub const GS_PRIMITIVES: u32 = 0x2330;
+/// Primitives that reached the clipper.
+pub const CL_INVOCATIONS: u32 = 0x2338;
+/// Primitives that the clipper passed on.
+pub const CL_PRIMITIVES: u32 = 0x2340;
+/// Invocations of compute shaders.
+pub const CS_INVOCATIONS: u32 = 0x2290;
+/// Pixels that were shaded.
+pub const PS_INVOCATIONS: u32 = 0x2348;
+/// Samples that passed depth and stencil tests.
+pub const PS_DEPTH: u32 = 0x2350;
+/// Primitives that stream output wrote, 64 bits; those of other streams follow.
+pub const SO_PRIMITIVES_WRITTEN: u32 = 0x5200;
+/// Primitives that stream output would have written with enough room.
+pub const SO_PRIMITIVES_NEEDED: u32 = 0x5240;
+/// Bytes of each buffer of stream output that are written.
+pub const SO_WRITE_OFFSET: u32 = 0x5280;
 /// The sixteen general registers of the command streamer, 64 bits each.
 pub const GENERAL: u32 = 0x2600;
 

@@ -2,7 +2,7 @@
 //!
 // source: genxml, gen90.xml and those that it imports.
 
-use tepui_packets::types::{Address, Bool, Float, Shr, Uint};
+use tepui_packets::types::{Address, Bool, Float, Hex, Shr, Uint};
 use tepui_packets::{Packet, PacketInfo, packet};
 
 packet! {
@@ -363,6 +363,84 @@ packet! {
     }
 }
 
+packet! {
+    /// A buffer of stream output.
+    pub struct State3dSoBuffer = "3DSTATE_SO_BUFFER", 32 bytes
+    fixed {
+        "DWord Length" Uint [0..8] = 6;
+        "3D Command Sub Opcode" Uint [16..24] = 24;
+        "3D Command Opcode" Uint [24..27] = 1;
+        "Command SubType" Uint [27..29] = 3;
+        "Command Type" Uint [29..32] = 3;
+    }
+    fields {
+        /// Stream output buffer offset address enable.
+        stream_output_buffer_offset_address_enable: Bool [52..53] "Stream Output Buffer Offset Address Enable";
+        /// Stream offset write enable.
+        stream_offset_write_enable: Bool [53..54] "Stream Offset Write Enable";
+        /// Cache control.
+        mocs: Hex [54..61] "MOCS";
+        /// SO buffer index.
+        so_buffer_index: Uint [61..63] "SO Buffer Index";
+        /// SO buffer enable.
+        so_buffer_enable: Bool [63..64] "SO Buffer Enable";
+        /// Surface base address.
+        surface_base_address: Shr<Address, 2> [66..112] "Surface Base Address";
+        /// Surface size.
+        surface_size: Uint [128..158] "Surface Size";
+        /// Stream output buffer offset address.
+        stream_output_buffer_offset_address: Shr<Address, 2> [162..208] "Stream Output Buffer Offset Address";
+        /// Stream offset.
+        stream_offset: Uint [224..256] "Stream Offset";
+    }
+}
+
+packet! {
+    /// What of vertices goes to buffers of stream output; entries follow.
+    pub struct State3dSoDeclList = "3DSTATE_SO_DECL_LIST", 12 bytes
+    fixed {
+        "3D Command Sub Opcode" Uint [16..24] = 23;
+        "3D Command Opcode" Uint [24..27] = 1;
+        "Command SubType" Uint [27..29] = 3;
+        "Command Type" Uint [29..32] = 3;
+    }
+    fields {
+        /// Dword length.
+        dword_length: Uint [0..9] "DWord Length";
+        /// Stream to buffer selects 0.
+        stream_to_buffer_selects_0: Uint [32..36] "Stream to Buffer Selects [0]";
+        /// Stream to buffer selects 1.
+        stream_to_buffer_selects_1: Uint [36..40] "Stream to Buffer Selects [1]";
+        /// Stream to buffer selects 2.
+        stream_to_buffer_selects_2: Uint [40..44] "Stream to Buffer Selects [2]";
+        /// Stream to buffer selects 3.
+        stream_to_buffer_selects_3: Uint [44..48] "Stream to Buffer Selects [3]";
+        /// Num entries 0.
+        num_entries_0: Uint [64..72] "Num Entries [0]";
+        /// Num entries 1.
+        num_entries_1: Uint [72..80] "Num Entries [1]";
+        /// Num entries 2.
+        num_entries_2: Uint [80..88] "Num Entries [2]";
+        /// Num entries 3.
+        num_entries_3: Uint [88..96] "Num Entries [3]";
+    }
+}
+
+packet! {
+    /// A vector of a vertex, or a hole, in a buffer of stream output.
+    pub struct SoDecl = "SO_DECL", 2 bytes
+    fields {
+        /// Component mask.
+        component_mask: Uint [0..4] "Component Mask";
+        /// Register index.
+        register_index: Uint [4..10] "Register Index";
+        /// Hole flag.
+        hole_flag: Bool [11..12] "Hole Flag";
+        /// Output buffer slot.
+        output_buffer_slot: Uint [12..14] "Output Buffer Slot";
+    }
+}
+
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
     State3dVs::INFO,
@@ -371,4 +449,7 @@ pub static ALL: &[&PacketInfo] = &[
     State3dDs::INFO,
     State3dGs::INFO,
     State3dStreamout::INFO,
+    State3dSoBuffer::INFO,
+    State3dSoDeclList::INFO,
+    SoDecl::INFO,
 ];

@@ -63,7 +63,10 @@ impl Machine<'_> {
                     let slot = self.slot(inst, self.get(args[0], 0, l))?;
                     match buffer_address(slot) {
                         Some(a) => self.set(results[0], 0, l, a),
-                        None => return self.unsupported(inst, "the address of this binding"),
+                        None => {
+                            let (set, binding, element) = slot;
+                            return Err(Fault::NoAddress { inst, set, binding, element });
+                        }
                     }
                 }
             }
@@ -88,13 +91,14 @@ impl Machine<'_> {
             (op, Attrs::Atomic(how, m)) if let Some(space) = Space::of(op) => {
                 self.atomic(inst, space, how, m, live)?
             }
-            (Op::Barrier | Op::InterlockBegin | Op::InterlockEnd, _) => {}
+            (Op::Barrier | Op::InterlockBegin | Op::InterlockEnd | Op::RunTests, _) => {}
             (Op::LoadBuiltin, Attrs::Builtin(b)) => self.builtin(inst, b, live)?,
             (
                 Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex,
                 Attrs::Io(slot),
             ) => self.input(inst, slot, live),
-            (Op::LoadOutput, Attrs::Io(slot)) => {
+            // Pixels have one sample here.
+            (Op::LoadOutput | Op::LoadOutputSample, Attrs::Io(slot)) => {
                 let group = self.group;
                 self.each(live, results[0], |c, l| {
                     let word = group.framebuffer.get(&(slot.loc, slot.component + c as u8));

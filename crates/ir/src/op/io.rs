@@ -60,6 +60,15 @@ pub(super) const ROWS: &[OpInfo] = &[
     .attrs(AttrKind::Io)
     .props(&[READS]),
     op(
+        Op::LoadOutputSample,
+        "load_output_sample",
+        "Reads the colour that a sample of the pixel has in a fragment's output slot so far: (sample).",
+    )
+    .args(&[S32])
+    .results(&[Any])
+    .attrs(AttrKind::Io)
+    .props(&[READS]),
+    op(
         Op::StoreOutput,
         "store_output",
         "Writes an output: (value, offset in locations or, for clip and cull distances, in \
@@ -88,6 +97,13 @@ pub(super) const ROWS: &[OpInfo] = &[
     )
     .results(&[B1])
     .props(&[READS]),
+    op(
+        Op::RunTests,
+        "run_tests",
+        "Runs a fragment's tests of depth and stencil here if they would follow the shader: an \
+         invocation without samples that pass is a helper afterwards.",
+    )
+    .props(&[READS, WRITES]),
     op(Op::Clock, "clock", "The shader's clock, b32x2, for `OpReadClockKHR`.")
         .results(&[V2])
         .props(&[READS, WRITES]),

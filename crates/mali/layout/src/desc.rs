@@ -7,7 +7,7 @@ use tepui_format::units::{El, Extent};
 use tepui_layout::Shape;
 use tepui_mali_chips::Arch;
 
-use crate::afbc::Afbc;
+use crate::afbc::variant::Afbc;
 
 /// Memory layouts. Each is a DRM format modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

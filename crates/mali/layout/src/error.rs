@@ -4,7 +4,7 @@ use tepui_format::Format;
 use tepui_layout::ShapeError;
 use tepui_mali_chips::Arch;
 
-use crate::afbc::Afbc;
+use crate::afbc::variant::Afbc;
 
 /// A rule of the hardware that an image breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -14,9 +14,10 @@ mod check;
 mod copies;
 mod fixed;
 
+use crate::class::RegClass;
 use crate::code::{Code, CodeBlock, Step};
 use crate::error::{Error, Result};
-use crate::function::{Block, Ctl, Function, Ins, Op, RegClass, Val};
+use crate::function::{Block, Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
 use crate::target::Target;
 use copies::Copy;

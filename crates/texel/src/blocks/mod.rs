@@ -56,12 +56,6 @@ impl Blocks {
     }
 }
 
-/// Whether texels of a block format are decoded: all but those of PVRTC2, for which there is no
-/// codec.
-pub(crate) fn is_decoded(compression: Compression) -> bool {
-    compression != Compression::Pvrtc2
-}
-
 /// The texels of a block, row after row; none of a format without a codec.
 fn decode(format: Format, bits: &[u32; 4]) -> Box<[Texel]> {
     let Ok(codec) = BlockCodec::new(format) else { return Box::default() };

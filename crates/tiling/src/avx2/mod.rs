@@ -28,7 +28,7 @@ mod kernels;
 
 use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
-use crate::copy::Job;
+use crate::job::Job;
 use crate::plane::{Order, Plane, Rect, spread};
 use kernels::{B1, B2, B4, B8, B16, Kernel};
 
@@ -108,7 +108,7 @@ unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, p
 /// Columns of 16 bytes in the widest tile: 256 elements of 16 bytes.
 const MAX_COLUMNS: usize = 256;
 
-/// Copies a rectangle of whole bricks; `prefetch` as in [`crate::copy`].
+/// Copies a rectangle of whole bricks; `prefetch` as in [`crate::job`].
 ///
 /// # Safety
 ///

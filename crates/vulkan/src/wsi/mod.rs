@@ -20,7 +20,7 @@ use crate::backend::PhysicalInfo;
 use crate::error::{Error, Result};
 
 /// Instance extensions of window systems and their versions.
-pub const INSTANCE_EXTENSIONS: [(&str, u32); 9] = [
+pub const INSTANCE_EXTENSIONS: [(&str, u32); 10] = [
     ("VK_KHR_surface", 25),
     ("VK_KHR_xcb_surface", 6),
     ("VK_KHR_xlib_surface", 6),
@@ -28,17 +28,21 @@ pub const INSTANCE_EXTENSIONS: [(&str, u32); 9] = [
     ("VK_EXT_headless_surface", 1),
     ("VK_KHR_get_surface_capabilities2", 1),
     ("VK_KHR_surface_protected_capabilities", 1),
+    ("VK_KHR_surface_maintenance1", 1),
     ("VK_EXT_surface_maintenance1", 1),
     ("VK_EXT_swapchain_colorspace", 5),
 ];
 
 /// Device extensions of window systems and their versions.
-const DEVICE_EXTENSIONS: [(&str, u32); 6] = [
+const DEVICE_EXTENSIONS: [(&str, u32); 9] = [
     ("VK_KHR_swapchain", 70),
     ("VK_KHR_swapchain_mutable_format", 1),
     ("VK_KHR_incremental_present", 2),
     ("VK_KHR_present_id", 1),
     ("VK_KHR_present_wait", 1),
+    ("VK_KHR_present_id2", 1),
+    ("VK_KHR_present_wait2", 1),
+    ("VK_KHR_swapchain_maintenance1", 1),
     ("VK_EXT_swapchain_maintenance1", 1),
 ];
 
@@ -56,6 +60,14 @@ pub fn offer(info: &mut PhysicalInfo) {
             ..Default::default()
         };
         info.feature_chain.add(wait);
+        info.feature_chain.add(vk::PhysicalDevicePresentId2FeaturesKHR {
+            present_id2: vk::TRUE,
+            ..Default::default()
+        });
+        info.feature_chain.add(vk::PhysicalDevicePresentWait2FeaturesKHR {
+            present_wait2: vk::TRUE,
+            ..Default::default()
+        });
         info.feature_chain.add(vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT {
             swapchain_maintenance1: vk::TRUE,
             ..Default::default()

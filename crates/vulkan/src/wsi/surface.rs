@@ -194,6 +194,12 @@ entry! {
                         o.max_scaled_image_extent = own.max_image_extent;
                     }
                 }
+                vk::StructureType::SURFACE_CAPABILITIES_PRESENT_ID_2_KHR => {
+                    (*at.cast::<vk::SurfaceCapabilitiesPresentId2KHR>()).present_id2_supported = vk::TRUE;
+                }
+                vk::StructureType::SURFACE_CAPABILITIES_PRESENT_WAIT_2_KHR => {
+                    (*at.cast::<vk::SurfaceCapabilitiesPresentWait2KHR>()).present_wait2_supported = vk::TRUE;
+                }
                 vk::StructureType::SURFACE_PROTECTED_CAPABILITIES_KHR => {
                     (*at.cast::<vk::SurfaceProtectedCapabilitiesKHR>()).supports_protected = vk::FALSE;
                 }

@@ -230,13 +230,16 @@ impl<'a, B: Backend> Extras<'a, B> {
                 chain::find(next, vk::StructureType::SWAPCHAIN_PRESENT_MODE_INFO_KHR);
             let ids: Option<&vk::PresentIdKHR> =
                 chain::find(next, vk::StructureType::PRESENT_ID_KHR);
+            let ids2: Option<&vk::PresentId2KHR> =
+                chain::find(next, vk::StructureType::PRESENT_ID_2_KHR);
+            let ids2 = ids2.map_or(&[][..], |i| slice(i.present_ids, i.swapchain_count));
             let fences: Option<&vk::SwapchainPresentFenceInfoEXT> =
                 chain::find(next, vk::StructureType::SWAPCHAIN_PRESENT_FENCE_INFO_KHR);
             let fences = fences.map_or(&[][..], |f| slice(f.fences, f.swapchain_count));
             Extras {
                 regions: regions.map_or(&[], |r| slice(r.regions, r.swapchain_count)),
                 modes: modes.map_or(&[], |m| slice(m.present_modes, m.swapchain_count)),
-                ids: ids.map_or(&[], |i| slice(i.present_ids, i.swapchain_count)),
+                ids: ids.map_or(ids2, |i| slice(i.present_ids, i.swapchain_count)),
                 fences: fences.iter().map(|&fence| maybe(fence)).collect(),
             }
         }
@@ -305,6 +308,20 @@ unsafe fn present<B: Backend>(queue: vk::Queue, info: &vk::PresentInfoKHR) -> Re
     }
 }
 
+/// Waits until a swapchain has presented the image with an identifier.
+unsafe fn wait_for<B: Backend>(
+    swapchain: vk::SwapchainKHR,
+    id: u64,
+    timeout: u64,
+) -> Result<vk::Result> {
+    // SAFETY: the handle is live.
+    let swapchain: &Swapchain<B> = unsafe { get(swapchain) };
+    match swapchain.presenter.shared.wait_for(id, timeout_of(timeout)) {
+        Err(error) if error.code == vk::Result::TIMEOUT => Ok(vk::Result::TIMEOUT),
+        result => Ok(status_code(result?)),
+    }
+}
+
 entry! {
     /// `vkCreateSwapchainKHR`.
     fn vkCreateSwapchainKHR<B: Backend>(device: vk::Device, info: *const vk::SwapchainCreateInfoKHR, callbacks: *const vk::AllocationCallbacks, out: *mut vk::SwapchainKHR) -> vk::Result {
@@ -362,13 +379,12 @@ entry! {
 
     /// `vkWaitForPresentKHR`.
     fn vkWaitForPresentKHR<B: Backend>(_device: vk::Device, swapchain: vk::SwapchainKHR, id: u64, timeout: u64) -> vk::Result {
-        unsafe {
-            let swapchain: &Swapchain<B> = get(swapchain);
-            match swapchain.presenter.shared.wait_for(id, timeout_of(timeout)) {
-                Err(error) if error.code == vk::Result::TIMEOUT => Ok(vk::Result::TIMEOUT),
-                result => Ok(status_code(result?)),
-            }
-        }
+        unsafe { wait_for::<B>(swapchain, id, timeout) }
+    }
+
+    /// `vkWaitForPresent2KHR`.
+    fn vkWaitForPresent2KHR<B: Backend>(_device: vk::Device, swapchain: vk::SwapchainKHR, info: *const vk::PresentWait2InfoKHR) -> vk::Result {
+        unsafe { wait_for::<B>(swapchain, (*info).present_id, (*info).timeout) }
     }
 
     /// `vkGetDeviceGroupPresentCapabilitiesKHR`: the one device presents its own images.

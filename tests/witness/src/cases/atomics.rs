@@ -9,7 +9,7 @@ use crate::number::{Number, Random, Scalar};
 
 const THREADS: usize = 256;
 
-/// An operation: name, GLSL over `c` and `x`, and what it makes of old value and operand.
+/// An operation: name, GLSL over `c` and `x`, and its result for the old value and the operand.
 struct Op<T> {
     name: &'static str,
     glsl: &'static str,
@@ -98,7 +98,7 @@ fn case<T: Scalar + Ord>(op: Op<T>, shared: bool, few: bool) -> Case {
             expected.sort();
             outputs.push(Output::cpu("old and end, sorted", &old, &expected, Rule::Bits));
         } else {
-            // One thread of each cell finds 77 and leaves its own; all others find what it left.
+            // One thread of each cell finds 77 and stores its own value; all others find that value.
             let ok: Vec<u32> = (0..cells)
                 .map(|cell| {
                     let mine = || (cell..threads).step_by(cells);

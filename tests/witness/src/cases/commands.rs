@@ -199,6 +199,58 @@ fn indirect() -> Case {
     )
 }
 
+fn conditional() -> Case {
+    let about = "dispatches that words in memory let happen or not";
+    let case = Case::new("commands/conditional", about, vec![Shader::new("count.comp")], |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ash::ext::conditional_rendering::NAME)?;
+        let words = gpu.buffer(&[7u32, 0, 0, 0x8000_0000])?;
+        let arguments = gpu.buffer(&[2u32, 3, 1])?;
+        let counts = gpu.buffer(&[0u32; 130])?;
+        let count = gpu.kernel(&bench.spirv[0]).storage(&[&counts]).build()?;
+        let mut expected = [0u32; 130];
+        let mut add = |[x, y]: [usize; 2]| {
+            expected[0] += 32 * (x * y) as u32;
+            expected[1] = x as u32;
+            for at in (0..y).flat_map(|y| (0..x).map(move |x| 2 + 16 * y + x)) {
+                expected[at] += 1;
+            }
+        };
+        // The first word is written where it is not zero before, the second where it is.
+        let now = [0u32, 1, 0, 0x8000_0000];
+        for (word, value) in now.iter().enumerate() {
+            for inverted in [false, true] {
+                if (*value != 0) != inverted {
+                    add([4 + word, 1]);
+                    add([2, 3]);
+                }
+            }
+        }
+        gpu.submit(|c| {
+            // SAFETY: the buffer is live and has four words.
+            unsafe {
+                gpu.device.cmd_fill_buffer(c.handle, words.handle, 0, 4, 0);
+                gpu.device.cmd_fill_buffer(c.handle, words.handle, 4, 4, 1);
+            }
+            c.barrier();
+            for word in 0..4u32 {
+                for inverted in [false, true] {
+                    c.conditional(&words, u64::from(word), inverted, || {
+                        c.dispatch(&count, [4 + word, 1, 1]);
+                    });
+                    c.barrier();
+                    c.conditional(&words, u64::from(word), inverted, || {
+                        c.dispatch_indirect(&count, &arguments, 0);
+                    });
+                    c.barrier();
+                }
+            }
+        })?;
+        Ok(vec![bits("counts", &counts.read(), &expected)])
+    });
+    case.without_honeykrisp()
+}
+
 /// Cases whose steps must run in order: x = x * a + b, by different ways of ordering.
 fn chain(
     name: &str,
@@ -393,7 +445,7 @@ fn push() -> Case {
                 c.push(&kernel, &words);
                 c.dispatch(&kernel, [2, 1, 1]);
             })?;
-            // v is aligned to 16 bytes; w follows it; the table stands at byte 40.
+            // v is aligned to 16 bytes; w follows it; the table is at byte 40.
             let table = &words[10..32];
             let expected: Vec<u32> = (0..64)
                 .map(|i| match i {
@@ -455,6 +507,7 @@ pub(super) fn cases() -> Vec<Case> {
         ids([33, 1, 1], [1, 3, 1]),
         base(),
         indirect(),
+        conditional(),
         timestamps(),
         push(),
         specialization(),

@@ -182,7 +182,7 @@ fn indirect() -> Vec<Case> {
     let mut cases = Vec::new();
     // Vertices, instances, first vertex, first instance; a word of padding.
     let plain: Vec<u32> = (0..6u32).flat_map(|i| [4 + i, 3, i, 1 + i % 2, 99]).collect();
-    // Indices, instances, first index, what is added, first instance; a word of padding.
+    // Index count, instance count, first index, vertex offset, first instance; a word of padding.
     let with_index: Vec<u32> =
         (0..6u32).flat_map(|i| [3 + i, 2 + i % 3, i, 2 * i, i % 3, 99]).collect();
     // The second word of each draw's arguments, of three draws out of six.
@@ -261,6 +261,77 @@ fn indirect() -> Vec<Case> {
                 },
             ));
         }
+    }
+    cases
+}
+
+/// Draws and clears under conditions: words that a fill wrote in the same command buffer decide.
+fn conditional() -> Vec<Case> {
+    // Words of the buffer: those that let draws happen and, inverted, those that do not.
+    const WORDS: [u32; 4] = [0, 1, 0x8000_0000, 0];
+    let mut cases = Vec::new();
+    for (name, indirect) in [("direct", false), ("indirect", true)] {
+        let case = numbers(
+            &format!("conditional_{name}"),
+            "draws that words in memory let happen or not",
+            Some(1),
+            move |bench, pipeline, c| {
+                bench.gpu.require(ash::ext::conditional_rendering::NAME)?;
+                let words = bench.gpu.buffer(&WORDS)?;
+                let list: Vec<u32> = (0..40).map(|i| i * 7 % 40).collect();
+                c.index_buffer(
+                    &indices(bench, vk::IndexType::UINT16, &list)?,
+                    vk::IndexType::UINT16,
+                );
+                c.bind_graphics(pipeline);
+                let device = &bench.gpu.device;
+                let mut number = 0;
+                for inverted in [false, true] {
+                    for word in 0..WORDS.len() as u64 {
+                        // Each draw has vertices and instances of its own.
+                        let n = number;
+                        number += 1;
+                        let plain = bench.gpu.buffer(&[1 + n, 1, 2 * n, n])?;
+                        let with_index = bench.gpu.buffer(&[2, 1, n, n, 8 + n])?;
+                        let count = bench.gpu.buffer(&[1u32])?;
+                        c.conditional(&words, word, inverted, || {
+                            // SAFETY: a pipeline, its vertex buffers and an index buffer are bound; arguments are live.
+                            unsafe {
+                                if indirect {
+                                    let from = plain.handle;
+                                    device.cmd_draw_indirect(c.handle, from, 0, 1, 16);
+                                    let (from, count) = (with_index.handle, count.handle);
+                                    device.cmd_draw_indexed_indirect_count(
+                                        c.handle, from, 0, count, 0, 1, 20,
+                                    );
+                                } else {
+                                    let corner = vk::Offset2D { x: 3 * n as i32, y: 0 };
+                                    let extent = vk::Extent2D { width: 2, height: 3 };
+                                    let rect = vk::ClearRect {
+                                        rect: vk::Rect2D { offset: corner, extent },
+                                        base_array_layer: 0,
+                                        layer_count: 1,
+                                    };
+                                    let color = [n as f32 / 8.0, 0.5, 0.25, 1.0];
+                                    let clear = vk::ClearAttachment {
+                                        aspect_mask: vk::ImageAspectFlags::COLOR,
+                                        color_attachment: 0,
+                                        clear_value: vk::ClearValue {
+                                            color: vk::ClearColorValue { float32: color },
+                                        },
+                                    };
+                                    device.cmd_clear_attachments(c.handle, &[clear], &[rect]);
+                                    device.cmd_draw(c.handle, 1 + n, 1, 2 * n, n);
+                                    device.cmd_draw_indexed(c.handle, 2, 1, n, n as i32, 8 + n);
+                                }
+                            }
+                        });
+                    }
+                }
+                Ok(())
+            },
+        );
+        cases.push(case.without_honeykrisp());
     }
     cases
 }
@@ -365,7 +436,7 @@ fn formats() -> Vec<Case> {
     FORMATS.iter().map(case).collect()
 }
 
-/// A matrix whose columns are attributes, of which each vertex takes one by its number.
+/// A matrix whose columns are attributes. Each vertex takes the column of its number.
 fn columns() -> Case {
     let shader = Shader::new("fetch.vert")
         .define("TYPE", "mat4")
@@ -395,5 +466,8 @@ fn columns() -> Case {
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [indexed(), direct(), indirect(), formats(), vec![columns()]].into_iter().flatten().collect()
+    [indexed(), direct(), indirect(), conditional(), formats(), vec![columns()]]
+        .into_iter()
+        .flatten()
+        .collect()
 }

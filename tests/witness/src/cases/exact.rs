@@ -54,7 +54,7 @@ fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
         let [width, height] = SIZE_PX;
         let (near, behind): (Rect, Rect) = ([17, 9, 71, 50], [33, 21, 101, 90]);
         let white = [1.0; 4];
-        // Twice the view's width, of which a half is seen.
+        // Twice the width of the view, so that half of it is visible.
         let wide = rectangle([0, height - 3, 2 * width, height], 0.4, white);
         let twice = [rectangle([1, 1, 6, 4], 0.6, white), rectangle([1, 1, 6, 4], 0.5, white)];
         let draws = [

@@ -309,7 +309,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Comparisons of the operands; what is undefined for denormals is left out.
+/// Comparisons of the operands, without those that are undefined for denormals.
 fn compare<F: Float>() -> Vec<Case> {
     let denormal = |x: F| x.to() != 0.0 && flush::<F>(x.to()) == 0.0;
     let name = |op: &str| format!("f{}/{op}", F::WIDTH);

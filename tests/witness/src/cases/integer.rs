@@ -3,7 +3,7 @@
 use super::map::{binary, ternary, unary};
 use crate::case::Case;
 
-/// Rows that every width has, signed and unsigned alike.
+/// Operations of every width, signed and unsigned.
 macro_rules! common {
     ($cases:ident, $t:ty, $bits:literal) => {{
         let name = |op: &str| format!("{}/{op}", stringify!($t));

@@ -181,7 +181,91 @@ fn two_subpasses(
     bench.gpu.render_pass(&create, &views, SIZE_PX)
 }
 
-/// A dynamic rendering whose later draws read what stands in the first attachment: into the second
+/// Subpasses with views of their own: a view's layer is cleared by the first subpass that has the view, drawn on by two, and read
+/// as an input attachment by the third.
+fn views_case() -> Case {
+    const LAYERS: u32 = 3;
+    const MASKS: [u32; 3] = [0b011, 0b110, 0b111];
+    let input = Shader::new("input.frag")
+        .define("INPUT", "subpassInput")
+        .define("AT", "")
+        .define("OUT", 0)
+        .define("DEPTH", 1);
+    let shaders =
+        vec![Shader::new("mesh.vert").define("VIEW", 1), Shader::new("shade.frag"), input];
+    let about = "subpasses with different views, and inputs with layers";
+    Case::new("passes/views", about, shaders, move |bench| {
+        let [first, depth, second] = [RGBA8, DEPTH, RGBA8].map(|f| image(bench, f, ONE, LAYERS));
+        let images = [&first?, &depth?, &second?];
+        let general = vk::ImageLayout::GENERAL;
+        let attachments = images.map(|image| {
+            vk::AttachmentDescription::default()
+                .format(image.spec.format)
+                .samples(ONE)
+                .load_op(vk::AttachmentLoadOp::CLEAR)
+                .store_op(vk::AttachmentStoreOp::STORE)
+                .initial_layout(general)
+                .final_layout(general)
+        });
+        let refer = |attachment| [vk::AttachmentReference { attachment, layout: general }];
+        let (first, depth, second) = (refer(0), refer(1), refer(2));
+        let inputs = [first[0], depth[0]];
+        let draws = vk::SubpassDescription::default()
+            .color_attachments(&first)
+            .depth_stencil_attachment(&depth[0]);
+        let reads =
+            vk::SubpassDescription::default().input_attachments(&inputs).color_attachments(&second);
+        let dependencies = [0, 1].map(|from| vk::SubpassDependency {
+            src_subpass: from,
+            dst_subpass: from + 1,
+            src_stage_mask: vk::PipelineStageFlags::ALL_GRAPHICS,
+            dst_stage_mask: vk::PipelineStageFlags::ALL_GRAPHICS,
+            src_access_mask: vk::AccessFlags::MEMORY_WRITE,
+            dst_access_mask: vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE,
+            dependency_flags: vk::DependencyFlags::BY_REGION | vk::DependencyFlags::VIEW_LOCAL,
+        });
+        let subpasses = [draws, draws, reads];
+        let mut views =
+            vk::RenderPassMultiviewCreateInfo::default().view_masks(&MASKS).view_offsets(&[0; 2]);
+        let create = vk::RenderPassCreateInfo::default()
+            .attachments(&attachments)
+            .subpasses(&subpasses)
+            .dependencies(&dependencies)
+            .push_next(&mut views);
+        let pass = bench.gpu.render_pass(&create, &images.map(|i| i.view), SIZE_PX)?;
+
+        let inputs = [Bind::Input(images[0].view), Bind::Input(images[1].view)];
+        let mut state = mesh_state();
+        let mut pipelines = Vec::new();
+        for number in 0..3 {
+            let fragment = if number < 2 { 1 } else { 2 };
+            state.depth = (number < 2).then_some((vk::CompareOp::LESS, true));
+            state.subpass = Some((pass.handle, number));
+            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])];
+            let inputs = if number < 2 { &[][..] } else { &inputs };
+            pipelines.push(bench.gpu.graphics(&stages, &state, inputs)?);
+        }
+        let lists = [scattered(56, 14, 0.6), scattered(57, 12, 0.7), scattered(58, 12, 1.0)];
+        let buffers = lists.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
+        let color = vk::ClearValue { color: vk::ClearColorValue { float32: CLEAR } };
+        let far =
+            vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 0.8, stencil: 0 } };
+        bench.gpu.submit(|c| {
+            c.subpasses(&pass, &[color, far, color], 3, |c, number| {
+                let number = number as usize;
+                c.vertex_buffers(&[&buffers[number]]);
+                c.draw(&pipelines[number], lists[number].len() as u32, 1);
+            });
+        })?;
+        Ok(vec![
+            pixels(bench, "first", images[0], LAYERS)?,
+            depths(bench, images[1], LAYERS)?,
+            pixels(bench, "second", images[2], LAYERS)?,
+        ])
+    })
+}
+
+/// A dynamic rendering whose later draws read the first attachment: into the second
 /// attachment, or back into the first.
 fn local_read(name: &'static str, out: u32) -> Case {
     let input = Shader::new("input.frag")
@@ -211,7 +295,7 @@ fn local_read(name: &'static str, out: u32) -> Case {
         let draws = bench.gpu.graphics(&stages(1), &only(0), &[])?;
         let reads = bench.gpu.graphics(&stages(2), &only(out), &[Bind::Input(targets[0].view)])?;
         let list = scattered(53, 24, 0.5);
-        // One triangle a draw: none reads what another of the same draw writes.
+        // One triangle a draw: no triangle reads a pixel that another one of the same draw writes.
         let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(54 + i, 1, 1.2)).collect();
         let buffer = vertices(bench, &list)?;
         let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
@@ -232,6 +316,52 @@ fn local_read(name: &'static str, out: u32) -> Case {
             });
         })?;
         Ok(vec![pixels(bench, "first", &targets[0], 1)?, pixels(bench, "second", &targets[1], 1)?])
+    })
+}
+
+/// Draws that sample the attachment they draw on, behind barriers for that.
+fn feedback_case() -> Case {
+    let shaders =
+        vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), Shader::new("feedback.frag")];
+    let about = "draws sample their own attachment";
+    Case::new("passes/feedback_loop", about, shaders, move |bench| {
+        bench.gpu.require(ash::ext::attachment_feedback_loop_layout::NAME)?;
+        let [width, height] = SIZE_PX;
+        let target = bench.gpu.image(ImageSpec {
+            usage: vk::ImageUsageFlags::COLOR_ATTACHMENT
+                | vk::ImageUsageFlags::SAMPLED
+                | vk::ImageUsageFlags::ATTACHMENT_FEEDBACK_LOOP_EXT,
+            ..ImageSpec::sampled(RGBA8, Shape::D2, [width, height, 1]).through(Transfer::Gpu)
+        })?;
+        let mut state = mesh_state();
+        let stages = |fragment: usize| {
+            [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
+        };
+        let draws = bench.gpu.graphics(&stages(1), &state, &[])?;
+        state.flags = vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT;
+        let reads = bench.gpu.graphics(&stages(2), &state, &[Bind::Sampled(target.view)])?;
+        let list = scattered(63, 24, 0.5);
+        // One triangle a draw: none reads what another of the same draw writes.
+        let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(64 + i, 1, 1.2)).collect();
+        let buffer = vertices(bench, &list)?;
+        let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&target, CLEAR)],
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+                for buffer in &buffers {
+                    c.barrier_of_feedback();
+                    c.vertex_buffers(&[buffer]);
+                    c.draw(&reads, 3, 1);
+                }
+            });
+        })?;
+        Ok(vec![pixels(bench, "picture", &target, 1)?])
     })
 }
 
@@ -261,7 +391,7 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
         }
         let stages = stages(bench);
         let draws = bench.gpu.graphics(&stages, &state, &[])?;
-        // Then a picture of what was counted twice or more.
+        // Then a picture of the pixels that were counted twice or more.
         state.depth = Some((vk::CompareOp::GREATER, false));
         if stencil {
             let twice = face(vk::CompareOp::LESS_OR_EQUAL, 2, vk::StencilOp::KEEP);
@@ -451,6 +581,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         subpass_case("subpasses", ONE),
         subpass_case("subpasses_samples", FOUR),
+        views_case(),
+        feedback_case(),
         local_read("local_read", 1),
         local_read("local_read_own", 0),
         layered_depth("layers_depth32", DEPTH),

@@ -621,7 +621,7 @@ fn stencil() -> Vec<Case> {
     };
     let mut cases = Vec::new();
     let mut add = |name: String, ops: [vk::StencilOpState; 2]| {
-        // Marks, then what is tried, then a picture of what it left: each bit is shown.
+        // Marks, then the operation under test, then a picture of the result, bit by bit.
         let mark = Layer::new(triangles(11, 6)).state(|s| {
             s.stencil = Some([
                 vk::StencilOpState { pass_op: S::INCREMENT_AND_WRAP, ..base },

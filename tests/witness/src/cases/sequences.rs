@@ -312,7 +312,7 @@ impl Objects {
     }
 }
 
-/// The buffers and images of a sequence, with what they hold at first.
+/// The buffers and images of a sequence, with their initial contents.
 fn objects(b: &Bench, start: &Memory) -> Result<(Vec<Buffer>, Vec<Image>, Vec<Kernel>)> {
     let gpu = b.gpu;
     let buffers = start.buffers.iter().map(|w| gpu.buffer(w)).collect::<Result<Vec<_>>>()?;

@@ -290,7 +290,7 @@ fn feedback() -> Vec<Case> {
     cases
 }
 
-/// Captures in two parts, the second behind the first, and draws what was captured.
+/// Captures in two parts, the second after the first, and draws the captured vertices.
 fn feedback_resumed() -> Case {
     let shaders = vec![
         Shader::new("mesh.vert").define("FEEDBACK", 1),

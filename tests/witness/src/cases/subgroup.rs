@@ -152,7 +152,7 @@ fn arithmetic<T: Scalar + Default>(
             ("cluster4", format!("subgroupClustered{op}(a, 4)"), Part::Cluster(4)),
             ("cluster8", format!("subgroupClustered{op}(a, 8)"), Part::Cluster(8)),
         ] {
-            // Under divergence, and for other types than 32-bit ones, some stand for all.
+            // Under divergence, and for other types than 32-bit ones, a sample is tested.
             let divergent = active.name == SOME.name;
             if divergent && matches!(part, Part::Cluster(2 | 8))
                 || T::SIZE_BYTES != 4 && (divergent || matches!(part, Part::Cluster(2 | 8)))

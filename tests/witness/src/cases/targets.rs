@@ -160,27 +160,66 @@ fn several(transfer: Transfer, suffix: &str) -> Case {
     )
 }
 
-/// More bytes for a pixel than a tile of the Apple GPU holds: attachments in memory.
-fn spilled() -> Case {
+/// More bytes for a pixel than a tile of the Apple GPU holds: attachments in memory. Some are blended or written in part, and
+/// fragments are discarded.
+fn spilled(samples: vk::SampleCountFlags, suffix: &str) -> Case {
     let shaders = vec![
         Shader::new("pixels.vert"),
-        Shader::new("pixels.frag").define("TARGETS", 1).define("SCALE", ""),
+        Shader::new("pixels.frag")
+            .define("TARGETS", 1)
+            .define("MANY", 1)
+            .define("DISCARD", 1)
+            .define("SCALE", ""),
     ];
-    Case::new("target/spilled", "eight large attachments", shaders, |bench| {
+    Case::new(format!("target/spilled{suffix}"), "eight large attachments", shaders, move |bench| {
         let float = vk::Format::R32G32B32A32_SFLOAT;
+        let several = samples != vk::SampleCountFlags::TYPE_1;
         let mut formats = vec![float; 8];
         formats[2] = vk::Format::R32G32B32A32_UINT;
-        let images = formats
-            .iter()
-            .map(|&format| target(bench, format, SIZE_PX, Transfer::Host))
-            .collect::<Result<Vec<_>>>()?;
+        let single = |&format: &vk::Format| target(bench, format, SIZE_PX, Transfer::Host);
+        let images = formats.iter().map(single).collect::<Result<Vec<_>>>()?;
+        let multi = |&format: &vk::Format| {
+            let [width, height] = SIZE_PX;
+            bench.gpu.image(ImageSpec {
+                usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+                samples,
+                ..ImageSpec::sampled(format, Shape::D2, [width, height, 1]).through(Transfer::Gpu)
+            })
+        };
+        let drawn = match several {
+            true => formats.iter().map(multi).collect::<Result<Vec<_>>>()?,
+            false => Vec::new(),
+        };
         let stages = stages(bench);
         let mut state = state();
+        state.samples = samples;
         state.colors = formats.clone();
+        let all = vk::ColorComponentFlags::RGBA;
+        let plain = vk::PipelineColorBlendAttachmentState::default().color_write_mask(all);
+        state.blend = vec![plain; 8];
+        state.blend[5] = plain
+            .blend_enable(true)
+            .src_color_blend_factor(vk::BlendFactor::ONE)
+            .dst_color_blend_factor(vk::BlendFactor::ONE)
+            .src_alpha_blend_factor(vk::BlendFactor::ONE)
+            .dst_alpha_blend_factor(vk::BlendFactor::ZERO);
+        state.blend[6] =
+            plain.color_write_mask(vk::ColorComponentFlags::R | vk::ColorComponentFlags::A);
         let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
         let list = scattered(72, 24);
         let buffer = bench.gpu.buffer(&list.concat())?;
-        let colors = images.iter().map(|i| Attachment::color(i, [0.25, 0.5, 0.75, 1.0])).collect();
+        let color = |(k, image): (usize, &Image)| {
+            let into = drawn.get(k).unwrap_or(image);
+            let mode = match k {
+                2 => vk::ResolveModeFlags::SAMPLE_ZERO,
+                _ => vk::ResolveModeFlags::AVERAGE,
+            };
+            Attachment {
+                resolve: several.then_some((image.view, mode)),
+                ..Attachment::color(into, [0.25, 0.5, 0.75, 1.0])
+            }
+        };
+        let colors = images.iter().enumerate().map(color).collect();
         let pass = Pass { colors, size_px: SIZE_PX, ..Pass::default() };
         bench.gpu.submit(|c| {
             c.render(&pass, |c| {
@@ -189,8 +228,8 @@ fn spilled() -> Case {
             });
         })?;
         let mut outputs = Vec::new();
-        // The contents of attachments that the program does not write are undefined.
-        for (i, image) in images.iter().enumerate().filter(|(i, _)| matches!(i, 0 | 1 | 3)) {
+        // The integers are cleared with the bits of floats.
+        for (i, image) in images.iter().enumerate().filter(|(i, _)| *i != 2) {
             let texels = bench.gpu.read_image(image, 0, bytes(SIZE_PX, 16))?;
             let floats: Vec<f32> = texels
                 .chunks_exact(4)
@@ -199,7 +238,7 @@ fn spilled() -> Case {
             outputs.push(Output::peer(
                 &format!("attachment {i}"),
                 &floats,
-                Rule::Mostly { abs: 1e-3, permille: 6.0 },
+                Rule::Mostly { abs: 1e-3, permille: if several { 15.0 } else { 6.0 } },
             ));
         }
         Ok(outputs)
@@ -310,7 +349,8 @@ pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         several(Transfer::Host, ""),
         several(Transfer::Gpu, "_compressed"),
-        spilled(),
+        spilled(vk::SampleCountFlags::TYPE_1, ""),
+        spilled(vk::SampleCountFlags::TYPE_4, "_samples"),
         mipmaps(Transfer::Host, ""),
         mipmaps(Transfer::Gpu, "_compressed"),
     ];

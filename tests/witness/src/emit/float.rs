@@ -6,7 +6,7 @@ use tepui_ir::{Op, Type};
 use super::{Emit, Unknown, glsl};
 
 impl Emit<'_> {
-    /// Floats are integers whose bits are looked at in another way. `at` is the type of the first
+    /// Floats are loaded as integers and bitcast. `at` is the type of the first
     /// operand, `rt` the result's.
     pub(super) fn float_op(
         &mut self,

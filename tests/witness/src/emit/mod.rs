@@ -233,7 +233,7 @@ impl Emit<'_> {
         self.values.get(&v).copied().ok_or_else(|| format!("{v} has no value yet"))
     }
 
-    /// A region's instructions; what stands behind an end is left out.
+    /// A region's instructions, without those after an instruction that ends it.
     fn region(&mut self, r: Region) -> Result<End, Unknown> {
         let s = self.s;
         for &i in &s.regions[r].insts {

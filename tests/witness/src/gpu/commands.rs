@@ -1,6 +1,6 @@
 //! Recording, submitting and waiting.
 
-use ash::vk;
+use ash::{ext, vk};
 
 use super::{Buffer, Destroyable, During, Error, Gpu, Kernel, Result};
 use crate::number::Number;
@@ -192,6 +192,24 @@ impl Commands<'_> {
         let ([x, y, z], [w, h, d]) = (base, groups);
         // SAFETY: a kernel for dispatches with a base is bound, with its descriptors.
         unsafe { self.gpu.device.cmd_dispatch_base(self.handle, x, y, z, w, h, d) }
+    }
+
+    /// Records what happens only if a word of `words` is not zero (or, `inverted`, is) when it executes.
+    pub fn conditional(&self, words: &Buffer, word: u64, inverted: bool, record: impl FnOnce()) {
+        let device = ext::conditional_rendering::Device::new(&self.gpu.instance, &self.gpu.device);
+        let flags = match inverted {
+            true => vk::ConditionalRenderingFlagsEXT::INVERTED,
+            false => vk::ConditionalRenderingFlagsEXT::empty(),
+        };
+        let begin = vk::ConditionalRenderingBeginInfoEXT::default()
+            .buffer(words.handle)
+            .offset(4 * word)
+            .flags(flags);
+        // SAFETY: the buffer is live and has the usage; callers have asked for the extension.
+        unsafe { (device.fp().cmd_begin_conditional_rendering_ext)(self.handle, &begin) };
+        record();
+        // SAFETY: as above.
+        unsafe { (device.fp().cmd_end_conditional_rendering_ext)(self.handle) };
     }
 
     /// Binds and dispatches as many workgroups as `arguments` says.

@@ -1,10 +1,10 @@
-//! Descriptors: what stands at the bindings of set 0, the set's layout and the set.
+//! Descriptors of set 0: their values, the set's layout and the set.
 
 use ash::vk;
 
 use super::{Buffer, Destroyable, During, Gpu, Result};
 
-/// What stands at a binding, or at one element of an array binding.
+/// The descriptor at a binding, or at one element of an array binding.
 #[derive(Clone, Copy)]
 pub enum Bind<'a> {
     /// Storage buffer, whole.
@@ -148,7 +148,7 @@ impl<'a> Descriptors<'a> {
             .binds
             .iter()
             .map(|what| {
-                // One descriptor for each plane, of which there are three at most.
+                // One descriptor for each plane; there are at most three.
                 let planes = if matches!(what[0], Bind::Converted(..)) { 3 } else { 1 };
                 vk::DescriptorPoolSize::default()
                     .ty(self.kind(what))

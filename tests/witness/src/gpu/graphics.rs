@@ -4,138 +4,9 @@ use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
 use super::pipelines::Pipelines;
+use super::state::State;
 use super::{Commands, Destroyable, During, Error, Gpu, Image, Result};
 use crate::number::Number;
-
-/// Fixed-function state of a pipeline. The default draws filled triangles over one attachment of
-/// [`vk::Format::R8G8B8A8_UNORM`] without any test.
-#[derive(Clone)]
-#[expect(missing_docs, reason = "the names are Vulkan's")]
-pub struct State {
-    pub bindings: Vec<vk::VertexInputBindingDescription>,
-    pub attributes: Vec<vk::VertexInputAttributeDescription>,
-    /// Divisors of instanced bindings: binding and divisor.
-    pub divisors: Vec<vk::VertexInputBindingDivisorDescriptionKHR>,
-    pub topology: vk::PrimitiveTopology,
-    pub restart: bool,
-    pub patch_points: u32,
-    pub viewports: Vec<vk::Viewport>,
-    pub scissors: Vec<vk::Rect2D>,
-    pub polygon_mode: vk::PolygonMode,
-    pub cull: vk::CullModeFlags,
-    pub front_face: vk::FrontFace,
-    pub provoking_last: bool,
-    pub line_width: f32,
-    pub line_mode: Option<vk::LineRasterizationModeKHR>,
-    pub discard: bool,
-    pub depth_clamp: bool,
-    pub depth_clip: Option<bool>,
-    pub negative_one_to_one: bool,
-    /// Constant factor, clamp, slope factor.
-    pub depth_bias: Option<[f32; 3]>,
-    pub samples: vk::SampleCountFlags,
-    pub sample_shading: Option<f32>,
-    pub sample_mask: u32,
-    pub alpha_to_coverage: bool,
-    pub alpha_to_one: bool,
-    /// Comparison, and whether depth is written.
-    pub depth: Option<(vk::CompareOp, bool)>,
-    /// Front and back.
-    pub stencil: Option<[vk::StencilOpState; 2]>,
-    /// One for each colour attachment; attachments beyond are written without blending.
-    pub blend: Vec<vk::PipelineColorBlendAttachmentState>,
-    pub blend_constants: [f32; 4],
-    pub logic_op: Option<vk::LogicOp>,
-    pub colors: Vec<vk::Format>,
-    pub depth_format: vk::Format,
-    pub stencil_format: vk::Format,
-    pub view_mask: u32,
-    pub push_bytes: u32,
-    pub flags: vk::PipelineCreateFlags,
-    /// The subpass that the pipeline draws in; without, it draws in a dynamic rendering.
-    pub subpass: Option<(vk::RenderPass, u32)>,
-}
-
-impl State {
-    /// The default, with a viewport and a scissor of this size.
-    pub fn new(size_px: [u32; 2]) -> State {
-        let [width, height] = size_px;
-        State {
-            bindings: Vec::new(),
-            attributes: Vec::new(),
-            divisors: Vec::new(),
-            topology: vk::PrimitiveTopology::TRIANGLE_LIST,
-            restart: false,
-            patch_points: 0,
-            viewports: vec![vk::Viewport {
-                x: 0.0,
-                y: 0.0,
-                width: width as f32,
-                height: height as f32,
-                min_depth: 0.0,
-                max_depth: 1.0,
-            }],
-            scissors: vec![vk::Rect2D {
-                offset: vk::Offset2D::default(),
-                extent: vk::Extent2D { width, height },
-            }],
-            polygon_mode: vk::PolygonMode::FILL,
-            cull: vk::CullModeFlags::NONE,
-            front_face: vk::FrontFace::COUNTER_CLOCKWISE,
-            provoking_last: false,
-            line_width: 1.0,
-            line_mode: None,
-            discard: false,
-            depth_clamp: false,
-            depth_clip: None,
-            negative_one_to_one: false,
-            depth_bias: None,
-            samples: vk::SampleCountFlags::TYPE_1,
-            sample_shading: None,
-            sample_mask: u32::MAX,
-            alpha_to_coverage: false,
-            alpha_to_one: false,
-            depth: None,
-            stencil: None,
-            blend: Vec::new(),
-            blend_constants: [0.0; 4],
-            logic_op: None,
-            colors: vec![vk::Format::R8G8B8A8_UNORM],
-            depth_format: vk::Format::UNDEFINED,
-            stencil_format: vk::Format::UNDEFINED,
-            view_mask: 0,
-            push_bytes: 0,
-            flags: vk::PipelineCreateFlags::empty(),
-            subpass: None,
-        }
-    }
-
-    /// Adds a vertex buffer of tightly packed attributes: their formats with sizes in bytes.
-    /// Locations go on from those that there are.
-    pub fn vertex_buffer(
-        mut self,
-        rate: vk::VertexInputRate,
-        attributes: &[(vk::Format, u32)],
-    ) -> State {
-        let binding = self.bindings.len() as u32;
-        let mut offset = 0;
-        for &(format, size) in attributes {
-            self.attributes.push(vk::VertexInputAttributeDescription {
-                location: self.attributes.len() as u32,
-                binding,
-                format,
-                offset,
-            });
-            offset += size;
-        }
-        self.bindings.push(vk::VertexInputBindingDescription {
-            binding,
-            stride: offset,
-            input_rate: rate,
-        });
-        self
-    }
-}
 
 /// A graphics pipeline, its layout and its descriptor set.
 pub struct Graphics {
@@ -143,12 +14,14 @@ pub struct Graphics {
     /// For push constants.
     pub layout: vk::PipelineLayout,
     pub(crate) set: vk::DescriptorSet,
+    /// Shader objects in the place of a pipeline.
+    objects: Vec<(vk::ShaderStageFlags, vk::ShaderEXT)>,
     /// State that is set when the pipeline is bound.
     dynamic: Option<State>,
 }
 
 impl Gpu {
-    /// A pipeline of the stages, with what stands at the bindings of set 0.
+    /// A pipeline of the stages, with the descriptors of set 0.
     pub fn graphics(
         &self,
         stages: &[(vk::ShaderStageFlags, &[u32])],
@@ -169,9 +42,22 @@ impl Gpu {
         let layout = unsafe { self.device.create_pipeline_layout(&create, None) }
             .during("vkCreatePipelineLayout")?;
         self.keep(Destroyable::PipelineLayout(layout));
-        let pipeline = self.pipeline_of(stages, state, layout)?;
-        let dynamic = (self.pipelines.get() == Pipelines::Dynamic).then(|| state.clone());
-        Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)?, dynamic })
+        let both = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+        let has_objects = self.pipelines.get() == Pipelines::Objects
+            && state.subpass.is_none()
+            && state.sample_shading.is_none()
+            && stages.iter().all(|s| both.contains(s.0));
+        let (pipeline, objects) = match has_objects {
+            true => {
+                let push = if state.push_bytes == 0 { &[][..] } else { &push };
+                (vk::Pipeline::null(), self.objects(stages, &set_layouts, push)?)
+            }
+            false => (self.pipeline_of(stages, state, layout)?, Vec::new()),
+        };
+        let is_dynamic = self.pipelines.get() == Pipelines::Dynamic || has_objects;
+        let dynamic = is_dynamic.then(|| state.clone());
+        let set = descriptors.set(self, set_layout)?;
+        Ok(Graphics { pipeline, layout, set, objects, dynamic })
     }
 
     /// A pipeline of the stages with a layout.
@@ -203,7 +89,7 @@ impl Gpu {
         Ok(pipeline)
     }
 
-    /// A pipeline of modules whose entry points are called `main`; whoever asks for it destroys it.
+    /// A pipeline of modules whose entry points are called `main`; the caller destroys it.
     pub(crate) fn graphics_pipeline(
         &self,
         modules: &[(vk::ShaderStageFlags, vk::ShaderModule)],
@@ -350,7 +236,7 @@ impl Attachment {
         Attachment { view: image.view, clear, resolve: None }
     }
 
-    /// The attachment with what it holds already.
+    /// The attachment, loaded with its previous contents.
     pub fn loaded(self) -> Attachment {
         Attachment { clear: None, ..self }
     }
@@ -429,7 +315,10 @@ impl Commands<'_> {
         let device = &self.gpu.device;
         // SAFETY: the pipeline's objects are live and this buffer is being recorded.
         unsafe {
-            device.cmd_bind_pipeline(self.handle, point, graphics.pipeline);
+            match &graphics.objects[..] {
+                [] => device.cmd_bind_pipeline(self.handle, point, graphics.pipeline),
+                objects => self.bind_objects(objects),
+            }
             if graphics.set != vk::DescriptorSet::null() {
                 let sets = [graphics.set];
                 device.cmd_bind_descriptor_sets(self.handle, point, graphics.layout, 0, &sets, &[]);

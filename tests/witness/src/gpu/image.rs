@@ -55,7 +55,7 @@ pub struct ImageSpec {
     pub format: vk::Format,
     /// Shape.
     pub shape: Shape,
-    /// Width, height and depth of level 0 in texels; 1 where the shape has none.
+    /// Width, height and depth of level 0 in texels; 1 in directions that the shape does not have.
     pub size_px: [u32; 3],
     /// Array layers; six a cube.
     pub layers: u32,

@@ -76,7 +76,11 @@ impl Gpu {
 
     fn empty(&self, len_bytes: usize) -> Result<Buffer> {
         let len_bytes = len_bytes as u64;
-        let create = vk::BufferCreateInfo::default().size(len_bytes).usage(USAGE);
+        let mut usage = USAGE;
+        if self.require(ash::ext::conditional_rendering::NAME).is_ok() {
+            usage |= vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT;
+        }
+        let create = vk::BufferCreateInfo::default().size(len_bytes).usage(usage);
         // SAFETY: the device is live.
         let handle =
             unsafe { self.device.create_buffer(&create, None) }.during("vkCreateBuffer")?;

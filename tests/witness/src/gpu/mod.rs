@@ -12,6 +12,7 @@ mod kernel;
 mod memory;
 mod passes;
 mod pipelines;
+mod state;
 mod ycbcr;
 
 use std::cell::{Cell, RefCell};
@@ -21,12 +22,13 @@ use ash::{Device, Entry, Instance, ext, khr, vk};
 
 pub use commands::Commands;
 pub use descriptors::Bind;
-pub use graphics::{Attachment, Graphics, Pass, State};
+pub use graphics::{Attachment, Graphics, Pass};
 pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 pub use kernel::{Kernel, KernelBuilder};
 pub use memory::Buffer;
 pub use passes::RenderPass;
 pub use pipelines::Pipelines;
+pub use state::State;
 pub use ycbcr::ConvertedSpec;
 
 /// What can go wrong between a case and its driver.
@@ -95,6 +97,7 @@ enum Destroyable {
     Semaphore(vk::Semaphore),
     RenderPass(vk::RenderPass),
     Framebuffer(vk::Framebuffer),
+    Shader(vk::ShaderEXT),
 }
 
 /// Extensions that cases use, enabled where the driver has them.
@@ -114,6 +117,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::line_rasterization::NAME,
     ext::shader_atomic_float::NAME,
     ext::shader_atomic_float2::NAME,
+    ext::conditional_rendering::NAME,
     ext::custom_border_color::NAME,
     ext::robustness2::NAME,
     ext::host_image_copy::NAME,
@@ -129,6 +133,8 @@ const EXTENSIONS: &[&CStr] = &[
     ext::dynamic_rendering_unused_attachments::NAME,
     ext::mutable_descriptor_type::NAME,
     ext::shader_module_identifier::NAME,
+    ext::shader_object::NAME,
+    ext::attachment_feedback_loop_layout::NAME,
     COMPUTE_DERIVATIVES,
 ];
 
@@ -150,7 +156,7 @@ pub struct Gpu {
     garbage: RefCell<Vec<Destroyable>>,
     /// How graphics pipelines are made.
     pub pipelines: Cell<Pipelines>,
-    /// Seconds that linking pipelines from libraries took.
+    /// CPU time in seconds that linking pipelines from libraries took.
     pub link_s: Cell<f64>,
     /// The device's name.
     pub name: String,
@@ -208,22 +214,7 @@ impl Gpu {
         wanted: &str,
         robustness: Robustness,
     ) -> Result<Gpu> {
-        // SAFETY: the instance is live.
-        let devices = unsafe { instance.enumerate_physical_devices() }
-            .during("vkEnumeratePhysicalDevices")?;
-        let name_of = |device: vk::PhysicalDevice| {
-            // SAFETY: `device` is one of this instance's.
-            let properties = unsafe { instance.get_physical_device_properties(device) };
-            properties.device_name_as_c_str().unwrap_or(c"?").to_string_lossy().into_owned()
-        };
-        let physical =
-            devices.iter().copied().find(|&device| name_of(device).contains(wanted)).ok_or_else(
-                || Error::NoDevice {
-                    wanted: wanted.to_owned(),
-                    found: devices.iter().map(|&d| name_of(d)).collect::<Vec<_>>().join(", "),
-                },
-            )?;
-        let name = name_of(physical);
+        let (physical, name) = Self::find(&instance, wanted)?;
 
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
@@ -255,6 +246,7 @@ impl Gpu {
         let mut atomic_float = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default();
         let mut atomic_float2 = vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT::default();
         let mut border = vk::PhysicalDeviceCustomBorderColorFeaturesEXT::default();
+        let mut condition = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
         let mut robust2 = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
         let mut host_copy = vk::PhysicalDeviceHostImageCopyFeaturesEXT::default();
         let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
@@ -281,7 +273,10 @@ impl Gpu {
         let mut unused = vk::PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT::default();
         let mut mutable = vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT::default();
         let mut identifier = vk::PhysicalDeviceShaderModuleIdentifierFeaturesEXT::default();
-        // Used twice: to ask what there is, and to enable it.
+        let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default();
+        let mut feedback_loop =
+            vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT::default();
+        // Used twice: to query the features, and to enable them.
         macro_rules! chain {
             ($features:ident) => {
                 chain! { $features,
@@ -291,6 +286,7 @@ impl Gpu {
                     has(ext::shader_atomic_float::NAME) => atomic_float,
                     has(ext::shader_atomic_float2::NAME) => atomic_float2,
                     has(ext::custom_border_color::NAME) => border,
+                    has(ext::conditional_rendering::NAME) => condition,
                     has(ext::robustness2::NAME) => robust2,
                     has(ext::host_image_copy::NAME) => host_copy,
                     has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
@@ -315,6 +311,8 @@ impl Gpu {
                     has(ext::dynamic_rendering_unused_attachments::NAME) => unused,
                     has(ext::mutable_descriptor_type::NAME) => mutable,
                     has(ext::shader_module_identifier::NAME) => identifier,
+                    has(ext::shader_object::NAME) => objects,
+                    has(ext::attachment_feedback_loop_layout::NAME) => feedback_loop,
                     has(COMPUTE_DERIVATIVES) => derivatives,
                 }
             };
@@ -387,6 +385,23 @@ impl Gpu {
         })
     }
 
+    /// The first device whose name contains `wanted`, and its name.
+    pub(crate) fn find(instance: &Instance, wanted: &str) -> Result<(vk::PhysicalDevice, String)> {
+        // SAFETY: the instance is live.
+        let devices = unsafe { instance.enumerate_physical_devices() }
+            .during("vkEnumeratePhysicalDevices")?;
+        let name_of = |device: vk::PhysicalDevice| {
+            // SAFETY: `device` is one of this instance's.
+            let properties = unsafe { instance.get_physical_device_properties(device) };
+            properties.device_name_as_c_str().unwrap_or(c"?").to_string_lossy().into_owned()
+        };
+        let names: Vec<_> = devices.iter().map(|&d| name_of(d)).collect();
+        let found = devices.iter().zip(&names).find(|(_, name)| name.contains(wanted));
+        found
+            .map(|(&d, name)| (d, name.clone()))
+            .ok_or_else(|| Error::NoDevice { wanted: wanted.to_owned(), found: names.join(", ") })
+    }
+
     fn extensions(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Vec<&'static CStr>> {
         // SAFETY: `physical` is this instance's.
         let offered = unsafe { instance.enumerate_device_extension_properties(physical) }
@@ -439,6 +454,10 @@ impl Gpu {
                     Destroyable::Semaphore(x) => device.destroy_semaphore(x, None),
                     Destroyable::RenderPass(x) => device.destroy_render_pass(x, None),
                     Destroyable::Framebuffer(x) => device.destroy_framebuffer(x, None),
+                    Destroyable::Shader(x) => {
+                        ext::shader_object::Device::new(&self.instance, device)
+                            .destroy_shader(x, None);
+                    }
                 }
             }
         }

@@ -74,8 +74,21 @@ impl Commands<'_> {
         self.barrier();
     }
 
-    /// Inside of a rendering: what was written to attachments can be read at the same pixel.
+    /// Inside a rendering: makes writes to attachments visible to reads at the same pixel.
     pub fn barrier_by_region(&self) {
+        self.barrier_inside(
+            vk::DependencyFlags::BY_REGION,
+            vk::AccessFlags2::INPUT_ATTACHMENT_READ,
+        );
+    }
+
+    /// Inside of a rendering: what was written to attachments can be sampled at the same pixel.
+    pub fn barrier_of_feedback(&self) {
+        let flags = vk::DependencyFlags::BY_REGION | vk::DependencyFlags::FEEDBACK_LOOP_EXT;
+        self.barrier_inside(flags, vk::AccessFlags2::SHADER_SAMPLED_READ);
+    }
+
+    fn barrier_inside(&self, flags: vk::DependencyFlags, read: vk::AccessFlags2) {
         let barriers = [vk::MemoryBarrier2::default()
             .src_stage_mask(vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT)
             .src_access_mask(vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)
@@ -83,12 +96,9 @@ impl Commands<'_> {
                 vk::PipelineStageFlags2::FRAGMENT_SHADER
                     | vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
             )
-            .dst_access_mask(
-                vk::AccessFlags2::INPUT_ATTACHMENT_READ | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE,
-            )];
-        let dependency = vk::DependencyInfo::default()
-            .dependency_flags(vk::DependencyFlags::BY_REGION)
-            .memory_barriers(&barriers);
+            .dst_access_mask(read | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)];
+        let dependency =
+            vk::DependencyInfo::default().dependency_flags(flags).memory_barriers(&barriers);
         // SAFETY: this buffer is being recorded.
         unsafe { self.gpu.device.cmd_pipeline_barrier2(self.handle, &dependency) }
     }

@@ -1,9 +1,10 @@
-//! Other ways to make the same pipeline: from four libraries, and with all state dynamic.
+//! Other ways to make the same pipeline: from four libraries, with all state dynamic, and as shader objects.
 
 use ash::{ext, vk};
 
-use super::graphics::State;
-use super::{Commands, Destroyable, Error, Gpu, Result};
+use super::state::State;
+use super::{Commands, Destroyable, During, Error, Gpu, Result};
+use crate::driver_speed::thread_s;
 
 /// How graphics pipelines are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -15,6 +16,9 @@ pub enum Pipelines {
     Libraries,
     /// With dynamic state of all three extensions and dynamic vertex input.
     Dynamic,
+    /// As shader objects, made from the binaries of others (`VK_EXT_shader_object`); whole where objects do not reach: in render
+    /// passes and with a share of samples that is shaded.
+    Objects,
 }
 
 /// State that commands set in [`Pipelines::Dynamic`].
@@ -66,7 +70,7 @@ impl Gpu {
         create: &vk::GraphicsPipelineCreateInfo<'_>,
     ) -> Result<vk::Pipeline> {
         match self.pipelines.get() {
-            Pipelines::Whole => {
+            Pipelines::Whole | Pipelines::Objects => {
                 // SAFETY: as the caller says.
                 unsafe { self.create(create) }
             }
@@ -90,6 +94,45 @@ impl Gpu {
                 unsafe { self.link(create) }
             }
         }
+    }
+
+    /// Shader objects of stages: each is made of the binary of one that was made of SPIR-V.
+    pub(super) fn objects(
+        &self,
+        stages: &[(vk::ShaderStageFlags, &[u32])],
+        sets: &[vk::DescriptorSetLayout],
+        push: &[vk::PushConstantRange],
+    ) -> Result<Vec<(vk::ShaderStageFlags, vk::ShaderEXT)>> {
+        self.require(ext::shader_object::NAME)?;
+        let objects = ext::shader_object::Device::new(&self.instance, &self.device);
+        let mut out = Vec::new();
+        for (k, &(stage, words)) in stages.iter().enumerate() {
+            let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let info = vk::ShaderCreateInfoEXT::default()
+                .stage(stage)
+                .next_stage(stages.get(k + 1).map_or(vk::ShaderStageFlags::empty(), |s| s.0))
+                .name(c"main")
+                .set_layouts(sets)
+                .push_constant_ranges(push);
+            let made = |code: &[u8], ty| -> Result<vk::ShaderEXT> {
+                let info = info.code_type(ty).code(code);
+                // SAFETY: the code is a whole module, or the binary of one that this device made.
+                let made = unsafe { objects.create_shaders(&[info], None) };
+                let call = "vkCreateShadersEXT";
+                Ok(made.map_err(|(_, result)| Error::Vulkan { call, result })?[0])
+            };
+            let first = made(&bytes, vk::ShaderCodeTypeEXT::SPIRV)?;
+            // SAFETY: the object is live, and nothing uses it afterwards.
+            let binary = unsafe {
+                let binary = objects.get_shader_binary_data(first);
+                objects.destroy_shader(first, None);
+                binary.during("vkGetShaderBinaryDataEXT")?
+            };
+            let object = made(&binary, vk::ShaderCodeTypeEXT::BINARY)?;
+            self.keep(Destroyable::Shader(object));
+            out.push((stage, object));
+        }
+        Ok(out)
     }
 
     unsafe fn create(&self, create: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<vk::Pipeline> {
@@ -136,15 +179,25 @@ impl Gpu {
             .layout(create.layout)
             .flags(create.flags)
             .push_next(&mut info);
-        let start = std::time::Instant::now();
+        let start = thread_s();
         // SAFETY: the libraries are live and have all parts.
         let linked = unsafe { self.create(&whole) };
-        self.link_s.set(self.link_s.get() + start.elapsed().as_secs_f64());
+        self.link_s.set(self.link_s.get() + thread_s() - start);
         linked
     }
 }
 
 impl Commands<'_> {
+    /// Binds shader objects, and none to the other stage.
+    pub(super) fn bind_objects(&self, shaders: &[(vk::ShaderStageFlags, vk::ShaderEXT)]) {
+        let objects = ext::shader_object::Device::new(&self.gpu.instance, &self.gpu.device);
+        let stages = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
+        let of =
+            |stage| shaders.iter().find(|s| s.0 == stage).map_or(vk::ShaderEXT::null(), |s| s.1);
+        // SAFETY: the objects are live, and this buffer is being recorded.
+        unsafe { objects.cmd_bind_shaders(self.handle, &stages, &stages.map(of)) }
+    }
+
     /// Sets all dynamic state to what `s` says.
     pub(super) fn set_dynamic(&self, s: &State) {
         let (instance, device, c) = (&self.gpu.instance, &self.gpu.device, self.handle);

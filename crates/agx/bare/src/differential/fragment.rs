@@ -1,4 +1,4 @@
-//! Fragment programs of the differential: what they are drawn with, and the instructions that only they have.
+//! Fragment programs of the differential test: their draw state, and the instructions that only fragment programs have.
 //!
 //! A few triangles lie over each other in a picture of [`SIDE`] pixels. Programs interpolate at all places, load and store
 //! the tilebuffer with masks of samples, and decide about samples with and without depths of their own. A multisampled

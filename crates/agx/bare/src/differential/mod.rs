@@ -143,7 +143,7 @@ impl Case {
     }
 }
 
-/// Draws a change; `ranges` collects what was ever bound.
+/// Draws a change; `ranges` collects all ranges that were ever bound.
 fn change(source: &mut Source<'_>, memories: &[u64], ranges: &mut Vec<(u64, u64)>) -> Change {
     let memory = source.below(memories.len() as u64) as usize;
     let pages = memories[memory] / PAGE;
@@ -269,7 +269,7 @@ fn run(case: &Case, code: &[u8], target: Option<Target>) -> Result<Outcome, Erro
         let memory = Arc::new(Memory::new(bytes as usize)?);
         for (at, length) in pieces(bytes) {
             let bytes: Vec<u8> = (0..length).map(|_| source.bits() as u8).collect();
-            // SAFETY: the piece lies in the block, which nobody else has.
+            // SAFETY: the piece lies in the block, and no other reference to the block exists.
             unsafe { memory.base().add(at).copy_from_nonoverlapping(bytes.as_ptr(), length) };
         }
         memories.push(memory);

@@ -2,7 +2,7 @@
 //! conversion of integers to the format.
 
 use super::tile::{self, TARGETS, Tile};
-use super::{Colours, Interface, Prolog, attachment, parts};
+use super::{Colours, Interface, Prolog, attachment, parts, spilled};
 use crate::error::{Error, Result};
 use tepui_format::Numeric;
 use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
@@ -16,27 +16,27 @@ use tepui_passes::lower_blend::{self, Range, Target};
 pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
     let Interface::Fragment(f) = interface else { return Ok(false) };
     let Colours::Tile(tile) = &f.colours else { return Ok(false) };
-    let targets = targets(tile)?;
+    let (targets, layout) = (targets(tile)?, tile::Layout::new(tile)?);
     prolog(s, f.prolog);
     let reads = attachment::run(s, tile);
-    Ok(reads | lower_blend::run(s, &tile.blend, &targets, tile.samples))
+    let blends = lower_blend::run(s, &tile.blend, &targets, tile.samples);
+    Ok(reads | blends | spilled::run(s, layout.spilled, tile.samples))
 }
 
 fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
-    let layout = tile::Layout::new(tile)?;
     let mut out = [None; TARGETS];
-    for (out, slot) in out.iter_mut().zip(layout.slots) {
-        let Some(slot) = slot else { continue };
-        let (channels, numeric) = tile::channels(slot.format);
+    for (out, format) in out.iter_mut().zip(tile.formats) {
+        let Some(format) = format else { continue };
+        let (channels, numeric) = tile::channels(format);
         let range = match numeric {
             Numeric::Unorm | Numeric::Srgb => Range::Unorm,
             Numeric::Snorm => Range::Snorm,
             Numeric::Sfloat | Numeric::Ufloat => Range::Float,
             Numeric::Uint => Range::Uint,
             Numeric::Sint => Range::Sint,
-            Numeric::Uscaled | Numeric::Sscaled => return Err(Error::Target(slot.format)),
+            Numeric::Uscaled | Numeric::Sscaled => return Err(Error::Target(format)),
         };
-        let (bits, srgb) = (tile::channel_bits(slot.format), numeric == Numeric::Srgb);
+        let (bits, srgb) = (tile::channel_bits(format), numeric == Numeric::Srgb);
         *out = Some(Target { channels, range, bits, srgb });
     }
     Ok(out)

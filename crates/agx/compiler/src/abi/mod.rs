@@ -16,6 +16,7 @@ pub mod capture;
 pub mod colour;
 pub mod effects;
 pub mod parts;
+pub mod spilled;
 pub mod tile;
 pub mod views;
 
@@ -127,7 +128,7 @@ pub struct Fragment {
 }
 
 /// The pipeline state that is applied before fragments are shaded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Prolog {
     /// Samples that the state's sample mask takes away.
     pub killed: u8,

@@ -10,11 +10,13 @@ pub use tepui_passes::lower_blend::Blend;
 pub const TARGETS: usize = 8;
 /// Most bytes of a tile. source: Mesa, agx_tilebuffer.c, MAX_BYTES_PER_TILE
 const MAX_TILE_B: u32 = 32767;
+/// Pixels of the smallest tile. source: as above, MIN_TILE_SIZE_PX
+const SMALLEST_PX: [u32; 2] = [16, 16];
 /// Most bytes of a sample. source: as above, MAX_BYTES_PER_SAMPLE
 const MAX_SAMPLE_B: u32 = 64;
 
 /// The render targets of a fragment program.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tile {
     /// Formats by colour location.
     pub formats: [Option<Format>; TARGETS],
@@ -58,6 +60,9 @@ pub struct Layout {
     pub sample_bytes: u32,
     /// Pixels of a tile.
     pub tile_px: [u32; 2],
+    /// Colour locations that the tile has no room for, a bit each: fragments load and store them in memory
+    /// ([`super::spilled`]).
+    pub spilled: u8,
 }
 
 /// The format that a render target's channels have in the tile. source: Mesa, layout/formats.c
@@ -124,39 +129,64 @@ fn unit(isa: IsaFormat) -> u32 {
 }
 
 impl Layout {
-    /// Lays out a tile. source: Mesa, agx_build_tilebuffer_layout
+    /// Lays out a tile. Targets that do not fit are spilled; smaller ones behind them may fit.
+    /// source: Mesa, agx_build_tilebuffer_layout
     ///
     /// # Errors
-    /// When a format cannot be drawn to, or the targets need more than the tile has.
+    /// When a format cannot be drawn to, or there are more than four samples.
     pub fn new(tile: &Tile) -> Result<Layout> {
+        let samples = u32::from(tile.samples.max(1));
+        let limit = 4;
+        if samples > limit {
+            let (needed, limit) = (u64::from(samples), u64::from(limit));
+            return Err(Error::Limit { what: "samples", needed, limit });
+        }
+        let bytes = |sample_bytes: u32, px: [u32; 2]| sample_bytes * samples * px[0] * px[1];
         let mut slots = [None; TARGETS];
-        let mut end = 0;
-        for (slot, format) in slots.iter_mut().zip(tile.formats) {
+        let (mut end, mut spilled) = (0, 0);
+        for (k, (slot, format)) in slots.iter_mut().zip(tile.formats).enumerate() {
             let Some(format) = format else { continue };
             let Some(isa) = isa_format(format) else {
                 return Err(Error::Target(format));
             };
             let (channels, _) = channels(format);
             let unit = unit(isa);
-            end = u32::next_multiple_of(end, unit);
-            *slot = Some(Slot { format, isa, channels, offset: end as u16 });
-            end += if isa.is_packed() { unit } else { unit * u32::from(channels) };
-        }
-        let samples = u32::from(tile.samples.max(1));
-        let limit = |what, needed: u32, limit: u32| {
-            if needed <= limit {
-                return Ok(());
+            let start = u32::next_multiple_of(end, unit);
+            let next = start + if isa.is_packed() { unit } else { unit * u32::from(channels) };
+            if next > MAX_SAMPLE_B || bytes(next.next_multiple_of(8), SMALLEST_PX) > MAX_TILE_B {
+                spilled |= 1 << k;
+                continue;
             }
-            Err(Error::Limit { what, needed: u64::from(needed), limit: u64::from(limit) })
-        };
-        limit("samples", samples, 4)?;
+            *slot = Some(Slot { format, isa, channels, offset: start as u16 });
+            end = next;
+        }
         // With several samples, a tile has memory even if no colour is drawn to.
         let sample_bytes = end.max(u32::from(samples > 1)).next_multiple_of(8);
-        limit("bytes of a sample in the tile", sample_bytes, MAX_SAMPLE_B)?;
-        let bytes = |px: [u32; 2]| sample_bytes * samples * px[0] * px[1];
-        let sizes = [[32, 32], [32, 16], [16, 16]];
-        let tile_px = sizes.into_iter().find(|&px| bytes(px) <= MAX_TILE_B).unwrap_or([16, 16]);
-        limit("bytes of a tile", bytes(tile_px), MAX_TILE_B)?;
-        Ok(Layout { slots, sample_bytes, tile_px })
+        let sizes = [[32, 32], [32, 16], SMALLEST_PX];
+        let fits = |px: &[u32; 2]| bytes(sample_bytes, *px) <= MAX_TILE_B;
+        let tile_px = sizes.into_iter().find(fits).unwrap_or(SMALLEST_PX);
+        Ok(Layout { slots, sample_bytes, tile_px, spilled })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_spilled() {
+        let large = Some(Format::R32G32B32A32_SFLOAT);
+        let layout = |formats, samples| {
+            Layout::new(&Tile { formats, samples, ..Tile::default() })
+                .expect("four samples at most")
+        };
+        let eight = layout([large; TARGETS], 1);
+        assert_eq!((eight.spilled, eight.sample_bytes, eight.tile_px), (0xf0, 64, [16, 16]));
+        // With four samples, 32 bytes of each would be one byte more than the tile has.
+        let mut formats = [large; TARGETS];
+        formats[2] = Some(Format::R8G8B8A8_UNORM);
+        let several = layout(formats, 4);
+        assert_eq!((several.spilled, several.sample_bytes), (0xfa, 24), "a small one fits behind");
+        assert!(Layout::new(&Tile { samples: 8, ..Tile::default() }).is_err());
     }
 }

@@ -17,7 +17,7 @@ use crate::abi::{self, Colours, tile};
 use crate::error::Result;
 use crate::mir::{HALF, Op as MOp, RegClass, UNASSIGNED, Val, WORD};
 use crate::uniforms::Source;
-use crate::varyings::{Origin, Shading, Varying};
+use crate::varyings::{FragmentTable, Origin, Shading, Varying};
 use tepui_agx_isa::operand::{Dst, ICond, RegVec, Size};
 use tepui_agx_isa::table::barrier::WaitPix;
 use tepui_agx_isa::table::integer::Ffs;
@@ -52,8 +52,12 @@ impl Select<'_> {
             Colours::Tile(tile) => Some(tile.samples),
             _ => None,
         };
-        let is_part = f.interface.behind.is_some() || in_tile.is_none();
-        if per_sample && is_part && f.interface.colours != Colours::None {
+        // Whoever links the parts makes the loop over samples, unless the epilog alone runs for each.
+        let in_loop = match &behind {
+            Some(main) => main.per_sample,
+            None => per_sample && in_tile.is_none() && f.interface.colours != Colours::None,
+        };
+        if in_loop {
             let v = self.preload(abi::SAMPLE_BIT, HALF);
             self.fragment().sample = Some(v);
         }
@@ -75,7 +79,7 @@ impl Select<'_> {
                 self.fragment().mask = Some(Comp::Val(v));
             }
         }
-        if let Some(samples) = in_tile.filter(|&n| per_sample && !is_part && n > 1) {
+        if let Some(samples) = in_tile.filter(|&n| per_sample && !in_loop && n > 1) {
             self.begin_samples(samples);
         }
         if s.reads_builtin(Builtin::HelperInvocation) {
@@ -214,7 +218,16 @@ impl Select<'_> {
                 self.at_root(i)?;
                 self.fragment_output(i, slot)?;
             }
-            (Op::LoadOutput, Attrs::Io(slot)) => self.load_output(i, slot)?,
+            (Op::LoadOutput, Attrs::Io(slot)) => {
+                let samples = self.shaded(Comp::Const(ALL));
+                self.load_output(i, slot, samples)?;
+            }
+            (Op::LoadOutputSample, Attrs::Io(slot)) => {
+                let Some(sample @ 0..8) = s.as_const(s.arg(i, 0)) else {
+                    return self.refuse(i, "of a sample that is chosen at run time");
+                };
+                self.load_output(i, slot, Comp::Const(1 << sample))?;
+            }
             (Op::Demote | Op::DemoteIf, _) => self.kill(i),
             (Op::IsHelper, _) => {
                 let c = self.helper_cond();
@@ -224,6 +237,15 @@ impl Select<'_> {
             (Op::LoadBuiltin, Attrs::Builtin(b)) => {
                 let Some(comps) = self.fragment_builtin(i, b)? else { return Ok(false) };
                 self.set(s.result(i), &comps);
+            }
+            // What follows must not run them again.
+            (Op::RunTests, _) => {
+                self.at_root(i)?;
+                self.run_tests();
+                let f = self.fragment();
+                if matches!(f.tests, Tests::Emit | Tests::Last) {
+                    f.tests = Tests::Elsewhere;
+                }
             }
             // Fragments of a pixel run in order from here on. source: Mesa, agx_compile.c,
             // begin_invocation_interlock
@@ -448,7 +470,8 @@ impl Select<'_> {
         }
         // An epilog leaves the sample's bit for the next turn.
         let f = self.fragment();
-        if let (Some(_), Some(bit)) = (&f.interface.behind, f.sample) {
+        let main = f.interface.behind.as_ref();
+        if let (Some(FragmentTable { per_sample: true, .. }), Some(bit)) = (main, f.sample) {
             self.export(&[(abi::SAMPLE_BIT, bit)]);
         }
         Ok(())

@@ -80,8 +80,8 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// The colour that the tile has.
-    pub(super) fn load_output(&mut self, i: Inst, slot: IoSlot) -> Result<()> {
+    /// The colour that the tile has for these samples.
+    pub(super) fn load_output(&mut self, i: Inst, slot: IoSlot, samples: Comp) -> Result<()> {
         let s = self.s;
         let r = s.result(i);
         let ty = self.ty(r);
@@ -97,7 +97,7 @@ impl Select<'_> {
             self.set(r, &vec![Comp::Const(0); usize::from(ty.comps())]);
             return Ok(());
         };
-        let bits = self.tile_pixel(t);
+        let bits = self.tile_pixel(t, samples);
         let comps: Vec<Comp> = (0..ty.comps())
             .map(|k| {
                 let k = usize::from(slot.component + k);
@@ -115,14 +115,13 @@ impl Select<'_> {
     }
 
     /// The channels of a pixel in the tile, as words.
-    pub(super) fn tile_pixel(&mut self, t: tile::Slot) -> Vec<Comp> {
+    fn tile_pixel(&mut self, t: tile::Slot, samples: Comp) -> Vec<Comp> {
         self.wait(fence::LOAD);
         let (_, numeric) = tile::channels(t.format);
         // Half floats are loaded as bits. source: Mesa, agx_nir_lower_tilebuffer.c, load_tilebuffer
         let isa = if t.isa == Format::F16 { Format::I16 } else { t.isa };
         let narrow = matches!(isa, Format::I8 | Format::I16);
         let (bits, size) = if narrow { (16, Size::B16) } else { (32, Size::B32) };
-        let samples = self.shaded(Comp::Const(ALL));
         let (samples, reg) = self.reg_or_imm(samples);
         let n = t.channels;
         let inst = LdTile {

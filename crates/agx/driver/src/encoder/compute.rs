@@ -26,7 +26,7 @@ impl Encoder {
     ) -> Result<()> {
         let (base, groups) = match dispatch {
             Dispatch::Direct(base, groups) => (*base, *groups),
-            Dispatch::Indirect(_) => ([0; 3], [0; 3]),
+            Dispatch::Indirect(base, _) => (*base, [0; 3]),
         };
         if matches!(dispatch, Dispatch::Direct(..)) && groups.contains(&0) {
             return Ok(());
@@ -38,7 +38,7 @@ impl Encoder {
         };
         // The number of workgroups comes from where the dispatch does.
         let from_memory = |s: Source| match (s, dispatch) {
-            (Source::NumWorkgroups { axis }, Dispatch::Indirect(at)) => {
+            (Source::NumWorkgroups { axis }, Dispatch::Indirect(_, at)) => {
                 Some(at + 4 * u64::from(axis))
             }
             _ => None,
@@ -87,7 +87,7 @@ impl Encoder {
         let pipeline = self.upload(&words, 64)?.usc();
         let (mode, local) = match dispatch {
             Dispatch::Direct(..) => (cdm::Mode::Direct, v.workgroup),
-            Dispatch::Indirect(_) => (cdm::Mode::IndirectGlobal, v.workgroup),
+            Dispatch::Indirect(..) => (cdm::Mode::IndirectGlobal, v.workgroup),
         };
         put!(
             self.stream,
@@ -106,7 +106,7 @@ impl Encoder {
                 put!(self.stream, cdm::GlobalSize { x, y, z });
             }
             // In memory, the size is counted in workgroups.
-            Dispatch::Indirect(address) => put!(self.stream, cdm::Indirect { address }),
+            Dispatch::Indirect(_, address) => put!(self.stream, cdm::Indirect { address }),
         }
         let [x, y, z] = local;
         put!(self.stream, cdm::LocalSize { x, y, z });

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::Prolog;
 use tepui_agx_compiler::abi::attribute::Attribute;
-use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile};
+use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile, channels};
 use tepui_agx_compiler::varyings::Varying;
 use tepui_agx_packets::vdm;
 use tepui_agx_packets::{ppp, usc};
+use tepui_format::Format;
 use tepui_vulkan::backend::{Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
@@ -17,7 +18,7 @@ use tepui_vulkan::{Error, Result, vk};
 use super::values::{Bindings, Halves, long, word};
 use super::{Encoder, put};
 use crate::Agx;
-use crate::shader::{FragmentKey, Linked, Value, Variant, VertexKey};
+use crate::shader::{FragmentKey, Linked, Shader, Value, Variant, VertexKey};
 use crate::state::{self, sample_places};
 use crate::tile::shared;
 
@@ -57,13 +58,19 @@ impl Render {
         self.last.vertex = None;
     }
 
-    /// A render without draws.
+    /// Changes the address of the descriptors of the driver's own set; for draws with other programs than the last.
+    pub(super) fn set_targets(&mut self, address: u64) {
+        self.last.bindings = Bindings::with_targets(address);
+    }
+
+    /// A render without draws. `targets` is the address of the descriptors of spilled targets, or 0.
     pub fn new(
         layout: Layout,
         tile: Tile,
         size: [u32; 2],
         area: vk::Rect2D,
         layers: u32,
+        targets: u64,
     ) -> Render {
         Render {
             stream: Vec::new(),
@@ -78,7 +85,7 @@ impl Render {
             zs: [false; 2],
             depth_16: false,
             layers,
-            last: Last::default(),
+            last: Last { bindings: Bindings::with_targets(targets), ..Last::default() },
         }
     }
 }
@@ -197,8 +204,25 @@ impl VertexSources<'_> {
     }
 }
 
-/// The key of a fragment variant for a tile.
-pub fn fragment_key(tile: &Tile, s: &GraphicsState, cull_distances: u8) -> Result<FragmentKey> {
+/// Whether the state asks fragment shaders to run for each sample.
+pub fn shades_samples(s: &GraphicsState, samples: u8) -> bool {
+    s.sample_shading && s.min_sample_shading * f32::from(samples) > 1.0
+}
+
+/// Whether a target's components stay in part as they are.
+fn keeps_components(format: Format, write_mask: u8) -> bool {
+    let exists = (1u16 << channels(format).0) - 1;
+    let written = u16::from(write_mask) & exists;
+    written != 0 && written != exists
+}
+
+/// The key of a fragment shader's variant for a tile.
+pub fn fragment_key(
+    shader: &Shader,
+    tile: &Tile,
+    s: &GraphicsState,
+    cull_distances: u8,
+) -> Result<FragmentKey> {
     let samples = tile.samples;
     let mut tile = Tile { blend: state::blend(s)?, ..tile.clone() };
     // Colour locations are those of the shader; attachments say which they take.
@@ -214,7 +238,7 @@ pub fn fragment_key(tile: &Tile, s: &GraphicsState, cull_distances: u8) -> Resul
     if tile.formats != formats {
         return Err(Error::unsupported("colour attachments at other locations than their own"));
     }
-    if s.local_read {
+    if s.local_read && shader.reads_attachments {
         for (location, input) in s.inputs.iter().enumerate() {
             if let Some(n) = input
                 && let Some(slot) = tile.attachments.get_mut(usize::from(*n))
@@ -226,20 +250,19 @@ pub fn fragment_key(tile: &Tile, s: &GraphicsState, cull_distances: u8) -> Resul
     }
     let reads_tile = tile.blend.logic.is_some()
         || tile.attachments.iter().any(Option::is_some)
-        || tile
-            .blend
-            .locations
-            .iter()
-            .zip(tile.formats)
-            .any(|(l, f)| f.is_some() && l.equations.is_some());
+        || tile.blend.locations.iter().zip(tile.formats).any(|(l, f)| {
+            f.is_some_and(|f| l.equations.is_some() || keeps_components(f, l.write_mask))
+        });
+    // Only with several samples, as draws with new state come here.
+    let spills = samples > 1 && Layout::new(&tile).is_ok_and(|l| l.spilled != 0);
     let all = (1u32 << samples) - 1;
     let killed =
         if samples > 1 || s.sample_mask & 1 == 0 { (!s.sample_mask & all) as u8 } else { 0 };
-    let shades_samples = s.sample_shading && s.min_sample_shading * f32::from(samples) > 1.0;
+    let shades_samples = shades_samples(s, samples);
     Ok(FragmentKey {
         tile,
-        // What reads the tile must do so sample by sample.
-        per_sample: samples > 1 && (shades_samples || reads_tile),
+        // What reads the tile or memory in its place must do so sample by sample.
+        per_sample: samples > 1 && (shades_samples || reads_tile || spills),
         whole_coverage: !shades_samples,
         prolog: Prolog { killed, cull_distances },
         counts: false,
@@ -272,7 +295,7 @@ impl Encoder {
         result
     }
 
-    fn draw_view(
+    pub(super) fn draw_view(
         &mut self,
         r: &mut Render,
         state: &mut CommandState<Agx>,
@@ -281,10 +304,10 @@ impl Encoder {
     ) -> Result<()> {
         match *draw {
             Draw::Direct { .. } => self.draw_one(r, state, draw, view, None),
-            Draw::Indirect { address, count, stride, .. } => {
+            Draw::Indirect { address, count, stride, draw_index, .. } => {
                 for k in 0..count {
                     let at = address + u64::from(k) * u64::from(stride);
-                    self.draw_one(r, state, draw, view, Some((at, k)))?;
+                    self.draw_one(r, state, draw, view, Some((at, draw_index + k)))?;
                 }
                 Ok(())
             }
@@ -308,7 +331,7 @@ impl Encoder {
         let Some(vertex) = &state.vertex else {
             return Err(Error::unsupported("draws without a vertex shader"));
         };
-        let v = vertex.vertex(&vertex_key(vertex.inputs, s))?;
+        let v = vertex.vertex(&vertex_key(vertex.inputs, s), vertex.linking())?;
         let culls =
             v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
         let samples = r.tile.samples;
@@ -325,9 +348,9 @@ impl Encoder {
                 &empty
             }
         };
-        let mut key = fragment_key(&r.tile, s, culls)?;
+        let mut key = fragment_key(fragment, &r.tile, s, culls)?;
         key.counts = self.statistics.is_some_and(|q| q.fragments() != 0);
-        let f = fragment.fragment(&key)?;
+        let f = fragment.fragment(&key, fragment.linking())?;
         let linked = f.link(&self.device, &v, provoking(s))?;
         let same = r.last.vertex.as_ref().is_some_and(|x| Arc::ptr_eq(x, &v))
             && r.last.fragment.as_ref().is_some_and(|x| Arc::ptr_eq(x, &f))

@@ -120,7 +120,7 @@ impl Encoder {
             return Ok(());
         }
         // The vertex shader.
-        let v = shader.vertex(&key)?;
+        let v = shader.vertex(&key, crate::shader::Linking::Whole)?;
         let mut bindings = Bindings::default();
         let mut sets = state.graphics_sets.clone();
         sets.changed = u32::MAX;
@@ -141,7 +141,7 @@ impl Encoder {
             Source::Driver { offset } => Some(parameters + u64::from(offset)),
             _ => None,
         };
-        let dispatch = Dispatch::Indirect(parameters + u64::from(LIST));
+        let dispatch = Dispatch::Indirect([0; 3], parameters + u64::from(LIST));
         self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &from_memory)
     }
 }

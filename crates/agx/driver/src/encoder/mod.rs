@@ -24,9 +24,9 @@ use tepui_vulkan::backend::SyncPoint;
 use crate::device::Device;
 use crate::kernel::{Bo, USC_BASE};
 use crate::scratch::Scratch;
-use crate::shader::{FromSet, Shader, Variant};
+use crate::shader::{FromSet, Linking, Shader, Variant};
 
-pub use draw::Render;
+pub use draw::{Render, shades_samples};
 pub use values::Bindings;
 
 /// Upload memory: chunks that are filled from their start on.
@@ -428,10 +428,11 @@ pub fn link(
     fragment: Option<&Shader>,
     s: &tepui_vulkan::state::GraphicsState,
 ) -> Result<()> {
-    let v = vertex.vertex(&draw::vertex_key(vertex.inputs, s))?;
+    let linking = Linking::Whole;
+    let v = vertex.vertex(&draw::vertex_key(vertex.inputs, s), linking)?;
     let Some(fragment) = fragment else { return Ok(()) };
     let tile = Tile { formats: s.colour_formats, samples: s.samples as u8, ..Tile::default() };
     let culls = v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
-    let f = fragment.fragment(&draw::fragment_key(&tile, s, culls)?)?;
+    let f = fragment.fragment(&draw::fragment_key(fragment, &tile, s, culls)?, linking)?;
     f.link(device, &v, draw::provoking(s)).map(drop)
 }

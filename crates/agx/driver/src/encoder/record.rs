@@ -8,8 +8,8 @@ use tepui_format::{Format, Numeric};
 use tepui_ir::NumKind;
 use tepui_layout::Dimension;
 use tepui_vulkan::backend::{
-    Attachment, Blit, BufferPixels, Dispatch, Draw, Encoder as Record, ImageCopy, ImageRef,
-    Rendering,
+    Attachment, Blit, BufferPixels, Condition, Dispatch, Draw, Encoder as Record, ImageCopy,
+    ImageRef, Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::feedback::Counters;
@@ -147,6 +147,77 @@ impl Encoder {
         let ([a, b], [c, d], [e, f]) = (split(address), split(to), split(count));
         self.run(Program::Count(words), &[a, b, c, d, e, f, stride, most], &[], [most, 1, 1])?;
         Ok((to, own))
+    }
+
+    /// Parameters of draws or dispatches that are zeros when the condition does not hold: the address of the copy.
+    fn conditional(
+        &mut self,
+        c: Condition,
+        from: u64,
+        words: u8,
+        [stride, most]: [u32; 2],
+    ) -> Result<u64> {
+        let to = self.upload(&vec![0; 4 * usize::from(words) * most.max(1) as usize], 16)?.address;
+        let ([a, b], [d, e], [f, g]) = (split(from), split(to), split(c.address));
+        let own = [a, b, d, e, f, g, stride, most, u32::from(c.inverted)];
+        self.run(Program::Condition(words), &own, &[], [most, 1, 1])?;
+        Ok(to)
+    }
+
+    /// A draw under a condition: one without vertices when it does not hold.
+    fn conditional_draw(&mut self, condition: Option<Condition>, draw: Draw) -> Result<Draw> {
+        let Some(c) = condition else { return Ok(draw) };
+        match draw {
+            Draw::Direct {
+                count,
+                instances,
+                first,
+                vertex_offset,
+                first_instance,
+                indexed,
+                draw_index,
+            } => {
+                let mut words = vec![count, instances, first];
+                if indexed {
+                    words.push(vertex_offset as u32);
+                }
+                words.push(first_instance);
+                let from = self.upload(bytemuck::cast_slice(&words), 16)?.address;
+                let n = words.len() as u8;
+                let stride = 4 * u32::from(n);
+                let address = self.conditional(c, from, n, [stride, 1])?;
+                Ok(Draw::Indirect {
+                    address,
+                    count: 1,
+                    stride,
+                    count_address: None,
+                    indexed,
+                    draw_index,
+                })
+            }
+            Draw::Indirect { address, count, stride, count_address, indexed, draw_index } => {
+                let words = if indexed { 5 } else { 4 };
+                let address = self.conditional(c, address, words, [stride, count])?;
+                let stride = 4 * u32::from(words);
+                Ok(Draw::Indirect { address, count, stride, count_address, indexed, draw_index })
+            }
+        }
+    }
+
+    /// A dispatch under a condition: one without workgroups when it does not hold.
+    fn conditional_dispatch(
+        &mut self,
+        condition: Option<Condition>,
+        dispatch: Dispatch,
+    ) -> Result<Dispatch> {
+        let Some(c) = condition else { return Ok(dispatch) };
+        let (base, from) = match dispatch {
+            Dispatch::Direct(base, groups) => {
+                (base, self.upload(bytemuck::cast_slice(&groups), 16)?.address)
+            }
+            Dispatch::Indirect(base, address) => (base, address),
+        };
+        Ok(Dispatch::Indirect(base, self.conditional(c, from, 3, [12, 1])?))
     }
 
     fn copy(&mut self, from: &Side, to: &Side, element: u32, extent: [u32; 3]) -> Result<()> {
@@ -306,23 +377,8 @@ impl Encoder {
         rect: &vk::ClearRect,
         size: [u32; 2],
     ) -> Result<()> {
-        let vertex = self.device.clone().meta(Program::ClearVertices)?;
         let fragment = self.device.clone().meta(Program::ClearFragments(a.colours, a.integers))?;
-        let e = rect.rect;
-        let to_clip = |v: i64, n: u32| (2.0 * v as f32 / n.max(1) as f32 - 1.0).to_bits();
-        let (x, y) = (i64::from(e.offset.x), i64::from(e.offset.y));
-        let words = [
-            to_clip(x, size[0]),
-            to_clip(y, size[1]),
-            to_clip(x + i64::from(e.extent.width), size[0]),
-            to_clip(y + i64::from(e.extent.height), size[1]),
-            a.depth.unwrap_or(0.0).to_bits(),
-            rect.base_array_layer,
-        ];
-        self.driver[..32].copy_from_slice(&a.words);
-        self.driver[32..38].copy_from_slice(&words);
-        let mut graphics = GraphicsState {
-            topology: vk::PrimitiveTopology::TRIANGLE_STRIP,
+        let graphics = GraphicsState {
             samples: state.graphics.samples,
             depth_test: a.depth.is_some(),
             depth_write: a.depth.is_some(),
@@ -335,10 +391,36 @@ impl Encoder {
                 depth_fail: vk::StencilOp::REPLACE,
                 compare: vk::CompareOp::ALWAYS,
             }; 2],
-            depth_clamp: true,
             ..GraphicsState::default()
         };
-        graphics.viewports[0] = vk::Viewport {
+        let own = CommandState::<Agx> {
+            graphics,
+            fragment: Some(fragment),
+            condition: state.condition,
+            ..CommandState::default()
+        };
+        let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
+        let depth = a.depth.unwrap_or(0.0);
+        let result = self.rectangle(own, &a.words, depth, rect, size, view_mask);
+        state.invalidate();
+        result
+    }
+
+    /// Draws a rectangle of the current rendering with a fragment program of the driver's own and its words.
+    fn rectangle(
+        &mut self,
+        mut own: CommandState<Agx>,
+        words: &[u32; 32],
+        depth: f32,
+        rect: &vk::ClearRect,
+        size: [u32; 2],
+        view_mask: u32,
+    ) -> Result<()> {
+        let e = rect.rect;
+        own.vertex = Some(self.device.clone().meta(Program::ClearVertices)?);
+        own.graphics.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+        own.graphics.depth_clamp = true;
+        own.graphics.viewports[0] = vk::Viewport {
             x: 0.0,
             y: 0.0,
             width: size[0] as f32,
@@ -346,48 +428,95 @@ impl Encoder {
             min_depth: 0.0,
             max_depth: 1.0,
         };
-        graphics.scissors[0] = e;
-        let mut own = CommandState::<Agx> {
-            graphics,
-            vertex: Some(vertex),
-            fragment: Some(fragment),
-            ..CommandState::default()
+        own.graphics.scissors[0] = e;
+        let draw = Draw::Direct {
+            count: 4,
+            instances: if view_mask == 0 { rect.layer_count.max(1) } else { 1 },
+            first: 0,
+            vertex_offset: 0,
+            first_instance: 0,
+            indexed: false,
+            draw_index: 0,
         };
-        // Clears are none of the application's draws.
+        // Before the words are set: a condition is evaluated by a program with words of its own.
+        let draw = self.conditional_draw(own.condition, draw)?;
+        let to_clip = |v: i64, n: u32| (2.0 * v as f32 / n.max(1) as f32 - 1.0).to_bits();
+        let (x, y) = (i64::from(e.offset.x), i64::from(e.offset.y));
+        let corners = [
+            to_clip(x, size[0]),
+            to_clip(y, size[1]),
+            to_clip(x + i64::from(e.extent.width), size[0]),
+            to_clip(y + i64::from(e.extent.height), size[1]),
+            depth.to_bits(),
+            rect.base_array_layer,
+        ];
+        self.driver[..32].copy_from_slice(words);
+        self.driver[32..38].copy_from_slice(&corners);
+        // It is none of the application's draws.
         let (query, statistics) = (self.query.take(), self.statistics.take());
         self.query_dirty |= query.is_some();
-        let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let mut render = self.render.take();
-        let result = match &mut render {
-            Some(r) => {
-                let draw = |layers: u32, first_instance: u32| Draw::Direct {
-                    count: 4,
-                    instances: layers,
-                    first: 0,
-                    vertex_offset: 0,
-                    first_instance,
-                    indexed: false,
-                    draw_index: 0,
-                };
-                if view_mask == 0 {
-                    self.draw_one(r, &mut own, &draw(rect.layer_count.max(1), 0), 0, None)
-                } else {
-                    let mut result = Ok(());
-                    for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
-                        self.driver[37] = view;
-                        own.invalidate();
-                        result =
-                            result.and_then(|()| self.draw_one(r, &mut own, &draw(1, 0), 0, None));
-                    }
-                    result
-                }
+        let mut result = Ok(());
+        if let Some(r) = &mut render {
+            if view_mask == 0 {
+                result = self.draw_view(r, &mut own, &draw, 0);
             }
-            None => Ok(()),
-        };
+            for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
+                self.driver[37] = view;
+                own.invalidate();
+                result = result.and_then(|()| self.draw_view(r, &mut own, &draw, 0));
+            }
+        }
         self.render = render;
         (self.query, self.statistics) = (query, statistics);
-        state.invalidate();
         result
+    }
+
+    /// Resolves the colours of the current rendering that are in the tile, by a last draw: multisampled images that nobody reads
+    /// need not be written. Returns which, a bit each.
+    fn resolve_in_tile(&mut self, rendering: &Rendering<Agx>) -> Result<u8> {
+        let Some(r) = &self.render else { return Ok(0) };
+        let (samples, spilled, size) = (r.tile.samples, r.layout.spilled, r.size);
+        if samples < 2 {
+            return Ok(0);
+        }
+        let mut rows: [Row; 2 * TARGETS] = [[0; ROW_B as usize]; 2 * TARGETS];
+        let (mut averaged, mut first, mut integers) = (0u8, 0u8, 0u8);
+        for (k, a) in rendering.colours.iter().enumerate() {
+            let Some(a) = a.as_ref().filter(|_| spilled >> k & 1 == 0) else { continue };
+            let Some((to, mode)) = &a.resolve else { continue };
+            let is_integer = kind_of(a.image.format) != NumKind::Float;
+            match *mode {
+                vk::ResolveModeFlags::AVERAGE if !is_integer => averaged |= 1 << k,
+                vk::ResolveModeFlags::AVERAGE | vk::ResolveModeFlags::SAMPLE_ZERO => {
+                    first |= 1 << k
+                }
+                _ => continue,
+            }
+            integers |= u8::from(is_integer) << k;
+            let p = flat(part_of(to, to.format), &to.image);
+            rows[TARGETS + k] = descriptor::storage(&to.image, to.addresses, &p)?;
+        }
+        if averaged | first == 0 {
+            return Ok(0);
+        }
+        let address = self.upload(rows.as_flattened(), 64)?.address;
+        if let Some(r) = &mut self.render {
+            r.set_targets(address);
+        }
+        let program = Program::ResolveTile { averaged, first, integers, samples };
+        let own = CommandState::<Agx> {
+            graphics: GraphicsState { samples: u32::from(samples), ..GraphicsState::default() },
+            fragment: Some(self.device.clone().meta(program)?),
+            ..CommandState::default()
+        };
+        let rect = vk::ClearRect {
+            rect: rendering.area,
+            base_array_layer: 0,
+            layer_count: rendering.layers.max(1),
+        };
+        self.rectangle(own, &[0; 32], 0.0, &rect, size, rendering.view_mask)?;
+        Ok(averaged | first)
     }
 }
 
@@ -425,26 +554,30 @@ impl Record<Agx> for Encoder {
             let e = a.image.extent();
             size = [0, 1].map(|k| size[k].max(e[k]));
         }
-        let mut r = Render::new(layout, tile, size, rendering.area, rendering.layers.max(1));
+        let whole = is_whole(rendering, size, &layout);
+        let targets = self.spilled_targets(rendering, layout.spilled)?;
+        let layers = rendering.layers.max(1);
+        let mut r = Render::new(layout, tile, size, rendering.area, layers, targets);
         r.zs = [rendering.depth.is_some(), rendering.stencil.is_some()];
         r.depth_16 = rendering.depth.as_ref().is_some_and(|d| d.image.format == Format::D16_UNORM);
         self.render = Some(Box::new(r));
         self.query_dirty = true;
-        if !is_whole(rendering, size) {
+        if !whole {
             self.clear_area(rendering, size)?;
         }
         Ok(())
     }
 
-    fn end_rendering(&mut self, rendering: &Rendering<Agx>) -> Result<()> {
-        let Some(mut r) = self.render.take() else { return Ok(()) };
+    fn end_rendering(&mut self, rendering: &Rendering<Agx>) -> Result<u8> {
+        let resolved = self.resolve_in_tile(rendering)?;
+        let Some(mut r) = self.render.take() else { return Ok(0) };
         // Dispatches that the render's draws depend on come first.
         self.end_compute(uapi::Timestamps::default())?;
-        let whole = is_whole(rendering, r.size);
+        let whole = is_whole(rendering, r.size, &r.layout);
         let mut before = [Before::Nothing; TARGETS];
         let (mut partial, mut stored, mut all) = ([Before::Nothing; TARGETS], 0u8, 0u8);
         for (k, a) in rendering.colours.iter().enumerate() {
-            let Some(a) = a else { continue };
+            let Some(a) = a.as_ref().filter(|_| r.layout.spilled >> k & 1 == 0) else { continue };
             before[k] = match a.load {
                 vk::AttachmentLoadOp::CLEAR if whole => Before::Clear,
                 vk::AttachmentLoadOp::DONT_CARE if whole => Before::Nothing,
@@ -452,7 +585,8 @@ impl Record<Agx> for Encoder {
             };
             partial[k] = Before::Load;
             all |= 1 << k;
-            let keeps = a.store == vk::AttachmentStoreOp::STORE || a.resolve.is_some() || !whole;
+            let is_read = a.resolve.is_some() && resolved >> k & 1 == 0;
+            let keeps = a.store == vk::AttachmentStoreOp::STORE || is_read || !whole;
             stored |= u8::from(keeps) << k;
         }
         if r.tile.samples == 0 {
@@ -545,16 +679,17 @@ impl Record<Agx> for Encoder {
             isp_bgobjvals: bgobjvals,
             ..CmdRender::default()
         })));
-        self.finish_queries()
+        self.finish_queries()?;
+        Ok(resolved)
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+        let mut draw = self.conditional_draw(state.condition, *draw)?;
         if state.feedback.active {
-            self.capture(state, draw)?;
+            self.capture(state, &draw)?;
         }
-        let mut draw = *draw;
         // Draws behind a count in memory become draws without instances, once for all that look at them.
-        if let Draw::Indirect { address, count, stride, count_address, indexed } = &mut draw
+        if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
             && let Some(at) = count_address.take()
         {
             (*address, *stride) = self.counted(*address, at, *count, *stride, *indexed)?;
@@ -573,8 +708,9 @@ impl Record<Agx> for Encoder {
         self.compute_bindings = bindings;
         updated?;
         let bindings = self.compute_bindings.clone();
-        self.count_dispatch(dispatch, v.workgroup.iter().product())?;
-        self.launch(&v, &bindings, &state.push, dispatch)
+        let dispatch = self.conditional_dispatch(state.condition, *dispatch)?;
+        self.count_dispatch(&dispatch, v.workgroup.iter().product())?;
+        self.launch(&v, &bindings, &state.push, &dispatch)
     }
 
     fn barrier(&mut self) -> Result<()> {
@@ -898,6 +1034,23 @@ impl Encoder {
     }
 
     /// Clears what a rendering that covers only part of its attachments clears: tiles begin with what is in memory.
+    /// Descriptors of the targets that the tile has no room for; their address, or 0 if there are none.
+    fn spilled_targets(&mut self, rendering: &Rendering<Agx>, spilled: u8) -> Result<u64> {
+        if spilled == 0 {
+            return Ok(0);
+        }
+        let mut rows: [Row; TARGETS] = [[0; ROW_B as usize]; TARGETS];
+        for (k, a) in rendering.colours.iter().enumerate() {
+            if spilled >> k & 1 != 0
+                && let Some(a) = a
+            {
+                let p = flat(part_of(&a.image, a.image.format), &a.image.image);
+                rows[k] = descriptor::storage(&a.image.image, a.image.addresses, &p)?;
+            }
+        }
+        Ok(self.upload(rows.as_flattened(), 64)?.address)
+    }
+
     fn clear_area(&mut self, rendering: &Rendering<Agx>, size: [u32; 2]) -> Result<()> {
         let mut c = Clear { colours: 0, integers: 0, words: [0; 32], depth: None, stencil: None };
         let clears = |a: &Attachment<Agx>| a.load == vk::AttachmentLoadOp::CLEAR;
@@ -1039,11 +1192,12 @@ fn sampler(linear: bool) -> Result<[u8; 8]> {
     })
 }
 
-/// Whether a rendering covers all of its attachments.
-fn is_whole(rendering: &Rendering<Agx>, size: [u32; 2]) -> bool {
+/// Whether a rendering covers all of its attachments, and the tile has room for them.
+fn is_whole(rendering: &Rendering<Agx>, size: [u32; 2], layout: &Layout) -> bool {
     let a = rendering.area;
     let views = rendering.view_mask;
-    a.offset.x <= 0
+    layout.spilled == 0
+        && a.offset.x <= 0
         && a.offset.y <= 0
         && a.extent.width >= size[0]
         && a.extent.height >= size[1]

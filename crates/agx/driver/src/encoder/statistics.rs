@@ -118,7 +118,7 @@ impl Encoder {
                 s.sums[2] += groups * u64::from(threads);
                 self.statistics = Some(s);
             }
-            Dispatch::Indirect(address) => {
+            Dispatch::Indirect(_, address) => {
                 let [a, b] = split(address);
                 for at in s.places(COUNTED[2]) {
                     let [c, d] = split(at);

@@ -1,22 +1,32 @@
 //! Values that the CPU writes into uniform registers for a draw or dispatch.
 
 use tepui_agx_compiler::Source;
+use tepui_agx_compiler::abi::spilled;
 use tepui_vulkan::Result;
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
 
 use super::{Encoder, Upload};
 use crate::shader::{Value, Variant};
 
+const _: () = assert!(spilled::SET as usize == MAX_SETS, "the set behind the application's");
+
 /// Sets as programs find them: addresses, those that are pushed uploaded.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
-    /// GPU address of each set; 0 for none.
-    pub addresses: [u64; MAX_SETS],
+    /// GPU address of each set; 0 for none. Behind the application's is that of the render targets ([`spilled::SET`]).
+    pub addresses: [u64; MAX_SETS + 1],
     /// Address and size of buffers with dynamic offsets.
     pub dynamic: [Vec<(u64, u32)>; MAX_SETS],
 }
 
 impl Bindings {
+    /// No sets but that of the render targets.
+    pub fn with_targets(address: u64) -> Bindings {
+        let mut b = Bindings::default();
+        b.addresses[MAX_SETS] = address;
+        b
+    }
+
     /// Takes over what changed.
     pub fn update(&mut self, encoder: &mut Encoder, point: &mut BindPoint) -> Result<bool> {
         if point.changed == 0 {
@@ -77,7 +87,7 @@ impl Encoder {
             };
             let (halves, n) = match value {
                 Value::SetAddress { set, offset } => {
-                    match bindings.addresses[usize::from(set) % MAX_SETS] {
+                    match bindings.addresses[usize::from(set) % (MAX_SETS + 1)] {
                         0 => (long(zeros), 4),
                         at => (long(at + u64::from(offset)), 4),
                     }

@@ -7,9 +7,10 @@ use tepui_agx_packets::render::{BgEotUsc, Counts, PppMultisampleControl};
 use tepui_agx_packets::usc::SamplerStates;
 use tepui_agx_packets::{Packet, ppp};
 use tepui_agx_texture::Tilebuffer;
-use tepui_raster::{Interpolation, Shape, Tests, WindowPlane};
+use tepui_raster::{Interpolation, Shape, Tests};
 use tepui_softgpu::AddressSpace;
 
+use super::memory::Setup;
 use super::setup::{self, Samples};
 use super::zls::Zls;
 use crate::Gpu;
@@ -66,16 +67,6 @@ pub struct Shader {
     pub key: u64,
 }
 
-/// A primitive, prepared for tiles.
-pub struct Setup {
-    /// Interpolation: from values at vertices to plane equations.
-    pub interpolation: Interpolation,
-    /// Its depth, bias included.
-    pub depth: WindowPlane,
-    /// Depths are clamped to this range.
-    pub range: [f32; 2],
-}
-
 /// The shared state of all tiles.
 pub struct Frame<'v> {
     /// The address space.
@@ -98,7 +89,7 @@ pub struct Frame<'v> {
     pub programs: Vec<Prepared<'v>>,
     /// The program that fills tiles.
     pub background: Option<usize>,
-    /// It fills all pixels of all tiles alike.
+    /// It fills all pixels of all tiles with the same colour.
     pub background_is_flat: bool,
     /// The program that stores them.
     pub end: Option<usize>,

@@ -14,6 +14,7 @@
 //! Start reading in `frame.rs`, then `tile.rs`.
 
 mod frame;
+pub(crate) mod memory;
 pub mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -26,7 +27,7 @@ pub(crate) use zls::Zls;
 
 use std::collections::BTreeMap;
 
-use tepui_raster::{Bins, Shape};
+use tepui_raster::Bins;
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
@@ -34,32 +35,9 @@ use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::render::scene::Scene;
 use crate::usc::cache::Programs;
 use crate::workers::{Budget, share};
-use frame::{Frame, Setup};
-use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
+use frame::Frame;
+use memory::FrameMemory;
 use tile::TileWorker;
-
-/// Memory of frames.
-#[derive(Default)]
-pub struct FrameMemory {
-    shapes: Vec<Shape>,
-    setups: Vec<Setup>,
-    /// Shapes by layer, each layer's in order.
-    order: Vec<u32>,
-    bins: Bins,
-}
-
-impl Buffers for FrameMemory {
-    fn clear(&mut self) {
-        self.shapes.clear();
-        self.setups.clear();
-        self.order.clear();
-    }
-
-    fn bytes(&self) -> usize {
-        let lists = bytes_of(&self.shapes) + bytes_of(&self.setups) + bytes_of(&self.order);
-        lists + self.bins.bytes()
-    }
-}
 
 /// The fixed cost of a tile, in instructions.
 const TILE_COST: u64 = 256;

@@ -13,7 +13,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 use super::testing::{self, Changes, pack};
 use crate::job::{BgEot, JobFault, JobStats, RenderJob};
 use crate::render::scene::{Piece, Primitive, Scene, State};
-use crate::{Gpu, Options, Target};
+use crate::{Aspect, Gpu, Options, Target};
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 const USC: u64 = 1 << 32;
@@ -62,7 +62,7 @@ const TESTS: &str = "
     st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
     stop
 ";
-/// As `SHADES`, in sRGB and half registers, added to what is there.
+/// As `SHADES`, in sRGB and half registers, added to the previous colour.
 const ADDS: &str = "
     iterproj r2l_r2h_r3l_r3h, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
     wait_pix 12, 0
@@ -193,7 +193,7 @@ impl Rig {
         Rig { vm, job, scene: Scene::default() }
     }
 
-    /// A state that draws with a program and keeps what is nearer.
+    /// A state that draws with a program; the nearer fragment wins the depth test.
     fn state(&mut self, pipeline: u64) -> u32 {
         let mut state = State { pipeline, bindings: BINDINGS, ..testing::state() };
         state.shader.cf_binding_count = 2;
@@ -291,7 +291,7 @@ fn the_picture_is_the_same_at_any_thread_count_and_with_late_tests() {
         assert_eq!(rig.picture(), reference.picture());
         assert_eq!(rig.count(), reference.count());
     }
-    // What is covered is what differs from the clear colour, and what was hidden did not count.
+    // Covered pixels differ from the clear colour; hidden fragments were not counted.
     let drawn = reference.picture().iter().filter(|&&p| p != [128; 4]).count() as u64;
     assert_eq!(reference.count(), drawn);
 }
@@ -312,7 +312,7 @@ fn depth_goes_to_memory_and_comes_back() {
         let bytes = pack(ZlsControl { z_load, z_store: true, ..Default::default() });
         u64::from(word(bytes[..4].to_vec())) | u64::from(word(bytes[4..].to_vec())) << 32
     };
-    // Both triangles in two commands give what they give in one.
+    // Both triangles in two commands give the same picture as in one.
     let reference = two_triangles(EARLY);
     reference.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
     let mut rig = two_triangles(EARLY);
@@ -410,4 +410,19 @@ fn any_bytes_end_in_a_picture_or_a_fault() {
         }
     }
     assert!(drawn > 100 && faults > 100, "{drawn} {faults}");
+}
+
+/// The attachments of a command are the picture that it left in memory.
+#[test]
+fn attachments_are_the_picture() {
+    let rig = two_triangles(EARLY);
+    rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+    let gpu = Gpu::new(Options::default());
+    let found = gpu.attachments(&rig.vm, &rig.job).unwrap_or_else(|fault| panic!("{fault}"));
+    let [colour] = &found[..] else { panic!("{} attachments", found.len()) };
+    assert_eq!((colour.aspect, colour.layer), (Aspect::Colour(0), 0));
+    assert_eq!(colour.size_px, [SIZE as u32; 2]);
+    let texels: Vec<[u8; 4]> =
+        colour.texels.iter().map(|t| t.map(|v| (v * 255.0).round() as u8)).collect();
+    assert!(texels == rig.picture());
 }

@@ -140,7 +140,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let mut columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
         let flat = frame.background_is_flat && frame.tile_bytes() > 0;
         if flat {
-            // One quad stands for all.
+            // One quad is shaded for all.
             (rows, columns) = (2, 2);
         }
         for y in (0..rows).step_by(2) {

@@ -128,7 +128,7 @@ impl Zls {
         planes: &mut DepthStencil,
         tile: &Tile,
     ) -> Result<(), Fault> {
-        planes.unorm16 = self.unorm16;
+        planes.unorm_bits = if self.unorm16 { 16 } else { 0 };
         planes.clear(self.samples, self.clear_depth, self.clear_stencil);
         if let Some(surface) = &self.depth.load {
             let put = |sample, y, texels: &_| planes.put_depth(sample, y, texels);

@@ -144,7 +144,7 @@ impl Checker {
     fn report(&mut self, code: &Code, index: usize, half: usize, kind: ReportKind, what: String) {
         if self.reports.len() < MAX_REPORTS && self.seen.insert((index, half as u16, kind)) {
             let (offset, text) = code.describe(index);
-            let at = ProgramPoint { shader: code.address(), offset, text };
+            let at = ProgramPoint { program: code.address(), offset, text };
             self.reports.push(Report { kind, what, at });
         }
     }

@@ -418,7 +418,7 @@ fn alive_lanes(place: &Place, first: usize, threads: usize) -> u32 {
 fn point(lanes: &Lanes<'_, '_>, (kind, what): GroupFault) -> JobFault {
     let (offset, text) = lanes.code.describe(lanes.pc.saturating_sub(1));
     JobFault {
-        program: Some(ProgramPoint { shader: lanes.code.address(), offset, text }),
+        program: Some(ProgramPoint { program: lanes.code.address(), offset, text }),
         ..JobFault::new(Unit::Usc, what).of(kind)
     }
 }

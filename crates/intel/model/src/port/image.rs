@@ -3,7 +3,8 @@
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
 
-use super::surface::{Dimension, Image, Tiling, yf_tile};
+use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile};
+use super::tail;
 
 impl Image {
     /// Size of a level in texels.
@@ -44,24 +45,30 @@ impl Image {
 
     /// The address of a texel of a layer (or slice) at a level; `None` outside of the image.
     pub fn texel(&self, level: u32, x: u32, y: u32, layer: u32) -> Option<u64> {
-        let size = self.level_size(level);
-        if x >= size[0] || y >= size[1] || layer >= self.layers_at(level) {
-            return None;
+        self.level_plane(level).texel(self, [x, y], layer, 0)
+    }
+
+    /// A level, with its place found once.
+    pub fn level_plane(&self, level: u32) -> LevelPlane {
+        // The levels of a tail stand in the tile of its first.
+        let [left, top] = self.level_place(level.min(self.tail));
+        let [width, height, _] = self.level_size(level);
+        let (left, top, first) = match level.checked_sub(self.tail) {
+            Some(number) => {
+                let three = self.dimension == Dimension::Three;
+                let element = self.format.bytes as u32;
+                let [x, y, z] = tail::offset(three, number, element);
+                (left + u64::from(x), top + u64::from(y), z)
+            }
+            None => (left, top, 0),
+        };
+        LevelPlane {
+            size: [width, height],
+            layers: self.layers_at(level),
+            left: left + u64::from(self.offset[0]),
+            top: top + u64::from(self.offset[1]),
+            first,
         }
-        let [left, top] = self.level_place(level);
-        let layer = u64::from(self.first_layer + layer);
-        let [width, height] = self.format.block;
-        let column = left + u64::from(x / width) + u64::from(self.offset[0]);
-        // QPitch counts rows of texels.
-        let above = layer * self.qpitch / u64::from(height);
-        let row = top + u64::from(y / height) + u64::from(self.offset[1]) + above;
-        let bytes = self.format.bytes as u64;
-        // One-dimensional images have no pitch: a layer is a row of QPitch texels.
-        // source: Mesa, isl.h (`ISL_DIM_LAYOUT_GFX9_1D`).
-        if self.dimension == Dimension::One {
-            return Some(self.base + (column + layer * self.qpitch) * bytes);
-        }
-        Some(self.base + place(self.tiling, self.pitch, column * bytes, row))
     }
 
     /// Layers, or slices of a level.
@@ -70,6 +77,78 @@ impl Image {
             Dimension::Three => (self.size[2] >> level.min(31)).max(1).min(self.layers),
             _ => self.layers,
         }
+    }
+}
+
+/// A level of an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LevelPlane {
+    /// Width and height in texels.
+    pub size: [u32; 2],
+    /// Layers, or slices.
+    pub layers: u32,
+    left: u64,
+    top: u64,
+    /// The slice that stands first, of levels in a tail of three dimensions.
+    first: u32,
+}
+
+impl LevelPlane {
+    /// The address of a sample of a texel of a layer (or slice); `None` outside of the image.
+    #[inline]
+    pub fn texel(&self, image: &Image, [x, y]: [u32; 2], layer: u32, sample: u32) -> Option<u64> {
+        if x >= self.size[0] || y >= self.size[1] || layer >= self.layers {
+            return None;
+        }
+        let layer = image.first_layer.wrapping_add(layer);
+        let ([x, y], layer) = match image.samples {
+            1 => ([x, y], u64::from(layer)),
+            samples if image.interleaved => (interleave(samples, [x, y], sample), layer.into()),
+            // The samples of a layer are slices, one behind the other.
+            samples => ([x, y], u64::from(layer) * u64::from(samples) + u64::from(sample)),
+        };
+        let [width, height] = image.format.block;
+        let column = self.left + u64::from(x / width);
+        if let Tiling::Yf3 { element } = image.tiling {
+            let row = self.top + u64::from(y / height);
+            let slice = layer + u64::from(self.first);
+            return Some(image.base + place_of_three(image, element, [column, row, slice]));
+        }
+        // QPitch counts rows of texels.
+        let above = layer * image.qpitch / u64::from(height);
+        let row = self.top + u64::from(y / height) + above;
+        let bytes = image.format.bytes as u64;
+        // One-dimensional images have no pitch: a layer is a row of QPitch texels.
+        // source: Mesa, isl.h (`ISL_DIM_LAYOUT_GFX9_1D`).
+        if image.dimension == Dimension::One {
+            return Some(image.base + (column + layer * image.qpitch) * bytes);
+        }
+        Some(image.base + place(image.tiling, image.pitch, column * bytes, row))
+    }
+}
+
+/// The offset of an element of an image of three dimensions in Yf tiles.
+///
+/// Assumption: tiles of one depth are QPitch rows of elements, each as deep as a tile, from those of the
+/// next; within a tile elements stand row by row, slice by slice. Nobody but the GPU reads them.
+fn place_of_three(image: &Image, element: u32, [x, y, z]: [u64; 3]) -> u64 {
+    let [width, height, depth] = yf3_tile(element).map(u64::from);
+    let rows = z / depth * image.qpitch / u64::from(image.format.block[1]) * depth;
+    let tile = (rows + y / height * height * depth) * image.pitch + x / width * 4096;
+    tile + ((z % depth * height + y % height) * width + x % width) * u64::from(element)
+}
+
+/// Where a sample stands of an image whose samples stand side by side.
+///
+/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits
+/// of the sample's number come before the others.
+fn interleave(samples: u32, [x, y]: [u32; 2], s: u32) -> [u32; 2] {
+    let (x0, y0) = (x & 1, y & 1);
+    match samples {
+        2 => [(x & !1) << 1 | (s & 1) << 1 | x0, y],
+        4 => [(x & !1) << 1 | (s & 1) << 1 | x0, (y & !1) << 1 | s & 2 | y0],
+        8 => [(x & !1) << 2 | s & 4 | (s & 1) << 1 | x0, (y & !1) << 1 | s & 2 | y0],
+        _ => [(x & !1) << 2 | s & 4 | (s & 1) << 1 | x0, (y & !1) << 2 | (s & 8) >> 1 | s & 2 | y0],
     }
 }
 
@@ -119,6 +198,8 @@ fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
             let within = blocks << 6 | (y & 3) << 4 | x & 15;
             y / height * height * pitch + x / width * TILE_BYTES + within
         }
+        // Found by `place_of_three`.
+        Tiling::Yf3 { .. } => 0,
         // 64 bytes by 64 rows of stencil: bits of X and Y alternate.
         Tiling::W => {
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;

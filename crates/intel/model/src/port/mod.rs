@@ -10,13 +10,16 @@
 
 mod atomic;
 mod block;
-mod image;
+pub(crate) mod image;
+mod interpolator;
 mod render;
 mod sampler;
 mod scattered;
 pub(crate) mod surface;
+mod tail;
 mod typed;
 mod untyped;
+mod urb;
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -29,7 +32,8 @@ use crate::context::Bases;
 use crate::dispatch::Dispatch;
 use crate::gpu::Gpu;
 use crate::memory::Memory;
-pub(crate) use render::Pixels;
+use crate::render::target::{BackEnd, Target};
+use sampler::{BlockCache, Sampler};
 use surface::Surface;
 
 /// Why a message is refused, and who refuses it.
@@ -58,21 +62,25 @@ mod index {
 pub(crate) struct Shared {
     bases: Bases,
     binding_table: u64,
+    /// GPU address of the samplers.
+    samplers: u64,
     timestamp: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl Shared {
     pub fn new(gpu: &Gpu, dispatch: &Dispatch) -> Shared {
         let table = dispatch.bases.surface + dispatch.descriptor.binding_table_pointer;
-        Shared::of(gpu, dispatch.bases, table)
+        let samplers = dispatch.bases.dynamic + dispatch.descriptor.sampler_state_pointer;
+        Shared::of(gpu, dispatch.bases, table, samplers)
     }
 
-    /// With a binding table at an address.
-    pub fn of(gpu: &Gpu, bases: Bases, binding_table: u64) -> Shared {
+    /// With a binding table and samplers at addresses.
+    pub fn of(gpu: &Gpu, bases: Bases, binding_table: u64, samplers: u64) -> Shared {
         let (chip, clock) = (gpu.chip, gpu.options.clock);
         Shared {
             bases,
             binding_table,
+            samplers,
             timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
         }
     }
@@ -98,8 +106,15 @@ pub(crate) struct Ports<'a> {
     arrived: usize,
     /// Surface states by their address, as far as messages named them.
     surfaces: HashMap<u64, Surface>,
-    /// The pixels of a pixel shader's thread.
-    pixels: Option<Pixels>,
+    /// The entries of the vertices of a vertex shader's thread.
+    urb: Vec<u32>,
+    /// What the pixels of a pixel shader's thread are written to.
+    pixels: Option<Box<BackEnd<'a>>>,
+    /// Render targets by their place in the binding table, as far as messages named them.
+    targets: Vec<Option<Option<Target>>>,
+    /// Samplers by their address, as far as messages named them.
+    samplers: Vec<(u64, Sampler)>,
+    blocks: BlockCache,
 }
 
 impl<'a> Ports<'a> {
@@ -111,13 +126,27 @@ impl<'a> Ports<'a> {
             local: vec![0; local_bytes],
             arrived: 0,
             surfaces: HashMap::new(),
+            urb: Vec::new(),
             pixels: None,
+            targets: Vec::new(),
+            samplers: Vec::new(),
+            blocks: BlockCache::new(),
         }
     }
 
-    /// The next thread is a pixel shader's, for these pixels.
-    pub fn set_pixels(&mut self, pixels: Pixels) {
-        self.pixels = Some(pixels);
+    /// The units of a worker that runs pixel shaders.
+    pub fn of_pixels(vm: &'a AddressSpace, shared: &'a Shared, back_end: BackEnd<'a>) -> Ports<'a> {
+        Ports { pixels: Some(Box::new(back_end)), ..Ports::new(vm, shared, 0) }
+    }
+
+    /// The back end of pixel shaders.
+    pub fn pixels_mut(&mut self) -> Option<&mut BackEnd<'a>> {
+        self.pixels.as_deref_mut()
+    }
+
+    /// The URB as far as the next thread's handles reach.
+    pub fn urb_mut(&mut self) -> &mut Vec<u32> {
+        &mut self.urb
     }
 
     /// A new workgroup: nobody is at its barrier. Local memory keeps what it held, as on silicon.
@@ -289,6 +318,8 @@ impl MessageUnit for Ports<'_> {
             Sfid::Null => {}
             Sfid::Sampler => self.sampler(view, message)?,
             Sfid::RenderCache => self.render_target_write(view, message)?,
+            Sfid::Urb => self.urb_message(view, message)?,
+            Sfid::PixelInterpolator => self.interpolate(view, message)?,
             other => {
                 return Err(unimplemented(format!("a message to {other} of a compute thread")));
             }
@@ -322,6 +353,11 @@ impl Payload {
     fn u32(&self, register: usize, lane: usize) -> u32 {
         let at = 32 * register + 4 * lane;
         self.bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+
+    /// A byte of a register.
+    fn byte(&self, register: usize, index: usize) -> u8 {
+        self.bytes.get(32 * register + index).copied().unwrap_or(0)
     }
 
     /// The quad word of a channel.

@@ -1,25 +1,26 @@
-//! Render target writes of pixel shaders.
+//! Messages of the render cache: render target writes of pixel shaders.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
 use super::{Payload, Ports, lanes, refuse, unimplemented};
-use crate::format::MOST_BYTES;
+use crate::render::target::{Target, Written};
 
-/// The pixels of a thread, and what may be written to them.
-#[derive(Clone, Copy)]
-pub(crate) struct Pixels {
-    /// X and Y of each channel.
-    pub places: [[u32; 2]; 32],
-    /// The layer of the render targets.
-    pub layer: u32,
-    /// The components that are written, of each target.
-    pub write: [[bool; 4]; 8],
+/// Forms of a render target write.
+///
+/// source: Mesa, brw_eu_defines.h (`BRW_DATAPORT_RENDER_TARGET_WRITE_*`).
+mod form {
+    pub const SIMD16: u32 = 0;
+    pub const SIMD16_REPLICATED: u32 = 1;
+    pub const SIMD8_DUAL_LOW: u32 = 2;
+    pub const SIMD8_DUAL_HIGH: u32 = 3;
+    pub const SIMD8: u32 = 4;
 }
 
 impl Ports<'_> {
-    /// source: Mesa, brw_eu.h (`brw_fb_write_desc`), brw_eu_defines.h: bits 17:14 message, bits 10:8
-    /// form: 0 SIMD16, 1 one colour for all of SIMD16, 4 SIMD8.
+    /// source: Mesa, brw_eu.h (`brw_fb_write_desc`): bits 17:14 message, bits 10:8 form, bit 11 the
+    /// upper sixteen channels of a thread of 32. brw_lower_logical_sends.cpp
+    /// (`lower_fb_write_logical_send`): the order of what a payload may have.
     pub(super) fn render_target_write(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -29,43 +30,88 @@ impl Ports<'_> {
         if message.desc >> 14 & 0xf != WRITE {
             return Err(unimplemented("a render target read"));
         }
-        let pixels =
-            self.pixels.ok_or_else(|| refuse("a compute thread writes a render target"))?;
-        let (width, replicated) = match message.desc >> 8 & 7 {
-            0 => (16, false),
-            1 => (16, true),
-            4 => (8, false),
+        let (width, dual, replicated) = match message.desc >> 8 & 7 {
+            form::SIMD16 => (16, false, false),
+            form::SIMD16_REPLICATED => (16, false, true),
+            form::SIMD8_DUAL_LOW | form::SIMD8_DUAL_HIGH => (8, true, false),
+            form::SIMD8 => (8, false, false),
             other => {
                 return Err(unimplemented(format!("the form {other} of render target writes")));
             }
         };
         let payload = Payload::new(view, message);
-        // The header has two registers, of which the payload has taken off one.
-        let first = usize::from(message.header);
-        let target = payload.header.map_or(0, |header| header[2] & 7) as usize;
-        let Surface::Image(image) = self.surface(message)? else {
-            // Writes to the null surface are lost.
-            return Ok(());
+        let target = self.target(message)?;
+        let Some(back_end) = self.pixels.as_mut() else {
+            return Err(refuse("a thread without pixels writes a render target"));
         };
-        let format = image.format;
-        let write = pixels.write[target];
-        for lane in lanes(message, width) {
-            let [x, y] = pixels.places[lane + usize::from(message.channel_offset)];
-            let Some(at) = image.texel(image.target_level, x, y, pixels.layer) else { continue };
-            let colour = [0, 1, 2, 3].map(|component| match replicated {
-                true => payload.u32(first, component),
-                false => payload.u32(first + component * width / 8, lane),
-            });
-            let mut bytes = [0; MOST_BYTES];
-            let texel = &mut bytes[..format.bytes];
-            if write == [true; 4] {
-                format.pack(colour, texel);
-            } else {
-                self.memory.read(at, texel).map_err(refuse)?;
-                format.pack_some(colour, write, texel);
+        let registers = width / 8;
+        let header = payload.header.unwrap_or_default();
+        // The header has two registers, of which the payload has taken off one.
+        let mut next = usize::from(message.header);
+        let mut part = |there: bool, registers: usize| {
+            let at = next;
+            if there {
+                next += registers;
             }
-            self.memory.write(at, texel).map_err(refuse)?;
+            there.then_some(at)
+        };
+        let alpha = part(message.header && header[0] >> 11 & 1 != 0, registers);
+        let mask = part(back_end.output.mask_present, 1);
+        let colour = part(true, if replicated { 1 } else { 4 * registers }).unwrap_or(0);
+        let second = part(dual, 4);
+        let depth = part(back_end.output.depth_present, registers);
+        let stencil = part(message.header && header[0] >> 14 & 1 != 0, 1);
+        // The pixels that are left, if shaders may discard: the upper register's last double word.
+        let index = header[2] as usize & 7;
+        let first = usize::from(message.channel_offset);
+        for lane in lanes(message, width) {
+            let channel = first + lane;
+            if back_end.covered[channel] == 0 {
+                continue;
+            }
+            let of = |at: usize, component: usize| match replicated {
+                true => payload.u32(at, component),
+                false => payload.u32(at + component * registers, lane),
+            };
+            let colours = |at: usize| [0, 1, 2, 3].map(|component| of(at, component));
+            let own = colours(colour);
+            let written = Written {
+                colour: own,
+                second: second.map(colours).unwrap_or_default(),
+                alpha: f32::from_bits(alpha.map_or(own[3], |at| payload.u32(at, lane))),
+                // Sixteen bits for each of sixteen channels.
+                mask: mask.map(|at| {
+                    let place = channel % 16;
+                    payload.u32(at, place / 2) >> (16 * (place % 2)) & 0xffff
+                }),
+                depth: depth.map(|at| f32::from_bits(payload.u32(at, lane))),
+                stencil: stencil.map(|at| payload.byte(at, lane)),
+            };
+            back_end
+                .write(&mut self.memory, target.as_ref(), index, channel, &written)
+                .map_err(refuse)?;
         }
         Ok(())
+    }
+
+    /// The render target of a message; none if its surface is null.
+    fn target(&mut self, message: &Message) -> Result<Option<Target>, Refusal> {
+        let index = (message.desc & 0xff) as usize;
+        if let Some(target) = self.targets.get(index).copied().flatten() {
+            return Ok(target);
+        }
+        let target = match self.surface(message)? {
+            Surface::Null => None,
+            Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
+            Surface::Image(image) => {
+                let level = image.level_plane(image.target_level);
+                Some(Target { image, level })
+            }
+        };
+        if index >= self.targets.len() {
+            self.targets.resize(index + 1, None);
+        }
+        self.targets[index] = Some(target);
+        Ok(target)
     }
 }

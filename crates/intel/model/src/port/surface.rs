@@ -2,7 +2,9 @@
 
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
-use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
+use tepui_intel_packets::surface::{
+    AuxiliarySurfaceMode, RenderSurfaceState, SurfaceType, TileMode,
+};
 
 use super::{refuse, unimplemented};
 use crate::format::{self, Format};
@@ -66,6 +68,11 @@ pub(crate) enum Tiling {
         /// Bytes of an element.
         element: u32,
     },
+    /// The same of three dimensions.
+    Yf3 {
+        /// Bytes of an element.
+        element: u32,
+    },
 }
 
 impl Tiling {
@@ -76,8 +83,25 @@ impl Tiling {
                 let [bytes, rows] = yf_tile(element);
                 Some([bytes / element, rows])
             }
+            Tiling::Yf3 { element } => {
+                let [width, height, _] = yf3_tile(element);
+                Some([width, height])
+            }
             _ => None,
         }
+    }
+}
+
+/// Elements across, down and deep of a Yf tile of three dimensions.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn yf3_tile(element: u32) -> [u32; 3] {
+    match element {
+        1 => [16, 16, 16],
+        2 => [8, 16, 16],
+        4 => [8, 16, 8],
+        8 => [8, 8, 8],
+        _ => [4, 8, 8],
     }
 }
 
@@ -92,7 +116,7 @@ pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
     }
 }
 
-/// An image of one sample.
+/// An image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Image {
     /// GPU address.
@@ -123,12 +147,22 @@ pub(crate) struct Image {
     pub align: [u32; 2],
     /// How texels are arranged.
     pub tiling: Tiling,
+    /// The level from which on all share a tile.
+    pub tail: u32,
     /// An offset in texels, of views of single levels.
     pub offset: [u32; 2],
     /// The format.
     pub format: &'static Format,
     /// Where the sampler's channels come from.
     pub swizzle: [u32; 4],
+    /// Samples of a texel.
+    pub samples: u32,
+    /// Samples stand side by side in rows, not in slices.
+    pub interleaved: bool,
+    /// The colour of fast clears.
+    pub clear: [u32; 4],
+    /// It has an auxiliary surface that says which slice has a sample.
+    pub compressed: bool,
 }
 
 impl Surface {
@@ -195,8 +229,8 @@ impl Buffer {
 
 impl Image {
     fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
-        if state.number_of_multisamples != 0 {
-            return Err(unimplemented("a multisampled image"));
+        if state.number_of_multisamples > 4 {
+            return Err(refuse("an image of more than 16 samples"));
         }
         let dimension = match state.surface_type {
             SurfaceType::Surftype1d => Dimension::One,
@@ -211,16 +245,10 @@ impl Image {
             (TileMode::Xmajor, _) => Tiling::X,
             (TileMode::Wmajor, _) => Tiling::W,
             (TileMode::Ymajor, 0) => Tiling::Y,
-            (TileMode::Ymajor, 1) if !three => Tiling::Yf { element: format.bytes as u32 },
-            _ => return Err(unimplemented("an image of tiles Ys, or of three dimensions in Yf")),
+            (TileMode::Ymajor, 1) if three => Tiling::Yf3 { element: format.bytes as u32 },
+            (TileMode::Ymajor, 1) => Tiling::Yf { element: format.bytes as u32 },
+            _ => return Err(unimplemented("an image of tiles Ys")),
         };
-        if let Tiling::Yf { .. } = tiling {
-            // The small levels share a tile from this level on.
-            let level = state.surface_min_lod + state.mip_count_lod;
-            if level >= state.mip_tail_start_lod {
-                return Err(unimplemented("an image with a mip tail"));
-            }
-        }
         let align = |raw: u32| match raw {
             1..4 => Ok(2u32 << raw),
             _ => Err(refuse("an image without an alignment of its levels")),
@@ -244,6 +272,8 @@ impl Image {
             pitch: u64::from(state.surface_pitch) + 1,
             qpitch: u64::from(state.surface_qpitch) * 4,
             align: match tiling.tile_elements() {
+                // source: Mesa, isl_gfx9.c (`isl_gfx9_choose_image_alignment_el`).
+                _ if dimension == Dimension::One => [64, 1],
                 Some(tile) => tile,
                 None => [
                     align(state.surface_horizontal_alignment)?,
@@ -251,10 +281,23 @@ impl Image {
                 ],
             },
             tiling,
+            tail: match tiling {
+                Tiling::Yf { .. } | Tiling::Yf3 { .. } => state.mip_tail_start_lod,
+                _ => u32::MAX,
+            },
             // source: genxml: units of four texels and four rows.
             offset: [4 * state.x_offset, 4 * state.y_offset],
             format,
             swizzle: swizzle(state),
+            samples: 1 << state.number_of_multisamples,
+            interleaved: state.multisampled_surface_storage_format,
+            clear: [
+                state.red_clear_color,
+                state.green_clear_color,
+                state.blue_clear_color,
+                state.alpha_clear_color,
+            ],
+            compressed: state.auxiliary_surface_mode != AuxiliarySurfaceMode::AuxNone,
         })
     }
 }

@@ -94,7 +94,7 @@ impl Stream<'_> {
         }
     }
 
-    fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
+    pub(super) fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
         self.context.registers.set(offset, value).map_err(missing)
     }
 
@@ -127,7 +127,7 @@ impl Stream<'_> {
         // As many double words as the command is long. The bit "Store Qword" does not decide: Mesa
         // leaves it clear when it stores addresses of 64 bits (mi_builder.h, genX_cmd_buffer.c).
         let data = match command.bytes.len() {
-            16 | 20 => &command.bytes[12..],
+            16.. => &command.bytes[12..],
             _ => return Err(JobFault::new(UNIT, "MI_STORE_DATA_IMM of an unknown length")),
         };
         self.memory.write(at, data).map_err(unbound)

@@ -9,6 +9,8 @@ mod mi;
 mod state;
 mod walker;
 
+use tepui_intel_packets::stages::State3dSoBuffer;
+use tepui_intel_packets::vertex::State3dVfInstancing;
 use tepui_intel_packets::{Packet, PacketInfo, command};
 use tepui_softgpu::AddressSpace;
 
@@ -16,7 +18,8 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{Batch, FaultKind, JobFault, JobStats, Unit};
 use crate::memory::{Memory, address};
-use crate::rectangle;
+use crate::registers::SO_WRITE_OFFSET;
+use crate::render;
 
 const UNIT: Unit = Unit::CommandStreamer;
 
@@ -25,8 +28,9 @@ const UNIT: Unit = Unit::CommandStreamer;
 /// source: SKL PRM volume 6: a second level batch cannot start a third.
 const MOST_LEVELS: usize = 2;
 
-/// Most double words of a command: eight bits of length and the two that it leaves out.
-const MOST_DWORDS: usize = 257;
+/// Most double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST) and the two that it
+/// leaves out.
+const MOST_DWORDS: usize = 513;
 
 /// What happens after a command.
 enum Next {
@@ -86,11 +90,11 @@ impl<'a> Stream<'a> {
             if self.stats.commands >= self.gpu.options.most_commands {
                 return Err(JobFault::new(UNIT, "the batch is taken for endless")
                     .of(FaultKind::Endless)
-                    .at_command(at));
+                    .at_packet(at));
             }
             self.stats.commands += 1;
-            let bytes = self.fetch(at, &mut buffer).map_err(|fault| fault.at_command(at))?;
-            let next = self.execute(bytes).map_err(|fault| fault.at_command(at))?;
+            let bytes = self.fetch(at, &mut buffer).map_err(|fault| fault.at_packet(at))?;
+            let next = self.execute(bytes).map_err(|fault| fault.at_packet(at))?;
             let behind = address(at + bytes.len() as u64);
             match next {
                 Next::Continue => at = behind,
@@ -98,7 +102,7 @@ impl<'a> Stream<'a> {
                 Next::Jump { to, returns: true } => {
                     if returns.len() + 1 >= MOST_LEVELS {
                         let what = "a second level batch starts another one";
-                        return Err(JobFault::new(UNIT, what).at_command(at));
+                        return Err(JobFault::new(UNIT, what).at_packet(at));
                     }
                     returns.push(behind);
                     at = address(to);
@@ -144,7 +148,7 @@ impl<'a> Stream<'a> {
             "GPGPU_WALKER" => self.walker(&command),
             "3DPRIMITIVE" => {
                 let primitive = command.unpack()?;
-                rectangle::draw(self.gpu, self.vm, self.context, &primitive, &mut self.stats)?;
+                render::draw(self.gpu, self.vm, self.context, &primitive, &mut self.stats)?;
                 Ok(Next::Continue)
             }
             "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
@@ -155,6 +159,8 @@ impl<'a> Stream<'a> {
                 }
                 Ok(Next::Continue)
             }
+            "3DSTATE_VF_INSTANCING" => self.instancing(&command),
+            "3DSTATE_SO_BUFFER" => self.stream_buffer(&command),
             name if name.starts_with("3DSTATE_") => self.latch(&command),
             name => Err(JobFault::unimplemented(UNIT, name)),
         }
@@ -168,10 +174,41 @@ impl<'a> Stream<'a> {
 
     /// Operations on depth without a draw.
     fn depth_operation(&mut self, command: &Command) -> Result<Next, JobFault> {
-        // All-zero but for the header: the end of one.
-        if command.bytes[4..].iter().all(|&b| b == 0) {
-            return self.latch(command);
+        render::hiz::operate(self.vm, self.context, &command.unpack()?)?;
+        self.latch(command)
+    }
+
+    /// A buffer of stream output, and where its next vertex goes.
+    fn stream_buffer(&mut self, command: &Command) -> Result<Next, JobFault> {
+        /// The offset that stands in memory.
+        const FROM_MEMORY: u32 = u32::MAX;
+        let set: State3dSoBuffer = command.unpack()?;
+        if set.stream_offset_write_enable {
+            let offset = match set.stream_offset {
+                FROM_MEMORY => self
+                    .memory
+                    .read_u32(set.stream_output_buffer_offset_address)
+                    .map_err(|fault| JobFault::memory(UNIT, fault))?,
+                offset => offset,
+            };
+            self.set_register(SO_WRITE_OFFSET + 4 * set.so_buffer_index, offset)?;
         }
-        Err(JobFault::unimplemented(UNIT, command.info.name))
+        self.context.stream_buffers.insert(set.so_buffer_index, command.bytes.to_vec());
+        Ok(Next::Continue)
+    }
+
+    /// How a vertex element advances with instances.
+    fn instancing(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let set: State3dVfInstancing = command.unpack()?;
+        match set.instancing_enable {
+            true => {
+                let rate = set.instance_data_step_rate;
+                self.context.instancing.insert(set.vertex_element_index, rate);
+            }
+            false => {
+                self.context.instancing.remove(&set.vertex_element_index);
+            }
+        }
+        Ok(Next::Continue)
     }
 }

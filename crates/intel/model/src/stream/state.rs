@@ -7,6 +7,7 @@ use tepui_intel_packets::state::{
 use super::{Command, Next, Stream, UNIT};
 use crate::job::JobFault;
 use crate::memory::address;
+use crate::registers;
 
 impl Stream<'_> {
     /// Base addresses: each is set only where its enable bit is.
@@ -66,8 +67,9 @@ impl Stream<'_> {
             PostSyncOperation::NoWrite => return Ok(Next::Continue),
             PostSyncOperation::WriteImmediateData => control.immediate_data,
             PostSyncOperation::WriteTimestamp => self.gpu.timestamp(),
-            // Nothing draws, so no sample passed.
-            PostSyncOperation::WritePsDepthCount => 0,
+            PostSyncOperation::WritePsDepthCount => {
+                self.context.registers.get64(registers::PS_DEPTH)
+            }
         };
         if control.destination_address_type || control.store_data_index {
             return Err(JobFault::new(UNIT, "PIPE_CONTROL writes to the global address space"));

@@ -8,7 +8,7 @@ use tepui_intel_packets::media::{
 use super::{Command, Next, Stream};
 use crate::dispatch::{self, Dispatch};
 use crate::job::{JobFault, Unit};
-use crate::registers::DISPATCH_DIMENSIONS;
+use crate::registers::{CS_INVOCATIONS, DISPATCH_DIMENSIONS};
 
 const UNIT: Unit = Unit::Dispatch;
 
@@ -110,6 +110,11 @@ impl Stream<'_> {
             per_thread,
         };
         dispatch::run(self.gpu, self.vm, &dispatch, &mut self.stats)?;
+        let count = self.context.registers.get64(CS_INVOCATIONS);
+        self.context
+            .registers
+            .set64(CS_INVOCATIONS, count.wrapping_add(dispatch.invocations()))
+            .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
         Ok(Next::Continue)
     }
 }

@@ -166,7 +166,7 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
     #[cold]
     fn report(l: &mut Lanes<'_, '_>) {
         let (offset, text) = l.code.describe(l.pc.saturating_sub(1));
-        let at = ProgramPoint { shader: l.code.address(), offset, text };
+        let at = ProgramPoint { program: l.code.address(), offset, text };
         for note in l.port.sampler.notes.take() {
             let kind = match note {
                 Note::UnknownCompression { metadata: 0 } => ReportKind::UnwrittenTile,

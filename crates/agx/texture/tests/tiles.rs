@@ -1,0 +1,125 @@
+//! Pixels of the tilebuffer byte by byte, and rows of depth and stencil buffers.
+
+mod common;
+
+use common::{BASE, Flat, Make, Picture};
+use tepui_agx_layout::{Texel, Tiling};
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::texture::{Channels, ImageMode, Layout, Texture, TextureType};
+use tepui_agx_texture::{Note, Notes, Surface, SurfaceShape, TileFormat, texture_of};
+use tepui_format::Format;
+
+#[test]
+fn channels_take_the_bytes_of_their_format() {
+    let f = f32::to_bits;
+    let floats = [f(1.0), f(0.5), f(0.0), f(-1.0)];
+    let integers = [0x0102_0304, 0x1112_1314, 0x2122_2324, 0x3132_3334];
+    let halves = [0x3c00, 0x3800, 0x0000, 0xbc00];
+    let bytes = |units: [u32; 4], size: usize| -> Vec<u8> {
+        units.iter().flat_map(|u| u.to_le_bytes()[..size].to_vec()).collect()
+    };
+    let cases = [
+        (TileFormat::I8, integers, bytes([4, 0x14, 0x24, 0x34], 1)),
+        (TileFormat::U8Norm, floats, bytes([255, 128, 0, 0], 1)),
+        (TileFormat::S8Norm, floats, bytes([127, 64, 0, 0x81], 1)),
+        // 0.5 is 188 of 255 after the sRGB curve; alpha is linear.
+        (TileFormat::Srgba8, [f(1.0), f(0.5), f(0.0), f(0.5)], bytes([255, 188, 0, 128], 1)),
+        (TileFormat::I16, integers, bytes([0x0304, 0x1314, 0x2324, 0x3334], 2)),
+        (TileFormat::F16, floats, bytes(halves, 2)),
+        (TileFormat::U16Norm, floats, bytes([65535, 32768, 0, 0], 2)),
+        (TileFormat::S16Norm, floats, bytes([32767, 16384, 0, 0x8001], 2)),
+        (TileFormat::I32, integers, bytes(integers, 4)),
+    ];
+    for (format, values, want) in cases {
+        let unit = want.len() / 4;
+        assert_eq!(format.unit(), unit, "{format:?}");
+        let mut pixel = vec![0xee; want.len()];
+        assert!(format.store(0xf, &values, &mut pixel), "{format:?}");
+        assert_eq!(pixel, want, "{format:?}");
+        let loaded = format.load(0xf, &pixel).expect("it is inside");
+        let mut again = vec![0xee; want.len()];
+        assert!(format.store(0xf, &loaded, &mut again), "{format:?}");
+        assert_eq!(again, want, "{format:?}");
+        // Channels 1 and 3 alone take the first two values.
+        let mut some = vec![0xee; want.len()];
+        let [_, a, _, b] = loaded;
+        assert!(format.store(0b1010, &[a, b, 0, 0], &mut some), "{format:?}");
+        assert_eq!(some[..unit], vec![0xee; unit], "{format:?}");
+        assert_eq!(some[unit..2 * unit], want[unit..2 * unit], "{format:?}");
+        assert_eq!(some[2 * unit..3 * unit], vec![0xee; unit], "{format:?}");
+        assert_eq!(some[3 * unit..], want[3 * unit..], "{format:?}");
+        // Nothing is stored or loaded past the end of a pixel.
+        let short = want.len() - 1;
+        assert!(!format.store(0xf, &values, &mut vec![0; short]), "{format:?}");
+        assert_eq!(format.load(0b1000, &pixel[..short]), None, "{format:?}");
+        assert!(format.load(0b0001, &pixel[..unit]).is_some(), "{format:?}");
+    }
+}
+
+/// A row of a depth buffer goes over an uncompressed, a solid and an unknown tile.
+#[test]
+fn a_row_of_a_depth_buffer_crosses_tiles() {
+    let make =
+        Make { tiling: Tiling::Compressed, ..Make::d2(Channels::R32, TextureType::Float, 64, 48) };
+    let picture = Picture::new(&make);
+    let metadata = picture.layout.metadata.as_ref().expect("it is compressed");
+    let mut memory: Flat = picture.noise(21);
+    let tile = |x| metadata.tile_offset_B(0, 0, x, 0).expect("it is inside") as usize;
+    let (solid, unknown) = (tile(1), tile(2));
+    memory.bytes[solid..solid + 8].fill(0x03);
+    memory.bytes[unknown..unknown + 8].fill(0x41);
+    let corner = picture.layout.texel_offset_B(Texel { x_px: 16, ..Texel::default() });
+    let corner = corner.expect("it is inside") as usize;
+    memory.bytes[corner..corner + 4].copy_from_slice(&0.625f32.to_le_bytes());
+    let surface = Surface::new(&SurfaceShape {
+        format: Format::D32_SFLOAT,
+        layout: Layout::Gpu,
+        size_px: [64, 48],
+        samples: 1,
+        address: BASE,
+        layer_stride: picture.layout.layer_stride_B,
+        metadata: Some((BASE + metadata.offset_B, metadata.layer_stride_B)),
+    })
+    .expect("the shape is known");
+    for windows in [true, false] {
+        memory.windows = windows;
+        for first in [0, 5, 16] {
+            let mut notes = Notes::default();
+            let mut row = vec![7; 64 - first as usize];
+            surface
+                .load_row(&mut memory, &mut notes, [0, 0], [first, 9], &mut row)
+                .expect("memory is there");
+            for (x_px, got) in (first..).zip(row) {
+                let at = Texel { x_px, y_px: 9, ..Texel::default() };
+                let want = match x_px / 16 {
+                    1 => 0.625f32.to_bits(),
+                    2 => 0,
+                    _ => picture.raw(&memory, at) as u32,
+                };
+                assert_eq!(got, want, "column {x_px} of a row from {first}");
+            }
+            assert_eq!(
+                notes.take(),
+                [Note::UnknownCompression { metadata: 0x4141_4141_4141_4141 }]
+            );
+        }
+    }
+}
+
+/// The texture that reads what a PBE descriptor writes has the descriptor's memory and format.
+#[test]
+fn a_target_is_read_as_it_is_written() {
+    let make = Make { levels: 3, layers: 2, ..Make::d2(Channels::R32, TextureType::Uint, 64, 48) };
+    let picture = Picture::new(&make);
+    for mode in [ImageMode::Normal, ImageMode::Sparse] {
+        for level in 0..3 {
+            let pbe = Pbe { mode, level, ..picture.pbe };
+            let (bytes, size) = texture_of(&pbe.pack().unwrap()).expect("it can be read");
+            assert_eq!(size, [64 >> level, 48 >> level]);
+            let texture = Texture::unpack(&bytes).unwrap();
+            let want = Texture { mode, first_level: level, last_level: level, ..picture.texture };
+            assert_eq!(format!("{texture:#?}"), format!("{want:#?}"));
+        }
+    }
+}

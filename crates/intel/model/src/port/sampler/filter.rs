@@ -1,0 +1,485 @@
+//! Filtered texels: levels of detail, texels along each axis, weights, comparisons.
+//!
+//! Gradients and levels are computed for all channels at once, texels channel by channel: each may
+//! read another level.
+
+use tepui_format::info::Numeric;
+use tepui_intel_eu::Refusal;
+use tepui_texel::axis::{Axis, AxisRule, axis};
+use tepui_texel::cube::{FaceTexel, Faces, across, faces, gradients};
+use tepui_texel::lod::{self, Footprint, Gradient, Plan};
+use tepui_texel::{Floats, LevelLayout, MipFilter, Row, TextureUnit, Wrap};
+
+use super::super::image::LevelPlane;
+use super::super::surface::{Dimension, Image};
+use super::WIDTH;
+use super::state::{Reduction, Sampler};
+use super::texel::{BlockCache, load, swizzled};
+use crate::memory::Memory;
+
+/// Where a message's level of detail comes from.
+pub(super) enum Lod {
+    /// The differences between neighbours.
+    Implicit,
+    Explicit(Floats<WIDTH>),
+    Gradient(Box<Gradient<WIDTH>>),
+}
+
+/// What a message wants.
+pub(super) struct Request {
+    /// u, v, r and the number in an array of cubes.
+    pub coordinates: [Floats<WIDTH>; 4],
+    pub reference: Option<Floats<WIDTH>>,
+    pub lod: Lod,
+    pub bias: Option<Floats<WIDTH>>,
+    /// The least level of detail.
+    pub least: Option<Floats<WIDTH>>,
+    /// Texels to move by, and those of each channel instead.
+    pub offset: [i32; 3],
+    pub offsets: Option<[[i32; WIDTH]; 2]>,
+    /// One component of four texels, and which.
+    pub gathers: bool,
+    pub channel: usize,
+    /// The level of detail itself.
+    pub queries: bool,
+}
+
+/// The precision of the sampler.
+///
+/// source: Mesa, anv_physical_device.c: `subTexelPrecisionBits`, `mipmapPrecisionBits`.
+struct Unit;
+
+/// Texels are found by address here.
+enum NoLevel {}
+
+impl TextureUnit for Unit {
+    const SUBTEXEL_BITS: u32 = 8;
+    const LOD_BITS: u32 = 8;
+    type Level = NoLevel;
+}
+
+impl LevelLayout for NoLevel {
+    fn size(&self) -> [u32; 2] {
+        match *self {}
+    }
+    fn column(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn line(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn plain_column(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn plain_line(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn is_linear(&self) -> bool {
+        match *self {}
+    }
+    fn is_morton(&self) -> bool {
+        match *self {}
+    }
+}
+
+/// Most levels of an image.
+const MOST_LEVELS: usize = 16;
+
+/// The texels of an image as one message reads them.
+struct Reader<'r, 'm> {
+    memory: &'r mut Memory<'m>,
+    blocks: &'r mut BlockCache,
+    image: &'r Image,
+    sampler: &'r Sampler,
+    levels: [Option<LevelPlane>; MOST_LEVELS],
+    /// Axes that are filtered along.
+    axes: usize,
+    /// The border colour as the format has it.
+    border: [u32; 4],
+    one: u32,
+    integer: bool,
+}
+
+/// What a channel reads.
+#[derive(Clone, Copy)]
+struct Lane {
+    place: [f32; 3],
+    /// The layer, or the first of a cube's.
+    layer: u32,
+    /// The face of a cube.
+    face: u32,
+    offset: [i32; 3],
+    reference: Option<f32>,
+}
+
+/// The taps of a filter: weights and values.
+struct Sum {
+    total: [f32; 4],
+    reduction: Option<Reduction>,
+    any: bool,
+}
+
+impl Sum {
+    fn new(reduction: Option<Reduction>) -> Sum {
+        Sum { total: [0.0; 4], reduction, any: false }
+    }
+
+    fn add(&mut self, value: [f32; 4], weight: f32) {
+        for (total, value) in self.total.iter_mut().zip(value) {
+            *total = match self.reduction {
+                None => *total + value * weight,
+                Some(_) if !self.any => value,
+                Some(Reduction::Least) => total.min(value),
+                Some(Reduction::Greatest) => total.max(value),
+            };
+        }
+        self.any = true;
+    }
+}
+
+/// Executes a request for the channels of a mask.
+pub(super) fn sample(
+    memory: &mut Memory<'_>,
+    blocks: &mut BlockCache,
+    image: &Image,
+    sampler: &Sampler,
+    request: &Request,
+    channels: u32,
+    values: &mut [[u32; 4]; WIDTH],
+) -> Result<(), Refusal> {
+    let [u, v, r, a] = &request.coordinates;
+    let cube = image.cube;
+    let axes = match image.dimension {
+        Dimension::One => 1,
+        Dimension::Two => 2,
+        Dimension::Three => 3,
+    };
+    let mut on_faces = Faces::ZERO;
+    let directions = [*u, *v, *r];
+    if cube {
+        faces(&directions, &mut on_faces);
+    }
+    let place = match cube {
+        true => [on_faces.place[0], on_faces.place[1], [0.0; WIDTH]],
+        false => directions,
+    };
+    let mut gradient = [[[0.0; WIDTH]; 2]; 3];
+    let (level_of_detail, footprint) =
+        detail(image, sampler, request, &place, &on_faces, axes, &mut gradient);
+    let mut clamped = [0.0; WIDTH];
+    let least: Option<Row<WIDTH>> = request.least.map(|row| row.map(f32::to_bits));
+    lod::clamp::<WIDTH, Unit>(&level_of_detail, sampler.lod_range, least.as_ref(), &mut clamped);
+    let mut plan = Plan::ZERO;
+    let last = image.levels.clamp(1, MOST_LEVELS as u32) - 1;
+    lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
+    let number = match (image.dimension, cube) {
+        (Dimension::One, _) => v,
+        (_, true) => a,
+        _ => r,
+    };
+    let one = image.format.one();
+    let mut reader = Reader {
+        memory,
+        blocks,
+        image,
+        sampler,
+        levels: [None; MOST_LEVELS],
+        axes,
+        border: image.format.present(sampler.border),
+        one,
+        integer: image.format.is_integer(),
+    };
+    let unorm = matches!(image.format.numeric(), Numeric::Unorm);
+    for lane in (0..WIDTH).filter(|lane| channels >> lane & 1 != 0) {
+        if request.queries {
+            let v = clamped[lane].clamp(0.0, last as f32);
+            let level = match sampler.mip {
+                MipFilter::None => 0.0,
+                MipFilter::Nearest => plan.level[lane] as f32,
+                MipFilter::Linear => v,
+            };
+            values[lane] = [level, level_of_detail[lane], 0.0, 0.0].map(f32::to_bits);
+            continue;
+        }
+        let layers = if cube { (image.layers / 6).max(1) } else { image.layers.max(1) };
+        let index = match image.array && image.dimension != Dimension::Three {
+            // A NaN becomes 0.
+            true => number[lane].round_ties_even().clamp(0.0, (layers - 1) as f32) as u32,
+            false => 0,
+        };
+        let mut offset = request.offset;
+        if let Some([x, y]) = &request.offsets {
+            offset = [x[lane], y[lane], 0];
+        }
+        let reference = request.reference.map(|row| match unorm {
+            true => row[lane].clamp(0.0, 1.0),
+            false => row[lane],
+        });
+        let own = Lane {
+            place: [0, 1, 2].map(|axis| place[axis][lane]),
+            layer: if cube { 6 * index } else { index },
+            face: if cube { on_faces.face[lane] } else { 0 },
+            offset,
+            reference,
+        };
+        let level = plan.level[lane];
+        if request.gathers {
+            values[lane] = reader.gather(&own, level, request.channel)?;
+            continue;
+        }
+        let linear = match plan.magnify[lane] {
+            0 => sampler.min_linear,
+            _ => sampler.mag_linear,
+        };
+        if reader.integer {
+            let texel = reader.nearest(&own, level)?;
+            values[lane] = swizzled(texel, image.swizzle, one);
+            continue;
+        }
+        let mut total = Sum::new(sampler.reduction);
+        let count = footprint.samples[lane];
+        for n in 0..count as u32 {
+            let mut at = own;
+            if count > 1.0 {
+                // Samples lie along the longer gradient, evenly.
+                let t = (n as f32 + 0.5) / count - 0.5;
+                let way = usize::from(footprint.down[lane] != 0.0);
+                for (place, rate) in at.place.iter_mut().zip(&gradient).take(2) {
+                    *place += rate[way][lane] * t;
+                }
+            }
+            let first = reader.level(&at, level, linear)?;
+            let share = 1.0 / count;
+            if plan.between[lane] != 0 {
+                let next = reader.level(&at, (level + 1).min(last), linear)?;
+                let weight = plan.next[lane];
+                total.add(first, share * (1.0 - weight));
+                total.add(next, share * weight);
+            } else {
+                total.add(first, share);
+            }
+        }
+        values[lane] = swizzled(total.total.map(f32::to_bits), image.swizzle, one);
+    }
+    Ok(())
+}
+
+/// The gradients of a message's coordinates.
+fn rates(
+    request: &Request,
+    place: &[Floats<WIDTH>; 3],
+    on_faces: &Faces<WIDTH>,
+    cube: bool,
+    out: &mut Gradient<WIDTH>,
+) {
+    let [u, v, r, _] = &request.coordinates;
+    let directions = [*u, *v, *r];
+    let mut own: Gradient<WIDTH> = [[[0.0; WIDTH]; 2]; 3];
+    match &request.lod {
+        Lod::Gradient(given) => own = **given,
+        _ if cube => lod::gradient(&directions, 3, &mut own),
+        _ => lod::gradient(place, 3, &mut own),
+    }
+    if cube {
+        gradients(&on_faces.face, &directions, &own, out);
+    } else {
+        *out = own;
+    }
+}
+
+/// The level of detail of each channel, with biases, its samples along the line of anisotropy, and
+/// the gradient of its coordinates.
+fn detail(
+    image: &Image,
+    sampler: &Sampler,
+    request: &Request,
+    place: &[Floats<WIDTH>; 3],
+    on_faces: &Faces<WIDTH>,
+    axes: usize,
+    gradient: &mut Gradient<WIDTH>,
+) -> (Floats<WIDTH>, Footprint<WIDTH>) {
+    let zero = [0.0; WIDTH];
+    let mut footprint = Footprint { lod: zero, samples: [1.0; WIDTH], down: zero };
+    if let Lod::Explicit(level) = &request.lod {
+        footprint.lod = *level;
+    } else {
+        let size = image.level_size(image.level).map(|v| v as f32);
+        let scale = if sampler.pixel { [1.0; 3] } else { size };
+        rates(request, place, on_faces, image.cube, gradient);
+        lod::footprint(gradient, &scale, axes, sampler.anisotropy, &mut footprint);
+    }
+    let mut level = footprint.lod;
+    for (lane, level) in level.iter_mut().enumerate() {
+        *level += sampler.bias + request.bias.map_or(0.0, |row| row[lane]);
+    }
+    (level, footprint)
+}
+
+impl Reader<'_, '_> {
+    fn plane(&mut self, level: u32) -> LevelPlane {
+        let image = self.image;
+        let slot = &mut self.levels[level as usize % MOST_LEVELS];
+        *slot.get_or_insert_with(|| image.level_plane(image.level + level))
+    }
+
+    /// The texels of a channel along an axis.
+    fn along(&self, lane: &Lane, a: usize, size: u32, linear: bool) -> Axis<1> {
+        let mut out = Axis::ZERO;
+        let offset = lane.offset[a];
+        let wrap = if self.image.cube { Wrap::ClampToEdge } else { self.sampler.wrap[a] };
+        let rule = AxisRule { size, wrap, pixel: self.sampler.pixel, linear, moved: offset != 0 };
+        axis::<1, Unit>(&rule, &[lane.place[a]], &[offset], &mut out);
+        out
+    }
+
+    /// A texel at a level's column and row.
+    fn at(
+        &mut self,
+        plane: &LevelPlane,
+        [x, y]: [i32; 2],
+        layer: u32,
+    ) -> Result<[u32; 4], Refusal> {
+        let [x, y] = [x as u32, y as u32];
+        let Some(at) = plane.texel(self.image, [x, y], layer, 0) else { return Ok([0; 4]) };
+        let [width, height] = self.image.format.block;
+        load(self.memory, self.blocks, self.image.format, at, [x % width, y % height])
+    }
+
+    /// The nearest texel.
+    fn nearest(&mut self, lane: &Lane, level: u32) -> Result<[u32; 4], Refusal> {
+        let plane = self.plane(level);
+        let [width, height, depth] = self.image.level_size(self.image.level + level);
+        let x = self.along(lane, 0, width, false);
+        let y = if self.axes > 1 { self.along(lane, 1, height, false) } else { Axis::ZERO };
+        let z = if self.axes > 2 { self.along(lane, 2, depth, false) } else { Axis::ZERO };
+        if [&x, &y, &z].iter().any(|axis| axis.outside[0][0] != 0) {
+            return Ok(self.border);
+        }
+        let layer = match self.axes {
+            3 => z.texel[0][0] as u32,
+            _ => lane.layer + lane.face,
+        };
+        self.at(&plane, [x.texel[0][0], y.texel[0][0]], layer)
+    }
+
+    /// A texel's components for a filter, after the comparison if there is one.
+    fn compared(&self, texel: [u32; 4], reference: Option<f32>) -> [f32; 4] {
+        let texel = texel.map(f32::from_bits);
+        match reference {
+            None => texel,
+            Some(reference) => [self.sampler.compare(texel[0], reference), 0.0, 0.0, 1.0],
+        }
+    }
+
+    /// The filtered texel of a level.
+    fn level(&mut self, lane: &Lane, level: u32, linear: bool) -> Result<[f32; 4], Refusal> {
+        if !linear {
+            let texel = self.nearest(lane, level)?;
+            return Ok(self.compared(texel, lane.reference));
+        }
+        let taps = self.taps(lane, level)?;
+        let mut sum = Sum::new(self.sampler.reduction);
+        for (texel, weight) in taps.iter().filter(|tap| tap.1 != 0.0) {
+            sum.add(self.compared(*texel, lane.reference), *weight);
+        }
+        Ok(sum.total)
+    }
+
+    /// The texels of a linear filter and their weights: columns, then rows, then slices.
+    fn taps(&mut self, lane: &Lane, level: u32) -> Result<[([u32; 4], f32); 8], Refusal> {
+        let mut taps = [([0; 4], 0.0); 8];
+        let plane = self.plane(level);
+        let [width, height, depth] = self.image.level_size(self.image.level + level);
+        if self.image.cube && self.sampler.seamless {
+            self.cube_taps(lane, &plane, width, &mut taps)?;
+            return Ok(taps);
+        }
+        let x = self.along(lane, 0, width, true);
+        let y = if self.axes > 1 { self.along(lane, 1, height, true) } else { Axis::ZERO };
+        let z = if self.axes > 2 { self.along(lane, 2, depth, true) } else { Axis::ZERO };
+        let weight = |axis: &Axis<1>, k: usize| match k {
+            0 => 1.0 - axis.weight[0],
+            _ => axis.weight[0],
+        };
+        for (k, tap) in taps.iter_mut().enumerate() {
+            let [i, j, l] = [k & 1, k >> 1 & 1, k >> 2];
+            tap.1 = weight(&x, i) * weight(&y, j) * weight(&z, l);
+            // Gathers want the texels of all four.
+            if tap.1 == 0.0 && l > 0 {
+                continue;
+            }
+            let outside = x.outside[i][0] | y.outside[j][0] | z.outside[l][0];
+            tap.0 = if outside != 0 {
+                self.border
+            } else {
+                let layer = match self.axes {
+                    3 => z.texel[l][0] as u32,
+                    _ => lane.layer + lane.face,
+                };
+                self.at(&plane, [x.texel[i][0], y.texel[j][0]], layer)?
+            };
+        }
+        Ok(taps)
+    }
+
+    /// The texels of a filter on a cube's face, across its edges where need be.
+    fn cube_taps(
+        &mut self,
+        lane: &Lane,
+        plane: &LevelPlane,
+        size: u32,
+        taps: &mut [([u32; 4], f32); 8],
+    ) -> Result<(), Refusal> {
+        // A face with a border of one texel, so that nothing is clamped away.
+        let along = |a: usize| {
+            let mut out: Axis<1> = Axis::ZERO;
+            let rule = AxisRule {
+                size: size + 2,
+                wrap: Wrap::ClampToEdge,
+                pixel: true,
+                linear: true,
+                moved: false,
+            };
+            axis::<1, Unit>(&rule, &[lane.place[a] * size as f32 + 1.0], &[0], &mut out);
+            ([out.texel[0][0] - 1, out.texel[1][0] - 1], out.weight[0])
+        };
+        let ((x, right), (y, down)) = (along(0), along(1));
+        let mut missing = None;
+        let mut sum = [0.0; 4];
+        for (k, tap) in taps.iter_mut().enumerate().take(4) {
+            let [i, j] = [k & 1, k >> 1];
+            let weight = |w: f32, k: usize| if k == 0 { 1.0 - w } else { w };
+            tap.1 = weight(right, i) * weight(down, j);
+            let wanted = FaceTexel { face: lane.face, x: x[i], y: y[j] };
+            match across(wanted, size as i32) {
+                Some(found) => {
+                    let layer = lane.layer + found.face;
+                    tap.0 = self.at(plane, [found.x, found.y], layer)?;
+                    let texel = tap.0.map(f32::from_bits);
+                    (0..4).for_each(|c| sum[c] += texel[c] / 3.0);
+                }
+                None => missing = Some(k),
+            }
+        }
+        // At a corner three texels meet: the fourth is their mean.
+        if let Some(k) = missing {
+            taps[k].0 = sum.map(f32::to_bits);
+        }
+        Ok(())
+    }
+
+    /// A component of the four texels of a filter: lower left, lower right, upper right, upper left.
+    fn gather(&mut self, lane: &Lane, level: u32, channel: usize) -> Result<[u32; 4], Refusal> {
+        let taps = self.taps(lane, level)?;
+        let mut out = [0; 4];
+        for (out, k) in out.iter_mut().zip([2, 3, 1, 0]) {
+            let texel = taps[k].0;
+            let texel = match lane.reference {
+                None => texel,
+                Some(_) => self.compared(texel, lane.reference).map(f32::to_bits),
+            };
+            *out = swizzled(texel, self.image.swizzle, self.one)[channel];
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,125 @@
+//! SAMPLER_STATE, in the terms that all APIs share.
+
+use tepui_intel_eu::Refusal;
+use tepui_intel_packets::Packet;
+use tepui_intel_packets::sampler::{
+    MapFilter, MipFilter as Mip, ReductionType, SamplerState, ShadowFunction, TextureCoordinateMode,
+};
+use tepui_texel::{MipFilter, Wrap};
+
+use super::super::{refuse, unimplemented};
+use crate::memory::Memory;
+
+/// A sampler.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::port) struct Sampler {
+    /// Whether the smaller and the larger filter are linear.
+    pub min_linear: bool,
+    pub mag_linear: bool,
+    pub mip: MipFilter,
+    /// Samples along the line of anisotropy, at most; 1 without.
+    pub anisotropy: u32,
+    pub bias: f32,
+    pub lod_range: [f32; 2],
+    pub wrap: [Wrap; 3],
+    /// Coordinates count texels.
+    pub pixel: bool,
+    /// Filters reach across the edges of cubes.
+    pub seamless: bool,
+    pub shadow: ShadowFunction,
+    pub reduction: Option<Reduction>,
+    /// The border colour as it stands in memory.
+    pub border: [u32; 4],
+}
+
+/// What is taken of the texels of a filter instead of their weighted sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::port) enum Reduction {
+    Least,
+    Greatest,
+}
+
+/// The wrap of an axis. `Cube` is said of cubes alone, whose faces have edges of their own.
+fn wrap(mode: TextureCoordinateMode) -> Wrap {
+    use TextureCoordinateMode as M;
+    match mode {
+        M::Wrap => Wrap::Repeat,
+        M::Mirror => Wrap::MirroredRepeat,
+        M::Clamp | M::Cube => Wrap::ClampToEdge,
+        M::ClampBorder => Wrap::ClampToBorder,
+        M::MirrorOnce => Wrap::MirroredClampToEdge,
+        M::HalfBorder => Wrap::ClampGl,
+    }
+}
+
+impl Sampler {
+    /// Reads a sampler; its border colour is an offset from `dynamic`.
+    pub fn read(memory: &mut Memory<'_>, at: u64, dynamic: u64) -> Result<Sampler, Refusal> {
+        let mut bytes = [0; SamplerState::SIZE_BYTES];
+        memory.read(at, &mut bytes).map_err(refuse)?;
+        let s = SamplerState::unpack(&bytes)
+            .map_err(|problem| refuse(format!("the sampler at {at:#x}: {problem}")))?;
+        let linear = |filter: MapFilter| match filter {
+            MapFilter::Nearest => Ok(false),
+            MapFilter::Linear | MapFilter::Anisotropic => Ok(true),
+            MapFilter::Mono => Err(unimplemented("the filter MONO")),
+        };
+        let modes =
+            [s.tcx_address_control_mode, s.tcy_address_control_mode, s.tcz_address_control_mode];
+        let wraps = modes.map(wrap);
+        let mut border = [0; 4];
+        if wraps.iter().any(|w| matches!(w, Wrap::ClampToBorder | Wrap::ClampGl)) {
+            let mut bytes = [0; 16];
+            memory.read(dynamic + s.border_color_pointer, &mut bytes).map_err(refuse)?;
+            for (to, from) in border.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *to = u32::from_le_bytes(*from);
+            }
+        }
+        let anisotropic = s.min_mode_filter == MapFilter::Anisotropic
+            || s.mag_mode_filter == MapFilter::Anisotropic;
+        // A signed number with eight bits of fraction.
+        let bias = ((s.texture_lod_bias << 19) as i32 >> 19) as f32 / 256.0;
+        Ok(Sampler {
+            min_linear: linear(s.min_mode_filter)?,
+            mag_linear: linear(s.mag_mode_filter)?,
+            mip: match s.mip_mode_filter {
+                Mip::None => MipFilter::None,
+                Mip::Nearest => MipFilter::Nearest,
+                Mip::Linear => MipFilter::Linear,
+            },
+            // source: genxml, SAMPLER_STATE "Maximum Anisotropy": 0 is 2:1, 7 is 16:1.
+            anisotropy: if anisotropic { 2 * (s.maximum_anisotropy + 1) } else { 1 },
+            bias,
+            lod_range: [s.min_lod, s.max_lod],
+            wrap: wraps,
+            pixel: s.non_normalized_coordinate_enable,
+            // source: genxml: Cube Surface Control Mode 1 overrides the address modes of cubes.
+            seamless: s.cube_surface_control_mode,
+            shadow: s.shadow_function,
+            reduction: match (s.reduction_type_enable, s.reduction_type) {
+                (true, ReductionType::Minimum) => Some(Reduction::Least),
+                (true, ReductionType::Maximum) => Some(Reduction::Greatest),
+                _ => None,
+            },
+            border,
+        })
+    }
+
+    /// The result of a comparison, 1 or 0.
+    ///
+    /// source: Mesa, genX_init_state.c (`vk_to_intel_shadow_compare_op`): the function says which
+    /// texels, compared with the reference, give 0.
+    pub fn compare(&self, texel: f32, reference: f32) -> f32 {
+        let zero = match self.shadow {
+            ShadowFunction::Always => true,
+            ShadowFunction::Never => false,
+            ShadowFunction::Less => texel < reference,
+            ShadowFunction::Equal => texel == reference,
+            ShadowFunction::Lequal => texel <= reference,
+            ShadowFunction::Greater => texel > reference,
+            ShadowFunction::Notequal => texel != reference,
+            ShadowFunction::Gequal => texel >= reference,
+        };
+        if zero { 0.0 } else { 1.0 }
+    }
+}

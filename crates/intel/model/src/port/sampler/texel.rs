@@ -1,0 +1,144 @@
+//! Single texels: by their coordinates, and for filters.
+
+use tepui_intel_eu::Refusal;
+
+use super::super::surface::{Dimension, Image, Surface};
+use super::super::{Ports, refuse};
+use crate::format::{Format, MOST_BYTES};
+use crate::memory::Memory;
+use tepui_format::block::MAX_BLOCK_PX;
+
+/// Blocks of compressed texels that were decoded, by their address. A dispatch begins with none, as
+/// drivers invalidate the texture cache before what they wrote is read.
+pub(in crate::port) struct BlockCache {
+    blocks: Vec<Option<Box<Block>>>,
+}
+
+struct Block {
+    at: u64,
+    format: *const Format,
+    texels: [[f32; 4]; MAX_BLOCK_PX],
+}
+
+// SAFETY: the pointer is only compared; formats are static.
+unsafe impl Send for Block {}
+
+impl BlockCache {
+    /// Blocks that are kept: a power of two.
+    const COUNT: usize = 256;
+
+    pub fn new() -> BlockCache {
+        BlockCache { blocks: Vec::new() }
+    }
+
+    /// A texel of the block at an address.
+    fn texel(
+        &mut self,
+        memory: &mut Memory<'_>,
+        format: &'static Format,
+        at: u64,
+        place: [u32; 2],
+    ) -> Result<[u32; 4], Refusal> {
+        if self.blocks.is_empty() {
+            self.blocks.resize_with(Self::COUNT, || None);
+        }
+        let slot = &mut self.blocks[(at / format.bytes as u64) as usize % Self::COUNT];
+        let index = (place[1] * format.block[0] + place[0]) as usize % MAX_BLOCK_PX;
+        if let Some(block) = slot.as_ref().filter(|b| b.at == at && b.format == format) {
+            return Ok(block.texels[index].map(f32::to_bits));
+        }
+        let mut bytes = [0; MOST_BYTES];
+        let bytes = &mut bytes[..format.bytes];
+        memory.read(at, bytes).map_err(refuse)?;
+        let mut texels = [[0.0; 4]; MAX_BLOCK_PX];
+        format.decode_block(bytes, &mut texels);
+        let value = texels[index].map(f32::to_bits);
+        *slot = Some(Box::new(Block { at, format, texels }));
+        Ok(value)
+    }
+}
+
+/// The components of the texel at an address, before the surface's swizzle. `place` is the texel's
+/// within its block.
+#[inline]
+pub(super) fn load(
+    memory: &mut Memory<'_>,
+    blocks: &mut BlockCache,
+    format: &'static Format,
+    at: u64,
+    place: [u32; 2],
+) -> Result<[u32; 4], Refusal> {
+    if format.block != [1, 1] {
+        return blocks.texel(memory, format, at, place);
+    }
+    let mut bytes = [0; MOST_BYTES];
+    let texel = &mut bytes[..format.bytes];
+    memory.read(at, texel).map_err(refuse)?;
+    Ok(format.unpack(texel, place))
+}
+
+/// Applies a surface's swizzle.
+///
+/// source: genxml, Shader Channel Select.
+pub(super) fn swizzled(value: [u32; 4], swizzle: [u32; 4], one: u32) -> [u32; 4] {
+    swizzle.map(|select| match select {
+        4..=7 => value[select as usize - 4],
+        1 => one,
+        _ => 0,
+    })
+}
+
+impl Ports<'_> {
+    /// A sample of a texel by its coordinates; zeros outside of the surface.
+    pub(super) fn texel(
+        &mut self,
+        surface: &Surface,
+        [u, v, r]: [u32; 3],
+        lod: u32,
+        sample: u32,
+    ) -> Result<[u32; 4], Refusal> {
+        let (at, format, swizzle, place) = match surface {
+            Surface::Null => return Ok([0; 4]),
+            Surface::Buffer(buffer) => {
+                let format = buffer.format.ok_or_else(|| refuse("a texel of a raw buffer"))?;
+                (buffer.element(u), format, buffer.swizzle, [0; 2])
+            }
+            Surface::Image(image) => {
+                let (y, layer) = match image.dimension {
+                    Dimension::One => (0, v),
+                    _ => (v, r),
+                };
+                let inside = lod < image.levels
+                    && sample < image.samples
+                    && (image.array || r == 0 || image.is_three());
+                let level = image.level.saturating_add(lod);
+                let at = match inside {
+                    true => image.level_plane(level).texel(image, [u, y], layer, sample),
+                    false => None,
+                };
+                let [width, height] = image.format.block;
+                (at, image.format, image.swizzle, [u % width, y % height])
+            }
+        };
+        let Some(at) = at else { return Ok([0; 4]) };
+        let value = load(&mut self.memory, &mut self.blocks, format, at, place)?;
+        Ok(swizzled(value, swizzle, format.one()))
+    }
+}
+
+impl Image {
+    fn is_three(&self) -> bool {
+        self.dimension == Dimension::Three
+    }
+}
+
+impl Surface {
+    /// Whether texels are integers.
+    pub(super) fn is_integer(&self) -> bool {
+        match self {
+            Surface::Image(image) => image.format.is_integer(),
+            Surface::Buffer(buffer) => buffer.format.is_some_and(Format::is_integer),
+            Surface::Null => false,
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Blending and logical operations of a render target.
+
+use tepui_format::info::Numeric;
+use tepui_intel_packets::Packet;
+use tepui_intel_packets::output::{
+    BlendState, BlendStateEntry, ColorBufferBlendFunction as Function, ColorCalcState,
+    LogicOpFunction, State3dBlendStatePointers, State3dCcStatePointers,
+};
+
+use super::state::{latched, read};
+use super::{UNIT, unimplemented};
+use crate::context::HardwareContext;
+use crate::format::Format;
+use crate::job::JobFault;
+use crate::memory::Memory;
+
+/// Most render targets.
+pub(crate) const MOST_TARGETS: usize = 8;
+
+/// The blending of a draw.
+pub(crate) struct Blending {
+    pub entries: [Blend; MOST_TARGETS],
+    pub alpha_to_coverage: bool,
+    pub alpha_to_one: bool,
+    constant: [f32; 4],
+}
+
+/// The blending of a render target.
+#[derive(Clone, Copy)]
+pub(crate) struct Blend {
+    /// Components that are written.
+    pub write: [bool; 4],
+    pub enabled: bool,
+    /// Functions and factors (source, destination) of colours and of alpha.
+    colour: (Function, [u32; 2]),
+    alpha: (Function, [u32; 2]),
+    pub logic: Option<LogicOpFunction>,
+}
+
+impl Blend {
+    /// Everything is written as it is.
+    const NONE: Blend = Blend {
+        write: [true; 4],
+        enabled: false,
+        colour: (Function::Add, [factor::ONE, factor::ZERO]),
+        alpha: (Function::Add, [factor::ONE, factor::ZERO]),
+        logic: None,
+    };
+
+    /// Whether what the target holds does not matter.
+    pub fn replaces(&self) -> bool {
+        !self.enabled && self.logic.is_none() && self.write == [true; 4]
+    }
+}
+
+/// Blend factors.
+///
+/// source: genxml, 3D_Color_Buffer_Blend_Factor.
+mod factor {
+    pub const ONE: u32 = 1;
+    pub const SRC_COLOR: u32 = 2;
+    pub const SRC_ALPHA: u32 = 3;
+    pub const DST_ALPHA: u32 = 4;
+    pub const DST_COLOR: u32 = 5;
+    pub const SRC_ALPHA_SATURATE: u32 = 6;
+    pub const CONST_COLOR: u32 = 7;
+    pub const CONST_ALPHA: u32 = 8;
+    pub const SRC1_COLOR: u32 = 9;
+    pub const SRC1_ALPHA: u32 = 10;
+    pub const ZERO: u32 = 17;
+    /// Added to a factor, one less it.
+    pub const INVERSE: u32 = 16;
+}
+
+impl Blending {
+    /// What a context says of blending.
+    pub fn of(context: &HardwareContext, memory: &mut Memory<'_>) -> Result<Blending, JobFault> {
+        let mut blending = Blending {
+            entries: [Blend::NONE; MOST_TARGETS],
+            alpha_to_coverage: false,
+            alpha_to_one: false,
+            constant: [0.0; 4],
+        };
+        let cc: State3dCcStatePointers = latched(context)?;
+        if cc.color_calc_state_pointer_valid {
+            let at = context.bases.dynamic + cc.color_calc_state_pointer;
+            let state: ColorCalcState = read(memory, at)?;
+            blending.constant = [
+                state.blend_constant_color_red,
+                state.blend_constant_color_green,
+                state.blend_constant_color_blue,
+                state.blend_constant_color_alpha,
+            ];
+        }
+        let pointer: State3dBlendStatePointers = latched(context)?;
+        if !pointer.blend_state_pointer_valid {
+            return Ok(blending);
+        }
+        let at = context.bases.dynamic + pointer.blend_state_pointer;
+        let state: BlendState = read(memory, at)?;
+        if state.alpha_test_enable {
+            return Err(unimplemented("BLEND_STATE: Alpha Test Enable"));
+        }
+        if state.color_dither_enable {
+            return Err(unimplemented("BLEND_STATE: Color Dither Enable"));
+        }
+        blending.alpha_to_coverage = state.alpha_to_coverage_enable;
+        blending.alpha_to_one = state.alpha_to_one_enable;
+        let separate = state.independent_alpha_blend_enable;
+        let mut bytes = [0; BlendStateEntry::SIZE_BYTES * MOST_TARGETS];
+        // Drivers leave out the entries of targets that are not there, maybe at the end of memory.
+        for (index, bytes) in bytes.chunks_exact_mut(BlendStateEntry::SIZE_BYTES).enumerate() {
+            let at = at + (BlendState::SIZE_BYTES + index * bytes.len()) as u64;
+            if memory.read(at, bytes).is_err() && index == 0 {
+                return Err(JobFault::new(UNIT, "BLEND_STATE is not in memory"));
+            }
+        }
+        for (entry, bytes) in
+            blending.entries.iter_mut().zip(bytes.chunks_exact(BlendStateEntry::SIZE_BYTES))
+        {
+            // What follows the last entry may be anything.
+            if let Ok(state) = BlendStateEntry::unpack(bytes) {
+                *entry = Blend::of(&state, separate);
+            }
+        }
+        Ok(blending)
+    }
+
+    /// The result of a target's blending. `second` is the second colour of dual source blending.
+    pub fn blend(
+        &self,
+        blend: &Blend,
+        numeric: Numeric,
+        source: [f32; 4],
+        second: [f32; 4],
+        old: [f32; 4],
+    ) -> [f32; 4] {
+        // Inputs are clamped to what the target can hold.
+        let clamp = |v: f32| match numeric {
+            Numeric::Unorm | Numeric::Srgb => v.clamp(0.0, 1.0),
+            Numeric::Snorm => v.clamp(-1.0, 1.0),
+            _ => v,
+        };
+        let (s, s1) = (source.map(clamp), second.map(clamp));
+        let constant = self.constant.map(clamp);
+        let plain = |number: u32, c: usize| match number {
+            factor::ONE => 1.0,
+            factor::SRC_COLOR => s[c],
+            factor::SRC_ALPHA => s[3],
+            factor::DST_ALPHA => old[3],
+            factor::DST_COLOR => old[c],
+            factor::SRC_ALPHA_SATURATE if c < 3 => s[3].min(1.0 - old[3]),
+            factor::SRC_ALPHA_SATURATE => 1.0,
+            factor::CONST_COLOR => constant[c],
+            factor::CONST_ALPHA => constant[3],
+            factor::SRC1_COLOR => s1[c],
+            factor::SRC1_ALPHA => s1[3],
+            _ => 0.0,
+        };
+        let value = |number: u32, c: usize| match number {
+            0..factor::INVERSE => plain(number, c),
+            _ => 1.0 - plain(number - factor::INVERSE, c),
+        };
+        std::array::from_fn(|c| {
+            let (function, [from, to]) = if c < 3 { blend.colour } else { blend.alpha };
+            let (a, b) = (s[c], old[c]);
+            match function {
+                Function::Add => a * value(from, c) + b * value(to, c),
+                Function::Subtract => a * value(from, c) - b * value(to, c),
+                Function::ReverseSubtract => b * value(to, c) - a * value(from, c),
+                // Without factors.
+                Function::Min => a.min(b),
+                Function::Max => a.max(b),
+            }
+        })
+    }
+}
+
+impl Blend {
+    fn of(state: &BlendStateEntry, separate: bool) -> Blend {
+        let colour = (
+            state.color_blend_function,
+            [state.source_blend_factor, state.destination_blend_factor],
+        );
+        let alpha = (
+            state.alpha_blend_function,
+            [state.source_alpha_blend_factor, state.destination_alpha_blend_factor],
+        );
+        Blend {
+            write: [
+                !state.write_disable_red,
+                !state.write_disable_green,
+                !state.write_disable_blue,
+                !state.write_disable_alpha,
+            ],
+            enabled: state.color_buffer_blend_enable,
+            colour,
+            alpha: if separate { alpha } else { colour },
+            logic: state.logic_op_enable.then_some(state.logic_op_function),
+        }
+    }
+}
+
+/// A logical operation on a texel's bits.
+pub(crate) fn logic(operation: LogicOpFunction, new: u128, old: u128) -> u128 {
+    use LogicOpFunction as Op;
+    match operation {
+        Op::Clear => 0,
+        Op::Nor => !(new | old),
+        Op::AndInverted => !new & old,
+        Op::CopyInverted => !new,
+        Op::AndReverse => new & !old,
+        Op::Invert => !old,
+        Op::Xor => new ^ old,
+        Op::Nand => !(new & old),
+        Op::And => new & old,
+        Op::Equiv => !(new ^ old),
+        Op::Noop => old,
+        Op::OrInverted => !new | old,
+        Op::Copy => new,
+        Op::OrReverse => new | !old,
+        Op::Or => new | old,
+        Op::Set => u128::MAX,
+    }
+}
+
+/// Whether logical operations change texels of a format: those of floats and sRGB they leave alone.
+pub(crate) fn has_logic(format: &Format) -> bool {
+    !matches!(format.numeric(), Numeric::Sfloat | Numeric::Ufloat | Numeric::Srgb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blending() -> Blending {
+        Blending {
+            entries: [Blend::NONE; MOST_TARGETS],
+            alpha_to_coverage: false,
+            alpha_to_one: false,
+            constant: [0.5; 4],
+        }
+    }
+
+    #[test]
+    fn colours_and_alpha_have_factors_of_their_own() {
+        let blend = Blend {
+            enabled: true,
+            colour: (Function::Add, [factor::SRC_ALPHA, factor::SRC_ALPHA + factor::INVERSE]),
+            alpha: (Function::Max, [factor::ONE, factor::ONE]),
+            ..Blend::NONE
+        };
+        let out = blending().blend(
+            &blend,
+            Numeric::Unorm,
+            [2.0, 0.0, 0.5, 0.25],
+            [0.0; 4],
+            [0.0, 1.0, 0.5, 0.75],
+        );
+        assert_eq!(out, [0.25, 0.75, 0.5, 0.75]);
+    }
+
+    #[test]
+    fn logical_operations_are_those_of_their_truth_tables() {
+        // Bit 2 s + d of an operation's number... is the result for source s and destination d.
+        for (number, operation) in [
+            (8u32, LogicOpFunction::And),
+            (14, LogicOpFunction::Or),
+            (6, LogicOpFunction::Xor),
+            (1, LogicOpFunction::Nor),
+            (12, LogicOpFunction::Copy),
+            (2, LogicOpFunction::AndInverted),
+            (5, LogicOpFunction::Invert),
+        ] {
+            for (s, d) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let bit = logic(operation, s, d) & 1;
+                assert_eq!(bit, u128::from(number >> (2 * s + d) & 1), "{operation:?} {s} {d}");
+            }
+        }
+    }
+}

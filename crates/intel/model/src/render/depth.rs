@@ -1,0 +1,341 @@
+//! Depth and stencil buffers: where they are, and tiles of them while pixels are tested.
+
+use tepui_intel_packets::output::{
+    CompareFunction, State3dDepthBuffer, State3dStencilBuffer, StencilOperation,
+};
+use tepui_raster::{Compare, DepthStencil, Stencil, StencilOp, TILE_SIDE, Tests};
+
+use super::state::{State, latched};
+use super::{MOST_SAMPLES, UNIT, unimplemented};
+use crate::context::HardwareContext;
+use crate::job::JobFault;
+use crate::memory::Memory;
+use crate::port::surface::{Dimension, Image, Tiling};
+
+/// How depths are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DepthFormat {
+    /// 32 bits, a float.
+    Float,
+    /// So many bits, 0 to 1 in equal steps.
+    Unorm(u32),
+}
+
+impl DepthFormat {
+    /// A depth as memory has it.
+    pub fn pack(self, depth: f32) -> u32 {
+        match self {
+            DepthFormat::Float => depth.to_bits(),
+            DepthFormat::Unorm(bits) => {
+                let most = f64::from((1u32 << bits) - 1);
+                // A NaN becomes 0.
+                (f64::from(depth).clamp(0.0, 1.0) * most).round_ties_even() as u32
+            }
+        }
+    }
+
+    /// A depth from memory.
+    pub fn unpack(self, texel: u32) -> f32 {
+        match self {
+            DepthFormat::Float => f32::from_bits(texel),
+            DepthFormat::Unorm(bits) => {
+                let most = (1u32 << bits) - 1;
+                (f64::from(texel & most) / f64::from(most)) as f32
+            }
+        }
+    }
+
+    /// What a depth becomes in the buffer.
+    pub fn quantise(self, depth: f32) -> f32 {
+        match self {
+            DepthFormat::Float => depth,
+            DepthFormat::Unorm(_) if depth.is_nan() => depth,
+            DepthFormat::Unorm(_) => self.unpack(self.pack(depth)),
+        }
+    }
+}
+
+/// The depth and stencil buffers of a draw.
+pub(super) struct Buffers {
+    pub depth: Option<(Image, DepthFormat)>,
+    pub stencil: Option<Image>,
+    /// 3DSTATE_DEPTH_BUFFER and 3DSTATE_STENCIL_BUFFER let them be written.
+    depth_write: bool,
+    stencil_write: bool,
+    samples: u32,
+}
+
+/// A view of a buffer in tiles of a kind.
+fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) -> Option<Image> {
+    Some(Image {
+        base: depth.surface_base_address,
+        // Surface Type: 0 one dimension, 1 two, 2 three, 3 cubes.
+        dimension: if depth.surface_type == 2 { Dimension::Three } else { Dimension::Two },
+        cube: false,
+        array: true,
+        size: [
+            depth.width + 1,
+            depth.height + 1,
+            if depth.surface_type == 2 { depth.depth + 1 } else { 1 },
+        ],
+        layers: depth.depth + 1,
+        first_layer: depth.minimum_array_element,
+        level: depth.lod,
+        target_level: depth.lod,
+        levels: depth.lod + 1,
+        pitch: u64::from(depth.surface_pitch) + 1,
+        qpitch: 4 * u64::from(depth.surface_qpitch),
+        align: [1; 2],
+        tiling,
+        tail: u32::MAX,
+        offset: [0; 2],
+        format: crate::format::find(format)?,
+        swizzle: [4, 5, 6, 7],
+        samples,
+        interleaved: true,
+        clear: [0; 4],
+        compressed: false,
+    })
+}
+
+impl Buffers {
+    /// The buffers of a context, for draws of so many samples.
+    pub fn of(context: &HardwareContext, samples: u32) -> Result<Buffers, JobFault> {
+        /// Surface Type of no surface.
+        const NULL: u32 = 7;
+        let state: State3dDepthBuffer = latched(context)?;
+        let stencil_state: State3dStencilBuffer = latched(context)?;
+        // source: Mesa, isl.c (`isl_choose_image_alignment_el`) for Gen8 and later: depth is aligned
+        // to 4 by 4 elements, of 16 bits to 8 by 4, stencil to 8 by 8. The commands have no field.
+        let mut depth = None;
+        if state.surface_type != NULL {
+            // source: genxml, 3DSTATE_DEPTH_BUFFER "Surface Format".
+            let (number, kept) = match state.surface_format {
+                1 => (0x0d8, DepthFormat::Float),
+                3 => (0x0d9, DepthFormat::Unorm(24)),
+                5 => (0x10a, DepthFormat::Unorm(16)),
+                other => {
+                    return Err(unimplemented(&format!("the depth format {other}")));
+                }
+            };
+            if state.tiled_resource_mode != 0 {
+                return Err(unimplemented("a depth buffer in tiles Yf or Ys"));
+            }
+            if let Some(mut image) = image(&state, number, Tiling::Y, samples) {
+                image.align = if kept == DepthFormat::Unorm(16) { [8, 4] } else { [4, 4] };
+                depth = Some((image, kept));
+            }
+        }
+        let mut stencil = None;
+        if stencil_state.stencil_buffer_enable {
+            // The size and the layers are those of the depth buffer.
+            if let Some(mut image) = image(&state, 0x142, Tiling::W, samples) {
+                image.base = stencil_state.surface_base_address;
+                image.pitch = u64::from(stencil_state.surface_pitch) + 1;
+                image.qpitch = 4 * u64::from(stencil_state.surface_qpitch);
+                image.align = [8, 8];
+                stencil = Some(image);
+            }
+        }
+        Ok(Buffers {
+            depth,
+            stencil,
+            depth_write: state.depth_write_enable,
+            stencil_write: state.stencil_write_enable,
+            samples,
+        })
+    }
+
+    /// The unit of a bias of depths; none for floats.
+    pub fn bias_unit(&self) -> Option<f64> {
+        match self.depth {
+            Some((_, DepthFormat::Unorm(bits))) => Some(1.0 / f64::from(1u32 << bits)),
+            _ => None,
+        }
+    }
+
+    /// The tests of front and of back faces.
+    pub fn tests(&self, state: &State) -> [Tests; 2] {
+        let s = &state.depth_stencil;
+        let depth_test = s.depth_test_enable && self.depth.is_some();
+        let depth = if depth_test { compare(s.depth_test_function) } else { Compare::ALWAYS };
+        // Writes do not need the test: drivers clear without it.
+        let write = s.depth_buffer_write_enable && self.depth_write && self.depth.is_some();
+        let writes = s.stencil_buffer_write_enable && self.stencil_write;
+        let enabled = s.stencil_test_enable && self.stencil.is_some();
+        let front = Stencil {
+            compare: compare(s.stencil_test_function),
+            reference: s.stencil_reference_value as u8,
+            read_mask: s.stencil_test_mask as u8,
+            write_mask: if writes { s.stencil_write_mask as u8 } else { 0 },
+            fail: operation(s.stencil_fail_op),
+            depth_fail: operation(s.stencil_pass_depth_fail_op),
+            pass: operation(s.stencil_pass_depth_pass_op),
+        };
+        let back = Stencil {
+            compare: compare(s.backface_stencil_test_function),
+            reference: s.backface_stencil_reference_value as u8,
+            read_mask: s.backface_stencil_test_mask as u8,
+            write_mask: if writes { s.backface_stencil_write_mask as u8 } else { 0 },
+            fail: operation(s.backface_stencil_fail_op),
+            depth_fail: operation(s.backface_stencil_pass_depth_fail_op),
+            pass: operation(s.backface_stencil_pass_depth_pass_op),
+        };
+        let back = if s.double_sided_stencil_enable { back } else { front };
+        [front, back].map(|stencil| Tests { depth, write, stencil: enabled.then_some(stencil) })
+    }
+
+    /// The pixels of a tile's row that are inside of an image.
+    fn columns(image: &Image, corner: [u32; 2], row: usize) -> Option<usize> {
+        let [width, height, _] = image.level_size(image.level);
+        let y = corner[1] + row as u32;
+        (y < height && corner[0] < width).then(|| ((width - corner[0]) as usize).min(TILE_SIDE))
+    }
+
+    /// Reads depth and stencil of a tile.
+    pub fn load(
+        &self,
+        memory: &mut Memory<'_>,
+        tile: &mut DepthStencil<MOST_SAMPLES>,
+        corner: [u32; 2],
+        layer: u32,
+        [depth, stencil]: [bool; 2],
+    ) -> Result<(), JobFault> {
+        let fault = |fault| JobFault::memory(UNIT, fault);
+        if let Some((image, format)) = self.depth.as_ref().filter(|_| depth) {
+            let mut row = [0; TILE_SIDE];
+            self.texels(image, corner, layer, |sample, y, addresses| {
+                for (at, texel) in addresses.iter().zip(&mut row) {
+                    let mut bytes = [0; 4];
+                    memory.read(*at, &mut bytes[..image.format.bytes]).map_err(fault)?;
+                    *texel = u32::from_le_bytes(bytes);
+                }
+                let depths = tile.depth_row(sample, y);
+                for (depth, &texel) in depths.iter_mut().zip(&row[..addresses.len()]) {
+                    *depth = format.unpack(texel);
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
+            let mut row = [0; TILE_SIDE];
+            self.texels(image, corner, layer, |sample, y, addresses| {
+                for (at, texel) in addresses.iter().zip(&mut row) {
+                    let mut byte = [0];
+                    memory.read(*at, &mut byte).map_err(fault)?;
+                    *texel = u32::from(byte[0]);
+                }
+                tile.put_stencil(sample, y, &row[..addresses.len()]);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes depth and stencil of a tile back.
+    pub fn store(
+        &self,
+        memory: &mut Memory<'_>,
+        tile: &mut DepthStencil<MOST_SAMPLES>,
+        corner: [u32; 2],
+        layer: u32,
+        [depth, stencil]: [bool; 2],
+    ) -> Result<(), JobFault> {
+        let fault = |fault| JobFault::memory(UNIT, fault);
+        if let Some((image, format)) = self.depth.as_ref().filter(|_| depth) {
+            self.texels(image, corner, layer, |sample, y, addresses| {
+                let depths = tile.depth_row(sample, y);
+                for (at, &depth) in addresses.iter().zip(depths.iter()) {
+                    let bytes = format.pack(depth).to_le_bytes();
+                    memory.write(*at, &bytes[..image.format.bytes]).map_err(fault)?;
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
+            let mut rows = [[0; TILE_SIDE]; TILE_SIDE];
+            let mut of = usize::MAX;
+            self.texels(image, corner, layer, |sample, y, addresses| {
+                if of != sample {
+                    tile.stencil_texels(sample, &mut rows);
+                    of = sample;
+                }
+                for (at, &texel) in addresses.iter().zip(&rows[y]) {
+                    memory.write(*at, &[texel as u8]).map_err(fault)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `row` with the addresses of each row of each sample of a tile.
+    fn texels(
+        &self,
+        image: &Image,
+        corner: [u32; 2],
+        layer: u32,
+        mut row: impl FnMut(usize, usize, &[u64]) -> Result<(), JobFault>,
+    ) -> Result<(), JobFault> {
+        let level = image.level_plane(image.level);
+        let mut addresses = [0; TILE_SIDE];
+        for sample in 0..self.samples {
+            for y in 0..TILE_SIDE {
+                let Some(columns) = Self::columns(image, corner, y) else { break };
+                let mut count = 0;
+                for (x, to) in addresses.iter_mut().enumerate().take(columns) {
+                    let place = [corner[0] + x as u32, corner[1] + y as u32];
+                    let Some(at) = level.texel(image, place, layer, sample) else { break };
+                    *to = at;
+                    count += 1;
+                }
+                row(sample as usize, y, &addresses[..count])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn compare(function: CompareFunction) -> Compare {
+    use CompareFunction as F;
+    match function {
+        F::Always => Compare::ALWAYS,
+        F::Never => Compare::NEVER,
+        F::Less => Compare::LESS,
+        F::Equal => Compare::EQUAL,
+        F::Lequal => Compare::LEQUAL,
+        F::Greater => Compare::GREATER,
+        F::Notequal => Compare::NOT_EQUAL,
+        F::Gequal => Compare::GEQUAL,
+    }
+}
+
+fn operation(operation: StencilOperation) -> StencilOp {
+    use StencilOperation as O;
+    match operation {
+        O::Keep => StencilOp::Keep,
+        O::Zero => StencilOp::Zero,
+        O::Replace => StencilOp::Replace,
+        O::Incrsat => StencilOp::IncrSat,
+        O::Decrsat => StencilOp::DecrSat,
+        O::Incr => StencilOp::IncrWrap,
+        O::Decr => StencilOp::DecrWrap,
+        O::Invert => StencilOp::Invert,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_of_24_bits_survive_as_floats() {
+        let format = DepthFormat::Unorm(24);
+        let near = [0, 1, 2, 0x7f_ffff, 0x80_0000, 0x80_0001, 0xff_fffe, 0xff_ffff];
+        for texel in near.into_iter().chain((0..1 << 24).step_by(9973)) {
+            assert_eq!(format.pack(format.unpack(texel)), texel);
+        }
+        assert!(format.unpack(0x80_0000) < format.unpack(0x80_0001));
+        assert_eq!(format.pack(f32::NAN), 0);
+    }
+}

@@ -1,0 +1,519 @@
+//! Clipper, setup and attribute setup: from assembled primitives to shapes on the screen and the
+//! planes that pixel threads interpolate with.
+
+use tepui_raster::{
+    ClipVolume, DepthBias, DepthRange, FillRule, Grid, Interpolation, Kind, Limits, Outline, Piece,
+    Placed, Shape, Viewport, WindowPlane, drop_outside,
+};
+
+use super::assembly::Assembled;
+use super::setup::Attributes;
+use super::state::{State, ViewportState};
+use super::unimplemented;
+use super::vertex::Vertices;
+use crate::job::JobFault;
+
+/// Vertices are snapped to 1/256 of a pixel, and clipped where fixed point ends.
+///
+/// source: genxml, 3DSTATE_SF "Vertex Sub Pixel Precision Select": 8 bits. The guard band of 32768
+/// pixels is an assumption; no API can tell.
+pub(super) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
+
+/// Largest coordinate of a pixel.
+const MOST_PIXELS: u32 = 16384;
+
+/// What pixels need of a primitive.
+pub(super) struct Primitive {
+    /// It faces the viewer.
+    pub front: bool,
+    /// The layer of the render targets.
+    pub layer: u32,
+    /// Depths are clamped to this range.
+    pub depth_range: [f32; 2],
+    /// The depth in the window.
+    pub depth: WindowPlane,
+    pub interpolation: Barycentrics,
+    /// Where its attributes begin in [`Scene::attributes`].
+    pub attributes: usize,
+}
+
+/// The barycentric coordinates of a primitive as planes over the window.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Barycentrics {
+    /// 1/w.
+    one_over_w: WindowPlane,
+    /// The coordinates of the second and third vertex, over w.
+    perspective: [WindowPlane; 2],
+    /// The same, linear on the screen.
+    linear: [WindowPlane; 2],
+}
+
+/// The value of a plane at a point of the window.
+pub(super) fn value(plane: &WindowPlane, [x, y]: [f64; 2]) -> f64 {
+    plane[0] * x + plane[1] * y + plane[2]
+}
+
+impl Barycentrics {
+    /// The coordinates at a point of the window.
+    pub fn at(&self, linear: bool, point: [f64; 2]) -> [f32; 2] {
+        if linear {
+            return self.linear.map(|plane| value(&plane, point) as f32);
+        }
+        let w = self.w(point);
+        self.perspective.map(|plane| (value(&plane, point) * w) as f32)
+    }
+
+    /// w at a point of the window.
+    pub fn w(&self, point: [f64; 2]) -> f64 {
+        1.0 / value(&self.one_over_w, point)
+    }
+}
+
+/// What is to be drawn.
+#[derive(Default)]
+pub(super) struct Scene {
+    pub primitives: Vec<Primitive>,
+    /// Shapes of all primitives in order.
+    pub shapes: Vec<Shape>,
+    /// Attributes as pixel threads get them: for each component four double words.
+    pub attributes: Vec<u32>,
+}
+
+impl Scene {
+    pub fn clear(&mut self) {
+        self.primitives.clear();
+        self.shapes.clear();
+        self.attributes.clear();
+    }
+}
+
+/// How polygons are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fill {
+    Solid,
+    Wireframe,
+    Points,
+}
+
+/// The clipper and setup of a draw.
+pub(super) struct Geometry<'a> {
+    state: &'a State,
+    viewports: &'a [ViewportState],
+    attributes: Attributes,
+    kind: Kind,
+    rectangles: bool,
+    provoking: usize,
+    /// Unit of the depth bias; none for floats.
+    bias_unit: Option<f64>,
+    pieces: Vec<Piece>,
+    /// Primitives that reached the clipper, and that it passed on.
+    pub counts: [u64; 2],
+}
+
+/// What a vertex's header says.
+struct Header {
+    layer: u32,
+    viewport: u32,
+    point_width: f32,
+}
+
+impl Header {
+    /// source: SKL PRM volume 7, "vertex URB entry": double word 1 render target array index, 2
+    /// viewport index, 3 point width.
+    fn of(entry: &[u32]) -> Header {
+        Header { layer: entry[1], viewport: entry[2], point_width: f32::from_bits(entry[3]) }
+    }
+}
+
+/// A range of depths in order, without NaN.
+fn depth_range(from: f32, to: f32) -> [f32; 2] {
+    let [from, to] = [from, to].map(|v| if v.is_nan() { 0.0 } else { v });
+    [from.min(to), from.max(to)]
+}
+
+fn position(entry: &[u32]) -> [f32; 4] {
+    [4, 5, 6, 7].map(|k| f32::from_bits(entry[k]))
+}
+
+impl<'a> Geometry<'a> {
+    pub fn new(
+        state: &'a State,
+        viewports: &'a [ViewportState],
+        kind: Kind,
+        rectangles: bool,
+        provoking: usize,
+        bias_unit: Option<f64>,
+    ) -> Result<Geometry<'a>, JobFault> {
+        let attributes = Attributes::new(state)?;
+        let lines = kind == Kind::Line
+            || [state.raster.front_face_fill_mode, state.raster.back_face_fill_mode].contains(&1);
+        if state.raster.antialiasing_enable && lines && !rectangles {
+            return Err(unimplemented("antialiased lines"));
+        }
+        Ok(Geometry {
+            state,
+            viewports,
+            attributes,
+            kind,
+            rectangles,
+            provoking,
+            bias_unit,
+            pieces: Vec::new(),
+            counts: [0; 2],
+        })
+    }
+
+    /// The number of the vertex with which a primitive begins for those outside: the fan's second where
+    /// it provokes, else the first.
+    pub fn turned(&self) -> usize {
+        usize::from(self.kind == Kind::Triangle && self.provoking == 1)
+    }
+
+    /// Vertices of a primitive.
+    pub fn vertices_of_primitive(&self) -> usize {
+        match self.kind {
+            Kind::Point => 1,
+            Kind::Line => 2,
+            Kind::Triangle => 3,
+        }
+    }
+
+    /// Double words of a primitive's attributes.
+    pub fn attribute_dwords(&self) -> usize {
+        self.attributes.dwords()
+    }
+
+    /// Adds primitives to a scene.
+    ///
+    /// # Errors
+    /// Primitives other than rectangles come in pixels.
+    pub fn add(
+        &mut self,
+        vertices: &Vertices,
+        list: &[Assembled],
+        scene: &mut Scene,
+    ) -> Result<(), JobFault> {
+        if !self.rectangles && self.state.clip.perspective_divide_disable {
+            return Err(unimplemented("a draw of other primitives than RECTLIST in pixels"));
+        }
+        /// Clip Mode that lets nothing through.
+        const REJECT_ALL: u32 = 3;
+        let clip = &self.state.clip;
+        let rejects = clip.clip_enable && clip.clip_mode == REJECT_ALL;
+        for assembled in list {
+            self.counts[0] += 1;
+            if rejects {
+                continue;
+            }
+            if self.rectangles {
+                self.rectangle(vertices, assembled, scene);
+            } else {
+                self.primitive(vertices, assembled, scene);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a viewport leaves of the screen.
+    fn limits(&self, viewport: &ViewportState) -> Limits {
+        let rectangle = &self.state.rectangle;
+        let mut min =
+            [rectangle.clipped_drawing_rectangle_x_min, rectangle.clipped_drawing_rectangle_y_min];
+        let mut max = [
+            rectangle.clipped_drawing_rectangle_x_max + 1,
+            rectangle.clipped_drawing_rectangle_y_max + 1,
+        ];
+        let mut cut = |low: [u32; 2], high: [u32; 2]| {
+            for axis in 0..2 {
+                min[axis] = min[axis].max(low[axis]);
+                max[axis] = max[axis].min(high[axis]);
+            }
+        };
+        if self.state.raster.scissor_rectangle_enable {
+            let s = &viewport.scissor;
+            cut(
+                [s.scissor_rectangle_x_min, s.scissor_rectangle_y_min],
+                [s.scissor_rectangle_x_max + 1, s.scissor_rectangle_y_max + 1],
+            );
+        }
+        // source: SKL PRM volume 7, "viewport extents": pixels outside are not drawn, unless the
+        // transform is off.
+        if self.state.sf.viewport_transform_enable {
+            let low = |v: f32| v.ceil().clamp(0.0, MOST_PIXELS as f32) as u32;
+            let high = |v: f32| (v.floor() + 1.0).clamp(0.0, MOST_PIXELS as f32) as u32;
+            let v = &viewport.sf;
+            cut(
+                [low(v.x_min_viewport), low(v.y_min_viewport)],
+                [high(v.x_max_viewport), high(v.y_max_viewport)],
+            );
+        }
+        Limits { min, max: max.map(|v| v.min(MOST_PIXELS)) }
+    }
+
+    fn layer(&self, header: &Header) -> u32 {
+        if self.state.clip.force_zero_rta_index_enable { 0 } else { header.layer & 0x7ff }
+    }
+
+    /// A rectangle of three corners in pixels: lower right, lower left, upper left in the drivers'
+    /// order, though any three do.
+    fn rectangle(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
+        let (three, number) = *assembled;
+        let entries = three.map(|v| vertices.entry(v));
+        let corners = entries.map(position);
+        let Some(viewport) = self.viewports.first() else { return };
+        let low = |axis: usize| corners.iter().map(|c| c[axis]).fold(f32::INFINITY, f32::min);
+        let high = |axis: usize| corners.iter().map(|c| c[axis]).fold(f32::NEG_INFINITY, f32::max);
+        if !(0..2).all(|axis| low(axis) < high(axis)) {
+            return;
+        }
+        // Without w, and as two triangles: the fourth corner is opposite of the one in the middle.
+        let window = corners.map(|c| [c[0], c[1], c[2], 1.0]);
+        let at = |c: [f32; 2]| c.map(|v| GRID.snap(v));
+        let (x, y) = ([low(0), high(0)], [low(1), high(1)]);
+        let square = [[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]].map(at);
+        self.pieces.clear();
+        self.pieces.push(Piece { xy: [square[0], square[1], square[2]], z: [0.0; 3] });
+        self.pieces.push(Piece { xy: [square[0], square[2], square[3]], z: [0.0; 3] });
+        let header = Header::of(entries[self.provoking]);
+        let limits = self.limits(viewport);
+        self.emit(
+            Kind::Triangle,
+            Kind::Triangle,
+            1.0,
+            &window,
+            entries,
+            number,
+            true,
+            &header,
+            viewport,
+            &limits,
+            scene,
+        );
+    }
+
+    fn primitive(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
+        let (three, number) = *assembled;
+        let entries = three.map(|v| vertices.entry(v));
+        let header = Header::of(entries[self.provoking.min(2)]);
+        let clip_state = &self.state.clip;
+        let index = (header.viewport & 15).min(clip_state.maximum_vp_index);
+        let Some(viewport) = self.viewports.get(index as usize) else { return };
+        let m = &viewport.sf;
+        let transform = Viewport {
+            scale: [
+                m.viewport_matrix_element_m00,
+                m.viewport_matrix_element_m11,
+                m.viewport_matrix_element_m22,
+            ],
+            translate: [
+                m.viewport_matrix_element_m30,
+                m.viewport_matrix_element_m31,
+                m.viewport_matrix_element_m32,
+            ],
+        };
+        let near = self.state.raster.viewport_z_near_clip_test_enable;
+        let range = match (near, clip_state.api_mode) {
+            (false, _) => None,
+            (true, true) => Some(DepthRange::ZeroToOne),
+            (true, false) => Some(DepthRange::MinusOneToOne),
+        };
+        let volume = ClipVolume { w_min: f32::MIN_POSITIVE, depth: range };
+        let clip = entries.map(position);
+        // source: SKL PRM volume 7: eight clip distances follow the position.
+        let (vs, ds, gs) = (&self.state.vs, &self.state.ds, &self.state.gs);
+        // The last stage's command says which distances it has.
+        let [mut clips, mut culls] = match (gs.enable, ds.enable) {
+            (true, _) => [
+                gs.user_clip_distance_clip_test_enable_bitmask,
+                gs.user_clip_distance_cull_test_enable_bitmask,
+            ],
+            (false, true) => [
+                ds.user_clip_distance_clip_test_enable_bitmask,
+                ds.user_clip_distance_cull_test_enable_bitmask,
+            ],
+            (false, false) => [
+                vs.user_clip_distance_clip_test_enable_bitmask,
+                vs.user_clip_distance_cull_test_enable_bitmask,
+            ],
+        };
+        if clip_state.force_user_clip_distance_clip_test_enable_bitmask {
+            clips = clip_state.user_clip_distance_clip_test_enable_bitmask;
+        }
+        if clip_state.force_user_clip_distance_cull_test_enable_bitmask {
+            culls = clip_state.user_clip_distance_cull_test_enable_bitmask;
+        }
+        let distance = |k: usize| entries.map(|entry| f32::from_bits(entry[8 + k]));
+        let culled = |k: usize| distance(k).iter().all(|&d| d < 0.0 || d.is_nan());
+        if (0..8).any(|k| culls >> k & 1 != 0 && culled(k)) {
+            return;
+        }
+        let distances = (0..8).filter(|k| clips >> k & 1 != 0).map(distance);
+        let Some(placed) = Placed::new(&GRID, &transform, &volume, clip, distances) else { return };
+        self.counts[1] += 1;
+        let limits = self.limits(viewport);
+        self.pieces.clear();
+        let (mut drawn, mut front) = (self.kind, true);
+        if self.kind == Kind::Triangle {
+            let turn = placed.turn();
+            if turn == 0.0 {
+                return;
+            }
+            // source: genxml, 3DSTATE_RASTER: Front Winding 0 is clockwise on the screen.
+            front = (turn > 0.0) != self.state.raster.front_winding;
+            // Cull Mode: 0 both, 1 none, 2 front, 3 back.
+            let culled = match self.state.raster.cull_mode {
+                0 => true,
+                2 => front,
+                3 => !front,
+                _ => false,
+            };
+            if culled {
+                return;
+            }
+            match self.fill(front) {
+                Fill::Solid => placed.triangle(turn, &mut self.pieces),
+                Fill::Wireframe => {
+                    drawn = Kind::Line;
+                    for side in [[0, 1], [1, 2], [2, 0]] {
+                        placed.line(side, &mut self.pieces);
+                    }
+                }
+                Fill::Points => {
+                    drawn = Kind::Point;
+                    (0..3).for_each(|vertex| placed.point(vertex, &mut self.pieces));
+                }
+            }
+        } else if self.kind == Kind::Line {
+            placed.line([0, 1], &mut self.pieces);
+        } else {
+            placed.point(0, &mut self.pieces);
+        }
+        let size = match drawn {
+            Kind::Triangle => 1.0,
+            Kind::Line => self.line_width(),
+            Kind::Point => self.point_width(&header),
+        };
+        drop_outside(&GRID, drawn, size, [limits.min, limits.max], 0, &mut self.pieces);
+        if self.pieces.is_empty() {
+            return;
+        }
+        let window = placed.window;
+        let (kind, viewport) = (self.kind, *viewport);
+        self.emit(
+            kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits, scene,
+        );
+    }
+
+    fn fill(&self, front: bool) -> Fill {
+        let raster = &self.state.raster;
+        match if front { raster.front_face_fill_mode } else { raster.back_face_fill_mode } {
+            0 => Fill::Solid,
+            1 => Fill::Wireframe,
+            _ => Fill::Points,
+        }
+    }
+
+    /// A width of 0 is the thinnest line that there is.
+    fn line_width(&self) -> f32 {
+        let width = self.state.sf.line_width;
+        if width == 0.0 { 1.0 } else { width }
+    }
+
+    fn point_width(&self, header: &Header) -> f32 {
+        let clip = &self.state.clip;
+        // source: genxml, 3DSTATE_SF "Point Width Source": 0 is the vertex.
+        let width = match self.state.sf.point_width_source {
+            false => header.point_width,
+            true => return self.state.sf.point_width,
+        };
+        width.max(clip.minimum_point_width).min(clip.maximum_point_width)
+    }
+
+    /// The bias of a primitive's depths.
+    fn bias(&self, drawn: Kind) -> Option<DepthBias> {
+        let raster = &self.state.raster;
+        let enabled = match drawn {
+            Kind::Triangle => raster.global_depth_offset_enable_solid,
+            Kind::Line => raster.global_depth_offset_enable_wireframe,
+            Kind::Point => raster.global_depth_offset_enable_point,
+        };
+        enabled.then_some(DepthBias {
+            constant: raster.global_depth_offset_constant,
+            slope: raster.global_depth_offset_scale,
+            clamp: raster.global_depth_offset_clamp,
+            unit: self.bias_unit,
+        })
+    }
+
+    /// Adds the shapes of the pieces, and the primitive if something is left of it.
+    #[expect(clippy::too_many_arguments, reason = "all that is known of a primitive")]
+    fn emit(
+        &mut self,
+        kind: Kind,
+        drawn: Kind,
+        size_px: f32,
+        window: &[[f32; 4]; 3],
+        entries: [&[u32]; 3],
+        number: u32,
+        front: bool,
+        header: &Header,
+        viewport: &ViewportState,
+        limits: &Limits,
+        scene: &mut Scene,
+    ) {
+        let primitive = scene.primitives.len() as u32;
+        let outline = Outline { kind: drawn, size_px, primitive, centre_only: false };
+        let before = scene.shapes.len();
+        let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p, &outline, limits));
+        scene.shapes.extend(shapes);
+        if scene.shapes.len() == before {
+            return;
+        }
+        let planes = Interpolation::new(kind, window);
+        let depth = match self.bias(drawn) {
+            Some(bias) if kind == Kind::Triangle => planes.biased_depth(window, &bias),
+            _ => planes.depth(window),
+        };
+        let attributes = scene.attributes.len();
+        let cc = &viewport.cc;
+        let point = (drawn == Kind::Point).then(|| {
+            let top = !self.state.sbe.point_sprite_texture_coordinate_origin;
+            planes.point_coordinates(&GRID, window[0], size_px, top)
+        });
+        let (one_over_w, perspective, linear) = match point {
+            // The barycentric coordinates of a point are its coordinates from 0 to 1, which only
+            // attributes replaced by them look at: all others have the same value everywhere.
+            Some([x, y]) => (
+                [0.0, 0.0, 1.0 / f64::from(window[0][3])],
+                [x, y].map(|p| planes.divide_by_w(p)),
+                [x, y],
+            ),
+            None => {
+                let second = [0.0, 1.0, 0.0];
+                // A line's third vertex repeats the second.
+                let third = if kind == Kind::Line { [0.0; 3] } else { [0.0, 0.0, 1.0] };
+                (
+                    planes.one_over_w(),
+                    [planes.over_w(second), planes.over_w(third)],
+                    [planes.linear(second), planes.linear(third)],
+                )
+            }
+        };
+        self.attributes.add(
+            entries,
+            self.provoking,
+            point.is_some(),
+            front,
+            number,
+            &mut scene.attributes,
+        );
+        scene.primitives.push(Primitive {
+            front,
+            layer: self.layer(header),
+            depth_range: depth_range(cc.minimum_depth, cc.maximum_depth),
+            depth,
+            interpolation: Barycentrics { one_over_w, perspective, linear },
+            attributes,
+        });
+    }
+}

@@ -1,0 +1,490 @@
+//! The 3D pipeline: a draw, from vertices to pixels.
+//!
+//! ```text
+//!  3DPRIMITIVE ──fetch──▶ vertices ──vertex──▶ URB entries ──assembly──▶ primitives
+//!    ──geometry──▶ shapes (clipped, culled), depth planes; ──setup──▶ attributes
+//!    ──tile──▶ covered samples that pass early tests ([`depth`]) ──pixel──▶ threads
+//!    ──target──▶ late tests, blending ([`blend`]), texels
+//! ```
+//!
+//! Vertices come in batches of bounded size; a batch is a [`geometry::Scene`] of shapes, which is
+//! drawn before the next begins. [`hiz`] has operations on depth without a draw. Fills and copies
+//! of drivers are rectangle lists in pixels and take the same way.
+//!
+//! Everything is written to memory as it is, uncompressed: auxiliary surfaces (CCS, MCS, HiZ) keep
+//! what drivers write to them and are looked at by nobody, a fast clear fills the surface itself,
+//! and a resolve has nothing to do.
+
+mod assembly;
+pub(crate) mod blend;
+mod depth;
+mod fetch;
+mod geometry;
+mod geometry_shader;
+pub(crate) mod hiz;
+mod outputs;
+mod pixel;
+mod setup;
+mod shader;
+mod state;
+mod statistics;
+mod stream_output;
+pub(crate) mod target;
+mod tessellation;
+mod tessellator;
+mod tile;
+mod vertex;
+mod windows;
+
+use std::collections::HashMap;
+
+use tepui_intel_packets::vertex::Primitive3d;
+use tepui_softgpu::AddressSpace;
+
+use assembly::{Assembled, Assembly, ProvokingVertices};
+use depth::Buffers;
+use fetch::{Fetcher, Indices, Input};
+use geometry::{Geometry, Scene};
+use geometry_shader::GeometryStage;
+use outputs::{finish_output, output};
+use pixel::PixelShader;
+use state::State;
+use statistics::Totals;
+use stream_output::StreamOutput;
+use tessellation::{Patch, Tessellation};
+use tile::Drawing;
+use vertex::{VertexStage, Vertices};
+use windows::{Window, Windows};
+
+use crate::context::HardwareContext;
+use crate::gpu::Gpu;
+use crate::job::{JobFault, JobStats, Unit};
+use crate::memory::Memory;
+use crate::port::Shared;
+use crate::registers;
+
+const UNIT: Unit = Unit::Pixels;
+
+/// Bytes of a general register.
+const REGISTER_BYTES: usize = 32;
+
+/// Most samples of a pixel.
+pub(crate) const MOST_SAMPLES: usize = 16;
+
+/// Vertices that are processed before primitives are made of them, and the bytes of their entries.
+const BATCH_VERTICES: usize = 1 << 14;
+const BATCH_BYTES: usize = 1 << 26;
+
+/// The GPU and the memory of a draw.
+#[derive(Clone, Copy)]
+struct Machine<'a> {
+    gpu: &'a Gpu,
+    vm: &'a AddressSpace,
+}
+
+fn unimplemented(what: &str) -> JobFault {
+    JobFault::unimplemented(UNIT, what)
+}
+
+/// The numbers of a draw.
+struct Counts {
+    vertices: u32,
+    first: u32,
+    instances: u32,
+    start_instance: u32,
+    base_vertex: i32,
+}
+
+impl Counts {
+    fn of(context: &HardwareContext, primitive: &Primitive3d) -> Counts {
+        if !primitive.indirect_parameter_enable {
+            return Counts {
+                vertices: primitive.vertex_count_per_instance,
+                first: primitive.start_vertex_location,
+                instances: primitive.instance_count,
+                start_instance: primitive.start_instance_location,
+                base_vertex: primitive.base_vertex_location,
+            };
+        }
+        let get = |register| context.registers.get(register);
+        Counts {
+            vertices: get(registers::DRAW_VERTEX_COUNT),
+            first: get(registers::DRAW_START_VERTEX),
+            instances: get(registers::DRAW_INSTANCE_COUNT),
+            start_instance: get(registers::DRAW_START_INSTANCE),
+            base_vertex: get(registers::DRAW_BASE_VERTEX) as i32,
+        }
+    }
+}
+
+/// Draws.
+///
+/// # Errors
+/// A command or state of the draw is not valid or not executed by the model, memory is not bound, or
+/// a shader faults.
+pub(crate) fn draw(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    context: &mut HardwareContext,
+    primitive: &Primitive3d,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    if primitive.predicate_enable && !context.registers.predicate() {
+        return Ok(());
+    }
+    let counts = Counts::of(context, primitive);
+    let state = State::of(context)?;
+    stats.draws += 1;
+    // A resolve makes memory hold what it holds here anyway.
+    if counts.vertices == 0 || counts.instances == 0 || state.ps.render_target_resolve_type != 0 {
+        return Ok(());
+    }
+    let mut memory = Memory::new(vm);
+    let output = output(context, &state, &mut memory)?;
+    let samples = state.samples() as u32;
+    let buffers = Buffers::of(context, samples)?;
+    let output = finish_output(output, &state, &buffers);
+    let shader = match state.has_pixel_shader() {
+        true => Some(PixelShader::new(gpu, vm, context, &state, &mut memory)?),
+        false => None,
+    };
+    let fetcher = Fetcher::new(context, &state, counts.start_instance)?;
+    let stage = VertexStage::new(gpu, vm, context, &state, fetcher)?;
+    let provoking = ProvokingVertices {
+        lines: state.sf.line_strip_list_provoking_vertex_select,
+        strips: state.sf.triangle_strip_list_provoking_vertex_select,
+        fans: state.sf.triangle_fan_provoking_vertex_select,
+    };
+    let shaded = match state.gs.enable {
+        true => Some(GeometryStage::new(gpu, vm, context, &state, provoking)?),
+        false => None,
+    };
+    let tessellation = match state.tessellates() {
+        true => Some(Tessellation::new(gpu, vm, context, &state)?),
+        false => None,
+    };
+    let (assembly, stage_assembly) = match &shaded {
+        _ if tessellation.is_some() => {
+            /// The topology of patches of one vertex; those of more follow.
+            const PATCHLIST_1: u32 = 0x20;
+            let Some(size) = state.topology.checked_sub(PATCHLIST_1 - 1).filter(|&n| n > 0) else {
+                return Err(JobFault::new(UNIT, "tessellation of other primitives than patches"));
+            };
+            let topology = tessellation.as_ref().map_or(4, Tessellation::topology);
+            let own = match &shaded {
+                Some(stage) => stage.assembly()?,
+                None => Assembly::new(topology, provoking)?,
+            };
+            (Primitives::Patches(Patches::of(size as usize)), own)
+        }
+        Some(stage) => {
+            let windows = Windows::new(state.topology, state.gs.reorder_mode)?;
+            (Primitives::Shaded(windows, Vec::new()), stage.assembly()?)
+        }
+        None => {
+            let own = Assembly::new(state.topology, provoking)?;
+            (Primitives::Plain(own), Assembly::new(state.topology, provoking)?)
+        }
+    };
+    let viewports = state::viewports(context, &mut memory, &state)?;
+    let geometry = Geometry::new(
+        &state,
+        &viewports,
+        stage_assembly.kind(),
+        stage_assembly.rectangles,
+        stage_assembly.provoking,
+        buffers.bias_unit(),
+    )?;
+    let shared = Shared::of(gpu, context.bases, 0, 0);
+    let drawing = Drawing {
+        gpu,
+        vm,
+        buffers: &buffers,
+        output: &output,
+        shader: shader.as_ref(),
+        shared: &shared,
+        attribute_dwords: geometry.attribute_dwords(),
+    };
+    let mut run = Run {
+        drawing,
+        indexed: primitive.vertex_access_type,
+        stage: &stage,
+        tessellation: tessellation.as_ref(),
+        tessellated: Vertices {
+            stride: tessellation.as_ref().map_or(0, |t| t.stride),
+            data: Vec::new(),
+        },
+        shaded: shaded.as_ref(),
+        primitives: assembly,
+        made: Vertices {
+            stride: shaded.as_ref().map_or(0, GeometryStage::stride),
+            data: Vec::new(),
+        },
+        geometry,
+        vertices: Vertices { stride: stage.stride, data: Vec::new() },
+        scene: Scene::default(),
+        stream_output: StreamOutput::of(context)?,
+        assembled: Vec::new(),
+        inputs: Vec::new(),
+        steps: Vec::new(),
+        totals: Totals::default(),
+    };
+    let indices = match primitive.vertex_access_type {
+        true => Some(Indices::of(&state)?),
+        false => None,
+    };
+    // Each primitive of these stages may become many.
+    let most = if shaded.is_some() || tessellation.is_some() {
+        BATCH_VERTICES / 16
+    } else {
+        BATCH_VERTICES
+    };
+    let limit = (BATCH_BYTES / (4 * stage.stride)).clamp(1, most);
+    let mut budget = gpu.options.most_instructions;
+    for instance in 0..counts.instances {
+        for number in 0..counts.vertices {
+            budget = budget.checked_sub(1).ok_or_else(|| {
+                JobFault::new(UNIT, "the draw is taken for endless")
+                    .of(crate::job::FaultKind::Endless)
+            })?;
+            let first = counts.first.wrapping_add(number);
+            let input = match &indices {
+                Some(indices) => {
+                    let index = indices.read(&mut memory, first)?;
+                    if indices.cut == Some(index) {
+                        run.steps.push(Step::Restart);
+                        continue;
+                    }
+                    let place = index.wrapping_add_signed(counts.base_vertex);
+                    Input { index: place, id: index, instance }
+                }
+                None => Input { index: first, id: number, instance },
+            };
+            run.inputs.push(input);
+            run.steps.push(Step::Vertex);
+            if run.inputs.len() >= limit {
+                run.batch(stats)?;
+            }
+        }
+        run.steps.push(Step::EndInstance);
+    }
+    run.batch(stats)?;
+    if let Some(stream) = &run.stream_output {
+        stream.finish(context, &mut memory)?;
+    }
+    let totals = run.totals;
+    let clipped = run.geometry.counts;
+    totals.count(context, &state, clipped).map_err(|e| JobFault::new(UNIT, e.to_string()))
+}
+
+/// What happens in a batch, in order.
+enum Step {
+    Vertex,
+    Restart,
+    EndInstance,
+}
+
+/// The primitives that vertices make.
+enum Primitives {
+    Plain(Assembly),
+    /// For a geometry shader.
+    Shaded(Windows, Vec<Window>),
+    /// For tessellation.
+    Patches(Patches),
+}
+
+/// Patches of so many vertices.
+struct Patches {
+    size: usize,
+    /// Vertices of the next one.
+    pending: Vec<u32>,
+    number: u32,
+    list: Vec<Patch>,
+}
+
+impl Patches {
+    fn of(size: usize) -> Patches {
+        Patches { size, pending: Vec::new(), number: 0, list: Vec::new() }
+    }
+
+    fn push(&mut self, vertex: u32) {
+        self.pending.push(vertex);
+        if self.pending.len() == self.size {
+            let vertices = std::mem::take(&mut self.pending);
+            self.list.push(Patch { vertices, number: self.number });
+            self.number = self.number.wrapping_add(1);
+        }
+    }
+}
+
+impl Primitives {
+    /// The vertices that later primitives need.
+    fn held(&mut self) -> Vec<&mut u32> {
+        match self {
+            Primitives::Plain(assembly) => assembly.held().collect(),
+            Primitives::Shaded(windows, _) => windows.held(),
+            Primitives::Patches(patches) => patches.pending.iter_mut().collect(),
+        }
+    }
+
+    /// Takes the next step of a batch; plain primitives that it completes go to `out`.
+    fn step(
+        &mut self,
+        step: &Step,
+        next: &mut impl Iterator<Item = u32>,
+        out: &mut Vec<Assembled>,
+    ) {
+        match (self, step) {
+            (Primitives::Plain(assembly), Step::Vertex) => {
+                next.by_ref().take(1).for_each(|vertex| assembly.push(vertex, out));
+            }
+            (Primitives::Plain(assembly), Step::Restart) => assembly.restart(out),
+            (Primitives::Plain(assembly), Step::EndInstance) => assembly.end_instance(out),
+            (Primitives::Shaded(windows, list), Step::Vertex) => {
+                next.by_ref().take(1).for_each(|vertex| windows.push(vertex, list));
+            }
+            (Primitives::Shaded(windows, list), Step::Restart) => windows.restart(list),
+            (Primitives::Shaded(windows, list), Step::EndInstance) => windows.end_instance(list),
+            (Primitives::Patches(patches), Step::Vertex) => {
+                next.by_ref().take(1).for_each(|vertex| patches.push(vertex));
+            }
+            (Primitives::Patches(patches), Step::Restart) => patches.pending.clear(),
+            (Primitives::Patches(patches), Step::EndInstance) => {
+                patches.pending.clear();
+                patches.number = 0;
+            }
+        }
+    }
+}
+
+/// A draw in execution.
+struct Run<'a> {
+    drawing: Drawing<'a>,
+    /// Vertices may come again.
+    indexed: bool,
+    stage: &'a VertexStage,
+    tessellation: Option<&'a Tessellation>,
+    /// Vertices that tessellation made.
+    tessellated: Vertices,
+    shaded: Option<&'a GeometryStage>,
+    primitives: Primitives,
+    /// Vertices that the geometry shader made.
+    made: Vertices,
+    geometry: Geometry<'a>,
+    vertices: Vertices,
+    scene: Scene,
+    stream_output: Option<StreamOutput>,
+    assembled: Vec<Assembled>,
+    /// Vertices of the batch that are not processed yet, and the steps between them.
+    inputs: Vec<Input>,
+    steps: Vec<Step>,
+    totals: Totals,
+}
+
+impl Run<'_> {
+    /// The vertices of the batch, each once if indices name it again, and the place of each in order,
+    /// counted from `next` on.
+    fn unique(&self, next: u32) -> (Vec<Input>, Vec<u32>) {
+        let mut unique: Vec<Input> = Vec::with_capacity(self.inputs.len());
+        if !self.indexed {
+            unique.extend(&self.inputs);
+            return (unique, (next..).take(self.inputs.len()).collect());
+        }
+        let mut places = HashMap::new();
+        let place = |input: &Input| {
+            *places.entry((input.index, input.instance)).or_insert_with(|| {
+                unique.push(*input);
+                next + unique.len() as u32 - 1
+            })
+        };
+        let order = self.inputs.iter().map(place).collect();
+        (unique, order)
+    }
+
+    /// Runs the stages between the vertex shader and the clipper, if there are any.
+    fn shade(&mut self, stats: &mut JobStats) -> Result<(), JobFault> {
+        let machine = Machine { gpu: self.drawing.gpu, vm: self.drawing.vm };
+        let Run { vertices, tessellated, made, assembled, primitives, totals, .. } = self;
+        let mut windows = Vec::new();
+        let mut input = &*vertices;
+        match (&mut *primitives, self.tessellation) {
+            (Primitives::Patches(patches), Some(stage)) => {
+                totals.primitives += patches.list.len() as u64;
+                tessellated.data.clear();
+                let mut list = Vec::new();
+                let counts =
+                    stage.run(machine, input, &patches.list, tessellated, &mut list, stats)?;
+                patches.list.clear();
+                totals.patches += counts[0];
+                totals.points += counts[1];
+                if self.shaded.is_some() {
+                    windows.extend(list.iter().map(|&([a, b, c], number)| Window {
+                        vertices: [a, b, c, c, c, c],
+                        number,
+                    }));
+                } else {
+                    assembled.append(&mut list);
+                }
+                input = tessellated;
+            }
+            (Primitives::Shaded(_, list), _) => {
+                totals.primitives += list.len() as u64;
+                windows.append(list);
+            }
+            _ => totals.primitives += assembled.len() as u64,
+        }
+        if let Some(stage) = self.shaded {
+            totals.geometry += windows.len() as u64 * stage.invocations();
+            made.data.clear();
+            totals.geometry_primitives +=
+                stage.run(machine, input, &windows, made, assembled, stats)?;
+        }
+        Ok(())
+    }
+
+    /// Processes the batch: vertices, primitives, pixels.
+    fn batch(&mut self, stats: &mut JobStats) -> Result<(), JobFault> {
+        // Vertices that primitives still need move to the front.
+        let stride = self.stage.stride;
+        let mut kept = Vec::new();
+        for (place, held) in self.primitives.held().into_iter().enumerate() {
+            kept.extend_from_slice(self.vertices.entry(*held));
+            *held = place as u32;
+        }
+        self.vertices.data = kept;
+        let next = (self.vertices.data.len() / stride) as u32;
+        let (unique, order) = self.unique(next);
+        let Drawing { gpu, vm, .. } = self.drawing;
+        self.stage.run(gpu, vm, &unique, &mut self.vertices, stats)?;
+        self.totals.vertices += self.inputs.len() as u64;
+        self.totals.shaded_vertices += unique.len() as u64;
+        self.assembled.clear();
+        let mut order = order.into_iter();
+        for step in self.steps.drain(..) {
+            self.primitives.step(&step, &mut order, &mut self.assembled);
+        }
+        self.inputs.clear();
+        self.scene.clear();
+        self.shade(stats)?;
+        let vertices = match (self.shaded, self.tessellation) {
+            (Some(_), _) => &self.made,
+            (None, Some(_)) => &self.tessellated,
+            (None, None) => &self.vertices,
+        };
+        if let Some(stream) = &mut self.stream_output {
+            let mut memory = Memory::new(vm);
+            let count = self.geometry.vertices_of_primitive();
+            // Fans begin with the vertex that provokes: Vulkan counts it as the first.
+            let first = self.geometry.turned();
+            stream.write(&mut memory, vertices, &self.assembled, count, first)?;
+            if stream.discards {
+                return Ok(());
+            }
+        }
+        self.geometry.add(vertices, &self.assembled, &mut self.scene)?;
+        let counts = self.drawing.draw(&self.scene, stats)?;
+        self.totals.passed += counts.passed;
+        self.totals.pixels += counts.shaded;
+        Ok(())
+    }
+}

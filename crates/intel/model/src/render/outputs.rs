@@ -1,0 +1,113 @@
+//! What the pixel threads of a draw write to, from the state of a context.
+
+use tepui_raster::Samples;
+
+use super::MOST_SAMPLES;
+use super::blend::Blending;
+use super::depth::{Buffers, DepthFormat};
+use super::geometry::GRID;
+use super::state::State;
+use super::target::Output;
+use crate::context::HardwareContext;
+use crate::job::JobFault;
+use crate::memory::Memory;
+
+/// What pixel threads write to, as far as it does not depend on depth.
+pub(super) fn output(
+    context: &HardwareContext,
+    state: &State,
+    memory: &mut Memory<'_>,
+) -> Result<Output, JobFault> {
+    let extra = &state.extra;
+    let count = state.samples();
+    let blending = Blending::of(context, memory)?;
+    Ok(Output {
+        blending,
+        samples: Samples::new(&GRID, count, positions(state, count)),
+        sample_mask: state.sample_mask & ((1u32 << count) - 1),
+        tests: [tepui_raster::Tests::NONE; 2],
+        late: false,
+        depth_format: DepthFormat::Float,
+        depth_present: extra.pixel_shader_computed_depth_mode != 0,
+        mask_present: extra.omask_present_to_render_target,
+        fast_clear: state.ps.render_target_fast_clear_enable,
+        depth_store: false,
+    })
+}
+
+/// Adds what depends on depth and stencil: the tests, and when they are done.
+pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) -> Output {
+    /// Early Depth/Stencil Control: the shader runs first; tests come first.
+    const SHADER_FIRST: u32 = 1;
+    const TESTS_FIRST: u32 = 2;
+    let extra = &state.extra;
+    let tests = buffers.tests(state);
+    let changes = extra.pixel_shader_kills_pixel
+        || extra.pixel_shader_computed_depth_mode != 0
+        || extra.omask_present_to_render_target
+        || extra.pixel_shader_computes_stencil
+        || output.blending.alpha_to_coverage;
+    let late = state.has_pixel_shader()
+        && match state.wm.early_depth_stencil_control {
+            SHADER_FIRST => true,
+            TESTS_FIRST => false,
+            _ => changes,
+        };
+    Output {
+        late,
+        tests,
+        depth_format: buffers.depth.map_or(DepthFormat::Float, |(_, format)| format),
+        depth_store: tests[0].write,
+        ..output
+    }
+}
+
+/// The places of samples in sixteenths of a pixel.
+fn positions(state: &State, count: usize) -> [[u8; 2]; MOST_SAMPLES] {
+    let p = &state.pattern;
+    let at = |x: f64, y: f64| [(x * 16.0) as u8, (y * 16.0) as u8];
+    let mut positions = [[8; 2]; MOST_SAMPLES];
+    let list: &[[u8; 2]] = match count {
+        1 => &[at(f64::from(p.n1x_sample0_x_offset), f64::from(p.n1x_sample0_y_offset))],
+        2 => &[
+            at(p.n2x_sample0_x_offset.into(), p.n2x_sample0_y_offset.into()),
+            at(p.n2x_sample1_x_offset.into(), p.n2x_sample1_y_offset.into()),
+        ],
+        4 => &[
+            at(p.n4x_sample0_x_offset.into(), p.n4x_sample0_y_offset.into()),
+            at(p.n4x_sample1_x_offset.into(), p.n4x_sample1_y_offset.into()),
+            at(p.n4x_sample2_x_offset.into(), p.n4x_sample2_y_offset.into()),
+            at(p.n4x_sample3_x_offset.into(), p.n4x_sample3_y_offset.into()),
+        ],
+        8 => &[
+            at(p.n8x_sample0_x_offset.into(), p.n8x_sample0_y_offset.into()),
+            at(p.n8x_sample1_x_offset.into(), p.n8x_sample1_y_offset.into()),
+            at(p.n8x_sample2_x_offset.into(), p.n8x_sample2_y_offset.into()),
+            at(p.n8x_sample3_x_offset.into(), p.n8x_sample3_y_offset.into()),
+            at(p.n8x_sample4_x_offset.into(), p.n8x_sample4_y_offset.into()),
+            at(p.n8x_sample5_x_offset.into(), p.n8x_sample5_y_offset.into()),
+            at(p.n8x_sample6_x_offset.into(), p.n8x_sample6_y_offset.into()),
+            at(p.n8x_sample7_x_offset.into(), p.n8x_sample7_y_offset.into()),
+        ],
+        _ => &[
+            at(p.n16x_sample0_x_offset.into(), p.n16x_sample0_y_offset.into()),
+            at(p.n16x_sample1_x_offset.into(), p.n16x_sample1_y_offset.into()),
+            at(p.n16x_sample2_x_offset.into(), p.n16x_sample2_y_offset.into()),
+            at(p.n16x_sample3_x_offset.into(), p.n16x_sample3_y_offset.into()),
+            at(p.n16x_sample4_x_offset.into(), p.n16x_sample4_y_offset.into()),
+            at(p.n16x_sample5_x_offset.into(), p.n16x_sample5_y_offset.into()),
+            at(p.n16x_sample6_x_offset.into(), p.n16x_sample6_y_offset.into()),
+            at(p.n16x_sample7_x_offset.into(), p.n16x_sample7_y_offset.into()),
+            at(p.n16x_sample8_x_offset.into(), p.n16x_sample8_y_offset.into()),
+            at(p.n16x_sample9_x_offset.into(), p.n16x_sample9_y_offset.into()),
+            at(p.n16x_sample10_x_offset.into(), p.n16x_sample10_y_offset.into()),
+            at(p.n16x_sample11_x_offset.into(), p.n16x_sample11_y_offset.into()),
+            at(p.n16x_sample12_x_offset.into(), p.n16x_sample12_y_offset.into()),
+            at(p.n16x_sample13_x_offset.into(), p.n16x_sample13_y_offset.into()),
+            at(p.n16x_sample14_x_offset.into(), p.n16x_sample14_y_offset.into()),
+            at(p.n16x_sample15_x_offset.into(), p.n16x_sample15_y_offset.into()),
+        ],
+    };
+    positions[..list.len()].copy_from_slice(list);
+    positions
+}

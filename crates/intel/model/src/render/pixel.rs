@@ -1,0 +1,329 @@
+//! Pixel threads: their programs, their payload, and which pixels they get.
+
+use std::sync::Arc;
+
+use tepui_intel_eu::{Stop, Thread};
+use tepui_intel_packets::pixel::State3dPs;
+use tepui_softgpu::AddressSpace;
+
+use super::geometry::{Primitive, value};
+use super::state::{Bindings, State};
+use super::target::LANES;
+use super::{REGISTER_BYTES, UNIT};
+use crate::context::HardwareContext;
+use crate::dispatch::{CachedProgram, program, thread_fault};
+use crate::gpu::Gpu;
+use crate::job::{FaultKind, JobFault};
+use crate::memory::Memory;
+use crate::port::{Ports, Shared};
+
+/// A program of a pixel shader.
+struct Variant {
+    lanes: usize,
+    kernel: u64,
+    program: Arc<CachedProgram>,
+    /// The register at which constants begin; attributes follow them.
+    start: usize,
+}
+
+/// The pixel shader of a draw.
+pub(super) struct PixelShader {
+    variant: Variant,
+    /// The primitive's topology, as the header names it.
+    topology: u32,
+    header: [u32; 8],
+    scratch_bytes: u32,
+    constants: Vec<u8>,
+    control: u32,
+    /// All channels of subspans run, not only those that are covered.
+    vector_mask: bool,
+    /// Bits of 3DSTATE_WM: perspective (pixel, centroid, sample), then linear.
+    barycentrics: u32,
+    depth: bool,
+    w: bool,
+    coverage: bool,
+    /// Places of samples in the payload.
+    offsets: bool,
+    /// A thread's channels are samples, not pixels.
+    pub per_sample: bool,
+    /// Depth and W are those of samples or centroids: Position ZW Interpolation Mode.
+    position_mode: u32,
+    pub shared: Shared,
+}
+
+/// Four channels: a square of two by two pixels, or one sample of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Subspan {
+    /// The upper left pixel.
+    pub place: [u32; 2],
+    /// The covered samples of each pixel.
+    pub covered: [u32; 4],
+    /// The samples of each pixel that are covered before tests.
+    pub coverage: [u32; 4],
+    /// The sample, in threads of samples.
+    pub sample: u8,
+}
+
+/// What a thread is run for.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'w> {
+    /// The worker, which has scratch memory of its own.
+    pub core: u32,
+    pub primitive: &'w Primitive,
+    /// The primitive's attributes.
+    pub attributes: &'w [u32],
+    /// At most as many as the program has room for.
+    pub subspans: &'w [Subspan],
+}
+
+/// Registers of a thread, as payloads are put to them.
+struct Registers<'t>(&'t mut [u8]);
+
+impl Registers<'_> {
+    fn put(&mut self, register: usize, dword: usize, value: u32) {
+        let at = register * REGISTER_BYTES + 4 * dword;
+        if let Some(to) = self.0.get_mut(at..at + 4) {
+            to.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+}
+
+impl PixelShader {
+    pub fn new(
+        gpu: &Gpu,
+        vm: &AddressSpace,
+        context: &HardwareContext,
+        state: &State,
+        memory: &mut Memory<'_>,
+    ) -> Result<PixelShader, JobFault> {
+        let (ps, extra) = (&state.ps, &state.extra);
+        let bindings = Bindings::of_pixels(context, memory, ps.push_constant_enable)?;
+        let (lanes, pointer, start) = choose(ps)?;
+        let kernel = context.bases.instruction + pointer;
+        let scratch = ps.scratch_space_base_pointer as u32;
+        Ok(PixelShader {
+            variant: Variant {
+                lanes,
+                kernel,
+                program: program(gpu, vm, kernel)?,
+                start: start as usize,
+            },
+            header: [
+                0,
+                0,
+                0,
+                bindings.sampler_offset | ps.per_thread_scratch_space,
+                bindings.table_offset,
+                scratch,
+                0,
+                0,
+            ],
+            topology: state.topology & 0x1f,
+            scratch_bytes: if scratch == 0 { 0 } else { 1024 << ps.per_thread_scratch_space },
+            constants: bindings.constants,
+            control: u32::from(ps.floating_point_mode)
+                | ps.rounding_mode << 4
+                | u32::from(ps.single_precision_denormal_mode) << 7,
+            vector_mask: ps.vector_mask_enable,
+            barycentrics: state.wm.barycentric_interpolation_mode,
+            depth: extra.pixel_shader_uses_source_depth,
+            w: extra.pixel_shader_uses_source_w,
+            coverage: extra.input_coverage_mask_state != 0,
+            offsets: ps.position_xy_offset_select != 0,
+            per_sample: extra.pixel_shader_is_per_sample,
+            position_mode: state.wm.position_zw_interpolation_mode,
+            shared: Shared::of(gpu, context.bases, bindings.table, bindings.samplers),
+        })
+    }
+
+    /// Subspans of a thread.
+    pub fn subspans(&self) -> usize {
+        self.variant.lanes / 4
+    }
+
+    /// Runs a thread for the subspans of a primitive; returns the instructions that it executed.
+    pub fn run(
+        &self,
+        thread: &mut Thread,
+        ports: &mut Ports<'_>,
+        budget: &mut u64,
+        work: &Work<'_>,
+    ) -> Result<u64, JobFault> {
+        let Work { core, primitive, attributes, subspans } = *work;
+        let Some(back_end) = ports.pixels_mut() else {
+            return Err(JobFault::new(UNIT, "pixels without a back end"));
+        };
+        let (mut mask, mut vector_mask) = (0u32, 0u32);
+        back_end.begin(primitive.interpolation);
+        back_end.covered = [0; LANES];
+        for (slot, subspan) in subspans.iter().enumerate() {
+            for pixel in 0..4 {
+                let lane = 4 * slot + pixel;
+                back_end.places[lane] = corner(subspan, pixel);
+                back_end.covered[lane] = subspan.covered[pixel];
+                back_end.samples_of[lane] = subspan.sample;
+                mask |= u32::from(subspan.covered[pixel] != 0) << lane;
+            }
+            vector_mask |= 0xf << (4 * slot);
+        }
+        thread.grf_mut().fill(0);
+        thread.start(&tepui_intel_eu::Dispatch {
+            mask: if self.vector_mask { vector_mask } else { mask },
+            vector_mask,
+            state: 0,
+            control: self.control,
+        });
+        let mut header = self.header;
+        // source: SNB PRM volume 2 part 1, "PS thread payload": bits 4:0 are the topology; Mesa,
+        // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the
+        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`).
+        header[0] = self.topology | u32::from(!primitive.front) << 15 | primitive.layer << 16;
+        header[5] = header[5].wrapping_add(core.wrapping_mul(self.scratch_bytes));
+        thread.write_payload(0, &header);
+        let samples = &back_end.output.samples;
+        let mut grf = Registers(thread.grf_mut());
+        let halves = self.variant.lanes.div_ceil(16);
+        for half in 0..halves {
+            let of_half = subspans.iter().skip(4 * half).take(4).enumerate();
+            let mut ids = 0;
+            for (slot, subspan) in of_half {
+                let [x, y] = subspan.place;
+                grf.put(1 + half, 2 + slot, x & 0xffff | y << 16);
+                ids |= u32::from(subspan.sample) << (4 * slot);
+            }
+            grf.put(1 + half, 0, ids);
+            let pixels = mask >> (16 * half) & 0xffff;
+            grf.put(1 + half, 7, pixels | pixels << 16);
+        }
+        let mut next = 1 + halves;
+        let width = self.variant.lanes.min(16);
+        for half in 0..halves {
+            let lanes = (0..width).filter_map(|lane| {
+                let subspan = subspans.get(4 * half + lane / 4)?;
+                Some((lane, subspan, lane % 4))
+            });
+            // Where a value of a channel is taken: the pixel's centre, centroid or sample.
+            let point = |subspan: &Subspan, pixel: usize, mode: u32| {
+                let [x, y] = corner(subspan, pixel);
+                let sample = match mode {
+                    1 => centroid(subspan.coverage[pixel], samples.count),
+                    2 => Some(usize::from(subspan.sample)),
+                    _ => None,
+                };
+                let [dx, dy] = sample.map_or([0.5; 2], |s| samples.px(s));
+                [f64::from(x) + f64::from(dx), f64::from(y) + f64::from(dy)]
+            };
+            for mode in 0..6 {
+                if self.barycentrics >> mode & 1 == 0 {
+                    continue;
+                }
+                for (lane, subspan, pixel) in lanes.clone() {
+                    let at = point(subspan, pixel, mode % 3);
+                    let [b, c] = primitive.interpolation.at(mode >= 3, at);
+                    // Eight channels of the first, then of the second coordinate.
+                    let register = next + 2 * (lane / 8);
+                    grf.put(register, lane % 8, b.to_bits());
+                    grf.put(register + 1, lane % 8, c.to_bits());
+                }
+                next += width / 4;
+            }
+            // Position ZW Interpolation Mode: 0 pixel, 1 centroid... 3 sample; threads of samples
+            // have their own.
+            let mode = match (self.per_sample, self.position_mode) {
+                (true, _) | (_, 3) => 2,
+                (_, 2) => 1,
+                _ => 0,
+            };
+            if self.depth {
+                for (lane, subspan, pixel) in lanes.clone() {
+                    let z = value(&primitive.depth, point(subspan, pixel, mode)) as f32;
+                    let [low, high] = primitive.depth_range;
+                    let z = z.clamp(low, high);
+                    grf.put(next + lane / 8, lane % 8, z.to_bits());
+                }
+                next += width / 8;
+            }
+            if self.w {
+                for (lane, subspan, pixel) in lanes.clone() {
+                    let w = primitive.interpolation.w(point(subspan, pixel, mode));
+                    grf.put(next + lane / 8, lane % 8, (w as f32).to_bits());
+                }
+                next += width / 8;
+            }
+            if self.offsets {
+                // A byte each for X and Y, in sixteenths of a pixel.
+                for (lane, subspan, pixel) in lanes.clone() {
+                    let sample = match self.per_sample {
+                        true => Some(usize::from(subspan.sample)),
+                        false => centroid(subspan.coverage[pixel], samples.count),
+                    };
+                    let [x, y] = sample.map_or([0.5; 2], |s| samples.px(s));
+                    let bytes = [(x * 16.0) as u8, (y * 16.0) as u8];
+                    let at = next * REGISTER_BYTES + 2 * lane;
+                    if let Some(to) = grf.0.get_mut(at..at + 2) {
+                        to.copy_from_slice(&bytes);
+                    }
+                }
+                next += 1;
+            }
+            if self.coverage {
+                for (lane, subspan, pixel) in lanes.clone() {
+                    grf.put(next + lane / 8, lane % 8, subspan.coverage[pixel]);
+                }
+                next += width / 8;
+            }
+        }
+        let grf = grf.0;
+        let start = self.variant.start * REGISTER_BYTES;
+        let room = grf.len().saturating_sub(start);
+        let length = self.constants.len().min(room);
+        grf[start..start + length].copy_from_slice(&self.constants[..length]);
+        let setup = &mut grf[start + length..];
+        for (to, value) in setup.chunks_exact_mut(4).zip(attributes) {
+            to.copy_from_slice(&value.to_le_bytes());
+        }
+        let before = *budget;
+        let stop = thread
+            .run(self.variant.program.program(), ports, budget)
+            .map_err(|fault| thread_fault(self.variant.kernel, fault))?;
+        if stop != Stop::EndOfThread {
+            return Err(JobFault::new(UNIT, "a pixel shader waits").of(FaultKind::Endless));
+        }
+        Ok(before - *budget)
+    }
+}
+
+/// A pixel of a subspan.
+fn corner(subspan: &Subspan, pixel: usize) -> [u32; 2] {
+    [subspan.place[0] + pixel as u32 % 2, subspan.place[1] + pixel as u32 / 2]
+}
+
+/// The sample at which a pixel's centroid is taken; none for its centre.
+///
+/// Assumption: the first covered sample, unless all or none are.
+fn centroid(coverage: u32, count: usize) -> Option<usize> {
+    let all = coverage.count_ones() as usize == count;
+    (coverage != 0 && !all).then(|| coverage.trailing_zeros() as usize)
+}
+
+/// The program that is used: its channels, its offset and the register at which constants begin.
+///
+/// source: Mesa, brw_compiler.h (`_brw_wm_prog_data_prog_offset`): a program that is alone has kernel
+/// 0; of several, SIMD8 has kernel 0, SIMD32 kernel 1, SIMD16 kernel 2.
+fn choose(ps: &State3dPs) -> Result<(usize, u64, u32), JobFault> {
+    let zero =
+        (ps.kernel_start_pointer_0, ps.dispatch_grf_start_register_for_constant_setup_data_0);
+    let two = (ps.kernel_start_pointer_2, ps.dispatch_grf_start_register_for_constant_setup_data_2);
+    let enabled =
+        [ps.n8_pixel_dispatch_enable, ps.n16_pixel_dispatch_enable, ps.n32_pixel_dispatch_enable];
+    let (lanes, (pointer, start)) = match enabled {
+        [false, true, false] => (16, zero),
+        [_, true, _] => (16, two),
+        [true, false, _] => (8, zero),
+        [false, false, true] => (32, zero),
+        [false, false, false] => {
+            return Err(JobFault::new(UNIT, "3DSTATE_PS without a dispatch width"));
+        }
+    };
+    Ok((lanes, pointer, start))
+}

@@ -1,0 +1,270 @@
+//! The pixel back end: what a pixel thread's render target writes reach.
+//!
+//! Samples that passed the early tests are blended into the targets; where tests come late (shaders
+//! that discard, compute depth, or write memory first) they are done at a thread's first write of a
+//! pixel, which decides for all targets.
+
+use tepui_format::info::Numeric;
+use tepui_raster::depth::{Plane, at};
+use tepui_raster::{DepthStencil, Samples, Tests};
+
+use super::MOST_SAMPLES;
+use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
+use super::depth::DepthFormat;
+use super::geometry::Barycentrics;
+use crate::format::MOST_BYTES;
+use crate::memory::Memory;
+use crate::port::image::LevelPlane;
+use crate::port::surface::Image;
+
+/// Channels of the widest thread.
+pub(crate) const LANES: usize = 32;
+
+/// What the pixel threads of a draw share.
+pub(crate) struct Output {
+    pub blending: Blending,
+    pub samples: Samples<MOST_SAMPLES>,
+    /// Samples that are written at all.
+    pub sample_mask: u32,
+    /// The tests of front and back faces.
+    pub tests: [Tests; 2],
+    /// Tests are done at render target writes.
+    pub late: bool,
+    /// How depths are kept.
+    pub depth_format: DepthFormat,
+    /// Source depths are part of render target writes, and coverage is.
+    pub depth_present: bool,
+    pub mask_present: bool,
+    /// Targets are filled with their clear colours, in blocks.
+    pub fast_clear: bool,
+    pub depth_store: bool,
+}
+
+/// A pixel of a thread as it is written.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Written {
+    pub colour: [u32; 4],
+    pub second: [u32; 4],
+    /// The alpha that coverage comes from.
+    pub alpha: f32,
+    /// The coverage that the shader computed.
+    pub mask: Option<u32>,
+    pub depth: Option<f32>,
+    pub stencil: Option<u8>,
+}
+
+/// A render target of a draw.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub image: Image,
+    pub level: LevelPlane,
+}
+
+/// The back end as a worker has it: the tile that it draws, and the pixels of the thread that runs.
+pub(crate) struct BackEnd<'a> {
+    pub output: &'a Output,
+    /// The tile's depth and stencil.
+    pub tile: DepthStencil<MOST_SAMPLES>,
+    /// The tile's first pixel.
+    pub corner: [u32; 2],
+    /// X and Y of each channel.
+    pub places: [[u32; 2]; LANES],
+    /// The samples of each channel that the primitive covers and that passed early tests.
+    pub covered: [u32; LANES],
+    /// The sample of each channel, in threads of samples.
+    pub samples_of: [u8; LANES],
+    /// The primitive's barycentric coordinates.
+    pub interpolation: Barycentrics,
+    /// The layer of the render targets.
+    pub layer: u32,
+    /// The primitive: its face, its depths from the tile's corner on, and their range.
+    pub front: bool,
+    pub plane: Plane,
+    pub depth_range: [f32; 2],
+    /// Channels whose late tests are done.
+    tested: u32,
+    /// Samples that passed depth and stencil tests.
+    pub passed: u64,
+}
+
+impl<'a> BackEnd<'a> {
+    pub fn new(output: &'a Output) -> BackEnd<'a> {
+        BackEnd {
+            output,
+            tile: DepthStencil::default(),
+            corner: [0; 2],
+            places: [[0; 2]; LANES],
+            covered: [0; LANES],
+            samples_of: [0; LANES],
+            interpolation: Barycentrics::default(),
+            layer: 0,
+            front: true,
+            plane: [0.0; 3],
+            depth_range: [0.0, 1.0],
+            tested: 0,
+            passed: 0,
+        }
+    }
+
+    /// A new thread begins.
+    pub fn begin(&mut self, interpolation: Barycentrics) {
+        self.interpolation = interpolation;
+        self.tested = 0;
+    }
+
+    /// The depth of the primitive at a sample of a pixel of the tile.
+    pub fn depth(&self, place: [u32; 2], sample: usize) -> f32 {
+        let [x, y] = self.output.samples.px(sample);
+        let column = place[0].wrapping_sub(self.corner[0]) as f32;
+        let row = place[1].wrapping_sub(self.corner[1]) as f32;
+        let [low, high] = self.depth_range;
+        at(&self.plane, column + x, row + y).clamp(low, high)
+    }
+
+    /// The tests of the primitive's face.
+    pub fn tests(&self) -> &'a Tests {
+        &self.output.tests[usize::from(!self.front)]
+    }
+
+    /// The samples of a channel's pixel that a write goes to.
+    fn samples(&mut self, lane: usize, written: &Written) -> u32 {
+        if !self.output.late || self.tested >> lane & 1 != 0 {
+            return self.covered[lane];
+        }
+        self.tested |= 1 << lane;
+        let mut mask = self.covered[lane];
+        if let Some(own) = written.mask {
+            mask &= own;
+        }
+        if self.output.blending.alpha_to_coverage {
+            // Assumption: as many samples as alpha times their number, from the first on.
+            let count = self.output.samples.count as f32;
+            let n = (written.alpha.clamp(0.0, 1.0) * count + 0.5) as u32;
+            mask &= (1u32 << n) - 1;
+        }
+        let tests = self.tests();
+        let place = self.places[lane];
+        let [x, y] = [0, 1].map(|axis| place[axis].wrapping_sub(self.corner[axis]) as usize);
+        for sample in 0..self.output.samples.count {
+            if mask >> sample & 1 == 0 {
+                continue;
+            }
+            let [low, high] = self.depth_range;
+            let depth = match written.depth {
+                Some(depth) => depth.clamp(low, high),
+                None => self.depth(place, sample),
+            };
+            let depth = self.output.depth_format.quantise(depth);
+            if !self.tile.test(tests, sample, x, y, depth, written.stencil) {
+                mask &= !(1 << sample);
+            }
+        }
+        self.passed += u64::from(mask.count_ones());
+        self.covered[lane] = mask;
+        mask
+    }
+
+    /// Writes a channel's pixel to a target; `None` for a surface that is not there.
+    ///
+    /// # Errors
+    /// Memory of the target is not bound.
+    pub fn write(
+        &mut self,
+        memory: &mut Memory<'_>,
+        target: Option<&Target>,
+        index: usize,
+        lane: usize,
+        written: &Written,
+    ) -> Result<(), tepui_softgpu::Fault> {
+        let mut samples = self.samples(lane, written);
+        let Some(Target { image, level }) = target else { return Ok(()) };
+        let place = self.places[lane];
+        if self.output.fast_clear {
+            return self.fill_block(memory, image, level, place);
+        }
+        let output = self.output;
+        let mut written = *written;
+        if output.blending.alpha_to_one && !image.format.is_integer() {
+            written.colour[3] = 1.0f32.to_bits();
+            written.second[3] = 1.0f32.to_bits();
+        }
+        let blend = &output.blending.entries[index % MOST_TARGETS];
+        while samples != 0 {
+            let sample = samples.trailing_zeros();
+            samples &= samples - 1;
+            let Some(at) = level.texel(image, place, self.layer, sample) else { continue };
+            let mut bytes = [0; MOST_BYTES];
+            let texel = &mut bytes[..image.format.bytes];
+            if blend.replaces() {
+                image.format.pack(written.colour, texel);
+            } else {
+                memory.read(at, texel)?;
+                combine(&output.blending, blend, image, &written, texel);
+            }
+            memory.write(at, texel)?;
+        }
+        Ok(())
+    }
+
+    /// Fills the block that a pixel of a fast clear stands for.
+    ///
+    /// source: Mesa, blorp_clear.c (`get_fast_clear_rect`): how rectangles are scaled down.
+    fn fill_block(
+        &self,
+        memory: &mut Memory<'_>,
+        image: &Image,
+        level: &LevelPlane,
+        place: [u32; 2],
+    ) -> Result<(), tepui_softgpu::Fault> {
+        let [width, height] = match (image.samples, image.format.bytes) {
+            (1, bytes) => [256 / bytes.max(4) as u32, 32],
+            (2 | 4, _) => [8, 2],
+            (8, _) => [2, 2],
+            _ => [1, 2],
+        };
+        let mut bytes = [0; MOST_BYTES];
+        let texel = &mut bytes[..image.format.bytes];
+        image.format.pack(image.clear, texel);
+        for y in place[1] * height..(place[1] + 1) * height {
+            for x in place[0] * width..(place[0] + 1) * width {
+                for sample in 0..image.samples {
+                    if let Some(at) = level.texel(image, [x, y], self.layer, sample) {
+                        memory.write(at, texel)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Blends a pixel into a texel.
+fn combine(blending: &Blending, blend: &Blend, image: &Image, written: &Written, texel: &mut [u8]) {
+    let format = image.format;
+    let mut colour = written.colour;
+    if let Some(operation) = blend.logic.filter(|_| has_logic(format)) {
+        let mut new = [0; MOST_BYTES];
+        let new = &mut new[..texel.len()];
+        format.pack(colour, new);
+        let result = logic(operation, bits(new), bits(texel));
+        new.copy_from_slice(&result.to_le_bytes()[..new.len()]);
+        format.merge(new, blend.write, texel);
+        return;
+    }
+    let integer = matches!(format.numeric(), Numeric::Uint | Numeric::Sint);
+    if blend.enabled && !integer {
+        let old = format.unpack(texel, [0; 2]).map(f32::from_bits);
+        let source = colour.map(f32::from_bits);
+        let second = written.second.map(f32::from_bits);
+        let result = blending.blend(blend, format.numeric(), source, second, old);
+        colour = result.map(f32::to_bits);
+    }
+    let mut new = [0; MOST_BYTES];
+    let new = &mut new[..texel.len()];
+    format.pack(colour, new);
+    format.merge(new, blend.write, texel);
+}
+
+fn bits(texel: &[u8]) -> u128 {
+    tepui_format::texel::load(texel)
+}

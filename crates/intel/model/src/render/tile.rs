@@ -1,0 +1,310 @@
+//! Rasterisation tile by tile: covered samples, early tests, pixel threads.
+//!
+//! A tile's shapes are drawn in their order by one worker, so that pictures are the same at any
+//! number of threads.
+
+use tepui_intel_eu::Thread;
+use tepui_raster::{Bins, Compare, Coverage, Shape, TILE_SIDE};
+use tepui_softgpu::AddressSpace;
+
+use super::depth::Buffers;
+use super::geometry::{Primitive, Scene};
+use super::pixel::{PixelShader, Subspan, Work};
+use super::target::{BackEnd, Output};
+use super::{MOST_SAMPLES, UNIT};
+use crate::gpu::Gpu;
+use crate::job::{JobFault, JobStats};
+use crate::memory::Memory;
+use crate::port::{Ports, Shared};
+
+/// Pixels of a tile's side.
+const SIDE: u32 = TILE_SIDE as u32;
+
+/// What drawing a scene needs.
+pub(super) struct Drawing<'a> {
+    pub gpu: &'a Gpu,
+    pub vm: &'a AddressSpace,
+    pub buffers: &'a Buffers,
+    pub output: &'a Output,
+    pub shader: Option<&'a PixelShader>,
+    /// What threads share where there is no shader: nothing is ever sent.
+    pub shared: &'a Shared,
+    /// Double words of a primitive's attributes.
+    pub attribute_dwords: usize,
+}
+
+/// What a scene's pixels count.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// Samples that passed all tests.
+    pub passed: u64,
+    /// Pixels that were shaded.
+    pub shaded: u64,
+}
+
+/// A worker's result.
+struct Part {
+    stats: JobStats,
+    counts: Counts,
+}
+
+impl Drawing<'_> {
+    /// Draws a scene.
+    pub fn draw(&self, scene: &Scene, stats: &mut JobStats) -> Result<Counts, JobFault> {
+        let mut counts = Counts::default();
+        let mut layers: Vec<u32> = scene.primitives.iter().map(|p| p.layer).collect();
+        layers.sort_unstable();
+        layers.dedup();
+        let mut bins = Bins::default();
+        for layer in layers {
+            let of_layer = |s: &Shape| scene.primitives[s.primitive as usize].layer == layer;
+            let members: Vec<u32> =
+                (0u32..).zip(&scene.shapes).filter(|(_, s)| of_layer(s)).map(|(i, _)| i).collect();
+            let most = |axis: usize| {
+                let ends = members.iter().map(|&i| scene.shapes[i as usize].max_px[axis]);
+                u32::from(ends.max().unwrap_or(0)).div_ceil(SIDE)
+            };
+            let least = |axis: usize| {
+                let starts = members.iter().map(|&i| scene.shapes[i as usize].min_px[axis]);
+                u32::from(starts.min().unwrap_or(0)) / SIDE
+            };
+            let (first, tiles) = ([least(0), least(1)], [most(0), most(1)]);
+            bins.fill(&scene.shapes, &members, tiles, [SIDE, SIDE]);
+            let items: Vec<[u32; 2]> = (first[1]..tiles[1])
+                .flat_map(|y| (first[0]..tiles[0]).map(move |x| [x, y]))
+                .filter(|[x, y]| bins.tile(y * tiles[0] + x).next().is_some())
+                .collect();
+            let shared = self.shader.map_or(self.shared, |shader| &shader.shared);
+            let begin = |core| Worker {
+                drawing: self,
+                scene,
+                core,
+                memory: Memory::new(self.vm),
+                thread: Thread::new(),
+                ports: Ports::of_pixels(self.vm, shared, BackEnd::new(self.output)),
+                coverage: Coverage::default(),
+                pending: Vec::new(),
+                budget: self.gpu.options.most_instructions,
+                part: Part { stats: JobStats::default(), counts: Counts::default() },
+            };
+            let run = |worker: &mut Worker<'_, '_>, [x, y]: [u32; 2]| {
+                let shapes = bins.tile(y * tiles[0] + x);
+                worker.tile([x * SIDE, y * SIDE], layer, shapes)
+            };
+            let (parts, outcome) = self
+                .gpu
+                .pool
+                .share(items.into_iter(), begin, run, |mut worker| {
+                    worker.part.counts.passed += worker.ports.pixels_mut().map_or(0, |p| p.passed);
+                    worker.part
+                })
+                .map_err(|error| JobFault::new(UNIT, error.to_string()))?;
+            for part in parts {
+                stats.threads += part.stats.threads;
+                stats.instructions += part.stats.instructions;
+                counts.passed += part.counts.passed;
+                counts.shaded += part.counts.shaded;
+            }
+            outcome?;
+        }
+        Ok(counts)
+    }
+}
+
+/// What a worker has.
+struct Worker<'w, 'a> {
+    drawing: &'w Drawing<'a>,
+    scene: &'w Scene,
+    core: u32,
+    memory: Memory<'w>,
+    thread: Thread,
+    ports: Ports<'w>,
+    coverage: Coverage<MOST_SAMPLES>,
+    /// Subspans for the next thread.
+    pending: Vec<Subspan>,
+    budget: u64,
+    part: Part,
+}
+
+impl<'w> Worker<'w, '_> {
+    fn back_end(&mut self) -> Result<&mut BackEnd<'w>, JobFault> {
+        self.ports.pixels_mut().ok_or_else(|| JobFault::new(UNIT, "pixels without a back end"))
+    }
+
+    /// Draws the shapes of a tile.
+    fn tile(
+        &mut self,
+        corner: [u32; 2],
+        layer: u32,
+        shapes: impl Iterator<Item = u32>,
+    ) -> Result<(), JobFault> {
+        let output = self.drawing.output;
+        // What no test looks at is not read: there may be no buffer behind it.
+        let looked_at = [
+            output.tests.iter().any(|t| t.write || t.depth != Compare::ALWAYS),
+            output.tests.iter().any(|t| t.stencil.is_some()),
+        ];
+        let unorm = match output.depth_format {
+            super::depth::DepthFormat::Float => 0,
+            super::depth::DepthFormat::Unorm(bits) => bits,
+        };
+        let Some(back_end) = self.ports.pixels_mut() else { return Ok(()) };
+        back_end.corner = corner;
+        back_end.layer = layer;
+        back_end.tile.unorm_bits = unorm;
+        let drawing = self.drawing;
+        drawing.buffers.load(&mut self.memory, &mut back_end.tile, corner, layer, looked_at)?;
+        for index in shapes {
+            let scene = self.scene;
+            let shape = &scene.shapes[index as usize];
+            if !self.coverage.draw(shape, &output.samples, corner, [SIDE; 2]) {
+                continue;
+            }
+            let primitive = &scene.primitives[shape.primitive as usize];
+            self.shape(corner, primitive)?;
+        }
+        let stencil = output.tests.iter().any(|t| t.stencil.is_some_and(|s| s.write_mask != 0));
+        if output.depth_store || stencil {
+            let drawing = self.drawing;
+            let Some(back_end) = self.ports.pixels_mut() else { return Ok(()) };
+            drawing.buffers.store(
+                &mut self.memory,
+                &mut back_end.tile,
+                corner,
+                layer,
+                [output.depth_store, stencil],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Tests and shades what a shape covers.
+    fn shape(&mut self, corner: [u32; 2], primitive: &Primitive) -> Result<(), JobFault> {
+        let output = self.drawing.output;
+        let count = output.samples.count;
+        let [from, to] = self.coverage.rows;
+        let plane = primitive.depth;
+        let start = plane[0] * f64::from(corner[0]) + plane[1] * f64::from(corner[1]) + plane[2];
+        let back_end = self.back_end()?;
+        back_end.front = primitive.front;
+        back_end.depth_range = primitive.depth_range;
+        back_end.plane = [plane[0] as f32, plane[1] as f32, start as f32];
+        let tests = back_end.tests();
+        // Pairs of rows, so that subspans are whole.
+        for y in (from & !1..to).step_by(2) {
+            let mut covered = [[0u32; 2]; MOST_SAMPLES];
+            let mut passed = [[0u32; 2]; MOST_SAMPLES];
+            let mut any = [0u32; 2];
+            for sample in 0..count {
+                if output.sample_mask >> sample & 1 == 0 {
+                    continue;
+                }
+                for row in 0..2 {
+                    let line = y + row;
+                    if line < from || line >= to {
+                        continue;
+                    }
+                    let bits = self.coverage.bits[sample][line];
+                    covered[sample][row] = bits;
+                    if bits == 0 {
+                        continue;
+                    }
+                    let left = if output.late || tests.is_trivial() {
+                        bits
+                    } else {
+                        let [dx, dy] = output.samples.px(sample);
+                        let plane = self.plane()?;
+                        let range = primitive.depth_range;
+                        let at = [dx, line as f32 + dy];
+                        let tile = &mut self.back_end()?.tile;
+                        tile.test_row(tests, [sample, line], bits, &plane, at, range)
+                    };
+                    if !output.late {
+                        self.part.counts.passed += u64::from(left.count_ones());
+                    }
+                    passed[sample][row] = left;
+                    any[row] |= left;
+                }
+            }
+            if any != [0; 2] && self.drawing.shader.is_some() {
+                self.pair(corner, y, primitive, &covered, &passed, any[0] | any[1])?;
+            }
+        }
+        self.flush(primitive)
+    }
+
+    fn plane(&mut self) -> Result<[f32; 3], JobFault> {
+        Ok(self.back_end()?.plane)
+    }
+
+    /// Makes subspans of a pair of rows.
+    fn pair(
+        &mut self,
+        corner: [u32; 2],
+        y: usize,
+        primitive: &Primitive,
+        covered: &[[u32; 2]; MOST_SAMPLES],
+        passed: &[[u32; 2]; MOST_SAMPLES],
+        any: u32,
+    ) -> Result<(), JobFault> {
+        let Some(shader) = self.drawing.shader else { return Ok(()) };
+        let count = self.drawing.output.samples.count;
+        let mut left = (any | any >> 1) & 0x5555_5555;
+        while left != 0 {
+            let x = left.trailing_zeros();
+            left &= left - 1;
+            let mut subspan =
+                Subspan { place: [corner[0] + x, corner[1] + y as u32], ..Subspan::default() };
+            for pixel in 0..4 {
+                let (column, row) = (x + pixel as u32 % 2, pixel / 2);
+                for sample in 0..count {
+                    let bit = |bits: u32| (bits >> column & 1) << sample;
+                    subspan.covered[pixel] |= bit(passed[sample][row]);
+                    subspan.coverage[pixel] |= bit(covered[sample][row]);
+                }
+            }
+            if shader.per_sample {
+                for sample in 0..count {
+                    let only = subspan.covered.map(|mask| mask & 1 << sample);
+                    if only != [0; 4] {
+                        self.add(
+                            primitive,
+                            Subspan { covered: only, sample: sample as u8, ..subspan },
+                        )?;
+                    }
+                }
+            } else {
+                self.add(primitive, subspan)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a subspan to the next thread, which runs when it is full.
+    fn add(&mut self, primitive: &Primitive, subspan: Subspan) -> Result<(), JobFault> {
+        self.pending.push(subspan);
+        let full = self.drawing.shader.is_some_and(|s| self.pending.len() >= s.subspans());
+        if full { self.flush(primitive) } else { Ok(()) }
+    }
+
+    /// Runs the thread of the subspans that wait.
+    fn flush(&mut self, primitive: &Primitive) -> Result<(), JobFault> {
+        let Some(shader) = self.drawing.shader else { return Ok(()) };
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let pixels = self.pending.iter().flat_map(|s| s.covered).filter(|&mask| mask != 0).count();
+        self.part.counts.shaded += pixels as u64;
+        self.part.stats.threads += 1;
+        let attributes =
+            &self.scene.attributes[primitive.attributes..][..self.drawing.attribute_dwords];
+        self.part.stats.instructions += shader.run(
+            &mut self.thread,
+            &mut self.ports,
+            &mut self.budget,
+            &Work { core: self.core, primitive, attributes, subspans: &self.pending },
+        )?;
+        self.pending.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,270 @@
+//! Shader objects: stages without a pipeline. All state comes from commands; a family's driver compiles what a draw asks for, as
+//! with pipelines whose state is all dynamic.
+//!
+//! A binary is what a shader was made from, its constants put in.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use tepui_passes::lower_dispatch_base;
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Backend, ShaderInfo};
+use crate::cache::{Header, Programs};
+use crate::command::{CommandBuffer, of};
+use crate::descriptor::SetLayout;
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::object::{handle, maybe, slice};
+use crate::pipeline::{Source, constants, hash_of};
+use crate::state::{GraphicsState, Groups};
+
+/// A shader object.
+pub struct ShaderObject<B: Backend> {
+    shader: Arc<B::Shader>,
+    binary: Vec<u8>,
+}
+
+/// Bytes of a binary in front of the SPIR-V words: stage and flags, then the numbers of constants and words.
+const FIXED_B: usize = 16;
+/// Bytes of a constant: number and bits.
+const CONSTANT_B: usize = 12;
+
+/// Writes a binary: what [`read`] takes apart. It has no machine code: that depends on the features of the device, and binaries
+/// must be the same for all devices of one physical device.
+fn write(source: &Source<'_>, flags: vk::ShaderCreateFlagsEXT) -> Vec<u8> {
+    let mut out = Vec::new();
+    let name = source.entry.as_bytes();
+    let counts =
+        [source.stage.bits(), flags.bits(), source.spec.len() as u32, source.words.len() as u32];
+    out.extend(counts.iter().flat_map(|c| c.to_le_bytes()));
+    for &(number, bits) in &source.spec {
+        out.extend(number.to_le_bytes());
+        out.extend(bits.to_le_bytes());
+    }
+    out.extend(source.words.iter().flat_map(|w| w.to_le_bytes()));
+    out.extend((name.len() as u32).to_le_bytes());
+    out.extend(name);
+    out
+}
+
+/// What a binary holds: flags, constants, SPIR-V words, and the entry point's name.
+struct Binary {
+    stage: u32,
+    flags: u32,
+    spec: Vec<(u32, u64)>,
+    words: Vec<u32>,
+    entry: String,
+}
+
+/// Takes a binary apart; `None` when it is no whole one.
+fn read(bytes: &[u8]) -> Option<Binary> {
+    let (head, rest) = bytes.split_at_checked(FIXED_B)?;
+    let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    let [stage, flags, constants, words] = [0, 4, 8, 12].map(|at| word(&head[at..]));
+    let (list, rest) = rest.split_at_checked((constants as usize).checked_mul(CONSTANT_B)?)?;
+    let spec = list
+        .chunks_exact(CONSTANT_B)
+        .map(|c| (word(c), u64::from(word(&c[4..])) | u64::from(word(&c[8..])) << 32));
+    let (list, rest) = rest.split_at_checked((words as usize).checked_mul(4)?)?;
+    let words = list.chunks_exact(4).map(word).collect();
+    let (size, rest) = rest.split_at_checked(4)?;
+    let (name, _) = rest.split_at_checked(word(size) as usize)?;
+    let entry = String::from_utf8(name.to_vec()).ok()?;
+    Some(Binary { stage, flags, spec: spec.collect(), words, entry })
+}
+
+/// The error of a binary that another build or device made.
+fn incompatible() -> Error {
+    Error::new(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT, "a shader binary of another driver")
+}
+
+impl<B: Backend> ShaderObject<B> {
+    unsafe fn new(d: &Device<B>, info: &vk::ShaderCreateInfoEXT) -> Result<ShaderObject<B>> {
+        // SAFETY: the structure is the application's and valid.
+        unsafe {
+            let sets: Vec<_> = slice(info.set_layouts, info.set_layout_count)
+                .iter()
+                .map(|&s| maybe::<Arc<SetLayout<B>>>(s).cloned())
+                .collect();
+            let code = std::slice::from_raw_parts(info.code.cast::<u8>(), info.code_size);
+            if info.code_type != vk::ShaderCodeTypeEXT::BINARY {
+                let words = slice(info.code.cast(), (info.code_size / 4) as u32);
+                let source = Source {
+                    words,
+                    hash: hash_of(words),
+                    entry: CStr::from_ptr(info.name).to_string_lossy().into_owned(),
+                    stage: info.stage,
+                    spec: constants(info.specialization_info),
+                };
+                return Self::compile(d, &source, info.flags, &sets);
+            }
+            let own = binary_of(&d.cache_header, code).and_then(read).ok_or_else(incompatible)?;
+            let source = Source {
+                words: &own.words,
+                hash: hash_of(&own.words),
+                entry: own.entry,
+                stage: vk::ShaderStageFlags::from_bits_truncate(own.stage),
+                spec: own.spec,
+            };
+            if source.stage != info.stage {
+                return Err(incompatible());
+            }
+            let flags = vk::ShaderCreateFlagsEXT::from_bits_truncate(own.flags);
+            Self::compile(d, &source, flags, &sets)
+        }
+    }
+
+    fn compile(
+        d: &Device<B>,
+        source: &Source<'_>,
+        flags: vk::ShaderCreateFlagsEXT,
+        sets: &[Option<Arc<SetLayout<B>>>],
+    ) -> Result<ShaderObject<B>> {
+        let (mut ir, mut key) = source.translate(sets)?;
+        if flags.contains(vk::ShaderCreateFlagsEXT::DISPATCH_BASE) {
+            lower_dispatch_base::run(&mut ir);
+            key = key.wrapping_add(1);
+        }
+        let programs = Arc::new(Programs::new(None, false));
+        let info = ShaderInfo {
+            ir,
+            key,
+            programs,
+            captures: false,
+            custom_borders: d.custom_borders,
+            sets,
+            robust: d.robust,
+            // Draws compile what their state asks for.
+            library: None,
+        };
+        let shader = Arc::new(B::shader(&d.inner, info)?);
+        let mut binary = d.cache_header.to_vec();
+        binary.extend(write(source, flags));
+        Ok(ShaderObject { shader, binary })
+    }
+}
+
+/// A binary behind the header of its device and build.
+fn binary_of<'a>(header: &Header, code: &'a [u8]) -> Option<&'a [u8]> {
+    code.strip_prefix(header)
+}
+
+impl<B: Backend> CommandBuffer<B> {
+    /// Binds the shader object of a stage, or none.
+    fn bind_shader(&mut self, stage: vk::ShaderStageFlags, shader: Option<Arc<B::Shader>>) {
+        let state = &mut self.state;
+        if stage == vk::ShaderStageFlags::COMPUTE {
+            state.compute = shader;
+            return;
+        }
+        if !state.shader_objects {
+            // What a pipeline fixed before.
+            state.shader_objects = true;
+            let none = GraphicsState { local_read: true, ..GraphicsState::default() };
+            state.graphics.copy(&none, Groups::FIXED | Groups::LOCATIONS);
+            state.changed |= Groups::FIXED | Groups::LOCATIONS;
+        }
+        match stage {
+            vk::ShaderStageFlags::VERTEX => state.vertex = shader,
+            vk::ShaderStageFlags::FRAGMENT => state.fragment = shader,
+            // Stages that there are no shaders of.
+            _ => return,
+        }
+        state.shaders_changed = true;
+    }
+}
+
+entry! {
+    /// `vkCreateShadersEXT`.
+    fn vkCreateShadersEXT<B: Backend>(device: vk::Device, count: u32, infos: *const vk::ShaderCreateInfoEXT, callbacks: *const vk::AllocationCallbacks, out: *mut vk::ShaderEXT) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let allocator = d.allocator(callbacks);
+            for k in 0..count as usize {
+                *out.add(k) = vk::ShaderEXT::null();
+            }
+            for (k, info) in slice(infos, count).iter().enumerate() {
+                match ShaderObject::<B>::new(d, info).and_then(|s| allocator.create(s)) {
+                    Ok(shader) => *out.add(k) = handle(shader),
+                    Err(e) if e.code == vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT => return Ok(e.code),
+                    Err(e) => return Err(e),
+                }
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyShaderEXT`.
+    fn vkDestroyShaderEXT<B: Backend>(device: vk::Device, shader: vk::ShaderEXT, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(shader.as_raw() as *mut ShaderObject<B>) }
+    }
+
+    /// `vkGetShaderBinaryDataEXT`.
+    fn vkGetShaderBinaryDataEXT<B: Backend>(_device: vk::Device, shader: vk::ShaderEXT, size: *mut usize, out: *mut c_void) -> vk::Result {
+        unsafe {
+            let shader: &ShaderObject<B> = crate::object::get(shader);
+            let bytes = &shader.binary;
+            if out.is_null() {
+                *size = bytes.len();
+                return Ok(vk::Result::SUCCESS);
+            }
+            if *size < bytes.len() {
+                *size = 0;
+                return Ok(vk::Result::INCOMPLETE);
+            }
+            out.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            *size = bytes.len();
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkCmdBindShadersEXT`.
+    fn vkCmdBindShadersEXT<B: Backend>(buffer: vk::CommandBuffer, count: u32, stages: *const vk::ShaderStageFlags, shaders: *const vk::ShaderEXT) {
+        unsafe {
+            let shaders = if shaders.is_null() { &[][..] } else { slice(shaders, count) };
+            for (k, &stage) in slice(stages, count).iter().enumerate() {
+                let shader = shaders.get(k).and_then(|&s| maybe::<ShaderObject<B>>(s)).map(|s| s.shader.clone());
+                of::<B>(buffer).record("vkCmdBindShadersEXT", move |c| {
+                    c.bind_shader(stage, shader.clone());
+                    Ok(())
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binaries_are_read_as_written_and_never_panic() {
+        let source = Source {
+            words: &[0x0723_0203, 5, 6, 7],
+            hash: 0,
+            entry: "main".to_owned(),
+            stage: vk::ShaderStageFlags::COMPUTE,
+            spec: vec![(3, u64::MAX - 1), (9, 4)],
+        };
+        let bytes = write(&source, vk::ShaderCreateFlagsEXT::DISPATCH_BASE);
+        let own = read(&bytes).unwrap();
+        assert_eq!(
+            (own.words, own.spec, own.entry),
+            (source.words.to_vec(), source.spec, source.entry)
+        );
+        assert_eq!(own.stage, vk::ShaderStageFlags::COMPUTE.bits());
+        assert_eq!(own.flags, vk::ShaderCreateFlagsEXT::DISPATCH_BASE.bits());
+        for end in 0..bytes.len() {
+            assert!(read(&bytes[..end]).is_none());
+        }
+        for at in 0..bytes.len() {
+            for value in [0, 0x7f, 0xff] {
+                let mut bad = bytes.clone();
+                bad[at] = value;
+                let _ = read(&bad);
+            }
+        }
+    }
+}
