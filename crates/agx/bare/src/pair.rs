@@ -116,9 +116,12 @@ impl Pair<'_> {
     }
 }
 
+/// A part as a driver's cache gives it back: without the places of its instructions in the source.
 fn compile(s: &Shader, interface: &Interface) -> Result<Program> {
     let options = Options { check: true, ..Options::default() };
-    compile_as(&mut s.clone(), &options, interface, &mut |_, _| {})
+    let mut part = compile_as(&mut s.clone(), &options, interface, &mut |_, _| {})?;
+    part.locs.clear();
+    Ok(part)
 }
 
 fn fragment_table(p: &Program) -> Result<&tepui_agx_compiler::varyings::FragmentTable> {

@@ -95,6 +95,8 @@ impl Options {
 pub struct Program {
     /// Machine code.
     pub code: Vec<u8>,
+    /// Bytes of the machine code before its end, the `stop` and the traps behind it.
+    pub body_bytes: u32,
     /// Machine code that runs once before, and leaves uniforms.
     pub preamble: Option<Vec<u8>>,
     /// The values of the uniform registers.
@@ -315,6 +317,7 @@ fn back_end(
     stats.threads = u32::from(stats::threads(back.halves));
     Ok(Program {
         code: packed.code,
+        body_bytes: packed.body_bytes,
         preamble,
         uniforms: uniforms.list,
         textures: uniforms.textures,

@@ -208,8 +208,7 @@ pub fn fragment(
 
 /// The code of a part without its end.
 fn body(p: &Program) -> &[u8] {
-    let end = p.locs.last().map_or(0, |l| l.0 as usize);
-    &p.code[..end.min(p.code.len())]
+    &p.code[..(p.body_bytes as usize).min(p.code.len())]
 }
 
 /// Bytes of the instruction that makes room on the stack, with which a program that needs any
@@ -283,6 +282,7 @@ fn join(
     out.locs.retain(|l| l.0 < start as u32 + body(main).len() as u32);
     out.locs.push((stop, tepui_ir::Loc::default()));
     out.code = code;
+    out.body_bytes = stop;
     for part in [prolog, epilog].into_iter().flatten() {
         for u in &part.uniforms {
             if !out.uniforms.contains(u) {

@@ -14,6 +14,8 @@ const TRAPS: usize = 8;
 pub struct Packed {
     /// Machine code, ends with `stop` and traps.
     pub code: Vec<u8>,
+    /// Bytes before the last instruction, which is `stop`, and the traps.
+    pub body_bytes: u32,
     /// Offset of each instruction with its place in the source.
     pub locs: Vec<(u32, Loc)>,
 }
@@ -23,7 +25,8 @@ pub struct Packed {
 /// # Errors
 /// When an instruction has no encoding: a bug of what made it.
 pub fn run(listing: &Listing) -> Result<Packed> {
-    let mut out = Packed { code: Vec::with_capacity(listing.lines.len() * 8), locs: Vec::new() };
+    let code = Vec::with_capacity(listing.lines.len() * 8);
+    let mut out = Packed { code, ..Packed::default() };
     out.locs.reserve(listing.lines.len());
     let mut starts = Vec::with_capacity(listing.lines.len());
     let mut jumps = Vec::new();
@@ -50,6 +53,7 @@ pub fn run(listing: &Listing) -> Result<Packed> {
         let bytes = inst.encode()?;
         out.code[at..at + bytes.len()].copy_from_slice(&bytes);
     }
+    out.body_bytes = starts.last().map_or(0, |&s| s as u32);
     let trap = Inst::from(tepui_agx_isa::table::flow::Trap::default()).encode()?;
     for _ in 0..TRAPS {
         out.code.extend_from_slice(&trap);

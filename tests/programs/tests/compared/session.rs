@@ -82,7 +82,7 @@ fn watch(
         Frame::Written(_) => None,
     };
     let status = loop {
-        if waits_for.as_ref().is_some_and(|file| file.exists()) {
+        if waits_for.as_ref().is_some_and(|file| is_there(file)) {
             break None;
         }
         if let Some(status) = child.0.try_wait().map_err(|e| e.to_string())? {
@@ -116,6 +116,18 @@ fn watch(
     }
     Ok(pictures)
 }
+
+/// Whether a file is there; of a PNG, whether it is whole: what writes it may be at it.
+fn is_there(file: &Path) -> bool {
+    if file.extension().is_none_or(|e| e != "png") {
+        return file.exists();
+    }
+    fs::read(file).is_ok_and(|bytes| bytes.ends_with(PNG_END))
+}
+
+/// The chunk that ends a PNG: no bytes, its name, its checksum.
+/// source: Portable Network Graphics (third edition), 11.2.5
+const PNG_END: &[u8] = b"\0\0\0\0IEND\xae\x42\x60\x82";
 
 /// The screen of weston once it shows the same picture twice, for a program that is held.
 fn weston_screen(directory: &Path) -> Result<Picture, String> {

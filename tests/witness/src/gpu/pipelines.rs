@@ -137,9 +137,35 @@ impl Gpu {
 
     unsafe fn create(&self, create: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<vk::Pipeline> {
         // SAFETY: as the caller says.
-        let made = unsafe {
-            self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[*create], None)
-        };
+        unsafe { self.create_from(vk::PipelineCache::null(), create) }
+    }
+
+    /// Creates a library twice, and gives the second, whose programs come out of a cache.
+    unsafe fn create_library(
+        &self,
+        create: &vk::GraphicsPipelineCreateInfo<'_>,
+    ) -> Result<vk::Pipeline> {
+        let info = vk::PipelineCacheCreateInfo::default();
+        // SAFETY: as the caller says; the cache and the first library are used no more.
+        unsafe {
+            let call = "vkCreatePipelineCache";
+            let cache = self.device.create_pipeline_cache(&info, None);
+            let cache = cache.map_err(|result| Error::Vulkan { call, result })?;
+            let twice = [self.create_from(cache, create), self.create_from(cache, create)];
+            self.device.destroy_pipeline_cache(cache, None);
+            let [first, second] = twice;
+            self.device.destroy_pipeline(first?, None);
+            second
+        }
+    }
+
+    unsafe fn create_from(
+        &self,
+        cache: vk::PipelineCache,
+        create: &vk::GraphicsPipelineCreateInfo<'_>,
+    ) -> Result<vk::Pipeline> {
+        // SAFETY: as the caller says.
+        let made = unsafe { self.device.create_graphics_pipelines(cache, &[*create], None) };
         let call = "vkCreateGraphicsPipelines";
         Ok(made.map_err(|(_, result)| Error::Vulkan { call, result })?[0])
     }
@@ -170,7 +196,7 @@ impl Gpu {
             }
             .stages(stages);
             // SAFETY: as the caller says.
-            let library = unsafe { self.create(&create) }?;
+            let library = unsafe { self.create_library(&create) }?;
             self.keep(Destroyable::Pipeline(library));
             libraries.push(library);
         }

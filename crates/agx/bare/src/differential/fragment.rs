@@ -212,6 +212,7 @@ impl Fragments {
         };
         let fragment = Shader {
             code: code.to_vec(),
+            body_bytes: code.len() as u32,
             preamble: None,
             uniforms: uniforms.collect(),
             textures: Vec::new(),
