@@ -80,6 +80,18 @@ impl Format {
         self.row().bytes
     }
 
+    /// The DRM's codes of the format without and with alpha, which dma-bufs are described by. They are those
+    /// of `wl_shm`, but for two that are older. source: wayland.xml, wl_shm.format
+    pub(crate) fn fourcc(self) -> [Option<u32>; 2] {
+        let code = |format: wl_shm::Format| match format {
+            wl_shm::Format::Argb8888 => u32::from_le_bytes(*b"AR24"),
+            wl_shm::Format::Xrgb8888 => u32::from_le_bytes(*b"XR24"),
+            other => other.into(),
+        };
+        let row = self.row();
+        [Some(code(row.opaque)), row.alpha.map(code)]
+    }
+
     /// Bytes of a row of `width` pixels: a multiple of 4, as X servers and compositors want it.
     pub(crate) fn row_bytes(self, width: u32) -> u32 {
         (width * self.bytes()).next_multiple_of(4)
@@ -97,6 +109,17 @@ mod tests {
             assert_eq!(row.masks[0] & row.masks[1], 0);
             assert_eq!(row.masks[1] & row.masks[2], 0);
         }
+    }
+
+    #[test]
+    fn codes_are_those_of_the_drm() {
+        let name = |code: u32| String::from_utf8(code.to_le_bytes().to_vec()).unwrap();
+        let names: Vec<_> =
+            FORMATS.iter().map(|r| r.format.fourcc().map(|c| c.map(name))).collect();
+        let [first, .., last] = &names[..] else { panic!("formats") };
+        assert_eq!(first.each_ref().map(Option::as_deref), [Some("XR24"), Some("AR24")]);
+        assert_eq!(names[2].each_ref().map(Option::as_deref), [Some("XR30"), Some("AR30")]);
+        assert_eq!(last.each_ref().map(Option::as_deref), [Some("RG16"), None]);
     }
 
     #[test]

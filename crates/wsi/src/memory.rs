@@ -92,7 +92,7 @@ pub(crate) struct ImageMemory {
 impl ImageMemory {
     /// Memory of its own if the driver has none.
     pub(crate) fn new(image: Option<SharedImage>, layout: Layout) -> Result<ImageMemory> {
-        if let Some(SharedImage { memory, offset, pitch }) = image {
+        if let Some(SharedImage { memory, offset, pitch, .. }) = image {
             return Ok(ImageMemory {
                 file: memory,
                 mapping: None,

@@ -230,6 +230,16 @@ impl Surface {
         }
     }
 
+    /// Whether the server reads dma-bufs of a format, with alpha and without, whose texels lie as one of the
+    /// DRM's modifiers says.
+    pub fn takes_dma_buf(&self, format: Format, modifier: u64) -> bool {
+        match &self.window {
+            Window::X11(surface) => surface.takes_dma_buf(format, modifier),
+            Window::Wayland(surface) => surface.takes_dma_buf(format, modifier),
+            Window::Headless => false,
+        }
+    }
+
     /// Makes a swapchain. `old`, which presented to the window before, is retired even if the new one
     /// cannot be made.
     ///
@@ -287,6 +297,9 @@ impl Surface {
         if let Images::Shared(images) = &config.images {
             for image in images {
                 image.check(config.extent, config.format)?;
+                if image.modifier.is_some_and(|m| !self.takes_dma_buf(config.format, m)) {
+                    return refuse(Property::Layout);
+                }
             }
         }
         Ok(())

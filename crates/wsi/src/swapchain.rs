@@ -58,11 +58,14 @@ impl Images {
     }
 }
 
-/// An image as rows of pixels, top row first, in memory that other processes can map.
+/// An image in memory that the server reads.
 #[derive(Debug)]
 pub struct SharedImage {
-    /// The memory: a `memfd` or another file that can be mapped.
+    /// The memory: a dma-buf if there is a `modifier`, else a `memfd` or another file that can be mapped.
     pub memory: OwnedFd,
+    /// How the texels of a dma-buf lie, as one of the DRM's format modifiers that the window takes
+    /// ([`crate::Surface::takes_dma_buf`]). None: rows of pixels, top row first, in a file that the server maps.
+    pub modifier: Option<u64>,
     /// Bytes from the start of the memory to the first pixel.
     pub offset: u64,
     /// Bytes from one row to the next.

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use tepui_drm::client::RenderNode;
 use tepui_wsi as window;
 use vulkanalia_sys::{self as vk, Handle};
 
@@ -76,10 +77,19 @@ impl<B: Backend> Swapchain<B> {
             linear: true,
             stride: None,
         };
+        let format = window_format(info.image_format)?;
+        let is_kernels = matches!(B::node(&d.inner), RenderNode::Kernel(_));
+        let share = if is_kernels && surface.takes_dma_buf(format, LINEAR) {
+            Share::DmaBuf
+        } else if surface.shares_memory() {
+            Share::File
+        } else {
+            Share::None
+        };
         let mut images = Images { allocator, list: Vec::new() };
         let mut places = Vec::new();
         for _ in 0..info.min_image_count {
-            let (image, place) = image::<B>(d, &image_info, surface.shares_memory())?;
+            let (image, place) = image::<B>(d, &image_info, share)?;
             images.list.push(allocator.create(image)?);
             places.push(place);
         }
@@ -91,7 +101,8 @@ impl<B: Backend> Swapchain<B> {
             match place.file.filter(|_| is_shared) {
                 Some(memory) => {
                     let (offset, pitch) = (place.sub.offset, place.sub.row_pitch as u32);
-                    shared.push(window::SharedImage { memory, offset, pitch });
+                    let modifier = (share == Share::DmaBuf).then_some(LINEAR);
+                    shared.push(window::SharedImage { memory, modifier, offset, pitch });
                     rows.push(None);
                 }
                 None => rows.push(Some(place.rows)),
@@ -102,7 +113,7 @@ impl<B: Backend> Swapchain<B> {
                 width: info.image_extent.width,
                 height: info.image_extent.height,
             },
-            format: window_format(info.image_format)?,
+            format,
             alpha: window_alpha(info.composite_alpha),
             mode: window_mode(info.present_mode)?,
             images: match is_shared {
@@ -116,19 +127,34 @@ impl<B: Backend> Swapchain<B> {
     }
 }
 
+/// The modifier of rows of texels. source: drm_fourcc.h
+const LINEAR: u64 = 0;
+
+/// How the server comes to read images.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Share {
+    /// Not from the driver's memory.
+    None,
+    /// From a file that it maps.
+    File,
+    /// From dma-bufs, on its GPU.
+    DmaBuf,
+}
+
 /// Where the pixels of an image are.
 struct Place {
-    /// The memory as a file, if the server can map it.
+    /// The memory as a file, if the server reads it.
     file: Option<OwnedFd>,
     sub: Subresource,
     rows: Rows,
 }
 
 /// An image in memory of its own.
-fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: bool) -> Result<(Image<B>, Place)> {
+fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: Share) -> Result<(Image<B>, Place)> {
     let mut image = crate::image::with_info::<B>(d, *info, None)?;
     let (size, _) = B::image_size(&image.layout);
-    let allocation = Allocation { size, exportable: share, ..Default::default() };
+    let exportable = share != Share::None;
+    let allocation = Allocation { size, exportable, ..Default::default() };
     let memory = std::sync::Arc::new(B::allocate(&d.inner, allocation)?);
     let sub = B::subresource(&image.layout, 0, 0, 0);
     image.bind(&memory, 0);
@@ -138,8 +164,9 @@ fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: bool) -> Result<(Im
         stat.is_ok_and(|stat| u64::try_from(stat.st_size).unwrap_or(0) >= sub.offset + sub.size)
     };
     let file = match share {
-        true => B::export(&d.inner, &memory).ok().filter(mappable),
-        false => None,
+        Share::DmaBuf => Some(B::export(&d.inner, &memory)?),
+        Share::File => B::export(&d.inner, &memory).ok().filter(mappable),
+        Share::None => None,
     };
     // SAFETY: the image lies in its memory, which the image keeps.
     let base = unsafe { B::host(&memory).add(sub.offset as usize) };

@@ -1,4 +1,4 @@
-//! Presentation of `wl_shm` buffers.
+//! Presentation of `wl_buffer`s, in shared memory or dma-bufs.
 //!
 //! Each frame is attached to the surface with a frame callback, which the compositor answers when it has
 //! shown the frame. In FIFO mode the next frame waits for that, so that no frame is replaced before it
@@ -12,9 +12,14 @@ use rustix::event::PollFlags;
 use wayland_backend::client::WaylandError;
 use wayland_client::protocol::wl_buffer::{self, WlBuffer};
 use wayland_client::protocol::wl_callback::{self, WlCallback};
+use wayland_client::protocol::wl_shm::WlShm;
 use wayland_client::protocol::wl_shm_pool::WlShmPool;
 use wayland_client::protocol::wl_surface::WlSurface;
 use wayland_client::{Connection, Dispatch, EventQueue, Proxy, QueueHandle, delegate_noop};
+use wayland_protocols::wp::linux_dmabuf::zv1::client::zwp_linux_buffer_params_v1::{
+    Flags, ZwpLinuxBufferParamsV1,
+};
+use wayland_protocols::wp::linux_dmabuf::zv1::client::zwp_linux_dmabuf_v1::ZwpLinuxDmabufV1;
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::WpTearingControlV1;
 
 use super::{WaylandSurface, hint};
@@ -61,13 +66,56 @@ pub(crate) struct Engine {
     inner: Mutex<Inner>,
 }
 
+/// A buffer whose memory the compositor maps.
+fn shm_buffer(
+    shm: &WlShm,
+    memory: &ImageMemory,
+    alpha: Alpha,
+    handle: &QueueHandle<State>,
+    index: usize,
+) -> Result<WlBuffer> {
+    let Layout { extent, format } = memory.layout;
+    let row = format.row();
+    let format = if alpha == Alpha::OPAQUE { Some(row.opaque) } else { row.alpha };
+    let format = format.ok_or(Error::Unsupported(Property::Alpha))?;
+    // Sizes and offsets are signed words of the protocol.
+    let size = i32::try_from(memory.end());
+    let size = size.map_err(|_| Error::Unsupported(Property::Layout))?;
+    let pool = shm.create_pool(memory.file(), size, handle, ());
+    let (width, height) = (extent.width as i32, extent.height as i32);
+    let (offset, pitch) = (memory.offset as i32, memory.pitch as i32);
+    let buffer = pool.create_buffer(offset, width, height, pitch, format, handle, index);
+    pool.destroy(); // the buffer keeps the memory
+    Ok(buffer)
+}
+
+/// A buffer that the compositor's GPU reads. What the compositor does not take was refused before: a
+/// failure ends the connection.
+fn dma_buffer(
+    factory: &ZwpLinuxDmabufV1,
+    (memory, modifier): (&ImageMemory, u64),
+    alpha: Alpha,
+    handle: &QueueHandle<State>,
+    index: usize,
+) -> Result<WlBuffer> {
+    let Layout { extent, format } = memory.layout;
+    let format = format.fourcc()[usize::from(alpha != Alpha::OPAQUE)];
+    let format = format.ok_or(Error::Unsupported(Property::Alpha))?;
+    let offset = u32::try_from(memory.offset);
+    let offset = offset.map_err(|_| Error::Unsupported(Property::Layout))?;
+    let params = factory.create_params(handle, ());
+    let (high, low) = ((modifier >> 32) as u32, modifier as u32);
+    params.add(memory.file(), 0, offset, memory.pitch, high, low);
+    let (width, height) = (extent.width as i32, extent.height as i32);
+    let buffer = params.create_immed(width, height, format, Flags::empty(), handle, index);
+    params.destroy();
+    Ok(buffer)
+}
+
 impl Engine {
     pub(super) fn new(surface: &WaylandSurface, config: Config) -> Result<Engine> {
         let Config { extent, format, alpha, mode, images } = config;
         let layout = Layout { extent, format };
-        let row = format.row();
-        let shm_format = if alpha == Alpha::OPAQUE { Some(row.opaque) } else { row.alpha };
-        let shm_format = shm_format.ok_or(Error::Unsupported(Property::Alpha))?;
         let queue = surface.connection.new_event_queue();
         let handle = queue.handle();
         let given: Vec<_> = match images {
@@ -76,21 +124,15 @@ impl Engine {
         };
         let mut images = Vec::with_capacity(given.len());
         for (index, image) in given.into_iter().enumerate() {
+            let modifier = image.as_ref().and_then(|image| image.modifier);
             let memory = ImageMemory::new(image, layout)?;
-            // Sizes and offsets are signed words of the protocol.
-            let size = i32::try_from(memory.end());
-            let size = size.map_err(|_| Error::Unsupported(Property::Layout))?;
-            let pool = surface.shm.create_pool(memory.file(), size, &handle, ());
-            let buffer = pool.create_buffer(
-                memory.offset as i32,
-                extent.width as i32,
-                extent.height as i32,
-                memory.pitch as i32,
-                shm_format,
-                &handle,
-                index,
-            );
-            pool.destroy(); // the buffer keeps the memory
+            let buffer = match (modifier, &surface.dma_bufs) {
+                (None, _) => shm_buffer(&surface.shm, &memory, alpha, &handle, index)?,
+                (Some(modifier), Some(dma_bufs)) => {
+                    dma_buffer(&dma_bufs.factory, (&memory, modifier), alpha, &handle, index)?
+                }
+                (Some(_), None) => return Err(Error::Unsupported(Property::Layout)),
+            };
             images.push(Image { memory, buffer });
         }
         let tearing = surface.tearing(mode == Mode::Immediate);
@@ -258,3 +300,4 @@ impl Dispatch<WlCallback, u64> for State {
 }
 
 delegate_noop!(State: ignore WlShmPool);
+delegate_noop!(State: ignore ZwpLinuxBufferParamsV1);

@@ -1,4 +1,4 @@
-//! Wayland windows: images are `wl_shm` buffers.
+//! Wayland windows: images are dma-bufs or `wl_shm` buffers.
 //!
 //! The crate speaks on the application's `wl_display` by libwayland-client, as a guest with an event
 //! queue of its own. A [`WaylandSurface`] has the globals of the compositor that presentation needs; an
@@ -17,6 +17,9 @@ use wayland_client::protocol::wl_surface::WlSurface;
 use wayland_client::{
     Connection, Dispatch, DispatchError, Proxy, QueueHandle, WEnum, delegate_noop,
 };
+use wayland_protocols::wp::linux_dmabuf::zv1::client::zwp_linux_dmabuf_v1::{
+    self, ZwpLinuxDmabufV1,
+};
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_manager_v1::WpTearingControlManagerV1;
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::{
     PresentationHint, WpTearingControlV1,
@@ -33,7 +36,14 @@ pub(crate) struct WaylandSurface {
     surface: WlSurface,
     shm: WlShm,
     formats: Vec<wl_shm::Format>,
+    dma_bufs: Option<DmaBufs>,
     tearing: Option<Tearing>,
+}
+
+/// The object that makes buffers of dma-bufs, and what it takes: codes of formats and modifiers.
+struct DmaBufs {
+    factory: ZwpLinuxDmabufV1,
+    takes: Vec<(u32, u64)>,
 }
 
 /// The object that says whether the surface's images may be shown in the middle of a refresh. A
@@ -71,9 +81,12 @@ impl WaylandSurface {
         let shm: WlShm = globals.bind(&handle, 1..=1, ())?;
         let tearing = globals.bind(&handle, 1..=1, ()).ok();
         let tearing = tearing.map(|manager| Tearing { manager, control: Mutex::new(None) });
+        // Modifiers came with version 3; since version 4 they are told by other means.
+        let factory = globals.bind(&handle, 3..=3, ()).ok();
         let mut found = Globals::default();
         queue.roundtrip(&mut found)?;
-        Ok(WaylandSurface { connection, surface, shm, formats: found.formats, tearing })
+        let dma_bufs = factory.map(|factory| DmaBufs { factory, takes: found.dma_bufs });
+        Ok(WaylandSurface { connection, surface, shm, formats: found.formats, dma_bufs, tearing })
     }
 
     /// Colours of `wl_shm` buffers are multiplied with alpha; formats without alpha ignore it.
@@ -86,6 +99,13 @@ impl WaylandSurface {
         let takes = |format: &wl_shm::Format| self.formats.contains(format);
         let rows = FORMATS.iter().filter(|row| takes(&row.opaque));
         rows.filter(|row| row.alpha.as_ref().is_some_and(takes)).map(|row| row.format).collect()
+    }
+
+    /// Whether the compositor takes dma-bufs of a format, with alpha and without.
+    pub(crate) fn takes_dma_buf(&self, format: Format, modifier: u64) -> bool {
+        let Some(dma_bufs) = &self.dma_bufs else { return false };
+        let mut codes = format.fourcc().into_iter().flatten();
+        codes.all(|code| dma_bufs.takes.contains(&(code, modifier)))
     }
 
     pub(crate) fn modes(&self) -> Vec<Mode> {
@@ -121,6 +141,9 @@ impl Drop for WaylandSurface {
             }
             tearing.manager.destroy();
         }
+        if let Some(dma_bufs) = &self.dma_bufs {
+            dma_bufs.factory.destroy();
+        }
         let _ = self.connection.flush();
     }
 }
@@ -129,6 +152,7 @@ impl Drop for WaylandSurface {
 #[derive(Default)]
 struct Globals {
     formats: Vec<wl_shm::Format>,
+    dma_bufs: Vec<(u32, u64)>,
 }
 
 impl Dispatch<WlRegistry, GlobalListContents> for Globals {
@@ -155,6 +179,21 @@ impl Dispatch<WlShm, ()> for Globals {
     ) {
         if let wl_shm::Event::Format { format: WEnum::Value(format) } = event {
             globals.formats.push(format);
+        }
+    }
+}
+
+impl Dispatch<ZwpLinuxDmabufV1, ()> for Globals {
+    fn event(
+        globals: &mut Globals,
+        _: &ZwpLinuxDmabufV1,
+        event: zwp_linux_dmabuf_v1::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Globals>,
+    ) {
+        if let zwp_linux_dmabuf_v1::Event::Modifier { format, modifier_hi, modifier_lo } = event {
+            globals.dma_bufs.push((format, u64::from(modifier_hi) << 32 | u64::from(modifier_lo)));
         }
     }
 }

@@ -131,7 +131,7 @@ impl Connection {
         };
         let direct = [VisualClass::TRUE_COLOR, VisualClass::DIRECT_COLOR].contains(&visual.class);
         let pixmap = setup.pixmap_formats.iter().find(|format| format.depth == depth);
-        let bits = pixmap.map_or(0, |format| u32::from(format.bits_per_pixel));
+        let bits = u32::from(self.bits_per_pixel(depth));
         // Rows end on words, and bytes are in this machine's order: others are not worth a conversion.
         let usual = pixmap.is_some_and(|format| format.scanline_pad == 32)
             && setup.image_byte_order == ImageOrder::LSB_FIRST
@@ -142,6 +142,12 @@ impl Connection {
         let masks = [visual.red_mask, visual.green_mask, visual.blue_mask];
         let rows = FORMATS.iter().filter(|row| row.masks == masks && row.bytes * 8 == bits);
         rows.map(|row| row.format).collect()
+    }
+
+    /// Bits of a pixel in images of a depth; 0 if the server has none.
+    pub(super) fn bits_per_pixel(&self, depth: u8) -> u8 {
+        let mut formats = self.xcb.setup().pixmap_formats.iter();
+        formats.find(|format| format.depth == depth).map_or(0, |format| format.bits_per_pixel)
     }
 
     /// Sends what libxcb has gathered.

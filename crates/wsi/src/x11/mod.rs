@@ -17,7 +17,7 @@ mod upload;
 use std::sync::Arc;
 
 use x11rb::protocol::xproto::{ConnectionExt as _, Window};
-use x11rb::protocol::{present as present_protocol, shm, xfixes};
+use x11rb::protocol::{dri3, present as present_protocol, shm, xfixes};
 
 pub(crate) use connection::{Connection, xcb_of_xlib};
 
@@ -44,6 +44,8 @@ pub(crate) struct X11Surface {
     shm: Option<Shm>,
     present: bool,
     xfixes: bool,
+    /// Modifiers of dma-bufs that can be pixmaps of the window's depth.
+    modifiers: Vec<u64>,
 }
 
 impl X11Surface {
@@ -75,8 +77,17 @@ impl X11Surface {
             let (major, minor) = xfixes::X11_XML_VERSION;
             xfixes::query_version(xcb, major, minor)?.reply()?;
         }
+        let modifiers = match present {
+            true => modifiers(&connection, window, depth)?,
+            false => Vec::new(),
+        };
         let connection = Arc::new(connection);
-        Ok(X11Surface { connection, window, depth, formats, shm, present, xfixes })
+        Ok(X11Surface { connection, window, depth, formats, shm, present, xfixes, modifiers })
+    }
+
+    /// Whether the server takes dma-bufs as pixmaps.
+    pub(crate) fn takes_dma_buf(&self, format: Format, modifier: u64) -> bool {
+        self.formats.contains(&format) && self.modifiers.contains(&modifier)
     }
 
     /// The size of the window.
@@ -125,6 +136,22 @@ impl X11Surface {
             false => Box::new(plain::Copier::new(self.window, canvas)),
         })
     }
+}
+
+/// The modifiers of dma-bufs that DRI3 takes as pixmaps of a depth; none without DRI3, or on another machine.
+fn modifiers(connection: &Connection, window: Window, depth: u8) -> Result<Vec<u64>> {
+    let xcb = connection.xcb();
+    if !connection.is_local() || !connection.has(dri3::X11_EXTENSION_NAME)? {
+        return Ok(Vec::new());
+    }
+    // Modifiers came with DRI3 1.2.
+    let version = dri3::query_version(xcb, 1, 2)?.reply()?;
+    if (version.major_version, version.minor_version) < (1, 2) {
+        return Ok(Vec::new());
+    }
+    let all = dri3::get_supported_modifiers(xcb, window, depth, connection.bits_per_pixel(depth))?;
+    let all = all.reply()?;
+    Ok([all.window_modifiers, all.screen_modifiers].concat())
 }
 
 /// The size and depth of a window from the bytes of a reply to GetGeometry.

@@ -2,6 +2,7 @@
 //!
 //! | the server has | and | an image is |
 //! | --- | --- | --- |
+//! | DRI3 | Present | a pixmap in a dma-buf of the driver: nothing is sent |
 //! | MIT-SHM with shared pixmaps | Present; rows without padding | a pixmap in shared memory: nothing is sent |
 //! | MIT-SHM | | a segment of shared memory, which ShmPutImage copies |
 //! | neither, or it is remote | | bytes in PutImage requests |
@@ -9,6 +10,7 @@
 use std::sync::Arc;
 
 use x11rb::connection::{Connection as _, RequestConnection as _};
+use x11rb::protocol::dri3::ConnectionExt as _;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateGCAux, Drawable, Gcontext, ImageFormat, Pixmap,
@@ -37,7 +39,7 @@ pub(super) struct Canvas {
 pub(super) struct Picture {
     pub(super) pixmap: Option<Pixmap>,
     segment: Option<shm::Seg>,
-    /// Whether the pixmap lies in the segment.
+    /// Whether the pixmap lies in the memory.
     is_shared: bool,
     memory: Option<ImageMemory>,
     connection: Arc<Connection>,
@@ -52,6 +54,12 @@ impl Picture {
         let connection = Arc::clone(&surface.connection);
         let mut picture =
             Picture { pixmap: None, segment: None, is_shared: false, memory: None, connection };
+        if let Some(modifier) = image.as_ref().and_then(|image| image.modifier) {
+            let memory = ImageMemory::new(image, layout)?;
+            picture.create_from_dma_buf(surface, &memory, modifier)?;
+            picture.memory = Some(memory);
+            return Ok(picture);
+        }
         let given = image.is_some();
         if given || surface.shm.is_some() {
             let memory = ImageMemory::new(image, layout)?;
@@ -81,6 +89,44 @@ impl Picture {
             Err(x11rb::errors::ReplyError::X11Error(_)) => {}
             Err(error) => return Err(error.into()),
         }
+        Ok(())
+    }
+
+    /// Makes a pixmap of a dma-buf.
+    fn create_from_dma_buf(
+        &mut self,
+        surface: &X11Surface,
+        memory: &ImageMemory,
+        modifier: u64,
+    ) -> Result<()> {
+        let xcb = self.connection.xcb();
+        let pixmap = xcb.generate_id()?;
+        let Layout { extent, .. } = memory.layout;
+        let offset = u32::try_from(memory.offset);
+        let offset = offset.map_err(|_| Error::Unsupported(Property::Layout))?;
+        let (width, height) = (extent.width as u16, extent.height as u16);
+        let depth = surface.depth;
+        let made = xcb.dri3_pixmap_from_buffers(
+            pixmap,
+            surface.window,
+            width,
+            height,
+            memory.pitch,
+            offset,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            depth,
+            self.connection.bits_per_pixel(depth),
+            modifier,
+            vec![memory.duplicate()?],
+        );
+        made?.check()?;
+        self.pixmap = Some(pixmap);
+        self.is_shared = true;
         Ok(())
     }
 
@@ -144,7 +190,8 @@ impl Canvas {
     /// Whether the server reads the image from memory, so that the memory is in use until it says
     /// otherwise.
     pub(super) fn is_read_by_server(&self, image: usize) -> bool {
-        self.pictures[image].segment.is_some()
+        let picture = &self.pictures[image];
+        picture.segment.is_some() || picture.is_shared
     }
 
     /// Brings the pixels of an image into its pixmap, or into `window` without one.
@@ -159,9 +206,10 @@ impl Canvas {
         let target = picture.pixmap.unwrap_or(window);
         let put = Put { connection, layout: *layout, depth: *depth, context: *context, target };
         match (&mut picture.memory, picture.segment) {
+            (Some(memory), _) if picture.is_shared => memory.store(pixels),
             (Some(memory), Some(segment)) => {
                 memory.store(pixels)?;
-                if picture.is_shared { Ok(()) } else { put.segment(memory, segment) }
+                put.segment(memory, segment)
             }
             (Some(memory), None) => {
                 memory.store(pixels)?;

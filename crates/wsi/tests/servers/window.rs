@@ -60,6 +60,7 @@ pub fn shared(
     let start = 1000 * u64::from(padding != 0);
     let file = memory(&vec![0; (start + size * count as u64) as usize]);
     let image = |index: usize| SharedImage {
+        modifier: None,
         memory: rustix::io::fcntl_dupfd_cloexec(&file, 0).unwrap(),
         offset: start + index as u64 * size,
         pitch,

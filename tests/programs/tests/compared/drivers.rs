@@ -2,6 +2,7 @@
 //!
 //! A new driver is one row of [`TESTED`]; every program then runs on it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -93,6 +94,7 @@ const SKYLAKE: Driver = Driver {
         ("vkmark/texture", "2 % of the pixels differ: levels and anisotropy"),
         ("glmark2", "not tried"),
         ("chromium", "not tried"),
+        ("vkmark/cube_dma_bufs", "the compositor draws with OpenGL"),
     ],
 };
 
@@ -123,17 +125,50 @@ pub const TESTED: &[Driver] = &[
 ];
 
 impl Driver {
+    /// Whether it draws on a virtual GPU.
+    pub fn is_virtual(&self) -> bool {
+        self.gpu.is_some()
+    }
+
+    /// Continues a command by the words that start a compositor on the virtual GPU, and after `weston` a program on the same
+    /// render node. Tepui's own driver is one that the program is told of in `directory`.
+    pub fn start_with_compositor(
+        &self,
+        command: &mut Command,
+        mesa: &Path,
+        directory: &Path,
+        weston: &[&OsStr],
+    ) -> Result<(), String> {
+        let gpu = self.gpu.ok_or("the CPU has no render node")?;
+        command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
+        command.arg(mesa).args(["weston", "--gl"]).args(weston).arg("--");
+        if self.command == "run" {
+            let library = built(&format!("{}.so", self.library))?;
+            let icd = serde_json::json!({ "library_path": library, "api_version": "1.4.309" });
+            let manifest = serde_json::json!({ "file_format_version": "1.0.1", "ICD": icd });
+            let file = directory.join("icd.json");
+            std::fs::write(&file, manifest.to_string()).map_err(|e| e.to_string())?;
+            command.env("VK_DRIVER_FILES", file);
+        }
+        self.run(command, mesa);
+        Ok(())
+    }
+
     /// Continues a command by the words that make this driver the one that the next words see.
     pub fn start(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
             command.arg(built("tepui")?).args([self.command, "--gpu", gpu, "--"]);
         }
+        self.run(command, mesa);
+        Ok(())
+    }
+
+    fn run(&self, command: &mut Command, mesa: &Path) {
         command.envs(self.environment.iter().copied());
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
         // Filters as the specification has them, where llvmpipe would approximate.
         command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
         command.arg(mesa).args(["run", "--icd", self.icd]);
-        Ok(())
     }
 
     /// Whether the driver runs the program of this name.

@@ -58,6 +58,8 @@ pub struct Program {
     suffix: &'static str,
     /// Whether its window is on weston instead of an X server.
     pub wayland: bool,
+    /// Whether weston draws on the virtual GPU, too, and reads the program's images as dma-bufs.
+    pub dma_bufs: bool,
 }
 
 /// A frame from the middle of the animation.
@@ -82,12 +84,18 @@ const fn close(line: &'static str, frame: Frame) -> Program {
         high: None,
         suffix: "",
         wayland: false,
+        dma_bufs: false,
     }
 }
 
 /// The same with a Wayland window.
 const fn wayland(program: Program) -> Program {
     Program { wayland: true, suffix: "_wayland", ..program }
+}
+
+/// The same with a compositor that reads dma-bufs.
+const fn dma_bufs(program: Program) -> Program {
+    Program { dma_bufs: true, suffix: "_dma_bufs", ..wayland(program) }
 }
 
 /// A picture that may differ by more: `why` is for the reader.
@@ -131,6 +139,7 @@ pub const PROGRAMS: &[Program] = &[
     close("vkcube", Frame::Number(20)),
     close("vkcube xlib", Frame::Number(20)),
     wayland(close("vkcube", Frame::Number(20))),
+    dma_bufs(close("vkmark cube", MIDDLE)),
     close("glxgears", MIDDLE),
     silent("es2gears_x11", MIDDLE),
     // A progress bar moves by time, which GLib gets from the clock of this package.

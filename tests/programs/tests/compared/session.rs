@@ -1,5 +1,6 @@
 //! One program on one driver, up to the pictures that are compared.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -59,6 +60,9 @@ pub fn draw(program: &Program, driver: &Driver) -> Result<Vec<Picture>, String> 
     let said = said();
     if program.says_device && !said.contains(driver.device) {
         return Err(fail(&format!("not on {}", driver.device)));
+    }
+    if program.dma_bufs && driver.is_virtual() && !said.contains("zwp_linux_buffer_params_v1") {
+        return Err(fail("no dma-bufs"));
     }
     match program.complaints.iter().find(|words| said.contains(**words)) {
         Some(words) => Err(fail(&format!("it says: {words}"))),
@@ -168,10 +172,19 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
     let mesa = drivers::mesa();
     let root = drivers::sysroot(&mesa)?;
     let mut command = Command::new("env");
+    let link = directory.join("runtime");
+    let on_gpu = program.dma_bufs && driver.is_virtual();
     match program.screen() {
+        Some(screen) if on_gpu => {
+            let weston = ["--screen", screen, "--link"].map(OsStr::new);
+            let weston = [&weston[..], &[link.as_os_str()]].concat();
+            driver.start_with_compositor(&mut command, &mesa, directory, &weston)?;
+            // What it says to the compositor is printed.
+            command.env("WAYLAND_DEBUG", "1");
+        }
         Some(screen) if program.wayland => {
             command.arg(&mesa).args(["weston", "--screen", screen, "--link"]);
-            command.arg(directory.join("runtime")).arg("--");
+            command.arg(&link).arg("--");
         }
         Some(screen) => {
             command.arg(&mesa).args(["xvfb", "--screen", screen, "--framebuffer"]);
@@ -180,7 +193,9 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
         }
         None => {}
     }
-    driver.start(&mut command, &mesa)?;
+    if !on_gpu {
+        driver.start(&mut command, &mesa)?;
+    }
     if program.screen().is_some() {
         command.arg("--preload").arg(built("libtepui_programs_preload.so")?);
     }
