@@ -22,6 +22,8 @@ bitflags::bitflags! {
         const COMMANDS = 1 << 5;
         /// `sync`: each submission is waited for.
         const SYNC = 1 << 6;
+        /// `windows`: how the images of each swapchain come to the server.
+        const WINDOWS = 1 << 8;
     }
 }
 
@@ -34,6 +36,7 @@ pub const WORDS: &[(&str, Flags, &str)] = &[
     ("submit", Flags::SUBMIT, "a line for each submission"),
     ("commands", Flags::COMMANDS, "each command as it is recorded"),
     ("sync", Flags::SYNC, "wait for each submission before going on"),
+    ("windows", Flags::WINDOWS, "how the images of each swapchain come to the server"),
 ];
 
 /// The flags that the environment sets; unknown words are named once on standard error.

@@ -13,6 +13,7 @@ use super::surface::window_of;
 use super::{status_code, window_alpha, window_format, window_mode};
 use crate::backend::{Allocation, Backend, ImageInfo, Subresource};
 use crate::chain;
+use crate::debug::{self, Flags};
 use crate::device::{Device, Queue};
 use crate::entry;
 use crate::error::{Error, Result};
@@ -107,6 +108,15 @@ impl<B: Backend> Swapchain<B> {
                 }
                 None => rows.push(Some(place.rows)),
             }
+        }
+        if debug::flags().contains(Flags::WINDOWS) {
+            let how = match (is_shared, share) {
+                (true, Share::DmaBuf) => "dma-bufs",
+                (true, _) => "memory that the server maps",
+                (false, _) => "rows that are sent",
+            };
+            let [width, height, _] = image_info.extent;
+            eprintln!("tepui: a swapchain of {count} images, {width}x{height}: {how}");
         }
         let config = window::Config {
             extent: window::Extent {

@@ -58,7 +58,7 @@ pub struct Program {
     suffix: &'static str,
     /// Whether its window is on weston instead of an X server.
     pub wayland: bool,
-    /// Whether weston draws on the virtual GPU, too, and reads the program's images as dma-bufs.
+    /// Whether weston draws on the virtual GPU, too, and it or Xwayland on it reads the program's images as dma-bufs.
     pub dma_bufs: bool,
 }
 
@@ -93,9 +93,9 @@ const fn wayland(program: Program) -> Program {
     Program { wayland: true, suffix: "_wayland", ..program }
 }
 
-/// The same with a compositor that reads dma-bufs.
-const fn dma_bufs(program: Program) -> Program {
-    Program { dma_bufs: true, suffix: "_dma_bufs", ..wayland(program) }
+/// The same with a server on the virtual GPU, which reads dma-bufs: a compositor, or an X server with DRI3.
+const fn dma_bufs(program: Program, suffix: &'static str) -> Program {
+    Program { dma_bufs: true, suffix, ..program }
 }
 
 /// A picture that may differ by more: `why` is for the reader.
@@ -139,7 +139,8 @@ pub const PROGRAMS: &[Program] = &[
     close("vkcube", Frame::Number(20)),
     close("vkcube xlib", Frame::Number(20)),
     wayland(close("vkcube", Frame::Number(20))),
-    dma_bufs(close("vkmark cube", MIDDLE)),
+    dma_bufs(wayland(close("vkmark cube", MIDDLE)), "_wayland_dma_bufs"),
+    dma_bufs(close("vkmark cube", MIDDLE), "_dri3"),
     close("glxgears", MIDDLE),
     silent("es2gears_x11", MIDDLE),
     // A progress bar moves by time, which GLib gets from the clock of this package.

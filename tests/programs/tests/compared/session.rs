@@ -61,7 +61,9 @@ pub fn draw(program: &Program, driver: &Driver) -> Result<Vec<Picture>, String> 
     if program.says_device && !said.contains(driver.device) {
         return Err(fail(&format!("not on {}", driver.device)));
     }
-    if program.dma_bufs && driver.is_virtual() && !said.contains("zwp_linux_buffer_params_v1") {
+    let shares = ["zwp_linux_buffer_params_v1", "images, 320x240: dma-bufs"];
+    let must_say = program.dma_bufs && driver.is_virtual() && (program.wayland || driver.is_own());
+    if must_say && !shares.iter().any(|words| said.contains(words)) {
         return Err(fail("no dma-bufs"));
     }
     match program.complaints.iter().find(|words| said.contains(**words)) {
@@ -104,7 +106,9 @@ fn watch(
     }
     let mut rest = Rest::of(child.0.id(), &framebuffer);
     let pictures = match program.frame {
-        Frame::Calls(_) if program.wayland => vec![weston_screen(directory)?],
+        Frame::Calls(_) if program.wayland || program.dma_bufs && driver.is_virtual() => {
+            vec![weston_screen(directory)?]
+        }
         Frame::Calls(_) => vec![rest.picture(end, |_| true)?],
         Frame::Rest => vec![rest.picture(end, |picture| !picture.is_plain())?],
         Frame::Number(number) => vec![Picture::from_png(&directory.join(format!("{number}.png")))?],
@@ -178,9 +182,12 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
         Some(screen) if on_gpu => {
             let weston = ["--screen", screen, "--link"].map(OsStr::new);
             let weston = [&weston[..], &[link.as_os_str()]].concat();
-            driver.start_with_compositor(&mut command, &mesa, directory, &weston)?;
-            // What it says to the compositor is printed.
-            command.env("WAYLAND_DEBUG", "1");
+            let x = ["xwayland", "--screen", screen, "--"].map(OsStr::new);
+            let x = [&[mesa.as_os_str()], &x[..]].concat();
+            let wrapper = if program.wayland { &[][..] } else { &x };
+            driver.start_with_compositor(&mut command, &mesa, directory, &weston, wrapper)?;
+            // Mesa's drivers say what they ask of a compositor, ours how images are shared.
+            command.env("WAYLAND_DEBUG", "1").env("TEPUI_DEBUG", "errors,windows");
         }
         Some(screen) if program.wayland => {
             command.arg(&mesa).args(["weston", "--screen", screen, "--link"]);
