@@ -31,48 +31,54 @@ const FIXED_B: usize = 16;
 /// Bytes of a constant: number and bits.
 const CONSTANT_B: usize = 12;
 
-/// Writes a binary: what [`read`] takes apart. It has no machine code: that depends on the features of the device, and binaries
-/// must be the same for all devices of one physical device.
-fn write(source: &Source<'_>, flags: vk::ShaderCreateFlagsEXT) -> Vec<u8> {
-    let mut out = Vec::new();
-    let name = source.entry.as_bytes();
-    let counts =
-        [source.stage.bits(), flags.bits(), source.spec.len() as u32, source.words.len() as u32];
-    out.extend(counts.iter().flat_map(|c| c.to_le_bytes()));
-    for &(number, bits) in &source.spec {
-        out.extend(number.to_le_bytes());
-        out.extend(bits.to_le_bytes());
+/// The contents of a binary. It has no machine code: that depends on the features of the device, and binaries must be the
+/// same for all devices of one physical device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binary {
+    /// Bits of `VkShaderStageFlagBits`.
+    pub stage: u32,
+    /// Bits of `VkShaderCreateFlagsEXT`.
+    pub flags: u32,
+    /// Specialisation constants: numbers and bits.
+    pub spec: Vec<(u32, u64)>,
+    /// SPIR-V.
+    pub words: Vec<u32>,
+    /// The entry point's name.
+    pub entry: String,
+}
+
+impl Binary {
+    /// The bytes that [`Binary::read`] takes apart.
+    pub fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let counts = [self.stage, self.flags, self.spec.len() as u32, self.words.len() as u32];
+        out.extend(counts.iter().flat_map(|c| c.to_le_bytes()));
+        for &(number, bits) in &self.spec {
+            out.extend(number.to_le_bytes());
+            out.extend(bits.to_le_bytes());
+        }
+        out.extend(self.words.iter().flat_map(|w| w.to_le_bytes()));
+        out.extend((self.entry.len() as u32).to_le_bytes());
+        out.extend(self.entry.as_bytes());
+        out
     }
-    out.extend(source.words.iter().flat_map(|w| w.to_le_bytes()));
-    out.extend((name.len() as u32).to_le_bytes());
-    out.extend(name);
-    out
-}
 
-/// What a binary holds: flags, constants, SPIR-V words, and the entry point's name.
-struct Binary {
-    stage: u32,
-    flags: u32,
-    spec: Vec<(u32, u64)>,
-    words: Vec<u32>,
-    entry: String,
-}
-
-/// Takes a binary apart; `None` when it is no whole one.
-fn read(bytes: &[u8]) -> Option<Binary> {
-    let (head, rest) = bytes.split_at_checked(FIXED_B)?;
-    let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-    let [stage, flags, constants, words] = [0, 4, 8, 12].map(|at| word(&head[at..]));
-    let (list, rest) = rest.split_at_checked((constants as usize).checked_mul(CONSTANT_B)?)?;
-    let spec = list
-        .chunks_exact(CONSTANT_B)
-        .map(|c| (word(c), u64::from(word(&c[4..])) | u64::from(word(&c[8..])) << 32));
-    let (list, rest) = rest.split_at_checked((words as usize).checked_mul(4)?)?;
-    let words = list.chunks_exact(4).map(word).collect();
-    let (size, rest) = rest.split_at_checked(4)?;
-    let (name, _) = rest.split_at_checked(word(size) as usize)?;
-    let entry = String::from_utf8(name.to_vec()).ok()?;
-    Some(Binary { stage, flags, spec: spec.collect(), words, entry })
+    /// Takes bytes apart; none when they are no whole binary. What is behind its end is ignored.
+    pub fn read(bytes: &[u8]) -> Option<Binary> {
+        let (head, rest) = bytes.split_at_checked(FIXED_B)?;
+        let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        let [stage, flags, constants, words] = [0, 4, 8, 12].map(|at| word(&head[at..]));
+        let (list, rest) = rest.split_at_checked((constants as usize).checked_mul(CONSTANT_B)?)?;
+        let spec = list
+            .chunks_exact(CONSTANT_B)
+            .map(|c| (word(c), u64::from(word(&c[4..])) | u64::from(word(&c[8..])) << 32));
+        let (list, rest) = rest.split_at_checked((words as usize).checked_mul(4)?)?;
+        let words = list.chunks_exact(4).map(word).collect();
+        let (size, rest) = rest.split_at_checked(4)?;
+        let (name, _) = rest.split_at_checked(word(size) as usize)?;
+        let entry = String::from_utf8(name.to_vec()).ok()?;
+        Some(Binary { stage, flags, spec: spec.collect(), words, entry })
+    }
 }
 
 /// The error of a binary that another build or device made.
@@ -100,7 +106,8 @@ impl<B: Backend> ShaderObject<B> {
                 };
                 return Self::compile(d, &source, info.flags, &sets);
             }
-            let own = binary_of(&d.cache_header, code).and_then(read).ok_or_else(incompatible)?;
+            let own = binary_of(&d.cache_header, code).and_then(Binary::read);
+            let own = own.ok_or_else(incompatible)?;
             let source = Source {
                 words: &own.words,
                 hash: hash_of(&own.words),
@@ -122,6 +129,13 @@ impl<B: Backend> ShaderObject<B> {
         flags: vk::ShaderCreateFlagsEXT,
         sets: &[Option<Arc<SetLayout<B>>>],
     ) -> Result<ShaderObject<B>> {
+        let own = Binary {
+            stage: source.stage.bits(),
+            flags: flags.bits(),
+            spec: source.spec.clone(),
+            words: source.words.to_vec(),
+            entry: source.entry.clone(),
+        };
         let (mut ir, mut key) = source.translate(sets)?;
         if flags.contains(vk::ShaderCreateFlagsEXT::DISPATCH_BASE) {
             lower_dispatch_base::run(&mut ir);
@@ -141,7 +155,7 @@ impl<B: Backend> ShaderObject<B> {
         };
         let shader = Arc::new(B::shader(&d.inner, info)?);
         let mut binary = d.cache_header.to_vec();
-        binary.extend(write(source, flags));
+        binary.extend(own.write());
         Ok(ShaderObject { shader, binary })
     }
 }
@@ -241,29 +255,23 @@ mod tests {
 
     #[test]
     fn binaries_are_read_as_written_and_never_panic() {
-        let source = Source {
-            words: &[0x0723_0203, 5, 6, 7],
-            hash: 0,
-            entry: "main".to_owned(),
-            stage: vk::ShaderStageFlags::COMPUTE,
+        let own = Binary {
+            stage: vk::ShaderStageFlags::COMPUTE.bits(),
+            flags: vk::ShaderCreateFlagsEXT::DISPATCH_BASE.bits(),
             spec: vec![(3, u64::MAX - 1), (9, 4)],
+            words: vec![0x0723_0203, 5, 6, 7],
+            entry: "main".to_owned(),
         };
-        let bytes = write(&source, vk::ShaderCreateFlagsEXT::DISPATCH_BASE);
-        let own = read(&bytes).unwrap();
-        assert_eq!(
-            (own.words, own.spec, own.entry),
-            (source.words.to_vec(), source.spec, source.entry)
-        );
-        assert_eq!(own.stage, vk::ShaderStageFlags::COMPUTE.bits());
-        assert_eq!(own.flags, vk::ShaderCreateFlagsEXT::DISPATCH_BASE.bits());
+        let bytes = own.write();
+        assert_eq!(Binary::read(&bytes), Some(own));
         for end in 0..bytes.len() {
-            assert!(read(&bytes[..end]).is_none());
+            assert!(Binary::read(&bytes[..end]).is_none());
         }
         for at in 0..bytes.len() {
             for value in [0, 0x7f, 0xff] {
                 let mut bad = bytes.clone();
                 bad[at] = value;
-                let _ = read(&bad);
+                let _ = Binary::read(&bad);
             }
         }
     }

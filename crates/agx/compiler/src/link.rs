@@ -290,7 +290,8 @@ fn join(
             }
         }
         out.stats.registers = out.stats.registers.max(part.stats.registers);
-        out.stats.instructions += part.stats.instructions;
+        let instructions = &mut out.stats.instructions;
+        *instructions = instructions.saturating_add(part.stats.instructions);
         out.stats.scratch = out.stats.scratch.max(part.stats.scratch);
     }
     out.stats.bytes = (out.code.len() + out.preamble.as_ref().map_or(0, Vec::len)) as u32;
