@@ -300,7 +300,8 @@ impl Compare {
         Compare(self.0 & other.0)
     }
 
-    fn holds(self, new: f32, old: f32) -> bool {
+    /// Whether the comparison of two values is true.
+    pub fn holds(self, new: f32, old: f32) -> bool {
         if self == Compare::ALWAYS_ORDERED {
             return !new.is_nan();
         }

@@ -31,6 +31,8 @@ pub(crate) struct Format {
     /// Texels of a block, across and down: 1 unless compressed.
     pub block: [u32; 2],
     codec: Codec,
+    /// What stands in alpha's place is ignored.
+    opaque: bool,
     /// Components are integers.
     integer: bool,
     /// Typed reads convert it.
@@ -193,17 +195,32 @@ const TABLE: &[(u32, F)] = &[
     (0x27f, F::ASTC_12x12_UNORM_BLOCK),
 ];
 
+/// Formats that have room where these have alpha, which reads as 1. source: Mesa, isl.h
+const OPAQUE: &[(u32, F)] = &[
+    (0x006, F::R32G32B32A32_SFLOAT),
+    (0x08e, F::R16G16B16A16_UNORM),
+    (0x08f, F::R16G16B16A16_SFLOAT),
+    (0x0e9, F::B8G8R8A8_UNORM),
+    (0x0ea, F::B8G8R8A8_SRGB),
+    (0x0eb, F::R8G8B8A8_UNORM),
+    (0x0ec, F::R8G8B8A8_SRGB),
+    (0x11a, F::A1R5G5B5_UNORM_PACK16),
+];
+
 /// The format of a number.
 pub(crate) fn find(number: u32) -> Option<&'static Format> {
     static FORMATS: OnceLock<HashMap<u32, Format>> = OnceLock::new();
     let formats = FORMATS.get_or_init(|| {
-        TABLE.iter().filter_map(|&(number, format)| Some((number, Format::new(format)?))).collect()
+        let of = |opaque: bool| {
+            move |&(number, format): &(u32, F)| Some((number, Format::new(format, opaque)?))
+        };
+        TABLE.iter().filter_map(of(false)).chain(OPAQUE.iter().filter_map(of(true))).collect()
     });
     formats.get(&number)
 }
 
 impl Format {
-    fn new(format: F) -> Option<Format> {
+    fn new(format: F, opaque: bool) -> Option<Format> {
         let info = format.info();
         let numeric = info.numeric();
         let codec = match TexelCodec::new(format) {
@@ -221,6 +238,7 @@ impl Format {
             bytes: info.block.bytes as usize,
             block: [info.block.width_px, info.block.height_px],
             codec,
+            opaque,
             integer,
             converted: even && (integer || numeric == Numeric::Sfloat),
         })
@@ -242,8 +260,8 @@ impl Format {
         let components = [Component::R, Component::G, Component::B, Component::A];
         let missing = [0, 0, 0, self.one()];
         std::array::from_fn(|c| match channels.get(components[c]) {
-            Some(_) => colour[c],
-            None => missing[c],
+            Some(_) if !(self.opaque && c == 3) => colour[c],
+            _ => missing[c],
         })
     }
 
@@ -262,7 +280,7 @@ impl Format {
     /// The four components of a texel, floats or integers of 32 bits. `place` is the texel's within
     /// its block. Missing colours are 0, a missing alpha is 1.
     pub fn unpack(&self, texel: &[u8], place: [u32; 2]) -> [u32; 4] {
-        match &self.codec {
+        let mut texel = match &self.codec {
             Codec::Texel(codec) if self.integer => codec.unpack_u32(load(texel)),
             Codec::Texel(codec) => codec.unpack_f32(load(texel)).map(f32::to_bits),
             Codec::Block(codec) => {
@@ -271,7 +289,11 @@ impl Format {
                 let index = place[1] * self.block[0] + place[0];
                 pixels[index as usize % MAX_BLOCK_PX].map(f32::to_bits)
             }
+        };
+        if self.opaque {
+            texel[3] = self.one();
         }
+        texel
     }
 
     /// The four components of a texel as typed reads return them: formats that the data port does not

@@ -6,9 +6,13 @@ use tepui_intel_isa::{Generation, asm};
 use tepui_intel_model::{Batch, Gpu, Options};
 use tepui_intel_packets::bindings::State3dBindingTablePointersPs;
 use tepui_intel_packets::mi::MiBatchBufferEnd;
-use tepui_intel_packets::output::{State3dClearParams, State3dDepthBuffer, State3dWmDepthStencil};
+use tepui_intel_packets::output::{
+    BlendState, ColorCalcState, CompareFunction, State3dBlendStatePointers, State3dCcStatePointers,
+    State3dClearParams, State3dDepthBuffer, State3dWmDepthStencil,
+};
 use tepui_intel_packets::pixel::{
-    State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern, State3dWmHzOp,
+    State3dPolyStippleOffset, State3dPolyStipplePattern, State3dPs, State3dPsExtra,
+    State3dSampleMask, State3dSamplePattern, State3dWm, State3dWmHzOp,
 };
 use tepui_intel_packets::raster::{State3dClip, State3dDrawingRectangle};
 use tepui_intel_packets::state::StateBaseAddress;
@@ -26,6 +30,8 @@ const SURFACE: u64 = 0x1100;
 const KERNEL: u64 = 0x2000;
 const CORNERS: u64 = 0x3000;
 const VIEWPORT: u64 = 0x3100;
+const BLEND: u64 = 0x3200;
+const CALC: u64 = 0x3400;
 const IMAGE: u64 = 0x10000;
 const DEPTH: u64 = 0x20000;
 /// Pixels of the images.
@@ -250,10 +256,69 @@ fn depth_is_cleared_and_tested() {
     let tests = State3dWmDepthStencil {
         depth_test_enable: true,
         // The rest of the buffer is 0.
-        depth_test_function: tepui_intel_packets::output::CompareFunction::Less,
+        depth_test_function: CompareFunction::Less,
         ..State3dWmDepthStencil::default()
     };
     bench.add(&tests.pack().unwrap());
     let pixels = bench.draw([4.0, 4.0, 44.0, 36.0], 0.25);
     assert_filled(&pixels, [4, 4, 20, 30], COLOUR, 0);
+}
+
+#[test]
+fn polygons_are_drawn_where_their_pattern_has_bits() {
+    let mut bench = Bench::new();
+    let wm = State3dWm { polygon_stipple_enable: true, ..State3dWm::default() };
+    bench.add(&wm.pack().unwrap());
+    bench.add(&State3dPolyStipplePattern { dword_length: 31 }.pack().unwrap());
+    // Row 4 has the third column from the left, the others nothing.
+    for row in 0..32u32 {
+        let bits = if row == 4 { 1u32 << 29 } else { 0 };
+        bench.add(&bits.to_le_bytes());
+    }
+    let offset = State3dPolyStippleOffset {
+        polygon_stipple_x_offset: 1,
+        polygon_stipple_y_offset: 3,
+        ..State3dPolyStippleOffset::default()
+    };
+    bench.add(&offset.pack().unwrap());
+    let pixels = bench.draw([0.0, 0.0, SIZE[0] as f32, SIZE[1] as f32], 0.0);
+    let drawn = pixels.iter().enumerate().filter(|(_, pixel)| **pixel != 0);
+    let places: Vec<_> = drawn.map(|(at, _)| (at % 48, at / 48)).collect();
+    // Columns 1 and 1 + 32, rows 1 and 1 + 32.
+    assert_eq!(places, [(1, 1), (33, 1), (1, 33), (33, 33)]);
+}
+
+#[test]
+fn pixels_are_tested_by_their_alpha() {
+    let draw = |function, reference: u32| {
+        let mut bench = Bench::new();
+        let blend = BlendState {
+            alpha_test_enable: true,
+            alpha_test_function: function,
+            ..BlendState::default()
+        };
+        bench.put(BLEND, &blend.pack().unwrap());
+        let calc = ColorCalcState {
+            alpha_reference_value_as_unorm8: reference,
+            ..ColorCalcState::default()
+        };
+        bench.put(CALC, &calc.pack().unwrap());
+        let blend = State3dBlendStatePointers {
+            blend_state_pointer_valid: true,
+            blend_state_pointer: BLEND,
+        };
+        bench.add(&blend.pack().unwrap());
+        let calc = State3dCcStatePointers {
+            color_calc_state_pointer_valid: true,
+            color_calc_state_pointer: CALC,
+        };
+        bench.add(&calc.pack().unwrap());
+        bench.draw([4.0, 4.0, 20.0, 20.0], 0.0)
+    };
+    // The shader's alpha is 0.6, 153 of 255.
+    let drawn = [4, 4, 20, 20];
+    assert_filled(&draw(CompareFunction::Greater, 152), drawn, COLOUR, 0);
+    assert_filled(&draw(CompareFunction::Greater, 154), drawn, 0, 0);
+    assert_filled(&draw(CompareFunction::Less, 154), drawn, COLOUR, 0);
+    assert_filled(&draw(CompareFunction::Never, 0), drawn, 0, 0);
 }

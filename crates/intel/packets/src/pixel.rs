@@ -450,6 +450,21 @@ packet! {
 }
 
 packet! {
+    /// Pattern of polygons: 32 rows of 32 bits follow, the top row first, bit 31 the leftmost column.
+    pub struct State3dPolyStipplePattern = "3DSTATE_POLY_STIPPLE_PATTERN", 4 bytes
+    fixed {
+        "3D Command Sub Opcode" Uint [16..24] = 7;
+        "3D Command Opcode" Uint [24..27] = 1;
+        "Command SubType" Uint [27..29] = 3;
+        "Command Type" Uint [29..32] = 3;
+    }
+    fields {
+        /// Dword length.
+        dword_length: Uint [0..8] "DWord Length";
+    }
+}
+
+packet! {
     /// Place of the pattern of polygons.
     pub struct State3dPolyStippleOffset = "3DSTATE_POLY_STIPPLE_OFFSET", 8 bytes
     fixed {
@@ -480,4 +495,5 @@ pub static ALL: &[&PacketInfo] = &[
     State3dAaLineParameters::INFO,
     State3dLineStipple::INFO,
     State3dPolyStippleOffset::INFO,
+    State3dPolyStipplePattern::INFO,
 ];

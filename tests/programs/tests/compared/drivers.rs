@@ -25,6 +25,8 @@ pub struct Driver {
     opengl_window: &'static [(&'static str, &'static str)],
     /// What a program prints of the device when it really draws with this driver.
     pub device: &'static str,
+    /// Whether Mesa has an OpenGL driver for the GPU, which runs piglit's tests. One row of a GPU does.
+    pub has_opengl: bool,
     /// The file name of its Vulkan driver.
     library: &'static str,
     /// Programs that it does not run, by the start of their names, and why.
@@ -40,6 +42,7 @@ pub const REFERENCE: Driver = Driver {
     environment: &[],
     opengl_window: &[],
     device: "llvmpipe",
+    has_opengl: false,
     library: "libvulkan_lvp",
     left_out: &[],
 };
@@ -58,6 +61,7 @@ const M1: Driver = Driver {
     environment: &[],
     opengl_window: ZINK,
     device: "Apple M1",
+    has_opengl: true,
     library: "libvulkan_asahi",
     left_out: &[(
         "vkmark/cube_dri3",
@@ -74,6 +78,7 @@ const TEPUI: Driver = Driver {
     environment: &[("TEPUI_DEBUG", "errors")],
     opengl_window: &[],
     device: "Tepui",
+    has_opengl: false,
     library: "libvulkan_tepui",
     left_out: NOT_YET,
 };
@@ -87,6 +92,7 @@ const SKYLAKE: Driver = Driver {
     environment: &[],
     opengl_window: ZINK,
     device: "HD Graphics 530",
+    has_opengl: true,
     library: "libvulkan_intel",
     // source: docs/intel.md, "What is missing".
     left_out: &[
@@ -117,13 +123,19 @@ const NOT_YET: &[(&str, &str)] = &[
 pub const TESTED: &[Driver] = &[
     M1,
     // Without lossless compression of images.
-    Driver { name: "m1-uncompressed", environment: &[("AGX_MESA_DEBUG", "nocompress")], ..M1 },
+    Driver {
+        name: "m1-uncompressed",
+        environment: &[("AGX_MESA_DEBUG", "nocompress")],
+        has_opengl: false,
+        ..M1
+    },
     TEPUI,
     SKYLAKE,
     // Without compressed colours, hierarchical depth and fast clears.
     Driver {
         name: "skl-uncompressed",
         environment: &[("INTEL_DEBUG", "noccs,nohiz,nofc")],
+        has_opengl: false,
         ..SKYLAKE
     },
 ];

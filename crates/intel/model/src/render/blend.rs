@@ -6,9 +6,11 @@ use tepui_intel_packets::output::{
     BlendState, BlendStateEntry, ColorBufferBlendFunction as Function, ColorCalcState,
     LogicOpFunction, State3dBlendStatePointers, State3dCcStatePointers,
 };
+use tepui_raster::Compare;
 
+use super::UNIT;
+use super::depth::compare;
 use super::state::{latched, read};
-use super::{UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::format::Format;
 use crate::job::JobFault;
@@ -22,6 +24,8 @@ pub(crate) struct Blending {
     pub entries: [Blend; MOST_TARGETS],
     pub alpha_to_coverage: bool,
     pub alpha_to_one: bool,
+    /// The test that a pixel's alpha must pass against a value.
+    pub alpha_test: Option<(Compare, f32)>,
     constant: [f32; 4],
 }
 
@@ -79,12 +83,19 @@ impl Blending {
             entries: [Blend::NONE; MOST_TARGETS],
             alpha_to_coverage: false,
             alpha_to_one: false,
+            alpha_test: None,
             constant: [0.0; 4],
         };
+        let mut alpha_reference = 0.0;
         let cc: State3dCcStatePointers = latched(context)?;
         if cc.color_calc_state_pointer_valid {
             let at = context.bases.dynamic + cc.color_calc_state_pointer;
             let state: ColorCalcState = read(memory, at)?;
+            let reference = state.alpha_reference_value_as_unorm8;
+            alpha_reference = match state.alpha_test_format {
+                true => f32::from_bits(reference),
+                false => (reference & 0xff) as f32 / 255.0,
+            };
             blending.constant = [
                 state.blend_constant_color_red,
                 state.blend_constant_color_green,
@@ -99,10 +110,7 @@ impl Blending {
         let at = context.bases.dynamic + pointer.blend_state_pointer;
         let state: BlendState = read(memory, at)?;
         if state.alpha_test_enable {
-            return Err(unimplemented("BLEND_STATE: Alpha Test Enable"));
-        }
-        if state.color_dither_enable {
-            return Err(unimplemented("BLEND_STATE: Color Dither Enable"));
+            blending.alpha_test = Some((compare(state.alpha_test_function), alpha_reference));
         }
         blending.alpha_to_coverage = state.alpha_to_coverage_enable;
         blending.alpha_to_one = state.alpha_to_one_enable;
@@ -238,6 +246,7 @@ mod tests {
             entries: [Blend::NONE; MOST_TARGETS],
             alpha_to_coverage: false,
             alpha_to_one: false,
+            alpha_test: None,
             constant: [0.5; 4],
         }
     }

@@ -296,7 +296,7 @@ impl Buffers {
     }
 }
 
-fn compare(function: CompareFunction) -> Compare {
+pub(super) fn compare(function: CompareFunction) -> Compare {
     use CompareFunction as F;
     match function {
         F::Always => Compare::ALWAYS,

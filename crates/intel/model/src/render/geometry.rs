@@ -26,6 +26,8 @@ const MOST_PIXELS: u32 = 16384;
 pub(super) struct Primitive {
     /// It faces the viewer.
     pub front: bool,
+    /// A filled triangle: neither a point nor a line.
+    pub polygon: bool,
     /// The layer of the render targets.
     pub layer: u32,
     /// Depths are clamped to this range.
@@ -509,6 +511,7 @@ impl<'a> Geometry<'a> {
         );
         scene.primitives.push(Primitive {
             front,
+            polygon: drawn == Kind::Triangle,
             layer: self.layer(header),
             depth_range: depth_range(cc.minimum_depth, cc.maximum_depth),
             depth,

@@ -1,12 +1,14 @@
 //! What the pixel threads of a draw write to, from the state of a context.
 
-use tepui_raster::Samples;
+use tepui_intel_packets::Packet as _;
+use tepui_intel_packets::pixel::{State3dPolyStippleOffset, State3dPolyStipplePattern};
+use tepui_raster::{Samples, TILE_SIDE};
 
 use super::MOST_SAMPLES;
 use super::blend::Blending;
 use super::depth::{Buffers, DepthFormat};
 use super::geometry::GRID;
-use super::state::State;
+use super::state::{State, latched};
 use super::target::Output;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
@@ -25,6 +27,10 @@ pub(super) fn output(
         blending,
         samples: Samples::new(&GRID, count, positions(state, count)),
         sample_mask: state.sample_mask & ((1u32 << count) - 1),
+        stipple: match state.wm.polygon_stipple_enable {
+            true => Some(stipple(context)?),
+            false => None,
+        },
         tests: [tepui_raster::Tests::NONE; 2],
         late: false,
         depth_format: DepthFormat::Float,
@@ -46,7 +52,8 @@ pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) ->
         || extra.pixel_shader_computed_depth_mode != 0
         || extra.omask_present_to_render_target
         || extra.pixel_shader_computes_stencil
-        || output.blending.alpha_to_coverage;
+        || output.blending.alpha_to_coverage
+        || output.blending.alpha_test.is_some();
     let late = state.has_pixel_shader()
         && match state.wm.early_depth_stencil_control {
             SHADER_FIRST => true,
@@ -60,6 +67,21 @@ pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) ->
         depth_store: tests[0].write,
         ..output
     }
+}
+
+/// The pattern of polygons, as it stands in tiles: these begin where the pattern does, 32 pixels apart. Bit 0 is the left
+/// column.
+fn stipple(context: &HardwareContext) -> Result<[u32; TILE_SIDE], JobFault> {
+    let offset: State3dPolyStippleOffset = latched(context)?;
+    let pattern = context.latched.get(State3dPolyStipplePattern::INFO.name);
+    let rows = pattern.and_then(|bytes| bytes.get(4..)).unwrap_or(&[]);
+    let mut words = [0u32; TILE_SIDE];
+    for (word, bytes) in words.iter_mut().zip(rows.chunks_exact(4)) {
+        let row = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        *word = row.reverse_bits().rotate_right(offset.polygon_stipple_x_offset);
+    }
+    words.rotate_left(offset.polygon_stipple_y_offset as usize % TILE_SIDE);
+    Ok(words)
 }
 
 /// The places of samples in sixteenths of a pixel.

@@ -138,8 +138,8 @@ impl State {
         if self.raster.conservative_rasterization_enable {
             return Err(unimplemented("conservative rasterisation"));
         }
-        if self.wm.line_stipple_enable || self.wm.polygon_stipple_enable {
-            return Err(unimplemented("stippled lines or polygons"));
+        if self.wm.line_stipple_enable {
+            return Err(unimplemented("stippled lines"));
         }
         if self.multisample.number_of_multisamples > 4 {
             return Err(JobFault::new(UNIT, "more than 16 samples"));

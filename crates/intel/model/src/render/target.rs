@@ -6,7 +6,7 @@
 
 use tepui_format::info::Numeric;
 use tepui_raster::depth::{Plane, at};
-use tepui_raster::{DepthStencil, Samples, Tests};
+use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
 
 use super::MOST_SAMPLES;
 use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
@@ -26,6 +26,8 @@ pub(crate) struct Output {
     pub samples: Samples<MOST_SAMPLES>,
     /// Samples that are written at all.
     pub sample_mask: u32,
+    /// The pixels of a tile in which polygons are drawn, a word a row; all without a pattern.
+    pub stipple: Option<[u32; TILE_SIDE]>,
     /// The tests of front and back faces.
     pub tests: [Tests; 2],
     /// Tests are done at render target writes.
@@ -135,6 +137,11 @@ impl<'a> BackEnd<'a> {
         let mut mask = self.covered[lane];
         if let Some(own) = written.mask {
             mask &= own;
+        }
+        if let Some((compare, reference)) = self.output.blending.alpha_test
+            && !compare.holds(written.alpha, reference)
+        {
+            mask = 0;
         }
         if self.output.blending.alpha_to_coverage {
             // Assumption: as many samples as alpha times their number, from the first on.

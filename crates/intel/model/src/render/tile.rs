@@ -204,7 +204,9 @@ impl<'w> Worker<'w, '_> {
                     if line < from || line >= to {
                         continue;
                     }
-                    let bits = self.coverage.bits[sample][line];
+                    let stipple = output.stipple.as_ref().filter(|_| primitive.polygon);
+                    let bits = self.coverage.bits[sample][line]
+                        & stipple.map_or(u32::MAX, |rows| rows[line]);
                     covered[sample][row] = bits;
                     if bits == 0 {
                         continue;
