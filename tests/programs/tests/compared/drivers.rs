@@ -97,12 +97,9 @@ const SKYLAKE: Driver = Driver {
     // source: docs/intel.md, "What is missing".
     left_out: &[
         ("wgpu_compute", "its histogram wants workgroup memory that begins with zeros"),
-        ("moderngl_draw", "nothing is seen of what it draws through zink"),
         ("ffmpeg", "it ends with a signal"),
         ("mpv", "it ends before its window is there"),
         ("vkmark/texture", "2 % of the pixels differ: levels and anisotropy"),
-        ("glmark2", "not tried"),
-        ("chromium", "not tried"),
         ("vkmark/cube_wayland_dma_bufs", "the compositor draws with OpenGL"),
         ("vkmark/cube_dri3", "as above"),
     ],
