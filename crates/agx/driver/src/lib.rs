@@ -169,6 +169,10 @@ impl Backend for Agx {
         memory.export()
     }
 
+    fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
+        image::best_modifier(info, list)
+    }
+
     fn image(_device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {
         Image::new(info)
     }
