@@ -196,6 +196,64 @@ fn part_of_a_clear() -> Case {
     })
 }
 
+/// A part of a multisampled image is copied to another, which is resolved to a third.
+fn copied_samples(samples: vk::SampleCountFlags) -> Case {
+    const SIZE_PX: [u32; 2] = [70, 50];
+    let name = format!("compression/samples_{}", samples.as_raw());
+    let about = "a part of a multisampled image to another, resolved";
+    let case = Case::new(name, about, vec![], move |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let spec = target(&named("R32_UINT"), Shape::D2, [width, height, 1]);
+        let colours = [0x1111_2222, 0x3333_4444];
+        let [from, to] = [gpu.image(spec.samples(samples))?, gpu.image(spec.samples(samples))?];
+        let single = gpu.image(spec)?;
+        let [x, y, w, h] = [5, 3, 37, 29];
+        gpu.submit(|c| {
+            let layout = vk::ImageLayout::GENERAL;
+            let range = vk::ImageSubresourceRange {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                level_count: 1,
+                layer_count: 1,
+                ..Default::default()
+            };
+            let copy = vk::ImageCopy {
+                src_subresource: LAYERS,
+                src_offset: vk::Offset3D { x: 20, y: 9, z: 0 },
+                dst_subresource: LAYERS,
+                dst_offset: vk::Offset3D { x: x as i32, y: y as i32, z: 0 },
+                extent: vk::Extent3D { width: w, height: h, depth: 1 },
+            };
+            let resolve = vk::ImageResolve {
+                src_subresource: LAYERS,
+                dst_subresource: LAYERS,
+                extent: vk::Extent3D { width, height, depth: 1 },
+                ..Default::default()
+            };
+            let d = &gpu.device;
+            // SAFETY: the images are live and in the general layout, and the regions are inside.
+            unsafe {
+                for (image, colour) in [&from, &to].into_iter().zip(colours) {
+                    let value = vk::ClearColorValue { uint32: [colour; 4] };
+                    d.cmd_clear_color_image(c.handle, image.handle, layout, &value, &[range]);
+                }
+                c.barrier();
+                d.cmd_copy_image(c.handle, from.handle, layout, to.handle, layout, &[copy]);
+                c.barrier();
+                let (to, single) = (to.handle, single.handle);
+                d.cmd_resolve_image(c.handle, to, layout, single, layout, &[resolve]);
+            }
+            c.barrier();
+        })?;
+        let texels = colours[0].to_le_bytes().repeat((w * h) as usize);
+        let expected = with_rectangle(SIZE_PX, |_, _| colours[1], [x, y, w, h], &texels);
+        let got = gpu.read_image(&single, 0, expected.len())?;
+        Ok(vec![Output::cpu("texels", &got, &expected, Rule::Bits)])
+    });
+    // The reference has one and four samples.
+    if samples == vk::SampleCountFlags::TYPE_2 { case.without_lavapipe() } else { case }
+}
+
 /// An image whose memory the host fills with tiles of one colour, as silicon may make of clears: the modifier says the layout.
 /// A copy overwrites a part of them, and another copy reads them.
 fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
@@ -251,6 +309,8 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
     cases.extend(image_copies());
     cases.push(part_of_a_clear());
+    cases.push(copied_samples(vk::SampleCountFlags::TYPE_2));
+    cases.push(copied_samples(vk::SampleCountFlags::TYPE_4));
     cases.push(solid_tiles("solid_part", [5, 3, 37, 29]));
     cases.push(solid_tiles("solid_tiles", [16, 16, 32, 34]));
     cases
