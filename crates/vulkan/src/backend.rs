@@ -205,9 +205,9 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.
     pub robust: bool,
-    /// For shaders of pipeline libraries: the state as far as the library knows it. They are linked with other state later, and
-    /// that should be fast.
-    pub library: Option<&'a GraphicsState>,
+    /// For shaders whose state is not known before they are linked or drawn with, which should be fast then: the state as far as it
+    /// is known. They are those of pipeline libraries, of pipelines with dynamic state that makes variants, and shader objects.
+    pub partial_state: Option<&'a GraphicsState>,
 }
 
 /// A draw.
