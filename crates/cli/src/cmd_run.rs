@@ -29,7 +29,8 @@ use crate::library::{ICD, unpack};
         Environment:\n  \
         TEPUI_ICD_LIB    the driver to use instead of the command's own\n  \
         TEPUI_DEBUG      words, with commas between, that make the driver explain itself: errors, stats,\n  \
-        \x20                shaders, ir, commands, submit, sync, windows\n  \
+        \x20                shaders, ir, commands, submit, sync, windows, images; or change what it\n  \
+        \x20                does: nocompress\n  \
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
         TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
         \x20                STATS"

@@ -46,8 +46,8 @@ pub struct PhysicalInfo {
     pub queues: Vec<vk::QueueFamilyProperties>,
     /// What each format can do.
     pub formats: fn(Format) -> FormatFeatures,
-    /// Layouts that images of a format may be shared in between devices, as DRM format modifiers.
-    pub modifiers: &'static [u64],
+    /// Layouts in which images of a format may be shared between devices, as DRM format modifiers, and what such images can do.
+    pub modifiers: fn(Format) -> Vec<(u64, vk::FormatFeatureFlags2)>,
     /// Largest size in bytes of a memory allocation.
     pub max_memory_bytes: u64,
 }
@@ -63,6 +63,20 @@ pub struct FormatFeatures {
     pub buffer: vk::FormatFeatureFlags2,
     /// Counts of samples that attachments may have.
     pub samples: vk::SampleCountFlags,
+}
+
+/// Most formats that [`ViewFormats::Listed`] holds.
+pub const MAX_VIEW_FORMATS: usize = 8;
+
+/// Formats that views of an image may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewFormats {
+    /// The image's own.
+    Own,
+    /// Those of a list, the image's own among them or not.
+    Listed([Option<Format>; MAX_VIEW_FORMATS]),
+    /// Any that is compatible with the image's.
+    Any,
 }
 
 /// An image to lay out.
@@ -84,8 +98,12 @@ pub struct ImageInfo {
     pub usage: vk::ImageUsageFlags,
     /// Creation flags.
     pub flags: vk::ImageCreateFlags,
+    /// Formats of views.
+    pub views: ViewFormats,
     /// Rows of pixels one behind the other.
     pub linear: bool,
+    /// The DRM format modifier that says the layout, for images that have one.
+    pub modifier: Option<u64>,
     /// Bytes from row to row of a linear image; the driver's choice when `None`.
     pub stride: Option<u32>,
 }
@@ -187,9 +205,9 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.
     pub robust: bool,
-    /// For shaders of pipeline libraries: the state as far as the library knows it. They are linked with other state later, and
-    /// that should be fast.
-    pub library: Option<&'a GraphicsState>,
+    /// For shaders whose state is not known before they are linked or drawn with, which should be fast then: the state as far as it
+    /// is known. They are those of pipeline libraries, of pipelines with dynamic state that makes variants, and shader objects.
+    pub partial_state: Option<&'a GraphicsState>,
 }
 
 /// A draw.
@@ -460,6 +478,9 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
     /// A file descriptor of memory.
     fn export(device: &Self::Device, memory: &Self::Memory) -> Result<OwnedFd>;
+
+    /// The modifier of a list that suits an image best; `None` if none does. The image's own modifier is not looked at.
+    fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64>;
 
     /// Lays out an image.
     fn image(device: &Self::Device, info: &ImageInfo) -> Result<Self::Image>;

@@ -24,6 +24,10 @@ bitflags::bitflags! {
         const SYNC = 1 << 6;
         /// `windows`: how the images of each swapchain come to the server.
         const WINDOWS = 1 << 8;
+        /// `images`: a line for each image: its layout, and why it is not compressed.
+        const IMAGES = 1 << 7;
+        /// `nocompress`: no image is compressed unless a modifier asks for it.
+        const NO_COMPRESSION = 1 << 9;
     }
 }
 
@@ -37,6 +41,12 @@ pub const WORDS: &[(&str, Flags, &str)] = &[
     ("commands", Flags::COMMANDS, "each command as it is recorded"),
     ("sync", Flags::SYNC, "wait for each submission before going on"),
     ("windows", Flags::WINDOWS, "how the images of each swapchain come to the server"),
+    ("images", Flags::IMAGES, "the layout of each image, and why it is not compressed"),
+    (
+        "nocompress",
+        Flags::NO_COMPRESSION,
+        "compress no images but those whose modifier asks for it",
+    ),
 ];
 
 /// The flags that the environment sets; unknown words are named once on standard error.

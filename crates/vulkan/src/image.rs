@@ -8,7 +8,8 @@ use vulkanalia_sys::{self as vk, Handle};
 use tepui_passes::lower_ycbcr::Conversion;
 
 use crate::backend::{
-    Addresses, Backend, ImageInfo, ImageRef, MAX_PLANES, SamplerInfo, Subresource, ViewInfo,
+    Addresses, Backend, ImageInfo, ImageRef, MAX_PLANES, MAX_VIEW_FORMATS, SamplerInfo,
+    Subresource, ViewFormats, ViewInfo,
 };
 use crate::chain;
 use crate::device::Device;
@@ -25,8 +26,6 @@ pub struct Image<B: Backend> {
     pub layout: Arc<B::Image>,
     /// GPU addresses of the planes once they are bound.
     pub addresses: Addresses,
-    /// The DRM format modifier, for images that have one.
-    pub modifier: Option<u64>,
     /// The memory that each plane is bound to, and where in it.
     pub(crate) memory: [Option<(Arc<B::Memory>, u64)>; MAX_PLANES],
 }
@@ -88,12 +87,13 @@ pub fn samples_of(flags: vk::SampleCountFlags) -> u32 {
 ///
 /// # Safety
 /// The structure is valid.
-unsafe fn info_of(info: &vk::ImageCreateInfo) -> Result<(ImageInfo, Option<u64>)> {
+unsafe fn info_of<B: Backend>(info: &vk::ImageCreateInfo) -> Result<ImageInfo> {
     // SAFETY: as the caller says.
-    let (list, explicit, stencil): (
+    let (list, explicit, stencil, views): (
         Option<&vk::ImageDrmFormatModifierListCreateInfoEXT>,
         Option<&vk::ImageDrmFormatModifierExplicitCreateInfoEXT>,
         Option<&vk::ImageStencilUsageCreateInfo>,
+        Option<&vk::ImageFormatListCreateInfo>,
     ) = unsafe {
         (
             chain::find(
@@ -105,29 +105,20 @@ unsafe fn info_of(info: &vk::ImageCreateInfo) -> Result<(ImageInfo, Option<u64>)
                 vk::StructureType::IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT,
             ),
             chain::find(info.next, vk::StructureType::IMAGE_STENCIL_USAGE_CREATE_INFO),
+            chain::find(info.next, vk::StructureType::IMAGE_FORMAT_LIST_CREATE_INFO),
         )
     };
-    let mut modifier = None;
-    let mut stride = None;
-    if info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
-        if let Some(e) = explicit {
-            modifier = Some(e.drm_format_modifier);
-            // SAFETY: the count is 1 for formats of one plane.
-            stride = unsafe { slice(e.plane_layouts, e.drm_format_modifier_plane_count) }
-                .first()
-                .map(|p| p.row_pitch as u32)
-                .filter(|_| e.drm_format_modifier == 0);
-        } else if let Some(l) = list {
-            // SAFETY: as the caller says. Every modifier that is not linear is preferred to it.
-            let all = unsafe { slice(l.drm_format_modifiers, l.drm_format_modifier_count) };
-            modifier = all.iter().copied().max_by_key(|&m| m != 0);
-        }
-    }
+    // SAFETY: as the caller says.
+    let views = match views {
+        _ if !info.flags.contains(vk::ImageCreateFlags::MUTABLE_FORMAT) => ViewFormats::Own,
+        Some(list) => unsafe { view_formats(slice(list.view_formats, list.view_format_count)) },
+        None => ViewFormats::Any,
+    };
     // SAFETY: as the caller says. Images of a swapchain are rows.
     let for_swapchain = unsafe { crate::wsi::swapchain::is_for_swapchain(info.next) };
-    let linear = info.tiling == vk::ImageTiling::LINEAR || modifier == Some(0) || for_swapchain;
     let e = info.extent;
-    let info = ImageInfo {
+    let has_modifier = info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
+    let mut out = ImageInfo {
         image_type: info.image_type,
         format: format_of(info.format)?,
         extent: [e.width, e.height, e.depth],
@@ -136,10 +127,40 @@ unsafe fn info_of(info: &vk::ImageCreateInfo) -> Result<(ImageInfo, Option<u64>)
         samples: samples_of(info.samples),
         usage: info.usage | stencil.map_or(vk::ImageUsageFlags::empty(), |s| s.stencil_usage),
         flags: info.flags,
-        linear,
-        stride,
+        views,
+        linear: info.tiling == vk::ImageTiling::LINEAR || for_swapchain,
+        modifier: None,
+        stride: None,
     };
-    Ok((info, modifier))
+    if !has_modifier {
+        return Ok(out);
+    }
+    if let Some(e) = explicit {
+        out.modifier = Some(e.drm_format_modifier);
+        // SAFETY: the count is 1 for formats of one plane.
+        out.stride = unsafe { slice(e.plane_layouts, e.drm_format_modifier_plane_count) }
+            .first()
+            .map(|p| p.row_pitch as u32)
+            .filter(|_| e.drm_format_modifier == 0);
+    } else if let Some(l) = list {
+        // SAFETY: as the caller says.
+        let all = unsafe { slice(l.drm_format_modifiers, l.drm_format_modifier_count) };
+        out.modifier = B::best_modifier(&out, all);
+    }
+    out.linear |= out.modifier == Some(0);
+    Ok(out)
+}
+
+/// The formats of a list; any when it is empty, or longer than there is room.
+fn view_formats(list: &[vk::Format]) -> ViewFormats {
+    let mut out = [None; MAX_VIEW_FORMATS];
+    if list.is_empty() || list.len() > out.len() {
+        return ViewFormats::Any;
+    }
+    for (out, f) in out.iter_mut().zip(list) {
+        *out = Format::from_vk(f.as_raw());
+    }
+    ViewFormats::Listed(out)
 }
 
 /// What the memory of an image needs, or that of one plane that is bound by itself.
@@ -245,21 +266,17 @@ impl<B: Backend> Image<B> {
 /// `info` is valid.
 pub unsafe fn create<B: Backend>(d: &Device<B>, info: &vk::ImageCreateInfo) -> Result<Image<B>> {
     // SAFETY: as the caller says.
-    let (info, modifier) = unsafe { info_of(info)? };
-    with_info(d, info, modifier)
+    let info = unsafe { info_of::<B>(info)? };
+    with_info(d, info)
 }
 
 /// Creates an image.
 ///
 /// # Errors
 /// When there is no such image.
-pub fn with_info<B: Backend>(
-    d: &Device<B>,
-    info: ImageInfo,
-    modifier: Option<u64>,
-) -> Result<Image<B>> {
+pub fn with_info<B: Backend>(d: &Device<B>, info: ImageInfo) -> Result<Image<B>> {
     let layout = Arc::new(B::image(&d.inner, &info)?);
-    Ok(Image { info, layout, addresses: [0; MAX_PLANES], modifier, memory: Default::default() })
+    Ok(Image { info, layout, addresses: [0; MAX_PLANES], memory: Default::default() })
 }
 
 unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
@@ -387,7 +404,7 @@ entry! {
     /// `vkGetImageDrmFormatModifierPropertiesEXT`.
     fn vkGetImageDrmFormatModifierPropertiesEXT<B: Backend>(_device: vk::Device, image: vk::Image, out: *mut vk::ImageDrmFormatModifierPropertiesEXT) -> vk::Result {
         unsafe {
-            (*out).drm_format_modifier = get::<Image<B>>(image).modifier.unwrap_or(0);
+            (*out).drm_format_modifier = get::<Image<B>>(image).info.modifier.unwrap_or(0);
             Ok(vk::Result::SUCCESS)
         }
     }

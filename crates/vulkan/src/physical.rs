@@ -90,22 +90,21 @@ fn image_limits(
     info: &vk::PhysicalDeviceImageFormatInfo2,
     modifier: Option<u64>,
 ) -> Option<vk::ImageFormatProperties> {
+    use vk::FormatFeatureFlags2 as F;
     let features = p.features_of(info.format);
     let format = Format::from_vk(info.format.as_raw())?;
-    let linear = match (info.tiling, modifier) {
-        (vk::ImageTiling::LINEAR, _) => true,
+    let (linear, mut have) = match (info.tiling, modifier) {
+        (vk::ImageTiling::LINEAR, _) => (true, features.linear),
         (vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT, Some(m)) => {
-            if !p.info().modifiers.contains(&m) {
-                return None;
-            }
-            m == 0
+            let all = (p.info().modifiers)(format);
+            (m == 0, all.iter().find(|x| x.0 == m)?.1)
         }
-        _ => false,
+        _ => (false, features.optimal),
     };
-    let mut have = if linear { features.linear } else { features.optimal };
     if info.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) {
-        // Usage that some format of the same class has.
-        have |= vk::FormatFeatureFlags2::STORAGE_IMAGE | vk::FormatFeatureFlags2::COLOR_ATTACHMENT;
+        // Usage that some format of the same class has, unless the modifier forbids it.
+        let lost = if linear { F::empty() } else { features.optimal & !have };
+        have |= (F::STORAGE_IMAGE | F::COLOR_ATTACHMENT) & !lost;
     }
     if have.is_empty() || !have.contains(needed(info.usage)) {
         return None;
@@ -343,7 +342,7 @@ entry! {
                 }
                 vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT => {
                     let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesListEXT>();
-                    let all = modifiers(p, f);
+                    let all = modifiers(p, format);
                     enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
                         *o = vk::DrmFormatModifierPropertiesEXT {
                             drm_format_modifier: *m,
@@ -354,7 +353,7 @@ entry! {
                 }
                 vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT => {
                     let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesList2EXT>();
-                    let all = modifiers(p, f);
+                    let all = modifiers(p, format);
                     enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
                         *o = vk::DrmFormatModifierProperties2EXT {
                             drm_format_modifier: *m,
@@ -535,9 +534,8 @@ fn not_supported() -> Error {
     Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, "no such images")
 }
 
-fn modifiers(p: &Physical, f: FormatFeatures) -> Vec<(u64, vk::FormatFeatureFlags2)> {
-    let of = |m: u64| if m == 0 { f.linear } else { f.optimal };
-    p.info().modifiers.iter().map(|&m| (m, of(m))).filter(|m| !m.1.is_empty()).collect()
+fn modifiers(p: &Physical, format: vk::Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
+    Format::from_vk(format.as_raw()).map_or(Vec::new(), |f| (p.info().modifiers)(f))
 }
 
 /// Layouts that host copies go from and to.

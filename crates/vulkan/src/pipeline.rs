@@ -222,7 +222,7 @@ unsafe fn compute<B: Backend>(
                 custom_borders: d.custom_borders,
                 sets: sets_of(layout),
                 robust,
-                library: None,
+                partial_state: None,
             },
         )?;
         Ok(Pipeline::Compute(Arc::new(shader)))
@@ -617,6 +617,7 @@ unsafe fn graphics<B: Backend>(
             v.key = xxh3::xxh3_128_with_seed(&both, 0);
             f.key = xxh3::xxh3_128_with_seed(&both, 1);
         }
+        let makes_variants = !(p.dynamic & Groups::VARIANTS).is_empty();
         for (k, stage) in stages.into_iter().enumerate() {
             let Some(Translated { ir, key, robust }) = stage else { continue };
             let shader = Arc::new(B::shader(
@@ -629,7 +630,7 @@ unsafe fn graphics<B: Backend>(
                     custom_borders: d.custom_borders,
                     sets: sets_of(layout),
                     robust,
-                    library: is_library.then_some(&p.state),
+                    partial_state: (is_library || makes_variants).then_some(&p.state),
                 },
             )?);
             *[&mut p.vertex, &mut p.fragment][k] = Some(shader);
@@ -637,7 +638,7 @@ unsafe fn graphics<B: Backend>(
         p.fixed -= p.dynamic;
         if is_whole
             && !is_library
-            && p.dynamic & Groups::VARIANTS == Groups::empty()
+            && !makes_variants
             && let Some(v) = &p.vertex
         {
             let optimise = !has_libraries

@@ -150,8 +150,8 @@ impl<B: Backend> ShaderObject<B> {
             custom_borders: d.custom_borders,
             sets,
             robust: d.robust,
-            // Draws compile what their state asks for.
-            library: None,
+            // Draws link what their state asks for.
+            partial_state: Some(&GraphicsState::default()),
         };
         let shader = Arc::new(B::shader(&d.inner, info)?);
         let mut binary = d.cache_header.to_vec();

@@ -41,6 +41,9 @@ pub struct Figures {
     pub links_per_s: Option<f64>,
     /// The same with a first draw of each that is recorded: a driver may leave work of the link to it.
     pub links_with_draw_per_s: Option<f64>,
+    /// First draws a second of a pipeline with dynamic state, each with blending that no draw had before; nothing if the device has
+    /// no such state.
+    pub new_states_per_s: Option<f64>,
     /// Bytes that the process holds more for 10,000 buffers of 256 bytes, bound to one memory.
     pub bytes_of_10000_buffers: u64,
     /// Bytes for 1,000 images of 64 by 64 pixels with views and memory of their own, untouched.
@@ -154,6 +157,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
     let pipelines_per_s = PIPELINES as f64 / start.elapsed().as_secs_f64();
     let (links_per_s, links_with_draw_per_s) =
         links(&scene, &drawn[0], &pass, &vertices[0])?.unzip();
+    let new_states_per_s = new_states(&scene, &pass, &vertices[0])?;
 
     let bytes_of_10000_buffers = buffers(gpu)?;
     let before = held_bytes();
@@ -173,6 +177,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
         pipelines_per_s,
         links_per_s,
         links_with_draw_per_s,
+        new_states_per_s,
         bytes_of_10000_buffers,
         bytes_of_1000_images,
         bytes_of_1000_pipelines,
@@ -235,6 +240,71 @@ fn links(
     let draw_s = thread_s() - start;
     let count = PIPELINES as f64;
     Ok(Some((count / link_s, count / (link_s + draw_s))))
+}
+
+/// Draws a second, each with a blend equation of its own, which drivers compile into programs.
+fn new_states(
+    scene: &Scene<'_>,
+    pass: &Pass,
+    vertices: &crate::gpu::Buffer,
+) -> Result<Option<f64>> {
+    use ash::ext::extended_dynamic_state3 as ext;
+    use vk::BlendFactor as B;
+    const FACTORS: [B; 10] = [
+        B::ONE,
+        B::SRC_COLOR,
+        B::ONE_MINUS_SRC_COLOR,
+        B::DST_COLOR,
+        B::ONE_MINUS_DST_COLOR,
+        B::SRC_ALPHA,
+        B::ONE_MINUS_SRC_ALPHA,
+        B::DST_ALPHA,
+        B::ONE_MINUS_DST_ALPHA,
+        B::CONSTANT_COLOR,
+    ];
+    let gpu = scene.gpu;
+    if gpu.require(ext::NAME).is_err() {
+        return Ok(None);
+    }
+    let more = ext::Device::new(&gpu.instance, &gpu.device);
+    gpu.pipelines.set(Pipelines::Dynamic);
+    let graphics = scene.graphics(2000);
+    gpu.pipelines.set(Pipelines::Whole);
+    let graphics = graphics?;
+    let mut equations = Vec::new();
+    for op in [vk::BlendOp::ADD, vk::BlendOp::SUBTRACT] {
+        for source in FACTORS {
+            for target in FACTORS {
+                equations.push(
+                    vk::ColorBlendEquationEXT::default()
+                        .src_color_blend_factor(source)
+                        .dst_color_blend_factor(target)
+                        .color_blend_op(op)
+                        .src_alpha_blend_factor(B::ONE)
+                        .dst_alpha_blend_factor(B::ONE)
+                        .alpha_blend_op(op),
+                );
+            }
+        }
+    }
+    let start = thread_s();
+    gpu.record(|c| {
+        c.render(pass, |c: &Commands| {
+            c.bind_graphics(&graphics);
+            c.vertex_buffers(&[vertices]);
+            c.push_graphics(&graphics, &[0.0f32; 4]);
+            // SAFETY: the pipeline has this state as dynamic state.
+            unsafe { more.cmd_set_color_blend_enable(c.handle, 0, &[vk::TRUE]) };
+            for &equation in &equations {
+                // SAFETY: as above; a pipeline with its descriptors and vertices is bound.
+                unsafe {
+                    more.cmd_set_color_blend_equation(c.handle, 0, &[equation]);
+                    gpu.device.cmd_draw(c.handle, 3, 1, 0, 0);
+                }
+            }
+        });
+    })?;
+    Ok(Some(equations.len() as f64 / (thread_s() - start)))
 }
 
 /// Bytes held for 10,000 buffers of 256 bytes in one memory.

@@ -30,6 +30,8 @@ pub enum Driver {
     TepuiDynamic,
     /// The same with shader objects.
     TepuiObjects,
+    /// The same without compressed images.
+    TepuiUncompressed,
     /// Tepui's own driver on the render node that `tepui shim` gives, through ioctls as to a
     /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
     /// shows that it is used.
@@ -48,6 +50,7 @@ impl Driver {
             Driver::TepuiLibraries => "tepui-libraries",
             Driver::TepuiDynamic => "tepui-dynamic",
             Driver::TepuiObjects => "tepui-objects",
+            Driver::TepuiUncompressed => "tepui-uncompressed",
             Driver::TepuiNode => "tepui-node",
         }
     }
@@ -114,6 +117,9 @@ impl Driver {
         };
         command.args(["run", "--icd", icd, "--"]).arg(witness);
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        if self == Driver::TepuiUncompressed {
+            command.env("TEPUI_DEBUG", "nocompress");
+        }
         Ok(command)
     }
 }

@@ -17,7 +17,7 @@ use tepui_vulkan::{Error, Result, vk};
 
 use crate::Agx;
 use crate::device::{Device, packet};
-use crate::format::{self, HwFormat};
+use crate::format::{self, HwFormat, Packing};
 use crate::image::Image;
 
 /// A row.
@@ -199,15 +199,43 @@ fn count(samples: u32) -> SampleCount {
     if samples == 4 { SampleCount::Four } else { SampleCount::Two }
 }
 
+/// The address of a plane's compression metadata for descriptors of layers from `layer` on; `None` if the plane is not compressed.
+fn metadata(image: &Image, addresses: Addresses, p: &Part) -> Option<u64> {
+    let m = image.planes[p.plane].layout.metadata.as_ref()?;
+    Some(addresses[p.plane] + m.offset_B + u64::from(p.layers[0]) * m.layer_stride_B)
+}
+
 /// The texture descriptor of an image part.
 ///
 /// # Errors
 /// When the hardware has no such image.
 pub fn texture(image: &Image, addresses: Addresses, p: &Part) -> Result<[u8; 24]> {
+    let hw = format::hw(p.format).ok_or_else(|| no_format(p.format))?;
+    texture_as(image, addresses, p, hw, metadata(image, addresses, p))
+}
+
+/// The texture descriptor through which programs read the bits of a compressed image's texels.
+///
+/// # Errors
+/// When the hardware has no such image.
+pub fn bits(image: &Image, addresses: Addresses, p: &Part, packing: &Packing) -> Result<Row> {
+    let hw = packing.hw(p.format).ok_or_else(|| no_format(p.format))?;
+    let mut row: Row = [0; ROW_B as usize];
+    let texture = texture_as(image, addresses, p, hw, metadata(image, addresses, p))?;
+    put(&mut row, rows::TEXTURE_B, &texture);
+    Ok(row)
+}
+
+fn texture_as(
+    image: &Image,
+    addresses: Addresses,
+    p: &Part,
+    hw: HwFormat,
+    metadata: Option<u64>,
+) -> Result<[u8; 24]> {
     let layout = &image.planes[p.plane].layout;
     let shape = &layout.desc().shape;
-    let HwFormat { channels, type_, srgb, swizzle } =
-        format::hw(p.format).ok_or_else(|| no_format(p.format))?;
+    let HwFormat { channels, type_, srgb, swizzle } = hw;
     let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = compose(swizzle, p.swizzle);
     let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
     let (address, [width, height], first_level) = extent(image, addresses, p);
@@ -245,11 +273,16 @@ pub fn texture(image: &Image, addresses: Addresses, p: &Part) -> Result<[u8; 24]
     } else {
         d.depth = depth;
         d.page_aligned_layers = layout.page_aligned_layers;
+        if let Some(at) = metadata {
+            (d.compressed, d.extended, d.acceleration_buffer) = (true, true, at);
+        }
     }
     d.pack().map_err(packet)
 }
 
-/// The PBE descriptor of one level of an image part.
+/// The PBE descriptor of one level of an image part, for the end of a tile or for stores of shaders. The latter know no
+/// compression: tiles of compressed images that they store to must be opened before ([`crate::encoder`]).
+/// source: Mesa, hk_image_view.c, `HK_DESC_USAGE_EMRT`
 ///
 /// # Errors
 /// When the hardware has no such image.
@@ -297,6 +330,9 @@ pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Re
         d.page_aligned_layers = layout.page_aligned_layers;
         // What the compiler does not read stays at its smallest legal value.
         (d.tile_width_sw, d.tile_height_sw) = (1, 1);
+        if let Some(at) = metadata(image, addresses, p).filter(|_| from_tile) {
+            (d.compressed, d.extended, d.acceleration_buffer) = (true, true, at);
+        }
     }
     d.pack().map_err(packet)
 }
@@ -364,13 +400,14 @@ pub fn buffer_view(f: Format, address: u64, size: u64) -> Result<BufferView> {
     Ok(BufferView { row })
 }
 
-/// The row of a storage image.
+/// The row of a storage image. Its tiles are open if it is compressed.
 ///
 /// # Errors
 /// When the hardware has no such image.
 pub fn storage(image: &Image, addresses: Addresses, p: &Part) -> Result<Row> {
     let mut row: Row = [0; ROW_B as usize];
-    put(&mut row, rows::TEXTURE_B, &texture(image, addresses, p)?);
+    let hw = format::hw(p.format).ok_or_else(|| no_format(p.format))?;
+    put(&mut row, rows::TEXTURE_B, &texture_as(image, addresses, p, hw, None)?);
     let layout = &image.planes[p.plane].layout;
     let bytes = u64::from(p.format.info().block.bytes);
     let samples = layout.desc().shape.samples;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use tepui_agx_layout::{FormatSupport, format_support};
+use tepui_agx_layout::{FormatSupport, Tiling, format_support};
 use tepui_agx_packets::texture::{Channel, Channels, TextureType};
 use tepui_format::{Component, Encoding, Format, Numeric};
 use tepui_vulkan::backend::FormatFeatures;
@@ -113,6 +113,114 @@ pub fn features(f: Format) -> FormatFeatures {
         out.linear |= F::HOST_IMAGE_TRANSFER;
     }
     out
+}
+
+/// The layouts in which images of a format may be shared, as DRM format modifiers, and what such images can do. Nothing stores to
+/// compressed images but the end of a tile and the depth unit.
+pub fn modifiers(f: Format) -> Vec<(u64, F)> {
+    let all = features(f);
+    let stored = F::STORAGE_IMAGE
+        | F::STORAGE_IMAGE_ATOMIC
+        | F::STORAGE_READ_WITHOUT_FORMAT
+        | F::STORAGE_WRITE_WITHOUT_FORMAT
+        | F::HOST_IMAGE_TRANSFER;
+    let compressed = if is_compressible(f) { all.optimal & !stored } else { F::empty() };
+    let list = [
+        (Tiling::Linear, all.linear),
+        (Tiling::Twiddled, all.optimal),
+        (Tiling::Compressed, compressed),
+    ];
+    list.into_iter().filter(|m| !m.1.is_empty()).map(|(t, f)| (t.drm_modifier(), f)).collect()
+}
+
+/// Whether images of a format, or their planes of depth and stencil, can be compressed. Texels of compressed images can only be
+/// read by the texture unit; a copy through it must keep their bits.
+pub fn is_compressible(f: Format) -> bool {
+    match f {
+        Format::D32_SFLOAT_S8_UINT => true,
+        f => {
+            let is_written = f.info().is_depth_or_stencil() || format_support(f).renderable;
+            is_written && !f.info().is_planar() && Packing::new(f).is_some()
+        }
+    }
+}
+
+/// Whether views of a format can show compressed images of another: the channels must be alike, whatever numbers they are.
+/// source: Mesa, layout.h, `ail_formats_compatible`
+pub fn are_alike(a: Format, b: Format) -> bool {
+    hw(a).zip(hw(b)).is_some_and(|(a, b)| a.channels == b.channels)
+}
+
+/// What the components of a texel are read as, so that a program can put its bits together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Numbers {
+    /// Unsigned integers: the bits themselves.
+    Uint,
+    /// Fractions of the largest number.
+    Unorm,
+    /// Unsigned floats of 10 or 11 bits, which are the upper bits of halves.
+    SmallFloat,
+}
+
+/// A component of a texel: its number, first bit and bits.
+pub type Field = (u8, u8, u8);
+
+/// How a texel's bits come from what the texture unit reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Packing {
+    /// What components are read as.
+    pub numbers: Numbers,
+    /// Components; unused ones have no bits.
+    pub fields: [Field; 4],
+    /// Bytes of a texel.
+    pub bytes: u8,
+}
+
+impl Packing {
+    /// How texels of a format are put together; `None` when they cannot be without loss.
+    pub fn new(f: Format) -> Option<Packing> {
+        let info = f.info();
+        let (Encoding::Plain(list) | Encoding::DepthStencil(list)) = &info.encoding else {
+            return None;
+        };
+        let list = list.as_slice();
+        let bytes = info.block.bytes;
+        if !bytes.is_power_of_two() || bytes > 16 || is_padded(f) {
+            return None;
+        }
+        let numbers = if list.iter().all(|c| matches!(c.bits, 8 | 16 | 32 | 10 | 2)) {
+            Numbers::Uint
+        } else if list.iter().all(|c| c.numeric == Numeric::Unorm) {
+            Numbers::Unorm
+        } else if list.iter().all(|c| matches!(c.bits, 10 | 11)) {
+            Numbers::SmallFloat
+        } else {
+            return None;
+        };
+        let mut fields = [(0, 0, 0); 4];
+        for (to, c) in fields.iter_mut().zip(list) {
+            let component = match info.is_depth_or_stencil() {
+                true => 0,
+                false => NAMES.iter().position(|&n| n == c.component)? as u8,
+            };
+            *to = (component, c.shift as u8, c.bits);
+        }
+        let packing = Packing { numbers, fields, bytes: bytes as u8 };
+        packing.hw(f).map(|_| packing)
+    }
+
+    /// How descriptors say the format that texels are read in.
+    pub fn hw(&self, f: Format) -> Option<HwFormat> {
+        let own = hw(f)?;
+        let type_ = match self.numbers {
+            Numbers::Uint => TextureType::Uint,
+            Numbers::Unorm => TextureType::Unorm,
+            Numbers::SmallFloat => own.type_,
+        };
+        // The hardware must have the channels as such numbers.
+        tepui_agx_texture::format_of(own.channels, type_, false).ok()?;
+        Some(HwFormat { type_, srgb: false, ..own })
+    }
 }
 
 fn own_features(f: Format) -> FormatFeatures {

@@ -1,11 +1,17 @@
-//! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
+//! Image layouts: planes of a Y′CbCr format, or one plane for each aspect; which images are compressed.
 
+use std::fmt;
+
+use tepui_agx_layout::compression::TILE_SA;
 use tepui_agx_layout::{Dimension, ImageDesc, Layout, Region, Shape, Threads, Tiling, Usage};
 use tepui_format::Format;
 use tepui_format::units::Extent;
-use tepui_vulkan::backend::{ImageInfo, PlaneMemory, Subresource};
+use tepui_vulkan::backend::{ImageInfo, PlaneMemory, Subresource, ViewFormats};
+use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::{Error, Result, vk};
+
+use crate::format;
 
 /// A plane of an image.
 pub struct Plane {
@@ -26,12 +32,115 @@ pub struct Image {
 /// Alignment of images in bytes: that of a page, which the largest tile fills.
 pub const ALIGNMENT: u64 = tepui_agx_chips::PAGE_BYTES;
 
+/// Why an image whose layout the driver chooses is not compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uncompressed {
+    /// `TEPUI_DEBUG=nocompress`.
+    Disabled,
+    /// Nothing renders to it. Only the end of a tile and the depth unit compress; what copies write stays as it is.
+    NotRendered,
+    /// The host copies from and to it, and shaders store to it, texel by texel.
+    /// source: Mesa, hk_image.c, `hk_can_compress`
+    Stored,
+    /// It is read while it is rendered to. Mesa's authors saw such tests fail on the G13D.
+    /// source: as above
+    Feedback,
+    /// Views may have a format with other channels. source: as above
+    Views,
+    /// The pixel back end does not write the format, or copies could not keep its bits.
+    Format,
+    /// It is smaller than a tile of compression. source: Mesa, layout.h, `ail_can_compress`
+    Small,
+}
+
+impl fmt::Display for Uncompressed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Uncompressed::Disabled => "TEPUI_DEBUG has nocompress",
+            Uncompressed::NotRendered => "nothing renders to it",
+            Uncompressed::Stored => "shaders or the host store to it",
+            Uncompressed::Feedback => "it is read while it is rendered to",
+            Uncompressed::Views => "views have other channels",
+            Uncompressed::Format => "its format cannot be compressed",
+            Uncompressed::Small => "it is smaller than 16x16 samples",
+        })
+    }
+}
+
+/// Why an image cannot be, or should not be, compressed; `None` if it should be.
+pub fn why_uncompressed(info: &ImageInfo) -> Option<Uncompressed> {
+    use vk::ImageUsageFlags as U;
+    let rendered = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT;
+    let sa = tepui_agx_layout::compression::extent_sa(
+        Extent::new(info.extent[0], info.extent[1]),
+        info.samples,
+    );
+    let other_views = match info.views {
+        ViewFormats::Own => false,
+        ViewFormats::Any => true,
+        ViewFormats::Listed(list) => {
+            list.into_iter().flatten().any(|f| !format::are_alike(info.format, f))
+        }
+    };
+    let reasons = [
+        (debug::flags().contains(Flags::NO_COMPRESSION), Uncompressed::Disabled),
+        (!info.usage.intersects(rendered), Uncompressed::NotRendered),
+        (info.usage.intersects(U::STORAGE | U::HOST_TRANSFER), Uncompressed::Stored),
+        (info.usage.contains(U::ATTACHMENT_FEEDBACK_LOOP_EXT), Uncompressed::Feedback),
+        (other_views, Uncompressed::Views),
+        (!format::is_compressible(info.format), Uncompressed::Format),
+        (sa.w < TILE_SA || sa.h < TILE_SA, Uncompressed::Small),
+    ];
+    reasons.into_iter().find(|r| r.0).map(|r| r.1)
+}
+
+/// The tiling of an image.
+fn tiling(info: &ImageInfo) -> Result<Tiling> {
+    if info.linear {
+        return Ok(Tiling::Linear);
+    }
+    if let Some(m) = info.modifier {
+        return Tiling::from_drm_modifier(m).ok_or_else(|| {
+            Error::new(
+                vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT,
+                format!("no images have the DRM format modifier {m:#x}"),
+            )
+        });
+    }
+    let why = why_uncompressed(info);
+    if debug::flags().contains(Flags::IMAGES) {
+        let [w, h, d] = info.extent;
+        let what = format!(
+            "{w}x{h}x{d} {} of {} levels, {} layers, {} samples",
+            info.format, info.levels, info.layers, info.samples
+        );
+        match why {
+            None => eprintln!("tepui: an image of {what} is compressed"),
+            Some(why) => eprintln!("tepui: an image of {what} is not compressed: {why}"),
+        }
+    }
+    Ok(if why.is_none() { Tiling::Compressed } else { Tiling::Twiddled })
+}
+
+/// The modifier of a list that suits an image best. The driver prefers to compress, and rows of pixels to nothing.
+pub fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
+    let worth = |t: Tiling| match t {
+        Tiling::Linear => 1,
+        Tiling::Twiddled => 2,
+        Tiling::Compressed if why_uncompressed(info).is_none() => 3,
+        Tiling::Compressed => 0,
+    };
+    let known = list.iter().filter_map(|&m| Tiling::from_drm_modifier(m)).filter(|&t| worth(t) > 0);
+    known.max_by_key(|&t| worth(t)).map(Tiling::drm_modifier)
+}
+
 impl Image {
     /// Lays out an image.
     ///
     /// # Errors
     /// When the hardware has no such image.
     pub fn new(info: &ImageInfo) -> Result<Image> {
+        let tiling = tiling(info)?;
         let one = |format| tepui_format::Plane { format, width_divisor: 1, height_divisor: 1 };
         let list: &[tepui_format::Plane] = match info.format {
             Format::D32_SFLOAT_S8_UINT => &[one(Format::D32_SFLOAT), one(Format::S8_UINT)],
@@ -57,7 +166,7 @@ impl Image {
                     samples: info.samples,
                     levels: info.levels,
                 },
-                tiling: if info.linear { Tiling::Linear } else { Tiling::Twiddled },
+                tiling,
                 usage: Usage {
                     renderable: info.usage.intersects(attachment) && !format.info().is_compressed(),
                     writable: info.usage.contains(vk::ImageUsageFlags::STORAGE),

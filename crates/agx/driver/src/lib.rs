@@ -169,6 +169,10 @@ impl Backend for Agx {
         memory.export()
     }
 
+    fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
+        image::best_modifier(info, list)
+    }
+
     fn image(_device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {
         Image::new(info)
     }
@@ -227,13 +231,13 @@ impl Backend for Agx {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
-        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, library } =
+        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, partial_state } =
             info;
         let origin = Origin { key, programs, captures, custom_borders };
-        let linking = if library.is_some() { Linking::Parts } else { Linking::Whole };
+        let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
         let shader = Shader::new(&Arc::downgrade(device), ir, places, robust, origin, linking)?;
-        if let Some(state) = library {
+        if let Some(state) = partial_state {
             shader.prepare(state)?;
         }
         Ok(shader)

@@ -3,7 +3,6 @@
 //! Limits of the hardware and their sources: Mesa, hk_physical_device.c, unless a line says otherwise.
 
 use tepui_agx_chips::Chip;
-use tepui_agx_layout::Tiling;
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
@@ -23,9 +22,6 @@ const MAX_DYNAMIC: u32 = 32;
 const MAX_SAMPLERS: u32 = 4000;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 37;
-
-/// Layouts of images that are shared.
-static MODIFIERS: [u64; 2] = [Tiling::Linear.drm_modifier(), Tiling::Twiddled.drm_modifier()];
 
 /// Device extensions and their versions.
 pub const EXTENSIONS: &[(&str, u32)] = &[
@@ -748,7 +744,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         memory,
         queues: vec![queue],
         formats: format::features,
-        modifiers: &MODIFIERS,
+        modifiers: format::modifiers,
         max_memory_bytes: MAX_MEMORY,
     }
 }

@@ -1,9 +1,11 @@
 //! The driver's own programs: copies, fills, blits, resolves and clears, as shaders from the IR builder.
 //!
 //! Copies of images read and write memory at addresses that the program computes from the layout, so that every format, compressed
-//! ones and several samples among them, takes one path. Blits and resolves go through the texture unit and the pixel back end,
-//! which convert.
+//! blocks and several samples among them, takes one path. Images with lossless compression are read through the texture unit
+//! instead, and their tiles opened before they are written ([`compression`]). Blits and resolves go through the texture unit and
+//! the pixel back end, which convert.
 
+pub mod compression;
 pub mod feedback;
 pub mod statistics;
 
@@ -18,6 +20,7 @@ use tepui_ir::{
 use tepui_vulkan::Result;
 
 use crate::device::Device;
+use crate::format::Packing;
 use crate::kernel::lock;
 use crate::shader::{Linking, Origin, Places, Shader};
 use feedback::Order;
@@ -36,6 +39,24 @@ pub enum Program {
         /// The destination is tiled.
         to_tiled: bool,
     },
+    /// Copies texels of a compressed image to memory.
+    Read {
+        /// How their bits are put together.
+        packing: Packing,
+        /// Samples of a texel.
+        samples: u8,
+        /// The destination is tiled.
+        to_tiled: bool,
+    },
+    /// Opens tiles of a compressed image.
+    Open {
+        /// How the bits of texels are put together.
+        packing: Packing,
+        /// Samples of a texel.
+        samples: u8,
+    },
+    /// Marks tiles of a compressed image as open.
+    Mark,
     /// Fills words.
     Fill,
     /// Writes one word.
@@ -216,10 +237,11 @@ impl Make<'_> {
         self.0.if_(c, then, els, &[]);
     }
 
-    /// Every other bit of an 8-bit number is free for another's.
-    fn spread(&mut self, v: Value) -> Value {
+    /// Every other bit of a number of at most 8 or 16 bits is free for another's.
+    fn spread(&mut self, v: Value, bits: u32) -> Value {
         let mut v = v;
-        for (n, mask) in [(4, 0x0f0f_u32), (2, 0x3333), (1, 0x5555)] {
+        let steps = [(8, 0x00ff_00ff_u32), (4, 0x0f0f_0f0f), (2, 0x3333_3333), (1, 0x5555_5555)];
+        for (n, mask) in steps.into_iter().filter(|s| 2 * s.0 <= bits) {
             let up = self.shl(v, n);
             let both = self.op(Op::IOr, v, up);
             let mask = self.0.u32(mask);
@@ -254,7 +276,7 @@ impl Make<'_> {
             let tile = self.op(Op::IAdd, row, tx);
             let both = self.op(Op::IAdd, lw, lh);
             let tile = self.op(Op::IShl, tile, both);
-            let (sx, sy) = (self.spread(ix), self.spread(iy));
+            let (sx, sy) = (self.spread(ix, 8), self.spread(iy, 8));
             let sy = self.shl(sy, 1);
             let morton = self.op(Op::IOr, sx, sy);
             let n = self.op(Op::IAdd, tile, morton);
@@ -318,7 +340,11 @@ fn build(p: Program) -> Ir {
     };
     let mut s = Ir::new(stage);
     s.info.workgroup_size = match p {
-        Program::Copy { .. } | Program::Blit { .. } | Program::Resolve { .. } => RECTANGLE,
+        Program::Copy { .. }
+        | Program::Read { .. }
+        | Program::Mark
+        | Program::Blit { .. }
+        | Program::Resolve { .. } => RECTANGLE,
         Program::Word
         | Program::Fit
         | Program::ByteCount
@@ -332,6 +358,11 @@ fn build(p: Program) -> Ir {
         Program::Copy { unit, units, from_tiled, to_tiled } => {
             copy(&mut m, unit, units, from_tiled, to_tiled)
         }
+        Program::Read { packing, samples, to_tiled } => {
+            compression::read(&mut m, &packing, samples, to_tiled)
+        }
+        Program::Open { packing, samples } => compression::open(&mut m, &packing, samples),
+        Program::Mark => compression::mark(&mut m),
         Program::Fill => {
             let [x, ..] = m.id();
             let (base, count, word) = (m.driver_long(0), m.driver(2), m.driver(3));

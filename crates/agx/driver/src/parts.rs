@@ -170,7 +170,7 @@ fn kinds(ir: &Ir) -> [NumKind; TARGETS] {
 }
 
 impl Shader {
-    /// Compiles the main part that a state asks for, before anybody draws with it: what a library knows of its pipelines.
+    /// Compiles the main part that a state asks for, before anybody draws with it: what is known of pipelines before they are drawn with.
     ///
     /// # Errors
     /// When only programs of a cache are wanted and it is in none.

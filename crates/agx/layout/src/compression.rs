@@ -76,6 +76,14 @@ pub fn extent_sa(px: Extent<tepui_format::units::Px>, samples: u32) -> Extent<Sa
     Extent::new(px.w * if samples == 4 { 2 } else { 1 }, px.h * if samples >= 2 { 2 } else { 1 })
 }
 
+/// Whether a level of a compressed image is compressed: metadata is reserved for levels whose
+/// larger side has 16 samples, but used only where the smaller one has.
+/// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
+pub fn is_large_enough(level: Extent<tepui_format::units::Px>, samples: u32) -> bool {
+    let sa = extent_sa(level, samples);
+    sa.w.min(sa.h) >= TILE_SA
+}
+
 impl Metadata {
     /// Lays out the metadata of an image's levels, from byte `offset_B` of the image on.
     pub(crate) fn new(desc: &ImageDesc, levels: &[Level], offset_B: u64) -> Metadata {
@@ -117,7 +125,8 @@ impl Metadata {
         metadata
     }
 
-    /// The levels that are compressed, level 0 first.
+    /// The levels that metadata is reserved for, level 0 first. Not all of them are compressed
+    /// ([`is_large_enough`]).
     pub fn levels(&self) -> &[MetadataLevel] {
         &self.levels[..usize::from(self.level_count)]
     }
@@ -138,11 +147,17 @@ impl Metadata {
     }
 }
 
+/// Logarithm of the side of the squares of tiles that are numbered in Morton order, one square
+/// behind the other along the longer side.
+pub fn square_shift(tiles: Extent<Tl>) -> u32 {
+    tiles.w.min(tiles.h).next_power_of_two().ilog2()
+}
+
 /// The index of a compression tile within its level: Morton order as far as the smaller side
 /// reaches, the rest of the longer side's coordinate above.
 /// source: Mesa, compression.cl, `index_metadata`.
 fn tile_index(tiles: Extent<Tl>, x_tl: u32, y_tl: u32) -> u32 {
-    let bits = tiles.w.min(tiles.h).next_power_of_two().ilog2();
+    let bits = square_shift(tiles);
     let mask = (1 << bits) - 1;
     let major = if tiles.w > tiles.h { x_tl } else { y_tl };
     interleave(x_tl & mask, y_tl & mask) + ((major & !mask) << bits)

@@ -109,7 +109,7 @@ impl Layout {
         write: bool,
     ) -> Result<Vec<usize>, MoveError> {
         let Some(metadata) = &self.metadata else { return Ok(Vec::new()) };
-        if metadata.levels().len() <= region.level as usize {
+        if !self.is_level_compressed(region.level) {
             return Ok(Vec::new());
         }
         let desc = self.desc();

@@ -3,7 +3,7 @@
 use tepui_layout::Texel;
 
 use crate::address::LevelAddresser;
-use crate::compression::Metadata;
+use crate::compression::{Metadata, is_large_enough};
 use crate::level::Level;
 use crate::{ImageDesc, MAX_LEVELS};
 
@@ -60,10 +60,13 @@ impl Layout {
         self.desc.slices()
     }
 
-    /// Whether the tiles of a level have metadata. Levels of a compressed image that are smaller
-    /// than 16 samples in both directions have none.
+    /// Whether a level is compressed: in a compressed image, those of at least 16 samples in each
+    /// direction.
     pub fn is_level_compressed(&self, level: u32) -> bool {
-        self.metadata.as_ref().is_some_and(|m| m.levels().len() > level as usize)
+        let Some(at) = self.levels().get(level as usize) else { return false };
+        let has_metadata =
+            self.metadata.as_ref().is_some_and(|m| m.levels().len() > level as usize);
+        has_metadata && is_large_enough(at.extent_px, self.desc.shape.samples)
     }
 
     /// Byte offset of level `level` of layer `layer` (or slice of a 3D image); `None` if there is

@@ -1,8 +1,7 @@
 //! Compression metadata of an image: where it is, and how its tiles are numbered.
 
-use tepui_agx_layout::compression::{self as layout, TILE_SA, TileMetadata, extent_sa};
+use tepui_agx_layout::compression::{self as layout, TILE_SA, TileMetadata, is_large_enough};
 use tepui_format::Format;
-use tepui_format::units::Extent;
 
 /// The metadata of an image.
 #[derive(Clone, Debug)]
@@ -39,14 +38,6 @@ fn solid_mode(bytes: u32) -> u8 {
     }
 }
 
-/// Whether a level of a compressed image is compressed: metadata is reserved for levels whose
-/// larger side has 16 samples, but used only where the smaller one has.
-/// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
-pub(crate) fn is_large_enough([width, height]: [u32; 2], samples: u32) -> bool {
-    let sa = extent_sa(Extent::new(width, height), samples);
-    sa.w.min(sa.h) >= TILE_SA
-}
-
 /// The metadata of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct MetadataLevel {
@@ -68,7 +59,7 @@ impl MetadataLevel {
         level: &tepui_agx_layout::Level,
         samples: u32,
     ) -> Option<MetadataLevel> {
-        if !is_large_enough([level.extent_px.w, level.extent_px.h], samples) {
+        if !is_large_enough(level.extent_px, samples) {
             return None;
         }
         let metadata = m.levels().get(number as usize)?;
@@ -77,7 +68,7 @@ impl MetadataLevel {
         Some(MetadataLevel {
             offset: metadata.offset_B,
             tiles,
-            square_shift: tiles[0].min(tiles[1]).next_power_of_two().ilog2(),
+            square_shift: layout::square_shift(metadata.tiles),
             tile_shift: [tile - u32::from(samples == 4), tile - u32::from(samples >= 2)],
         })
     }

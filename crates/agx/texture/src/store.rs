@@ -4,7 +4,6 @@ use tepui_agx_packets::texture::TextureDimension;
 use tepui_softgpu::Access;
 use tepui_texel::{LevelLayout, half, lanes};
 
-use crate::compression;
 use crate::error::Fault;
 use crate::fetch::sparse_address;
 use crate::image::Descriptor;
@@ -98,7 +97,7 @@ impl Unit {
         operands: &StoreOperands,
         exec: u32,
     ) -> Result<(), Fault> {
-        let Unit { images, notes, kernels, .. } = self;
+        let Unit { images, kernels, .. } = self;
         let pbe = unit::image(images, image)?;
         let mut words = [[0; LANES]; 4];
         let channels = channels(pbe, store.narrow, &operands.components);
@@ -123,9 +122,9 @@ impl Unit {
             if !inside {
                 continue;
             }
+            // source: Mesa, hk_image.c, `hk_can_compress`: not supported in hardware
             if level.metadata.is_some() {
-                let texel = [x, y, x + 1, y + 1];
-                compression::open_tiles(memory, notes, &pbe.image, level, u64::from(z), texel)?;
+                return Err(Fault::Unknown("a store of a single texel to a compressed image"));
             }
             let bits = [words[0][i], words[1][i], words[2][i], words[3][i]];
             put(memory, &pbe.image, level, [x, y, z, s], &bits)?;

@@ -1,15 +1,16 @@
 //! Depth and stencil buffers as the ISP's load/store unit (ZLS) accesses them: images of one level
 //! that registers describe instead of a descriptor.
 
+use tepui_agx_layout::compression::is_large_enough;
 use tepui_agx_packets::texture::{ImageMode, Layout};
 use tepui_format::Format;
+use tepui_format::units::Extent;
 use tepui_softgpu::{Access, Fault};
 
 use crate::compression::{self, TileState};
 use crate::error::Unsupported;
 use crate::image::{Image, Shape};
 use crate::memory::Memory;
-use crate::metadata::is_large_enough;
 use crate::notes::Notes;
 use tepui_texel::LevelLayout;
 use tepui_texel::rows::{self, MAX_SIDE};
@@ -44,8 +45,8 @@ impl Surface {
         let [width, height] = shape.size_px;
         // The registers' compression bits apply to the whole miptree, but its small levels are not
         // compressed.
-        // source: layout.h, `ail_is_level_compressed`; hk_cmd_draw.c, `hk_pack_zls_control`
-        let compressed = is_large_enough([width, height], shape.samples);
+        // source: hk_cmd_draw.c, `hk_pack_zls_control`
+        let compressed = is_large_enough(Extent::new(width, height), shape.samples);
         let shape = &SurfaceShape { metadata: shape.metadata.filter(|_| compressed), ..*shape };
         let mut image = Image::new(&Shape {
             format: shape.format,

@@ -10,7 +10,11 @@ use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, W
 use tepui_agx_packets::texture::{
     Channel, Channels, ImageMode, Layout, SparseBlock, Texture, TextureDimension, TextureType,
 };
-use tepui_agx_texture::{Kind, LANES, LodSource, Note, Operands, Request, SamplerState, Unit};
+use tepui_agx_texture::store::Block;
+use tepui_agx_texture::{
+    BlockStore, Kind, LANES, LodSource, Note, Operands, Request, SamplerState, TileFormat,
+    Tilebuffer, Unit,
+};
 
 fn request(kind: Kind, dimension: TextureDimension) -> Request {
     Request { lod: LodSource::Level, ..Request::new(kind, dimension) }
@@ -574,14 +578,7 @@ fn solid_tiles_show_their_colour_and_unknown_ones_are_told() {
     // Part of a solid tile is written: the rest keeps its colour, now in the open.
     let mut pbe = Picture::new(&make);
     (pbe.pbe.level, pbe.pbe.levels) = (level, 3);
-    let store = tepui_agx_texture::Store { dimension: TextureDimension::D2Array, narrow: false };
-    let operands = tepui_agx_texture::store::StoreOperands {
-        coordinates: [[20; LANES], [5; LANES], [0; LANES]],
-        layer: [layer; LANES],
-        components: [[9; LANES]; 4],
-        ..Default::default()
-    };
-    unit.write(&mut memory, &store, &pbe.pbe_bytes(), &operands, 1).unwrap();
+    store_pixel(&mut unit, &mut memory, &pbe, [20, 5], layer, TileFormat::I8);
     assert_eq!(memory.bytes[word..word + 8], [0x7f; 8]);
     for (x_px, y_px, want) in [(20, 5, [9; 4]), (16, 0, [1, 2, 3, 4]), (31, 15, [1, 2, 3, 4])] {
         let at = Texel { level, layer, x_px, y_px, ..Texel::default() };
@@ -636,6 +633,23 @@ fn solid_tiles_of_every_texel_size() {
     }
 }
 
+/// Stores a tile of one pixel, whose channels are 9.
+fn store_pixel(
+    unit: &mut Unit,
+    memory: &mut Flat,
+    picture: &Picture,
+    at: [u32; 2],
+    layer: u32,
+    format: TileFormat,
+) {
+    let store = BlockStore { dimension: picture.pbe.dimension, format };
+    let block = Block { at, layer, level: 0, offset: 0 };
+    let tile = Tilebuffer { size: [1, 1], samples: 1, sample_bytes: 16 };
+    let mut local = [0; 16];
+    assert!(format.store(15, &[9; 4], &mut local));
+    unit.write_block(memory, &store, &picture.pbe_bytes(), &block, &tile, &local).unwrap();
+}
+
 /// Whatever part of a solid tile one texel is written to, the rest keeps its colour.
 #[test]
 fn a_store_opens_a_solid_tile() {
@@ -643,14 +657,8 @@ fn a_store_opens_a_solid_tile() {
     for [x, y] in places.into_iter().flatten() {
         let (picture, mut memory, word) = solid_tile(Channels::R32, 0x03);
         let before = memory.bytes.clone();
-        let store = tepui_agx_texture::Store { dimension: TextureDimension::D2, narrow: false };
-        let operands = tepui_agx_texture::store::StoreOperands {
-            coordinates: [[x; LANES], [y; LANES], [0; LANES]],
-            components: [[9; LANES]; 4],
-            ..Default::default()
-        };
         let mut unit = Unit::default();
-        unit.write(&mut memory, &store, &picture.pbe_bytes(), &operands, 1).unwrap();
+        store_pixel(&mut unit, &mut memory, &picture, [x, y], 0, TileFormat::I32);
         assert_eq!(memory.bytes[word..word + 8], [0x7f; 8]);
         for y_px in 0..48 {
             for x_px in 0..64 {

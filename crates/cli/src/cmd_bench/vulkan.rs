@@ -50,6 +50,7 @@ struct Figures {
     pipelines_per_s: f64,
     links_per_s: Option<f64>,
     links_with_draw_per_s: Option<f64>,
+    new_states_per_s: Option<f64>,
     bytes_of_10000_buffers: u64,
     bytes_of_1000_images: u64,
     bytes_of_1000_pipelines: u64,
@@ -123,6 +124,7 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         row("pipelines", "per s", false, &|f| Some(f.pipelines_per_s));
         row("links of libraries", "per s", false, &|f| f.links_per_s);
         row("links and first draws", "per s", false, &|f| f.links_with_draw_per_s);
+        row("draws with new dynamic state", "per s", false, &|f| f.new_states_per_s);
         row("10,000 small buffers", "MB", true, &|f| Some(f.bytes_of_10000_buffers as f64 / 1e6));
         row("1,000 images", "MB", true, &|f| Some(f.bytes_of_1000_images as f64 / 1e6));
         row("1,000 pipelines", "MB", true, &|f| Some(f.bytes_of_1000_pipelines as f64 / 1e6));

@@ -11,7 +11,7 @@ use vulkanalia_sys::{self as vk, Handle};
 use super::presenter::{Frame, Presenter, Rows};
 use super::surface::window_of;
 use super::{status_code, window_alpha, window_format, window_mode};
-use crate::backend::{Allocation, Backend, ImageInfo, Subresource};
+use crate::backend::{Allocation, Backend, ImageInfo, Subresource, ViewFormats};
 use crate::chain;
 use crate::debug::{self, Flags};
 use crate::device::{Device, Queue};
@@ -75,7 +75,9 @@ impl<B: Backend> Swapchain<B> {
             samples: 1,
             usage: info.image_usage,
             flags,
+            views: ViewFormats::Any,
             linear: true,
+            modifier: None,
             stride: None,
         };
         let format = window_format(info.image_format)?;
@@ -161,7 +163,7 @@ struct Place {
 
 /// An image in memory of its own.
 fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: Share) -> Result<(Image<B>, Place)> {
-    let mut image = crate::image::with_info::<B>(d, *info, None)?;
+    let mut image = crate::image::with_info::<B>(d, *info)?;
     let (size, _) = B::image_size(&image.layout);
     let exportable = share != Share::None;
     let allocation = Allocation { size, exportable, ..Default::default() };

@@ -14,7 +14,7 @@ fn bytes(name: &str, got: &[u8], expected: &[u8]) -> Output {
 }
 
 /// Bytes of unused bits and of depth that a copy may not keep are masked out.
-fn round_trip(name: String, format: Format, spec: ImageSpec) -> Case {
+pub(super) fn round_trip(name: String, format: Format, spec: ImageSpec) -> Case {
     let about = format!("buffer to {:?} {:?} and back", spec.shape, spec.size_px);
     Case::new(name, about, vec![], move |bench| {
         let mut texels = levels_of(&format, &spec, 121);
@@ -161,13 +161,11 @@ fn extent(size: [u32; 3]) -> vk::Extent3D {
 }
 
 /// A part of an image from a buffer with padded rows, and another part back.
-fn buffer_region(name: &str, format: &'static str, shape: Shape, size: [u32; 3]) -> Case {
-    let name = format!("copy/region_{name}");
+pub(super) fn buffer_region(name: String, format: Format, spec: ImageSpec) -> Case {
     Case::new(name, "parts, with padded rows in the buffer", vec![], move |bench| {
         let gpu = bench.gpu;
-        let format = named(format);
+        let (shape, size) = (spec.shape, spec.size_px);
         let [bw, bh] = format.block_px;
-        let spec = ImageSpec::sampled(format.vk, shape, size).through(Transfer::Gpu);
         let before = levels_of(&format, &spec, 124);
         let image = gpu.image_of(spec, &before)?;
         let blocks = [size[0].div_ceil(bw) as usize, size[1].div_ceil(bh) as usize];
@@ -233,29 +231,33 @@ fn buffer_region(name: &str, format: &'static str, shape: Shape, size: [u32; 3])
 }
 
 /// One `vkCmdCopyImage`.
-struct ImageCopy {
-    name: &'static str,
-    from: (&'static str, Shape, [u32; 3]),
-    to: (&'static str, Shape, [u32; 3]),
+pub(super) struct ImageCopy {
+    pub name: String,
+    pub from: (&'static str, Shape, [u32; 3]),
+    pub to: (&'static str, Shape, [u32; 3]),
+    /// Usage of each image, beyond copies.
+    pub usage: [vk::ImageUsageFlags; 2],
     /// In blocks of each image; the third is a layer or a slice.
-    source: [u32; 3],
-    target: [u32; 3],
-    size: [u32; 3],
+    pub source: [u32; 3],
+    pub target: [u32; 3],
+    pub size: [u32; 3],
 }
 
-fn image_copy(row: ImageCopy) -> Case {
+pub(super) fn image_copy(row: ImageCopy) -> Case {
     let about = format!("{:?} to {:?}", row.from, row.to);
-    Case::new(format!("copy/image_{}", row.name), about, vec![], move |bench| {
+    Case::new(row.name.clone(), about, vec![], move |bench| {
         let gpu: &Gpu = bench.gpu;
-        let open = |(name, shape, size): (&'static str, Shape, [u32; 3]), seed| -> Result<_> {
+        type Kind = (&'static str, Shape, [u32; 3]);
+        let open = |(name, shape, size): Kind, usage: vk::ImageUsageFlags, seed| -> Result<_> {
             let format = named(name);
-            let spec = ImageSpec::sampled(format.vk, shape, size).through(Transfer::Gpu);
+            let mut spec = ImageSpec::sampled(format.vk, shape, size).through(Transfer::Gpu);
+            spec.usage |= usage;
             let texels = levels_of(&format, &spec, seed);
             let image = gpu.image_of(spec, &texels)?;
             Ok((format, spec, texels, image))
         };
-        let (from, from_spec, from_texels, a) = open(row.from, 126)?;
-        let (to, to_spec, to_texels, b) = open(row.to, 127)?;
+        let (from, from_spec, from_texels, a) = open(row.from, row.usage[0], 126)?;
+        let (to, to_spec, to_texels, b) = open(row.to, row.usage[1], 127)?;
         let place = |format: &Format, spec: &ImageSpec, at: [u32; 3]| {
             let [bw, bh] = format.block_px;
             let in_depth = spec.shape == Shape::D3;
@@ -311,7 +313,9 @@ fn image_copies() -> Vec<Case> {
     use Shape::{D2, D2Array, D3};
     let square = [64, 48, 1];
     let row = |name, from, to, source, target, size| {
-        image_copy(ImageCopy { name, from, to, source, target, size })
+        let name = format!("copy/image_{name}");
+        let usage = [vk::ImageUsageFlags::empty(); 2];
+        image_copy(ImageCopy { name, from, to, usage, source, target, size })
     };
     let rgba = ("R8G8B8A8_UNORM", D2, square);
     let array = ("R8G8B8A8_UNORM", D2Array, square);
@@ -385,14 +389,18 @@ fn image_copies() -> Vec<Case> {
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
     cases.extend(against_host());
-    cases.extend([
-        buffer_region("2d", "R8G8B8A8_UNORM", Shape::D2, [40, 30, 1]),
-        buffer_region("2d_bytes", "R8_UINT", Shape::D2, [40, 30, 1]),
-        buffer_region("2d_wide", "R32G32B32A32_UINT", Shape::D2, [40, 30, 1]),
-        buffer_region("array", "R16G16_UINT", Shape::D2Array, [40, 30, 1]),
-        buffer_region("3d", "R8G8B8A8_UNORM", Shape::D3, [20, 16, 6]),
-        buffer_region("blocks", "BC2_UNORM_BLOCK", Shape::D2, [64, 48, 1]),
-    ]);
+    for (name, format, shape, size) in [
+        ("2d", "R8G8B8A8_UNORM", Shape::D2, [40, 30, 1]),
+        ("2d_bytes", "R8_UINT", Shape::D2, [40, 30, 1]),
+        ("2d_wide", "R32G32B32A32_UINT", Shape::D2, [40, 30, 1]),
+        ("array", "R16G16_UINT", Shape::D2Array, [40, 30, 1]),
+        ("3d", "R8G8B8A8_UNORM", Shape::D3, [20, 16, 6]),
+        ("blocks", "BC2_UNORM_BLOCK", Shape::D2, [64, 48, 1]),
+    ] {
+        let format = named(format);
+        let spec = ImageSpec::sampled(format.vk, shape, size).through(Transfer::Gpu);
+        cases.push(buffer_region(format!("copy/region_{name}"), format, spec));
+    }
     cases.extend(image_copies());
     cases
 }

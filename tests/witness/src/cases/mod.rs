@@ -7,6 +7,7 @@ mod canvas;
 mod codecs;
 mod commands;
 mod compiled;
+mod compression;
 mod control;
 mod convert;
 mod copy;
@@ -44,6 +45,7 @@ pub fn all() -> Vec<Case> {
         atomics::cases(),
         subgroup::cases(),
         copy::cases(),
+        compression::cases(),
         image::cases(),
         texture::cases(),
         blocks::cases(),

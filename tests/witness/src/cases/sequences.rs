@@ -7,7 +7,7 @@
 use ash::vk;
 
 use crate::case::{Bench, Case, Output, Rule, Shader};
-use crate::gpu::{Buffer, During, Gpu, Image, ImageSpec, Kernel, Result, Shape};
+use crate::gpu::{Buffer, During, Gpu, Image, ImageSpec, Kernel, Result, Shape, Transfer};
 use crate::number::Random;
 
 /// Words of a buffer.
@@ -320,9 +320,13 @@ fn objects(b: &Bench, start: &Memory) -> Result<(Vec<Buffer>, Vec<Image>, Vec<Ke
         usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST,
         ..ImageSpec::sampled(vk::Format::R32_UINT, Shape::D2, [SIZE_PX[0], SIZE_PX[1], 1])
     };
-    let images = start.images.iter().map(|words| {
-        let image =
-            gpu.image(ImageSpec { usage: spec.usage | vk::ImageUsageFlags::SAMPLED, ..spec })?;
+    let images = start.images.iter().enumerate().map(|(k, words)| {
+        // Every other one may be compressed: it is rendered to, and only the GPU fills it.
+        let (other, transfer) = match k % 2 {
+            0 => (vk::ImageUsageFlags::SAMPLED, spec.transfer),
+            _ => (vk::ImageUsageFlags::COLOR_ATTACHMENT, Transfer::Gpu),
+        };
+        let image = gpu.image(ImageSpec { usage: spec.usage | other, transfer, ..spec })?;
         let bytes = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         gpu.fill_image(&image, &[bytes])?;
         Ok(image)

@@ -329,6 +329,71 @@ impl Gpu {
         Ok(image)
     }
 
+    /// An image with the layout that a DRM format modifier says, in memory that the host has written.
+    pub fn image_in(&self, spec: ImageSpec, modifier: u64, memory: &[u8]) -> Result<Image> {
+        self.require(ext::image_drm_format_modifier::NAME)?;
+        let planes = [vk::SubresourceLayout::default()];
+        let mut explicit = vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default()
+            .drm_format_modifier(modifier)
+            .plane_layouts(&planes);
+        let usage =
+            spec.usage | vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+        let mut asked = vk::PhysicalDeviceImageDrmFormatModifierInfoEXT::default()
+            .drm_format_modifier(modifier);
+        let asked = vk::PhysicalDeviceImageFormatInfo2::default()
+            .format(spec.format)
+            .ty(spec.shape.image_type())
+            .tiling(vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT)
+            .usage(usage)
+            .push_next(&mut asked);
+        let mut limits = vk::ImageFormatProperties2::default();
+        // SAFETY: the physical device is live.
+        let known = unsafe {
+            self.instance.get_physical_device_image_format_properties2(
+                self.physical,
+                &asked,
+                &mut limits,
+            )
+        };
+        known.map_err(|_| {
+            Error::Missing(format!("images like {spec:?} with modifier {modifier:#x}"))
+        })?;
+        let create = vk::ImageCreateInfo::default()
+            .image_type(spec.shape.image_type())
+            .format(spec.format)
+            .extent(spec.extent(0))
+            .mip_levels(spec.levels)
+            .array_layers(spec.layers)
+            .samples(spec.samples)
+            .tiling(vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT)
+            .usage(usage)
+            .push_next(&mut explicit);
+        // SAFETY: the device is live and the parameters are supported.
+        let handle = unsafe { self.device.create_image(&create, None) }.during("vkCreateImage")?;
+        self.keep(Destroyable::Image(handle));
+        // SAFETY: the image is live.
+        let needs = unsafe { self.device.get_image_memory_requirements(handle) };
+        if needs.size < memory.len() as u64 {
+            return Err(Error::Missing(format!("an image of {} bytes", memory.len())));
+        }
+        let bound = self.allocate(
+            needs,
+            vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT,
+        )?;
+        // SAFETY: the memory is new, of a type that the image allows, host-visible, and as large as what is written.
+        unsafe {
+            self.device.bind_image_memory(handle, bound, 0).during("vkBindImageMemory")?;
+            let map = self
+                .device
+                .map_memory(bound, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
+                .during("vkMapMemory")?;
+            map.cast::<u8>().copy_from_nonoverlapping(memory.as_ptr(), memory.len());
+            self.device.unmap_memory(bound);
+        }
+        let view = self.view(handle, &spec, ViewSpec::whole(&spec))?;
+        Ok(Image { spec, handle, view })
+    }
+
     /// An image with texels: one slice a level, all layers, tightly packed.
     pub fn image_of(&self, spec: ImageSpec, levels: &[Vec<u8>]) -> Result<Image> {
         let image = self.image(spec)?;

@@ -121,6 +121,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::custom_border_color::NAME,
     ext::robustness2::NAME,
     ext::host_image_copy::NAME,
+    ext::image_drm_format_modifier::NAME,
     ext::image_2d_view_of_3d::NAME,
     ext::non_seamless_cube_map::NAME,
     khr::shader_subgroup_rotate::NAME,

@@ -3,6 +3,7 @@
 //! What is recorded is a list of hardware commands in order: compute streams and renders. Dispatches one behind the other share a
 //! compute stream.
 
+mod compression;
 mod compute;
 mod draw;
 mod feedback;

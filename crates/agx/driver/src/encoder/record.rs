@@ -17,6 +17,7 @@ use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
 
+use super::compression::{Area, is_compressed};
 use super::{Bindings, Encoder, Render, Work, put};
 use crate::Agx;
 use crate::descriptor::{self, Part, Row};
@@ -74,9 +75,9 @@ fn colour_format(f: Format) -> Format {
 }
 
 /// One side of an image copy.
-struct Side {
-    words: [u32; SIDE_WORDS as usize],
-    tiled: bool,
+pub(super) struct Side {
+    pub(super) words: [u32; SIDE_WORDS as usize],
+    pub(super) tiled: bool,
 }
 
 pub(super) fn split(v: u64) -> [u32; 2] {
@@ -89,7 +90,12 @@ impl Side {
         Side { words: [b0, b1, s0, s1, b.row_pitch as u32, 0, 0, 0, 0, 0], tiled: false }
     }
 
-    fn image(
+    /// First column, row and slice of an image.
+    pub(super) fn first(&self) -> [u32; 3] {
+        [self.words[7], self.words[8], self.words[9]]
+    }
+
+    pub(super) fn image(
         plane: &Plane,
         address: u64,
         level: u32,
@@ -353,7 +359,7 @@ impl Encoder {
         })
     }
 
-    fn zls(a: &Attachment<Agx>, format: Format) -> Result<(ZlsBuffer, Format)> {
+    fn zls(a: &Attachment<Agx>, format: Format) -> Result<Zls> {
         let aspect = match format {
             Format::S8_UINT => vk::ImageAspectFlags::STENCIL,
             _ => vk::ImageAspectFlags::DEPTH,
@@ -367,7 +373,18 @@ impl Encoder {
         let pages = (l.layer_stride_B / tepui_agx_chips::PAGE_BYTES).max(1) as u32;
         let base = a.image.addresses[plane] + offset;
         // source: Mesa, hk_cmd_draw.c, "Main stride in pages"
-        Ok((ZlsBuffer { base, stride: (pages - 1) << 14 | 1, ..Default::default() }, format))
+        let mut buffer = ZlsBuffer { base, stride: (pages - 1) << 14 | 1, ..Default::default() };
+        let compressed = l.is_level_compressed(a.image.level);
+        if let Some(m) = l.metadata.as_ref().filter(|_| compressed) {
+            buffer.comp_base = a.image.addresses[plane]
+                + m.offset_B
+                + u64::from(a.image.layer) * m.layer_stride_B
+                + m.levels()[a.image.level as usize].offset_B;
+            // source: as above, "Meta stride in cache lines"
+            let lines = (m.layer_stride_B / tepui_agx_layout::CACHE_LINE_B) as u32;
+            buffer.comp_stride = (lines - 1) << 14;
+        }
+        Ok(Zls { buffer, format, compressed })
     }
 
     fn clear_draw(
@@ -494,6 +511,7 @@ impl Encoder {
                 _ => continue,
             }
             integers |= u8::from(is_integer) << k;
+            self.open_attachment(to, rendering, true)?;
             let p = flat(part_of(to, to.format), &to.image);
             rows[TARGETS + k] = descriptor::storage(&to.image, to.addresses, &p)?;
         }
@@ -518,6 +536,16 @@ impl Encoder {
         self.rectangle(own, &[0; 32], 0.0, &rect, size, rendering.view_mask)?;
         Ok(averaged | first)
     }
+}
+
+/// Depth or stencil as the depth unit loads and stores it.
+struct Zls {
+    /// Where it is.
+    buffer: ZlsBuffer,
+    /// Its format.
+    format: Format,
+    /// It has metadata.
+    compressed: bool,
 }
 
 /// What a clear inside of a rendering writes.
@@ -614,8 +642,9 @@ impl Record<Agx> for Encoder {
             a.store == vk::AttachmentStoreOp::STORE || a.resolve.is_some() || !whole
         };
         if let Some(a) = &rendering.depth {
-            let format;
-            (depth, format) = Self::zls(a, Format::D32_SFLOAT)?;
+            let Zls { buffer, format, compressed } = Self::zls(a, Format::D32_SFLOAT)?;
+            depth = buffer;
+            (zls.z_load_compress, zls.z_store_compress) = (compressed, compressed);
             zls.z_load = loads(a);
             zls.z_store = keeps(a);
             if format == Format::D16_UNORM {
@@ -629,7 +658,9 @@ impl Record<Agx> for Encoder {
             };
         }
         if let Some(a) = &rendering.stencil {
-            (stencil, _) = Self::zls(a, Format::S8_UINT)?;
+            let Zls { buffer, compressed, .. } = Self::zls(a, Format::S8_UINT)?;
+            stencil = buffer;
+            (zls.s_load_compress, zls.s_store_compress) = (compressed, compressed);
             zls.s_load = loads(a);
             zls.s_store = keeps(a);
             zls_px = a.image.extent();
@@ -762,8 +793,14 @@ impl Record<Agx> for Encoder {
     ) -> Result<()> {
         let (side, extent, element) = side_of(image, extent)?;
         let other = Side::buffer(&buffer);
-        let (from, to) = if to_image { (&other, &side) } else { (&side, &other) };
-        self.copy(from, to, element, extent)
+        if to_image {
+            self.open_target(image, &side, extent)?;
+            return self.copy(&other, &side, element, extent);
+        }
+        if has_compressed_level(image) {
+            return self.read(image, &side, &other, extent);
+        }
+        self.copy(&side, &other, element, extent)
     }
 
     fn copy_image(
@@ -788,10 +825,15 @@ impl Record<Agx> for Encoder {
             return Ok(());
         }
         // The extent is in pixels of the source.
-        let (from, [width, height, slices], element) = side_of(from, extent)?;
-        let (to, [.., layers], _) = side_of(to, extent)?;
+        let (a, [width, height, slices], element) = side_of(from, extent)?;
+        let (b, [.., layers], _) = side_of(to, extent)?;
         // Slices of a 3D image and layers of another count alike.
-        self.copy(&from, &to, element, [width, height, slices.max(layers)])
+        let extent = [width, height, slices.max(layers)];
+        self.open_target(to, &b, extent)?;
+        if has_compressed_level(from) {
+            return self.read(from, &a, &b, extent);
+        }
+        self.copy(&a, &b, element, extent)
     }
 
     fn blit(&mut self, blit: &Blit<'_, Agx>) -> Result<()> {
@@ -851,6 +893,14 @@ impl Record<Agx> for Encoder {
                 s.layer_count.max(1),
             ];
             let threads = [words[6], words[7], words[8]];
+            let area = Area {
+                level: to.level,
+                layers: [words[5], words[8]],
+                from: [words[3], words[4]],
+                to: [words[3] + words[6], words[4] + words[7]],
+                overwritten: true,
+            };
+            self.open(&to.image, to.addresses, b.plane, &area)?;
             self.run(
                 Program::Resolve { kind, samples: from.info.samples as u8, how },
                 &words,
@@ -1044,6 +1094,7 @@ impl Encoder {
             if spilled >> k & 1 != 0
                 && let Some(a) = a
             {
+                self.open_attachment(&a.image, rendering, false)?;
                 let p = flat(part_of(&a.image, a.image.format), &a.image.image);
                 rows[k] = descriptor::storage(&a.image.image, a.image.addresses, &p)?;
             }
@@ -1153,6 +1204,14 @@ impl Encoder {
         ];
         let threads = [words[3], words[4], words[5]];
         debug_assert_eq!(RECTANGLE[2], 1);
+        let area = Area {
+            level: d.mip_level,
+            layers: [z0, depth],
+            from: [words[0], words[1]],
+            to: [words[0] + words[3], words[1] + words[4]],
+            overwritten: true,
+        };
+        self.open(to, to_at, b.plane, &area)?;
         self.run(Program::Blit { kind, deep }, &words, &[first, second], threads)
     }
 }
@@ -1211,6 +1270,12 @@ fn each_aspect(mask: vk::ImageAspectFlags) -> impl Iterator<Item = vk::ImageAspe
         false => [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL],
     };
     list.into_iter().filter(move |&x| !x.is_empty() && mask.contains(x))
+}
+
+/// Whether texels of a copy's image lie in tiles that may be compressed.
+fn has_compressed_level(copy: &ImageCopy<'_, Agx>) -> bool {
+    let image = copy.image.0;
+    is_compressed(image, image.plane(copy.layers.aspect_mask), copy.layers.mip_level)
 }
 
 /// One side of a copy of `extent` pixels, with the extent in blocks (slices or layers last) and the bytes of a block.

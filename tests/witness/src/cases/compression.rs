@@ -1,0 +1,317 @@
+//! Images that drivers may compress because they are rendered to, in commands that read and write texels one by one.
+
+use ash::{ext, vk};
+use tepui_agx_layout::compression::{SOLID_MODE, TILE_SA, TileMetadata};
+use tepui_agx_layout::{ImageDesc, Layout, Tiling, Usage};
+use tepui_layout::Shape as LayoutShape;
+
+use super::copy::{ImageCopy, buffer_region, image_copy, round_trip};
+use crate::case::{Case, Output, Rule};
+use crate::gpu::{Gpu, Image, ImageSpec, Result, Shape, Transfer};
+use crate::texel::{Format, named};
+
+/// A format for each way in which bits of texels come from what the texture unit reads.
+const FORMATS: &[&str] = &[
+    "R8_SNORM",
+    "R5G6B5_UNORM_PACK16",
+    "A1R5G5B5_UNORM_PACK16",
+    "R16_SFLOAT",
+    "R8G8_UINT",
+    "B8G8R8A8_SRGB",
+    "A2B10G10R10_UNORM_PACK32",
+    "A2R10G10B10_UNORM_PACK32",
+    "B10G11R11_UFLOAT_PACK32",
+    "R16G16_SFLOAT",
+    "R32_SFLOAT",
+    "R16G16B16A16_SNORM",
+    "R32G32_UINT",
+    "R32G32B32A32_SFLOAT",
+    "D16_UNORM",
+    "D32_SFLOAT",
+];
+
+/// An image that is rendered to.
+fn target(format: &Format, shape: Shape, size_px: [u32; 3]) -> ImageSpec {
+    let mut spec = ImageSpec::sampled(format.vk, shape, size_px).through(Transfer::Gpu);
+    spec.usage |= attached(format.name);
+    spec
+}
+
+fn attached(format: &str) -> vk::ImageUsageFlags {
+    match format.starts_with('D') {
+        true => vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+        false => vk::ImageUsageFlags::COLOR_ATTACHMENT,
+    }
+}
+
+fn round_trips() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for name in FORMATS {
+        let format = named(name);
+        let spec = target(&format, Shape::D2, [77, 53, 1]).mipmapped();
+        cases.push(round_trip(format!("compression/format_{name}"), format, spec));
+    }
+    for (shape, size) in [
+        (Shape::D2Array, [70, 131, 1]),
+        (Shape::D3, [33, 20, 9]),
+        (Shape::Cube, [40, 40, 1]),
+        // More columns of tiles than rows, and the other way round.
+        (Shape::D2, [300, 20, 1]),
+        (Shape::D2, [20, 300, 1]),
+    ] {
+        for name in ["R8_UNORM", "R8G8B8A8_UNORM"] {
+            let format = named(name);
+            let [w, h, _] = size;
+            let case = format!("compression/{shape:?}_{w}x{h}_{name}");
+            cases.push(round_trip(case, format, target(&format, shape, size).mipmapped()));
+        }
+    }
+    for (name, format, shape, size) in [
+        ("2d", "R8G8B8A8_UNORM", Shape::D2, [40, 30, 1]),
+        ("array", "R16G16_UINT", Shape::D2Array, [40, 30, 1]),
+        ("3d", "R8G8B8A8_UNORM", Shape::D3, [20, 16, 6]),
+        ("depth", "D32_SFLOAT", Shape::D2, [40, 30, 1]),
+    ] {
+        let format = named(format);
+        let spec = target(&format, shape, size);
+        cases.push(buffer_region(format!("compression/region_{name}"), format, spec));
+    }
+    cases
+}
+
+fn image_copies() -> Vec<Case> {
+    use Shape::{D2, D2Array, D3};
+    let square = [64, 48, 1];
+    let rgba = ("R8G8B8A8_UNORM", D2, square);
+    let array = ("R8G8B8A8_UNORM", D2Array, square);
+    let volume = ("R8G8B8A8_UNORM", D3, [64, 48, 8]);
+    let small = ("R32G32_UINT", D2, [20, 20, 1]);
+    let blocks = ("BC1_RGBA_UNORM_BLOCK", D2, square);
+    let depth = ("D32_SFLOAT", D2, square);
+    // Which of the two images are rendered to.
+    let rows = [
+        ("part", rgba, rgba, [true, true], [5, 7, 0], [33, 1, 0], [21, 19, 1]),
+        ("part_from", rgba, rgba, [true, false], [5, 7, 0], [33, 1, 0], [21, 19, 1]),
+        ("part_to", rgba, rgba, [false, true], [5, 7, 0], [33, 1, 0], [21, 19, 1]),
+        ("tiles", rgba, rgba, [false, true], [0; 3], [16, 16, 0], [32, 32, 1]),
+        ("layers", array, array, [true, true], [3, 0, 0], [0, 9, 1], [40, 30, 2]),
+        ("slices", volume, volume, [true, true], [1, 2, 3], [4, 5, 1], [30, 20, 4]),
+        ("layers_to_slices", array, volume, [true, true], [3, 2, 0], [9, 9, 4], [16, 16, 3]),
+        ("blocks_to_words", blocks, small, [false, true], [2, 1, 0], [5, 6, 0], [9, 8, 1]),
+        ("words_to_blocks", small, blocks, [true, false], [2, 1, 0], [3, 2, 0], [9, 8, 1]),
+        ("depth", depth, depth, [true, true], [0; 3], [0; 3], [64, 48, 1]),
+    ];
+    let case = |(name, from, to, rendered, source, target, size): (_, _, _, [bool; 2], _, _, _)| {
+        let name = format!("compression/image_{name}");
+        let none = vk::ImageUsageFlags::empty();
+        let of = |k: usize, kind: (&str, Shape, [u32; 3])| {
+            if rendered[k] { attached(kind.0) } else { none }
+        };
+        let usage = [of(0, from), of(1, to)];
+        image_copy(ImageCopy { name, from, to, usage, source, target, size })
+    };
+    rows.into_iter().map(case).collect()
+}
+
+const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
+    aspect_mask: vk::ImageAspectFlags::COLOR,
+    mip_level: 0,
+    base_array_layer: 0,
+    layer_count: 1,
+};
+
+/// A rectangle: first column and row, columns and rows.
+type Rectangle = [u32; 4];
+
+/// Overwrites a rectangle of an image by a copy of words, which are returned as well.
+fn overwrite(gpu: &Gpu, image: vk::Image, [x, y, w, h]: Rectangle) -> Result<Vec<u8>> {
+    let texels = named("R32_UINT").texels(141, (w * h * 4) as usize);
+    let staging = gpu.buffer::<u8>(&texels)?;
+    let region = vk::BufferImageCopy {
+        image_subresource: LAYERS,
+        image_offset: vk::Offset3D { x: x as i32, y: y as i32, z: 0 },
+        image_extent: vk::Extent3D { width: w, height: h, depth: 1 },
+        ..Default::default()
+    };
+    let layout = vk::ImageLayout::GENERAL;
+    gpu.submit(|c| {
+        // SAFETY: buffer and image are live, and the region is inside both.
+        unsafe {
+            gpu.device.cmd_copy_buffer_to_image(c.handle, staging.handle, image, layout, &[region]);
+        }
+        c.barrier();
+    })?;
+    Ok(texels)
+}
+
+/// What an image shows of `background` with a rectangle of other words.
+fn with_rectangle(
+    [width, height]: [u32; 2],
+    background: impl Fn(u32, u32) -> u32,
+    [x, y, w, h]: Rectangle,
+    texels: &[u8],
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    for row in 0..height {
+        for column in 0..width {
+            let (i, j) = (column.wrapping_sub(x), row.wrapping_sub(y));
+            match i < w && j < h {
+                true => out.extend_from_slice(&texels[((j * w + i) * 4) as usize..][..4]),
+                false => out.extend_from_slice(&background(column, row).to_le_bytes()),
+            }
+        }
+    }
+    out
+}
+
+/// A cleared image, of which a copy overwrites a part that is no multiple of tiles.
+fn part_of_a_clear() -> Case {
+    const SIZE_PX: [u32; 2] = [70, 50];
+    let about = "a clear, and a copy to a part of it";
+    Case::new("compression/part_of_a_clear", about, vec![], |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let image = gpu.image(target(&named("R32_UINT"), Shape::D2, [width, height, 1]))?;
+        let colour = 0x1234_5678;
+        gpu.submit(|c| {
+            let range = vk::ImageSubresourceRange {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                level_count: 1,
+                layer_count: 1,
+                ..Default::default()
+            };
+            let value = vk::ClearColorValue { uint32: [colour; 4] };
+            let layout = vk::ImageLayout::GENERAL;
+            // SAFETY: the image is live and in the general layout.
+            unsafe {
+                gpu.device.cmd_clear_color_image(c.handle, image.handle, layout, &value, &[range]);
+            }
+            c.barrier();
+        })?;
+        let rectangle = [5, 3, 37, 29];
+        let texels = overwrite(gpu, image.handle, rectangle)?;
+        let expected = with_rectangle(SIZE_PX, |_, _| colour, rectangle, &texels);
+        let got = gpu.read_image(&image, 0, expected.len())?;
+        Ok(vec![Output::cpu("texels", &got, &expected, Rule::Bits)])
+    })
+}
+
+/// A part of a multisampled image is copied to another, which is resolved to a third.
+fn copied_samples(samples: vk::SampleCountFlags) -> Case {
+    const SIZE_PX: [u32; 2] = [70, 50];
+    let name = format!("compression/samples_{}", samples.as_raw());
+    let about = "a part of a multisampled image to another, resolved";
+    let case = Case::new(name, about, vec![], move |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let spec = target(&named("R32_UINT"), Shape::D2, [width, height, 1]);
+        let colours = [0x1111_2222, 0x3333_4444];
+        let [from, to] = [gpu.image(spec.samples(samples))?, gpu.image(spec.samples(samples))?];
+        let single = gpu.image(spec)?;
+        let [x, y, w, h] = [5, 3, 37, 29];
+        gpu.submit(|c| {
+            let layout = vk::ImageLayout::GENERAL;
+            let range = vk::ImageSubresourceRange {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                level_count: 1,
+                layer_count: 1,
+                ..Default::default()
+            };
+            let copy = vk::ImageCopy {
+                src_subresource: LAYERS,
+                src_offset: vk::Offset3D { x: 20, y: 9, z: 0 },
+                dst_subresource: LAYERS,
+                dst_offset: vk::Offset3D { x: x as i32, y: y as i32, z: 0 },
+                extent: vk::Extent3D { width: w, height: h, depth: 1 },
+            };
+            let resolve = vk::ImageResolve {
+                src_subresource: LAYERS,
+                dst_subresource: LAYERS,
+                extent: vk::Extent3D { width, height, depth: 1 },
+                ..Default::default()
+            };
+            let d = &gpu.device;
+            // SAFETY: the images are live and in the general layout, and the regions are inside.
+            unsafe {
+                for (image, colour) in [&from, &to].into_iter().zip(colours) {
+                    let value = vk::ClearColorValue { uint32: [colour; 4] };
+                    d.cmd_clear_color_image(c.handle, image.handle, layout, &value, &[range]);
+                }
+                c.barrier();
+                d.cmd_copy_image(c.handle, from.handle, layout, to.handle, layout, &[copy]);
+                c.barrier();
+                let (to, single) = (to.handle, single.handle);
+                d.cmd_resolve_image(c.handle, to, layout, single, layout, &[resolve]);
+            }
+            c.barrier();
+        })?;
+        let texels = colours[0].to_le_bytes().repeat((w * h) as usize);
+        let expected = with_rectangle(SIZE_PX, |_, _| colours[1], [x, y, w, h], &texels);
+        let got = gpu.read_image(&single, 0, expected.len())?;
+        Ok(vec![Output::cpu("texels", &got, &expected, Rule::Bits)])
+    });
+    // The reference has one and four samples.
+    if samples == vk::SampleCountFlags::TYPE_2 { case.without_lavapipe() } else { case }
+}
+
+/// An image whose memory the host fills with tiles of one colour, as silicon may make of clears: the modifier says the layout.
+/// A copy overwrites a part of them, and another copy reads them.
+fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
+    const SIZE_PX: [u32; 2] = [70, 50];
+    let about = "tiles of one colour, and a copy to a part of them";
+    let case = Case::new(format!("compression/{name}"), about, vec![], move |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ext::image_drm_format_modifier::NAME)?;
+        let [width, height] = SIZE_PX;
+        let format = named("R32_UINT");
+        let spec = target(&format, Shape::D2, [width, height, 1]);
+        let shared = tepui_format::Format::R32_UINT;
+        let layout = Layout::new(&ImageDesc {
+            shape: LayoutShape::new_2d(shared, width, height),
+            tiling: Tiling::Compressed,
+            usage: Usage { renderable: true, writable: false },
+            linear_stride_B: None,
+        })
+        .map_err(|e| crate::gpu::Error::Missing(e.to_string()))?;
+        // Each tile has a colour of its own.
+        let colour = |x: u32, y: u32| 0x0101 * (1 + x / TILE_SA) + 0x7_0000 * (1 + y / TILE_SA);
+        let mut memory = vec![0u8; layout.size_B as usize];
+        let mut put = |at: u64, bytes: &[u8]| {
+            memory[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+        };
+        let solid = TileMetadata(u64::from_le_bytes([SOLID_MODE; 8]));
+        let metadata = layout.metadata.as_ref();
+        for y in (0..height).step_by(TILE_SA as usize) {
+            for x in (0..width).step_by(TILE_SA as usize) {
+                // Eight times, as Mesa's fast clear writes it.
+                let at = layout.level_addresser(0).map_or(0, |a| a.offset_B(x, y));
+                put(at, &colour(x, y).to_le_bytes().repeat(8));
+                let at = metadata.and_then(|m| m.tile_offset_B(0, 0, x / TILE_SA, y / TILE_SA));
+                put(at.unwrap_or(0), &solid.0.to_le_bytes());
+            }
+        }
+        let image = gpu.image_in(spec, Tiling::Compressed.drm_modifier(), &memory)?;
+        let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
+        let before = read(&image)?;
+        let expected_before = with_rectangle(SIZE_PX, colour, [0; 4], &[]);
+        let texels = overwrite(gpu, image.handle, rectangle)?;
+        let expected = with_rectangle(SIZE_PX, colour, rectangle, &texels);
+        let got = read(&image)?;
+        Ok(vec![
+            Output::cpu("before", &before, &expected_before, Rule::Bits),
+            Output::cpu("after", &got, &expected, Rule::Bits),
+        ])
+    });
+    case.without_lavapipe()
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = round_trips();
+    cases.extend(image_copies());
+    cases.push(part_of_a_clear());
+    cases.push(copied_samples(vk::SampleCountFlags::TYPE_2));
+    cases.push(copied_samples(vk::SampleCountFlags::TYPE_4));
+    cases.push(solid_tiles("solid_part", [5, 3, 37, 29]));
+    cases.push(solid_tiles("solid_tiles", [16, 16, 32, 34]));
+    cases
+}
