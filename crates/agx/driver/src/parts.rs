@@ -170,7 +170,7 @@ fn kinds(ir: &Ir) -> [NumKind; TARGETS] {
 }
 
 impl Shader {
-    /// Compiles the main part that a state asks for, before anybody draws with it: what is known of pipelines before they are drawn with.
+    /// Compiles the main part that a state asks for, before anybody draws with it: a library, or a pipeline without its dynamic state.
     ///
     /// # Errors
     /// When only programs of a cache are wanted and it is in none.

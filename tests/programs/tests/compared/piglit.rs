@@ -56,17 +56,12 @@ const EXPECTED: &[(&str, &str, &str)] = &[
         "needs 124 vertex output components and does not ask; Mesa's driver offers 96, llvmpipe 128",
     ),
     (
-        "skl",
+        "skl-uncompressed",
         "spec@ext_shader_framebuffer_fetch_non_coherent@execution@gles3@single-slice-3d",
         "render target reads are not executed",
     ),
     (
-        "skl",
-        "spec@nv_copy_image@nv_copy_image-simple --tex-to-tex",
-        "copies of images that were cleared without writing them are wrong",
-    ),
-    (
-        "skl",
+        "skl-uncompressed",
         "spec@ext_framebuffer_multisample@interpolation 6 non-centroid-disabled",
         "not looked into",
     ),
