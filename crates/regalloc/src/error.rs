@@ -19,12 +19,6 @@ pub enum Error {
         /// Pairs that are kept.
         limit: usize,
     },
-    /// Spilling did not end: a bug.
-    #[error("spilling did not end in {rounds} rounds")]
-    Spilling {
-        /// Rounds that were run.
-        rounds: usize,
-    },
     /// The live values do not fit into the registers although their size does: a bug.
     #[error("values do not fit into {limit} units of registers")]
     Full {

@@ -51,6 +51,25 @@ impl LiveSet {
     }
 }
 
+impl LiveSet {
+    /// Makes it hold what is live where a block ends; returns the size in units.
+    fn fill_outs<I>(&mut self, f: &Function<I>, l: &Liveness, b: Block) -> u32 {
+        self.clear();
+        let mut units = 0;
+        for &s in &f.blocks[b].succs {
+            let n = f.blocks[s].preds.iter().position(|&p| p == b);
+            let phis = f.blocks[s].insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi));
+            let sources = phis.filter_map(|&i| Some(f.srcs(i)[n?]));
+            for v in l.ins[s.index()].iter().copied().chain(sources) {
+                if self.insert(v) {
+                    units += u32::from(f.vals[v].units);
+                }
+            }
+        }
+        units
+    }
+}
+
 /// Values that are live where blocks begin. Sources of phis are live at the end of their
 /// predecessor; results of phis are not live at the start.
 pub struct Liveness {
@@ -59,7 +78,7 @@ pub struct Liveness {
 }
 
 /// Most pairs of a value and a block that it is live in: what fits into 1 GiB.
-const MAX_PAIRS: usize = 1 << 28;
+pub(crate) const MAX_PAIRS: usize = 1 << 28;
 
 impl Liveness {
     /// Computes it.
@@ -136,38 +155,49 @@ impl Liveness {
 /// that is.
 #[must_use]
 pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
-    let size = |v: Val| u32::from(f.vals[v].units);
     let (mut most, mut at) = (0, Block::from_u32(0));
     let mut live = LiveSet::new(f);
-    for (b, data) in f.blocks.iter() {
-        let mut now = live.fill(f, &l.outs(f, b));
-        let mut peak = now;
-        for &i in data.insts.iter().rev() {
-            let mut dead = 0;
-            for &d in f.dsts(i) {
-                if live.remove(d) {
-                    now -= size(d);
-                } else {
-                    dead += size(d);
-                }
-            }
-            let written: u32 = f.dsts(i).iter().map(|&d| size(d)).sum();
-            if matches!(f.insts[i].op, Op::Phi) {
-                // Phis are written together; the values that they replace are still live then.
-                peak = peak.max(now + written + dead);
-                continue;
-            }
-            let through = now;
-            for &s in f.srcs(i) {
-                if live.insert(s) {
-                    now += size(s);
-                }
-            }
-            peak = peak.max(now).max(through + written);
-        }
+    for b in f.blocks.keys() {
+        let peak = block_pressure(f, l, b, &mut live);
         if peak > most {
             (most, at) = (peak, b);
         }
     }
     (most, at)
+}
+
+/// Most units live at once in a block; `live` is storage.
+pub(crate) fn block_pressure<I>(
+    f: &Function<I>,
+    l: &Liveness,
+    b: Block,
+    live: &mut LiveSet,
+) -> u32 {
+    let size = |v: Val| u32::from(f.vals[v].units);
+    let mut now = live.fill_outs(f, l, b);
+    let mut peak = now;
+    for &i in f.blocks[b].insts.iter().rev() {
+        let mut dead = 0;
+        for &d in f.dsts(i) {
+            if live.remove(d) {
+                now -= size(d);
+            } else {
+                dead += size(d);
+            }
+        }
+        let written: u32 = f.dsts(i).iter().map(|&d| size(d)).sum();
+        if matches!(f.insts[i].op, Op::Phi) {
+            // Phis are written together; the values that they replace are still live then.
+            peak = peak.max(now + written + dead);
+            continue;
+        }
+        let through = now;
+        for &s in f.srcs(i) {
+            if live.insert(s) {
+                now += size(s);
+            }
+        }
+        peak = peak.max(now).max(through + written);
+    }
+    peak
 }

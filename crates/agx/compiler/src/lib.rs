@@ -395,7 +395,7 @@ fn finish(
     let mut spilled = spill::Spilled { scratch_bytes, ..Default::default() };
     let mut live = live;
     if pressure > room {
-        (live, spilled) = spill::run::<mir::Agx>(&mut f, room, scratch_bytes)?;
+        (live, spilled) = spill::run::<mir::Agx>(&mut f, &live, room, scratch_bytes)?;
         after("spill", Snapshot::Mir(&f));
         check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
         (pressure, _) = liveness::pressure(&f, &live);

@@ -1,0 +1,187 @@
+//! A small machine: instructions that mix their operands, an interpreter, and a builder of structured functions.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use tepui_ir::Loc;
+use tepui_regalloc::{
+    Block, BlockData, Ctl, Effect, Function, Op, RegClass, StackAccess, StackOffset, Target, Val,
+};
+
+pub const HALF: RegClass = RegClass { units: 1, even: false };
+pub const WORD: RegClass = RegClass { units: 2, even: true };
+pub const QUAD: RegClass = RegClass { units: 8, even: true };
+/// Too wide for a stack access.
+pub const WIDE: RegClass = RegClass { units: 10, even: true };
+
+#[derive(Clone, Copy, PartialEq, Debug, Hash)]
+pub enum Inst {
+    /// A constant, which can be made again.
+    Const(u32),
+    /// What cannot be made again: an input.
+    Input(u32),
+    /// A function of all operands.
+    Mix(u32),
+    /// The operands are seen from outside.
+    Show,
+    /// A branch: on the lowest bit of the operand.
+    Test,
+    /// A stack access; without an offset, the last operand has it.
+    Load(Option<u32>),
+    Store(Option<u32>),
+    Offset(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Machine;
+
+impl Target for Machine {
+    type Inst = Inst;
+
+    const MAX_SPILLED_UNITS: u8 = 8;
+    const UNIT_BYTES: u32 = 2;
+    const SLOT_ALIGN: u32 = 4;
+    const STACK_IMMEDIATES: u32 = 64;
+    const STACK_OFFSET: RegClass = WORD;
+
+    fn effect(inst: &Inst) -> Effect {
+        match inst {
+            Inst::Const(_) | Inst::Input(_) | Inst::Mix(_) | Inst::Offset(_) => Effect::Pure,
+            Inst::Load(_) => Effect::Read,
+            Inst::Show | Inst::Test | Inst::Store(_) => Effect::Fixed,
+        }
+    }
+
+    fn is_load(_: &Inst) -> bool {
+        false
+    }
+
+    fn rematerialises(inst: &Inst) -> bool {
+        matches!(inst, Inst::Const(_))
+    }
+
+    fn stack_access(access: StackAccess, _: RegClass, offset: StackOffset) -> Inst {
+        let at = match offset {
+            StackOffset::Immediate(n) => Some(n),
+            StackOffset::Register => None,
+        };
+        match access {
+            StackAccess::Load => Inst::Load(at),
+            StackAccess::Store => Inst::Store(at),
+        }
+    }
+
+    fn stack_offset(offset: u32) -> Inst {
+        Inst::Offset(offset)
+    }
+
+    fn assign(_: &mut Inst, _: impl FnMut(bool) -> u16) {}
+}
+
+pub type Func = Function<Inst>;
+
+/// Adds a block.
+pub fn block(f: &mut Func, depth: u16) -> Block {
+    f.blocks.push(BlockData { depth, ..BlockData::default() })
+}
+
+/// Appends an instruction with one result.
+pub fn value(f: &mut Func, b: Block, inst: Inst, class: RegClass, srcs: &[Val]) -> Val {
+    let v = f.val(class);
+    push(f, b, Op::Isa(inst), &[v], srcs);
+    v
+}
+
+pub fn show(f: &mut Func, b: Block, srcs: &[Val]) {
+    push(f, b, Op::Isa(Inst::Show), &[], srcs);
+}
+
+pub fn push(f: &mut Func, b: Block, op: Op<Inst>, dsts: &[Val], srcs: &[Val]) {
+    let i = f.make(op, dsts, srcs, Loc::default());
+    f.blocks[b].insts.push(i);
+}
+
+pub fn ctl(f: &mut Func, b: Block, c: Ctl<Inst>, srcs: &[Val]) {
+    push(f, b, Op::Ctl(c), &[], srcs);
+}
+
+/// How many instructions of a block an instruction satisfies.
+pub fn count(f: &Func, b: Block, is: impl Fn(&Inst) -> bool) -> usize {
+    f.blocks[b].insts.iter().filter(|&&i| f.insts[i].op.inst().is_some_and(&is)).count()
+}
+
+/// Executes a function for so many blocks; returns what it showed.
+///
+/// # Panics
+/// When it reads what was not written.
+pub fn execute(f: &Func, blocks: usize) -> Vec<Vec<u64>> {
+    let mut vals: HashMap<Val, Vec<u64>> = HashMap::new();
+    let mut stack: HashMap<u32, u64> = HashMap::new();
+    let mut shown = Vec::new();
+    let (mut b, mut from) = (Block::from_u32(0), None);
+    for _ in 0..blocks {
+        let data = &f.blocks[b];
+        let before = vals.clone();
+        let mut taken = 0;
+        for &i in &data.insts {
+            let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+            let read = |v: &Val| {
+                vals.get(v).unwrap_or_else(|| panic!("{b}: {i} reads {v}, which nothing wrote"))
+            };
+            let all: Vec<u64> = match f.insts[i].op {
+                Op::Phi => {
+                    let n =
+                        data.preds.iter().position(|&p| Some(p) == from).expect("a predecessor");
+                    before[&srcs[n]].clone()
+                }
+                _ => srcs.iter().flat_map(read).copied().collect(),
+            };
+            let mut mixed = |inst: Inst| {
+                for &d in dsts {
+                    let units = (0..f.vals[d].units).map(|k| {
+                        let mut h = DefaultHasher::new();
+                        (inst, &all, k).hash(&mut h);
+                        h.finish()
+                    });
+                    vals.insert(d, units.collect());
+                }
+            };
+            match f.insts[i].op {
+                Op::Isa(Inst::Show) => shown.push(all),
+                Op::Isa(Inst::Offset(at)) => {
+                    vals.insert(dsts[0], vec![u64::from(at), 0]);
+                }
+                Op::Isa(Inst::Load(at)) => {
+                    let at = at.unwrap_or_else(|| all[0] as u32);
+                    let units = (0..u32::from(f.vals[dsts[0]].units)).map(|k| stack[&(at + 2 * k)]);
+                    vals.insert(dsts[0], units.collect());
+                }
+                Op::Isa(Inst::Store(at)) => {
+                    let units = usize::from(f.vals[srcs[0]].units);
+                    let at = at.unwrap_or_else(|| all[units] as u32);
+                    for (k, &x) in (0u32..).zip(&all[..units]) {
+                        stack.insert(at + 2 * k, x);
+                    }
+                }
+                Op::Isa(inst) => mixed(inst),
+                Op::Undef => mixed(Inst::Const(u32::MAX)),
+                Op::Phi | Op::Collect | Op::Copy => {
+                    vals.insert(dsts[0], all);
+                }
+                Op::Split => {
+                    let mut at = 0;
+                    for &d in dsts {
+                        let n = usize::from(f.vals[d].units);
+                        vals.insert(d, all[at..at + n].to_vec());
+                        at += n;
+                    }
+                }
+                Op::Ctl(Ctl::If(_)) => taken = (all[0] & 1) as usize,
+                Op::Preload(_) | Op::Exports | Op::Ctl(_) => {}
+            }
+        }
+        let Some(&next) = data.succs.get(taken).or_else(|| data.succs.first()) else { break };
+        (b, from) = (next, Some(b));
+    }
+    shown
+}
