@@ -17,6 +17,13 @@ impl Image {
         }
     }
 
+    /// Whether its levels and layers stand in rows without a pitch: images of one dimension, unless they are tiled (as
+    /// depth is), when they stand like those of two.
+    /// source: Mesa, isl.c (`isl_surf_choose_dim_layout`)
+    pub fn is_rows(&self) -> bool {
+        self.dimension == Dimension::One && self.tiling == Tiling::Linear
+    }
+
     /// The first element (texel or block) of a level within a layer: column and row. Levels are
     /// aligned in elements.
     fn level_place(&self, level: u32) -> [u64; 2] {
@@ -26,7 +33,7 @@ impl Image {
             let [w, h, _] = self.level_size(level);
             [w.div_ceil(width), h.div_ceil(height)].map(u64::from)
         };
-        if self.dimension == Dimension::One {
+        if self.is_rows() {
             // Levels stand side by side.
             let before: u64 = (0..level).map(|l| size(l)[0].next_multiple_of(halign)).sum();
             return [before, 0];
@@ -68,6 +75,20 @@ impl Image {
             left: left + u64::from(self.offset[0]),
             top: top + u64::from(self.offset[1]),
             first,
+            base_layer: self.first_layer,
+        }
+    }
+
+    /// A level as the sampler reads it: for images of three dimensions Minimum Array Element and Render Target View Extent
+    /// say which slices are rendered to, and the sampler has all.
+    pub fn sampled_plane(&self, level: u32) -> LevelPlane {
+        let plane = self.level_plane(level);
+        match self.dimension {
+            Dimension::Three => {
+                let layers = (self.size[2] >> level.min(31)).max(1);
+                LevelPlane { layers, base_layer: 0, ..plane }
+            }
+            _ => plane,
         }
     }
 
@@ -91,6 +112,8 @@ pub(crate) struct LevelPlane {
     top: u64,
     /// The slice that stands first, of levels in a tail of three dimensions.
     first: u32,
+    /// What is added to layers.
+    base_layer: u32,
 }
 
 impl LevelPlane {
@@ -100,7 +123,7 @@ impl LevelPlane {
         if x >= self.size[0] || y >= self.size[1] || layer >= self.layers {
             return None;
         }
-        let layer = image.first_layer.wrapping_add(layer);
+        let layer = self.base_layer.wrapping_add(layer);
         let ([x, y], layer) = match image.samples {
             1 => ([x, y], u64::from(layer)),
             samples if image.interleaved => (interleave(samples, [x, y], sample), layer.into()),
@@ -118,9 +141,9 @@ impl LevelPlane {
         let above = layer * image.qpitch / u64::from(height);
         let row = self.top + u64::from(y / height) + above;
         let bytes = image.format.bytes as u64;
-        // One-dimensional images have no pitch: a layer is a row of QPitch texels.
+        // Rows have no pitch: a layer is a row of QPitch texels.
         // source: Mesa, isl.h (`ISL_DIM_LAYOUT_GFX9_1D`).
-        if image.dimension == Dimension::One {
+        if image.is_rows() {
             return Some(image.base + (column + layer * image.qpitch) * bytes);
         }
         Some(image.base + place(image.tiling, image.pitch, column * bytes, row))

@@ -273,7 +273,7 @@ impl Image {
             qpitch: u64::from(state.surface_qpitch) * 4,
             align: match tiling.tile_elements() {
                 // source: Mesa, isl_gfx9.c (`isl_gfx9_choose_image_alignment_el`).
-                _ if dimension == Dimension::One => [64, 1],
+                _ if dimension == Dimension::One && tiling == Tiling::Linear => [64, 1],
                 Some(tile) => tile,
                 None => [
                     align(state.surface_horizontal_alignment)?,

@@ -319,7 +319,7 @@ impl Reader<'_, '_> {
     fn plane(&mut self, level: u32) -> LevelPlane {
         let image = self.image;
         let slot = &mut self.levels[level as usize % MOST_LEVELS];
-        *slot.get_or_insert_with(|| image.level_plane(image.level + level))
+        *slot.get_or_insert_with(|| image.sampled_plane(image.level + level))
     }
 
     /// The texels of a channel along an axis.

@@ -113,7 +113,7 @@ impl Ports<'_> {
                     && (image.array || r == 0 || image.is_three());
                 let level = image.level.saturating_add(lod);
                 let at = match inside {
-                    true => image.level_plane(level).texel(image, [u, y], layer, sample),
+                    true => image.sampled_plane(level).texel(image, [u, y], layer, sample),
                     false => None,
                 };
                 let [width, height] = image.format.block;
