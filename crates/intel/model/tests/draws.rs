@@ -275,11 +275,8 @@ fn polygons_are_drawn_where_their_pattern_has_bits() {
         let bits = if row == 4 { 1u32 << 29 } else { 0 };
         bench.add(&bits.to_le_bytes());
     }
-    let offset = State3dPolyStippleOffset {
-        polygon_stipple_x_offset: 1,
-        polygon_stipple_y_offset: 3,
-        ..State3dPolyStippleOffset::default()
-    };
+    let offset =
+        State3dPolyStippleOffset { polygon_stipple_x_offset: 1, polygon_stipple_y_offset: 3 };
     bench.add(&offset.pack().unwrap());
     let pixels = bench.draw([0.0, 0.0, SIZE[0] as f32, SIZE[1] as f32], 0.0);
     let drawn = pixels.iter().enumerate().filter(|(_, pixel)| **pixel != 0);
