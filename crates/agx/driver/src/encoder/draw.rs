@@ -377,12 +377,8 @@ impl Encoder {
     ) -> Result<()> {
         let primitive = primitive(state.graphics.topology)?;
         let new_programs = self.variants(r, state)?;
-        let new_sets = {
-            let mut bindings = std::mem::take(&mut r.last.bindings);
-            let new = bindings.update(self, &mut state.graphics_sets);
-            r.last.bindings = bindings;
-            new?
-        };
+        let new_sets = state.graphics_sets.changed != 0
+            && r.last.bindings.update(self, &mut state.graphics_sets)?;
         let (indexed, values) = match *draw {
             Draw::Direct { first, vertex_offset, first_instance, indexed, draw_index, .. } => (
                 indexed,
