@@ -99,7 +99,10 @@ pub fn lower(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> Result<(), Uns
     }
     p.run(s, "lower_handles");
     p.run(s, "scalarise");
-    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups));
+    // Votes on vectors become comparisons of vectors.
+    if p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups)) {
+        p.run(s, "scalarise");
+    }
     if !t.float64 && p.run(s, "lower_float64") {
         p.run(s, "simplify");
     }

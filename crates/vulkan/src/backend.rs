@@ -201,6 +201,8 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub captures: bool,
     /// Samplers may have custom border colours.
     pub custom_borders: bool,
+    /// Descriptors of images may be null.
+    pub null_images: bool,
     /// Set layouts by number.
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.

@@ -15,7 +15,10 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::feedback::Feedback;
-use crate::object::{Allocator, Dispatchable, dispatch_mut, dispatchable, get_mut, handle, slice};
+use crate::object::{
+    Allocator, Dispatchable, dispatch_mut, dispatchable, get, get_mut, handle, slice,
+};
+use crate::render_pass::RenderPass;
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
 
 /// Descriptor sets that are bound at once.
@@ -284,6 +287,14 @@ impl<B: Backend> CommandBuffer<B> {
         self.state.rendering = Some(rendering);
         self.state.invalidate();
         Ok(())
+    }
+
+    /// Whether the subpass of a render pass has an input attachment that it renders to. Such attachments are read as images.
+    pub fn reads_own_targets(&self) -> bool {
+        self.pass.as_ref().is_some_and(|p| {
+            // SAFETY: the render pass lives while command buffers use it.
+            unsafe { get::<RenderPass>(p.pass) }.reads_own_targets(p.subpass)
+        })
     }
 
     /// Brings what was drawn to memory and goes on with the rendering, so that draws can read its attachments as images.

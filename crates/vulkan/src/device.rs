@@ -34,6 +34,8 @@ pub struct Device<B: Backend> {
     pub robust: bool,
     /// Samplers may have custom border colours.
     pub custom_borders: bool,
+    /// Descriptors of images may be null.
+    pub null_images: bool,
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
     queue: Dispatchable<Queue<B>>,
@@ -268,7 +270,7 @@ impl<B: Backend> Device<B> {
             on.is_some_and(|f| f.custom_border_colors == vk::TRUE)
         };
         // SAFETY: as the caller says.
-        let robust = unsafe {
+        let (robust, null_images) = unsafe {
             let more: Option<&vk::PhysicalDeviceFeatures2> =
                 chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
             let robust2: Option<&vk::PhysicalDeviceRobustness2FeaturesKHR> = chain::find(
@@ -276,10 +278,10 @@ impl<B: Backend> Device<B> {
                 vk::StructureType::PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_KHR,
             );
             let core = info.enabled_features.as_ref().or(more.map(|m| &m.features));
-            core.is_some_and(|f| f.robust_buffer_access == vk::TRUE)
-                || robust2.is_some_and(|r| {
-                    r.robust_buffer_access2 == vk::TRUE || r.null_descriptor == vk::TRUE
-                })
+            let null = robust2.is_some_and(|r| r.null_descriptor == vk::TRUE);
+            let robust = core.is_some_and(|f| f.robust_buffer_access == vk::TRUE)
+                || robust2.is_some_and(|r| r.robust_buffer_access2 == vk::TRUE);
+            (robust || null, null)
         };
         let cache_header = cache::header(&B::info(physical).properties);
         let device = Device::<B> {
@@ -288,6 +290,7 @@ impl<B: Backend> Device<B> {
             inner,
             robust,
             custom_borders,
+            null_images,
             lost,
             queue,
             cache_header,

@@ -145,7 +145,13 @@ unsafe fn info_of<B: Backend>(info: &vk::ImageCreateInfo) -> Result<ImageInfo> {
     } else if let Some(l) = list {
         // SAFETY: as the caller says.
         let all = unsafe { slice(l.drm_format_modifiers, l.drm_format_modifier_count) };
-        out.modifier = B::best_modifier(&out, all);
+        let best = B::best_modifier(&out, all).ok_or_else(|| {
+            Error::new(
+                vk::Result::ERROR_FORMAT_NOT_SUPPORTED,
+                format!("none of the DRM format modifiers {all:#x?} suits the image"),
+            )
+        })?;
+        out.modifier = Some(best);
     }
     out.linear |= out.modifier == Some(0);
     Ok(out)

@@ -147,8 +147,8 @@ fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, flags: vk:
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record(name, move |c| match c.state.rendering {
         // What was drawn is read as an image.
-        Some(_) if feedback => c.split_rendering(),
-        // Within a rendering, the tile orders what fragments of one pixel do.
+        Some(_) if feedback || c.reads_own_targets() => c.split_rendering(),
+        // Otherwise the tile orders what fragments of one pixel do.
         Some(_) => Ok(()),
         None => c.encoder.barrier(),
     });
@@ -779,6 +779,11 @@ entry! {
                 };
             }
         });
+    }
+
+    /// `vkCmdSetColorBlendAdvancedEXT`, which shader objects bring even where no device has the operations.
+    fn vkCmdSetColorBlendAdvancedEXT<B: Backend>(buffer: vk::CommandBuffer, _first: u32, _count: u32, _list: *const vk::ColorBlendAdvancedEXT) {
+        unsafe { of::<B>(buffer) }.record("vkCmdSetColorBlendAdvancedEXT", |_| Err(Error::unsupported("advanced blend operations")));
     }
 
     /// `vkCmdSetColorWriteMaskEXT`.

@@ -104,6 +104,13 @@ impl RenderPass {
         self.subpasses.len() as u32
     }
 
+    /// Whether an input attachment of a subpass is one that the subpass renders to, too.
+    pub fn reads_own_targets(&self, subpass: u32) -> bool {
+        let Some(s) = self.subpasses.get(subpass as usize) else { return false };
+        let rendered = |n: u32| s.colours.contains(&Some(n)) || s.depth_stencil == Some(n);
+        s.inputs.iter().flatten().any(|&n| rendered(n))
+    }
+
     /// Views of a subpass, a bit each.
     pub fn view_mask(&self, subpass: u32) -> u32 {
         self.subpasses.get(subpass as usize).map_or(0, |s| s.view_mask)

@@ -148,6 +148,7 @@ impl<B: Backend> ShaderObject<B> {
             programs,
             captures: false,
             custom_borders: d.custom_borders,
+            null_images: d.null_images,
             sets,
             robust: d.robust,
             // Draws link what their state asks for.

@@ -77,6 +77,8 @@ pub struct Options {
     pub lod_bias: bool,
     /// Samplers may have custom border colours ([`descriptor::SECOND_SAMPLER`]).
     pub custom_borders: bool,
+    /// Images and storage images may be null descriptors: rows of zeros. They have no size, and stores to them are dropped.
+    pub null_images: bool,
     /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
     /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds

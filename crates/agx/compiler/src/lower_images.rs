@@ -39,9 +39,9 @@ pub fn run(s: &mut Shader, options: &Options) -> bool {
         any |= matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..));
         loads |= s.insts[i].op == Op::ImageLoad;
     });
-    let Options { lod_bias, custom_borders, .. } = *options;
+    let Options { lod_bias, custom_borders, null_images, .. } = *options;
     let twins = FxHashMap::default();
-    any && rewrite::run(s, &mut Images { loads, lod_bias, custom_borders, twins })
+    any && rewrite::run(s, &mut Images { loads, lod_bias, custom_borders, null_images, twins })
 }
 
 struct Images {
@@ -51,6 +51,8 @@ struct Images {
     lod_bias: bool,
     /// Samplers may have custom border colours.
     custom_borders: bool,
+    /// Descriptors may be null.
+    null_images: bool,
     /// Samplers whose border is zero, by the resources whose border is one.
     twins: FxHashMap<Res, Res>,
 }
@@ -196,20 +198,26 @@ impl Lowering for Images {
             return Step::Keep;
         }
         match (op, attrs) {
-            (Op::ImageSize, _) => Step::Replace(vec![size(e, i, image)]),
+            (Op::ImageSize, _) => {
+                let h = e.s.arg(i, 0);
+                let v = size(e, i, image);
+                Step::Replace(vec![self.unless_null(e, h, v)])
+            }
             (Op::TexLevels, _) => {
                 let h = e.s.arg(i, 0);
                 let first = e.bits(h, texture("first_level"));
                 let last = e.bits(h, texture("last_level"));
                 let n = e.op(Op::ISub, &[last, first]);
                 let one = e.u32(1);
-                Step::Replace(vec![e.op(Op::IAdd, &[n, one])])
+                let n = e.op(Op::IAdd, &[n, one]);
+                Step::Replace(vec![self.unless_null(e, h, n)])
             }
             (Op::ImageSamples, _) => {
                 let h = e.s.arg(i, 0);
                 let log = e.bits(h, texture("samples"));
                 let two = e.u32(2);
-                Step::Replace(vec![e.op(Op::IShl, &[two, log])])
+                let n = e.op(Op::IShl, &[two, log]);
+                Step::Replace(vec![self.unless_null(e, h, n)])
             }
             (Op::ImageAtomic, Attrs::ImageAtomic(op, _)) => self.atomic(e, i, op, image),
             (Op::ImageStore, _) => self.store(e, i, image),
@@ -223,6 +231,34 @@ impl Lowering for Images {
 }
 
 impl Images {
+    /// Whether a descriptor is none of the null ones, where those are allowed. The first word of a texture has its dimension, which is
+    /// 0 for one dimension alone, and images of one dimension are those of two here.
+    fn is_present(&self, e: &mut Emit, handle: Value) -> Option<Value> {
+        if !self.null_images {
+            return None;
+        }
+        let first = e.word(handle, descriptor::TEXTURE_B);
+        let zero = e.u32(0);
+        Some(e.op(Op::ULt, &[zero, first]))
+    }
+
+    /// What a query of an image says: zeros for a null descriptor.
+    fn unless_null(&self, e: &mut Emit, handle: Value, v: Value) -> Value {
+        let Some(present) = self.is_present(e, handle) else { return v };
+        let zero = e.u32(0);
+        let parts: Vec<Value> =
+            e.split(v).into_iter().map(|part| e.select(present, part, zero)).collect();
+        e.vec(&parts)
+    }
+
+    /// Moves the first coordinate of a store outside of the image, where the hardware drops it, if the descriptor is null.
+    fn drop_null(&self, e: &mut Emit, handle: Value, at: &mut [Value]) {
+        if let Some(present) = self.is_present(e, handle) {
+            let outside = e.u32(OUTSIDE);
+            at[0] = e.select(present, at[0], outside);
+        }
+    }
+
     /// A barrier that makes a write visible to later reads of images by the same thread.
     fn fence(&self, e: &mut Emit, image: Image, spaces: MemSet) {
         if self.loads && !image.access.contains(Access::NON_READABLE) {
@@ -237,6 +273,7 @@ impl Images {
         if image.ms {
             let sample = l.take(TexOperands::SAMPLE).unwrap_or_else(|| e.u32(0));
             l.at = multisampled_place(e, h, &l, sample);
+            self.drop_null(e, h, &mut l.at);
             (l.image.ms, l.image.array) = (false, false);
             l.finish(e, &[]);
             self.fence(e, image, MemSet::IMAGE);
@@ -262,6 +299,9 @@ impl Images {
             let most = e.u32(0xffff);
             l.at[k] = e.op(Op::UMin, &[l.at[k], most]);
         }
+        if image.dim != Dim::Buffer {
+            self.drop_null(e, h, &mut l.at);
+        }
         l.finish(e, &[]);
         self.fence(e, image, MemSet::IMAGE);
         Step::Remove
@@ -283,6 +323,11 @@ impl Images {
                 e.op(Op::ULt, &[l.at[0], size])
             }
             _ => within(e, h, &l),
+        };
+        let inside = match self.is_present(e, h) {
+            // Null texel buffers have the size 0.
+            Some(present) if image.dim != Dim::Buffer => e.op(Op::IAnd, &[present, inside]),
+            _ => inside,
         };
         let access = image.access;
         let old = e.if_else(

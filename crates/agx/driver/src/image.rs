@@ -83,13 +83,14 @@ pub fn why_uncompressed(info: &ImageInfo) -> Option<Uncompressed> {
         }
     };
     let reasons = [
-        (debug::flags().contains(Flags::NO_COMPRESSION), Uncompressed::Disabled),
-        (!info.usage.intersects(rendered), Uncompressed::NotRendered),
         (info.usage.intersects(U::STORAGE | U::HOST_TRANSFER), Uncompressed::Stored),
         (info.usage.contains(U::ATTACHMENT_FEEDBACK_LOOP_EXT), Uncompressed::Feedback),
         (other_views, Uncompressed::Views),
         (!format::is_compressible(info.format), Uncompressed::Format),
         (sa.w < TILE_SA || sa.h < TILE_SA, Uncompressed::Small),
+        // What follows is a choice: such an image is compressed if its modifier says so.
+        (!info.usage.intersects(rendered), Uncompressed::NotRendered),
+        (debug::flags().contains(Flags::NO_COMPRESSION), Uncompressed::Disabled),
     ];
     reasons.into_iter().find(|r| r.0).map(|r| r.1)
 }
@@ -122,13 +123,15 @@ fn tiling(info: &ImageInfo) -> Result<Tiling> {
     Ok(if why.is_none() { Tiling::Compressed } else { Tiling::Twiddled })
 }
 
-/// The modifier of a list that suits an image best. The driver prefers to compress, and rows of pixels to nothing.
+/// The modifier of a list that suits an image best. The driver prefers to compress what is rendered to, and rows of pixels to nothing;
+/// an image that nothing renders to can still be compressed, where the list has nothing else, since copies render.
 pub fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
-    let worth = |t: Tiling| match t {
-        Tiling::Linear => 1,
-        Tiling::Twiddled => 2,
-        Tiling::Compressed if why_uncompressed(info).is_none() => 3,
-        Tiling::Compressed => 0,
+    let worth = |t: Tiling| match (t, why_uncompressed(info)) {
+        (Tiling::Twiddled, _) => 3,
+        (Tiling::Linear, _) => 2,
+        (Tiling::Compressed, None) => 4,
+        (Tiling::Compressed, Some(Uncompressed::NotRendered | Uncompressed::Disabled)) => 1,
+        (Tiling::Compressed, Some(_)) => 0,
     };
     let known = list.iter().filter_map(|&m| Tiling::from_drm_modifier(m)).filter(|&t| worth(t) > 0);
     known.max_by_key(|&t| worth(t)).map(Tiling::drm_modifier)

@@ -231,9 +231,18 @@ impl Backend for Agx {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
-        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, partial_state } =
-            info;
-        let origin = Origin { key, programs, captures, custom_borders };
+        let ShaderInfo {
+            ir,
+            key,
+            programs,
+            captures,
+            sets,
+            robust,
+            custom_borders,
+            null_images,
+            partial_state,
+        } = info;
+        let origin = Origin { key, programs, captures, custom_borders, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
         let shader = Shader::new(&Arc::downgrade(device), ir, places, robust, origin, linking)?;

@@ -385,6 +385,8 @@ pub struct Origin {
     pub captures: bool,
     /// Samplers may have custom border colours.
     pub custom_borders: bool,
+    /// Descriptors of images may be null.
+    pub null_images: bool,
 }
 
 /// A shader.
@@ -579,8 +581,8 @@ impl Shader {
     pub(crate) fn program(&self, interface: &Interface, counts: bool) -> Result<Program> {
         let programs = &self.origin.programs;
         let text = format!(
-            "{:x} {} {} {counts} {interface:?}",
-            self.origin.key, self.robust, self.origin.custom_borders
+            "{:x} {} {} {} {counts} {interface:?}",
+            self.origin.key, self.robust, self.origin.custom_borders, self.origin.null_images
         );
         let key = xxh3::xxh3_128(text.as_bytes());
         if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
@@ -594,6 +596,7 @@ impl Shader {
             robust: self.robust,
             lod_bias: true,
             custom_borders: self.origin.custom_borders,
+            null_images: self.origin.null_images,
             ..Options::default()
         };
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})

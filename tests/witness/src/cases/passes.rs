@@ -319,6 +319,67 @@ fn local_read(name: &'static str, out: u32) -> Case {
     })
 }
 
+/// A subpass whose input attachment is its own target, read behind barriers.
+fn own_input_case() -> Case {
+    let input =
+        Shader::new("input.frag").define("INPUT", "subpassInput").define("AT", "").define("OUT", 0);
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), input];
+    let about = "a subpass reads its own target";
+    Case::new("passes/own_input", about, shaders, move |bench| {
+        let target = image(bench, RGBA8, ONE, 1)?;
+        let general = vk::ImageLayout::GENERAL;
+        let attachments = [vk::AttachmentDescription::default()
+            .format(RGBA8)
+            .samples(ONE)
+            .load_op(vk::AttachmentLoadOp::CLEAR)
+            .store_op(vk::AttachmentStoreOp::STORE)
+            .initial_layout(general)
+            .final_layout(general)];
+        let own = [vk::AttachmentReference { attachment: 0, layout: general }];
+        let subpasses =
+            [vk::SubpassDescription::default().input_attachments(&own).color_attachments(&own)];
+        let dependencies = [vk::SubpassDependency {
+            src_subpass: 0,
+            dst_subpass: 0,
+            src_stage_mask: vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT,
+            dst_stage_mask: vk::PipelineStageFlags::FRAGMENT_SHADER,
+            src_access_mask: vk::AccessFlags::COLOR_ATTACHMENT_WRITE,
+            dst_access_mask: vk::AccessFlags::INPUT_ATTACHMENT_READ,
+            dependency_flags: vk::DependencyFlags::BY_REGION,
+        }];
+        let create = vk::RenderPassCreateInfo::default()
+            .attachments(&attachments)
+            .subpasses(&subpasses)
+            .dependencies(&dependencies);
+        let pass = bench.gpu.render_pass(&create, &[target.view], SIZE_PX)?;
+        let mut state = mesh_state();
+        state.subpass = Some((pass.handle, 0));
+        let stages = |fragment: usize| {
+            [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
+        };
+        let draws = bench.gpu.graphics(&stages(1), &state, &[])?;
+        let reads = bench.gpu.graphics(&stages(2), &state, &[Bind::Input(target.view)])?;
+        let list = scattered(67, 24, 0.5);
+        // One triangle a draw: none reads what another of the same draw writes.
+        let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(68 + i, 1, 1.2)).collect();
+        let buffer = vertices(bench, &list)?;
+        let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
+        let clear = vk::ClearValue { color: vk::ClearColorValue { float32: CLEAR } };
+        bench.gpu.submit(|c| {
+            c.subpasses(&pass, &[clear], 1, |c, _| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+                for buffer in &buffers {
+                    c.barrier_by_region();
+                    c.vertex_buffers(&[buffer]);
+                    c.draw(&reads, 3, 1);
+                }
+            });
+        })?;
+        Ok(vec![pixels(bench, "picture", &target, 1)?])
+    })
+}
+
 /// Draws that sample the attachment they draw on, behind barriers for that.
 fn feedback_case() -> Case {
     let shaders =
@@ -582,6 +643,7 @@ pub fn cases() -> Vec<Case> {
         subpass_case("subpasses", ONE),
         subpass_case("subpasses_samples", FOUR),
         views_case(),
+        own_input_case(),
         feedback_case(),
         local_read("local_read", 1),
         local_read("local_read_own", 0),
