@@ -122,5 +122,9 @@ mod tests {
         assert_eq!(tile(1, 0), [1, 2, 3]);
         assert_eq!(tile(0, 1), [1, 2, 3, 4]);
         assert_eq!(tile(15, 15), [1, 3]);
+        // A start for each of 256 tiles and an end; shapes 0, 2 and 4 touch 1, 4 and 2 tiles; two
+        // are wide.
+        assert!(bins.bytes() >= 4 * (257 + 7 + 2), "{}", bins.bytes());
+        assert_eq!(Bins::default().bytes(), 0);
     }
 }
