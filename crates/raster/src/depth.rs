@@ -558,4 +558,40 @@ mod tests {
             assert_eq!((planes.depth_row(2, 5)[x], stencils[5][x]), (z, s), "{x}");
         }
     }
+
+    /// A depth of fixed point is the nearest multiple of 1 / (2^bits - 1).
+    #[test]
+    fn written_depths_are_those_of_their_bits() {
+        let tests = Tests { depth: Compare::ALWAYS, write: true, stencil: None };
+        for bits in [16, 24] {
+            let mut planes = Buffer { unorm_bits: bits, ..Buffer::default() };
+            let most = f64::from((1u32 << bits) - 1);
+            for z in [-0.5f32, 0.0, 1e-5, 0.123, 0.5, 0.7, 0.999, 1.0, 3.0] {
+                assert!(planes.test(&tests, 3, 1, 2, z, None));
+                let steps = f64::from(planes.depth_row(3, 2)[1]) * most;
+                let want = f64::from(z.clamp(0.0, 1.0)) * most;
+                // Floats near 1 are spaced by a step of 24 bits.
+                assert!((steps - want).abs() <= 1.0, "{bits} {z}: {steps}, not {want}");
+                assert!(bits == 24 || (steps - steps.round()).abs() < 0.01, "{z}: {steps}");
+            }
+        }
+    }
+
+    #[test]
+    fn trivial_tests_pass_all_and_write_nothing() {
+        assert!(Tests::NONE.is_trivial());
+        assert!(Tests { depth: Compare::ALWAYS, ..Tests::NONE }.is_trivial());
+        assert!(!Tests { depth: Compare::LESS, ..Tests::NONE }.is_trivial());
+        assert!(!Tests { write: true, ..Tests::NONE }.is_trivial());
+        let stencil = Stencil {
+            compare: Compare::ALWAYS,
+            reference: 0,
+            read_mask: 0,
+            write_mask: 0,
+            fail: StencilOp::Keep,
+            depth_fail: StencilOp::Keep,
+            pass: StencilOp::Keep,
+        };
+        assert!(!Tests { stencil: Some(stencil), ..Tests::NONE }.is_trivial());
+    }
 }

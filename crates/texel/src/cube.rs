@@ -192,9 +192,12 @@ mod tests {
         for size in [1, 2, 5, 8] {
             for face in 0..6 {
                 for k in 0..size {
-                    for (x, y, [dx, dy]) in
-                        [(0, k, [-1, 0]), (size - 1, k, [1, 0]), (k, 0, [0, -1]), (k, size - 1, [0, 1])]
-                    {
+                    for (x, y, [dx, dy]) in [
+                        (0, k, [-1, 0]),
+                        (size - 1, k, [1, 0]),
+                        (k, 0, [0, -1]),
+                        (k, size - 1, [0, 1]),
+                    ] {
                         let here = FaceTexel { face, x, y };
                         assert_eq!(across(here, size), Some(here));
                         let there = across(FaceTexel { face, x: x + dx, y: y + dy }, size).unwrap();
@@ -254,7 +257,8 @@ mod tests {
             }
             for way in 0..2 {
                 let step = |e: f64| std::array::from_fn(|a| r[a] + e * f64::from(rates[a][way][i]));
-                let (after, before) = (place(at.face[i], step(1e-5)), place(at.face[i], step(-1e-5)));
+                let (after, before) =
+                    (place(at.face[i], step(1e-5)), place(at.face[i], step(-1e-5)));
                 for k in 0..2 {
                     let want = (after[k] - before[k]) / 2e-5;
                     let got = f64::from(got[k][way][i]);
