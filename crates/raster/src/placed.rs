@@ -393,4 +393,27 @@ mod tests {
             ]
         );
     }
+
+    /// Corners and sides of a triangle that is drawn as points or lines are clipped on their own.
+    #[test]
+    fn points_and_lines_of_a_clipped_triangle() {
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        // The third vertex is before the near plane.
+        let clip = [[-0.5, -0.5, 0.5, 1.0], [0.5, -0.5, 0.5, 1.0], [0.0, 0.5, -0.5, 1.0]];
+        let placed = Placed::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty()).unwrap();
+        for (vertex, want) in
+            [(0, Some([16 << 8, 16 << 8])), (1, Some([48 << 8, 16 << 8])), (2, None)]
+        {
+            let mut pieces = Vec::new();
+            placed.point(vertex, &mut pieces);
+            assert_eq!(pieces.first().map(|p| p.xy), want.map(|at| [at; 3]), "{vertex}");
+        }
+        let mut pieces = Vec::new();
+        placed.line([0, 1], &mut pieces);
+        placed.line([1, 2], &mut pieces);
+        // Half of the second side is left.
+        assert_eq!(pieces[0].xy[..2], [[16 << 8, 16 << 8], [48 << 8, 16 << 8]]);
+        assert_eq!(pieces[1].xy[..2], [[48 << 8, 16 << 8], [40 << 8, 32 << 8]]);
+        assert_eq!((pieces[1].z[0], pieces[1].z[1]), (0.5, 0.0));
+    }
 }
