@@ -7,7 +7,7 @@ use tepui_agx_layout::{Texel, Tiling};
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::texture::{
-    Channels, ImageMode, Layout, Texture, TextureDimension, TextureType,
+    Channel, Channels, ImageMode, Layout, Texture, TextureDimension, TextureType,
 };
 use tepui_agx_texture::{Note, Notes, Surface, SurfaceShape, TileFormat, texture_of};
 use tepui_format::Format;
@@ -190,5 +190,27 @@ fn a_target_is_read_as_it_is_written() {
             let want = Texture { mode, first_level: level, last_level: level, ..picture.texture };
             assert_eq!(format!("{texture:#?}"), format!("{want:#?}"));
         }
+    }
+}
+
+/// Strides, samples, compression metadata and swizzles come along.
+#[test]
+fn targets_of_every_layout_are_read_as_they_are_written() {
+    let d2 = Make::d2(Channels::R8G8B8A8, TextureType::Unorm, 64, 48);
+    let array = Make { dimension: TextureDimension::D2Array, layers: 3, ..d2 };
+    let makes = [
+        Make { tiling: Tiling::Linear, ..d2 },
+        Make { tiling: Tiling::Linear, ..array },
+        Make { tiling: Tiling::Compressed, ..array },
+        Make { dimension: TextureDimension::D2Multisampled, samples: 4, ..d2 },
+    ];
+    for make in makes {
+        let mut picture = Picture::new(&make);
+        // Red and blue change places, which is the same map in both directions.
+        (picture.pbe.swizzle_r, picture.pbe.swizzle_b) = (Channel::B, Channel::R);
+        (picture.texture.swizzle_r, picture.texture.swizzle_b) = (Channel::B, Channel::R);
+        let (bytes, _) = texture_of(&picture.pbe_bytes()).expect("it can be read");
+        let texture = Texture::unpack(&bytes).unwrap();
+        assert_eq!(format!("{texture:#?}"), format!("{:#?}", picture.texture), "{make:?}");
     }
 }
