@@ -211,4 +211,38 @@ mod tests {
         let strip = assemble(Topology::QuadStrip, Provoking::First, &[0, 1, 2, 3, 4, 5]);
         assert_eq!(strip, [[0, 1, 3], [0, 3, 2], [2, 3, 5], [2, 5, 4]]);
     }
+
+    /// Whoever moves the vertices of unfinished primitives finds them all in `held`.
+    #[test]
+    fn held_vertices_can_be_renumbered() {
+        for (topology, seen, want) in [
+            (Topology::Lines, 1, vec![[100, 9, 9]]),
+            (Topology::LineStrip, 2, vec![[101, 9, 9]]),
+            (Topology::Triangles, 2, vec![[100, 101, 9]]),
+            (Topology::TriangleStrip, 4, vec![[102, 103, 9]]),
+            (Topology::TriangleFan, 4, vec![[100, 103, 9]]),
+            (Topology::Quads, 3, vec![[100, 101, 102], [100, 102, 9]]),
+        ] {
+            let mut assembler = Assembler::new(topology, Provoking::First);
+            for vertex in 0..seen {
+                assembler.push(vertex, |_| {});
+            }
+            for vertex in assembler.held() {
+                *vertex += 100;
+            }
+            let mut out = Vec::new();
+            assembler.push(9, |t| out.push(t));
+            assert_eq!(out, want, "{topology:?}");
+        }
+    }
+
+    #[test]
+    fn quadrilaterals_follow_one_another() {
+        let two = assemble(Topology::Quads, Provoking::First, &[0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(two, [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]]);
+        let lines = assemble(Topology::Lines, Provoking::First, &[0, 1, 2, 3]);
+        assert_eq!(lines, [[0, 1, 1], [2, 3, 3]]);
+        let triangles = assemble(Topology::Triangles, Provoking::First, &[0, 1, 2, 3, 4, 5]);
+        assert_eq!(triangles, [[0, 1, 2], [3, 4, 5]]);
+    }
 }

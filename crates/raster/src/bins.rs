@@ -114,13 +114,22 @@ mod tests {
             shape([31, 31], [33, 33]),
             shape([0, 0], [512, 512]),
             shape([5, 5], [6, 40]),
+            shape([256, 480], [512, 512]),
+            shape([480, 256], [512, 512]),
         ];
         let mut bins = Bins::default();
-        bins.fill(&shapes, &[0, 1, 2, 3, 4], [16, 16], [32, 32]);
+        bins.fill(&shapes, &[0, 1, 2, 3, 4, 5, 6], [16, 16], [32, 32]);
         let tile = |x: u32, y: u32| bins.tile(y * 16 + x).collect::<Vec<_>>();
         assert_eq!(tile(0, 0), [0, 1, 2, 3, 4]);
         assert_eq!(tile(1, 0), [1, 2, 3]);
         assert_eq!(tile(0, 1), [1, 2, 3, 4]);
-        assert_eq!(tile(15, 15), [1, 3]);
+        assert_eq!(tile(15, 15), [1, 3, 5, 6]);
+        assert_eq!(tile(8, 15), [1, 3, 5]);
+        assert_eq!(tile(15, 8), [1, 3, 6]);
+        assert_eq!(tile(14, 14), [1, 3]);
+        // A start for each of 256 tiles and an end; shapes 0, 2, 4, 5 and 6 touch 1, 4, 2, 8
+        // and 8 tiles; two are wide.
+        assert!(bins.bytes() >= 4 * (257 + 23 + 2), "{}", bins.bytes());
+        assert_eq!(Bins::default().bytes(), 0);
     }
 }

@@ -218,4 +218,16 @@ mod tests {
         assert!(planes.clip_triangle().as_slice().len() <= MAX_CORNERS);
         assert_eq!(planes.add([f32::NAN; 3]), Side::Outside);
     }
+
+    #[test]
+    fn planes_that_all_corners_are_inside_of_cut_nothing() {
+        let mut planes = Planes::default();
+        assert_eq!(planes.add([0.0, 1.0, 2.0]), Side::Inside);
+        assert_eq!(planes.add([-1.0, -0.5, f32::NAN]), Side::Outside);
+        assert_eq!(planes.count, 0);
+        assert_eq!(
+            planes.clip_triangle().as_slice(),
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        );
+    }
 }

@@ -371,4 +371,44 @@ mod tests {
             assert_eq!(bits[0] >> 1 & 1 != 0, s * 16 < 112, "sample {s}");
         }
     }
+
+    /// Samples on the left side of a shape that has no other column are inside.
+    #[test]
+    fn one_column_of_samples_on_an_edge_is_covered() {
+        let [left, right, top, bottom] = [10 * 256 + 128, 10 * 256 + 230, 10 * 256, 20 * 256];
+        let corners = [[left, top], [right, top], [right, bottom], [left, bottom]];
+        let [a, b, c, d] = corners;
+        let shapes: Vec<Shape> = [[a, b, c], [a, c, d]]
+            .into_iter()
+            .filter_map(|xy| shape(xy, Kind::Triangle, 0.0))
+            .collect();
+        for (i, &n) in count(&shapes, [32, 32]).iter().enumerate() {
+            let inside = i % 64 == 10 && (10..20).contains(&(i / 64));
+            assert_eq!(n, u32::from(inside), "{} {}", i % 64, i / 64);
+        }
+    }
+
+    /// A wide line has the pixels whose centres are nearer to it than half its width, measured
+    /// along the axis that it runs across, between its ends.
+    /// source: Vulkan specification, "Basic Line Segment Rasterization", parallelograms
+    #[test]
+    fn wide_lines_are_parallelograms() {
+        // No centre of a pixel lies on a side.
+        let from = [20.0 + 3.0 / 256.0, 25.0 + 5.0 / 256.0];
+        for delta in
+            [[30.0, 7.0], [-17.0, 9.0], [21.0, -11.0], [6.0, 30.0], [-9.0, 20.0], [8.0, -19.0]]
+        {
+            let to = [from[0] + delta[0], from[1] + delta[1]];
+            let [p, q] = [from, to].map(|v| v.map(|v| (v * 256.0) as i32));
+            let line = shape([p, q, q], Kind::Line, 5.0).unwrap();
+            let major = usize::from(f64::abs(delta[1]) > f64::abs(delta[0]));
+            for (i, &n) in count(&[line], [32, 32]).iter().enumerate() {
+                let centre = [(i % 64) as f64 + 0.5, (i / 64) as f64 + 0.5];
+                let t = (centre[major] - from[major]) / delta[major];
+                let on_line = from[1 - major] + t * delta[1 - major];
+                let inside = (0.0..1.0).contains(&t) && (centre[1 - major] - on_line).abs() < 2.5;
+                assert_eq!(n, u32::from(inside), "{delta:?} {centre:?}");
+            }
+        }
+    }
 }

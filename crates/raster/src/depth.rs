@@ -470,4 +470,128 @@ mod tests {
         assert!(!planes.test(&tests, 0, 2, 0, 0.25, Some(0x04)));
         assert_eq!(planes.stencil[2], 0);
     }
+
+    #[test]
+    fn samples_and_rows_have_places_of_their_own() {
+        let mut planes = Buffer::default();
+        let number = |sample: usize, y: usize, x: usize| ((sample * TILE_SIDE + y) * 32 + x) as u32;
+        for (sample, y) in (0..4).flat_map(|s| (0..TILE_SIDE).map(move |y| (s, y))) {
+            let texels: [u32; TILE_SIDE] =
+                std::array::from_fn(|x| (number(sample, y, x) as f32).to_bits());
+            planes.put_depth(sample, y, &texels);
+            planes.put_stencil(sample, y, &texels.map(|_| (sample * TILE_SIDE + y) as u32));
+        }
+        for sample in 0..4 {
+            let mut depths = [[0; TILE_SIDE]; TILE_SIDE];
+            planes.depth_texels(sample, &mut depths);
+            let mut stencils = [[0; TILE_SIDE]; TILE_SIDE];
+            planes.stencil_texels(sample, &mut stencils);
+            for (y, x) in (0..TILE_SIDE).flat_map(|y| (0..TILE_SIDE).map(move |x| (y, x))) {
+                assert_eq!(f32::from_bits(depths[y][x]), number(sample, y, x) as f32);
+                assert_eq!(stencils[y][x], (sample * TILE_SIDE + y) as u32);
+            }
+        }
+    }
+
+    /// source: Vulkan specification, "VkStencilOp"
+    #[test]
+    fn stencil_operations_are_those_of_the_specification() {
+        let reference = 0x5a;
+        for old in 0..=255u8 {
+            let wide = i32::from(old);
+            for (operation, want) in [
+                (StencilOp::Keep, wide),
+                (StencilOp::Zero, 0),
+                (StencilOp::Replace, 0x5a),
+                (StencilOp::IncrSat, (wide + 1).min(255)),
+                (StencilOp::DecrSat, (wide - 1).max(0)),
+                (StencilOp::Invert, 255 - wide),
+                (StencilOp::IncrWrap, (wide + 1).rem_euclid(256)),
+                (StencilOp::DecrWrap, (wide - 1).rem_euclid(256)),
+            ] {
+                assert_eq!(
+                    i32::from(operate(operation, old, reference)),
+                    want,
+                    "{operation:?} {old}"
+                );
+            }
+        }
+    }
+
+    /// Bytes are compared without sign, and within the read mask alone.
+    #[test]
+    fn stencils_are_compared_as_unsigned_bytes() {
+        for bits in 0..8u8 {
+            for (new, old) in [(0u8, 0u8), (1, 0), (0, 1), (255, 1), (1, 255), (128, 127)] {
+                let want = match new.cmp(&old) {
+                    std::cmp::Ordering::Less => bits & 1 != 0,
+                    std::cmp::Ordering::Equal => bits & 2 != 0,
+                    std::cmp::Ordering::Greater => bits & 4 != 0,
+                };
+                assert_eq!(Compare(bits).holds_bytes(new, old), want, "{bits:#b} {new} {old}");
+            }
+        }
+    }
+
+    /// Pixels that are not in the mask keep their stencil.
+    #[test]
+    fn rows_with_a_stencil_test_the_pixels_of_their_mask() {
+        let stencil = Stencil {
+            compare: Compare::ALWAYS,
+            reference: 7,
+            read_mask: 0xff,
+            write_mask: 0xff,
+            fail: StencilOp::Keep,
+            depth_fail: StencilOp::Keep,
+            pass: StencilOp::Replace,
+        };
+        let tests = Tests { depth: Compare::LESS, write: true, stencil: Some(stencil) };
+        let mut planes = Buffer::default();
+        planes.clear(4, 0.5, 1);
+        let mask = 0x8421_00f3;
+        let passed = planes.test_row(&tests, [2, 5], mask, &[0.0, 0.0, 0.25], [0.0; 2], [0.0, 1.0]);
+        assert_eq!(passed, mask);
+        let mut stencils = [[0; TILE_SIDE]; TILE_SIDE];
+        planes.stencil_texels(2, &mut stencils);
+        for (x, &stencil) in stencils[5].iter().enumerate() {
+            let (z, s) = if mask >> x & 1 != 0 { (0.25, 7) } else { (0.5, 1) };
+            assert_eq!((planes.depth_row(2, 5)[x], stencil), (z, s), "{x}");
+        }
+    }
+
+    /// A depth of fixed point is the nearest multiple of 1 / (2^bits - 1).
+    #[test]
+    fn written_depths_are_those_of_their_bits() {
+        let tests = Tests { depth: Compare::ALWAYS, write: true, stencil: None };
+        for bits in [16, 24] {
+            let mut planes = Buffer { unorm_bits: bits, ..Buffer::default() };
+            let most = f64::from((1u32 << bits) - 1);
+            for z in [-0.5f32, 0.0, 1e-5, 0.123, 0.5, 0.7, 0.999, 1.0, 3.0] {
+                assert!(planes.test(&tests, 3, 1, 2, z, None));
+                let steps = f64::from(planes.depth_row(3, 2)[1]) * most;
+                let want = f64::from(z.clamp(0.0, 1.0)) * most;
+                // Floats near 1 are spaced by a step of 24 bits.
+                assert!((steps - want).abs() <= 1.0, "{bits} {z}: {steps}, not {want}");
+                assert!(bits == 24 || (steps - steps.round()).abs() < 0.01, "{z}: {steps}");
+            }
+        }
+    }
+
+    #[test]
+    fn trivial_tests_pass_all_and_write_nothing() {
+        assert!(Tests::NONE.is_trivial());
+        assert!(Tests { depth: Compare::ALWAYS, ..Tests::NONE }.is_trivial());
+        assert!(!Tests { depth: Compare::LESS, ..Tests::NONE }.is_trivial());
+        assert!(!Tests { write: true, ..Tests::NONE }.is_trivial());
+        let stencil = Stencil {
+            compare: Compare::ALWAYS,
+            reference: 0,
+            read_mask: 0,
+            write_mask: 0,
+            fail: StencilOp::Keep,
+            depth_fail: StencilOp::Keep,
+            pass: StencilOp::Keep,
+        };
+        assert!(!Tests { stencil: Some(stencil), ..Tests::NONE }.is_trivial());
+    }
 }

@@ -341,4 +341,79 @@ mod tests {
         assert_eq!(least(Some(DepthRange::MinusOneToOne)), -0.5);
         assert_eq!(least(None), -0.5);
     }
+
+    #[test]
+    fn pieces_inside_stay_in_order() {
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        let piece = |x: i32| Piece { xy: [[x << 8, 5 << 8]; 3], z: [0.0; 3] };
+        // The first two were there before and are not looked at.
+        let mut pieces = [-50, 70, 5, 90, 6, -9, 7].map(piece).to_vec();
+        drop_outside(&grid, Kind::Triangle, 0.0, [[0; 2], [64; 2]], 2, &mut pieces);
+        let left: Vec<i32> = pieces.iter().map(|p| p.xy[0][0] >> 8).collect();
+        assert_eq!(left, [-50, 70, 5, 6, 7]);
+    }
+
+    #[test]
+    fn clipped_pieces_are_clockwise() {
+        let grid = Grid::new(8, 512, FillRule::TopLeft);
+        let clip = [[0.0, -0.5, 0.5, 1.0], [30.25, 0.0, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]];
+        for clip in [clip, [clip[0], clip[2], clip[1]]] {
+            let pieces = pieces(&grid, &VOLUME, clip);
+            assert_eq!(pieces.len(), 2);
+            assert!(pieces.iter().all(|p| area(p.xy) > 0), "{pieces:?}");
+        }
+    }
+
+    /// Clipped corners lie on the triangle as it is seen in perspective.
+    #[test]
+    fn clipping_keeps_window_positions_and_depths() {
+        let viewport = Viewport { scale: [32.0, 32.0, 0.5], translate: [32.0, 32.0, 0.25] };
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        // The near plane cuts both sides from the third vertex in the middle, in clip space.
+        let clip = [[-2.0, -2.0, 2.0, 4.0], [2.0, -2.0, 2.0, 4.0], [0.0, 1.0, -2.0, 2.0]];
+        let placed = Placed::new(&grid, &viewport, &VOLUME, clip, std::iter::empty()).unwrap();
+        let mut pieces = Vec::new();
+        placed.triangle(placed.turn(), &mut pieces);
+        // x, y and w of the cuts are (±1, -0.5) and 3, their depth is 0.
+        let mut corners: Vec<_> = pieces.iter().flat_map(|p| p.xy.into_iter().zip(p.z)).collect();
+        corners.sort_by_key(|corner| corner.0);
+        corners.dedup();
+        let at = |x: f32, y: f32, z: f32| {
+            let place = [x, y].map(|v| ((32.0 + 32.0 * v) * 256.0).round() as i32);
+            (place, 0.25 + 0.5 * z)
+        };
+        let third = 1.0 / 3.0;
+        assert_eq!(
+            corners,
+            [
+                at(-0.5, -0.5, 0.5),
+                at(-third, -0.5 * third, 0.0),
+                at(third, -0.5 * third, 0.0),
+                at(0.5, -0.5, 0.5),
+            ]
+        );
+    }
+
+    /// Corners and sides of a triangle that is drawn as points or lines are clipped on their own.
+    #[test]
+    fn points_and_lines_of_a_clipped_triangle() {
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        // The third vertex is before the near plane.
+        let clip = [[-0.5, -0.5, 0.5, 1.0], [0.5, -0.5, 0.5, 1.0], [0.0, 0.5, -0.5, 1.0]];
+        let placed = Placed::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty()).unwrap();
+        for (vertex, want) in
+            [(0, Some([16 << 8, 16 << 8])), (1, Some([48 << 8, 16 << 8])), (2, None)]
+        {
+            let mut pieces = Vec::new();
+            placed.point(vertex, &mut pieces);
+            assert_eq!(pieces.first().map(|p| p.xy), want.map(|at| [at; 3]), "{vertex}");
+        }
+        let mut pieces = Vec::new();
+        placed.line([0, 1], &mut pieces);
+        placed.line([1, 2], &mut pieces);
+        // Half of the second side is left.
+        assert_eq!(pieces[0].xy[..2], [[16 << 8, 16 << 8], [48 << 8, 16 << 8]]);
+        assert_eq!(pieces[1].xy[..2], [[48 << 8, 16 << 8], [40 << 8, 32 << 8]]);
+        assert_eq!((pieces[1].z[0], pieces[1].z[1]), (0.5, 0.0));
+    }
 }

@@ -57,6 +57,12 @@ fn a_point_has_one_value_and_coordinates_from_0_to_1() {
         near(at(t, x, y - 4.0), f64::from(u8::from(!top)), "above");
         near(at(t, x + 1.0, y + 4.0), f64::from(u8::from(top)), "below");
     }
+    // Points are no smaller than a sub-pixel.
+    for (size_px, seen) in [(0.25, 0.25), (0.0, 1.0 / 256.0)] {
+        let [s, t] = i.point_coordinates(&GRID, homogeneous()[0], size_px, true);
+        near(at(s, x + seen / 2.0, y) - at(s, x - seen / 2.0, y), 1.0, "across");
+        near(at(t, x, y + seen / 2.0) - at(t, x, y - seen / 2.0), 1.0, "down");
+    }
 }
 
 #[test]

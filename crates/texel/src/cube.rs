@@ -172,4 +172,99 @@ mod tests {
             assert_eq!(along(face as u32, r), want, "face {face}");
         }
     }
+
+    /// Where the centre of a texel lies on a cube with sides of twice `size`.
+    fn centre(at: FaceTexel, size: i32) -> [i32; 3] {
+        let mut out = [0; 3];
+        let [major, s, t] = FACES[at.face as usize];
+        for ((axis, sign), value) in
+            [(major, size), (s, 2 * at.x + 1 - size), (t, 2 * at.y + 1 - size)]
+        {
+            out[axis as usize] = sign as i32 * value;
+        }
+        out
+    }
+
+    /// The texel across an edge is the one whose centre is nearest: one step to the edge and one
+    /// from it.
+    #[test]
+    fn texels_across_an_edge_are_neighbours() {
+        for size in [1, 2, 5, 8] {
+            for face in 0..6 {
+                for k in 0..size {
+                    for (x, y, [dx, dy]) in [
+                        (0, k, [-1, 0]),
+                        (size - 1, k, [1, 0]),
+                        (k, 0, [0, -1]),
+                        (k, size - 1, [0, 1]),
+                    ] {
+                        let here = FaceTexel { face, x, y };
+                        assert_eq!(across(here, size), Some(here));
+                        let there = across(FaceTexel { face, x: x + dx, y: y + dy }, size).unwrap();
+                        assert_ne!(there.face, face);
+                        let apart = centre(here, size).into_iter().zip(centre(there, size));
+                        let mut steps: Vec<i32> = apart.map(|(a, b)| (a - b).abs()).collect();
+                        steps.sort();
+                        assert_eq!(steps, [0, 1, 1], "{size} {here:?} {there:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn corners_are_told_lane_by_lane() {
+        let (mut face, mut x, mut y) = ([4; 8], [3; 8], [1; 8]);
+        for lane in [1, 6] {
+            (x[lane], y[lane]) = (8, -1);
+        }
+        (x[3], y[3]) = (-1, 2);
+        assert_eq!(cross(8, &mut face, &mut x, &mut y), 0b0100_0010);
+        assert_eq!((face[1], x[1], y[1]), (4, 7, 0));
+        assert_eq!((face[6], x[6], y[6]), (4, 7, 0));
+        // Left of +z is the right column of -x.
+        assert_eq!((face[3], x[3], y[3]), (1, 7, 2));
+        assert_eq!((face[0], x[0], y[0]), (4, 3, 1));
+    }
+
+    /// Against differences between the places of near directions.
+    #[test]
+    fn gradients_are_those_of_the_places() {
+        let rates: Gradient<8> = [
+            [[0.25, -0.5, 0.125, 1.0, -0.25, 0.5, 0.75, -1.0], [0.5; 8]],
+            [[-0.75; 8], [0.25, 0.5, -0.125, -1.0, 0.25, 0.5, -0.75, 1.0]],
+            [[0.375; 8], [-0.625; 8]],
+        ];
+        let direction: [Floats<8>; 3] = [
+            [3.0, -3.0, 1.0, -1.0, 0.5, 1.0, 2.0, -0.25],
+            [1.0, 0.5, 4.0, -2.0, 1.5, -1.0, -0.5, 0.5],
+            [-2.0, 1.25, 1.5, 0.5, 3.0, -4.0, 0.75, -1.0],
+        ];
+        let mut at = Faces::ZERO;
+        faces(&direction, &mut at);
+        let mut got: Gradient<8> = [[[0.0; 8]; 2]; 3];
+        gradients(&at.face, &direction, &rates, &mut got);
+        let place = |face: u32, r: [f64; 3]| {
+            let [major, s, t] =
+                FACES[face as usize].map(|(axis, sign)| f64::from(sign) * r[axis as usize]);
+            [0.5 * s / major + 0.5, 0.5 * t / major + 0.5]
+        };
+        for i in 0..8 {
+            let r = direction.map(|d| f64::from(d[i]));
+            let here = place(at.face[i], r);
+            for k in 0..2 {
+                assert!((here[k] - f64::from(at.place[k][i])).abs() < 1e-6, "place {i} {k}");
+            }
+            for way in 0..2 {
+                let step = |e: f64| std::array::from_fn(|a| r[a] + e * f64::from(rates[a][way][i]));
+                let (after, before) =
+                    (place(at.face[i], step(1e-5)), place(at.face[i], step(-1e-5)));
+                for k in 0..2 {
+                    let want = (after[k] - before[k]) / 2e-5;
+                    let got = f64::from(got[k][way][i]);
+                    assert!((got - want).abs() < 1e-4, "{i} {way} {k}: {got}, not {want}");
+                }
+            }
+        }
+    }
 }

@@ -931,3 +931,92 @@ fn what_is_not_known_is_named() {
     let text = fault(base, Some(bicubic));
     assert_eq!(text, "sampler descriptor: the bicubic filter is unknown");
 }
+
+/// Samples of a pixel are loaded, never filtered.
+#[test]
+fn multisampled_images_are_not_filtered() {
+    let make = Make {
+        dimension: TextureDimension::D2Multisampled,
+        samples: 2,
+        ..Make::d2(Channels::R32, TextureType::Float, 16, 16)
+    };
+    let picture = Picture::new(&make);
+    let mut memory = picture.noise(23);
+    let mut unit = Unit::default();
+    let request = request(Kind::Sample, make.dimension);
+    let texture = picture.texture_bytes();
+    let out = read(&mut unit, &mut memory, &request, &texture, None, &Operands::default());
+    assert_eq!(out, [[0; LANES]; 5]);
+    let notes = unit.notes.take().iter().map(Note::to_string).collect::<Vec<_>>();
+    let text = "texture descriptor: filtering of a multisampled image is unknown";
+    assert_eq!(notes, [format!("{text}; the result is undefined, here zero")]);
+}
+
+/// A whole row of lanes in solid tiles, read without a level of detail, has the tiles' colours.
+#[test]
+fn a_row_over_solid_tiles_has_their_colours() {
+    let (picture, mut memory, _) = solid_tile(Channels::R32, 0x03);
+    let metadata = picture.layout.metadata.as_ref().unwrap();
+    for (column, colour) in [(0, 111u32), (1, 222)] {
+        let word = metadata.tile_offset_B(0, 0, column, 1).unwrap() as usize;
+        memory.bytes[word..word + 8].fill(0x03);
+        let corner = Texel { x_px: 16 * column, y_px: 16, ..Texel::default() };
+        let body = picture.layout.texel_offset_B(corner).unwrap() as usize;
+        memory.bytes[body..body + 4].copy_from_slice(&colour.to_le_bytes());
+    }
+    for y in [16, 21, 31] {
+        let operands = Operands {
+            coordinates: [std::array::from_fn(|i| i as u32), [y; LANES], [0; LANES]],
+            ..Operands::default()
+        };
+        let request = Request::new(Kind::Load, TextureDimension::D2);
+        let texture = picture.texture_bytes();
+        let out = read(&mut Unit::default(), &mut memory, &request, &texture, None, &operands);
+        let want = std::array::from_fn(|i| if i < 16 { 111 } else { 222 });
+        assert_eq!(out[0], want, "row {y}");
+    }
+}
+
+/// All lanes lie a quarter of a texel from the same edge of a face, in the middles of its columns
+/// or rows: three quarters are this face's texel, one is the texel across the edge.
+#[test]
+fn cubes_are_filtered_across_an_edge() {
+    let make = Make {
+        dimension: TextureDimension::Cube,
+        ..Make::d2(Channels::R32, TextureType::Float, 16, 16)
+    };
+    let picture = Picture::new(&make);
+    let mut memory = picture.noise(24);
+    let near = 1.0 - 1.0 / 32.0;
+    let middle = |i: usize| (2 * (i % 15) + 1) as f32 / 16.0 - 1.0;
+    for upper in [true, false] {
+        // Directions of the face +Z, whose neighbours are +Y above and -X to the left.
+        let direction: [[f32; LANES]; 3] = if upper {
+            [std::array::from_fn(middle), [near; LANES], [1.0; LANES]]
+        } else {
+            [[-near; LANES], std::array::from_fn(|i| -middle(i)), [1.0; LANES]]
+        };
+        let operands = Operands { coordinates: direction.map(bits), ..Operands::default() };
+        let state = sampler(|s| (s.magnify, s.minify) = (Filter::Linear, Filter::Linear));
+        let out = read(
+            &mut Unit::default(),
+            &mut memory,
+            &request(Kind::Sample, make.dimension),
+            &picture.texture_bytes(),
+            Some(&state),
+            &operands,
+        );
+        for i in 0..LANES {
+            let k = i as u32 % 15;
+            let [here, there] =
+                if upper { [[4, k, 0], [2, k, 15]] } else { [[4, 0, k], [1, 15, k]] }.map(
+                    |[layer, x_px, y_px]| {
+                        let at = Texel { layer, x_px, y_px, ..Texel::default() };
+                        picture.texel(&memory, at)[0]
+                    },
+                );
+            let (got, want) = (float(out[0][i]), 0.75 * here + 0.25 * there);
+            assert!((got - want).abs() < 1e-5, "upper {upper}, lane {i}: {got}, not {want}");
+        }
+    }
+}

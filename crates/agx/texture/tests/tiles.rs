@@ -6,7 +6,9 @@ use common::{BASE, Flat, Make, Picture};
 use tepui_agx_layout::{Texel, Tiling};
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe::Pbe;
-use tepui_agx_packets::texture::{Channels, ImageMode, Layout, Texture, TextureType};
+use tepui_agx_packets::texture::{
+    Channel, Channels, ImageMode, Layout, Texture, TextureDimension, TextureType,
+};
 use tepui_agx_texture::{Note, Notes, Surface, SurfaceShape, TileFormat, texture_of};
 use tepui_format::Format;
 
@@ -107,6 +109,73 @@ fn a_row_of_a_depth_buffer_crosses_tiles() {
     }
 }
 
+/// Samples of a pixel lie one after the other, where the layout says.
+#[test]
+fn samples_of_a_depth_buffer_are_apart() {
+    for samples in [2, 4] {
+        let make = Make {
+            dimension: TextureDimension::D2Multisampled,
+            samples,
+            ..Make::d2(Channels::R32, TextureType::Float, 40, 24)
+        };
+        let picture = Picture::new(&make);
+        let surface = Surface::new(&SurfaceShape {
+            format: Format::D32_SFLOAT,
+            layout: Layout::Gpu,
+            size_px: [40, 24],
+            samples,
+            address: BASE,
+            layer_stride: picture.layout.layer_stride_B,
+            metadata: None,
+        })
+        .expect("the shape is known");
+        for windows in [true, false] {
+            let mut memory = picture.noise(22);
+            memory.windows = windows;
+            for sample in 0..samples {
+                let mut row = [0; 40];
+                surface
+                    .load_row(&mut memory, &mut Notes::default(), [0, sample], [0, 7], &mut row)
+                    .expect("memory is there");
+                for (x_px, got) in (0..).zip(row) {
+                    let at = Texel { x_px, y_px: 7, sample, ..Texel::default() };
+                    assert_eq!(u128::from(got), picture.raw(&memory, at), "{at:?}");
+                }
+                let mut texels = [[0; 32]; 32];
+                texels[0][..2].copy_from_slice(&[100 + sample, 200 + sample]);
+                surface
+                    .store_rows(&mut memory, [0, sample], [5, 9], [2, 1], &texels)
+                    .expect("memory is there");
+            }
+            for sample in 0..samples {
+                for (x_px, want) in [(5, 100 + sample), (6, 200 + sample)] {
+                    let at = Texel { x_px, y_px: 9, sample, ..Texel::default() };
+                    assert_eq!(picture.raw(&memory, at), u128::from(want), "{at:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Bits above a channel's are not part of it.
+#[test]
+fn encoded_channels_have_the_bits_of_their_format() {
+    let minus = (-1.0f32).to_bits();
+    let cases = [
+        (TileFormat::I8, 0x0102_0384, 0x84),
+        (TileFormat::I16, 0x0102_8384, 0x8384),
+        (TileFormat::I32, 0x8102_0304, 0x8102_0304),
+        (TileFormat::S8Norm, minus, 0x81),
+        (TileFormat::S16Norm, minus, 0x8001),
+        (TileFormat::F16, minus, 0xbc00),
+    ];
+    for (format, value, want) in cases {
+        for channel in 0..4 {
+            assert_eq!(format.encode(channel, value), want, "{format:?} {channel}");
+        }
+    }
+}
+
 /// The texture that reads what a PBE descriptor writes has the descriptor's memory and format.
 #[test]
 fn a_target_is_read_as_it_is_written() {
@@ -121,5 +190,27 @@ fn a_target_is_read_as_it_is_written() {
             let want = Texture { mode, first_level: level, last_level: level, ..picture.texture };
             assert_eq!(format!("{texture:#?}"), format!("{want:#?}"));
         }
+    }
+}
+
+/// Strides, samples, compression metadata and swizzles come along.
+#[test]
+fn targets_of_every_layout_are_read_as_they_are_written() {
+    let d2 = Make::d2(Channels::R8G8B8A8, TextureType::Unorm, 64, 48);
+    let array = Make { dimension: TextureDimension::D2Array, layers: 3, ..d2 };
+    let makes = [
+        Make { tiling: Tiling::Linear, ..d2 },
+        Make { tiling: Tiling::Linear, ..array },
+        Make { tiling: Tiling::Compressed, ..array },
+        Make { dimension: TextureDimension::D2Multisampled, samples: 4, ..d2 },
+    ];
+    for make in makes {
+        let mut picture = Picture::new(&make);
+        // Red and blue change places, which is the same map in both directions.
+        (picture.pbe.swizzle_r, picture.pbe.swizzle_b) = (Channel::B, Channel::R);
+        (picture.texture.swizzle_r, picture.texture.swizzle_b) = (Channel::B, Channel::R);
+        let (bytes, _) = texture_of(&picture.pbe_bytes()).expect("it can be read");
+        let texture = Texture::unpack(&bytes).unwrap();
+        assert_eq!(format!("{texture:#?}"), format!("{:#?}", picture.texture), "{make:?}");
     }
 }

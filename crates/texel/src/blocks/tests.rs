@@ -132,3 +132,25 @@ fn hdr_blocks_decode() {
         assert!(texels.iter().all(|texel| *texel == want), "{format}: {:?}", texels[0]);
     }
 }
+
+/// Each lane reads the texel of its column and row, modulo the block's size.
+#[test]
+fn lanes_read_their_texel_of_a_block() {
+    for format in
+        [Format::BC1_RGBA_UNORM_BLOCK, Format::BC7_UNORM_BLOCK, Format::ASTC_4x4_UNORM_BLOCK]
+    {
+        let unpacker = Unpacker::new(format).unwrap();
+        let mut blocks = Blocks::default();
+        for bits in random_blocks().take(200) {
+            let want = decode(format, &bits);
+            let mut words = bits.map(|w| [w; 16]);
+            let x = std::array::from_fn(|lane| 8 + lane as u32 % 4);
+            let y = std::array::from_fn(|lane| 12 + lane as u32 / 4);
+            blocks.decode(&unpacker, 0xffff, &x, &y, &mut words);
+            for lane in 0..16 {
+                let got = words.map(|row| row[lane]);
+                assert_eq!(got, want[lane].map(f32::to_bits), "{format:?} {lane}");
+            }
+        }
+    }
+}

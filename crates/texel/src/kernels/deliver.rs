@@ -167,6 +167,8 @@ mod tests {
                 for value in [value, (k >> 16) as f32, -value] {
                     let (want, got) = (value / divisor, divided::<8>(value, divisor, reciprocal));
                     assert!(want == got, "{value} / {divisor}: {got}, want {want}");
+                    let narrow = divided::<4>(value, divisor, reciprocal);
+                    assert!(want == narrow, "{value} / {divisor}: {narrow}, want {want}");
                 }
             }
         }

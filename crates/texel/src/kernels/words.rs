@@ -141,3 +141,38 @@ pub fn look_up<const N: usize, const WIDTH: usize>(
         out[i] = table[((words[i] >> shift) & 0xff) as usize];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texels of each size, without and with wide vectors.
+    #[test]
+    fn scattered_texels_are_read_whole() {
+        let memory: Vec<u8> = (0..1024u32).map(|i| (i * 37 + i / 256) as u8).collect();
+        let offsets: Row<16> = std::array::from_fn(|i| (i as u32 * 7 % 16) * 48 + i as u32 % 3);
+        for bytes in [1, 2, 4, 8, 16] {
+            // SAFETY: the last offset is 722.
+            let scattered =
+                unsafe { Scattered::new(memory.as_ptr(), &offsets, 0xffff, bytes as u32) };
+            let mut words = [[[0; 16]; 4]; 2];
+            texels::<16, 4>(&scattered, &mut words[0]);
+            words[1] = words[0];
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                words[1] = [[0; 16]; 4];
+                texels::<16, 8>(&scattered, &mut words[1]);
+            }
+            for (lane, &offset) in offsets.iter().enumerate() {
+                let mut want = [0; 16];
+                want[..bytes].copy_from_slice(&memory[offset as usize..][..bytes]);
+                for (word, want) in want.chunks_exact(4).enumerate() {
+                    let want = u32::from_le_bytes(want.try_into().unwrap());
+                    for words in &words {
+                        assert_eq!(words[word][lane], want, "{bytes} {lane}");
+                    }
+                }
+            }
+        }
+    }
+}

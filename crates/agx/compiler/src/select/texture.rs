@@ -526,3 +526,37 @@ impl Select<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tepui_ir::{ImageFormat, NumKind};
+
+    /// Each image that Vulkan has by the hardware's name; there are no layers of 3D images and no
+    /// multisampled cubes.
+    #[test]
+    fn images_have_the_dimension_of_their_view() {
+        let dimension = |dim, array, ms| {
+            dimension(&Image {
+                dim,
+                array,
+                ms,
+                kind: NumKind::Uint,
+                operands: TexOperands::empty(),
+                component: 0,
+                residency: false,
+                format: ImageFormat::Unknown,
+                access: Access::empty(),
+            })
+        };
+        assert_eq!(dimension(Dim::D2, false, false), Some(IsaDim::D2));
+        assert_eq!(dimension(Dim::D2, true, false), Some(IsaDim::D2Array));
+        assert_eq!(dimension(Dim::D2, false, true), Some(IsaDim::D2Ms));
+        assert_eq!(dimension(Dim::D2, true, true), Some(IsaDim::D2MsArray));
+        assert_eq!(dimension(Dim::D3, false, false), Some(IsaDim::D3));
+        assert_eq!(dimension(Dim::D3, true, false), None);
+        assert_eq!(dimension(Dim::Cube, false, false), Some(IsaDim::Cube));
+        assert_eq!(dimension(Dim::Cube, true, false), Some(IsaDim::CubeArray));
+        assert_eq!(dimension(Dim::Cube, false, true), None);
+    }
+}
