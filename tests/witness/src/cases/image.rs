@@ -82,6 +82,32 @@ fn copy(name: &str, format: Format, from: ImageSpec, to: ImageSpec) -> Case {
     })
 }
 
+/// Mirrors an image, each texel by a workgroup of its own.
+fn mirrored() -> Case {
+    const SIZE: [usize; 2] = [19, 11];
+    let about = "workgroups of one invocation mirror an image";
+    let shader = Shader::new("image_mirror.comp");
+    Case::new("image/mirrored_by_single_invocations", about, vec![shader], move |bench| {
+        let gpu = bench.gpu;
+        let format = named("R32_UINT");
+        let [width, height] = SIZE.map(|n| n as u32);
+        let spec = ImageSpec::storage(format.vk, Shape::D2, [width, height, 1]);
+        let levels = levels_of(&format, &spec, 120);
+        let (a, r) = (gpu.image_of(spec, &levels)?, gpu.image(spec)?);
+        let kernel = gpu
+            .kernel(&bench.spirv[0])
+            .bind(Bind::StorageImage(a.view))
+            .bind(Bind::StorageImage(r.view))
+            .build()?;
+        gpu.run(&kernel, [width, height, 1])?;
+        let got = gpu.read_image(&r, 0, levels[0].len())?;
+        let rows = levels[0].chunks_exact(4 * SIZE[0]);
+        let expected: Vec<u8> =
+            rows.flat_map(|row| row.chunks_exact(4).rev().flatten().copied()).collect();
+        Ok(vec![Output::cpu("texels", &got, &expected, Rule::Bits)])
+    })
+}
+
 /// Loads and stores in every format.
 fn formats() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -530,6 +556,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![sizes(), bounds()];
     cases.extend(samples());
     cases.extend(formats());
+    cases.push(mirrored());
     cases.extend(shapes());
     cases.extend(values());
     cases.extend(views());

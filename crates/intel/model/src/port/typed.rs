@@ -41,6 +41,12 @@ fn components(message: &Message) -> impl Iterator<Item = usize> + use<> {
     (0..4).filter(move |c| control >> c & 1 == 0)
 }
 
+/// Registers of a message's payload behind its header. A split send may break it anywhere, between two coordinates too.
+fn registers(message: &Message) -> usize {
+    let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
+    all - usize::from(message.header)
+}
+
 /// The coordinates of a channel. A message may have fewer than three registers of them.
 fn coordinates(payload: &Payload, lane: usize, registers: usize) -> [u32; 3] {
     [0, 1, 2].map(|k| if k < registers { payload.u32(k, lane) } else { 0 })
@@ -53,7 +59,7 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let payload = Payload::new(view, message);
-        let registers = usize::from(message.src0_registers) - usize::from(message.header);
+        let registers = registers(message);
         let surface = self.surface(message)?;
         for lane in lanes(message, WIDTH) {
             let value = match surface.typed(coordinates(&payload, lane, registers))? {
@@ -80,9 +86,8 @@ impl Ports<'_> {
         let payload = Payload::new(view, message);
         let surface = self.surface(message)?;
         let count = components(message).count();
-        let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
-        // Coordinates come first: a split send has the data in its second payload.
-        let registers = (all - usize::from(message.header)).saturating_sub(count);
+        // Coordinates come first.
+        let registers = registers(message).saturating_sub(count);
         for lane in lanes(message, WIDTH) {
             let found = surface.typed(coordinates(&payload, lane, registers))?;
             let Some((at, format)) = found else { continue };
@@ -107,8 +112,7 @@ impl Ports<'_> {
         let operation = Operation::of(control & 0xf, false)?;
         let payload = Payload::new(view, message);
         let surface = self.surface(message)?;
-        let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
-        let registers = (all - usize::from(message.header)).saturating_sub(operation.operands());
+        let registers = registers(message).saturating_sub(operation.operands());
         for lane in lanes(message, WIDTH) {
             let operand = |index: usize| match index < operation.operands() {
                 true => u64::from(payload.u32(registers + index, lane)),
