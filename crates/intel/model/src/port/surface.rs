@@ -77,7 +77,7 @@ pub(crate) enum Tiling {
 
 impl Tiling {
     /// Elements of a tile across and down, where levels are aligned to whole tiles.
-    fn tile_elements(self) -> Option<[u32; 2]> {
+    pub(crate) fn tile_elements(self) -> Option<[u32; 2]> {
         match self {
             Tiling::Yf { element } => {
                 let [bytes, rows] = yf_tile(element);

@@ -58,7 +58,7 @@ pub(super) struct Assembly {
     pub provoking: usize,
     /// Vertices since the start or the last restart.
     seen: u64,
-    /// The vertex before, of a line strip with neighbours.
+    /// With neighbours, a vertex that counts when another follows: primitives without their last neighbour are incomplete.
     before: Option<u32>,
     /// Primitives of the instance so far.
     number: u32,
@@ -131,14 +131,19 @@ impl Assembly {
         self.seen += 1;
         let vertex = match self.adjacency {
             Adjacency::None => vertex,
-            Adjacency::Lines if matches!(seen % 4, 1 | 2) => vertex,
-            Adjacency::Alternate if seen.is_multiple_of(2) => vertex,
-            // A vertex is not the last as soon as another follows.
+            Adjacency::Lines if seen % 4 == 1 => vertex,
+            Adjacency::Lines if seen.is_multiple_of(4) => return,
+            Adjacency::Lines | Adjacency::Alternate => match self.before.take() {
+                Some(before) => before,
+                None => {
+                    self.before = Some(vertex);
+                    return;
+                }
+            },
             Adjacency::LineStrip => match self.before.replace(vertex) {
                 Some(before) if seen >= 2 => before,
                 _ => return,
             },
-            _ => return,
         };
         let number = &mut self.number;
         self.assembler.push(vertex, |three| {
@@ -184,6 +189,21 @@ mod tests {
         assert_eq!(assemble(topology::LINELIST_ADJ, 8), [[1, 2, 2], [5, 6, 6]]);
         assert_eq!(assemble(topology::LINESTRIP_ADJ, 5), [[1, 2, 2], [2, 3, 3]]);
         assert_eq!(assemble(topology::TRILIST_ADJ, 6), [[0, 2, 4]]);
+        assert_eq!(assemble(topology::TRISTRIP_ADJ, 8), [[0, 2, 4], [2, 6, 4]]);
+    }
+
+    #[test]
+    fn primitives_without_their_last_neighbour_are_dropped() {
+        assert_eq!(assemble(topology::LINELIST_ADJ, 7), [[1, 2, 2]]);
+        assert_eq!(assemble(topology::LINESTRIP_ADJ, 4), [[1, 2, 2]]);
+        assert_eq!(assemble(topology::TRILIST_ADJ, 11), [[0, 2, 4]]);
+        assert_eq!(assemble(topology::TRISTRIP_ADJ, 7), [[0, 2, 4]]);
+        let mut assembly = Assembly::new(topology::LINELIST_ADJ, FIRST).unwrap();
+        let mut out = Vec::new();
+        (0..3).for_each(|v| assembly.push(v, &mut out));
+        assembly.restart(&mut out);
+        (3..7).for_each(|v| assembly.push(v, &mut out));
+        assert_eq!(out, [([4, 5, 5], 0)]);
     }
 
     #[test]

@@ -118,11 +118,24 @@ impl Buffers {
                     return Err(unimplemented(&format!("the depth format {other}")));
                 }
             };
-            if state.tiled_resource_mode != 0 {
-                return Err(unimplemented("a depth buffer in tiles Yf or Ys"));
-            }
-            if let Some(mut image) = image(&state, number, Tiling::Y, samples) {
-                image.align = if kept == DepthFormat::Unorm(16) { [8, 4] } else { [4, 4] };
+            let element = if kept == DepthFormat::Unorm(16) { 2 } else { 4 };
+            let tiling = match (state.tiled_resource_mode, state.surface_type, samples) {
+                (0, ..) => Tiling::Y,
+                (1, 0 | 1 | 3, 1) => Tiling::Yf { element },
+                (1, ..) => {
+                    return Err(unimplemented("a depth buffer of several samples in tiles Yf"));
+                }
+                _ => return Err(unimplemented("a depth buffer in tiles Ys")),
+            };
+            if let Some(mut image) = image(&state, number, tiling, samples) {
+                image.align = match tiling.tile_elements() {
+                    Some(tile) => {
+                        image.tail = state.mip_tail_start_lod;
+                        tile
+                    }
+                    None if element == 2 => [8, 4],
+                    None => [4, 4],
+                };
                 depth = Some((image, kept));
             }
         }
