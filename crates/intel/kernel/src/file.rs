@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::core::CoreFile;
-use tepui_drm::device::VirtualFile;
+use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify, wait_until};
 use tepui_drm::gem::Gem;
@@ -107,7 +107,7 @@ impl File {
         let entry = Entry {
             file: self.id,
             info: File::info,
-            observer: options.observer.as_deref(),
+            observer: options.observer.as_deref().map(|observer| observer as &dyn CallObserver),
             report_refusals: options.report_refusals,
         };
         entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
