@@ -234,7 +234,9 @@ impl Gpu {
             // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
             (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
-            (Gpu::Intel(chip), Feature::Model) if chip.id == "skl" => Support::Tested,
+            (Gpu::Intel(chip), Feature::Model | Feature::Layout) if chip.id == "skl" => {
+                Support::Tested
+            }
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,
         }
