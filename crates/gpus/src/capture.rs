@@ -188,11 +188,7 @@ impl Replayer {
                     result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
                     changed: replayed.changed,
                     hash: replayed.hash,
-                    pictures: replayed
-                        .attachments
-                        .into_iter()
-                        .map(|never| match never {})
-                        .collect(),
+                    pictures: intel_pictures(replayed.attachments),
                     time: replayed.time,
                 })
             }
@@ -232,6 +228,15 @@ fn agx_picture(attachment: tepui_agx_model::Attachment) -> Picture {
         size_px: attachment.size_px,
         texels: attachment.texels,
     }
+}
+
+fn intel_pictures(pictures: Vec<tepui_intel_model::Picture>) -> Vec<Picture> {
+    let named = |(index, picture): (usize, tepui_intel_model::Picture)| Picture {
+        name: format!("target{index}"),
+        size_px: picture.size_px,
+        texels: picture.texels,
+    };
+    pictures.into_iter().enumerate().map(named).collect()
 }
 
 fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {

@@ -1,8 +1,9 @@
 //! Replays the batches of a capture on the model.
 
 use tepui_capture::{Model, Start};
+use tepui_intel_decode::{Decoder, Options, State};
 use tepui_intel_kernel::chips::{PAGE_SHIFT, VA_BITS};
-use tepui_intel_model::{Batch, Gpu, HardwareContext, JobFault, JobStats};
+use tepui_intel_model::{Batch, Gpu, HardwareContext, JobFault, JobStats, Picture};
 use tepui_softgpu::AddressSpace;
 
 use crate::payload::Payload;
@@ -10,13 +11,10 @@ use crate::payload::Payload;
 /// The model of Intel's GPUs, for captures.
 pub struct Intel(Gpu);
 
-/// A picture of a render target; none are read yet.
-pub type Attachment = std::convert::Infallible;
-
 /// Executes batches of a capture on the model.
 pub type Replayer = tepui_capture::Replayer<Intel>;
 /// The result of a replayed batch.
-pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Attachment>;
+pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
 /// Why a batch cannot be executed again.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
@@ -30,7 +28,7 @@ impl Model for Intel {
     type Context = HardwareContext;
     type Stats = JobStats;
     type Fault = JobFault;
-    type Attachment = Attachment;
+    type Attachment = Picture;
 
     const PAGE_SHIFT: u32 = PAGE_SHIFT;
     const VA_BITS: u32 = VA_BITS;
@@ -54,12 +52,27 @@ impl Model for Intel {
         self.0.execute(vm, context, batch)
     }
 
+    /// The render targets that the batch drew to, in the order of their first draw.
     fn attachments(
         &self,
-        _: &AddressSpace,
-        _: &HardwareContext,
-        _: &Batch,
-    ) -> Result<Vec<Attachment>, JobFault> {
-        Ok(Vec::new())
+        vm: &AddressSpace,
+        context: &HardwareContext,
+        batch: &Batch,
+    ) -> Result<Vec<Picture>, JobFault> {
+        let mut state = State {
+            surface_base: context.bases.surface,
+            dynamic_base: context.bases.dynamic,
+            instruction_base: context.bases.instruction,
+            ..State::default()
+        };
+        let mut decoder = Decoder::new(vm, Options::default(), &mut state);
+        for name in ["3DSTATE_PS", "3DSTATE_BINDING_TABLE_POINTERS_PS"] {
+            if let Some(command) = context.latched.get(name) {
+                decoder.recall(command);
+            }
+        }
+        decoder.batch(batch.address, batch.length);
+        let pictures = decoder.drawn().iter().map(|&surface| Picture::read(vm, surface));
+        pictures.filter_map(Result::transpose).collect()
     }
 }

@@ -93,6 +93,16 @@ impl Decoder<'_, '_> {
         batch
     }
 
+    /// Keeps what a command of an earlier batch says, of which its bytes are left.
+    pub fn recall(&mut self, bytes: &[u8]) {
+        let Some(header) = bytes.first_chunk::<4>() else { return };
+        let header = u32::from_le_bytes(*header);
+        if let Some(info) = command::find(self.options.generation, header) {
+            let mut record = command_record(0, bytes, Some(info));
+            self.pointers(info, 0, bytes, &mut record);
+        }
+    }
+
     /// Where MI_BATCH_BUFFER_START leads. A batch of the second level becomes a child.
     fn jump(&mut self, bytes: &[u8], depth: usize, record: &mut Record) -> Next {
         let Ok((start, _)) = MiBatchBufferStart::unpack_lossy(bytes) else { return Next::End };

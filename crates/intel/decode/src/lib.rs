@@ -108,8 +108,10 @@ pub struct State {
     pub stages: [StageState; 5],
     /// Viewports that primitives may choose, less one.
     pub last_viewport: u32,
-    /// Render targets that the pixel shader writes.
-    pub targets: u32,
+    /// Entries of the pixel shader's binding table that it writes as render targets.
+    pub targets: Vec<u8>,
+    /// Where the pixel shader's binding table is, from the surface state base address.
+    pub pixel_table: u64,
     /// Kernels that are in the tree already.
     seen: HashSet<u64>,
 }
@@ -119,6 +121,8 @@ pub struct Decoder<'a, 's> {
     reader: Reader<'a>,
     options: Options,
     state: &'s mut State,
+    /// Surface states of render targets that were drawn to.
+    drawn: Vec<u64>,
 }
 
 impl<'a, 's> Decoder<'a, 's> {
@@ -129,7 +133,13 @@ impl<'a, 's> Decoder<'a, 's> {
         state: &'s mut State,
     ) -> Decoder<'a, 's> {
         state.seen.clear();
-        Decoder { reader: Reader::new(memory, options.limits), options, state }
+        Decoder { reader: Reader::new(memory, options.limits), options, state, drawn: Vec::new() }
+    }
+
+    /// The addresses of the surface states of all render targets that the commands so far have drawn
+    /// to, in the order of their first draw.
+    pub fn drawn(&self) -> &[u64] {
+        &self.drawn
     }
 
     /// The problem of a full tree.

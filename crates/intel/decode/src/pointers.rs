@@ -14,6 +14,7 @@ use tepui_intel_packets::pixel::State3dPs;
 use tepui_intel_packets::raster::State3dClip;
 use tepui_intel_packets::stages::{SoDecl, State3dDs, State3dGs, State3dHs, State3dVs};
 use tepui_intel_packets::state::StateBaseAddress;
+use tepui_intel_packets::surface::BindingTableState;
 use tepui_intel_packets::vertex::{VertexBufferState, VertexElementState};
 use tepui_intel_packets::{Packet, PacketInfo};
 
@@ -91,6 +92,7 @@ impl Decoder<'_, '_> {
                 self.stage_kernel(name, bytes, record);
             }
             "3DSTATE_PS" => self.pixel_kernels(bytes, record),
+            "3DPRIMITIVE" => self.draw(),
             "3DSTATE_CC_STATE_POINTERS" => {
                 let pointers = State3dCcStatePointers::unpack_lossy(bytes);
                 let Ok((pointers, _)) = pointers else { return };
@@ -126,6 +128,9 @@ impl Decoder<'_, '_> {
             _ if name.starts_with("3DSTATE_BINDING_TABLE_POINTERS_") => {
                 let Some(stage) = stage(name) else { return };
                 let offset = u64::from(dword(bytes, 1) & TABLE_POINTER);
+                if stage == Stage::Ps {
+                    self.state.pixel_table = offset;
+                }
                 let count = self.state.stages[stage as usize].surfaces;
                 record.children.extend(self.binding_table(offset, count));
             }
@@ -253,7 +258,7 @@ impl Decoder<'_, '_> {
         }
         all.targets.sort_unstable();
         all.targets.dedup();
-        self.state.targets = all.targets.len() as u32;
+        self.state.targets.clone_from(&all.targets);
         self.state.stages[Stage::Ps as usize] = counts(ps.binding_table_entry_count, &all);
     }
 
@@ -282,6 +287,20 @@ impl Decoder<'_, '_> {
             record.children.push(child);
             if full {
                 return;
+            }
+        }
+    }
+
+    /// Notes the render targets of a draw.
+    fn draw(&mut self) {
+        for index in &self.state.targets {
+            let table = self.state.surface_base.wrapping_add(self.state.pixel_table);
+            let entry = address(table.wrapping_add(4 * u64::from(*index)));
+            let Ok(entry) = self.reader.value::<BindingTableState>(entry) else { continue };
+            let pointer = entry.surface_state_pointer;
+            let surface = address(self.state.surface_base.wrapping_add(pointer));
+            if !self.drawn.contains(&surface) {
+                self.drawn.push(surface);
             }
         }
     }

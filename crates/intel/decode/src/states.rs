@@ -109,7 +109,7 @@ impl Decoder<'_, '_> {
         let start = self.dynamic(offset);
         let mut blend = self.reader.packet(BlendState::INFO, start);
         let entries = offset.wrapping_add(BlendState::SIZE_BYTES as u64);
-        let count = self.state.targets.clamp(1, MOST_TARGETS);
+        let count = (self.state.targets.len() as u32).clamp(1, MOST_TARGETS);
         if matches!(blend.content, Content::Packet(_)) {
             self.states(BlendStateEntry::INFO, entries, count, &mut blend);
         }

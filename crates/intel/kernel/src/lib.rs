@@ -31,6 +31,7 @@ mod gem;
 mod observer;
 mod query;
 mod queue;
+mod relocation;
 mod vm;
 
 pub use device::{Device, Execute, FaultRecord, Options};

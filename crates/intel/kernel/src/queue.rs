@@ -117,6 +117,7 @@ impl Worker {
     }
 
     fn execute(&self, submission: &Submission, state: &mut HardwareContext) -> Result<(), Errno> {
+        self.vm.forget_unmapped();
         let bound = submission.buffers.iter().try_for_each(|p| self.vm.pin(&p.gem, p.address));
         let result = match bound {
             Err(refusal) => Err(JobFault::new(Unit::CommandStreamer, refusal.why)),
