@@ -73,7 +73,7 @@ impl Decoder<'_, '_> {
         }
         let (code, problem) = self.code(start, &mut uses);
         record.problems.extend(problem);
-        if !self.options.everything && !self.state.seen.insert(start) {
+        if !self.options.everything && !self.seen.insert(start) {
             record.content = Content::SeeAbove;
             return (record, uses);
         }

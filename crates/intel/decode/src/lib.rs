@@ -112,8 +112,6 @@ pub struct State {
     pub targets: Vec<u8>,
     /// Where the pixel shader's binding table is, from the surface state base address.
     pub pixel_table: u64,
-    /// Kernels that are in the tree already.
-    seen: HashSet<u64>,
 }
 
 /// A decoder of one GPU address space.
@@ -123,6 +121,8 @@ pub struct Decoder<'a, 's> {
     state: &'s mut State,
     /// Surface states of render targets that were drawn to.
     drawn: Vec<u64>,
+    /// Kernels that are in the tree already.
+    seen: HashSet<u64>,
 }
 
 impl<'a, 's> Decoder<'a, 's> {
@@ -132,8 +132,13 @@ impl<'a, 's> Decoder<'a, 's> {
         options: Options,
         state: &'s mut State,
     ) -> Decoder<'a, 's> {
-        state.seen.clear();
-        Decoder { reader: Reader::new(memory, options.limits), options, state, drawn: Vec::new() }
+        Decoder {
+            reader: Reader::new(memory, options.limits),
+            options,
+            state,
+            drawn: Vec::new(),
+            seen: HashSet::new(),
+        }
     }
 
     /// The addresses of the surface states of all render targets that the commands so far have drawn
