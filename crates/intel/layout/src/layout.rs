@@ -331,8 +331,12 @@ fn tail_start(desc: &ImageDesc) -> Option<u32> {
         shape.depth_px,
     ];
     let most = MOST[usize::from(three)];
-    (shape.levels.saturating_sub(most)..shape.levels)
-        .find(|&level| (0..3).all(|axis| minify(size[axis], level) <= tile[axis] - first[axis]))
+    (shape.levels.saturating_sub(most)..shape.levels).find(|&level| {
+        // Observed in ANV's sizes: a level of three dimensions must be smaller than the slot.
+        let fits =
+            |axis: usize| minify(size[axis], level) + u32::from(three) <= tile[axis] - first[axis];
+        (0..3).all(fits)
+    })
 }
 
 /// Levels side by side in one row, layers one behind the other.
