@@ -5,6 +5,7 @@
 
 use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile};
 use super::tail;
+use crate::memory::Memory;
 
 impl Image {
     /// Size of a level in texels.
@@ -27,7 +28,7 @@ impl Image {
     /// The first element (texel or block) of a level within a layer: column and row. Levels are
     /// aligned in elements.
     fn level_place(&self, level: u32) -> [u64; 2] {
-        let [halign, valign] = self.align.map(u64::from);
+        let halign = u64::from(self.align[0]);
         let [width, height] = self.format.block;
         let size = |level| {
             let [w, h, _] = self.level_size(level);
@@ -38,16 +39,7 @@ impl Image {
             let before: u64 = (0..level).map(|l| size(l)[0].next_multiple_of(halign)).sum();
             return [before, 0];
         }
-        match level {
-            0 => [0, 0],
-            1 => [0, size(0)[1].next_multiple_of(valign)],
-            // Level 2 stands to the right of level 1, all others below level 2.
-            _ => {
-                let x = size(1)[0].next_multiple_of(halign);
-                let above: u64 = (2..level).map(|l| size(l)[1].next_multiple_of(valign)).sum();
-                [x, size(0)[1].next_multiple_of(valign) + above]
-            }
-        }
+        level_origin(level, self.align, |level| size(level).map(|v| v as u32))
     }
 
     /// The address of a texel of a layer (or slice) at a level; `None` outside of the image.
@@ -70,6 +62,7 @@ impl Image {
             None => (left, top, 0),
         };
         LevelPlane {
+            level,
             size: [width, height],
             layers: self.layers_at(level),
             left: left + u64::from(self.offset[0]),
@@ -92,6 +85,22 @@ impl Image {
         }
     }
 
+    /// Whether a texel belongs to a block that is clear, of an image that [may have such](Image::may_be_clear).
+    pub fn is_clear(
+        &self,
+        memory: &mut Memory<'_>,
+        level: u32,
+        place: [u32; 2],
+        layer: u32,
+    ) -> Result<bool, tepui_softgpu::Fault> {
+        match self.auxiliary {
+            Some(auxiliary) => {
+                auxiliary.sampled_plane(self, level).is_clear_at(memory, place, layer)
+            }
+            None => Ok(false),
+        }
+    }
+
     /// Layers, or slices of a level.
     fn layers_at(&self, level: u32) -> u32 {
         match self.dimension {
@@ -101,9 +110,28 @@ impl Image {
     }
 }
 
+/// The first element of a level in a layer of two dimensions, from the sizes of levels in elements: level 2 stands
+/// to the right of level 1, all others below level 2.
+pub(super) fn level_origin(
+    level: u32,
+    align: [u32; 2],
+    size: impl Fn(u32) -> [u32; 2],
+) -> [u64; 2] {
+    let aligned = |level: u32, axis: usize| {
+        u64::from(size(level)[axis]).next_multiple_of(u64::from(align[axis]))
+    };
+    match level {
+        0 => [0, 0],
+        1 => [0, aligned(0, 1)],
+        _ => [aligned(1, 0), aligned(0, 1) + (2..level).map(|l| aligned(l, 1)).sum::<u64>()],
+    }
+}
+
 /// A level of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LevelPlane {
+    /// Its number.
+    pub level: u32,
     /// Width and height in texels.
     pub size: [u32; 2],
     /// Layers, or slices.
@@ -176,7 +204,7 @@ fn interleave(samples: u32, [x, y]: [u32; 2], s: u32) -> [u32; 2] {
 }
 
 /// The offset of a byte of a row, with rows or rows of tiles `pitch` bytes apart.
-fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
+pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
     const TILE_BYTES: u64 = 4096;
     match tiling {
         Tiling::Linear => y * pitch + x,

@@ -64,6 +64,10 @@ impl Ports<'_> {
         // The pixels that are left, if shaders may discard: the upper register's last double word.
         let index = header[2] as usize & 7;
         let first = usize::from(message.channel_offset);
+        let binding = (message.desc & 0xff) as usize;
+        if let Some(target) = &target {
+            back_end.prepare(&mut self.memory, target, binding).map_err(refuse)?;
+        }
         for lane in lanes(message, width) {
             let channel = first + lane;
             if back_end.covered[channel] == 0 {
@@ -88,7 +92,7 @@ impl Ports<'_> {
                 stencil: stencil.map(|at| payload.byte(at, lane)),
             };
             back_end
-                .write(&mut self.memory, target.as_ref(), index, channel, &written)
+                .write(&mut self.memory, target.as_ref(), [index, binding], channel, &written)
                 .map_err(refuse)?;
         }
         Ok(())
@@ -100,12 +104,14 @@ impl Ports<'_> {
         if let Some(target) = self.targets.get(index).copied().flatten() {
             return Ok(target);
         }
-        let target = match self.surface(message)? {
+        let state = self.surface_state(message)?;
+        let target = match Surface::read(&mut self.memory, state)? {
             Surface::Null => None,
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
             Surface::Image(image) => {
                 let level = image.level_plane(image.target_level);
-                Some(Target { image, level })
+                let auxiliary = image.auxiliary.map(|a| a.plane(&image, image.target_level));
+                Some(Target { image, level, auxiliary })
             }
         };
         if index >= self.targets.len() {

@@ -11,9 +11,8 @@
 //! drawn before the next begins. [`hiz`] has operations on depth without a draw. Fills and copies
 //! of drivers are rectangle lists in pixels and take the same way.
 //!
-//! Everything is written to memory as it is, uncompressed: auxiliary surfaces (CCS, MCS, HiZ) keep
-//! what drivers write to them and are looked at by nobody, a fast clear fills the surface itself,
-//! and a resolve has nothing to do.
+//! Texels are written to memory as they are, uncompressed. Auxiliary surfaces (CCS, MCS, HiZ) say which
+//! blocks are clear: a fast clear marks them, a write or a resolve puts the clear colour in the place of a mark.
 
 mod assembly;
 pub(crate) mod blend;
@@ -135,8 +134,7 @@ pub(crate) fn draw(
     let counts = Counts::of(context, primitive);
     let state = State::of(context)?;
     stats.draws += 1;
-    // A resolve makes memory hold what it holds here anyway.
-    if counts.vertices == 0 || counts.instances == 0 || state.ps.render_target_resolve_type != 0 {
+    if counts.vertices == 0 || counts.instances == 0 {
         return Ok(());
     }
     let mut memory = Memory::new(vm);

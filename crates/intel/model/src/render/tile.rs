@@ -149,8 +149,7 @@ impl<'w> Worker<'w, '_> {
             super::depth::DepthFormat::Unorm(bits) => bits,
         };
         let Some(back_end) = self.ports.pixels_mut() else { return Ok(()) };
-        back_end.corner = corner;
-        back_end.layer = layer;
+        back_end.begin_tile(corner, layer);
         back_end.tile.unorm_bits = unorm;
         let drawing = self.drawing;
         drawing.buffers.load(&mut self.memory, &mut back_end.tile, corner, layer, looked_at)?;

@@ -11,6 +11,7 @@ use tepui_texel::lod::{self, Footprint, Gradient, Plan};
 use tepui_texel::{Floats, LevelLayout, MipFilter, Row, TextureUnit, Wrap};
 
 use super::super::image::LevelPlane;
+use super::super::refuse;
 use super::super::surface::{Dimension, Image};
 use super::WIDTH;
 use super::state::{Reduction, Sampler};
@@ -341,6 +342,12 @@ impl Reader<'_, '_> {
     ) -> Result<[u32; 4], Refusal> {
         let [x, y] = [x as u32, y as u32];
         let Some(at) = plane.texel(self.image, [x, y], layer, 0) else { return Ok([0; 4]) };
+        let image = self.image;
+        if image.may_be_clear
+            && image.is_clear(self.memory, plane.level, [x, y], layer).map_err(refuse)?
+        {
+            return Ok(image.clear_texel());
+        }
         let [width, height] = self.image.format.block;
         load(self.memory, self.blocks, self.image.format, at, [x % width, y % height])
     }
