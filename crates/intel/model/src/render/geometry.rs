@@ -30,6 +30,8 @@ pub(super) struct Primitive {
     pub polygon: bool,
     /// The layer of the render targets.
     pub layer: u32,
+    /// Its viewport.
+    pub viewport: u32,
     /// Depths are clamped to this range.
     pub depth_range: [f32; 2],
     /// The depth in the window.
@@ -256,6 +258,10 @@ impl<'a> Geometry<'a> {
         if self.state.clip.force_zero_rta_index_enable { 0 } else { header.layer & 0x7ff }
     }
 
+    fn viewport(&self, header: &Header) -> u32 {
+        (header.viewport & 15).min(self.state.clip.maximum_vp_index)
+    }
+
     /// A rectangle of three corners in pixels: lower right, lower left, upper left in the drivers'
     /// order, though any three do.
     fn rectangle(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
@@ -298,7 +304,7 @@ impl<'a> Geometry<'a> {
         let entries = three.map(|v| vertices.entry(v));
         let header = Header::of(entries[self.provoking.min(2)]);
         let clip_state = &self.state.clip;
-        let index = (header.viewport & 15).min(clip_state.maximum_vp_index);
+        let index = self.viewport(&header);
         let Some(viewport) = self.viewports.get(index as usize) else { return };
         let m = &viewport.sf;
         let transform = Viewport {
@@ -464,7 +470,13 @@ impl<'a> Geometry<'a> {
         scene: &mut Scene,
     ) {
         let primitive = scene.primitives.len() as u32;
-        let outline = Outline { kind: drawn, size_px, primitive, centre_only: false };
+        // source: SKL PRM volume 7, "multisample rasterization modes": with API Mode DX9/OGL a pixel is covered by
+        // its centre, unless DX Multisample Rasterization Enable is set.
+        let raster = &self.state.raster;
+        let centre_only = self.state.samples() > 1
+            && raster.api_mode == 0
+            && !raster.dx_multisample_rasterization_enable;
+        let outline = Outline { kind: drawn, size_px, primitive, centre_only };
         let before = scene.shapes.len();
         let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p, &outline, limits));
         scene.shapes.extend(shapes);
@@ -513,6 +525,7 @@ impl<'a> Geometry<'a> {
             front,
             polygon: drawn == Kind::Triangle,
             layer: self.layer(header),
+            viewport: self.viewport(header),
             depth_range: depth_range(cc.minimum_depth, cc.maximum_depth),
             depth,
             interpolation: Barycentrics { one_over_w, perspective, linear },

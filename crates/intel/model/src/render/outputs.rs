@@ -36,6 +36,7 @@ pub(super) fn output(
         depth_format: DepthFormat::Float,
         depth_present: extra.pixel_shader_computed_depth_mode != 0,
         mask_present: extra.omask_present_to_render_target,
+        stencil_present: extra.pixel_shader_computes_stencil,
         operation: match state.ps.render_target_resolve_type {
             0 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Clear),
             0 => None,

@@ -38,9 +38,10 @@ pub(crate) struct Output {
     pub late: bool,
     /// How depths are kept.
     pub depth_format: DepthFormat,
-    /// Source depths are part of render target writes, and coverage is.
+    /// Source depths are part of render target writes, coverage is, and stencils are.
     pub depth_present: bool,
     pub mask_present: bool,
+    pub stencil_present: bool,
     /// The draw clears or resolves blocks of its targets.
     pub operation: Option<BlockOperation>,
     pub depth_store: bool,
@@ -195,6 +196,36 @@ impl<'a> BackEnd<'a> {
             target.resolve(memory, [x / width, y / height], self.layer)?;
         }
         Ok(())
+    }
+
+    /// What a target holds of a channel's pixel, or of its sample; zeros outside of the target.
+    ///
+    /// # Errors
+    /// Memory of the target is not bound.
+    pub fn read(
+        &mut self,
+        memory: &mut Memory<'_>,
+        target: &Target,
+        binding: usize,
+        lane: usize,
+        of_sample: bool,
+    ) -> Result<[u32; 4], Fault> {
+        let place = self.places[lane];
+        let [width, height] = target.level.size;
+        if place[0] >= width || place[1] >= height || self.layer >= target.level.layers {
+            return Ok([0; 4]);
+        }
+        self.unclear(memory, target, binding, place)?;
+        target.own_slices(memory, place, self.layer)?;
+        let image = &target.image;
+        let sample = if of_sample { u32::from(self.samples_of[lane]) } else { 0 };
+        let Some(at) = target.level.texel(image, place, self.layer, sample) else {
+            return Ok([0; 4]);
+        };
+        let mut bytes = [0; MOST_BYTES];
+        let texel = &mut bytes[..image.format.bytes];
+        memory.read(at, texel)?;
+        Ok(image.format.unpack(texel, [0; 2]))
     }
 
     /// A new thread begins.
