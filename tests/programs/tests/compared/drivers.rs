@@ -101,17 +101,9 @@ const SKYLAKE: Driver = Driver {
 /// Programs that do not run right on the virtual Skylake yet.
 const NOT_ON_SKYLAKE: &[(&str, &str)] = &[
     ("wgpu_compute", "its histogram wants workgroup memory that begins with zeros"),
-    ("ffmpeg", "it ends with a signal"),
-    ("mpv", "it ends before its window is there"),
-    ("vkmark/texture", "2 % of the pixels differ: levels and anisotropy"),
-    ("glmark2-es2/buffer:update-method=map", NOTHING_OF_MAPPED),
-    ("glmark2-es2/buffer:interleave=true", NOTHING_OF_MAPPED),
     ("vkmark/cube_wayland_dma_bufs", "the compositor draws with OpenGL"),
     ("vkmark/cube_dri3", "as above"),
 ];
-
-const NOTHING_OF_MAPPED: &str =
-    "nothing is seen of vertices that are written to a map of their buffer";
 
 /// What zink wants, which draws OpenGL over Vulkan.
 const ZINK_WANTS: &str = "zink wants transform feedback and geometry shaders";

@@ -7,6 +7,7 @@ use tepui_raster::{
 };
 
 use super::assembly::Assembled;
+use super::lines::{Counter, Dashes, Pattern, Smooth};
 use super::setup::Attributes;
 use super::state::{State, ViewportState};
 use super::unimplemented;
@@ -37,6 +38,9 @@ pub(super) struct Primitive {
     /// The depth in the window.
     pub depth: WindowPlane,
     pub interpolation: Barycentrics,
+    /// Of a line: its dashes, and whether it is smooth.
+    pub dashes: Option<Dashes>,
+    pub smooth: Option<Smooth>,
     /// Where its attributes begin in [`Scene::attributes`].
     pub attributes: usize,
 }
@@ -109,6 +113,9 @@ pub(super) struct Geometry<'a> {
     provoking: usize,
     /// Unit of the depth bias; none for floats.
     bias_unit: Option<f64>,
+    /// The dashes of lines.
+    pattern: Option<Pattern>,
+    counter: Counter,
     pieces: Vec<Piece>,
     /// Primitives that reached the clipper, and that it passed on.
     pub counts: [u64; 2],
@@ -147,13 +154,9 @@ impl<'a> Geometry<'a> {
         rectangles: bool,
         provoking: usize,
         bias_unit: Option<f64>,
+        pattern: Option<Pattern>,
     ) -> Result<Geometry<'a>, JobFault> {
         let attributes = Attributes::new(state)?;
-        let lines = kind == Kind::Line
-            || [state.raster.front_face_fill_mode, state.raster.back_face_fill_mode].contains(&1);
-        if state.raster.antialiasing_enable && lines && !rectangles {
-            return Err(unimplemented("antialiased lines"));
-        }
         Ok(Geometry {
             state,
             viewports,
@@ -162,6 +165,8 @@ impl<'a> Geometry<'a> {
             rectangles,
             provoking,
             bias_unit,
+            pattern,
+            counter: Counter::default(),
             pieces: Vec::new(),
             counts: [0; 2],
         })
@@ -396,8 +401,10 @@ impl<'a> Geometry<'a> {
         } else {
             placed.point(0, &mut self.pieces);
         }
+        let smooth = self.smooth();
         let size = match drawn {
             Kind::Triangle => 1.0,
+            Kind::Line if smooth => Smooth::outline_px(self.line_width()),
             Kind::Line => self.line_width(),
             Kind::Point => self.point_width(&header),
         };
@@ -407,9 +414,34 @@ impl<'a> Geometry<'a> {
         }
         let window = placed.window;
         let (kind, viewport) = (self.kind, *viewport);
-        self.emit(
-            kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits, scene,
-        );
+        if drawn != Kind::Line || !smooth && self.pattern.is_none() {
+            self.emit(
+                kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits,
+                scene,
+            );
+            return;
+        }
+        // Each line for itself.
+        for piece in std::mem::take(&mut self.pieces) {
+            let ends = [piece.xy[0], piece.xy[1]];
+            let before = scene.primitives.len();
+            self.pieces.clear();
+            self.pieces.push(piece);
+            self.emit(
+                kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits,
+                scene,
+            );
+            let dashes = self.pattern.map(|p| self.counter.next(p, [three[0], three[1]], ends));
+            for primitive in &mut scene.primitives[before..] {
+                primitive.dashes = dashes;
+                primitive.smooth = smooth.then(|| Smooth::new(ends, self.line_width()));
+            }
+        }
+    }
+
+    /// Whether lines are smooth. Those of several samples are by their samples.
+    fn smooth(&self) -> bool {
+        self.state.raster.antialiasing_enable && self.state.samples() == 1
     }
 
     fn fill(&self, front: bool) -> Fill {
@@ -529,6 +561,8 @@ impl<'a> Geometry<'a> {
             depth_range: depth_range(cc.minimum_depth, cc.maximum_depth),
             depth,
             interpolation: Barycentrics { one_over_w, perspective, linear },
+            dashes: None,
+            smooth: None,
             attributes,
         });
     }

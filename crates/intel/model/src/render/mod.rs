@@ -21,6 +21,7 @@ mod fetch;
 mod geometry;
 mod geometry_shader;
 pub(crate) mod hiz;
+mod lines;
 mod outputs;
 mod pixel;
 mod setup;
@@ -196,6 +197,7 @@ pub(crate) fn draw(
             true => Some(1.0),
             false => buffers.bias_unit(),
         },
+        lines::Pattern::of(context, &state)?,
     )?;
     let shared = Shared::of(gpu, context.bases, 0, 0);
     let drawing = Drawing {

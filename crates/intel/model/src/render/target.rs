@@ -15,6 +15,7 @@ use super::MOST_SAMPLES;
 use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
 use super::depth::DepthFormat;
 use super::geometry::Barycentrics;
+use super::lines::Smooth;
 use crate::format::MOST_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{AuxiliaryPlane, is_clear_pixel, own_slices, slice};
@@ -103,8 +104,9 @@ pub(crate) struct BackEnd<'a> {
     pub interpolation: Barycentrics,
     /// The layer of the render targets.
     pub layer: u32,
-    /// The primitive: its face, its depths from the tile's corner on, and their range.
+    /// The primitive: its face, its smooth sides, its depths from the tile's corner on, and their range.
     pub front: bool,
+    pub smooth: Option<Smooth>,
     pub plane: Plane,
     pub depth_range: [f32; 2],
     /// Channels whose late tests are done.
@@ -128,6 +130,7 @@ impl<'a> BackEnd<'a> {
             interpolation: Barycentrics::default(),
             layer: 0,
             front: true,
+            smooth: None,
             plane: [0.0; 3],
             depth_range: [0.0, 1.0],
             tested: 0,
@@ -321,6 +324,10 @@ impl<'a> BackEnd<'a> {
         if output.blending.alpha_to_one && !image.format.is_integer() {
             written.colour[3] = 1.0f32.to_bits();
             written.second[3] = 1.0f32.to_bits();
+        }
+        if let Some(smooth) = self.smooth.filter(|_| !image.format.is_integer()) {
+            let alpha = f32::from_bits(written.colour[3]) * smooth.coverage(place);
+            written.colour[3] = alpha.to_bits();
         }
         let blend = &output.blending.entries[index % MOST_TARGETS];
         while samples != 0 {

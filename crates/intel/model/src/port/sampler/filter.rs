@@ -243,7 +243,8 @@ pub(super) fn sample(
             let mut at = own;
             if count > 1.0 {
                 // Samples lie along the longer gradient, evenly.
-                let t = (n as f32 + 0.5) / count - 0.5;
+                // source: Vulkan specification, "Texel Anisotropic Filtering"
+                let t = (n + 1) as f32 / (count + 1.0) - 0.5;
                 let way = usize::from(footprint.down[lane] != 0.0);
                 for (place, rate) in at.place.iter_mut().zip(&gradient).take(2) {
                     *place += rate[way][lane] * t;
