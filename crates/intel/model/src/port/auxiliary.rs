@@ -128,15 +128,6 @@ impl Auxiliary {
         AuxiliaryPlane { surface: self, block, size: size(level), left, top, base_layer }
     }
 
-    /// A level as the sampler reads it, which has all slices of images of three dimensions.
-    pub fn sampled_plane(self, image: &Image, level: u32) -> AuxiliaryPlane {
-        let plane = self.plane(image, level);
-        match image.dimension {
-            Dimension::Three => AuxiliaryPlane { base_layer: 0, ..plane },
-            _ => plane,
-        }
-    }
-
     /// Whether any block of an image is clear, or may be.
     pub fn has_clear_blocks(self, memory: &mut Memory<'_>, image: &Image) -> bool {
         let end = |level| {

@@ -72,14 +72,15 @@ impl Image {
         }
     }
 
-    /// A level as the sampler reads it: for images of three dimensions Minimum Array Element and Render Target View Extent
-    /// say which slices are rendered to, and the sampler has all.
+    /// A level as the sampler reads it: of images of three dimensions Render Target View Extent says how many slices are
+    /// rendered to, and the sampler has all from Minimum Array Element on.
+    ///
+    /// source: Mesa, isl_surface_state.c: Skylake is the first whose sampler heeds Minimum Array Element.
     pub fn sampled_plane(&self, level: u32) -> LevelPlane {
         let plane = self.level_plane(level);
         match self.dimension {
             Dimension::Three => {
-                let layers = (self.size[2] >> level.min(31)).max(1);
-                LevelPlane { layers, base_layer: 0, ..plane }
+                LevelPlane { layers: (self.size[2] >> level.min(31)).max(1), ..plane }
             }
             _ => plane,
         }
@@ -94,9 +95,7 @@ impl Image {
         layer: u32,
     ) -> Result<bool, tepui_softgpu::Fault> {
         match self.auxiliary {
-            Some(auxiliary) => {
-                auxiliary.sampled_plane(self, level).is_clear_at(memory, place, layer)
-            }
+            Some(auxiliary) => auxiliary.plane(self, level).is_clear_at(memory, place, layer),
             None => Ok(false),
         }
     }

@@ -239,9 +239,8 @@ impl PixelShader {
             };
             if self.depth {
                 for (lane, subspan, pixel) in lanes.clone() {
+                    // It is clamped when it is tested, not here.
                     let z = value(&primitive.depth, point(subspan, pixel, mode)) as f32;
-                    let [low, high] = primitive.depth_range;
-                    let z = z.clamp(low, high);
                     grf.put(next + lane / 8, lane % 8, z.to_bits());
                 }
                 next += width / 8;

@@ -253,7 +253,10 @@ impl<'a> BackEnd<'a> {
 
     /// The samples of a channel's pixel that a write goes to.
     fn samples(&mut self, lane: usize, written: &Written) -> u32 {
-        if !self.output.late || self.tested >> lane & 1 != 0 {
+        let blending = &self.output.blending;
+        let changes =
+            written.mask.is_some() || blending.alpha_test.is_some() || blending.alpha_to_coverage;
+        if !self.output.late && !changes || self.tested >> lane & 1 != 0 {
             return self.covered[lane];
         }
         self.tested |= 1 << lane;
@@ -271,6 +274,10 @@ impl<'a> BackEnd<'a> {
             let count = self.output.samples.count as f32;
             let n = (written.alpha.clamp(0.0, 1.0) * count + 0.5) as u32;
             mask &= (1u32 << n) - 1;
+        }
+        if !self.output.late {
+            self.covered[lane] = mask;
+            return mask;
         }
         let tests = self.tests();
         let place = self.places[lane];

@@ -253,8 +253,7 @@ pub(super) fn tessellate(
 fn isolines(mesh: &mut Mesh, spacing: Spacing, factors: &Factors) {
     let lines = Spacing::Equal.segments(Spacing::Equal.clamp(factors.outer[0]));
     let places = spacing.places(spacing.clamp(factors.outer[1]));
-    for line in 0..lines {
-        let v = line as f32 / lines as f32;
+    for &v in &Spacing::Equal.places(lines as f32)[..lines as usize] {
         let row: Vec<u32> = places.iter().map(|&u| mesh.point(u, v)).collect();
         if mesh.output == Output::Lines {
             mesh.made.primitives.extend(row.windows(2).map(|pair| [pair[0], pair[1], pair[1]]));

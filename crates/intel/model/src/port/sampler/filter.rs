@@ -233,7 +233,10 @@ pub(super) fn sample(
             _ => sampler.mag_linear,
         };
         if reader.integer {
-            let texel = reader.nearest(&own, level)?;
+            let texel = match sampler.reduction.filter(|_| linear) {
+                Some(reduction) => reader.reduced(&own, level, reduction)?,
+                None => reader.nearest(&own, level)?,
+            };
             values[lane] = swizzled(texel, image.swizzle, one);
             continue;
         }
@@ -391,6 +394,27 @@ impl Reader<'_, '_> {
             sum.add(self.compared(*texel, lane.reference), *weight);
         }
         Ok(sum.total)
+    }
+
+    /// The least or greatest of the integers that a linear filter looks at.
+    fn reduced(
+        &mut self,
+        lane: &Lane,
+        level: u32,
+        reduction: Reduction,
+    ) -> Result<[u32; 4], Refusal> {
+        let signed = self.image.format.numeric() == Numeric::Sint;
+        let key = |value: u32| if signed { value ^ 1 << 31 } else { value };
+        let taps = self.taps(lane, level)?;
+        let mut texels = taps.iter().filter(|tap| tap.1 != 0.0).map(|tap| tap.0.map(key));
+        let first = texels.next().unwrap_or_default();
+        let chosen = texels.fold(first, |a, b| {
+            std::array::from_fn(|c| match reduction {
+                Reduction::Least => a[c].min(b[c]),
+                Reduction::Greatest => a[c].max(b[c]),
+            })
+        });
+        Ok(chosen.map(key))
     }
 
     /// The texels of a linear filter and their weights: columns, then rows, then slices.
