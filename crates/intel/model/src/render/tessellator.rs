@@ -152,10 +152,11 @@ impl Mesh {
     fn triangle(&mut self, [a, b, c]: [u32; 3]) {
         let [p, q, r] = [a, b, c].map(|k| self.made.points[k as usize].map(f64::from));
         let area = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1]);
-        if area == 0.0 || matches!(self.output, Output::Points | Output::Lines) {
+        if matches!(self.output, Output::Points | Output::Lines) {
             return;
         }
-        let turned = (area > 0.0) != (self.output == Output::Positive);
+        // Triangles without an area count, too: points of factors that are hardly more than 1 coincide.
+        let turned = (area >= 0.0) != (self.output == Output::Positive);
         self.made.primitives.push(if turned { [a, c, b] } else { [a, b, c] });
     }
 
@@ -177,6 +178,21 @@ impl Mesh {
                 self.triangle([b[j].0, b[j + 1].0, a[i].0]);
                 j += 1;
             }
+        }
+    }
+
+    /// Fills a row of squares between two rows of points. Diagonals begin at the second row, or in the middle square at the
+    /// first.
+    ///
+    /// source: Mesa, tessellator.cpp (`StitchRegular`).
+    fn strip(&mut self, a: &[u32], b: &[u32], middle: Option<usize>) {
+        for (square, (a, b)) in a.windows(2).zip(b.windows(2)).enumerate() {
+            let ([p, q], [r, s]) = match middle == Some(square) {
+                false => ([a[0], a[1]], [b[0], b[1]]),
+                true => ([b[0], b[1]], [a[0], a[1]]),
+            };
+            self.triangle([r, p, q]);
+            self.triangle([r, q, s]);
         }
     }
 
@@ -399,11 +415,14 @@ fn quads(mesh: &mut Mesh, spacing: Spacing, factors: &Factors) {
         let [across, up] = [right - k, top - k];
         if across.min(up) == 1 {
             // What is left is one square wide.
-            let strip = if across >= up { [0, 2] } else { [1, 3] };
-            let mut other = next[strip[1]].clone();
-            other.reverse();
-            other.iter_mut().for_each(|p| p.1 = 1.0 - p.1);
-            mesh.stitch(&next[strip[0]], &other);
+            let points = |side: usize| next[side].iter().map(|p| p.0).collect::<Vec<_>>();
+            let turned = |side: usize| next[side].iter().rev().map(|p| p.0).collect::<Vec<_>>();
+            if across > up {
+                mesh.strip(&points(0), &turned(2), None);
+            } else {
+                let middle = (up % 2 == 1).then_some(up / 2);
+                mesh.strip(&points(1), &turned(3), middle);
+            }
         }
         if across.min(up) <= 1 {
             return;
@@ -424,7 +443,7 @@ mod tests {
             .map(|three| {
                 let [p, q, r] = three.map(|k| made.points[k as usize].map(f64::from));
                 let area = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1]);
-                assert!(area > 0.0);
+                assert!(area >= 0.0);
                 area
             })
             .sum()
