@@ -164,8 +164,8 @@ impl LevelPlane {
             let slice = layer + u64::from(self.first);
             return Some(image.base + place_of_three(image, element, [column, row, slice]));
         }
-        // QPitch counts rows of texels.
-        let above = layer * image.qpitch / u64::from(height);
+        // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): QPitch counts rows of elements.
+        let above = layer * image.qpitch;
         let row = self.top + u64::from(y / height) + above;
         let bytes = image.format.bytes as u64;
         // Rows have no pitch: a layer is a row of QPitch texels.
@@ -183,7 +183,7 @@ impl LevelPlane {
 /// next; within a tile elements stand row by row, slice by slice. Nobody but the GPU reads them.
 fn place_of_three(image: &Image, element: u32, [x, y, z]: [u64; 3]) -> u64 {
     let [width, height, depth] = yf3_tile(element).map(u64::from);
-    let rows = z / depth * image.qpitch / u64::from(image.format.block[1]) * depth;
+    let rows = z / depth * image.qpitch * depth;
     let tile = (rows + y / height * height * depth) * image.pitch + x / width * 4096;
     tile + ((z % depth * height + y % height) * width + x % width) * u64::from(element)
 }
