@@ -114,6 +114,8 @@ const TABLE: &[(u32, F)] = &[
     (0x142, F::R8_SINT),
     (0x143, F::R8_UINT),
     (0x144, F::A8_UNORM),
+    // Drivers take it for one channel: the others are swizzled away.
+    (0x14c, F::R8_SRGB),
     (0x149, F::R8_SSCALED),
     (0x14a, F::R8_USCALED),
     (0x180, F::BC1_RGB_SRGB_BLOCK),

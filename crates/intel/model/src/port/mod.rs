@@ -9,6 +9,7 @@
 //! source: Mesa, brw_eu.h (`brw_dp_*_desc`) and brw_eu_defines.h; IVB PRM volume 4 part 1.
 
 mod atomic;
+pub(crate) mod auxiliary;
 mod block;
 pub(crate) mod image;
 mod interpolator;
@@ -163,10 +164,10 @@ impl<'a> Ports<'a> {
         complete
     }
 
-    /// The surface of a message of the data port or the sampler.
-    fn surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
+    /// The address of the surface state of a message.
+    fn surface_state(&mut self, message: &Message) -> Result<u64, Refusal> {
         let bti = message.desc & 0xff;
-        let state = match bti {
+        Ok(match bti {
             index::BINDLESS => {
                 // The handle stands in the upper 20 bits, in units of 64 bytes.
                 // source: Mesa, anv: bindless surface handles are shifted by 6 and by 6 again.
@@ -180,11 +181,17 @@ impl<'a> Ports<'a> {
                 let offset = self.memory.read_u32(entry).map_err(refuse)?;
                 self.shared.bases.surface + u64::from(offset & !0x3f)
             }
-        };
+        })
+    }
+
+    /// The surface of a message of the data port or the sampler.
+    fn surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
+        let state = self.surface_state(message)?;
         if let Some(surface) = self.surfaces.get(&state) {
             return Ok(*surface);
         }
-        let surface = Surface::read(&mut self.memory, state)?;
+        let mut surface = Surface::read(&mut self.memory, state)?;
+        surface.look_for_clear_blocks(&mut self.memory);
         self.surfaces.insert(state, surface);
         Ok(surface)
     }

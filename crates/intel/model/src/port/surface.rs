@@ -2,12 +2,11 @@
 
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
-use tepui_intel_packets::surface::{
-    AuxiliarySurfaceMode, RenderSurfaceState, SurfaceType, TileMode,
-};
+use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
 
+use super::auxiliary::{Auxiliary, Kind};
 use super::{refuse, unimplemented};
-use crate::format::{self, Format};
+use crate::format::{self, Format, MOST_BYTES};
 use crate::memory::{Memory, address};
 
 /// The number of the format of untyped buffers.
@@ -161,8 +160,10 @@ pub(crate) struct Image {
     pub interleaved: bool,
     /// The colour of fast clears.
     pub clear: [u32; 4],
-    /// It has an auxiliary surface that says which slice has a sample.
-    pub compressed: bool,
+    /// Its auxiliary surface.
+    pub auxiliary: Option<Auxiliary>,
+    /// The sampler has to look at that: a block may be clear.
+    pub may_be_clear: bool,
 }
 
 impl Surface {
@@ -182,6 +183,17 @@ impl Surface {
             SurfaceType::SurftypeBuffer => Buffer::of(state).map(Surface::Buffer),
             SurfaceType::SurftypeStrbuf => Err(unimplemented("a structured buffer")),
             _ => Image::of(state).map(Surface::Image),
+        }
+    }
+
+    /// Finds out whether the sampler has to look for clear blocks. Only a fast clear makes any, so that a surface
+    /// without one has none until the next draw.
+    pub fn look_for_clear_blocks(&mut self, memory: &mut Memory<'_>) {
+        if let Surface::Image(image) = self
+            && let Some(auxiliary) =
+                image.auxiliary.filter(|a| matches!(a.kind, Kind::Ccs | Kind::Hiz))
+        {
+            image.may_be_clear = auxiliary.has_clear_blocks(memory, image);
         }
     }
 
@@ -233,6 +245,21 @@ impl Buffer {
 }
 
 impl Image {
+    /// Its auxiliary surface, if that says which slice has a sample.
+    pub fn mcs(&self) -> Option<Auxiliary> {
+        self.auxiliary.filter(|auxiliary| matches!(auxiliary.kind, Kind::Mcs { .. }))
+    }
+
+    /// The clear colour as a texel of the image has it.
+    ///
+    /// Assumption: the sampler returns what a texel would hold, not the colour of the surface state as it is.
+    pub fn clear_texel(&self) -> [u32; 4] {
+        let mut bytes = [0; MOST_BYTES];
+        let texel = &mut bytes[..self.format.bytes];
+        self.format.pack(self.clear, texel);
+        self.format.unpack(texel, [0; 2])
+    }
+
     fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
         if state.number_of_multisamples > 4 {
             return Err(refuse("an image of more than 16 samples"));
@@ -258,6 +285,7 @@ impl Image {
             1..4 => Ok(2u32 << raw),
             _ => Err(refuse("an image without an alignment of its levels")),
         };
+        let samples = 1 << state.number_of_multisamples;
         let layers = match (cube, three) {
             (true, _) => 6 * (state.depth + 1),
             (_, true) => state.render_target_view_extent + 1,
@@ -294,7 +322,7 @@ impl Image {
             offset: [4 * state.x_offset, 4 * state.y_offset],
             format,
             swizzle: swizzle(state),
-            samples: 1 << state.number_of_multisamples,
+            samples,
             interleaved: state.multisampled_surface_storage_format,
             clear: [
                 state.red_clear_color,
@@ -302,7 +330,8 @@ impl Image {
                 state.blue_clear_color,
                 state.alpha_clear_color,
             ],
-            compressed: state.auxiliary_surface_mode != AuxiliarySurfaceMode::AuxNone,
+            auxiliary: Auxiliary::of(state, samples),
+            may_be_clear: false,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::blend::Blending;
 use super::depth::{Buffers, DepthFormat};
 use super::geometry::GRID;
 use super::state::{State, latched};
-use super::target::Output;
+use super::target::{BlockOperation, Output};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -36,7 +36,13 @@ pub(super) fn output(
         depth_format: DepthFormat::Float,
         depth_present: extra.pixel_shader_computed_depth_mode != 0,
         mask_present: extra.omask_present_to_render_target,
-        fast_clear: state.ps.render_target_fast_clear_enable,
+        stencil_present: extra.pixel_shader_computes_stencil,
+        operation: match state.ps.render_target_resolve_type {
+            0 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Clear),
+            0 => None,
+            // Partial and full resolves are the same where colours are never compressed.
+            _ => Some(BlockOperation::Resolve),
+        },
         depth_store: false,
     })
 }

@@ -138,9 +138,6 @@ impl State {
         if self.raster.conservative_rasterization_enable {
             return Err(unimplemented("conservative rasterisation"));
         }
-        if self.wm.line_stipple_enable {
-            return Err(unimplemented("stippled lines"));
-        }
         if self.multisample.number_of_multisamples > 4 {
             return Err(JobFault::new(UNIT, "more than 16 samples"));
         }
