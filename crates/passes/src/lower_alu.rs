@@ -223,7 +223,12 @@ impl Pass {
                 // Two zeros: the sign bit of either, or of both.
                 let equal = e.op(Op::FEq, &[a, b]);
                 let merged = e.op(merge, &[a, b]);
-                e.select(equal, merged, extreme)
+                let v = e.select(equal, merged, extreme);
+                if e.s.info.float_controls(ty.bits()).is_some_and(|f| f.denorm_flush) {
+                    let nothing = e.float(ty, -0.0);
+                    return Some(e.op(Op::FAdd, &[v, nothing]));
+                }
+                v
             }
             Op::FSat if on(Alu::FSAT) => {
                 let (zero, one) = (e.float(ty, 0.0), e.float(ty, 1.0));

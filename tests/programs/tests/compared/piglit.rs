@@ -73,11 +73,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ),
     ("skl", "spec@ext_framebuffer_multisample@upsample 4 stencil", STENCILS),
     ("skl", "spec@ext_framebuffer_multisample@upsample 8 stencil", STENCILS),
-    (
-        "skl",
-        "spec@ext_framebuffer_multisample@accuracy 2 stencil_resolve depthstencil",
-        STENCILS,
-    ),
+    ("skl", "spec@ext_framebuffer_multisample@accuracy 2 stencil_resolve depthstencil", STENCILS),
     (
         "skl",
         "spec@ext_framebuffer_multisample@interpolation 6 non-centroid-disabled",

@@ -21,7 +21,7 @@ pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
     if let Some(moved) = &tile.moved {
         move_outputs(s, moved);
     }
-    let reads = attachment::run(s, tile);
+    let reads = attachment::run(s, tile, layout.spilled);
     let blends = lower_blend::run(s, &tile.blend, &targets, tile.samples);
     Ok(reads | blends | spilled::run(s, layout.spilled, tile.samples))
 }
