@@ -3,7 +3,7 @@
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
 
-use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile};
+use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile, ys_tile, ys3_tile};
 use super::tail;
 use crate::memory::Memory;
 
@@ -56,7 +56,8 @@ impl Image {
             Some(number) => {
                 let three = self.dimension == Dimension::Three;
                 let element = self.format.bytes as u32;
-                let [x, y, z] = tail::offset(three, number, element);
+                let large = matches!(self.tiling, Tiling::Ys { .. } | Tiling::Ys3 { .. });
+                let [x, y, z] = tail::offset(three, large, number, element);
                 (left + u64::from(x), top + u64::from(y), z)
             }
             None => (left, top, 0),
@@ -159,10 +160,15 @@ impl LevelPlane {
         };
         let [width, height] = image.format.block;
         let column = self.left + u64::from(x / width);
-        if let Tiling::Yf3 { element } = image.tiling {
+        let deep = match image.tiling {
+            Tiling::Yf3 { element } => Some((element, yf3_tile(element))),
+            Tiling::Ys3 { element } => Some((element, ys3_tile(element))),
+            _ => None,
+        };
+        if let Some((element, tile)) = deep {
             let row = self.top + u64::from(y / height);
             let slice = layer + u64::from(self.first);
-            return Some(image.base + place_of_three(image, element, [column, row, slice]));
+            return Some(image.base + place_of_three(image, element, tile, [column, row, slice]));
         }
         // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): QPitch counts rows of elements.
         let above = layer * image.qpitch;
@@ -177,14 +183,15 @@ impl LevelPlane {
     }
 }
 
-/// The offset of an element of an image of three dimensions in Yf tiles.
+/// The offset of an element of an image of three dimensions in Yf or Ys tiles.
 ///
 /// Assumption: tiles of one depth are QPitch rows of elements, each as deep as a tile, from those of the
 /// next; within a tile elements stand row by row, slice by slice. Nobody but the GPU reads them.
-fn place_of_three(image: &Image, element: u32, [x, y, z]: [u64; 3]) -> u64 {
-    let [width, height, depth] = yf3_tile(element).map(u64::from);
+fn place_of_three(image: &Image, element: u32, tile: [u32; 3], [x, y, z]: [u64; 3]) -> u64 {
+    let [width, height, depth] = tile.map(u64::from);
+    let bytes = width * height * depth * u64::from(element);
     let rows = z / depth * image.qpitch * depth;
-    let tile = (rows + y / height * height * depth) * image.pitch + x / width * 4096;
+    let tile = (rows + y / height * height * depth) * image.pitch + x / width * bytes;
     tile + ((z % depth * height + y % height) * width + x % width) * u64::from(element)
 }
 
@@ -248,8 +255,14 @@ pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
             let within = blocks << 6 | (y & 3) << 4 | x & 15;
             y / height * height * pitch + x / width * TILE_BYTES + within
         }
+        // Assumption: elements stand row by row. Nobody but the GPU reads such tiles.
+        Tiling::Ys { element } => {
+            let [width, height] = ys_tile(element).map(u64::from);
+            let tile = y / height * height * pitch + x / width * width * height;
+            tile + y % height * width + x % width
+        }
         // Found by `place_of_three`.
-        Tiling::Yf3 { .. } => 0,
+        Tiling::Yf3 { .. } | Tiling::Ys3 { .. } => 0,
         // 64 bytes by 64 rows of stencil: bits of X and Y alternate.
         Tiling::W => {
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;

@@ -4,7 +4,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
 use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
-use crate::render::target::{Target, Written};
+use crate::render::target::{Order, Target, Written};
 
 /// Forms of a render target write.
 ///
@@ -148,7 +148,7 @@ impl Ports<'_> {
             Surface::Image(image) => {
                 let level = image.level_plane(image.target_level);
                 let auxiliary = image.auxiliary.map(|a| a.plane(&image, image.target_level));
-                Some(Target { image, level, auxiliary })
+                Some(Target { image, level, auxiliary, order: Order::of(image.swizzle) })
             }
         };
         if index >= self.targets.len() {

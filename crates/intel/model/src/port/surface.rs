@@ -72,6 +72,16 @@ pub(crate) enum Tiling {
         /// Bytes of an element.
         element: u32,
     },
+    /// Tiles of 64 KiB whose shape depends on the bytes of an element.
+    Ys {
+        /// Bytes of an element.
+        element: u32,
+    },
+    /// The same of three dimensions.
+    Ys3 {
+        /// Bytes of an element.
+        element: u32,
+    },
 }
 
 impl Tiling {
@@ -84,6 +94,14 @@ impl Tiling {
             }
             Tiling::Yf3 { element } => {
                 let [width, height, _] = yf3_tile(element);
+                Some([width, height])
+            }
+            Tiling::Ys { element } => {
+                let [bytes, rows] = ys_tile(element);
+                Some([bytes / element, rows])
+            }
+            Tiling::Ys3 { element } => {
+                let [width, height, _] = ys3_tile(element);
                 Some([width, height])
             }
             _ => None,
@@ -113,6 +131,21 @@ pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
         2 | 4 => [128, 32],
         _ => [256, 16],
     }
+}
+
+/// Elements across, down and deep of a Ys tile of three dimensions.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
+    let [width, height, depth] = yf3_tile(element);
+    [4 * width, 2 * height, 2 * depth]
+}
+
+/// Bytes across and rows of a Ys tile.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn ys_tile(element: u32) -> [u32; 2] {
+    yf_tile(element).map(|v| 4 * v)
 }
 
 /// An image.
@@ -279,7 +312,11 @@ impl Image {
             (TileMode::Ymajor, 0) => Tiling::Y,
             (TileMode::Ymajor, 1) if three => Tiling::Yf3 { element: format.bytes as u32 },
             (TileMode::Ymajor, 1) => Tiling::Yf { element: format.bytes as u32 },
-            _ => return Err(unimplemented("an image of tiles Ys")),
+            (TileMode::Ymajor, _) if state.number_of_multisamples != 0 => {
+                return Err(unimplemented("an image of several samples in tiles Ys"));
+            }
+            (TileMode::Ymajor, _) if three => Tiling::Ys3 { element: format.bytes as u32 },
+            (TileMode::Ymajor, _) => Tiling::Ys { element: format.bytes as u32 },
         };
         let align = |raw: u32| match raw {
             1..4 => Ok(2u32 << raw),
@@ -303,7 +340,11 @@ impl Image {
             target_level: state.mip_count_lod,
             levels: state.mip_count_lod + 1,
             pitch: u64::from(state.surface_pitch) + 1,
-            qpitch: u64::from(state.surface_qpitch) * 4,
+            // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): stencils of three dimensions go on by twice as much.
+            qpitch: match (tiling, three) {
+                (Tiling::W, true) => u64::from(state.surface_qpitch) * 8,
+                _ => u64::from(state.surface_qpitch) * 4,
+            },
             align: match tiling.tile_elements() {
                 // source: Mesa, isl_gfx9.c (`isl_gfx9_choose_image_alignment_el`).
                 _ if dimension == Dimension::One && tiling == Tiling::Linear => [64, 1],
@@ -315,7 +356,7 @@ impl Image {
             },
             tiling,
             tail: match tiling {
-                Tiling::Yf { .. } | Tiling::Yf3 { .. } => state.mip_tail_start_lod,
+                _ if tiling.tile_elements().is_some() => state.mip_tail_start_lod,
                 _ => u32::MAX,
             },
             // source: genxml: units of four texels and four rows.

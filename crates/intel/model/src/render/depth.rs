@@ -127,13 +127,11 @@ impl Buffers {
                 }
             };
             let element = if kept == DepthFormat::Unorm(16) { 2 } else { 4 };
-            let tiling = match (state.tiled_resource_mode, state.surface_type, samples) {
-                (0, ..) => Tiling::Y,
-                (1, 0 | 1 | 3, 1) => Tiling::Yf { element },
-                (1, ..) => {
-                    return Err(unimplemented("a depth buffer of several samples in tiles Yf"));
-                }
-                _ => return Err(unimplemented("a depth buffer in tiles Ys")),
+            let tiling = match (state.tiled_resource_mode, state.surface_type) {
+                (0, _) => Tiling::Y,
+                (1, 0 | 1 | 3) => Tiling::Yf { element },
+                (2, 0 | 1 | 3) if samples == 1 => Tiling::Ys { element },
+                _ => return Err(unimplemented("a depth buffer in such tiles")),
             };
             if let Some(mut image) = image(&state, number, tiling, samples) {
                 image.align = match tiling.tile_elements() {

@@ -76,6 +76,38 @@ pub(crate) struct Target {
     pub image: Image,
     pub level: LevelPlane,
     pub auxiliary: Option<AuxiliaryPlane>,
+    pub order: Order,
+}
+
+/// The order of a target's components: for each of the shader's the number of the one in the texel.
+///
+/// source: SKL PRM volume 2d, RENDER_SURFACE_STATE "Shader Channel Select": those of a render target may only
+/// change the order of components. Assumption: a select names where the shader's component goes. Drivers only
+/// swap red and blue, which is the same either way.
+#[derive(Clone, Copy)]
+pub(crate) struct Order([u8; 4]);
+
+impl Order {
+    /// The order of a surface's selects; that of the texel if they are none.
+    pub fn of(selects: [u32; 4]) -> Order {
+        let order = selects.map(|select| select.wrapping_sub(4) as u8);
+        let all = (0..4).all(|component| order.contains(&component));
+        Order(if all { order } else { [0, 1, 2, 3] })
+    }
+
+    /// From the shader's order to the texel's.
+    fn stored<T: Copy>(self, shader: [T; 4]) -> [T; 4] {
+        let mut texel = shader;
+        for (value, to) in shader.into_iter().zip(self.0) {
+            texel[usize::from(to & 3)] = value;
+        }
+        texel
+    }
+
+    /// From the texel's order to the shader's.
+    fn seen<T: Copy>(self, texel: [T; 4]) -> [T; 4] {
+        self.0.map(|from| texel[usize::from(from & 3)])
+    }
 }
 
 /// The clear blocks of a target in a tile.
@@ -228,7 +260,7 @@ impl<'a> BackEnd<'a> {
         let mut bytes = [0; MOST_BYTES];
         let texel = &mut bytes[..image.format.bytes];
         memory.read(at, texel)?;
-        Ok(image.format.unpack(texel, [0; 2]))
+        Ok(target.order.seen(image.format.unpack(texel, [0; 2])))
     }
 
     /// A new thread begins.
@@ -344,10 +376,10 @@ impl<'a> BackEnd<'a> {
             let mut bytes = [0; MOST_BYTES];
             let texel = &mut bytes[..image.format.bytes];
             if blend.replaces() {
-                image.format.pack(written.colour, texel);
+                image.format.pack(target.order.stored(written.colour), texel);
             } else {
                 memory.read(at, texel)?;
-                combine(&output.blending, blend, image, &written, texel);
+                combine(&output.blending, blend, target, &written, texel);
             }
             memory.write(at, texel)?;
         }
@@ -479,21 +511,27 @@ impl Target {
 }
 
 /// Blends a pixel into a texel.
-fn combine(blending: &Blending, blend: &Blend, image: &Image, written: &Written, texel: &mut [u8]) {
-    let format = image.format;
+fn combine(
+    blending: &Blending,
+    blend: &Blend,
+    target: &Target,
+    written: &Written,
+    texel: &mut [u8],
+) {
+    let (format, order) = (target.image.format, target.order);
     let mut colour = written.colour;
     if let Some(operation) = blend.logic.filter(|_| has_logic(format)) {
         let mut new = [0; MOST_BYTES];
         let new = &mut new[..texel.len()];
-        format.pack(colour, new);
+        format.pack(order.stored(colour), new);
         let result = logic(operation, bits(new), bits(texel));
         new.copy_from_slice(&result.to_le_bytes()[..new.len()]);
-        format.merge(new, blend.write, texel);
+        format.merge(new, order.stored(blend.write), texel);
         return;
     }
     let integer = matches!(format.numeric(), Numeric::Uint | Numeric::Sint);
     if blend.enabled && !integer {
-        let old = format.unpack(texel, [0; 2]).map(f32::from_bits);
+        let old = order.seen(format.unpack(texel, [0; 2])).map(f32::from_bits);
         let source = colour.map(f32::from_bits);
         let second = written.second.map(f32::from_bits);
         let result = blending.blend(blend, format.numeric(), source, second, old);
@@ -501,8 +539,8 @@ fn combine(blending: &Blending, blend: &Blend, image: &Image, written: &Written,
     }
     let mut new = [0; MOST_BYTES];
     let new = &mut new[..texel.len()];
-    format.pack(colour, new);
-    format.merge(new, blend.write, texel);
+    format.pack(order.stored(colour), new);
+    format.merge(new, order.stored(blend.write), texel);
 }
 
 fn bits(texel: &[u8]) -> u128 {

@@ -106,3 +106,20 @@ fn pixels_are_tested_by_their_alpha() {
     assert_filled(&draw(CompareFunction::Less, 154), drawn, COLOUR, 0);
     assert_filled(&draw(CompareFunction::Never, 0), drawn, 0, 0);
 }
+
+#[test]
+fn a_target_has_its_components_in_another_order() {
+    use tepui_intel_packets::surface::{RenderSurfaceState, ShaderChannelSelect as Select};
+    let mut bench = Bench::new();
+    let swapped = RenderSurfaceState {
+        shader_channel_select_red: Select::Blue,
+        shader_channel_select_green: Select::Green,
+        shader_channel_select_blue: Select::Red,
+        shader_channel_select_alpha: Select::Alpha,
+        ..Bench::surface()
+    };
+    bench.set_surface(&swapped);
+    let pixels = bench.draw([3.0, 2.0, 37.0, 33.0], 0.0);
+    // 0x33 was blue.
+    assert_filled(&pixels, [3, 2, 37, 33], 0x9900_ff33, 0);
+}
