@@ -71,7 +71,25 @@ impl Random {
             let a = r.source(from, m, false);
             format!("{predicate}{op}({n}) g{}<1>{to} {a}", first(to) + row)
         };
-        let body = match self.below(10) {
+        let body = match self.below(11) {
+            10 => {
+                let dst = first("UD") + row;
+                let line = match self.below(3) {
+                    0 => "nop ;".to_owned(),
+                    1 => format!(
+                        "mov(1) g{dst}.{}<1>UD 0x{:08x}UD {{ align1 WE_all 1N }};",
+                        self.below(8),
+                        self.next() as u32
+                    ),
+                    _ => format!(
+                        "{predicate}mul(16) g{dst}<1>D g{}<8,8,1>D {}W {{ align1 {mask}1H }};",
+                        first("D") + self.below(12),
+                        self.of(&["0x0007", "0xfff9"])
+                    ),
+                };
+                let _ = writeln!(text, "{line}");
+                return;
+            }
             0 => {
                 let op = format!("mov{sat}{derive}");
                 one(self, &op, ty, ty, modifiers)

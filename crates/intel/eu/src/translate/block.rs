@@ -234,7 +234,7 @@ impl Translator {
     }
 
     /// Bytes of the thread's registers are about to be written.
-    fn forget(&mut self, base: u16, bytes: usize) {
+    pub fn forget(&mut self, base: u16, bytes: usize) {
         let (first, end) = (usize::from(base), usize::from(base) + bytes);
         for row in &mut self.rows {
             if row.is_some_and(|b| usize::from(b) < end && first < usize::from(b) + PART_B) {

@@ -25,6 +25,9 @@ pub enum Value {
 /// What a template does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    Nothing,
+    /// One element, of a constant.
+    Constant(u32),
     Copy,
     FloatMove,
     IntMove,
@@ -58,6 +61,23 @@ pub fn value(src: &Source) -> Option<Value> {
         Layout::Even { base, stride: 0 } => Some(Value::Scalar(base)),
         Layout::Scalar(bits) => Some(Value::Bits(bits as u32)),
         _ => None,
+    }
+}
+
+/// As [`value`], also for constants of 16 bits among integers.
+fn int_value(src: &Source) -> Option<Value> {
+    match (&src.layout, src.ty) {
+        (Layout::Scalar(bits), Type::W) => Some(Value::Bits(i32::from(*bits as i16) as u32)),
+        (Layout::Scalar(bits), Type::UW) => Some(Value::Bits(u32::from(*bits as u16))),
+        _ => value(src),
+    }
+}
+
+/// Where the elements of a source are, as the operation's arithmetic reads them.
+pub fn operand(op: &Op, k: usize) -> Option<Value> {
+    match op.arithmetic {
+        Arithmetic::Int32 if op.opcode != Opcode::Mov => int_value(&op.src[k]),
+        _ => value(&op.src[k]),
     }
 }
 
@@ -108,6 +128,19 @@ pub fn sources(op: &Op) -> usize {
 
 /// The template of an operation, if there is one.
 pub fn kind(op: &Op) -> Option<Kind> {
+    if op.opcode == Opcode::Nop {
+        return Some(Kind::Nothing);
+    }
+    if let (true, 1, 0, Condition::None) =
+        (op.copies && op.no_mask, op.n, op.predicate, op.condition)
+        && let (Some(Value::Bits(bits)), Some(Layout::Even { .. })) =
+            (value(&op.src[0]), &op.dst.layout)
+        && op.dst.mask == u32::MAX
+        && !op.dst.accumulator
+        && !op.acc_write
+    {
+        return Some(Kind::Constant(bits));
+    }
     let plain = op.flow == Flow::None
         && matches!(op.n, 8 | 16 | 32)
         && op.first.is_multiple_of(8)
@@ -137,8 +170,8 @@ pub fn kind(op: &Op) -> Option<Kind> {
         return plane(op).then_some(Kind::Plane);
     }
     let n = sources(op);
-    for src in &op.src[..n] {
-        let hazard = match value(src)? {
+    for k in 0..n {
+        let hazard = match operand(op, k)? {
             Value::Row(base) => overlaps(op, base, 4 * usize::from(op.n)),
             Value::Scalar(base) => overlaps(op, base, 4) || row(op) == Some(base) && op.n > 8,
             Value::Bits(_) => false,

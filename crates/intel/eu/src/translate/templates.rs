@@ -4,7 +4,7 @@ use tepui_hostvec::asm::{ALL, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
 
 use super::block::{REGISTERS, Translator};
-use super::kind::{Kind, PART, PART_B, Value, row, sources, value};
+use super::kind::{Kind, PART, PART_B, Value, operand, row, sources};
 use crate::memory;
 use crate::message::REGISTER_BYTES;
 use crate::op::Op;
@@ -31,6 +31,10 @@ mod round {
 impl Translator {
     /// An operation with a template.
     pub fn template(&mut self, op: &Op, kind: Kind) {
+        if let (Kind::Constant(bits), Some(base)) = (kind, row(op)) {
+            self.forget(base, 4);
+            self.asm.store_half(REGISTERS, i32::from(base), bits);
+        }
         for part in 0..usize::from(op.n) / PART {
             self.asm.forget();
             match kind {
@@ -67,6 +71,7 @@ impl Translator {
             Kind::Int => self.int_result(op, part),
             Kind::SelectFloat => self.select_float(op, part),
             Kind::SelectInt { signed } => self.select_int(op, part, signed),
+            Kind::Nothing | Kind::Constant(_) => {}
             Kind::CompareFloat | Kind::CompareInt { .. } => {}
         }
     }
@@ -75,7 +80,7 @@ impl Translator {
 
     /// A source's elements as they lie.
     fn operand(&mut self, op: &Op, k: usize, part: usize) -> Rm {
-        match value(&op.src[k]) {
+        match operand(op, k) {
             Some(Value::Row(base)) => {
                 let base = base + (part * PART_B) as u16;
                 match self.held(base) {
@@ -273,7 +278,7 @@ impl Translator {
                     _ => (Vop::PSRAVD, Shift::Arithmetic),
                 };
                 self.int(V(1), op, 0, part);
-                match value(&op.src[1]) {
+                match operand(op, 1) {
                     Some(Value::Bits(by)) if !op.src[1].negate => {
                         self.asm.shift(constant, d, V(1), (by & 31) as u8);
                     }
