@@ -100,6 +100,7 @@ fn writes_control(op: &Op) -> bool {
 unsafe extern "sysv64" fn step(thread: *mut Thread, op: *const Op) -> u32 {
     // SAFETY: `Translated::run` gave the code a thread and the program's operations; handlers are those of this host.
     let (thread, op) = unsafe { (&mut *thread, &*op) };
+    // SAFETY: as above.
     let done = unsafe { (op.handler)(thread, op) };
     match done {
         Ok(()) => 0,

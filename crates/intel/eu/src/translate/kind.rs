@@ -208,7 +208,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
             ) => Kind::Float,
             _ => return None,
         },
-        Opcode::Sel if floats && !int_dst && (!derives) == (op.predicate != 0) => Kind::SelectFloat,
+        Opcode::Sel if floats && !int_dst && derives != (op.predicate != 0) => Kind::SelectFloat,
         Opcode::Sel if ints && int_dst && no_abs && !op.saturate => match derives {
             false if op.predicate != 0 => Kind::SelectInt { signed: true },
             true if op.predicate == 0 && op.src[..2].iter().all(|src| !src.negate) => {

@@ -65,7 +65,7 @@ impl Translator {
                 let convert = if signed { Vop::CVTDQ2PS } else { Vop::CVTUDQ2PS };
                 self.asm.vector(convert, RESULT, ALL, V(0), Rm::Reg(V(1)), None);
             }
-            Kind::ToInt(signed) => self.to_int(op, part, signed),
+            Kind::ToInt(signed) => self.nearest_int(op, part, signed),
             Kind::Float => self.float_result(op, part),
             Kind::Plane => self.plane(op, part),
             Kind::Int => self.int_result(op, part),
@@ -234,7 +234,7 @@ impl Translator {
     }
 
     /// The nearest integer that there is; NaN becomes 0.
-    fn to_int(&mut self, op: &Op, part: usize, signed: bool) {
+    fn nearest_int(&mut self, op: &Op, part: usize, signed: bool) {
         const LIMIT: u32 = 2_147_483_648f32.to_bits();
         let d = RESULT;
         self.float(V(1), op, 0, part);
