@@ -32,9 +32,17 @@ impl FloatMode {
         self.0 >> 4 & 3 == 3
     }
 
+    /// The bit that keeps denormals of DF. Threads begin with it.
+    pub const KEEPS_DOUBLES: u32 = 1 << 6;
+
     /// Denormals of F are kept.
     pub fn keeps_denormals(self) -> bool {
         self.0 >> 7 & 1 != 0
+    }
+
+    /// Denormals of DF are kept.
+    pub fn keeps_double_denormals(self) -> bool {
+        self.0 & FloatMode::KEEPS_DOUBLES != 0
     }
 }
 
@@ -217,13 +225,19 @@ float_bank!(f32, |value, _| value, flush32, {
         if saturate { f32::store(self, true, FloatMode(!0)).to_bits() } else { f32::to_bits(self) }
     }
 });
-float_bank!(f64, narrow, |value, _| value, {});
+float_bank!(f64, narrow, flush64, {});
 
 #[inline(always)]
 fn flush32(value: f32, mode: FloatMode) -> f32 {
     let bits = value.to_bits();
     let denormal = bits & 0x7f80_0000 == 0 && !mode.keeps_denormals();
     f32::from_bits(if denormal { bits & 0x8000_0000 } else { bits })
+}
+
+#[inline(always)]
+fn flush64(value: f64, mode: FloatMode) -> f64 {
+    let denormal = value.is_subnormal() && !mode.keeps_double_denormals();
+    if denormal { 0f64.copysign(value) } else { value }
 }
 
 #[inline(always)]
