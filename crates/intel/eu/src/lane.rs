@@ -80,7 +80,7 @@ pub trait Bank: Copy + Default + PartialOrd {
     /// As a float.
     fn to_f32(self, mode: FloatMode) -> f32;
     /// As a double.
-    fn to_f64(self) -> f64;
+    fn to_f64(self, mode: FloatMode) -> f64;
     /// The additive inverse.
     fn negate(self) -> Self;
     /// The absolute value.
@@ -124,7 +124,13 @@ macro_rules! int_bank {
                 f32::from_bits(nearest.to_bits() - 1)
             }
             #[inline(always)]
-            fn to_f64(self) -> f64 { self as f64 }
+            fn to_f64(self, mode: FloatMode) -> f64 {
+                let nearest = self as f64;
+                if !mode.to_zero() || (nearest as i128).unsigned_abs() <= (self as i128).unsigned_abs() {
+                    return nearest;
+                }
+                f64::from_bits(nearest.to_bits() - 1)
+            }
             #[inline(always)]
             fn negate(self) -> Self { self.wrapping_neg() }
             #[inline(always)]
@@ -187,7 +193,7 @@ macro_rules! float_bank {
                 $to_f32(self, mode)
             }
             #[inline(always)]
-            fn to_f64(self) -> f64 {
+            fn to_f64(self, _: FloatMode) -> f64 {
                 self as f64
             }
             #[inline(always)]
@@ -389,4 +395,4 @@ impl One for f64 {
 
 float_element!(f16, u16, |v| T::float(v.to_f32()), |v, mode| halve(v.to_f32(mode), mode));
 float_element!(f32, u32, |v| T::float(v), |v, mode| v.to_f32(mode));
-float_element!(f64, u64, |v| T::double(v), |v, _mode| v.to_f64());
+float_element!(f64, u64, |v| T::double(v), |v, mode| v.to_f64(mode));

@@ -21,6 +21,7 @@ pub mod message;
 mod op;
 mod operand;
 pub mod program;
+mod rounding;
 mod rows;
 pub mod thread;
 
