@@ -141,7 +141,8 @@ pub(crate) fn draw(
     let mut memory = Memory::new(vm);
     let stream_output = StreamOutput::of(context)?;
     // Where nothing is drawn, the state of pixels is that of an earlier draw, and may be in memory no more.
-    let draws = stream_output.as_ref().is_none_or(|stream| !stream.discards);
+    let draws =
+        !state.rejects_all() && stream_output.as_ref().is_none_or(|stream| !stream.discards);
     let output = output(context, &state, draws.then_some(&mut memory))?;
     let samples = state.samples() as u32;
     let buffers = Buffers::of(context, samples)?;
