@@ -22,6 +22,7 @@ pub mod message;
 mod op;
 mod operand;
 pub mod program;
+mod rounding;
 mod rows;
 pub mod thread;
 mod translate;

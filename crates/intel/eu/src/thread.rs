@@ -104,7 +104,8 @@ impl Thread {
         write32(&mut self.memory, memory::STATE, dispatch.state);
         write32(&mut self.memory, memory::STATE + 8, dispatch.mask);
         write32(&mut self.memory, memory::STATE + 12, dispatch.vector_mask);
-        write32(&mut self.memory, memory::CONTROL, dispatch.control);
+        let control = dispatch.control | FloatMode::KEEPS_DOUBLES;
+        write32(&mut self.memory, memory::CONTROL, control);
     }
 
     /// The general registers: register n is bytes 32 n to 32 n + 31.

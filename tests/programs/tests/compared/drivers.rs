@@ -101,9 +101,21 @@ const SKYLAKE: Driver = Driver {
 /// Programs that do not run right on the virtual Skylake yet.
 const NOT_ON_SKYLAKE: &[(&str, &str)] = &[
     ("wgpu_compute", "its histogram wants workgroup memory that begins with zeros"),
+    ("ffmpeg/libplacebo", NEEDS_USERPTR),
+    ("ffmpeg/scale_vulkan", "FFmpeg says `Operation not supported` of its upload"),
+    ("mpv", NEEDS_USERPTR),
+    ("glmark2-es2/buffer:update-method=map", NOTHING_OF_MAPPED),
+    ("glmark2-es2/buffer:interleave=true", NOTHING_OF_MAPPED),
     ("vkmark/cube_wayland_dma_bufs", "the compositor draws with OpenGL"),
     ("vkmark/cube_dri3", "as above"),
 ];
+
+/// ANV says of buffers that they can be made of the client's memory, and without `USERPTR` of the kernel it does not have
+/// VK_EXT_external_memory_host, whose function libplacebo then calls.
+const NEEDS_USERPTR: &str = "libplacebo calls a function that ANV does not have without USERPTR";
+
+const NOTHING_OF_MAPPED: &str =
+    "nothing is seen of vertices that are written to a map of their buffer";
 
 /// What zink wants, which draws OpenGL over Vulkan.
 const ZINK_WANTS: &str = "zink wants transform feedback and geometry shaders";

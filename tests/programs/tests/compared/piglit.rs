@@ -60,35 +60,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[
         "spec@glsl-1.10@execution@fs-dfdx-accuracy",
         "it warns that dFdx is coarse, which is the driver's choice",
     ),
-    ("skl", "spec@ext_shader_framebuffer_fetch@execution@gles3@texture", FETCH),
-    (
-        "skl",
-        "spec@ext_shader_framebuffer_fetch_non_coherent@execution@gles3@single-slice-3d",
-        FETCH,
-    ),
-    (
-        "skl",
-        "spec@arb_fragment_layer_viewport@viewport-vs-gs-write-simple",
-        "fragments read the wrong number of a viewport",
-    ),
-    ("skl", "spec@ext_framebuffer_multisample@upsample 4 stencil", STENCILS),
-    ("skl", "spec@ext_framebuffer_multisample@upsample 8 stencil", STENCILS),
-    ("skl", "spec@ext_framebuffer_multisample@accuracy 2 stencil_resolve depthstencil", STENCILS),
-    (
-        "skl",
-        "spec@ext_framebuffer_multisample@interpolation 6 non-centroid-disabled",
-        "draws to several samples with GL_MULTISAMPLE disabled",
-    ),
-    (
-        "skl",
-        "spec@nv_copy_depth_to_color@nv_copy_depth_to_color",
-        "stencils that are copied to colours",
-    ),
 ];
-
-/// What the virtual Skylake lacks. source: docs/intel.md, "What is missing"
-const FETCH: &str = "render target reads are not executed";
-const STENCILS: &str = "blits of stencils of several samples";
 
 /// Disabling GL_MULTISAMPLE has no effect on coverage in Mesa's driver: of the rasterizer state it
 /// reads `multisample` for the sample mask and alpha to coverage only (agx_state.c), and never sets

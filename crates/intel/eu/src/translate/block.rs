@@ -42,8 +42,9 @@ pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
     if !Target::Avx2.is_available() {
         return None;
     }
-    // The host's conversions round to nearest.
-    let rounds = |kind: &Kind| !(mode.to_zero() && matches!(kind, Kind::ToFloat(_)));
+    // The host rounds to nearest.
+    let rounded = |kind: &Kind| matches!(kind, Kind::ToFloat(_) | Kind::Float | Kind::Plane);
+    let rounds = |kind: &Kind| !(mode.to_zero() && rounded(kind));
     let kinds: Vec<Option<Kind>> = ops.iter().map(|op| kind::kind(op).filter(rounds)).collect();
     let mut blocks = vec![Block::default(); ops.len()];
     let mut places: Vec<(usize, [Label; 2])> = Vec::new();

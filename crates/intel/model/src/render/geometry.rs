@@ -205,10 +205,7 @@ impl<'a> Geometry<'a> {
         if !self.rectangles && self.state.clip.perspective_divide_disable {
             return Err(unimplemented("a draw of other primitives than RECTLIST in pixels"));
         }
-        /// Clip Mode that lets nothing through.
-        const REJECT_ALL: u32 = 3;
-        let clip = &self.state.clip;
-        let rejects = clip.clip_enable && clip.clip_mode == REJECT_ALL;
+        let rejects = self.state.rejects_all();
         for assembled in list {
             self.counts[0] += 1;
             if rejects {

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(first.row([0, 0], 0) & 0xfff, 0x3fc);
         // Then down: pixels 10 to 31 are left out, 32 and on are drawn.
         let second = counter.next(pattern(true), [1, 2], [[px(12), 0], [px(12), px(30)]]);
-        assert_eq!((0..30).filter(|&y| second.row([0, 0], y) != 0).next(), Some(22));
+        assert_eq!((0..30).find(|&y| second.row([0, 0], y) != 0), Some(22));
         // Without strips, and to the left: from column 11 down.
         let third = counter.next(pattern(false), [2, 3], [[px(12), 0], [px(2), 0]]);
         assert_eq!(third.row([0, 0], 0) & 0xfff, 0xff0);

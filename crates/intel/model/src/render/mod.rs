@@ -139,11 +139,15 @@ pub(crate) fn draw(
         return Ok(());
     }
     let mut memory = Memory::new(vm);
-    let output = output(context, &state, &mut memory)?;
+    let stream_output = StreamOutput::of(context)?;
+    // Where nothing is drawn, the state of pixels is that of an earlier draw, and may be in memory no more.
+    let draws =
+        !state.rejects_all() && stream_output.as_ref().is_none_or(|stream| !stream.discards);
+    let output = output(context, &state, draws.then_some(&mut memory))?;
     let samples = state.samples() as u32;
     let buffers = Buffers::of(context, samples)?;
     let output = finish_output(output, &state, &buffers);
-    let shader = match state.has_pixel_shader() {
+    let shader = match draws && state.has_pixel_shader() {
         true => Some(PixelShader::new(gpu, vm, context, &state, &mut memory)?),
         false => None,
     };
@@ -185,7 +189,10 @@ pub(crate) fn draw(
             (Primitives::Plain(own), Assembly::new(state.topology, provoking)?)
         }
     };
-    let viewports = state::viewports(context, &mut memory, &state)?;
+    let viewports = match draws {
+        true => state::viewports(context, &mut memory, &state)?,
+        false => Vec::new(),
+    };
     let geometry = Geometry::new(
         &state,
         &viewports,
@@ -227,7 +234,7 @@ pub(crate) fn draw(
         geometry,
         vertices: Vertices { stride: stage.stride, data: Vec::new() },
         scene: Scene::default(),
-        stream_output: StreamOutput::of(context)?,
+        stream_output,
         assembled: Default::default(),
         inputs: Vec::new(),
         steps: Vec::new(),

@@ -14,15 +14,18 @@ use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
 
-/// What pixel threads write to, as far as it does not depend on depth.
+/// What pixel threads write to, as far as it does not depend on depth; without memory if there are none.
 pub(super) fn output(
     context: &HardwareContext,
     state: &State,
-    memory: &mut Memory<'_>,
+    memory: Option<&mut Memory<'_>>,
 ) -> Result<Output, JobFault> {
     let extra = &state.extra;
     let count = state.samples();
-    let blending = Blending::of(context, memory)?;
+    let blending = match memory {
+        Some(memory) => Blending::of(context, memory)?,
+        None => Blending::NONE,
+    };
     Ok(Output {
         blending,
         samples: Samples::new(&GRID, count, positions(state, count)),

@@ -149,6 +149,13 @@ impl State {
         self.hs.enable
     }
 
+    /// Whether the clipper lets nothing through.
+    pub fn rejects_all(&self) -> bool {
+        /// Clip Mode that does so.
+        const REJECT_ALL: u32 = 3;
+        self.clip.clip_enable && self.clip.clip_mode == REJECT_ALL
+    }
+
     /// Whether there is a pixel shader. Drivers that draw for stream output alone leave 3DSTATE_PS_EXTRA
     /// as it was, and 3DSTATE_PS without any dispatch.
     pub fn has_pixel_shader(&self) -> bool {

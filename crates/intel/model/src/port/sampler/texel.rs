@@ -90,7 +90,7 @@ pub(super) fn swizzled(value: [u32; 4], swizzle: [u32; 4], one: u32) -> [u32; 4]
 }
 
 impl Ports<'_> {
-    /// A sample of a texel by its coordinates; zeros outside of the surface.
+    /// A sample of a texel by its coordinates; a texel of zeros outside of the surface.
     pub(super) fn texel(
         &mut self,
         surface: &Surface,
@@ -128,8 +128,11 @@ impl Ports<'_> {
                 (at, image.format, image.swizzle, [u % width, y % height])
             }
         };
-        let Some(at) = at else { return Ok([0; 4]) };
-        let value = load(&mut self.memory, &mut self.blocks, format, at, place)?;
+        let value = match at {
+            Some(at) => load(&mut self.memory, &mut self.blocks, format, at, place)?,
+            // An alpha that the format does not have is 1 there, too.
+            None => format.present([0; 4]),
+        };
         Ok(swizzled(value, swizzle, format.one()))
     }
 }
