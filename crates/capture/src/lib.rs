@@ -4,8 +4,9 @@
 //! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a
 //! [`Reader`] turns them back. A [`Session`] replays the records and reconstructs GPU memory as it
 //! was at each of them. [`Events`] reads a stream as requests and commands, [`Replayer`] executes
-//! its commands again on a model, and [`Sink`] is where a recorder's stream goes. The crate does
-//! not interpret requests and commands; that is left to the crate of the GPU family (for AGX
+//! its commands again on a model, [`Recorder`] writes what happens at a virtual device, and
+//! [`Sink`] is where its stream goes. [`mod@client`] copies what requests point to, and
+//! [`mod@describe`] prints requests. Commands are left to the crate of the GPU family (for AGX
 //! `tepui-agx-capture`). Start reading in `record.rs`.
 //!
 //! ```
@@ -39,9 +40,12 @@
 //! A stream may end anywhere, since programs may be killed. On a damaged record the reader reports
 //! its offset and stops.
 
+pub mod client;
+pub mod describe;
 mod events;
 mod reader;
 mod record;
+mod recorder;
 mod replay;
 mod residency;
 mod session;
@@ -52,6 +56,7 @@ mod writer;
 pub use events::{Event, EventError, Events};
 pub use reader::{ReadError, Reader};
 pub use record::{Call, ClientMemory, Contents, Finish, Mapping, Mappings, Process, Record, Start};
+pub use recorder::Recorder;
 pub use replay::{Changed, Compared, Model, Replayed, Replayer, Unplayable};
 pub use session::{Inconsistent, Session, View};
 pub use sink::{CAPTURE_VARIABLE, Output, Sink};
@@ -66,6 +71,9 @@ pub const VERSION: u32 = 1;
 
 /// Size of a page of memory.
 pub const PAGE_BYTES: usize = 16384;
+
+/// Address, length and offset of mappings are multiples of this: the smallest page of a GPU.
+pub const MAPPING_BYTES: u64 = 4096;
 
 /// The longest payload of a record.
 pub const MAX_PAYLOAD_BYTES: u32 = 1 << 26;

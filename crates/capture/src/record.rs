@@ -102,7 +102,7 @@ pub struct Contents {
 pub struct Mapping {
     /// First GPU address.
     pub address: u64,
-    /// Length in bytes, a multiple of the page.
+    /// Length in bytes, a multiple of [`crate::MAPPING_BYTES`].
     pub length: u64,
     /// The object.
     pub object: u64,

@@ -18,6 +18,8 @@ const MAX_BYTES: u64 = 1 << 36;
 pub trait Model {
     /// A command, as the model takes it.
     type Work;
+    /// The state that a queue keeps from one command to the next; `()` if commands bring all.
+    type Context: Clone;
     /// The statistics of a successful command.
     type Stats;
     /// Why a command ended in a fault.
@@ -33,13 +35,23 @@ pub trait Model {
     /// The work of a command, or the kernel's reason to refuse it.
     fn work(&self, start: &Start) -> Result<Self::Work, &'static str>;
 
-    /// Executes work.
-    fn run(&self, vm: &AddressSpace, work: &Self::Work) -> Result<Self::Stats, Self::Fault>;
+    /// The state of a queue that has executed nothing.
+    fn context(&self) -> Self::Context;
 
-    /// Reads what work left in its attachments; nothing for work without any.
+    /// Executes work.
+    fn run(
+        &self,
+        vm: &AddressSpace,
+        context: &mut Self::Context,
+        work: &Self::Work,
+    ) -> Result<Self::Stats, Self::Fault>;
+
+    /// Reads what work left in its attachments; nothing for work without any. `context` is the
+    /// queue's state before the work.
     fn attachments(
         &self,
         vm: &AddressSpace,
+        context: &Self::Context,
         work: &Self::Work,
     ) -> Result<Vec<Self::Attachment>, Self::Fault>;
 }
@@ -119,8 +131,10 @@ struct Outcome {
 type Key = (u64, u32, u64, u32);
 
 /// Executes commands of a capture on a model.
-pub struct Replayer<M> {
+pub struct Replayer<M: Model> {
     model: M,
+    /// The state of each queue: open file, queue.
+    contexts: HashMap<(u64, u32), M::Context>,
     /// The results of commands that have not ended yet.
     running: HashMap<Key, Outcome>,
     attachments: bool,
@@ -130,7 +144,13 @@ pub struct Replayer<M> {
 impl<M: Model> Replayer<M> {
     /// On this model.
     pub fn new(model: M) -> Replayer<M> {
-        Replayer { model, running: HashMap::new(), attachments: false, repeats: 0 }
+        Replayer {
+            model,
+            contexts: HashMap::new(),
+            running: HashMap::new(),
+            attachments: false,
+            repeats: 0,
+        }
     }
 
     /// Reads the attachments after each render command too.
@@ -153,10 +173,15 @@ impl<M: Model> Replayer<M> {
         let work = self.model.work(start).map_err(|why| Unplayable::Refused { why })?;
         let vm = AddressSpace::new(M::PAGE_SHIFT, M::VA_BITS);
         let objects = set_up(&vm, session, start.space)?;
-        let execute = || self.model.run(&vm, &work);
-        let result = execute();
+        let queue = (start.file, start.queue);
+        let before = self.contexts.remove(&queue).unwrap_or_else(|| self.model.context());
+        let mut context = before.clone();
+        let result = self.model.run(&vm, &mut context, &work);
+        // After a fault a queue is lost or begins anew.
+        let after = if result.is_ok() { context } else { self.model.context() };
+        self.contexts.insert(queue, after);
         let attachments = match self.attachments && result.is_ok() {
-            true => self.model.attachments(&vm, &work).map_err(Unplayable::Attachments)?,
+            true => self.model.attachments(&vm, &before, &work).map_err(Unplayable::Attachments)?,
             false => Vec::new(),
         };
         let mut changed = Vec::new();
@@ -164,13 +189,13 @@ impl<M: Model> Replayer<M> {
         for (&id, memory) in &objects {
             let pages = contents(memory);
             let place = |page: u32| address_of(session, start.space, id, page);
-            let before: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();
+            let earlier: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();
             for (&page, bytes) in &pages {
-                if !same(before.get(&page).map_or(&[], |b| &b[..]), bytes) {
+                if !same(earlier.get(&page).map_or(&[], |b| &b[..]), bytes) {
                     changed.push(Changed { address: place(page), hash: hash(bytes) });
                 }
             }
-            for &page in before.keys().filter(|page| !pages.contains_key(page)) {
+            for &page in earlier.keys().filter(|page| !pages.contains_key(page)) {
                 changed.push(Changed { address: place(page), hash: hash(&[]) });
             }
             after.insert(id, pages);
@@ -182,6 +207,7 @@ impl<M: Model> Replayer<M> {
             all.update(&change.hash.to_le_bytes());
         }
         // Last: what is executed again may leave other results.
+        let execute = || self.model.run(&vm, &mut before.clone(), &work);
         let time = (self.repeats > 0 && result.is_ok()).then(|| times(self.repeats, execute));
         let outcome = Outcome { space: start.space, faulted: result.is_err(), objects: after };
         let key = (start.file, start.queue, start.submission, start.command);
@@ -208,7 +234,7 @@ impl<M: Model> Replayer<M> {
                     let ours = pages.get(&page).map_or(&[][..], |b| &b[..]);
                     if let Some((at, their, our, count)) = difference(theirs, ours) {
                         let address = address_of(session, outcome.space, id, page);
-                        different.push((address + at as u64, their, our, count));
+                        different.push((address.wrapping_add(at as u64), their, our, count));
                     }
                 }
             }
@@ -320,15 +346,17 @@ fn hash(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&bytes[..used])
 }
 
-/// Where a page of an object is bound for writing, or else bound at all; 0 if nowhere.
+/// Where a page of an object is bound for writing, or else bound at all; 0 if nowhere. A mapping may
+/// begin inside of the page.
 fn address_of(session: &Session, space: u64, object: u64, page: u32) -> u64 {
     let offset = u64::from(page) * PAGE_BYTES as u64;
     let holds = |m: &&Mapping| {
         let length = if m.single_page { PAGE_BYTES as u64 } else { m.length };
-        m.object == object && offset >= m.offset && offset - m.offset < length
+        let end = m.offset.saturating_add(length);
+        m.object == object && offset < end && m.offset < offset.saturating_add(PAGE_BYTES as u64)
     };
     let view = session.space(space);
     let writable = view.mappings().filter(holds).find(|m| m.write);
     let mapping = writable.or_else(|| view.mappings().find(holds));
-    mapping.map_or(0, |m| m.address + (offset - m.offset))
+    mapping.map_or(0, |m| m.address.wrapping_add(offset).wrapping_sub(m.offset))
 }

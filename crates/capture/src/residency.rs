@@ -31,7 +31,8 @@ pub fn touched(memory: &Memory) -> TouchedPages {
         Some(file) => by_holes(&file, memory.size(), &mut touched),
         None => by_residency(memory, &mut touched),
     };
-    if found.is_err() {
+    // A client's own pages may be gone.
+    if found.is_err() && memory.is_mapped() {
         touched.0.fill(true);
     }
     touched

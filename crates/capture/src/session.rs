@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tepui_decode::{GpuMemory, Unreadable};
 
-use crate::PAGE_BYTES;
 use crate::record::{Mapping, Record};
+use crate::{MAPPING_BYTES, PAGE_BYTES};
 
 /// A record that contradicts the records before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum Inconsistent {
         /// Its size.
         size: usize,
     },
-    /// A mapping exceeds the address space or does not consist of whole pages.
+    /// A mapping exceeds the address space or is not a multiple of [`MAPPING_BYTES`].
     #[error(
         "address space {space} maps {length:#x} bytes at {address:#x}; mappings are whole pages within 64 bits"
     )]
@@ -117,7 +117,7 @@ impl Session {
                 let mut ranges = BTreeMap::new();
                 for mapping in &mappings.mappings {
                     let &Mapping { address, length, offset, .. } = mapping;
-                    let whole = (address | length | offset).is_multiple_of(PAGE_BYTES as u64);
+                    let whole = (address | length | offset).is_multiple_of(MAPPING_BYTES);
                     if !whole || length == 0 || address.checked_add(length).is_none() {
                         let space = mappings.space;
                         return Err(Inconsistent::Mapping { space, address, length });
@@ -181,10 +181,12 @@ impl<'a> View<'a> {
                 return Err(here);
             }
             let page_bytes = PAGE_BYTES as u64;
-            let in_page = (here % page_bytes) as usize;
+            let inside_object = if mapping.single_page { inside % page_bytes } else { inside };
+            let at = mapping.offset.checked_add(inside_object).ok_or(here)?;
+            let (page, in_page) = (at / page_bytes, (at % page_bytes) as usize);
+            let left = mapping.length - inside;
             let step = (PAGE_BYTES - in_page).min(into.len() - done);
-            let of_mapping = if mapping.single_page { 0 } else { inside / page_bytes };
-            let page = (mapping.offset / page_bytes).checked_add(of_mapping).ok_or(here)?;
+            let step = step.min(usize::try_from(left).unwrap_or(usize::MAX));
             let piece = &mut into[done..done + step];
             piece.fill(0);
             let bytes = self

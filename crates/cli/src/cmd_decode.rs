@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tepui_agx_capture::{Event, EventError, Events, describe};
-use tepui_agx_decode::Options;
+use tepui_capture::{Event, EventError, Events};
+use tepui_gpus::capture::Describer;
 
-use crate::{gpu, input};
+use crate::input;
 
 /// Arguments of `tepui decode`.
 #[derive(clap::Args)]
 #[command(
     about = "Prints the contents of a capture: kernel calls and decoded submissions",
     long_about = "Prints captures written by `tepui trace --save DIR`: each kernel call with its fields, and each \
-        command that the GPU executed with its control streams, state, descriptors, uniforms and shaders.",
+        command that the GPU executed with its control streams or batches, state, descriptors, uniforms and shaders.",
     after_help = "Examples:\n  \
         tepui trace --gpu m1 --save /tmp/cap -- ./my-program\n  \
         tepui decode /tmp/cap\n  \
@@ -43,7 +43,7 @@ pub struct Style {
     #[arg(long)]
     pub commands: bool,
     /// Print USC words and shaders each time something points to them, not only the first time, and
-    /// descriptors both as textures and as PBE descriptors.
+    /// AGX descriptors both as textures and as PBE descriptors.
     #[arg(long)]
     pub everything: bool,
 }
@@ -133,7 +133,7 @@ pub fn print(input: impl Read, style: Style, out: &mut dyn Write) -> Result<(), 
     while let Some(event) = events.next() {
         let event = event?;
         if let Event::Process(process) = &event {
-            gpu::check_driver(&process.driver).map_err(Failure::Capture)?;
+            Describer::new(process, false).map_err(|error| Failure::Capture(error.to_string()))?;
         }
         let text = printer.event(&events, &event);
         out.write_all(text.as_bytes())?;
@@ -144,23 +144,21 @@ pub fn print(input: impl Read, style: Style, out: &mut dyn Write) -> Result<(), 
 /// Turns the events of one capture into text.
 pub struct Printer {
     style: Style,
-    options: Options,
+    /// `None` before the process is known, and where nothing of it is.
+    describer: Option<Describer>,
     started_ns: Option<u64>,
 }
 
 impl Printer {
     /// A printer at the start of a capture.
     pub fn new(style: Style) -> Printer {
-        Printer { style, options: Options::new(0), started_ns: None }
+        Printer { style, describer: None, started_ns: None }
     }
 
     /// The text of an event in whole lines; empty if the style omits it.
     pub fn event<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
         if let Event::Process(process) = event {
-            self.options = Options {
-                everything: self.style.everything,
-                ..describe::options(&process.parameters)
-            };
+            self.describer = Describer::new(process, self.style.everything).ok();
         }
         if self.style.json { self.json(events, event) } else { self.text(events, event) }
     }
@@ -179,16 +177,18 @@ impl Printer {
             Event::Opened(file) => text = format!("file {file}: opened\n"),
             Event::Closed(file) => text = format!("file {file}: closed\n"),
             Event::Call(call) => {
+                let Some(describer) = &self.describer else { return text };
                 let begin = *self.started_ns.get_or_insert(call.time_ns);
                 let ms = call.time_ns.saturating_sub(begin) as f64 / 1e6;
-                let description = describe::call(call);
+                let description = describer.call(call);
                 text = format!("file {}: {ms:10.3} ms {}\n", call.file, description.line());
                 for record in &description.memory {
                     let _ = record.write_text(&mut text, 4, self.style.all);
                 }
             }
             Event::Start(start) => {
-                let record = describe::command(&events.memory(start), start, self.options);
+                let Some(describer) = &mut self.describer else { return text };
+                let record = describer.command(&events.memory(start), start);
                 let _ = record.write_text(&mut text, 0, self.style.all);
             }
             Event::Finish(finish) => {
@@ -206,6 +206,7 @@ impl Printer {
     }
 
     fn json<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
+        let describer = self.describer.as_mut();
         let value = match event {
             Event::Process(process) => json!({
                 "type": "process", "id": process.id, "arguments": process.arguments,
@@ -218,13 +219,13 @@ impl Printer {
             Event::Closed(file) => json!({"type": "closed", "file": file}),
             Event::Call(call) => json!({
                 "type": "call", "file": call.file, "thread": call.thread, "time_ns": call.time_ns,
-                "call": describe::call(call).json(),
+                "call": describer.map(|d| d.call(call).json()),
             }),
             Event::Start(start) => json!({
                 "type": "command", "file": start.file, "queue": start.queue,
                 "submission": start.submission, "command": start.command,
                 "memory": if start.early { "at submission" } else { "at execution" },
-                "tree": describe::command(&events.memory(start), start, self.options),
+                "tree": describer.map(|d| d.command(&events.memory(start), start)),
             }),
             Event::Finish(finish) => json!({
                 "type": "end", "file": finish.file, "queue": finish.queue,

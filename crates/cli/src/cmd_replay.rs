@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tepui_agx_capture::{Compared, Event, Events, Replayed, Unplayable, replayer};
-use tepui_agx_model::{Aspect, Attachment, Gpu, Options};
-use tepui_capture::{Finish, Start};
+use tepui_capture::{Compared, Event, Events, Finish, Start};
+use tepui_gpus::capture::{Picture, ReplayOptions, Replayed, Replayer};
 
 use crate::cmd_decode::captures;
 use crate::input;
@@ -32,7 +31,7 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     path: PathBuf,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
-    /// loads without a wait.
+    /// loads without a wait (AGX).
     #[arg(long)]
     check: bool,
     /// Worker threads of the model; 0 means one per core.
@@ -84,37 +83,40 @@ pub fn run(args: &Args) -> ExitCode {
 fn replay(args: &Args, path: &Path) -> Result<bool, String> {
     let file = input::open(path).map_err(|error| error.to_string())?;
     let mut events = Events::new(BufReader::new(file)).map_err(|error| error.to_string())?;
-    let options = Options {
+    let options = ReplayOptions {
         threads: args.threads,
         check: args.check,
-        draws: args.draw.unwrap_or(u64::MAX),
-        ..Options::default()
+        draws: args.draw,
+        repeats: args.repeat,
+        pictures: args.png.is_some(),
     };
-    let mut replayer = replayer(Gpu::new(options)).with_repeats(args.repeat);
+    // The first record says which GPU it was.
+    let mut replayer: Option<Replayer> = None;
     if let Some(directory) = &args.png {
         std::fs::create_dir_all(directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;
-        replayer = replayer.with_attachments();
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut agrees = true;
     while let Some(event) = events.next() {
         match event.map_err(|error| error.to_string())? {
             Event::Start(start) => {
+                let Some(replayer) = &mut replayer else { continue };
                 let result = replayer.start(events.session(), &start);
                 agrees &= result.is_ok();
                 if let (Some(directory), Ok(replayed)) = (&args.png, &result) {
-                    save(args, directory, &name, &start, &replayed.attachments)?;
+                    save(args, directory, &name, &start, &replayed.pictures)?;
                 }
-                report_start(args, &start, result);
+                report_start(args, replayer.kind(&start), &start, result);
             }
             Event::Finish(finish) => {
+                let Some(replayer) = &mut replayer else { continue };
                 if let Some(compared) = replayer.finish(events.session(), &finish) {
                     agrees &= compared.different.is_empty();
                     report_finish(args, &finish, &compared);
                 }
             }
-            Event::Process(process) => crate::gpu::check_driver(&process.driver)?,
+            Event::Process(process) => replayer = Some(Replayer::new(&process, &options)?),
             Event::Opened(_) | Event::Closed(_) | Event::Call(_) => {}
         }
     }
@@ -127,17 +129,12 @@ fn save(
     directory: &Path,
     capture: &str,
     start: &Start,
-    attachments: &[Attachment],
+    pictures: &[Picture],
 ) -> Result<(), String> {
-    for a in attachments {
-        let aspect = match a.aspect {
-            Aspect::Colour(register) => format!("colour-ts{register}"),
-            Aspect::Depth => "depth".to_owned(),
-            Aspect::Stencil => "stencil".to_owned(),
-        };
+    for a in pictures {
         let path = directory.join(format!(
-            "{capture}-file{}-submission{:04}-command{}-{aspect}-layer{}.png",
-            start.file, start.submission, start.command, a.layer
+            "{capture}-file{}-submission{:04}-command{}-{}.png",
+            start.file, start.submission, start.command, a.name
         ));
         let pixels: Vec<u8> = a
             .texels
@@ -161,8 +158,7 @@ fn save(
     Ok(())
 }
 
-fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>) {
-    let kind = u16::try_from(start.kind).map_or("unknown", tepui_agx_decode::submit::kind_name);
+fn report_start(args: &Args, kind: &str, start: &Start, result: Result<Replayed, String>) {
     let at = format!(
         "{} command {} of submission {}, queue {} of open file {}",
         kind, start.command, start.submission, start.queue, start.file
@@ -180,12 +176,12 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
                 line["pages"] = json!(changed.len());
                 line["hash"] = json!(format!("{hash:016x}"));
                 match result {
-                    Ok(stats) => {
-                        line["launches"] = json!(stats.launches);
-                        line["threads"] = json!(stats.threads);
-                        line["instructions"] = json!(stats.instructions);
+                    Ok(counts) => {
+                        for (name, count) in counts {
+                            line[name] = json!(count);
+                        }
                     }
-                    Err(fault) => line["fault"] = json!(fault.to_string()),
+                    Err(fault) => line["fault"] = json!(fault),
                 }
                 if args.pages {
                     let pages = changed.iter().map(|c| json!({
@@ -194,7 +190,7 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
                     line["changed"] = pages.collect();
                 }
             }
-            Err(error) => line["error"] = json!(error.to_string()),
+            Err(error) => line["error"] = json!(error),
         }
         println!("{line}");
         return;
@@ -204,10 +200,11 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
         Ok(Replayed { result, changed, hash, time, .. }) => {
             println!("{at}");
             match result {
-                Ok(stats) => println!(
-                    "  {} launches, {} threads, {} instructions",
-                    stats.launches, stats.threads, stats.instructions
-                ),
+                Ok(counts) => {
+                    let counts: Vec<String> =
+                        counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+                    println!("  {}", counts.join(", "));
+                }
                 Err(fault) => println!("  fault: {fault}"),
             }
             println!("  changed {} pages, hash {hash:016x}", changed.len());

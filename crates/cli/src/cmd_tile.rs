@@ -76,7 +76,7 @@ struct PartArgs {
     /// Array layer, or slice of a 3D image.
     #[arg(long, value_name = "N", default_value_t = 0)]
     layer: u32,
-    /// Mali: sample of a multisampled image.
+    /// Mali, Intel: sample of a multisampled image.
     #[arg(long, value_name = "N", default_value_t = 0)]
     sample: u32,
     /// A rectangle in pixels; the whole level otherwise.

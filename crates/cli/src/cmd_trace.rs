@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use tepui_agx_capture::{CAPTURE_VARIABLE, Event, Events};
+use tepui_capture::{CAPTURE_VARIABLE, Event, Events};
 
 use crate::cmd_decode::{Failure, Printer, Style};
 use crate::cmd_shim;
@@ -21,13 +21,13 @@ use crate::cmd_shim;
 #[command(
     about = "Runs a program and prints each kernel call and each decoded submission",
     long_about = "Runs PROGRAM with a virtual GPU, as `tepui shim` does, and prints each kernel call with its \
-        fields and each command that the GPU executes: control streams, state, descriptors, uniforms and \
-        shaders. Processes that PROGRAM starts are traced too. The exit status is PROGRAM's.\n\n\
+        fields and each command that the GPU executes: control streams and batches, state, descriptors, uniforms \
+        and shaders. Processes that PROGRAM starts are traced too. The exit status is PROGRAM's.\n\n\
         With --real, the machine's own GPU does the work. It is then not observable when the hardware executes \
         a command, so commands are shown with memory as it was at their submission.",
     after_help = "Examples:\n  \
         tepui trace --gpu m1 -- tools/mesa run -- ./my-vulkan-program\n  \
-        tepui trace --gpu m1 --commands -o trace.txt -- ./my-program\n  \
+        tepui trace --gpu skl --commands -o trace.txt -- ./my-program\n  \
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program && tepui decode /tmp/cap"
 )]
 pub struct Args {

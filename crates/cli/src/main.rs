@@ -15,6 +15,7 @@ mod cmd_completions;
 mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
+mod cmd_doctor;
 mod cmd_exec;
 mod cmd_formats;
 mod cmd_gpus;
@@ -60,6 +61,7 @@ enum Command {
     Exec(cmd_exec::Args),
     Bench(cmd_bench::Args),
     Gpus(cmd_gpus::Args),
+    Doctor(cmd_doctor::Args),
     Run(cmd_run::Args),
     Shim(cmd_shim::Args),
     Trace(cmd_trace::Args),
@@ -86,6 +88,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),
+        Command::Doctor(args) => return cmd_doctor::run(&args),
         Command::Run(args) => return cmd_run::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),
         Command::Trace(args) => return cmd_trace::run(&args),

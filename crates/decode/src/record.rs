@@ -47,6 +47,12 @@ pub enum Problem {
         /// The first word.
         word: u32,
     },
+    /// A command whose first double word is that of no known command.
+    #[error("unknown command {header:#010x}")]
+    UnknownCommand {
+        /// The first double word.
+        header: u32,
+    },
     /// Words of unknown meaning.
     #[error("{words} words of unknown meaning")]
     UnknownWords {
@@ -67,8 +73,8 @@ pub enum Problem {
         /// Why.
         error: InstructionError,
     },
-    /// A program that ends in zeros without a `stop`.
-    #[error("at {offset:#x}: the code ends without `stop`")]
+    /// A program that ends in zeros without an instruction that ends it.
+    #[error("at {offset:#x}: the code ends without an instruction that ends the program")]
     CodeEnds {
         /// Where, in bytes from the program's start.
         offset: u32,

@@ -10,6 +10,23 @@ pub trait UserMemory {
 
     /// Copies to `address`. `EFAULT` if any byte cannot be written.
     fn write(&self, address: u64, from: &[u8]) -> Result<(), Errno>;
+
+    /// The client's own pages at `address`, for a buffer that consists of them. The client keeps them
+    /// mapped while there is such a buffer, as it must for a kernel.
+    ///
+    /// # Errors
+    /// `EFAULT` where addresses are not those of this process.
+    fn pages(&self, _address: u64) -> Result<*mut u8, Errno> {
+        Err(Errno::FAULT)
+    }
+
+    /// Maps shared memory of this process once more where the client sees it; gives the address.
+    ///
+    /// # Errors
+    /// `ENODEV` where the client is not in this process.
+    fn map_shared(&self, _memory: *mut u8, _length: usize) -> Result<u64, Errno> {
+        Err(Errno::NODEV)
+    }
 }
 
 /// Reads one value.
@@ -130,6 +147,21 @@ impl UserMemory for ThisProcess {
 
     fn write(&self, address: u64, from: &[u8]) -> Result<(), Errno> {
         transfer(libc::process_vm_writev, from.as_ptr().cast_mut(), address, from.len())
+    }
+
+    fn pages(&self, address: u64) -> Result<*mut u8, Errno> {
+        Ok(address as *mut u8)
+    }
+
+    fn map_shared(&self, memory: *mut u8, length: usize) -> Result<u64, Errno> {
+        // SAFETY: from length 0 the mapping is duplicated at an address of the kernel's choice, and
+        // nothing that exists changes; the kernel checks the address.
+        let mapped = unsafe { libc::mremap(memory.cast(), 0, length, libc::MREMAP_MAYMOVE) };
+        if mapped == libc::MAP_FAILED {
+            // SAFETY: errno's location is always valid.
+            return Err(Errno::from_raw_os_error(unsafe { *libc::__errno_location() }));
+        }
+        Ok(mapped as u64)
     }
 }
 

@@ -57,6 +57,8 @@ impl CallObserver for Requests {
 
 impl agx::Observer for Requests {}
 
+impl intel::Observer for Requests {}
+
 /// A virtual device of a GPU, fresh from reset. Where the environment asks for a capture
 /// (`TEPUI_CAPTURE`), a recorder watches it.
 ///
@@ -74,13 +76,15 @@ fn intel_device(
     chip: &'static crate::intel::Chip,
     options: &DeviceOptions,
 ) -> Arc<dyn VirtualDevice> {
+    let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
+    let recorder = tepui_intel_capture::recorder_from_environment(chip).map(|r| Arc::new(r) as _);
     let options = intel::Options {
         model: tepui_intel_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
             ..Default::default()
         },
-        observer: options.observer.clone(),
+        observer: recorder.or_else(requests),
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,

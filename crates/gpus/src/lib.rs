@@ -2,7 +2,7 @@
 //!
 //! A [`Gpu`] names a chip of one family's table. [`Gpu::support`] says what Tepui can do with it,
 //! and the modules give it: [`device`] a virtual GPU behind its kernel interface, [`isa`] its
-//! assembler, disassembler and manual. The command line, the preloaded library and the tests ask
+//! assembler, disassembler and manual, [`capture`] what captures of its work say. The command line, the preloaded library and the tests ask
 //! only this crate which GPUs there are, so a new chip or a new family is added here and nowhere
 //! else.
 //!
@@ -15,6 +15,8 @@
 //! # Ok::<(), tepui_gpus::UnknownGpu>(())
 //! ```
 
+#[cfg(feature = "capture")]
+pub mod capture;
 #[cfg(feature = "device")]
 pub mod device;
 #[cfg(feature = "isa")]
@@ -232,7 +234,9 @@ impl Gpu {
             // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
             (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
-            (Gpu::Intel(chip), Feature::Model) if chip.id == "skl" => Support::Tested,
+            (Gpu::Intel(chip), Feature::Model | Feature::Layout) if chip.id == "skl" => {
+                Support::Tested
+            }
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,
         }

@@ -74,6 +74,8 @@ pub struct Surface {
     pub bytes: Range<u64>,
     /// The order of its elements.
     pub plane: Plane,
+    /// Column and row of its first element in the plane.
+    pub origin_el: (u32, u32),
 }
 
 /// An image that has been laid out, whatever the GPU.
@@ -148,11 +150,12 @@ pub trait ImageLayout {
             return Err(RegionError::CutsBlocks { block });
         }
         let size: Extent<El> = extent_px.to_el(block);
-        let Surface { bytes, plane } = self.surface(level, layer, sample)?;
+        let Surface { bytes, plane, origin_el: (left, top) } =
+            self.surface(level, layer, sample)?;
         Ok(Place {
             bytes: bytes.start as usize..bytes.end as usize,
             plane,
-            rect: Rect { x: x / block.w, y: y / block.h, w: size.w, h: size.h },
+            rect: Rect { x: left + x / block.w, y: top + y / block.h, w: size.w, h: size.h },
         })
     }
 }

@@ -26,6 +26,8 @@ pub struct Memory {
     /// Bytes of the mapping: those of the block in whole pages, and a page at each end.
     whole: usize,
     file: Option<OwnedFd>,
+    /// The pages are a client's own, and not unmapped with the block.
+    borrowed: bool,
 }
 
 // SAFETY: the mapping lives as long as the value; the model and its clients share it the way a GPU
@@ -52,6 +54,44 @@ impl Memory {
         Memory::map(Some(file), size)
     }
 
+    /// A block of pages that somebody else has mapped: a buffer of a client's own memory. Nothing
+    /// stands before and behind it.
+    ///
+    /// # Errors
+    /// The range is empty, or not one of whole pages.
+    ///
+    /// # Safety
+    /// `size` bytes from `base` on can be read and written while the block is accessed, by others too.
+    /// [`Memory::is_mapped`] tells whether they still are.
+    pub unsafe fn borrowed(base: *mut u8, size: usize) -> io::Result<Memory> {
+        let whole_pages =
+            (base as usize).is_multiple_of(HOST_PAGE) && size.is_multiple_of(HOST_PAGE);
+        match NonNull::new(base).filter(|_| whole_pages && size > 0) {
+            Some(base) => Ok(Memory { base, size, whole: size, file: None, borrowed: true }),
+            None => Err(io::Error::new(io::ErrorKind::InvalidInput, "no whole pages")),
+        }
+    }
+
+    /// Whether the pages are a client's own.
+    pub fn is_borrowed(&self) -> bool {
+        self.borrowed
+    }
+
+    /// Whether all pages are mapped: those of a client may have been unmapped.
+    pub fn is_mapped(&self) -> bool {
+        if !self.borrowed {
+            return true;
+        }
+        const STEP_PAGES: usize = 4096;
+        let mut state = [0u8; STEP_PAGES];
+        (0..self.size).step_by(STEP_PAGES * HOST_PAGE).all(|at| {
+            let length = (self.size - at).min(STEP_PAGES * HOST_PAGE);
+            let start = self.base().wrapping_add(at).cast();
+            // SAFETY: the kernel checks the range and writes a byte for each of its pages.
+            unsafe { libc::mincore(start, length, state.as_mut_ptr()) == 0 }
+        })
+    }
+
     fn map(file: Option<OwnedFd>, size: usize) -> io::Result<Memory> {
         if size == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a buffer of 0 bytes"));
@@ -64,7 +104,13 @@ impl Memory {
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let room = unsafe { rustix::mm::mmap_anonymous(any, whole, ProtFlags::empty(), private)? };
         let base = room.wrapping_byte_add(HOST_PAGE);
-        let memory = NonNull::new(base.cast()).map(|base| Memory { base, size, whole, file });
+        let memory = NonNull::new(base.cast()).map(|base| Memory {
+            base,
+            size,
+            whole,
+            file,
+            borrowed: false,
+        });
         let memory = memory.ok_or(io::ErrorKind::OutOfMemory)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
@@ -113,6 +159,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.borrowed {
+            return;
+        }
         let room = self.base.as_ptr().wrapping_sub(HOST_PAGE);
         // SAFETY: the mapping was made in `map` with this size and nobody else unmaps it.
         let _ = unsafe { rustix::mm::munmap(room.cast(), self.whole) };
@@ -122,6 +171,25 @@ impl Drop for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn borrowed_pages_stay_and_may_go() {
+        let own = Memory::new(4 << 12).expect("memory");
+        // SAFETY: the block outlives what borrows it, but for the last question.
+        let borrowed = unsafe { Memory::borrowed(own.base(), 2 << 12) }.expect("whole pages");
+        // SAFETY: inside of the block.
+        unsafe { *borrowed.base() = 7 };
+        assert!(borrowed.is_mapped() && borrowed.is_borrowed());
+        for (offset, size) in [(1, 4096), (0, 100), (0, 0)] {
+            // SAFETY: refused.
+            let made = unsafe { Memory::borrowed(own.base().wrapping_add(offset), size) };
+            assert!(made.is_err());
+        }
+        // SAFETY: inside of the block, which the borrowed one has not unmapped.
+        assert_eq!(unsafe { *own.base() }, 7);
+        drop(own);
+        assert!(!borrowed.is_mapped());
+    }
 
     #[test]
     fn a_page_is_touched_by_the_first_write() {

@@ -181,6 +181,10 @@ impl Job {
                 job.rows::<TILE>(part);
                 return;
             }
+            if let Order::Bits(bits) = job.plane.order {
+                crate::runs::copy::<TILE>(&job, bits, part);
+                return;
+            }
             #[cfg(target_arch = "x86_64")]
             if crate::avx2::available(&job.plane) {
                 crate::avx2::copy::<TILE>(&job, part, prefetch);

@@ -1,9 +1,10 @@
-//! Converts images between linear and tiled layouts (twiddled on AGX, u-interleaved on Mali), close
-//! to the speed of memcpy.
+//! Converts images between linear and tiled layouts (twiddled on AGX, u-interleaved on Mali, tiles X
+//! and Y on Intel), close to the speed of memcpy.
 //!
 //! Apple's and Arm's GPUs store images as tiles: tiles in raster order, elements within a tile
 //! along a space-filling curve that keeps neighbours together. The two curves differ by one
-//! exclusive or ([`Order`]), so one set of kernels serves both. A [`Plane`] describes one mip level
+//! exclusive or ([`Order`]), so one set of kernels serves both. Intel's tiles are permutations of
+//! address bits whose lowest bits are those of the column, and are copied in runs (`runs.rs`). A [`Plane`] describes one mip level
 //! of one layer; [`tile`] and [`detile`] copy any rectangle of it, checked against both slices, on
 //! one thread or several.
 //!
@@ -38,10 +39,11 @@ mod avx2;
 mod copy;
 mod job;
 mod plane;
+mod runs;
 mod scalar;
 
 pub use copy::{CopyError, Threads, detile, tile};
-pub use plane::{Order, Plane, PlaneError, Rect};
+pub use plane::{AddressBits, Order, Plane, PlaneError, Rect};
 
 #[cfg(test)]
 mod tests;

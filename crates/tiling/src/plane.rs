@@ -8,9 +8,63 @@ pub enum Order {
     Morton,
     /// Morton order of x ^ y and y, in square tiles. (Mali: u-interleaved.)
     UInterleaved,
+    /// Each bit of a byte's place in the tile is a bit of its column or of its row. (Intel: tiles X, Y,
+    /// W, Yf and Ys.)
+    Bits(AddressBits),
     /// No tiles: linear rows. Tiles of this order are single elements, so that a row of tiles is a
     /// row of the image and `tile_row_B` is its stride.
     Raster,
+}
+
+/// Which bits of a byte's offset in a tile come from its column in bytes, and which from its row:
+/// the lowest bit of either goes to the lowest bit of its mask, and so on. Every bit of the offset is
+/// in one of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AddressBits {
+    /// Bits that come from the column.
+    pub x: u32,
+    /// Bits that come from the row.
+    pub y: u32,
+}
+
+impl AddressBits {
+    /// Largest tile in bytes.
+    const MOST_BYTES: u32 = 1 << 16;
+
+    /// Width of the tile in bytes, and its rows.
+    pub const fn tile(self) -> (u32, u32) {
+        (1 << self.x.count_ones(), 1 << self.y.count_ones())
+    }
+
+    /// Whether the masks are those of a tile, and an element of so many bytes is never cut.
+    fn suits(self, element_B: u32) -> bool {
+        let all = self.x | self.y;
+        self.x & self.y == 0
+            && all < Self::MOST_BYTES
+            && (all + 1).is_power_of_two()
+            && element_B.is_power_of_two()
+            && self.x & (element_B - 1) == element_B - 1
+    }
+
+    /// The masks for elements instead of bytes.
+    pub(crate) fn of_elements(self, element_B: u32) -> AddressBits {
+        let shift = element_B.trailing_zeros();
+        AddressBits { x: self.x >> shift, y: self.y >> shift }
+    }
+}
+
+/// Moves the lowest bits of `value` to the bits of `mask`, in order.
+pub(crate) const fn deposit(value: u32, mask: u32) -> u32 {
+    let (mut value, mut left, mut result) = (value, mask, 0);
+    while left != 0 {
+        let bit = left & left.wrapping_neg();
+        if value & 1 != 0 {
+            result |= bit;
+        }
+        value >>= 1;
+        left ^= bit;
+    }
+    result
 }
 
 /// A tiled plane: tiles in raster order, each contiguous.
@@ -34,7 +88,8 @@ pub enum PlaneError {
     /// The order does not support this tile size.
     #[error(
         "tiles of {0}x{1} elements; sides are powers of two of at most 256, and tiles are square, in \
-         Morton order also twice as wide as high, in raster order single elements"
+         Morton order also twice as wide as high, in raster order single elements; tiles by bits are as \
+         large as the bits say"
     )]
     TileSize(u32, u32),
     /// A row of tiles is too short for the plane's width.
@@ -77,7 +132,8 @@ impl Plane {
             return Err(PlaneError::ElementSize(element_B));
         }
         let (tile_w, tile_h) = tile_el;
-        let valid = |side: u32| side.is_power_of_two() && side <= 256;
+        let most = if matches!(order, Order::Bits(_)) { 1 << 16 } else { 256 };
+        let valid = |side: u32| side.is_power_of_two() && side <= most;
         if !valid(tile_w) || !valid(tile_h) {
             return Err(PlaneError::TileSize(tile_w, tile_h));
         }
@@ -85,6 +141,11 @@ impl Plane {
             Order::Morton => tile_w == tile_h || tile_w / 2 == tile_h,
             Order::UInterleaved => tile_w == tile_h,
             Order::Raster => tile_w * tile_h == 1,
+            Order::Bits(bits) => {
+                bits.suits(element_B)
+                    && u64::from(tile_w) * u64::from(element_B) == u64::from(bits.tile().0)
+                    && tile_h == bits.tile().1
+            }
         };
         if !shape {
             return Err(PlaneError::TileSize(tile_w, tile_h));
@@ -136,6 +197,10 @@ impl Plane {
         let x = match self.order {
             Order::Morton | Order::Raster => x,
             Order::UInterleaved => x ^ y,
+            Order::Bits(bits) => {
+                let bits = bits.of_elements(self.element_B);
+                return deposit(x, bits.x) | deposit(y, bits.y);
+            }
         };
         spread(x) | spread(y) << 1
     }

@@ -1,7 +1,7 @@
 //! Element-by-element copies: for the edges of rectangles, element sizes without a brick kernel,
 //! and processors without AVX2.
 
-use crate::plane::{Order, Plane, Rect, spread};
+use crate::plane::{Order, Plane, Rect, deposit, spread};
 
 /// Copies the elements of `rect`, to the tiled side if `TILE`, else from it. `linear` points to the
 /// rectangle's top left element.
@@ -49,18 +49,29 @@ unsafe fn sized<const N: usize, const TILE: bool>(
     rect: Rect,
 ) {
     let (tile_w, tile_h) = (1 << plane.log2_tile_w, 1 << plane.log2_tile_h);
-    let mask = spread(tile_w - 1);
+    // Where the bits of x and of y stand in an element's index.
+    let (mask, y_mask) = match plane.order {
+        Order::Bits(bits) => {
+            let bits = bits.of_elements(N as u32);
+            (bits.x, bits.y)
+        }
+        _ => (spread(tile_w - 1), 0),
+    };
+    let x_first = match plane.order {
+        Order::Bits(_) => deposit(rect.x % tile_w, mask),
+        _ => spread(rect.x % tile_w),
+    };
     let tile_B = plane.tile_B();
     for row in 0..rect.h {
         let y = rect.y + row;
-        let y_spread = spread(y % tile_h);
         let y_bits = match plane.order {
-            Order::Morton | Order::Raster => y_spread << 1,
-            Order::UInterleaved => y_spread * 3,
+            Order::Morton | Order::Raster => spread(y % tile_h) << 1,
+            Order::UInterleaved => spread(y % tile_h) * 3,
+            Order::Bits(_) => deposit(y % tile_h, y_mask),
         };
         let mut tile_B_at =
             (y / tile_h) as usize * plane.tile_row_B + (rect.x / tile_w) as usize * tile_B;
-        let mut x_bits = spread(rect.x % tile_w);
+        let mut x_bits = x_first;
         for column in 0..rect.w as usize {
             let tiled_at = tile_B_at + (x_bits ^ y_bits) as usize * N;
             // SAFETY: the element lies in a tile that the rectangle touches, and in one of the

@@ -46,19 +46,78 @@ prop_compose! {
     }
 }
 
+/// Tiles X, Y and W of Intel, one of 64 KiB, and others that no GPU has.
+const BITS: &[AddressBits] = &[
+    AddressBits { x: 0x1ff, y: 0xe00 },
+    AddressBits { x: 0xe0f, y: 0x1f0 },
+    AddressBits { x: 0xe15, y: 0x1ea },
+    AddressBits { x: 0xaa8f, y: 0x5570 },
+    AddressBits { x: 0x0ff, y: 0x100 },
+    AddressBits { x: 0x3f, y: 0 },
+];
+
+prop_compose! {
+    fn planes_by_bits()(
+        bits in prop::sample::select(BITS),
+        element in 0u32..7,
+        (width, height) in (1u32..700, 1u32..200),
+        slack in 0u64..3,
+    ) -> Plane {
+        // The largest element that the tile does not cut, or a smaller one.
+        let element_B = 1 << element.min(bits.x.trailing_ones()).min(6);
+        let (tile_w_B, tile_h) = bits.tile();
+        let tiles = u64::from((width * element_B).div_ceil(tile_w_B)) + slack;
+        let row_B = tiles * u64::from(tile_w_B * tile_h);
+        let tile = (tile_w_B / element_B, tile_h);
+        Plane::new(Order::Bits(bits), element_B, (width, height), tile, row_B).unwrap()
+    }
+}
+
+#[test]
+fn bits_say_where_bytes_are() {
+    let plane = |bits, element_B| {
+        let tile: (u32, u32) = AddressBits::tile(bits);
+        let tile = (tile.0 / element_B, tile.1);
+        Plane::new(Order::Bits(bits), element_B, (256, 256), tile, 1 << 20)
+    };
+    let y = plane(BITS[1], 4).unwrap();
+    // Columns of 16 bytes, 32 rows each.
+    assert_eq!([y.offset_B(3, 0), y.offset_B(4, 0), y.offset_B(0, 1)], [12, 512, 16]);
+    assert_eq!([y.offset_B(32, 0), y.offset_B(0, 32)], [4096, 1 << 20]);
+    let x = plane(BITS[0], 16).unwrap();
+    assert_eq!([x.offset_B(31, 0), x.offset_B(32, 0), x.offset_B(0, 7)], [496, 4096, 3584]);
+    // Elements that are cut, or of sizes that are no powers of two; masks that overlap or have gaps.
+    for (bits, element_B) in [
+        (BITS[2], 2),
+        (BITS[1], 12),
+        (AddressBits { x: 0xf, y: 0x18 }, 1),
+        (AddressBits { x: 0xf, y: 0x20 }, 1),
+        (AddressBits { x: 0xffff, y: 0x1_0000 }, 1),
+    ] {
+        let tile = bits.tile();
+        let made = Plane::new(Order::Bits(bits), element_B, (8, 8), tile, 1 << 20);
+        assert!(matches!(made, Err(PlaneError::TileSize(..))), "{bits:?} {element_B}");
+    }
+}
+
 /// A plane, a rectangle of it, a row stride, a seed and how many threads.
 type CopyCase = (Plane, Rect, usize, u32, Threads);
 
 fn copies() -> impl Strategy<Value = CopyCase> {
     let threads = prop::sample::select(&[Threads::One, Threads::All][..]);
-    (planes(), any::<[u32; 4]>(), 0usize..40, any::<u32>(), threads).prop_map(
-        |(plane, [x, y, w, h], padding, seed, threads)| {
+    (
+        prop_oneof![2 => planes(), 1 => planes_by_bits()],
+        any::<[u32; 4]>(),
+        0usize..40,
+        any::<u32>(),
+        threads,
+    )
+        .prop_map(|(plane, [x, y, w, h], padding, seed, threads)| {
             let (x, y) = (x % plane.width_el, y % plane.height_el);
             let (w, h) = (w % (plane.width_el - x + 1), h % (plane.height_el - y + 1));
             let stride = w as usize * plane.element_B as usize + padding;
             (plane, Rect { x, y, w, h }, stride, seed, threads)
-        },
-    )
+        })
 }
 
 proptest! {
@@ -111,12 +170,14 @@ proptest! {
 /// kernel, with rectangles that begin and end inside tiles.
 #[test]
 fn large_copies_equal_the_reference() {
-    for order in [Order::Morton, Order::UInterleaved] {
+    let orders = [Order::Morton, Order::UInterleaved, Order::Bits(BITS[0]), Order::Bits(BITS[1])];
+    for order in orders {
         for element_B in [1u32, 2, 4, 8, 16] {
             // AGX's tiles fill 16 KiB.
             let log2_el = 14 - element_B.ilog2();
             let tile_el = match order {
                 Order::Morton => (1 << log2_el.div_ceil(2), 1 << (log2_el / 2)),
+                Order::Bits(bits) => (bits.tile().0 / element_B, bits.tile().1),
                 _ => (16, 16),
             };
             let (w, h) = (4099 / element_B + 37, 2153);

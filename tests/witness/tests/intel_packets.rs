@@ -1,17 +1,24 @@
-//! The declarations of Intel's commands and states agree with Mesa's, field by field, on what ANV
-//! submits.
+//! What `tepui trace` decodes of ANV's batches agrees with Mesa's own decoder, field by field.
 //!
 //! Mesa's driver prints every batch and the states that it points to (`INTEL_DEBUG=bat`): each double
-//! word, and the fields that Mesa's genxml sees in it. The same double words are decoded here; what
-//! both name must mean the same, what only one names must stand in [`MESA_ONLY`] or [`OURS_ONLY`]. The
-//! work itself need not be executed: batches are printed when they are submitted. Needs Mesa, which
-//! `tools/mesa fetch` brings.
+//! word, and the fields that Mesa's genxml sees in it. `tepui trace` keeps a capture of the same
+//! submissions, and `tepui_intel_capture` decodes it. Structures are paired by the submission, their
+//! name and their address. What Mesa prints must be in our tree, and each command of our tree must be
+//! among Mesa's; the fields that both name must mean the same, what only one names must stand in
+//! [`MESA_ONLY`] or fail. Needs Mesa, which `tools/mesa fetch` brings.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use tepui_intel_packets::{Decoded, PacketInfo, Value, find};
+use tepui_capture::{Event, Events};
+use tepui_decode::{Content, Record};
+use tepui_intel_capture::Describer;
+use tepui_intel_packets::{Decoded, Value, find};
 use tepui_packets::Base;
+use tepui_witness::compile::mesa_tool;
 use tepui_witness::jobs::Driver;
 
 /// Cases whose batches have between them the commands that ANV submits for compute and drawing.
@@ -58,6 +65,8 @@ const MOST_BYTES: usize = 1028;
 #[derive(Debug, Default)]
 struct Block {
     name: String,
+    /// It begins another submission.
+    first: bool,
     /// Its address.
     start: Option<u64>,
     bytes: Vec<u8>,
@@ -67,7 +76,12 @@ struct Block {
 /// Takes Mesa's text apart.
 fn parse(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
+    let mut first = false;
     for line in text.lines() {
+        if line.starts_with("Batch for frame ") {
+            first = true;
+            continue;
+        }
         if let Some(field) = line.strip_prefix("    ") {
             let (Some(block), Some((name, value))) = (blocks.last_mut(), field.split_once(": "))
             else {
@@ -79,7 +93,10 @@ fn parse(text: &str) -> Vec<Block> {
                 let name = name.trim();
                 let element = name.strip_suffix(']').and_then(|n| n.rsplit_once('['));
                 let name = match element {
-                    Some((name, n)) if n.parse::<u32>().is_ok() => format!("{name} {n}"),
+                    // Names may end in brackets themselves, behind a space.
+                    Some((name, n)) if n.parse::<u32>().is_ok() && !name.ends_with(' ') => {
+                        format!("{name} {n}")
+                    }
                     _ => name.to_owned(),
                 };
                 block.fields.push((name, value.trim().into()));
@@ -93,6 +110,8 @@ fn parse(text: &str) -> Vec<Block> {
                 u64::from_str_radix(text.trim_matches(':').trim_start_matches("0x"), 16)
             };
             let Some(Ok(address)) = address.map(hex) else { continue };
+            // Mesa prints canonical addresses, whose upper bits repeat bit 47.
+            let address = address & ((1 << 48) - 1);
             let Some(value) = value.map(|v| v.trim_end_matches(':').trim_start_matches("0x"))
             else {
                 continue;
@@ -113,7 +132,10 @@ fn parse(text: &str) -> Vec<Block> {
                     }
                 }
                 // `0xADDRESS:  0xHEADER:  NAME`
-                Some(name) => blocks.push(Block { name: name.into(), ..Block::default() }),
+                Some(name) => {
+                    let first = std::mem::take(&mut first);
+                    blocks.push(Block { name: name.into(), first, ..Block::default() });
+                }
                 None => {}
             }
             continue;
@@ -176,30 +198,26 @@ fn same(mesa: &str, ours: &str) -> bool {
     }
 }
 
-/// The structure that Mesa prints for each of 32 slots of a binding table, whose length it does not know for draws: what is
-/// behind the table's end may be anything. Bits that must be zero tell it from surface states.
-const GUESSED: &str = "RENDER_SURFACE_STATE";
-/// The structure that Mesa prints four of, however many viewports there are. source: Mesa, intel_batch_decoder.c
-const VIEWPORTS: &str = "SF_CLIP_VIEWPORT";
+/// States of which Mesa does not know the number and prints 32, 4 or 8: what is behind the last may be anything, and our
+/// tree ends there. With each, the command that points to the first, which must be in our tree.
+///
+/// source: Mesa, intel_batch_decoder.c (`dump_binding_table`, `decode_dynamic_state`)
+const GUESSED: &[(&str, &str)] = &[
+    ("SF_CLIP_VIEWPORT", "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP"),
+    ("CC_VIEWPORT", "3DSTATE_VIEWPORT_STATE_POINTERS_CC"),
+    ("BLEND_STATE_ENTRY", "3DSTATE_BLEND_STATE_POINTERS"),
+    (SURFACE, "3DSTATE_BINDING_TABLE_POINTERS_PS"),
+];
+const SURFACE: &str = "RENDER_SURFACE_STATE";
 
 /// Surface states that are compared at least.
 const SURFACES: u64 = 10_000;
 
-/// Whether bytes behind the end of a binding table or of the viewports were printed as one of them.
-fn is_none(block: &Block, info: &'static PacketInfo) -> bool {
-    [GUESSED, VIEWPORTS].contains(&info.name)
-        && (info.decode)(&block.bytes)
-            .is_ok_and(|d| d.problems.iter().any(|p| p.to_string().contains("must be zero")))
-}
-
 /// Compares a structure; returns what differs.
-fn compare(block: &Block, info: &'static PacketInfo) -> Result<(), String> {
-    let decoded = (info.decode)(&block.bytes).map_err(|e| e.to_string())?;
-    if let Some(problem) = decoded.problems.first() {
-        return Err(problem.to_string());
-    }
+fn compare(block: &Block, decoded: &Decoded) -> Result<(), String> {
+    let info = decoded.info;
     let mut ours = BTreeMap::new();
-    flatten(&decoded, &mut ours);
+    flatten(decoded, &mut ours);
     let fixed: BTreeSet<&str> = info.fixed.iter().map(|f| f.name).collect();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, value) in &block.fields {
@@ -237,43 +255,187 @@ fn split(block: Block) -> Vec<Block> {
     let count = block.bytes.len().saturating_sub(info.size_bytes) / element.size_bytes;
     let fields = list.len() / count.max(1);
     let elements = block.bytes[info.size_bytes..].chunks_exact(element.size_bytes);
-    let elements = elements.zip(list.chunks(fields.max(1))).map(|(bytes, fields)| Block {
+    let at = block.start.map(|start| start + info.size_bytes as u64);
+    let elements = elements.zip(list.chunks(fields.max(1))).enumerate();
+    let elements = elements.map(|(i, (bytes, fields))| Block {
         name: element.name.into(),
-        start: None,
+        first: false,
+        start: at.map(|at| at + (i * element.size_bytes) as u64),
         bytes: bytes.to_vec(),
         fields: fields.to_vec(),
     });
-    let head = Block { name: block.name, start: None, bytes: block.bytes.clone(), fields: head };
+    let bytes = block.bytes.clone();
+    let head = Block { fields: head, bytes, ..block };
     std::iter::once(head).chain(elements).collect()
+}
+
+/// The structures of a decoded batch.
+struct Tree {
+    start: u64,
+    /// The fields of each by name and address.
+    packets: HashMap<(&'static str, u64), Decoded>,
+    /// The commands, and which of them Mesa has printed.
+    commands: BTreeMap<u64, (&'static str, bool)>,
+    problems: Vec<String>,
+}
+
+impl Tree {
+    fn new(batch: &Record) -> Tree {
+        let start = batch.address.unwrap_or_default();
+        let mut tree = Tree {
+            start,
+            packets: HashMap::new(),
+            commands: BTreeMap::new(),
+            problems: Vec::new(),
+        };
+        tree.add(batch, true);
+        tree
+    }
+
+    fn add(&mut self, record: &Record, is_batch: bool) {
+        let at = record.address.unwrap_or_default();
+        for problem in &record.problems {
+            self.problems.push(format!("{} at {at:#x}: {problem}", record.title));
+        }
+        if let Content::Packet(decoded) = &record.content {
+            self.packets.insert((decoded.info.name, at), decoded.clone());
+        }
+        for child in &record.children {
+            if let (true, Content::Packet(decoded)) = (is_batch, &child.content) {
+                let place = child.address.unwrap_or_default();
+                self.commands.insert(place, (decoded.info.name, false));
+            }
+            self.add(child, child.title == "Second level batch");
+        }
+    }
+}
+
+/// Decodes the captures of a folder.
+fn decode(folder: &Path) -> Vec<Tree> {
+    let mut trees = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the captures") {
+        let file = File::open(entry.expect("an entry").path()).expect("a capture");
+        let mut events = Events::new(BufReader::new(file)).expect("a capture");
+        let mut describer = Describer::default();
+        while let Some(event) = events.next() {
+            match event.expect("a whole capture") {
+                Event::Process(process) => {
+                    let options = tepui_intel_decode::Options::default();
+                    describer = Describer::new(&process.parameters, options);
+                }
+                Event::Start(start) => {
+                    let batch = describer.command(&events.memory(&start), &start);
+                    trees.push(Tree::new(&batch));
+                }
+                _ => {}
+            }
+        }
+    }
+    trees
+}
+
+/// What was compared, and what differs, with how often.
+#[derive(Default)]
+struct Outcome {
+    compared: BTreeMap<&'static str, u64>,
+    failed: BTreeMap<(&'static str, String), u64>,
+    /// The last command says that its pointer is not valid; Mesa follows it all the same.
+    ignored: bool,
+}
+
+impl Outcome {
+    fn fail(&mut self, name: &'static str, why: impl Into<String>) {
+        *self.failed.entry((name, why.into())).or_insert(0) += 1;
+    }
+
+    fn block(&mut self, block: &Block, tree: &mut Tree) {
+        let Some(info) = find(&block.name) else { return };
+        let Some(start) = block.start else { return };
+        if info.name.starts_with("3DSTATE_") {
+            let off = |(name, value): &(String, String)| {
+                name.ends_with("Pointer Valid") && value == "false"
+            };
+            self.ignored = block.fields.iter().any(off);
+        }
+        if let Some((name, seen)) = tree.commands.get_mut(&start)
+            && *name == info.name
+        {
+            *seen = true;
+        }
+        if RENAMED.contains(&info.name) || block.fields.is_empty() {
+            return;
+        }
+        let Some(decoded) = tree.packets.get(&(info.name, start)) else {
+            let guessed = GUESSED.iter().any(|(name, _)| *name == info.name);
+            if !guessed && !self.ignored {
+                self.fail(info.name, "is not in our tree");
+            }
+            return;
+        };
+        *self.compared.entry(info.name).or_insert(0) += 1;
+        if let Err(why) = compare(block, decoded) {
+            self.fail(info.name, why);
+        }
+    }
 }
 
 #[test]
 fn mesa_sees_the_same_fields() {
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    let mut command = Driver::Skylake.command(witness).unwrap();
-    command.args(["run", "--device", Driver::Skylake.device()]).args(CASES);
-    command.env("INTEL_DEBUG", "bat,nocolor");
-    let output = command.output().expect("the witness starts");
-    // Cases that draw fail as long as draws are not executed; what was submitted was printed.
+    let tepui = witness.with_file_name("tepui");
+    assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("intel-packets");
+    let _ = std::fs::remove_dir_all(&folder);
+    let output = Command::new(&tepui)
+        .args(["trace", "--gpu", "skl", "--quiet", "--save"])
+        .arg(&folder)
+        .arg("--")
+        .arg(mesa_tool())
+        .args(["run", "--icd", "anv", "--"])
+        .arg(witness)
+        .args(["run", "--device", Driver::Skylake.device()])
+        .args(CASES)
+        .env("INTEL_DEBUG", "bat,nocolor")
+        .output()
+        .expect("tepui starts");
     let text = String::from_utf8_lossy(&output.stderr);
-    let (mut compared, mut failed) = (BTreeMap::new(), BTreeMap::new());
-    for block in parse(&text).into_iter().flat_map(split) {
-        let Some(info) = find(&block.name) else { continue };
-        let renamed = RENAMED.contains(&info.name);
-        if renamed || block.bytes.len() < info.size_bytes || block.fields.is_empty() {
-            continue;
+    let mut trees = decode(&folder);
+    let mut outcome = Outcome::default();
+    let mut submissions = 0;
+    let mut at = 0;
+    let mut printed: HashSet<usize> = HashSet::new();
+    for block in parse(&text) {
+        if block.first {
+            // Submissions of the driver's own are not printed.
+            let start = block.start.expect("an address");
+            let next = (at..trees.len()).skip(usize::from(submissions > 0));
+            let found = next.into_iter().find(|&i| trees[i].start == start);
+            at = found.unwrap_or_else(|| panic!("no capture of the batch at {start:#x}"));
+            submissions += 1;
+            printed.insert(at);
         }
-        if is_none(&block, info) {
-            continue;
-        }
-        *compared.entry(info.name).or_insert(0u64) += 1;
-        if let Err(why) = compare(&block, info) {
-            *failed.entry((info.name, why)).or_insert(0u64) += 1;
+        if submissions > 0 {
+            split(block).iter().for_each(|block| outcome.block(block, &mut trees[at]));
         }
     }
+    for (index, tree) in trees.iter().enumerate() {
+        for problem in &tree.problems {
+            outcome.fail("problem", problem.as_str());
+        }
+        if printed.contains(&index) {
+            for (at, (name, _)) in tree.commands.iter().filter(|(_, (_, seen))| !seen) {
+                outcome.fail(name, format!("at {at:#x} is not Mesa's"));
+            }
+        }
+    }
+    let Outcome { compared, failed, .. } = outcome;
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(compared.len() >= EXPECTED, "only {} kinds: {compared:#?}", compared.len());
-    let surfaces = compared.get(GUESSED).copied().unwrap_or(0);
+    let count = |name: &str| compared.get(name).copied().unwrap_or(0);
+    for (name, pointer) in GUESSED {
+        assert!(count(name) >= count(pointer) && count(name) > 0, "{name}: {}", count(name));
+    }
+    let surfaces = count(SURFACE);
     assert!(surfaces >= SURFACES, "only {surfaces} surface states");
-    println!("{compared:#?}");
+    println!("{submissions} submissions: {compared:#?}");
 }

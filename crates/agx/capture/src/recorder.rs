@@ -1,49 +1,28 @@
 //! Records the requests and commands of a device.
 
-use std::io;
-use std::sync::{Mutex, PoisonError};
-
 use tepui_agx_kernel::{Execution, Observer, Work};
 use tepui_agx_model::{self as model, JobFault, JobStats};
-use tepui_capture::{Call, Finish, Output, Process, Record, Sink, Spaces, Start};
+use tepui_capture::{Finish, Process, Sink, Start};
+use tepui_drm::Errno;
 use tepui_drm::device::CallObserver;
 use tepui_drm::uapi::asahi::{self as uapi, CMD_COMPUTE, CMD_RENDER, CmdCompute, CmdRender};
-use tepui_drm::{Errno, monotonic_ns};
 
 use crate::client;
 
 /// Writes what it watches of a virtual device into a stream, which begins when the device is first
 /// opened.
-pub struct Recorder(Mutex<State>);
-
-struct State {
-    /// `None` when the stream has failed.
-    sink: Option<Sink>,
-    /// The description of the device.
-    device: Process,
-    spaces: Spaces,
-}
+pub struct Recorder(tepui_capture::Recorder);
 
 impl Recorder {
     /// A recorder that has seen nothing yet, of the device that `device` describes.
     pub(crate) fn new(sink: Sink, device: Process) -> Recorder {
-        Recorder(Mutex::new(State { sink: Some(sink), device, spaces: Spaces::default() }))
-    }
-
-    /// Runs `body`, and stops recording if it fails. What one call writes is not mixed with what
-    /// another thread does.
-    fn write(&self, body: impl FnOnce(&mut Output, &mut Spaces) -> io::Result<()>) {
-        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = &mut *guard;
-        let Some(sink) = state.sink.take() else { return };
-        let begun = sink.begin(std::mem::take(&mut state.device));
-        state.sink = begun.and_then(|sink| sink.write(|out| body(out, &mut state.spaces)));
+        Recorder(tepui_capture::Recorder::new(sink, device))
     }
 }
 
 impl CallObserver for Recorder {
     fn opened(&self, file: u64) {
-        self.write(|out, _| out.record(&Record::Opened { file }));
+        self.0.opened(file);
     }
 
     fn answered(
@@ -52,54 +31,40 @@ impl CallObserver for Recorder {
         after: &[u8],
         result: Result<u32, Errno>,
     ) {
-        let record = Record::Call(Call {
-            file: call.file,
-            thread: rustix::thread::gettid().as_raw_nonzero().get() as u32,
-            time_ns: monotonic_ns(),
-            request: call.request.0,
-            result: result.map_or_else(|errno| -errno.raw_os_error(), |value| value as i32),
-            before: call.before.to_vec(),
-            after: if after == call.before { Vec::new() } else { after.to_vec() },
-            memory: client::memory(call.user, call.request, after),
-        });
-        self.write(|out, _| out.record(&record));
+        self.0.answered(call, after, result, client::memory(call.user, call.request, after));
     }
 
     fn closed(&self, file: u64) {
-        self.write(|out, _| out.record(&Record::Closed { file }));
+        self.0.closed(file);
     }
 }
 
 impl Observer for Recorder {
     fn starting(&self, execution: &Execution<'_>) {
-        self.write(|out, spaces| {
-            let space = spaces.describe(out, execution.vm)?;
-            let (kind, base, payload) = command(execution.work);
-            out.record(&Record::Start(Start {
-                file: execution.file,
-                queue: execution.queue,
-                submission: execution.submission,
-                command: execution.command as u32,
-                space,
-                kind: kind.into(),
-                base,
-                payload,
-                early: false,
-            }))
-        });
+        let (kind, base, payload) = command(execution.work);
+        let start = Start {
+            file: execution.file,
+            queue: execution.queue,
+            submission: execution.submission,
+            command: execution.command as u32,
+            space: 0,
+            kind: kind.into(),
+            base,
+            payload,
+            early: false,
+        };
+        self.0.starting(execution.vm, start);
     }
 
     fn finished(&self, execution: &Execution<'_>, result: &Result<JobStats, JobFault>) {
-        self.write(|out, spaces| {
-            spaces.describe(out, execution.vm)?;
-            out.record(&Record::Finish(Finish {
-                file: execution.file,
-                queue: execution.queue,
-                submission: execution.submission,
-                command: execution.command as u32,
-                fault: result.as_ref().err().map(JobFault::to_string),
-            }))
-        });
+        let finish = Finish {
+            file: execution.file,
+            queue: execution.queue,
+            submission: execution.submission,
+            command: execution.command as u32,
+            fault: result.as_ref().err().map(JobFault::to_string),
+        };
+        self.0.finished(execution.vm, finish);
     }
 }
 

@@ -24,6 +24,7 @@ pub fn replayer(gpu: Gpu) -> Replayer {
 
 impl Model for Agx {
     type Work = Work;
+    type Context = ();
     type Stats = JobStats;
     type Fault = JobFault;
     type Attachment = Attachment;
@@ -44,14 +45,21 @@ impl Model for Agx {
         Ok(work.ok_or("it is no hardware command")?.0)
     }
 
-    fn run(&self, vm: &AddressSpace, work: &Work) -> Result<JobStats, JobFault> {
+    fn context(&self) {}
+
+    fn run(&self, vm: &AddressSpace, (): &mut (), work: &Work) -> Result<JobStats, JobFault> {
         match work {
             Work::Compute(job) => self.0.compute(vm, job),
             Work::Render(job) => self.0.render(vm, job),
         }
     }
 
-    fn attachments(&self, vm: &AddressSpace, work: &Work) -> Result<Vec<Attachment>, JobFault> {
+    fn attachments(
+        &self,
+        vm: &AddressSpace,
+        (): &(),
+        work: &Work,
+    ) -> Result<Vec<Attachment>, JobFault> {
         match work {
             Work::Compute(_) => Ok(Vec::new()),
             Work::Render(job) => self.0.attachments(vm, job),

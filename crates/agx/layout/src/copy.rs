@@ -57,7 +57,7 @@ impl ImageLayout for Layout {
         let extent = (level.extent_el.w, level.extent_el.h);
         let plane = Plane::new(order, self.element_B, extent, (tile.w, tile.h), tile_row_B)?;
         let start = self.layer_stride_B * u64::from(layer) + level.offset_B;
-        Ok(Surface { bytes: start..start + level.size_B, plane })
+        Ok(Surface { bytes: start..start + level.size_B, plane, origin_el: (0, 0) })
     }
 }
 

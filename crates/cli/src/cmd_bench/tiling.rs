@@ -13,6 +13,7 @@ use tepui_agx_layout as agx;
 use tepui_format::Format;
 use tepui_format::units::Extent;
 use tepui_gpus::mali::Arch;
+use tepui_intel_layout as intel;
 use tepui_layout::{ImageLayout, Region, Threads};
 use tepui_mali_layout as mali;
 
@@ -96,7 +97,8 @@ fn bench(args: &Args) -> std::io::Result<()> {
     let mut rows = Vec::new();
     for ((side, bytes), threads) in cases {
         let mut buffers = Buffers::new(side, bytes)?;
-        for tiled in [Tiled::agx(side, bytes), Tiled::mali(side, bytes)] {
+        let [x, y] = [intel::Tiling::X, intel::Tiling::Y].map(|t| Tiled::intel(side, bytes, t));
+        for tiled in [Tiled::agx(side, bytes), Tiled::mali(side, bytes), x, y] {
             for op in ["tile", "detile"] {
                 let row = measure(&tiled, op, side, bytes, threads, &mut buffers, budget);
                 if !args.json {
@@ -200,6 +202,7 @@ impl Drop for Pages {
 enum Tiled {
     Agx(Box<agx::Layout>),
     Mali(mali::Layout),
+    Intel(Box<intel::Layout>),
 }
 
 impl Tiled {
@@ -214,10 +217,16 @@ impl Tiled {
         Tiled::Mali(mali::Layout::new(&desc).expect("a plain image has a layout"))
     }
 
+    fn intel(side: u32, bytes: u32, tiling: intel::Tiling) -> Tiled {
+        let desc = intel::ImageDesc::new_2d(format(bytes), tiling, side, side);
+        Tiled::Intel(Box::new(intel::Layout::new(&desc).expect("a plain image has a layout")))
+    }
+
     fn layout(&self) -> &dyn ImageLayout {
         match self {
             Tiled::Agx(layout) => layout.as_ref(),
             Tiled::Mali(layout) => layout,
+            Tiled::Intel(layout) => layout.as_ref(),
         }
     }
 
@@ -225,6 +234,7 @@ impl Tiled {
         match self {
             Tiled::Agx(_) => ("m1", "twiddled"),
             Tiled::Mali(_) => ("mali-g52", "u-interleaved"),
+            Tiled::Intel(layout) => ("skl", layout.desc().tiling.name()),
         }
     }
 

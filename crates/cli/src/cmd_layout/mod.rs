@@ -22,6 +22,7 @@ use crate::image::{ImageArgs, JsonRequest};
     tepui layout --gpu m1 --format R8G8B8A8_UNORM --size 1000x500 --levels all\n  \
     tepui layout --gpu m1 --format D32_SFLOAT --size 64x64 --tiling compressed --json\n  \
     tepui layout --gpu mali-g52 --format ETC2_R8G8B8_UNORM_BLOCK --size 128x128 --levels all\n  \
+    tepui layout --gpu skl --format D32_SFLOAT --size 640x480 --samples 4\n  \
     tepui layout --gpu m1 --format R8G8B8A8_UNORM --size 200x100 --levels all --png layout.png\n\n\
     --batch reads one JSON request per line and writes one answer per line:\n  \
     echo '{\"gpu\":\"m1\",\"format\":\"R8_UNORM\",\"tiling\":\"twiddled\",\"width_px\":64,\"height_px\":64}' \\\n    \

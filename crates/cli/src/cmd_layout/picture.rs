@@ -136,14 +136,17 @@ impl Memory {
         let layer_B = answer.layer_stride_B;
         let metadata_B = match image {
             Image::Agx(_, layout) => layout.metadata.as_ref().map_or(0, |m| m.layer_stride_B),
-            Image::Mali(..) => 0,
+            Image::Mali(..) | Image::Intel(..) => 0,
         };
         let unit_B =
             ((layer_B + metadata_B).div_ceil(COLUMNS * MAX_ROWS)).next_power_of_two().max(16);
         let cells = vec![Cell::Unused; (layer_B + metadata_B).div_ceil(unit_B) as usize];
         let mut memory = Memory { unit_B, cells, labels: Vec::new() };
         for level in &answer.levels {
-            memory.fill(level.offset_B, level.size_B, Cell::Padding(level.level));
+            // Levels of Intel's images lie side by side.
+            if !matches!(image, Image::Intel(..)) {
+                memory.fill(level.offset_B, level.size_B, Cell::Padding(level.level));
+            }
             let (w, h) = image.level_px(level.level).unwrap_or_default();
             let label = format!("{} {w}x{h}", level.level);
             memory.labels.push((Some(level.level), level.offset_B / unit_B, label));
@@ -176,6 +179,17 @@ impl Memory {
                         layout.texel_offset_B(at).unwrap_or(level.offset_B)
                     });
                 }
+            }
+            Image::Intel(..) => {}
+        }
+        if let Image::Intel(_, layout) = image {
+            let block = layout.desc().shape.format.info().block;
+            for (level, l) in (0..).zip(layout.levels()) {
+                memory.elements(l.extent_el.to_array(), block.bytes.into(), level, |x, y| {
+                    let (x_px, y_px) = (x * block.width_px, y * block.height_px);
+                    let at = tepui_layout::Texel { level, x_px, y_px, ..Default::default() };
+                    layout.texel_offset_B(at).unwrap_or(u64::MAX)
+                });
             }
         }
         if metadata_B > 0 {
@@ -221,6 +235,8 @@ struct Tile {
     h: u32,
     /// The elements, in order.
     path: Vec<(u32, u32)>,
+    /// Aligned squares are contiguous.
+    squares: bool,
 }
 
 impl Tile {
@@ -255,7 +271,11 @@ impl Tile {
                 path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
                 path.sort_by_key(|&(x, y)| index(x, y));
             }
-            Image::Agx(..) => {
+            Image::Intel(_, layout) if tile != [1, 1] => {
+                path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
+                path.sort_by_key(|&(x, y)| layout.index_in_tile(x, y));
+            }
+            Image::Agx(..) | Image::Intel(..) => {
                 tile = [level.tiles[0].min(16), level.tiles[1].min(16)];
                 path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
             }
@@ -266,7 +286,7 @@ impl Tile {
             (true, _) => format!("order within a tile of {w}x{h}"),
             (false, _) => format!("order of the first {w}x{h} pixels"),
         };
-        Tile { caption, w, h, path }
+        Tile { caption, w, h, path, squares: !matches!(image, Image::Intel(..)) }
     }
 
     fn scale(&self) -> u32 {
@@ -290,9 +310,9 @@ impl Tile {
             canvas.rect(left + x * s, top + y * s, s - gap, s - gap, color);
         }
         // Squares of elements, large enough for a line through their centres; on either curve, an
-        // aligned square is contiguous.
+        // aligned square is contiguous, except on Intel's.
         let side = LINE_PX.div_ceil(s).next_power_of_two();
-        if side > self.w.min(self.h) {
+        if side > self.w.min(self.h) || side > 1 && !self.squares {
             return;
         }
         let (area, px) = ((side * side) as usize, side * s);

@@ -21,7 +21,11 @@ pub fn text(image: &Image, answer: &Answer) -> String {
             let _ = write!(out, ", {count} {}", if count == 1 { one } else { many });
         }
     }
-    let _ = writeln!(out, ", modifier {:#018x}", modifier(image));
+    match modifier(image) {
+        Some(modifier) => writeln!(out, ", modifier {modifier:#018x}"),
+        None => writeln!(out, ", no modifier"),
+    }
+    .unwrap_or_default();
 
     let header = ["level", "size", "offset", "bytes", "stride", "tile", "tiles", "metadata"];
     let columns = if answer.metadata.is_some() { 8 } else { 7 };
@@ -59,13 +63,33 @@ pub fn text(image: &Image, answer: &Answer) -> String {
     if let Some(metadata) = &answer.metadata {
         let _ = writeln!(out, "metadata {} bytes at {:#x}", metadata.size_B, metadata.offset_B);
     }
+    if let Some(surface) = &answer.surface {
+        let [w, h] = surface.align_el;
+        let _ = write!(
+            out,
+            "levels aligned to {w}x{h}, layers {} rows apart, at multiples of {} bytes",
+            surface.qpitch_el, surface.alignment_B
+        );
+        if let Some(tail) = surface.tail {
+            let _ = write!(out, ", tail from level {tail} on");
+        }
+        let _ = writeln!(out);
+        if let Some(aux) = &surface.aux {
+            let _ = writeln!(
+                out,
+                "{} {} bytes, stride {}, layers {} rows apart",
+                aux.kind, aux.size_B, aux.stride_B, aux.qpitch_px
+            );
+        }
+    }
     let _ = writeln!(out, "size {} bytes ({:#x})", answer.size_B, answer.size_B);
     out
 }
 
-fn modifier(image: &Image) -> u64 {
+fn modifier(image: &Image) -> Option<u64> {
     match image {
-        Image::Agx(_, layout) => layout.desc().tiling.drm_modifier(),
-        Image::Mali(_, layout) => layout.desc().modifier.drm_modifier(),
+        Image::Agx(_, layout) => Some(layout.desc().tiling.drm_modifier()),
+        Image::Mali(_, layout) => Some(layout.desc().modifier.drm_modifier()),
+        Image::Intel(_, layout) => layout.desc().tiling.drm_modifier(),
     }
 }

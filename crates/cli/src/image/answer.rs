@@ -3,6 +3,8 @@
 use serde::Serialize;
 use tepui_agx_layout as agx;
 use tepui_gpus::Gpu;
+use tepui_intel_layout as intel;
+use tepui_layout::{Dimension, Texel};
 use tepui_mali_layout as mali;
 
 /// A layout in the output of `--json` and `--batch`. Offsets count from the start of the image,
@@ -35,6 +37,37 @@ pub struct Answer {
     pub page_aligned_layers: bool,
     /// AGX: the metadata of a compressed image. Mali: the headers of AFBC.
     pub metadata: Option<AnswerMetadata>,
+    /// Intel: what surface states say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface: Option<AnswerSurface>,
+}
+
+/// What surface states say of an [`Answer`].
+#[derive(Serialize)]
+pub struct AnswerSurface {
+    /// Alignment of levels in elements.
+    pub align_el: [u32; 2],
+    /// Rows of elements from layer to layer.
+    pub qpitch_el: u32,
+    /// The level from which on all share a tile.
+    pub tail: Option<u32>,
+    /// What the address of the image is a multiple of.
+    pub alignment_B: u64,
+    /// The auxiliary surface that the image can have.
+    pub aux: Option<AnswerAux>,
+}
+
+/// An auxiliary surface, which has memory of its own.
+#[derive(Serialize)]
+pub struct AnswerAux {
+    /// `HiZ`, `CCS` or `MCS`.
+    pub kind: &'static str,
+    /// Bytes from row to row.
+    pub stride_B: u64,
+    /// Rows of pixels from layer to layer.
+    pub qpitch_px: u32,
+    /// Size in bytes.
+    pub size_B: u64,
 }
 
 /// A level of an [`Answer`].
@@ -118,6 +151,7 @@ pub fn agx(gpu: Gpu, layout: &agx::Layout) -> Answer {
                 })
                 .collect(),
         }),
+        surface: None,
     }
 }
 
@@ -163,6 +197,59 @@ pub fn mali(gpu: Gpu, layout: &mali::Layout) -> Answer {
             offset_B: 0,
             size_B: headers.iter().map(|l| l.size_B).sum::<u64>() * u64::from(shape.layers),
             levels: headers,
+        }),
+        surface: None,
+    }
+}
+
+/// The output for an Intel layout. Levels lie side by side, so the bytes of a level are those of its
+/// elements, and its offset that of the first of them.
+pub fn intel(gpu: Gpu, layout: &intel::Layout) -> Answer {
+    let desc = layout.desc();
+    let shape = &desc.shape;
+    let tile = layout.tile_el();
+    let element_B = u64::from(shape.format.info().block.bytes);
+    let levels = (0..)
+        .zip(layout.levels())
+        .map(|(level, l)| AnswerLevel {
+            level,
+            offset_B: layout
+                .texel_offset_B(Texel { level, ..Texel::default() })
+                .unwrap_or_default(),
+            size_B: l.extent_el.area() * element_B,
+            stride_B: layout.row_pitch_B,
+            tile_el: tile.to_array(),
+            tiles: l.extent_el.to_tl(tile).to_array(),
+        })
+        .collect();
+    let single = shape.layers.max(shape.depth_px).max(shape.samples) == 1
+        || shape.dimension == Dimension::D1;
+    let stride_B = u64::from(layout.qpitch_el) * layout.row_pitch_B;
+    Answer {
+        gpu: gpu.id(),
+        format: shape.format.name(),
+        tiling: desc.tiling.name(),
+        width_px: shape.width_px,
+        height_px: shape.height_px,
+        depth_px: shape.depth_px,
+        layers: shape.layers,
+        samples: shape.samples,
+        levels,
+        layer_stride_B: if single { layout.size_B / u64::from(shape.layers) } else { stride_B },
+        size_B: layout.size_B,
+        page_aligned_layers: false,
+        metadata: None,
+        surface: Some(AnswerSurface {
+            align_el: layout.align_el.to_array(),
+            qpitch_el: layout.qpitch_el,
+            tail: layout.tail,
+            alignment_B: layout.alignment_B,
+            aux: layout.aux().map(|aux| AnswerAux {
+                kind: aux.what.name(),
+                stride_B: aux.row_pitch_B,
+                qpitch_px: aux.qpitch_px,
+                size_B: aux.size_B,
+            }),
         }),
     }
 }

@@ -1,11 +1,12 @@
-//! Image layouts of both GPU families, created from command-line arguments or JSON requests.
+//! Image layouts of all GPU families, created from command-line arguments or JSON requests.
 
 mod answer;
 mod request;
 
 use tepui_agx_layout as agx;
 use tepui_format::Format;
-use tepui_gpus::Gpu;
+use tepui_gpus::{Feature, Gpu};
+use tepui_intel_layout as intel;
 use tepui_layout::{Dimension, ImageLayout, Region, Shape, Threads};
 use tepui_mali_layout as mali;
 use tepui_mali_layout::afbc::Afbc;
@@ -14,12 +15,14 @@ pub use self::answer::Answer;
 pub use self::request::{ImageArgs, JsonRequest};
 use self::request::{ImageRequest, Levels, RequestError};
 
-/// A layout of either family.
+/// A layout of one family.
 pub enum Image {
     /// On an Apple GPU.
     Agx(Gpu, Box<agx::Layout>),
     /// On an Arm GPU.
     Mali(Gpu, mali::Layout),
+    /// On an Intel GPU.
+    Intel(Gpu, Box<intel::Layout>),
 }
 
 impl Image {
@@ -63,8 +66,28 @@ impl Image {
                 };
                 Ok(Image::Agx(gpu, Box::new(agx::Layout::new(&desc)?)))
             }
-            // There is no layout of theirs yet, and so no tiling.
-            Gpu::Intel(_) => Err(unknown()),
+            Gpu::Intel(_) => {
+                gpu.require(Feature::Layout)?;
+                if request.afbc.is_some() {
+                    let (option, what) = ("afbc", "the tiling 'afbc' of Mali");
+                    return Err(RequestError::Misplaced { option, what });
+                }
+                let tiling = match (request.tiling, intel::Kind::of(shape.format)) {
+                    (None, Some(intel::Kind::Stencil)) => intel::Tiling::W,
+                    _ => tiling.parse().map_err(|()| unknown())?,
+                };
+                if request.height_px == 1 && request.depth_px <= 1 && !request.cube {
+                    shape.dimension = Dimension::D1;
+                }
+                let desc = intel::ImageDesc {
+                    shape,
+                    tiling,
+                    // What shaders store to is never compressed. source: Mesa, anv_image.c
+                    may_have_aux: !request.usage.writable && tiling != intel::Tiling::Linear,
+                    linear_stride_B: request.linear_stride_B,
+                };
+                Ok(Image::Intel(gpu, Box::new(intel::Layout::new(&desc)?)))
+            }
             Gpu::Mali(chip) => {
                 let variant = match request.afbc {
                     Some(text) => text.parse().map_err(RequestError::Afbc)?,
@@ -99,6 +122,7 @@ impl Image {
         match self {
             Image::Agx(_, layout) => layout.as_ref(),
             Image::Mali(_, layout) => layout,
+            Image::Intel(_, layout) => layout.as_ref(),
         }
     }
 
@@ -134,6 +158,7 @@ impl Image {
         match self {
             Image::Agx(_, layout) => layout.tile(image, region, raster, stride_B, threads)?,
             Image::Mali(_, layout) => layout.tile(image, region, raster, stride_B, threads)?,
+            Image::Intel(_, layout) => layout.tile(image, region, raster, stride_B, threads)?,
         }
         Ok(())
     }
@@ -150,6 +175,7 @@ impl Image {
         match self {
             Image::Agx(_, layout) => layout.detile(image, region, raster, stride_B, threads)?,
             Image::Mali(_, layout) => layout.detile(image, region, raster, stride_B, threads)?,
+            Image::Intel(_, layout) => layout.detile(image, region, raster, stride_B, threads)?,
         }
         Ok(())
     }
@@ -159,6 +185,7 @@ impl Image {
         match self {
             Image::Agx(gpu, layout) => answer::agx(*gpu, layout),
             Image::Mali(gpu, layout) => answer::mali(*gpu, layout),
+            Image::Intel(gpu, layout) => answer::intel(*gpu, layout),
         }
     }
 }
@@ -172,4 +199,7 @@ pub enum MoveError {
     /// Mali's reason.
     #[error(transparent)]
     Mali(#[from] mali::MoveError),
+    /// Intel's reason.
+    #[error(transparent)]
+    Intel(#[from] intel::MoveError),
 }

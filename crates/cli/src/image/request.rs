@@ -5,7 +5,8 @@ use std::str::FromStr;
 use serde::Deserialize;
 use tepui_agx_layout as agx;
 use tepui_format::{Format, UnknownFormat};
-use tepui_gpus::{Gpu, UnknownGpu};
+use tepui_gpus::{Gpu, UnknownGpu, Unsupported};
+use tepui_intel_layout as intel;
 use tepui_mali_layout as mali;
 
 use super::Image;
@@ -15,7 +16,7 @@ pub fn tilings(gpu: Gpu) -> &'static [&'static str] {
     match gpu {
         Gpu::Agx(_) => &["twiddled", "compressed", "linear"],
         Gpu::Mali(_) => &["u-interleaved", "afbc", "linear"],
-        Gpu::Intel(_) => &[],
+        Gpu::Intel(_) => &["y", "x", "w", "yf", "linear"],
     }
 }
 
@@ -64,6 +65,12 @@ pub enum RequestError {
     /// A Mali layout rule is violated.
     #[error(transparent)]
     Mali(#[from] mali::LayoutError),
+    /// An Intel layout rule is violated.
+    #[error(transparent)]
+    Intel(#[from] intel::LayoutError),
+    /// There are no layouts of the GPU.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
 }
 
 /// A number of levels.
@@ -117,7 +124,7 @@ impl FromStr for Size {
 /// The arguments that describe an image.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ImageArgs {
-    /// The GPU: m1, m1-pro, m1-max, m2, or mali-g52 and its siblings (`tepui gpus`).
+    /// The GPU: m1, m1-pro, m1-max, m2, mali-g52 and its siblings, or skl (`tepui gpus`).
     #[arg(long, value_name = "GPU")]
     pub gpu: Gpu,
     /// Pixel format, by Vulkan's name (`tepui formats`).
@@ -135,7 +142,8 @@ pub struct ImageArgs {
     /// Samples per pixel.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub samples: u32,
-    /// AGX: linear, twiddled (default), compressed. Mali: linear, u-interleaved (default), afbc.
+    /// AGX: linear, twiddled (default), compressed. Mali: linear, u-interleaved (default), afbc. Intel:
+    /// linear, x, y (default), w (stencil), yf.
     #[arg(long, value_name = "TILING")]
     pub tiling: Option<String>,
     /// Uses of the image besides sampling: renderable, writable.

@@ -92,6 +92,15 @@ kernel_structs! {
         40 rsvd1: u64,
         48 rsvd2: u64,
     }
+    /// A place in a buffer that holds the address of another one.
+    drm_i915_gem_relocation_entry as RelocationEntry[32] {
+        0 target_handle: u32,
+        4 delta: u32,
+        8 offset: u64,
+        16 presumed_offset: u64,
+        24 read_domains: u32,
+        28 write_domain: u32,
+    }
     /// A sync object to wait for or to signal.
     drm_i915_gem_exec_fence as ExecFence[8] {
         0 handle: u32,
@@ -461,11 +470,15 @@ pub const MMAP_OFFSET_GTT: u64 = 0;
 pub const MMAP_OFFSET_WC: u64 = 1;
 /// [`GemMmapOffset::flags`]: write-back.
 pub const MMAP_OFFSET_WB: u64 = 2;
+/// GEM_MMAP: write-combined.
+pub const MMAP_WC: u64 = 1;
 /// [`GemMmapOffset::flags`]: uncached.
 pub const MMAP_OFFSET_UC: u64 = 3;
 
 /// Domains of [`GemSetDomain`]: CPU caches, the global address space, write-combined.
 pub const DOMAINS_OF_CPU: u32 = 0x1 | 0x40 | 0x80;
+/// Domains of the GPU: render, sampler, command, instruction, vertex.
+pub const DOMAINS_OF_GPU: u32 = 0x3e;
 
 /// [`GemSetTiling::tiling_mode`]: linear.
 pub const TILING_NONE: u32 = 0;

@@ -430,7 +430,11 @@ pub fn mad(t: &mut Thread, op: &Op) -> Done {
 
 #[inline(always)]
 pub fn lrp(t: &mut Thread, op: &Op) -> Done {
-    with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| a * b + (1.0 - a) * c))
+    // Each step flushes denormals, as the result does.
+    let mode = t.float_mode();
+    with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| {
+        (a * b).flush(mode) + ((1.0 - a).flush(mode) * c).flush(mode)
+    }))
 }
 
 /// `csel`: the third source is compared with zero.
@@ -614,7 +618,7 @@ pub fn pln(t: &mut Thread, op: &Op) -> Done {
     for (i, out) in row[..n].iter_mut().enumerate() {
         let at = base + i / 8 * 64 + i % 8 * 4;
         let (u, v) = (read(at), read(at + 32));
-        *out = q.mul_add(v, p.mul_add(u, r));
+        *out = q.mul_add(v, p.mul_add(u, r).flush(mode));
     }
     finish(t, op, &row)
 }

@@ -3,7 +3,7 @@
 use tepui_drm::Errno;
 use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
 use tepui_drm::uapi::i915::param;
-use tepui_intel_chips::{Chip, Generation, VENDOR_ID};
+use tepui_intel_chips::{Chip, VENDOR_ID};
 
 /// Bytes of a page of an address space.
 pub const PAGE_BYTES: u64 = 1 << PAGE_SHIFT;
@@ -109,11 +109,6 @@ pub fn parameter(chip: &Chip, which: i32) -> Result<i32, Errno> {
         param::PXP_STATUS => return Err(Errno::NODEV),
         _ => return Err(Errno::INVAL),
     })
-}
-
-/// Whether the kernel still maps buffers in the GEM_MMAP request: it ends with Gen12.
-pub fn has_gem_mmap(chip: &Chip) -> bool {
-    chip.generation < Generation::Gen12
 }
 
 #[cfg(test)]

@@ -278,7 +278,7 @@ impl Context {
             return Ok(queue.clone());
         }
         let closed = file_closed.clone();
-        let queue = Arc::new(Queue::new(device.clone(), file, id, self, closed)?);
+        let queue = Arc::new(Queue::new(device.clone(), file, [id, index as u32], self, closed)?);
         queues.push((index, queue.clone()));
         Ok(queue)
     }

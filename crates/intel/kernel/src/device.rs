@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_drm::core::CoreDevice;
-use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
+use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
 use tepui_drm::fault_log::FaultLog;
 use tepui_drm::token::Registry;
 use tepui_intel_chips::Chip;
 use tepui_intel_model::{Batch, Gpu, HardwareContext, JobFault, JobStats};
 use tepui_softgpu::AddressSpace;
 
-use crate::{DRIVER, File};
+use crate::{DRIVER, File, Observer};
 
 /// Executes batches: the model, or a stand-in of tests and tools.
 pub trait Execute: Send + Sync {
@@ -47,8 +47,8 @@ impl Execute for Gpu {
 pub struct Options {
     /// Options of the model.
     pub model: tepui_intel_model::Options,
-    /// Observer of requests.
-    pub observer: Option<Arc<dyn CallObserver>>,
+    /// Observer of requests and batches.
+    pub observer: Option<Arc<dyn Observer>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
     /// Ends the process after the report, for clients that do not notice a lost context.

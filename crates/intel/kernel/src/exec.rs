@@ -18,7 +18,10 @@ use tepui_intel_model::Batch;
 
 use crate::chips::{PAGE_BYTES, VA_BITS};
 use crate::extension;
+use crate::gem::buffer;
 use crate::queue::Pinned;
+use crate::relocation;
+use crate::vm::Vm;
 
 /// Most buffers and most fences of a submission. A choice, far above what clients use.
 const MOST: u64 = 1 << 20;
@@ -34,12 +37,16 @@ pub(crate) struct Checked {
     pub users: Vec<(Arc<Gem>, bool)>,
 }
 
+/// An address of 48 bits in the form that has the upper bits equal to bit 47.
+pub(crate) fn canonical(address: u64) -> u64 {
+    let unused = 64 - VA_BITS;
+    ((address << unused) as i64 >> unused) as u64
+}
+
 /// The 48 bits of an address in the form that has the upper bits equal to bit 47; `None` for any
 /// other.
 fn of_canonical(address: u64) -> Option<u64> {
-    let unused = 64 - VA_BITS;
-    let canonical = ((address << unused) as i64 >> unused) as u64;
-    (canonical == address).then_some(address & ((1 << VA_BITS) - 1))
+    (canonical(address) == address).then_some(address & ((1 << VA_BITS) - 1))
 }
 
 /// Checks a submission.
@@ -52,6 +59,7 @@ fn of_canonical(address: u64) -> Option<u64> {
 pub(crate) fn check(
     core: &CoreFile,
     user: &dyn UserMemory,
+    vm: &Vm,
     args: &Execbuffer2,
 ) -> Result<Checked, Refusal> {
     check_flags(args)?;
@@ -60,22 +68,29 @@ pub(crate) fn check(
         "buffer_count is 0 or too large",
     )?;
     let objects = read_array::<ExecObject2>(user, args.buffers_ptr, args.buffer_count as usize)?;
+    let mut gems = Vec::with_capacity(objects.len());
     let mut seen = HashSet::with_capacity(objects.len());
-    let mut buffers = Vec::with_capacity(objects.len());
-    let mut users = Vec::with_capacity(objects.len());
-    let mut waits = Vec::new();
     for object in &objects {
         check_object(object)?;
         require(seen.insert(object.handle), "a handle is named twice")?;
         let gem = core
             .gem(object.handle)
             .map_err(|errno| Refusal { errno, why: "no buffer has this handle" })?;
-        let address = of_canonical(object.offset)
-            .ok_or(Refusal { errno: Errno::INVAL, why: "a pinned address is not canonical" })?;
-        let end = address.checked_add(gem.size()).ok_or(Errno::INVAL)?;
-        let high = if object.flags & exec_object::SUPPORTS_48B_ADDRESS != 0 { VA_BITS } else { 32 };
-        require(end <= 1 << high, "a pinned address is outside of the buffer's address space")?;
-        let writes = object.flags & exec_object::WRITE != 0;
+        if !buffer(&gem)?.memory.is_mapped() {
+            let why = "the client has unmapped its own pages";
+            return Err(Refusal { errno: Errno::FAULT, why });
+        }
+        gems.push(gem);
+    }
+    let addresses = addresses(vm, &objects, &gems)?;
+    let written = relocation::relocate(user, args, &objects, &gems, &addresses)?;
+    relocation::tell(user, args, &objects, &addresses)?;
+    let mut buffers = Vec::with_capacity(objects.len());
+    let mut users = Vec::with_capacity(objects.len());
+    let mut waits = Vec::new();
+    for (((object, gem), address), written) in objects.iter().zip(gems).zip(addresses).zip(written)
+    {
+        let writes = written || object.flags & exec_object::WRITE != 0;
         if object.flags & exec_object::ASYNC == 0 {
             let earlier = gem.users(writes);
             if !earlier.is_signaled() {
@@ -85,7 +100,6 @@ pub(crate) fn check(
         users.push((gem.clone(), writes));
         buffers.push(Pinned { gem, address });
     }
-    check_overlap(&buffers)?;
 
     let first = args.flags & exec::BATCH_FIRST != 0;
     let index = if first { 0 } else { objects.len() - 1 };
@@ -135,16 +149,49 @@ fn check_object(object: &ExecObject2) -> Result<(), Refusal> {
         object.alignment == 0 || object.alignment.is_power_of_two(),
         "an alignment is not a power of two",
     )?;
-    require(object.relocation_count == 0, "relocations are not modelled: pin the buffers")?;
+    let pinned = object.flags & exec_object::PINNED != 0;
     require(
-        object.flags & exec_object::PINNED != 0,
-        "a buffer is not pinned, and this device chooses no addresses",
+        !pinned || object.offset.is_multiple_of(PAGE_BYTES),
+        "a pinned address is not page-aligned",
     )?;
-    require(object.offset.is_multiple_of(PAGE_BYTES), "a pinned address is not page-aligned")
+    require(u64::from(object.relocation_count) <= MOST, "a buffer has too many relocations")
 }
 
-fn check_overlap(buffers: &[Pinned]) -> Result<(), Refusal> {
-    let mut ranges: Vec<_> = buffers.iter().map(|p| (p.address, p.gem.size())).collect();
+/// Where each buffer will be: at the address of the client, or at one that is chosen.
+fn addresses(vm: &Vm, objects: &[ExecObject2], gems: &[Arc<Gem>]) -> Result<Vec<u64>, Refusal> {
+    /// Without SUPPORTS_48B_ADDRESS the last page of the lower 4 GiB is left free.
+    /// source: i915_gem_execbuffer.c (`eb_vma_misplaced`, `eb_pin_flags`)
+    const LOW: u64 = (1 << 32) - PAGE_BYTES;
+    let is_high = |o: &ExecObject2| o.flags & exec_object::SUPPORTS_48B_ADDRESS != 0;
+    let mut taken = Vec::with_capacity(objects.len());
+    let mut addresses = vec![0; objects.len()];
+    let pinned = |o: &ExecObject2| o.flags & exec_object::PINNED != 0;
+    for ((object, gem), at) in objects.iter().zip(gems).zip(&mut addresses) {
+        if !pinned(object) {
+            continue;
+        }
+        let address = of_canonical(object.offset)
+            .ok_or(Refusal { errno: Errno::INVAL, why: "a pinned address is not canonical" })?;
+        let end = address.checked_add(gem.size()).ok_or(Errno::INVAL)?;
+        let high = if is_high(object) { VA_BITS } else { 32 };
+        require(end <= 1 << high, "a pinned address is outside of the buffer's address space")?;
+        *at = address;
+        taken.push((address, gem.size()));
+    }
+    check_overlap(&mut taken)?;
+    for ((object, gem), at) in objects.iter().zip(gems).zip(&mut addresses) {
+        if pinned(object) {
+            continue;
+        }
+        let limit = if is_high(object) { 1 << VA_BITS } else { LOW };
+        let hint = of_canonical(object.offset).unwrap_or(0);
+        *at = vm.place(gem, hint, object.alignment, limit, &taken)?;
+        taken.push((*at, gem.size()));
+    }
+    Ok(addresses)
+}
+
+fn check_overlap(ranges: &mut [(u64, u64)]) -> Result<(), Refusal> {
     ranges.sort_unstable();
     match ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0) {
         true => Ok(()),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::core::CoreFile;
-use tepui_drm::device::VirtualFile;
+use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify, wait_until};
 use tepui_drm::gem::Gem;
@@ -17,10 +17,10 @@ use tepui_drm::uapi::{IoctlInfo, Request, core};
 use tepui_drm::user::{UserMemory, read_array, read_value, with_struct as with};
 use tepui_drm::{Errno, monotonic_ns};
 
-use crate::chips::{APERTURE_BYTES, has_gem_mmap, parameter};
+use crate::chips::{APERTURE_BYTES, PAGE_BYTES, parameter};
 use crate::context::{Context, Parameters};
 use crate::device::Device;
-use crate::gem::{allocate, buffer, import};
+use crate::gem::{allocate, buffer, client_pages, import};
 use crate::queue::Submission;
 use crate::vm::Vm;
 use crate::{exec as submission, extension, query};
@@ -107,7 +107,7 @@ impl File {
         let entry = Entry {
             file: self.id,
             info: File::info,
-            observer: options.observer.as_deref(),
+            observer: options.observer.as_deref().map(|observer| observer as &dyn CallObserver),
             report_refusals: options.report_refusals,
         };
         entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
@@ -134,8 +134,12 @@ impl File {
             Ioctl::Query => with(arg, |args| query::answer(self.device.chip, user, args)),
             Ioctl::GemCreate => with(arg, |args| self.gem_create(args)),
             Ioctl::GemCreateExt => with(arg, |args| self.gem_create_ext(user, args)),
-            Ioctl::GemUserptr => with(arg, userptr),
-            Ioctl::GemMmap => self.gem_mmap(),
+            Ioctl::GemUserptr => with(arg, |args: &mut uapi::GemUserptr| {
+                let buffer = client_pages(user, args)?;
+                args.handle = self.core.handle(self.device.core.buffers.create(Box::new(buffer)));
+                Ok(())
+            }),
+            Ioctl::GemMmap => with(arg, |args| self.gem_mmap(user, args)),
             Ioctl::GemMmapOffset => with(arg, |args| self.gem_mmap_offset(args)),
             Ioctl::GemPread => with(arg, |args| self.gem_pread(user, args)),
             Ioctl::GemPwrite => with(arg, |args| self.gem_pwrite(user, args)),
@@ -155,6 +159,9 @@ impl File {
             Ioctl::GemSetCaching => with(arg, |args: &mut uapi::GemCaching| {
                 require(args.caching <= uapi::CACHING_DISPLAY, "no such caching")?;
                 let gem = self.core.gem(args.handle)?;
+                if args.caching != uapi::CACHING_CACHED {
+                    buffer(&gem)?.require_own(Errno::NXIO)?;
+                }
                 buffer(&gem)?.caching.store(args.caching, Ordering::Relaxed);
                 Ok(())
             }),
@@ -291,20 +298,29 @@ impl File {
         Ok(())
     }
 
-    /// Maps inside of the ioctl. The mapping would have to be made in the client's process, which
-    /// requests do not reach: clients use the offset for mmap instead.
-    fn gem_mmap(&self) -> Result<(), Refusal> {
-        let why = match has_gem_mmap(self.device.chip) {
-            true => "GEM_MMAP is not modelled: use GEM_MMAP_OFFSET",
-            false => "GEM_MMAP ended with Gen12",
-        };
-        Err(Refusal { errno: Errno::NODEV, why })
+    /// Maps inside of the ioctl.
+    ///
+    /// source: i915_gem_mman.c (`i915_gem_mmap_ioctl`); later generations than Gen12 refuse it.
+    fn gem_mmap(&self, user: &dyn UserMemory, args: &mut uapi::GemMmap) -> Result<(), Refusal> {
+        require(args.flags & !uapi::MMAP_WC == 0, "unknown flags")?;
+        let gem = self.core.gem(args.handle)?;
+        buffer(&gem)?.require_own(Errno::NXIO)?;
+        let end = args.offset.checked_add(args.size);
+        require(
+            args.size > 0 && end.is_some_and(|end| end <= gem.size()),
+            "the range is empty or leaves the buffer",
+        )?;
+        require(args.offset.is_multiple_of(PAGE_BYTES), "the offset is not page-aligned")?;
+        let from = gem.base().wrapping_add(args.offset as usize);
+        args.addr_ptr = user.map_shared(from, args.size as usize)?;
+        Ok(())
     }
 
     fn gem_mmap_offset(&self, args: &mut uapi::GemMmapOffset) -> Result<(), Refusal> {
         require(args.extensions == 0, "extensions are not 0")?;
         require(args.flags <= uapi::MMAP_OFFSET_UC, "no such kind of mapping")?;
         let gem = self.core.gem(args.handle)?;
+        buffer(&gem)?.require_own(Errno::NODEV)?;
         args.offset = self.device.core.buffers.make_mappable(&gem);
         Ok(())
     }
@@ -312,6 +328,7 @@ impl File {
     /// The range of a buffer that PREAD or PWRITE names.
     fn range(&self, handle: u32, offset: u64, size: u64) -> Result<(Arc<Gem>, usize), Refusal> {
         let gem = self.core.gem(handle)?;
+        buffer(&gem)?.require_own(Errno::INVAL)?;
         let end = offset.checked_add(size);
         require(end.is_some_and(|end| end <= gem.size()), "the range leaves the buffer")?;
         Ok((gem, offset as usize))
@@ -357,6 +374,7 @@ impl File {
 
     fn gem_set_tiling(&self, args: &mut uapi::GemSetTiling) -> Result<(), Refusal> {
         let gem = self.core.gem(args.handle)?;
+        buffer(&gem)?.require_own(Errno::NXIO)?;
         args.swizzle_mode = 0;
         match args.tiling_mode {
             uapi::TILING_NONE => args.stride = 0,
@@ -417,7 +435,7 @@ impl File {
     ) -> Result<(), Refusal> {
         let id = args.rsvd1 as u32;
         let context = self.context(id)?;
-        let checked = submission::check(&self.core, user, args)?;
+        let checked = submission::check(&self.core, user, &context.vm(), args)?;
         if context.is_banned() {
             return Err(Refusal { errno: Errno::IO, why: "the context is lost after a fault" });
         }
@@ -442,14 +460,6 @@ impl File {
         };
         Ok(queue.push(submission)?)
     }
-}
-
-/// A buffer of the client's own pages. Drivers ask with a size of 0 whether there is such a thing:
-/// `EINVAL` means yes, `ENODEV` no.
-fn userptr(args: &mut uapi::GemUserptr) -> Result<(), Refusal> {
-    let known = uapi::USERPTR_READ_ONLY | uapi::USERPTR_PROBE | uapi::USERPTR_UNSYNCHRONIZED;
-    require(args.flags & !known == 0, "unknown flags")?;
-    Err(Refusal { errno: Errno::NODEV, why: "buffers of the client's pages are not modelled" })
 }
 
 impl VirtualFile for File {

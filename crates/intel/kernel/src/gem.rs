@@ -8,6 +8,7 @@ use tepui_drm::Errno;
 use tepui_drm::gem::{Backing, Gem};
 use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::i915 as uapi;
+use tepui_drm::user::UserMemory;
 use tepui_softgpu::Memory;
 
 use crate::chips::PAGE_BYTES;
@@ -21,6 +22,8 @@ pub struct Buffer {
     pub tiling: AtomicU32,
     /// The caching that was set.
     pub caching: AtomicU32,
+    /// The GPU may not write: a client's own pages that it offers for reading.
+    pub read_only: bool,
     /// Submissions that name the buffer and have not ended, and whether its handle was closed.
     uses: Mutex<Uses>,
 }
@@ -41,7 +44,18 @@ impl Buffer {
             memory: Arc::new(memory),
             tiling: AtomicU32::new(uapi::TILING_NONE),
             caching: AtomicU32::new(uapi::CACHING_CACHED),
+            read_only: false,
             uses: Mutex::default(),
+        }
+    }
+
+    /// Refuses what is not for a client's own pages.
+    ///
+    /// source: i915_gem_userptr.c and i915_gem_tiling.c give these errors.
+    pub fn require_own(&self, errno: Errno) -> Result<(), Refusal> {
+        match self.memory.is_borrowed() {
+            true => Err(Refusal { errno, why: "the buffer consists of the client's own pages" }),
+            false => Ok(()),
         }
     }
 
@@ -95,6 +109,37 @@ pub fn allocate(size: u64) -> Result<Buffer, Refusal> {
         why: "the memory could not be allocated",
     })?;
     Ok(Buffer::new(memory))
+}
+
+/// A buffer of the client's own pages.
+///
+/// # Errors
+/// Those of the interface. source: i915_gem_userptr.c, in its order of checks.
+pub fn client_pages(user: &dyn UserMemory, args: &uapi::GemUserptr) -> Result<Buffer, Refusal> {
+    let known = uapi::USERPTR_READ_ONLY | uapi::USERPTR_PROBE | uapi::USERPTR_UNSYNCHRONIZED;
+    require(args.flags & !known == 0, "unknown flags")?;
+    require(args.user_size > 0, "user_size is 0")?;
+    require(
+        (args.user_ptr | args.user_size).is_multiple_of(PAGE_BYTES),
+        "user_ptr or user_size is not one of whole pages",
+    )?;
+    let fault = Refusal { errno: Errno::FAULT, why: "the range is not the client's" };
+    let end = args.user_ptr.checked_add(args.user_size).filter(|&end| end <= 1 << 47);
+    if args.user_ptr == 0 || end.is_none() {
+        return Err(fault);
+    }
+    if args.flags & uapi::USERPTR_UNSYNCHRONIZED != 0 {
+        return Err(Refusal { errno: Errno::NODEV, why: "unsynchronized pages are not supported" });
+    }
+    let base = user.pages(args.user_ptr)?;
+    let size = usize::try_from(args.user_size).map_err(|_| Errno::TOOBIG)?;
+    // SAFETY: submissions are refused and buffers unbound when the pages are no longer mapped.
+    let memory = unsafe { Memory::borrowed(base, size) }.map_err(|_| fault)?;
+    if args.flags & uapi::USERPTR_PROBE != 0 && !memory.is_mapped() {
+        return Err(fault);
+    }
+    let read_only = args.flags & uapi::USERPTR_READ_ONLY != 0;
+    Ok(Buffer { read_only, ..Buffer::new(memory) })
 }
 
 /// A buffer of another process.

@@ -28,12 +28,15 @@ pub mod exercise;
 mod extension;
 mod file;
 mod gem;
+mod observer;
 mod query;
 mod queue;
+mod relocation;
 mod vm;
 
 pub use device::{Device, Execute, FaultRecord, Options};
 pub use file::File;
+pub use observer::{Execution, Observer};
 
 use tepui_drm::core::DriverInfo;
 

@@ -13,6 +13,7 @@ use tepui_softgpu::catch_panic;
 use crate::context::Context;
 use crate::device::{Device, FaultRecord};
 use crate::gem::buffer;
+use crate::observer::Execution;
 use crate::vm::Vm;
 
 /// A buffer of a submission and the address of 48 bits at which the client pinned it.
@@ -40,6 +41,7 @@ struct Worker {
     device: Arc<Device>,
     file: u64,
     context: u32,
+    engine: u32,
     vm: Arc<Vm>,
     recoverable: Box<dyn Fn() -> bool + Send>,
     faults: Arc<AtomicU32>,
@@ -49,12 +51,12 @@ struct Worker {
 }
 
 impl Queue {
-    /// Creates a queue and its thread. Once `file_closed` is set and waiters are woken
+    /// Creates the queue of a context, named by its id, and one of its engines, and its thread. Once `file_closed` is set and waiters are woken
     /// ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
     pub fn new(
         device: Arc<Device>,
         file: u64,
-        id: u32,
+        [id, engine]: [u32; 2],
         context: &Arc<Context>,
         file_closed: Arc<AtomicBool>,
     ) -> Result<Queue, Errno> {
@@ -64,6 +66,7 @@ impl Queue {
             device,
             file,
             context: id,
+            engine,
             vm: context.vm(),
             // A context that is gone executes what was submitted, and nobody sees its state after.
             recoverable: Box::new(move || weak.upgrade().is_some_and(|c| c.is_recoverable())),
@@ -114,15 +117,32 @@ impl Worker {
     }
 
     fn execute(&self, submission: &Submission, state: &mut HardwareContext) -> Result<(), Errno> {
+        self.vm.forget_unmapped();
         let bound = submission.buffers.iter().try_for_each(|p| self.vm.pin(&p.gem, p.address));
         let result = match bound {
             Err(refusal) => Err(JobFault::new(Unit::CommandStreamer, refusal.why)),
             Ok(()) => self.vm.run(|vm| {
+                let execution = Execution {
+                    file: self.file,
+                    context: self.context,
+                    engine: self.engine,
+                    submission: submission.id,
+                    batch: submission.batch,
+                    vm,
+                };
+                let observer = self.device.options.observer.as_deref();
+                if let Some(observer) = observer {
+                    observer.starting(&execution);
+                }
                 let run = || self.device.gpu.execute(vm, state, &submission.batch);
                 // A panic is a bug of the model, and would leave the client waiting for ever.
-                catch_panic(run).unwrap_or_else(|what| {
+                let result = catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStreamer, what).of(FaultKind::Panic))
-                })
+                });
+                if let Some(observer) = observer {
+                    observer.finished(&execution, &result);
+                }
+                result
             }),
         };
         match result {

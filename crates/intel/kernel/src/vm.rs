@@ -1,7 +1,8 @@
 //! Address spaces and the buffers that submissions pinned in them.
 //!
 //! The client chooses addresses ("softpin") and names them with each submission; a buffer stays
-//! bound at its address until another one is pinned over it or its handle is closed.
+//! bound at its address until another one is pinned over it or its handle is closed. For buffers
+//! that the client does not pin, an address is chosen ([`Vm::place`]).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -11,7 +12,7 @@ use tepui_drm::gem::Gem;
 use tepui_drm::refusal::Refusal;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
-use crate::chips::{PAGE_SHIFT, VA_BITS};
+use crate::chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 use crate::gem::buffer;
 
 /// An address space.
@@ -20,6 +21,9 @@ pub struct Vm {
     space: AddressSpace,
     /// Where each buffer is bound, by the address of its memory's structure.
     bound: Mutex<HashMap<*const Memory, u64>>,
+    /// Where submissions that have not run yet will bind buffers for which this device chose the
+    /// address.
+    placed: Mutex<HashMap<*const Memory, (u64, u64)>>,
     /// Held for reading while a batch runs; memory that was unbound is released when nobody does.
     running: RwLock<()>,
 }
@@ -34,6 +38,7 @@ impl Default for Vm {
         Vm {
             space: AddressSpace::new(PAGE_SHIFT, VA_BITS),
             bound: Mutex::default(),
+            placed: Mutex::default(),
             running: RwLock::new(()),
         }
     }
@@ -63,12 +68,72 @@ impl Vm {
         if let Some(old) = here.filter(|&old| old != address) {
             self.unbind_memory(memory, old);
         }
-        let protection = Protection::READ | Protection::WRITE;
+        let mut protection = Protection::READ;
+        protection.set(Protection::WRITE, !buffer(gem)?.read_only);
         self.space
             .bind(address, memory.clone(), 0, memory.size() as u64, protection)
             .map_err(refused)?;
         bound.insert(Arc::as_ptr(memory), address);
         Ok(())
+    }
+
+    /// Chooses an address of 48 bits for a buffer: the one that it has, if that suits, then `hint`,
+    /// else the lowest that is free. `taken` are the ranges that the submission's other buffers
+    /// take, in any order.
+    ///
+    /// # Errors
+    /// `ENOSPC` if there is no room below `limit`.
+    pub fn place(
+        &self,
+        gem: &Gem,
+        hint: u64,
+        alignment: u64,
+        limit: u64,
+        taken: &[(u64, u64)],
+    ) -> Result<u64, Refusal> {
+        let memory = &buffer(gem)?.memory;
+        let size = memory.size() as u64;
+        let own = Arc::as_ptr(memory);
+        let alignment = alignment.max(PAGE_BYTES);
+        let suits = |at: u64| {
+            let end = at.checked_add(size);
+            at != 0 && at.is_multiple_of(alignment) && end.is_some_and(|end| end <= limit)
+        };
+        let overlaps = |at: u64, ranges: &[(u64, u64)]| {
+            ranges.iter().any(|&(start, length)| at < start + length && start < at + size)
+        };
+        let mut placed = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
+        let bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = placed.get(&own).map(|&(at, _)| at).or(bound.get(&own).copied());
+        drop(bound);
+        let chosen = match before {
+            Some(at) if suits(at) && !overlaps(at, taken) => at,
+            _ => {
+                let mut others: Vec<(u64, u64)> = taken.to_vec();
+                others.extend(placed.iter().filter(|(ptr, _)| **ptr != own).map(|(_, r)| *r));
+                let others_of_space = self.space.mappings().into_iter();
+                let others_of_space = others_of_space.filter(|m| Arc::as_ptr(&m.memory) != own);
+                others.extend(others_of_space.map(|m| (m.address, m.length)));
+                others.sort_unstable();
+                let mut at = alignment;
+                if suits(hint) && !overlaps(hint, &others) {
+                    at = hint;
+                } else {
+                    for &(start, length) in &others {
+                        if at + size > start && at < start + length {
+                            at = (start + length).next_multiple_of(alignment);
+                        }
+                    }
+                }
+                let full = Refusal { errno: Errno::NOSPC, why: "the address space is full" };
+                if !suits(at) {
+                    return Err(full);
+                }
+                at
+            }
+        };
+        placed.insert(own, (chosen, size));
+        Ok(chosen)
     }
 
     /// Unbinds what is left of a buffer at its address.
@@ -91,12 +156,30 @@ impl Vm {
     /// Unbinds a buffer: its last handle was closed and no submission uses it.
     pub fn forget(&self, gem: &Gem) {
         let Ok(buffer) = buffer(gem) else { return };
+        let own = Arc::as_ptr(&buffer.memory);
+        self.placed.lock().unwrap_or_else(PoisonError::into_inner).remove(&own);
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(address) = bound.remove(&Arc::as_ptr(&buffer.memory)) {
+        if let Some(address) = bound.remove(&own) {
             self.unbind_memory(&buffer.memory, address);
         }
         drop(bound);
         self.release();
+    }
+
+    /// Unbinds buffers of a client's own pages that it has unmapped: the GPU would reach nothing, or
+    /// what is mapped there since.
+    pub fn forget_unmapped(&self) {
+        let gone: Vec<_> = self
+            .space
+            .mappings()
+            .into_iter()
+            .filter(|mapping| mapping.memory.is_borrowed() && !mapping.memory.is_mapped())
+            .collect();
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        for mapping in gone {
+            bound.remove(&Arc::as_ptr(&mapping.memory));
+            let _ = self.space.unbind(mapping.address, mapping.length);
+        }
     }
 
     /// Runs a batch in this address space.

@@ -49,6 +49,8 @@ pub(crate) struct Dispatch {
     pub cross_thread: usize,
     /// Registers of constants of each thread.
     pub per_thread: usize,
+    /// The constants are the walker's indirect data and not those of MEDIA_CURBE_LOAD.
+    pub indirect: bool,
 }
 
 impl Dispatch {
@@ -371,8 +373,11 @@ fn start(thread: &mut Thread, dispatch: &Dispatch, group: [u32; 3], number: usiz
             grf[at..at + length].copy_from_slice(&from[..length]);
         }
     };
-    let cross = dispatch.cross_thread * REGISTER_BYTES;
-    put(REGISTER_BYTES, 0, dispatch.cross_thread);
-    let own = cross + number * dispatch.per_thread * REGISTER_BYTES;
-    put(REGISTER_BYTES + cross, own, dispatch.per_thread);
+    let [cross, own] = [dispatch.cross_thread, dispatch.per_thread].map(|n| n * REGISTER_BYTES);
+    // In memory what all threads get comes first. In registers it does too, but for indirect data, where
+    // each thread's own comes first: observed in the code of Intel's OpenCL compiler, which uses indirect
+    // data, and of Mesa's, which does not.
+    let (cross_at, own_at) = if dispatch.indirect { (own, 0) } else { (0, cross) };
+    put(REGISTER_BYTES + cross_at, 0, dispatch.cross_thread);
+    put(REGISTER_BYTES + own_at, cross + number * own, dispatch.per_thread);
 }

@@ -20,6 +20,8 @@ pub struct Options {
     pub clock: fn() -> u64,
     /// Commands of a batch after which it counts as endless.
     pub most_commands: u64,
+    /// Draws of a batch that are executed; later ones do nothing.
+    pub most_draws: u64,
     /// Instructions of a walker after which it counts as endless.
     pub most_instructions: u64,
     /// Nanoseconds that MI_SEMAPHORE_WAIT waits.
@@ -36,6 +38,7 @@ impl Default for Options {
             threads: 0,
             clock: no_clock,
             most_commands: 100_000_000,
+            most_draws: u64::MAX,
             most_instructions: 200_000_000_000,
             most_wait_ns: 10_000_000_000,
         }

@@ -19,6 +19,7 @@
 //! | `render` | the 3D pipeline, from vertices to pixels |
 //! | `port` | messages: data port, gateway, surfaces, images |
 //! | `format` | surface formats |
+//! | `picture` | what render targets hold, for tools |
 //! | `registers`, `context`, `memory` | what commands and threads read and write |
 
 mod context;
@@ -29,6 +30,7 @@ mod format;
 mod gpu;
 mod job;
 mod memory;
+mod picture;
 mod port;
 mod registers;
 mod render;
@@ -37,4 +39,5 @@ mod stream;
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};
 pub use job::{Batch, FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+pub use picture::Picture;
 pub use registers::Registers;

@@ -287,8 +287,8 @@ packet! {
 }
 
 packet! {
-    /// Writes one or two double words to memory.
-    pub struct MiStoreDataImm = "MI_STORE_DATA_IMM", 16 bytes
+    /// Writes one or two double words to memory. With one, the command ends behind it.
+    pub struct MiStoreDataImm = "MI_STORE_DATA_IMM", 20 bytes
     fixed {
         "MI Command Opcode" Uint [23..29] = 32;
         "Command Type" Uint [29..32] = 0;
@@ -304,6 +304,8 @@ packet! {
         core_mode_enable: Bool [32..33] "Core Mode Enable";
         /// GPU address.
         address: Shr<Address, 2> [34..80] "Address";
+        /// The value.
+        immediate_data: Hex64 [96..160] "Immediate Data";
     }
 }
 

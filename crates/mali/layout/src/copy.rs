@@ -47,7 +47,8 @@ impl ImageLayout for Layout {
         let start = self
             .surface_offset_B(level, layer, surface)
             .ok_or(RegionError::NoSuchLayer { layer, level, layers })?;
-        Ok(Surface { bytes: start..start + at.surface_stride_B, plane: self.plane(at)? })
+        let bytes = start..start + at.surface_stride_B;
+        Ok(Surface { bytes, plane: self.plane(at)?, origin_el: (0, 0) })
     }
 }
 

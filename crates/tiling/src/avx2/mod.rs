@@ -83,7 +83,7 @@ pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, prefetch: boo
             + (x0 - rect.x) as usize * job.plane.element_B as usize;
         let job = Job { linear: job.linear.add(skip_B), ..*job };
         match job.plane.order {
-            Order::Raster => {}
+            Order::Raster | Order::Bits(_) => {}
             Order::Morton => dispatch::<TILE, false>(&job, inner, prefetch),
             Order::UInterleaved => dispatch::<TILE, true>(&job, inner, prefetch),
         }

@@ -206,11 +206,16 @@ impl Surface {
         memory.read(at, &mut bytes).map_err(refuse)?;
         let state = RenderSurfaceState::unpack(&bytes)
             .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
+        Surface::of(&state)
+    }
+
+    /// The surface of a state.
+    pub fn of(state: &RenderSurfaceState) -> Result<Surface, Refusal> {
         match state.surface_type {
             SurfaceType::SurftypeNull => Ok(Surface::Null),
-            SurfaceType::SurftypeBuffer => Buffer::of(&state).map(Surface::Buffer),
+            SurfaceType::SurftypeBuffer => Buffer::of(state).map(Surface::Buffer),
             SurfaceType::SurftypeStrbuf => Err(unimplemented("a structured buffer")),
-            _ => Image::of(&state).map(Surface::Image),
+            _ => Image::of(state).map(Surface::Image),
         }
     }
 

@@ -146,6 +146,7 @@ impl<'a> Stream<'a> {
             // Walkers read their state before the next command.
             "MEDIA_STATE_FLUSH" => Ok(Next::Continue),
             "GPGPU_WALKER" => self.walker(&command),
+            "3DPRIMITIVE" if self.stats.draws >= self.gpu.options.most_draws => Ok(Next::Continue),
             "3DPRIMITIVE" => {
                 let primitive = command.unpack()?;
                 render::draw(self.gpu, self.vm, self.context, &primitive, &mut self.stats)?;

@@ -108,6 +108,7 @@ impl Stream<'_> {
             constants: constants.get(skip..).unwrap_or(&[]).to_vec(),
             cross_thread,
             per_thread,
+            indirect: walker.indirect_data_length > 0,
         };
         dispatch::run(self.gpu, self.vm, &dispatch, &mut self.stats)?;
         let count = self.context.registers.get64(CS_INVOCATIONS);

@@ -1,0 +1,258 @@
+//! Captures of any family: what requests and commands say, and executing commands again.
+
+use tepui_agx_capture as agx;
+use tepui_capture::describe::CallDescription;
+use tepui_capture::{Call, Changed, Compared, Finish, Process, Session, Start};
+use tepui_decode::{GpuMemory, Record};
+use tepui_intel_capture as intel;
+
+use crate::{Family, intel as intel_chips};
+
+/// A capture whose commands Tepui does not know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownDriver {
+    /// The family has no decoder.
+    #[error(
+        "a capture of {0} (kernel driver {1}); those of {agx} and {intel} can be decoded",
+        agx = Family::Agx,
+        intel = Family::Intel
+    )]
+    Family(Family, String),
+    /// No family has this kernel driver.
+    #[error("a capture of the unknown kernel driver `{0}`")]
+    Driver(String),
+}
+
+/// The family of a capture.
+fn family(process: &Process) -> Result<Family, UnknownDriver> {
+    let driver = process.driver.as_str();
+    match (Family::of_driver(driver), driver) {
+        (Some(Family::Agx), _) => Ok(Family::Agx),
+        (Some(Family::Intel), "i915") => Ok(Family::Intel),
+        (Some(family), _) => Err(UnknownDriver::Family(family, driver.into())),
+        (None, _) => Err(UnknownDriver::Driver(driver.into())),
+    }
+}
+
+/// Turns the requests and commands of a capture into records. Commands must come in the order of the
+/// capture, since they build on earlier ones.
+pub enum Describer {
+    /// Of AGX.
+    Agx(tepui_agx_decode::Options),
+    /// Of Intel.
+    Intel(intel::Describer),
+}
+
+impl Describer {
+    /// For the capture of a process. If `everything` is set, what several commands point to is
+    /// decoded each time.
+    ///
+    /// # Errors
+    /// The captures of this driver cannot be decoded.
+    pub fn new(process: &Process, everything: bool) -> Result<Describer, UnknownDriver> {
+        Ok(match family(process)? {
+            Family::Intel => {
+                let options = tepui_intel_decode::Options { everything, ..Default::default() };
+                Describer::Intel(intel::Describer::new(&process.parameters, options))
+            }
+            _ => {
+                let options = agx::describe::options(&process.parameters);
+                Describer::Agx(tepui_agx_decode::Options { everything, ..options })
+            }
+        })
+    }
+
+    /// Describes a request.
+    pub fn call(&self, call: &Call) -> CallDescription {
+        match self {
+            Describer::Agx(_) => agx::describe::call(call),
+            Describer::Intel(_) => intel::call(call),
+        }
+    }
+
+    /// A command that has just started, with everything that it points to.
+    pub fn command(&mut self, memory: &dyn GpuMemory, start: &Start) -> Record {
+        match self {
+            Describer::Agx(options) => agx::describe::command(memory, start, *options),
+            Describer::Intel(describer) => describer.command(memory, start),
+        }
+    }
+}
+
+/// How commands are executed again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayOptions {
+    /// Worker threads of the model; 0 takes one for each core of the host.
+    pub threads: usize,
+    /// The model reports what silicon would hide, where it can.
+    pub check: bool,
+    /// Only so many draws of each command.
+    pub draws: Option<u64>,
+    /// Each command is executed so many times more, and the time is taken.
+    pub repeats: u32,
+    /// Pictures of attachments are read.
+    pub pictures: bool,
+}
+
+/// What an attachment holds after a command.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// Which attachment, as a part of file names: `colour-ts0-layer0`.
+    pub name: String,
+    /// Width and height.
+    pub size_px: [u32; 2],
+    /// Rows of pixels: red, green, blue, alpha.
+    pub texels: Vec<[f32; 4]>,
+}
+
+/// The result of a replayed command.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// Counts of what was executed, by name, or the fault that ended it.
+    pub result: Result<Vec<(&'static str, u64)>, String>,
+    /// The pages that it changed.
+    pub changed: Vec<Changed>,
+    /// Hash over all changes.
+    pub hash: u64,
+    /// Pictures of the attachments.
+    pub pictures: Vec<Picture>,
+    /// Of further executions: the shortest time and the shortest time of processors.
+    pub time: Option<[std::time::Duration; 2]>,
+}
+
+/// Executes the commands of a capture on its GPU's model.
+pub enum Replayer {
+    /// AGX.
+    Agx(agx::Replayer),
+    /// Intel.
+    Intel(intel::Replayer),
+}
+
+impl Replayer {
+    /// For the capture of a process.
+    ///
+    /// # Errors
+    /// There is no model for it, or not with these options.
+    pub fn new(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
+        match family(process).map_err(|error| error.to_string())? {
+            Family::Intel => intel_replayer(process, options),
+            _ => Ok(Replayer::Agx(agx_replayer(options))),
+        }
+    }
+
+    /// The kind of a command, as decoders call it.
+    pub fn kind(&self, start: &Start) -> &'static str {
+        match self {
+            Replayer::Agx(_) => {
+                u16::try_from(start.kind).map_or("unknown", tepui_agx_decode::submit::kind_name)
+            }
+            Replayer::Intel(_) => "Batch",
+        }
+    }
+
+    /// Executes a command that has just started in the capture.
+    ///
+    /// # Errors
+    /// Why it cannot be executed.
+    pub fn start(&mut self, session: &Session, start: &Start) -> Result<Replayed, String> {
+        match self {
+            Replayer::Agx(replayer) => {
+                let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
+                let counts = |stats: tepui_agx_model::JobStats| {
+                    vec![
+                        ("launches", stats.launches),
+                        ("threads", stats.threads),
+                        ("instructions", stats.instructions),
+                    ]
+                };
+                Ok(Replayed {
+                    result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
+                    changed: replayed.changed,
+                    hash: replayed.hash,
+                    pictures: replayed.attachments.into_iter().map(agx_picture).collect(),
+                    time: replayed.time,
+                })
+            }
+            Replayer::Intel(replayer) => {
+                let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
+                let counts = |stats: tepui_intel_model::JobStats| {
+                    vec![
+                        ("commands", stats.commands),
+                        ("dispatches", stats.dispatches),
+                        ("draws", stats.draws),
+                        ("threads", stats.threads),
+                        ("instructions", stats.instructions),
+                    ]
+                };
+                Ok(Replayed {
+                    result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
+                    changed: replayed.changed,
+                    hash: replayed.hash,
+                    pictures: intel_pictures(replayed.attachments),
+                    time: replayed.time,
+                })
+            }
+        }
+    }
+
+    /// Compares with the capture, where the command has just finished. `None` for a command that was
+    /// not executed.
+    pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Compared> {
+        match self {
+            Replayer::Agx(replayer) => replayer.finish(session, finish),
+            Replayer::Intel(replayer) => replayer.finish(session, finish),
+        }
+    }
+}
+
+fn agx_replayer(options: &ReplayOptions) -> agx::Replayer {
+    let model = tepui_agx_model::Options {
+        threads: options.threads,
+        check: options.check,
+        draws: options.draws.unwrap_or(u64::MAX),
+        ..Default::default()
+    };
+    let replayer = agx::replayer(tepui_agx_model::Gpu::new(model)).with_repeats(options.repeats);
+    if options.pictures { replayer.with_attachments() } else { replayer }
+}
+
+fn agx_picture(attachment: tepui_agx_model::Attachment) -> Picture {
+    use tepui_agx_model::Aspect;
+    let aspect = match attachment.aspect {
+        Aspect::Colour(register) => format!("colour-ts{register}"),
+        Aspect::Depth => "depth".to_owned(),
+        Aspect::Stencil => "stencil".to_owned(),
+    };
+    Picture {
+        name: format!("{aspect}-layer{}", attachment.layer),
+        size_px: attachment.size_px,
+        texels: attachment.texels,
+    }
+}
+
+fn intel_pictures(pictures: Vec<tepui_intel_model::Picture>) -> Vec<Picture> {
+    let named = |(index, picture): (usize, tepui_intel_model::Picture)| Picture {
+        name: format!("target{index}"),
+        size_px: picture.size_px,
+        texels: picture.texels,
+    };
+    pictures.into_iter().enumerate().map(named).collect()
+}
+
+fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
+    let id = process.parameters.get(..2).map(|id| u16::from_le_bytes([id[0], id[1]]));
+    let chip = id.and_then(intel_chips::with_device_id);
+    let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
+    if options.check {
+        return Err("there are no checks in the model of Intel's GPUs".into());
+    }
+    let model = tepui_intel_model::Options {
+        threads: options.threads,
+        clock: tepui_drm::monotonic_ns,
+        most_draws: options.draws.unwrap_or(u64::MAX),
+        ..Default::default()
+    };
+    let gpu = tepui_intel_model::Gpu::new(chip, model);
+    let replayer = intel::replayer(gpu).with_repeats(options.repeats);
+    Ok(Replayer::Intel(if options.pictures { replayer.with_attachments() } else { replayer }))
+}

@@ -1,0 +1,18 @@
+//! Captures of work on Intel GPUs.
+//!
+//! A [`Recorder`] watches a virtual device ([`tepui_intel_kernel::Observer`]): every request of the
+//! client, and for every batch the memory of its address space before and after. It writes a
+//! [`tepui_capture`] stream; [`recorder_from_environment`] is how the preloaded library gets one.
+//! A [`Describer`] turns what such a stream holds into records, and a [`Replayer`] executes the batches
+//! again on a model and compares what they wrote.
+
+mod client;
+mod describe;
+mod payload;
+mod recorder;
+mod replay;
+
+pub use describe::{Describer, call};
+pub use payload::Payload;
+pub use recorder::{Recorder, recorder_from_environment};
+pub use replay::{Intel, Replayed, Replayer, Unplayable, replayer};

@@ -1,0 +1,192 @@
+//! Walks a batch: command after command, along jumps and into batches of a second level.
+
+use std::collections::HashSet;
+
+use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart, MiNoop};
+use tepui_intel_packets::{Packet, PacketInfo, command};
+use tepui_packets::Value;
+
+use crate::{Content, Decoder, Problem, Record, address};
+
+/// Most double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST) and the two that it
+/// leaves out.
+const MOST_DWORDS: usize = 513;
+
+/// Where a batch goes on after a command.
+enum Next {
+    After,
+    Jump(u64),
+    End,
+}
+
+impl Decoder<'_, '_> {
+    /// Decodes the batch at an address, with everything that its commands point to. `length` bounds
+    /// its commands up to the first jump; what a jump leads to ends with MI_BATCH_BUFFER_END, or
+    /// where memory does.
+    pub fn batch(&mut self, start: u64, length: u64) -> Record {
+        let start = address(start);
+        self.level("Batch", start, start.checked_add(length), 0)
+    }
+
+    /// Decodes commands from an address on, into children of one record.
+    fn level(
+        &mut self,
+        title: &'static str,
+        start: u64,
+        mut end: Option<u64>,
+        depth: usize,
+    ) -> Record {
+        let mut batch = Record::new(title, start);
+        let mut at = start;
+        // Targets of the jumps that were taken.
+        let mut visited = HashSet::from([start]);
+        // The last command was decided at run time: whether the jump behind it is taken is not known.
+        let mut conditional = false;
+        while end.is_none_or(|end| at < end) {
+            if !self.reader.take() {
+                batch.problems.push(self.too_much());
+                return batch;
+            }
+            if let Some((record, bytes)) = self.noops(at, end) {
+                batch.children.push(record);
+                at = at.wrapping_add(bytes);
+                continue;
+            }
+            let (bytes, info) = match self.fetch(at) {
+                Ok(found) => found,
+                Err(problem) => {
+                    batch.children.push(Record::failed("Command", at, problem));
+                    return batch;
+                }
+            };
+            let mut record = command_record(at, &bytes, info);
+            let next = match info {
+                Some(info) if info.name == MiBatchBufferEnd::INFO.name => Next::End,
+                Some(info) if info.name == MiBatchBufferStart::INFO.name => {
+                    self.jump(&bytes, depth, &mut record)
+                }
+                Some(info) => {
+                    conditional |= info.name == "MI_CONDITIONAL_BATCH_BUFFER_END";
+                    self.pointers(info, at, &bytes, &mut record);
+                    Next::After
+                }
+                None => Next::After,
+            };
+            let next = match next {
+                Next::Jump(target) if !visited.insert(target) => {
+                    // A loop whose end is decided at run time is no mistake.
+                    match conditional {
+                        true => record.children.push(see_above(target)),
+                        false => record.problems.push(Problem::EndlessLoop { address: target }),
+                    }
+                    Next::End
+                }
+                next => next,
+            };
+            batch.children.push(record);
+            match next {
+                Next::After => at = at.wrapping_add(bytes.len() as u64),
+                Next::Jump(target) => (at, end) = (target, None),
+                Next::End => return batch,
+            }
+        }
+        batch
+    }
+
+    /// Keeps what a command of an earlier batch says, of which its bytes are left.
+    pub fn recall(&mut self, bytes: &[u8]) {
+        let Some(header) = bytes.first_chunk::<4>() else { return };
+        let header = u32::from_le_bytes(*header);
+        if let Some(info) = command::find(self.options.generation, header) {
+            let mut record = command_record(0, bytes, Some(info));
+            self.pointers(info, 0, bytes, &mut record);
+        }
+    }
+
+    /// Where MI_BATCH_BUFFER_START leads. A batch of the second level becomes a child.
+    fn jump(&mut self, bytes: &[u8], depth: usize, record: &mut Record) -> Next {
+        let Ok((start, _)) = MiBatchBufferStart::unpack_lossy(bytes) else { return Next::End };
+        let target = address(start.batch_buffer_start_address);
+        match (start.second_level_batch_buffer, start.predication_enable) {
+            (true, _) => {
+                let limit = self.options.limits.calls;
+                if depth < limit {
+                    let inner = self.level("Second level batch", target, None, depth + 1);
+                    record.children.push(inner);
+                } else {
+                    record.problems.push(Problem::CallsTooDeep { limit });
+                }
+                Next::After
+            }
+            // The predicate is known at run time only.
+            (false, true) => Next::After,
+            (false, false) => Next::Jump(target),
+        }
+    }
+
+    /// Several MI_NOOPs in a row as one record, with their size.
+    fn noops(&self, start: u64, end: Option<u64>) -> Option<(Record, u64)> {
+        const STEP: u64 = 4096;
+        let mut at = start;
+        loop {
+            // Up to the next multiple of the step, which never leaves a page.
+            let mut size = STEP - at % STEP;
+            if let Some(end) = end {
+                size = size.min(end.saturating_sub(at));
+            }
+            let bytes = self.reader.bytes(at, size as usize).unwrap_or_default();
+            let zeros = bytes.chunks_exact(4).take_while(|word| *word == [0; 4]).count() as u64 * 4;
+            at += zeros;
+            if zeros < size || size == 0 {
+                break;
+            }
+        }
+        let size = at - start;
+        if size < 8 {
+            return None;
+        }
+        let mut record = Record::new(MiNoop::INFO.name, start);
+        record.content = Content::Fields(vec![("Repeated".into(), Value::Uint(size / 4))]);
+        Some((record, size))
+    }
+
+    /// Reads the command at an address. One that is not declared has a length at least.
+    fn fetch(&self, at: u64) -> Result<(Vec<u8>, Option<&'static PacketInfo>), Problem> {
+        let header = self.reader.word(at)?;
+        let generation = self.options.generation;
+        let length = command::length_dwords(generation, header).map(|dwords| dwords as usize);
+        let Some(length) = length.filter(|&dwords| dwords <= MOST_DWORDS) else {
+            return Err(Problem::UnknownCommand { header });
+        };
+        Ok((self.reader.bytes(at, 4 * length)?, command::find(generation, header)))
+    }
+}
+
+/// The record of a command.
+fn command_record(at: u64, bytes: &[u8], info: Option<&'static PacketInfo>) -> Record {
+    let Some(info) = info else {
+        let header = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let mut record = Record::failed("Command", at, Problem::UnknownCommand { header });
+        record.content = Content::Bytes(bytes.to_vec());
+        return record;
+    };
+    let mut record = Record::new(info.name, at);
+    if bytes.len() >= info.size_bytes {
+        record.set_packet(info, &bytes[..info.size_bytes]);
+        return record;
+    }
+    // A shorter form: the fields behind its end are not there.
+    let mut padded = bytes.to_vec();
+    padded.resize(info.size_bytes, 0);
+    record.set_packet(info, &padded);
+    if let Content::Packet(decoded) = &mut record.content {
+        let bits = 8 * bytes.len() as u32;
+        decoded.fields.retain(|(field, _)| field.start() < bits);
+    }
+    record
+}
+
+/// A reference to commands that were decoded before.
+fn see_above(target: u64) -> Record {
+    Record { content: Content::SeeAbove, ..Record::new("Batch", target) }
+}

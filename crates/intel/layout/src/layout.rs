@@ -1,0 +1,446 @@
+//! The layout of an image: pitches, levels, sizes, addresses.
+
+use tepui_format::units::{El, Extent, Px};
+use tepui_layout::{Dimension, Limits, Shape, Texel};
+use tepui_tiling::{Order, Plane, PlaneError};
+
+use crate::miptree::{Laid, Tree, minify};
+use crate::{
+    ImageDesc, Kind, LayoutError, MAX_EXTENT, MAX_LAYERS, MAX_SAMPLES, MAX_SIZE_B, Tiling, tail,
+};
+
+/// Where the samples of a pixel are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Msaa {
+    /// There is one.
+    None,
+    /// In slices of their own, one behind the other (MSFMT_MSS).
+    Array,
+    /// Side by side, in a surface that is as much larger (MSFMT_DEPTH_STENCIL).
+    Interleaved,
+}
+
+/// The layout of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    desc: ImageDesc,
+    /// What the pixels are.
+    pub kind: Kind,
+    /// Where samples are.
+    pub msaa: Msaa,
+    /// Alignment of levels in elements: HALIGN and VALIGN, or the tile of Yf.
+    pub align_el: Extent<El>,
+    /// Bytes from row to row (of linear images) or, divided by the rows of a tile, from row of tiles to
+    /// row of tiles; for W tiles of two rows together. 1D images of tiling linear have no pitch: their
+    /// layers follow one another.
+    pub row_pitch_B: u64,
+    /// Rows of elements from layer to layer (slice to slice, sample to sample).
+    pub qpitch_el: u32,
+    /// Level from which on all share a tile (Mip Tail Start LOD).
+    pub tail: Option<u32>,
+    /// Bytes of the image.
+    pub size_B: u64,
+    /// What the image's address is a multiple of.
+    pub alignment_B: u64,
+    levels: Vec<Level>,
+    /// Rows of elements of the whole surface.
+    height_el: u64,
+}
+
+/// One mip level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Width and height in pixels.
+    pub extent_px: Extent<Px>,
+    /// Depth in pixels.
+    pub depth_px: u32,
+    /// Width and height in elements; of interleaved samples, in samples.
+    pub extent_el: Extent<El>,
+    /// First column, row and slice in elements, from the start of a layer.
+    pub origin_el: [u32; 3],
+}
+
+impl Layout {
+    /// Computes the layout of an image.
+    ///
+    /// # Errors
+    /// A rule of the hardware that the image breaks.
+    pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
+        let kind = check(desc)?;
+        let shape = &desc.shape;
+        let msaa = match (shape.samples, kind) {
+            (1, _) => Msaa::None,
+            (_, Kind::Colour) => Msaa::Array,
+            _ => Msaa::Interleaved,
+        };
+        let block = shape.format.info().block;
+        let is_rows = is_rows(desc);
+        let align_el = align_el(desc, kind);
+        let tail = tail_start(desc);
+        let scale = if msaa == Msaa::Interleaved { sample_grid(shape.samples) } else { (1, 1) };
+        let scaled = |px: u32, by: u32| match msaa {
+            // source: Mesa, isl.c (`isl_msaa_interleaved_scale_px_to_sa`).
+            Msaa::Interleaved => px.next_multiple_of(2) * by,
+            _ => px,
+        };
+        let layers = match (shape.dimension, msaa) {
+            (Dimension::D3, _) => shape.depth_px,
+            (_, Msaa::Array) => shape.layers * shape.samples,
+            _ => shape.layers,
+        };
+        let tree = Tree {
+            width_sa: scaled(shape.width_px, scale.0),
+            height_sa: scaled(shape.height_px, scale.1),
+            levels: shape.levels,
+            layers,
+            block: (block.width_px, block.height_px),
+            align_el,
+            tail,
+            qpitch_align_el: match shape.dimension {
+                // source: SKL PRM, RENDER_SURFACE_STATE, Surface QPitch: of tiled 3D surfaces whole
+                // tiles.
+                Dimension::D3 if desc.tiling != Tiling::Linear => tile_el(desc).1,
+                _ => 1,
+            },
+            tile_el: tile_el(desc),
+            tile_B: desc.tiling.physical(block.bytes),
+        };
+        let (laid, row_pitch_B, size_B) =
+            if is_rows { rows(&tree, block.bytes) } else { image(desc, &tree)? };
+        if size_B > MAX_SIZE_B {
+            return Err(LayoutError::Size { size_B });
+        }
+        let levels = (0..shape.levels)
+            .map(|level| {
+                let extent_px = Extent::<Px>::new(shape.width_px, shape.height_px).minify(level);
+                let (x, y) = laid.origins_el[level as usize];
+                let [tail_x, tail_y, z] = match tail {
+                    Some(first) if level >= first => {
+                        let three = shape.dimension == Dimension::D3;
+                        tail::offset(three, level - first, block.bytes)
+                    }
+                    _ => [0; 3],
+                };
+                let samples =
+                    Extent::<Px>::new(scaled(extent_px.w, scale.0), scaled(extent_px.h, scale.1));
+                Level {
+                    extent_px,
+                    depth_px: minify(shape.depth_px, level),
+                    extent_el: samples.to_el(block.extent()),
+                    origin_el: [x + tail_x, y + tail_y, z],
+                }
+            })
+            .collect();
+        let (tile_B, tile_rows) = tree.tile_B;
+        Ok(Layout {
+            desc: *desc,
+            kind,
+            msaa,
+            align_el: Extent::new(align_el.0, align_el.1),
+            row_pitch_B,
+            qpitch_el: laid.qpitch_el,
+            tail,
+            size_B,
+            alignment_B: match desc.tiling {
+                // source: Mesa, isl.c (`isl_calc_base_alignment`): whole elements for what is rendered to.
+                Tiling::Linear => u64::from(block.bytes).next_power_of_two(),
+                _ => tile_B * tile_rows,
+            },
+            levels,
+            height_el: laid.height_el,
+        })
+    }
+
+    /// The description.
+    pub fn desc(&self) -> &ImageDesc {
+        &self.desc
+    }
+
+    /// The levels, level 0 first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// The tile in elements; a single element of linear images.
+    pub fn tile_el(&self) -> Extent<El> {
+        let (w, h) = tile_el(&self.desc);
+        Extent::new(w, h)
+    }
+
+    /// The position of an element in the order of its tile; of linear images, the column.
+    pub fn index_in_tile(&self, x: u32, y: u32) -> u32 {
+        match (self.desc.tiling, self.plane()) {
+            (Tiling::Linear, _) | (_, Err(_)) => x,
+            (_, Ok(plane)) => plane.index_in_tile(x, y),
+        }
+    }
+
+    /// The first row of a layer, slice or sample in elements.
+    pub(crate) fn first_row_el(&self, layer: u32, sample: u32) -> u64 {
+        let slice = match self.msaa {
+            Msaa::Array => {
+                u64::from(layer) * u64::from(self.desc.shape.samples) + u64::from(sample)
+            }
+            _ => u64::from(layer),
+        };
+        slice * u64::from(self.qpitch_el)
+    }
+
+    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image has no
+    /// such sample, and for 3D images in Yf tiles, whose order within a tile is not known.
+    pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
+        let shape = &self.desc.shape;
+        let level = self.levels.get(at.level as usize)?;
+        let layers = if shape.dimension == Dimension::D3 { level.depth_px } else { shape.layers };
+        let layer = if shape.dimension == Dimension::D3 { at.z_px } else { at.layer };
+        let inside = at.x_px < level.extent_px.w
+            && at.y_px < level.extent_px.h
+            && layer < layers
+            && at.sample < shape.samples
+            && (shape.dimension == Dimension::D3 || at.z_px == 0);
+        if !inside || self.is_unknown() {
+            return None;
+        }
+        let block = shape.format.info().block;
+        let (x, y) = match self.msaa {
+            Msaa::Interleaved => interleave(shape.samples, (at.x_px, at.y_px), at.sample),
+            _ => (at.x_px / block.width_px, at.y_px / block.height_px),
+        };
+        let [left, top, _] = level.origin_el;
+        let row = u64::from(top + y) + self.first_row_el(layer, at.sample);
+        let plane = self.plane().ok()?;
+        Some(plane.offset_B(left + x, u32::try_from(row).ok()?) as u64)
+    }
+
+    /// Whether the order of elements within tiles is not known.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.desc.tiling == Tiling::Yf && self.desc.shape.dimension == Dimension::D3
+    }
+
+    /// The whole surface for the tiling kernels.
+    pub(crate) fn plane(&self) -> Result<Plane, PlaneError> {
+        let element_B = self.desc.shape.format.info().block.bytes;
+        let order = match self.desc.tiling.bits(element_B) {
+            Some(bits) => Order::Bits(bits),
+            None => Order::Raster,
+        };
+        let (_, tile_rows) = self.desc.tiling.physical(element_B);
+        let tile_row_B = self.row_pitch_B * tile_rows;
+        let tile = self.tile_el();
+        let tiles = match self.desc.tiling {
+            Tiling::W => self.row_pitch_B / 128,
+            _ => self.row_pitch_B / (u64::from(tile.w) * u64::from(element_B)),
+        };
+        let too_large = |_| PlaneError::Extent(u32::MAX, u32::MAX);
+        let width = u32::try_from(tiles * u64::from(tile.w)).map_err(too_large)?;
+        let height = u32::try_from(self.height_el).map_err(too_large)?;
+        Plane::new(order, element_B, (width, height), (tile.w, tile.h), tile_row_B)
+    }
+}
+
+/// Whether levels and layers stand in rows: 1D images of tiling linear.
+///
+/// source: Mesa, isl.c (`isl_surf_choose_dim_layout`).
+fn is_rows(desc: &ImageDesc) -> bool {
+    desc.shape.dimension == Dimension::D1 && desc.tiling == Tiling::Linear
+}
+
+/// The tile in elements.
+fn tile_el(desc: &ImageDesc) -> (u32, u32) {
+    let element_B = desc.shape.format.info().block.bytes;
+    if desc.tiling == Tiling::Yf && desc.shape.dimension == Dimension::D3 {
+        let [w, h, _] = yf3_tile_el(element_B);
+        return (w, h);
+    }
+    match desc.tiling.bits(element_B) {
+        Some(bits) => (bits.tile().0 / element_B, bits.tile().1),
+        None => (1, 1),
+    }
+}
+
+/// A Yf tile of three dimensions in elements. source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn yf3_tile_el(element_B: u32) -> [u32; 3] {
+    match element_B {
+        1 => [16, 16, 16],
+        2 => [8, 16, 16],
+        4 => [8, 16, 8],
+        8 => [8, 8, 8],
+        _ => [4, 8, 8],
+    }
+}
+
+/// Alignment of levels in elements.
+///
+/// source: Mesa, isl_gfx9.c (`isl_gfx9_choose_image_alignment_el`), isl_gfx8.c
+/// (`isl_gfx8_choose_image_alignment_el`).
+fn align_el(desc: &ImageDesc, kind: Kind) -> (u32, u32) {
+    let block = desc.shape.format.info().block;
+    match (desc.tiling, kind) {
+        (Tiling::Yf, _) => tile_el(desc),
+        _ if is_rows(desc) => (64, 1),
+        _ if block.width_px * block.height_px > 1 => (4, 4),
+        (_, Kind::Depth) if block.bytes == 2 => (8, 4),
+        (_, Kind::Depth) => (4, 4),
+        (_, Kind::Stencil) => (8, 8),
+        (_, Kind::Colour) if desc.may_have_aux => (16, 4),
+        (_, Kind::Colour) => (4, 4),
+    }
+}
+
+/// Samples of a pixel across and down where they are interleaved.
+///
+/// source: Mesa, isl.c (`isl_get_interleaved_msaa_px_size_sa`).
+fn sample_grid(samples: u32) -> (u32, u32) {
+    let log2 = samples.trailing_zeros();
+    (1 << log2.div_ceil(2), 1 << (log2 / 2))
+}
+
+/// Where a sample stands of an image whose samples are interleaved.
+///
+/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits of
+/// the sample's number come before the others.
+fn interleave(samples: u32, (x, y): (u32, u32), s: u32) -> (u32, u32) {
+    let (x0, y0) = (x & 1, y & 1);
+    match samples {
+        2 => ((x & !1) << 1 | (s & 1) << 1 | x0, y),
+        4 => ((x & !1) << 1 | (s & 1) << 1 | x0, (y & !1) << 1 | s & 2 | y0),
+        8 => ((x & !1) << 2 | s & 4 | (s & 1) << 1 | x0, (y & !1) << 1 | s & 2 | y0),
+        _ => ((x & !1) << 2 | s & 4 | (s & 1) << 1 | x0, (y & !1) << 2 | (s & 8) >> 1 | s & 2 | y0),
+    }
+}
+
+/// The first level of the tail, if there is one.
+///
+/// source: Mesa, isl.c (`isl_choose_miptail_start_level`).
+fn tail_start(desc: &ImageDesc) -> Option<u32> {
+    /// Levels that a tail can hold: rows of the table from the one of 4 KiB tiles on.
+    const MOST: [u32; 2] = [11, 12];
+    let shape = &desc.shape;
+    let three = shape.dimension == Dimension::D3;
+    // Compression does not work with tails of three dimensions.
+    if desc.tiling != Tiling::Yf || shape.samples > 1 || three && desc.may_have_aux {
+        return None;
+    }
+    let block = shape.format.info().block;
+    let first = tail::offset(three, 0, block.bytes);
+    let (tile_w, tile_h) = tile_el(desc);
+    let tile = [tile_w, tile_h, if three { yf3_tile_el(block.bytes)[2] } else { 1 }];
+    let size = [
+        shape.width_px.div_ceil(block.width_px),
+        shape.height_px.div_ceil(block.height_px),
+        shape.depth_px,
+    ];
+    let most = MOST[usize::from(three)];
+    (shape.levels.saturating_sub(most)..shape.levels).find(|&level| {
+        // Observed in ANV's sizes: a level of three dimensions must be smaller than the slot.
+        let fits =
+            |axis: usize| minify(size[axis], level) + u32::from(three) <= tile[axis] - first[axis];
+        (0..3).all(fits)
+    })
+}
+
+/// Levels side by side in one row, layers one behind the other.
+///
+/// source: Mesa, isl.c (`isl_calc_phys_total_extent_el_gfx9_1d`).
+fn rows(tree: &Tree, element_B: u32) -> (Laid, u64, u64) {
+    let mut x = 0;
+    let mut origins_el = Vec::with_capacity(tree.levels as usize);
+    for level in 0..tree.levels {
+        origins_el.push((x / tree.block.0, 0));
+        x += minify(tree.width_sa, level).next_multiple_of(tree.align_el.0 * tree.block.0);
+    }
+    let width_el = u64::from(x / tree.block.0);
+    let row_B = width_el * u64::from(element_B);
+    let height_el = u64::from(tree.layers);
+    (Laid { origins_el, qpitch_el: 1, width_el, height_el }, row_B, row_B * height_el)
+}
+
+/// Levels and layers of two and three dimensions.
+fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError> {
+    let laid = tree.lay_out();
+    let least_B = tree.pitch_B(&laid);
+    let pitch_B = match desc.linear_stride_B {
+        Some(stride_B) if u64::from(stride_B) < least_B => {
+            let rule = "the rows of the image are longer";
+            return Err(LayoutError::Stride { stride_B, rule });
+        }
+        Some(stride_B) => stride_B.into(),
+        None => least_B,
+    };
+    if desc.tiling == Tiling::Yf && desc.shape.dimension == Dimension::D3 {
+        // Tiles are as deep as wide: a row of tiles holds several slices.
+        let element_B = desc.shape.format.info().block.bytes;
+        let [w, h, d] = yf3_tile_el(element_B).map(u64::from);
+        let pitch_B = laid.width_el.div_ceil(w) * w * u64::from(element_B);
+        let slices = u64::from(desc.shape.depth_px).div_ceil(d);
+        let rows = u64::from(laid.qpitch_el) * (slices - 1)
+            + (laid.height_el - u64::from(laid.qpitch_el) * u64::from(tree.layers - 1));
+        let size_B = rows.div_ceil(h) * h * d * pitch_B;
+        return Ok((laid, pitch_B, size_B));
+    }
+    let size_B = tree.size_B(&laid, pitch_B);
+    Ok((laid, pitch_B, size_B))
+}
+
+/// Checks the rules of the hardware; gives the kind of the image.
+fn check(desc: &ImageDesc) -> Result<Kind, LayoutError> {
+    let Shape { format, dimension, samples, levels, .. } = desc.shape;
+    let limits = Limits {
+        width_px: MAX_EXTENT,
+        extent_px: MAX_EXTENT,
+        layers: MAX_LAYERS,
+        samples: MAX_SAMPLES,
+    };
+    desc.shape.check(&limits)?;
+    desc.shape.check_blocks()?;
+    let kind = Kind::of(format).ok_or(LayoutError::DepthStencil { format })?;
+    let block_B = format.info().block.bytes;
+    if block_B > 16 || desc.tiling != Tiling::Linear && !block_B.is_power_of_two() {
+        return Err(LayoutError::BlockSize { format, block_B });
+    }
+    let tiling = desc.tiling;
+    let broken = |what, rule| Err(LayoutError::Tiling { what, tiling, rule });
+    // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`).
+    match (kind, tiling) {
+        (Kind::Stencil, Tiling::W) => {}
+        (Kind::Stencil, _) => return broken("stencil", "stencil is in tiles W"),
+        (_, Tiling::W) => return broken("an image without stencil", "tiles W are for stencil"),
+        (Kind::Depth, Tiling::Y | Tiling::Yf) => {}
+        (Kind::Depth, _) => return broken("depth", "depth is in tiles Y"),
+        _ => {}
+    }
+    if dimension == Dimension::D1 && tiling == Tiling::Yf {
+        return broken("a 1D image", "tiles Yf are for 2D and 3D images");
+    }
+    if samples > 1 {
+        let what = match dimension {
+            Dimension::D2 if levels == 1 => "",
+            Dimension::D2 => "several levels",
+            Dimension::D1 => "one dimension",
+            Dimension::D3 => "three dimensions",
+            Dimension::Cube => "cubes",
+        };
+        if !what.is_empty() {
+            return Err(LayoutError::Multisampled { samples, what });
+        }
+        if !matches!(tiling, Tiling::Y | Tiling::Yf | Tiling::W) {
+            return broken("a multisampled image", "samples are in tiles Y");
+        }
+    }
+    if let Some(stride_B) = desc.linear_stride_B {
+        let fail = |rule| Err(LayoutError::Stride { stride_B, rule });
+        if tiling != Tiling::Linear || is_rows(desc) {
+            return fail("only linear 2D and 3D images have a stride of the caller's");
+        }
+        if !stride_B.is_multiple_of(block_B) {
+            return fail("a stride is a multiple of the element's bytes");
+        }
+        if stride_B > MAX_PITCH_B {
+            return fail("a stride has at most 18 bits");
+        }
+    }
+    Ok(kind)
+}
+
+/// The largest pitch. source: genxml, RENDER_SURFACE_STATE, Surface Pitch: 18 bits, less one.
+const MAX_PITCH_B: u32 = 1 << 18;

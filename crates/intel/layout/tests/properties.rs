@@ -1,0 +1,193 @@
+//! What must hold of every layout.
+#![allow(non_snake_case)]
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use tepui_format::Format;
+use tepui_intel_layout::{
+    Dimension, ImageDesc, ImageLayout, Layout, LayoutError, MoveError, Msaa, Texel, Threads, Tiling,
+};
+
+const FORMATS: [Format; 12] = [
+    Format::R8_UNORM,
+    Format::R8G8_UNORM,
+    Format::R8G8B8A8_UNORM,
+    Format::R32G32B32_SFLOAT,
+    Format::R32G32_UINT,
+    Format::R32G32B32A32_SFLOAT,
+    Format::D16_UNORM,
+    Format::D32_SFLOAT,
+    Format::S8_UINT,
+    Format::ETC2_R8G8B8_UNORM_BLOCK,
+    Format::BC7_UNORM_BLOCK,
+    Format::ASTC_5x5_UNORM_BLOCK,
+];
+
+prop_compose! {
+    fn images(max: u32)(
+        format in prop::sample::select(&FORMATS[..]),
+        tiling in prop::sample::select(&Tiling::ALL[..]),
+        dimension in prop::sample::select(
+            &[Dimension::D1, Dimension::D2, Dimension::D2, Dimension::D3, Dimension::Cube][..],
+        ),
+        (width_px, height_px, third) in (1..=max, 1..=max, 1..=4u32),
+        samples in prop::sample::select(&[1u32, 1, 1, 2, 4, 8, 16][..]),
+        levels in 1..=7u32,
+        (may_have_aux, stride) in (any::<bool>(), prop::option::of(0..=40u32)),
+    ) -> ImageDesc {
+        let mut desc = ImageDesc::new_2d(format, tiling, width_px, height_px);
+        desc.shape.dimension = dimension;
+        desc.shape.samples = samples;
+        match dimension {
+            Dimension::D1 => (desc.shape.height_px, desc.shape.layers) = (1, third),
+            Dimension::D2 => desc.shape.layers = third,
+            Dimension::D3 => desc.shape.depth_px = third,
+            Dimension::Cube => (desc.shape.height_px, desc.shape.layers) = (width_px, 6 * third),
+        }
+        desc.may_have_aux = may_have_aux;
+        desc.shape.levels = levels.min(desc.shape.full_chain());
+        let block = format.info().block;
+        desc.linear_stride_B =
+            stride.map(|more| (width_px.div_ceil(block.width_px) + 20 + more) * block.bytes);
+        desc
+    }
+}
+
+fn layouts(max: u32) -> impl Strategy<Value = Layout> {
+    images(max).prop_filter_map("no layout", |desc| {
+        // Strides are for linear images.
+        let plain = ImageDesc { linear_stride_B: None, ..desc };
+        Layout::new(&desc).or_else(|_| Layout::new(&plain)).ok()
+    })
+}
+
+fn texels(layout: &Layout, mut each: impl FnMut(Texel)) {
+    let shape = &layout.desc().shape;
+    for (level, at) in (0..).zip(layout.levels()) {
+        let three = shape.dimension == Dimension::D3;
+        for slice in 0..if three { at.depth_px } else { shape.layers } {
+            let (layer, z_px) = if three { (0, slice) } else { (slice, 0) };
+            for sample in 0..shape.samples {
+                for y_px in 0..at.extent_px.h {
+                    for x_px in 0..at.extent_px.w {
+                        each(Texel { level, layer, x_px, y_px, z_px, sample });
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Every sample has bytes of its own inside of the image.
+    #[test]
+    fn no_two_texels_share_an_address(layout in layouts(40)) {
+        let block = layout.desc().shape.format.info().block;
+        let known = !(layout.desc().tiling == Tiling::Yf
+            && layout.desc().shape.dimension == Dimension::D3);
+        let mut seen = HashSet::new();
+        texels(&layout, |texel| {
+            let offset = layout.texel_offset_B(texel);
+            assert_eq!(offset.is_some(), known, "{texel:?}");
+            let first =
+                texel.x_px % block.width_px == 0 && texel.y_px % block.height_px == 0;
+            if let Some(offset) = offset.filter(|_| first) {
+                assert!(offset + u64::from(block.bytes) <= layout.size_B, "{texel:?}");
+                for byte in 0..u64::from(block.bytes) {
+                    assert!(seen.insert(offset + byte), "{texel:?}");
+                }
+            }
+        });
+        let at = Texel { level: layout.levels().len() as u32, ..Texel::default() };
+        prop_assert_eq!(layout.texel_offset_B(at), None);
+        prop_assert!(layout.size_B.is_multiple_of(layout.row_pitch_B));
+    }
+
+    /// Pixels that are tiled stand where their addresses say, and come back.
+    #[test]
+    fn tiled_pixels_come_back(layout in layouts(60), pick in any::<[u32; 3]>()) {
+        let shape = layout.desc().shape;
+        let level = pick[0] % shape.levels;
+        let layer = pick[1] % layout.level_layers(level);
+        let sample = pick[2] % shape.samples;
+        let region = layout.whole_level(level, layer, sample).unwrap();
+        let block = shape.format.info().block;
+        let (w, h) = (
+            region.extent_px.w.div_ceil(block.width_px) as usize,
+            region.extent_px.h.div_ceil(block.height_px) as usize,
+        );
+        let n = block.bytes as usize;
+        let raster: Vec<u8> = (0..w * h * n).map(|i| (i * 7 + i / 251) as u8).collect();
+        let mut image = vec![0xaa; layout.size_B as usize];
+        match layout.tile(&mut image, region, &raster, w * n, Threads::One) {
+            Ok(()) => {}
+            Err(MoveError::Unknown) => {
+                prop_assert!(shape.dimension == Dimension::D3);
+                return Ok(());
+            }
+            Err(MoveError::Interleaved) => {
+                prop_assert!(layout.msaa == Msaa::Interleaved);
+                return Ok(());
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let three = shape.dimension == Dimension::D3;
+        for y in 0..h as u32 {
+            for x in 0..w as u32 {
+                let (layer, z_px) = if three { (0, layer) } else { (layer, 0) };
+                let (x_px, y_px) = (x * block.width_px, y * block.height_px);
+                let texel = Texel { level, layer, x_px, y_px, z_px, sample };
+                let to = layout.texel_offset_B(texel).unwrap() as usize;
+                let from = (y as usize * w + x as usize) * n;
+                prop_assert_eq!(&image[to..to + n], &raster[from..from + n]);
+            }
+        }
+        let mut back = vec![0; raster.len()];
+        layout.detile(&image, region, &mut back, w * n, Threads::One).unwrap();
+        prop_assert!(back == raster);
+    }
+}
+
+#[test]
+fn rules_that_are_broken_are_named() {
+    let good = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Y, 64, 64);
+    assert!(Layout::new(&good).is_ok());
+    let shape = good.shape;
+    let with = |format| tepui_intel_layout::Shape { format, ..shape };
+    for (desc, message) in [
+        (
+            ImageDesc { shape: with(Format::D24_UNORM_S8_UINT), ..good },
+            "depth and stencil together",
+        ),
+        (ImageDesc { shape: with(Format::S8_UINT), ..good }, "stencil is in tiles W"),
+        (ImageDesc { tiling: Tiling::W, ..good }, "tiles W are for stencil"),
+        (
+            ImageDesc { shape: with(Format::D32_SFLOAT), tiling: Tiling::X, ..good },
+            "depth is in tiles Y",
+        ),
+        (ImageDesc { shape: with(Format::R32G32B32_SFLOAT), ..good }, "powers of two up to 16"),
+        (ImageDesc { linear_stride_B: Some(4096), ..good }, "only linear 2D and 3D images"),
+        (
+            ImageDesc { linear_stride_B: Some(128), tiling: Tiling::Linear, ..good },
+            "the rows of the image are longer",
+        ),
+        (
+            ImageDesc { linear_stride_B: Some(258), tiling: Tiling::Linear, ..good },
+            "a multiple of the element's bytes",
+        ),
+    ] {
+        let error: LayoutError = Layout::new(&desc).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+    let mut samples = good;
+    samples.shape.samples = 4;
+    assert!(Layout::new(&samples).is_ok());
+    samples.tiling = Tiling::Linear;
+    assert!(Layout::new(&samples).unwrap_err().to_string().contains("samples are in tiles Y"));
+    samples.tiling = Tiling::Y;
+    samples.shape.levels = 2;
+    assert!(Layout::new(&samples).unwrap_err().to_string().contains("several levels"));
+}
