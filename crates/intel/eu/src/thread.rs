@@ -239,7 +239,8 @@ impl Thread {
         units: &mut (impl MessageUnit + ?Sized),
         budget: &mut u64,
     ) -> Result<Stop, Fault> {
-        let translation = program.translation(self.float_mode().0);
+        let mut mode = self.float_mode();
+        let mut translation = program.translation(mode.0);
         loop {
             let Some(op) = program.ops.get(self.next as usize) else {
                 return Err(program.fault_at_end(self.next));
@@ -263,6 +264,11 @@ impl Thread {
                 continue;
             }
             let step = self.step(op, units, budget);
+            // Blocks do not write the control register.
+            if self.float_mode() != mode {
+                mode = self.float_mode();
+                translation = program.translation(mode.0);
+            }
             match step {
                 Ok(None) => {}
                 Ok(Some(stop)) => return Ok(stop),

@@ -111,6 +111,7 @@ fn relocations_say_where_buffers_are() {
         assert_eq!(run(&file, &mut objects, lut | exec::NO_RELOC), Ok(()));
         assert_eq!((read(&file, data, 64), objects[0].offset), (0x1234, at));
         assert_eq!(u64::from(read(&file, batch, 4)), at + 64);
+        assert_eq!(relocations[0].delta, 128, "the client's");
     }
 }
 

@@ -74,7 +74,7 @@ pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
         blocks[index].whole = labels[whole.0 as usize];
         blocks[index].masked = labels[masked.0 as usize];
     }
-    Translated::new(&code, blocks, mode)
+    Translated::new(&code, blocks)
 }
 
 /// Operations of the block that begins with the first one.

@@ -2,7 +2,6 @@
 
 use tepui_hostvec::Executable;
 
-use crate::lane::FloatMode;
 use crate::op::Op;
 use crate::operand::CHANNELS;
 use crate::thread::Thread;
@@ -35,19 +34,12 @@ pub struct Translated {
     code: Executable,
     /// The block that begins at each operation.
     blocks: Vec<Block>,
-    mode: FloatMode,
 }
 
 impl Translated {
     /// Puts code where it can be executed; the entry is its start. `None` if the host gives no memory for that.
-    pub fn new(code: &[u8], blocks: Vec<Block>, mode: FloatMode) -> Option<Translated> {
-        Some(Translated { code: Executable::new(code)?, blocks, mode })
-    }
-
-    /// Whether it does what a thread with this float mode does.
-    pub fn is_for(&self, mode: FloatMode) -> bool {
-        mode.to_zero() == self.mode.to_zero()
-            && mode.keeps_denormals() == self.mode.keeps_denormals()
+    pub fn new(code: &[u8], blocks: Vec<Block>) -> Option<Translated> {
+        Some(Translated { code: Executable::new(code)?, blocks })
     }
 
     /// The block that begins at an operation.

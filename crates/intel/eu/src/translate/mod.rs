@@ -31,29 +31,37 @@ use crate::op::Op;
 pub struct Lazy {
     /// Runs until then.
     left: AtomicU32,
-    translated: OnceLock<Option<Translated>>,
+    /// For each float mode: [`mode_index`].
+    translated: [OnceLock<Option<Translated>>; MODES],
+}
+
+/// Float modes that make a difference to translated code.
+const MODES: usize = 4;
+
+fn mode_index(mode: FloatMode) -> usize {
+    usize::from(mode.to_zero()) | usize::from(mode.keeps_denormals()) << 1
 }
 
 impl Lazy {
     /// A translation that is made after so many runs of a thread; never after `u32::MAX`.
     pub fn after(runs: u32) -> Lazy {
         let never = runs == u32::MAX;
-        let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
+        let translated =
+            [(); MODES].map(|()| if never { OnceLock::from(None) } else { OnceLock::new() });
         Lazy { left: AtomicU32::new(runs), translated }
     }
 
-    /// The translation for threads with this float mode, once there is one. It is made for the mode of the thread that asks
-    /// first after the last run before it; others are interpreted.
+    /// The translation for threads with this float mode, once there is one.
     pub fn get(&self, ops: &[Op], control: u32) -> Option<&Translated> {
         let mode = FloatMode(control);
-        if let Some(translated) = self.translated.get() {
-            return translated.as_ref().filter(|t| t.is_for(mode));
+        let translated = &self.translated[mode_index(mode)];
+        if let Some(translated) = translated.get() {
+            return translated.as_ref();
         }
         let less = |left: u32| left.checked_sub(1);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return None;
         }
-        let translated = self.translated.get_or_init(|| block::translate(ops, mode));
-        translated.as_ref().filter(|t| t.is_for(mode))
+        translated.get_or_init(|| block::translate(ops, mode)).as_ref()
     }
 }
