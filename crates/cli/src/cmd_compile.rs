@@ -264,6 +264,9 @@ fn source_lines(words: &[u32]) -> HashMap<String, Vec<String>> {
     sources.into_iter().map(|(file, text)| (file, lines(text))).collect()
 }
 
+/// Bytes of constant data on a line of a listing.
+const DATA_ROW_B: usize = 16;
+
 /// The listing, with a comment where the source line changes.
 fn listing(program: &Program, shader: &Shader, sources: &HashMap<String, Vec<String>>) -> String {
     let mut out = String::new();
@@ -298,6 +301,13 @@ fn listing(program: &Program, shader: &Shader, sources: &HashMap<String, Vec<Str
         section("main", &program.code, &program.locs);
     } else {
         section("", &program.code, &program.locs);
+    }
+    for (k, row) in program.data.chunks(DATA_ROW_B).enumerate() {
+        if k == 0 {
+            out.push_str(&format!("# constant data, {} bytes\n", program.data.len()));
+        }
+        let bytes: String = row.iter().map(|b| format!("{b:02x}")).collect();
+        out.push_str(&format!("{:4x}: {bytes}\n", k * DATA_ROW_B));
     }
     out
 }

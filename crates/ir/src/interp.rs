@@ -197,6 +197,7 @@ pub fn run(s: &Shader, group: &Group, memory: &mut Memory, limit: u64) -> Result
         vals: vec![0; size as usize * n],
         vars,
         shared: vec![0; s.info.shared_bytes as usize],
+        data: s.data.clone(),
         scratch: vec![vec![0; s.info.scratch_bytes as usize]; n],
         helpers,
         loops: Vec::new(),
@@ -272,6 +273,8 @@ struct Machine<'a> {
     vals: Vec<u64>,
     vars: Vec<Vec<u64>>,
     shared: Vec<u8>,
+    /// The constant data, which nothing writes.
+    data: Vec<u8>,
     scratch: Vec<Vec<u8>>,
     helpers: Vec<bool>,
     loops: Vec<LoopFrame>,

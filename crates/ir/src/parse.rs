@@ -265,6 +265,13 @@ impl<'a> Parser<'a> {
                     *float_modes(&mut self.s.info.float[i])[k] = true;
                 }
             }
+            "data" => {
+                self.expect('[')?;
+                while !self.eat(']') {
+                    let word: u32 = self.number()?;
+                    self.s.data.extend(word.to_le_bytes());
+                }
+            }
             "file" => {
                 let f = self.string()?;
                 self.s.files.push(f);

@@ -9,6 +9,9 @@ use crate::shader::{DerivativeGroup, FloatControls, IoDecl, Shader, Stage};
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write};
 
+/// Bytes of constant data on a line.
+const DATA_ROW_B: usize = 32;
+
 impl Display for Shader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut p = Printer { s: self, numbers: HashMap::new(), loc: Loc::default() };
@@ -104,6 +107,13 @@ impl Printer<'_> {
             if !words.is_empty() {
                 writeln!(f, "  float {bits} [{}]", words.join(" "))?;
             }
+        }
+        for row in s.data.chunks(DATA_ROW_B) {
+            let words = row.chunks(4).map(|w| {
+                let word = w.iter().rev().fold(0, |a, &b| a << 8 | u32::from(b));
+                format!("{word:#x}")
+            });
+            writeln!(f, "  data [{}]", words.collect::<Vec<_>>().join(" "))?;
         }
         for name in &s.files {
             writeln!(f, "  file {}", quote(name))?;

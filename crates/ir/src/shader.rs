@@ -335,6 +335,8 @@ pub struct Shader {
     pub vars: PrimaryMap<Var, VarData>,
     /// Resources.
     pub resources: PrimaryMap<Res, Resource>,
+    /// Constant data, which `load_constant` reads; aligned to 16 bytes in memory.
+    pub data: Vec<u8>,
     /// Source locations; entry 0 is "unknown".
     pub locs: PrimaryMap<Loc, SrcLoc>,
     /// Source files by name.
@@ -375,6 +377,7 @@ impl Shader {
             regions,
             vars: PrimaryMap::new(),
             resources: PrimaryMap::new(),
+            data: Vec::new(),
             locs,
             files: Vec::new(),
             inputs: Vec::new(),

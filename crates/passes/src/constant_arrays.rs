@@ -1,32 +1,56 @@
-//! Replaces constant arrays that are indexed at run time by selects or bit fields.
+//! Replaces constant arrays that are indexed at run time by selects, bit fields or constant data.
 //!
 //! A lookup table (`const vec2 corners[3] = …; corners[gl_VertexIndex]`) arrives as a variable
 //! whose elements are stored where the table is used. Without this pass, each invocation writes it
 //! to scratch memory and reads one element back. When each element is only ever stored one
 //! constant, before any load, a load is a function of its index. Small integers become a bit field
-//! of a packed constant, two distinct values a test of one bit of a mask, and other tables a chain
-//! of selects, if that is shorter than what it replaces.
+//! of a packed constant, two distinct values a test of one bit of a mask, and other small tables a
+//! chain of selects. What takes longer than a load from memory becomes part of the shader's
+//! constant data ([`Shader::data`]), of which one element is loaded.
 
 use crate::edit::{Consts, push};
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Attrs, Comps, Inst, Op, Region, Shader, Type, Value, Var};
+use tepui_ir::{Access, Attrs, Comps, Inst, Mem, Op, Region, Shader, Type, Value, Var};
 
 /// Longest array that is looked at.
-const MAX_LEN: u32 = 64;
+const MAX_LEN: u32 = 1 << 14;
+/// Longest array that becomes selects or bit fields.
+const MAX_INLINE_LEN: usize = 64;
 /// Bits of a packed table.
 const TABLE_BITS: u32 = 32;
+/// Instructions that a load of an element from memory and its wait are worth.
+const LOAD_COST: usize = 12;
+/// Bytes of constant data that a shader may have.
+const MAX_DATA_BYTES: usize = 1 << 18;
 
 /// Analysis results of a variable.
 #[derive(Clone, Default)]
 struct Table {
     /// The constant of each element, once a store was seen.
     elements: Vec<Option<Comps>>,
-    /// Elements that are stored on every way to where the walk is, as bits.
-    stored: u64,
+    /// Elements that are stored on every way to where the walk is.
+    stored: Vec<bool>,
+    /// How many of them there are.
+    stored_count: usize,
     loads: usize,
     /// Something else than constants is stored, or an element is read that may not have been
     /// stored.
     no: bool,
+    /// Its first byte in [`Shader::data`], if it is there.
+    data: Option<u32>,
+}
+
+impl Table {
+    fn store(&mut self, k: usize) -> bool {
+        let new = !std::mem::replace(&mut self.stored[k], true);
+        self.stored_count += usize::from(new);
+        new
+    }
+
+    fn forget(&mut self, k: usize) {
+        self.stored[k] = false;
+        self.stored_count -= 1;
+    }
 }
 
 /// Runs the pass.
@@ -40,18 +64,23 @@ pub fn run(s: &mut Shader) -> bool {
     }
     let mut tables: SecondaryMap<Var, Table> = SecondaryMap::with_capacity(s.vars.len());
     for (v, d) in s.vars.iter() {
-        let n = d.len.unwrap_or(0);
+        let n = d.len.filter(|&n| n <= MAX_LEN).unwrap_or(0) as usize;
         tables[v] = Table {
-            elements: vec![None; n.min(MAX_LEN) as usize],
-            no: n == 0 || n > MAX_LEN || d.ty.bits() > 32,
+            elements: vec![None; n],
+            stored: vec![false; n],
+            no: n == 0,
             ..Table::default()
         };
     }
     survey(s, s.root, &mut tables);
     let mut any = false;
-    for (v, d) in s.vars.iter() {
-        let t = &mut tables[v];
-        t.no |= t.loads == 0 || t.elements.iter().any(Option::is_none) || !pays(t, d.ty);
+    for v in s.vars.keys() {
+        let (t, ty) = (&mut tables[v], s.vars[v].ty);
+        t.no |= t.loads == 0 || t.elements.iter().any(Option::is_none);
+        if !t.no && !is_short(t, ty) {
+            t.data = place(&mut s.data, t, ty);
+            t.no = t.data.is_none();
+        }
         any |= !t.no;
     }
     if !any {
@@ -66,8 +95,8 @@ pub fn run(s: &mut Shader) -> bool {
 
 /// Finds what is stored, and whether each load comes after stores of all elements.
 fn survey(s: &Shader, r: Region, tables: &mut SecondaryMap<Var, Table>) {
-    // What held before: stores in this region are not made on ways around it.
-    let mut undo: Vec<(Var, u64)> = Vec::new();
+    // Stores in this region are not made on ways around it.
+    let mut undo: Vec<(Var, usize)> = Vec::new();
     for &i in &s.regions[r].insts {
         for q in s.inst_regions(i) {
             survey(s, q, tables);
@@ -80,24 +109,59 @@ fn survey(s: &Shader, r: Region, tables: &mut SecondaryMap<Var, Table>) {
         let args = s.args(i);
         if s.insts[i].op == Op::LoadVar {
             t.loads += 1;
-            t.no |= t.stored.count_ones() as usize != t.elements.len();
+            t.no |= t.stored_count != t.elements.len();
             continue;
         }
         let place = s.as_const(args[1]).map(|k| k as usize).filter(|&k| k < t.elements.len());
         match (place, s.as_const_comps(args[0])) {
             (Some(k), Some(value)) if t.elements[k].as_ref().is_none_or(|e| *e == value) => {
                 t.elements[k] = Some(value);
-                undo.push((v, t.stored));
-                t.stored |= 1 << k;
+                if t.store(k) {
+                    undo.push((v, k));
+                }
             }
             _ => t.no = true,
         }
     }
     if r != s.root {
-        for (v, stored) in undo.into_iter().rev() {
-            tables[v].stored = stored;
+        for (v, k) in undo {
+            tables[v].forget(k);
         }
     }
+}
+
+/// The type of a component in memory: booleans are words there.
+fn stored_bits(ty: Type) -> u8 {
+    if ty.bits() == 1 { 32 } else { ty.bits() }
+}
+
+/// Bytes from one element to the next in memory, a power of two.
+fn stride(ty: Type) -> usize {
+    usize::from(stored_bits(ty)) / 8 * usize::from(ty.comps()).next_power_of_two()
+}
+
+/// Appends a table to the constant data; its first byte. `None` if the data would be too long.
+fn place(data: &mut Vec<u8>, t: &Table, ty: Type) -> Option<u32> {
+    let (bytes, stride) = (usize::from(stored_bits(ty)) / 8, stride(ty));
+    let mut table = vec![0; (stride * t.elements.len()).next_multiple_of(4)];
+    for (element, to) in t.elements.iter().flatten().zip(table.chunks_mut(stride)) {
+        for (component, to) in element.iter().zip(to.chunks_mut(bytes)) {
+            to.copy_from_slice(&component.to_le_bytes()[..bytes]);
+        }
+    }
+    // The same table in another variable: glslang makes one for each use.
+    let align = stride.clamp(4, 16);
+    let same = (0..data.len().saturating_sub(table.len() - 1)).step_by(align);
+    if let Some(at) = same.into_iter().find(|&at| data[at..].starts_with(&table)) {
+        return Some(at as u32);
+    }
+    let at = data.len().next_multiple_of(align);
+    if at + table.len() > MAX_DATA_BYTES {
+        return None;
+    }
+    data.resize(at, 0);
+    data.extend(table);
+    Some(at as u32)
 }
 
 /// How one component is made from the index.
@@ -138,19 +202,19 @@ fn form(t: &Table, component: usize) -> Form {
     }
 }
 
-/// Whether replacing the loads takes fewer instructions than storing the array.
-fn pays(t: &Table, ty: Type) -> bool {
-    let comps = usize::from(ty.comps());
-    let one: usize = (0..comps)
+/// Whether selects and bit fields take fewer instructions than a load from memory.
+fn is_short(t: &Table, ty: Type) -> bool {
+    if t.elements.len() > MAX_INLINE_LEN || ty.bits() > 32 {
+        return false;
+    }
+    let one: usize = (0..usize::from(ty.comps()))
         .map(|k| match form(t, k) {
             Form::Same(_) => 0,
             Form::Fields(..) | Form::Bit(..) => 3,
             Form::Selects(values) => values.windows(2).filter(|w| w[0] != w[1]).count(),
         })
         .sum();
-    // A store of an element makes its constants first; a load from scratch is waited for.
-    let memory = t.elements.len() * (comps + 2) + t.loads * 12;
-    t.loads * one <= memory
+    one <= LOAD_COST
 }
 
 fn replace(s: &mut Shader, r: Region, tables: &SecondaryMap<Var, Table>, consts: &mut Consts) {
@@ -179,6 +243,9 @@ fn load(s: &mut Shader, i: Inst, t: &Table, out: &mut Vec<Inst>, consts: &mut Co
     let (ty, index) = (s.ty(old).elem(), s.arg(i, 0));
     let last = (t.elements.len() - 1) as u64;
     let none = Attrs::None;
+    if let Some(at) = t.data {
+        return load_data(s, i, t, at, out, consts);
+    }
     let mut clamped = None;
     let mut parts: Vec<Value> = Vec::new();
     for k in 0..usize::from(s.ty(old).comps()) {
@@ -233,6 +300,47 @@ fn load(s: &mut Shader, i: Inst, t: &Table, out: &mut Vec<Inst>, consts: &mut Co
     }
     let op = if parts.len() == 1 { Op::Copy } else { Op::Vec };
     let def = s.make_inst(op, none, &parts, &[]);
+    s.insts[def].loc = s.insts[i].loc;
+    s.set_results(def, &[old]);
+    out.push(def);
+}
+
+/// Loads the element from the constant data.
+fn load_data(
+    s: &mut Shader,
+    i: Inst,
+    t: &Table,
+    at: u32,
+    out: &mut Vec<Inst>,
+    consts: &mut Consts,
+) {
+    let (old, index, none) = (s.result(i), s.arg(i, 0), Attrs::None);
+    let ty = s.ty(old);
+    let last = consts.get(s, Type::B32, t.elements.len() as u64 - 1);
+    let clamped = push(s, out, i, Op::UMin, none, &[index, last], Type::B32);
+    let stride = stride(ty);
+    let log = consts.get(s, Type::B32, u64::from(stride.trailing_zeros()));
+    let offset = push(s, out, i, Op::IShl, none, &[clamped, log], Type::B32);
+    let mem = Mem {
+        align_log2: stride.min(16).trailing_zeros() as u8,
+        offset: at as i32,
+        access: Access::CONST,
+        ..Mem::default()
+    };
+    let (op, args) = if ty.bits() == 1 {
+        let word = Type::vec(32, ty.comps());
+        let words = push(s, out, i, Op::LoadConstant, Attrs::Mem(mem), &[offset], word);
+        let zero = consts.get(s, Type::B32, 0);
+        let zero = match ty.comps() {
+            1 => zero,
+            n => push(s, out, i, Op::Vec, none, &vec![zero; usize::from(n)], word),
+        };
+        (Op::INe, vec![words, zero])
+    } else {
+        (Op::LoadConstant, vec![offset])
+    };
+    let attrs = if op == Op::LoadConstant { Attrs::Mem(mem) } else { none };
+    let def = s.make_inst(op, attrs, &args, &[]);
     s.insts[def].loc = s.insts[i].loc;
     s.set_results(def, &[old]);
     out.push(def);

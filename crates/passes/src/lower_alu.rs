@@ -6,7 +6,7 @@
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
-use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};
+use tepui_ir::{Attrs, Inst, InstFlags, Op, Shader, Type, Value};
 
 mod divide;
 mod pack;
@@ -78,6 +78,8 @@ bitflags! {
         const DYNAMIC = 1 << 29;
         /// `bit_interleave` to shifts.
         const INTERLEAVE = 1 << 30;
+        /// `fmin` and `fmax` that must take -0 for less than 0, to selects: the hardware's take them for equal.
+        const FMINMAX_ZEROS = 1 << 31;
     }
 }
 
@@ -209,6 +211,24 @@ impl Pass {
             Op::FFract if on(Alu::FFRACT) => {
                 let f = e.op(Op::FFloor, &[a]);
                 e.op(Op::FSub, &[a, f])
+            }
+            Op::FMin | Op::FMax
+                if on(Alu::FMINMAX_ZEROS) && e.flags.contains(InstFlags::STRICT) =>
+            {
+                let (merge, x, y) = if op == Op::FMin { (Op::IOr, a, b) } else { (Op::IAnd, b, a) };
+                let less = e.op(Op::FLt, &[x, y]);
+                let number = e.op(Op::FEq, &[b, b]);
+                let other = e.select(number, b, a);
+                let extreme = e.select(less, a, other);
+                // Two zeros: the sign bit of either, or of both.
+                let equal = e.op(Op::FEq, &[a, b]);
+                let merged = e.op(merge, &[a, b]);
+                let v = e.select(equal, merged, extreme);
+                if e.s.info.float_controls(ty.bits()).is_some_and(|f| f.denorm_flush) {
+                    let nothing = e.float(ty, -0.0);
+                    return Some(e.op(Op::FAdd, &[v, nothing]));
+                }
+                v
             }
             Op::FSat if on(Alu::FSAT) => {
                 let (zero, one) = (e.float(ty, 0.0), e.float(ty, 1.0));

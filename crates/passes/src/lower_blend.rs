@@ -109,7 +109,9 @@ pub struct Blend {
     /// A logical operation instead: bit `s + 2 d` of the truth table is the result of source bit s
     /// and destination bit d.
     pub logic: Option<u8>,
-    /// The alpha of location 0 takes samples away.
+    /// The location whose alpha `alpha_to_coverage` looks at.
+    pub alpha_location: u8,
+    /// Alpha takes samples away.
     pub alpha_to_coverage: bool,
     /// The alpha of every location counts as 1 afterwards.
     pub alpha_to_one: bool,
@@ -475,7 +477,8 @@ impl Blending<'_, '_> {
         mask: Option<Value>,
         samples: u8,
     ) {
-        let Some(alpha) = colours.get(&(0, 0)).and_then(|c| c[3]) else { return };
+        let location = u16::from(self.blend.alpha_location);
+        let Some(alpha) = colours.get(&(location, 0)).and_then(|c| c[3]) else { return };
         let alpha = self.wide(Some(&[None, None, None, Some(alpha)]), Range::Unorm)[3];
         let alpha = self.clamp(alpha, Range::Unorm);
         let (n, half) = (self.e.f32(f32::from(samples)), self.e.f32(0.5));

@@ -274,6 +274,7 @@ impl Pairs {
             | Op::LoadShared
             | Op::LoadScratch
             | Op::LoadPush
+            | Op::LoadConstant
             | Op::LoadUniform
             | Op::LoadInput
                 if wide && ty.comps() <= 8 =>

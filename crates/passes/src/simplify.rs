@@ -133,6 +133,12 @@ impl Simplify {
             return Some(v);
         }
         match op {
+            Op::LoadConstant => {
+                if let Some(comps) = known_data(s, i) {
+                    let ty = s.ty(s.result(i));
+                    return Some(self.consts.comps(s, ty, &comps));
+                }
+            }
             Op::LoadBuiltin => {
                 if let Some(comps) = known_builtin(s, i) {
                     let ty = s.ty(s.result(i));
@@ -150,6 +156,16 @@ impl Simplify {
                     let x = s.arg(d, 0);
                     s.args_mut(i)[0] = x;
                     self.changed = true;
+                }
+            }
+            Op::UMin => {
+                let args = [s.arg(i, 0), s.arg(i, 1)];
+                for [x, bound] in [args, [args[1], args[0]]] {
+                    if let (Some(most), Some(bound)) = (most(s, x), s.as_const(bound))
+                        && most <= bound
+                    {
+                        return Some(x);
+                    }
                 }
             }
             Op::Extract => {
@@ -398,6 +414,34 @@ fn known_builtin(s: &Shader, i: Inst) -> Option<Vec<u64>> {
         Builtin::LocalInvocationIndex if size == [1; 3] => Some(vec![0]),
         _ => None,
     }
+}
+
+/// The largest value that an unsigned scalar can have, where its definition says so.
+fn most(s: &Shader, v: Value) -> Option<u64> {
+    let d = s.def_inst(v).filter(|_| s.ty(v).is_scalar())?;
+    match s.insts[d].op {
+        Op::IAnd | Op::UMin => s.as_const(s.arg(d, 1)).or_else(|| s.as_const(s.arg(d, 0))),
+        Op::UShr => {
+            let all = u64::MAX >> (64 - u32::from(s.ty(v).bits()));
+            Some(all >> (s.as_const(s.arg(d, 1))? % u64::from(s.ty(v).bits())))
+        }
+        Op::U2U => {
+            let from = s.ty(s.arg(d, 0)).bits();
+            (from < s.ty(v).bits()).then(|| u64::MAX >> (64 - u32::from(from)))
+        }
+        _ => None,
+    }
+}
+
+/// The components of a load from the constant data at a constant offset.
+fn known_data(s: &Shader, i: Inst) -> Option<Vec<u64>> {
+    let Attrs::Mem(m) = s.insts[i].attrs else { return None };
+    let at = (s.as_const(s.arg(i, 0))? as u32).wrapping_add(m.offset as u32) as usize;
+    let ty = s.ty(s.result(i));
+    let bytes = ty.elem_bytes() as usize;
+    let all = s.data.get(at..)?.get(..bytes * usize::from(ty.comps()))?;
+    let number = |b: &[u8]| b.iter().rev().fold(0, |a, &x| a << 8 | u64::from(x));
+    Some(all.chunks(bytes).map(number).collect())
 }
 
 fn hash(s: &Shader, i: Inst) -> u64 {

@@ -53,6 +53,7 @@ impl Uniformity {
                 | Op::Vec
                 | Op::Extract
                 | Op::LoadPush
+                | Op::LoadConstant
                 | Op::LoadUniform
                 | Op::Descriptor
                 | Op::TexSampleLod

@@ -482,7 +482,15 @@ impl Cx<'_> {
     }
 
     fn atan2(&mut self, y: Value, x: Value) -> Result<Value> {
-        let q = self.checked(Op::FDiv, &[y, x])?;
+        let mut q = self.checked(Op::FDiv, &[y, x])?;
+        if self.keeps_special(x) {
+            // Two infinities are equal in magnitude; their quotient is NaN.
+            let magnitudes = [self.checked(Op::FAbs, &[y])?, self.checked(Op::FAbs, &[x])?];
+            let equal = self.checked(Op::FEq, &magnitudes)?;
+            let signs = [self.checked(Op::FSign, &[y])?, self.checked(Op::FSign, &[x])?];
+            let one = self.fmul(signs[0], signs[1])?;
+            q = self.checked(Op::Select, &[equal, one, q])?;
+        }
         let r = self.atan(q)?;
         let (zero, pi) = (self.f(x, 0.0), self.f(x, std::f64::consts::PI));
         let y_neg = self.checked(Op::FLt, &[y, zero])?;

@@ -308,8 +308,7 @@ impl Cx<'_> {
                 let kind = self.types.num_kind(mty);
                 let s = self.slot(id, Some((leaf, n as u32)), kind, Some(at))?.unwrap_or(at);
                 self.declare_io(id, mty, s, input)?;
-                at = advance(s, self.locations(mty));
-                at.component = 0;
+                at = behind(slot, s, self.locations(mty));
             }
             return Ok(());
         }
@@ -351,13 +350,12 @@ impl Cx<'_> {
             let Ty::Struct { members } = self.ty(ty)?.clone() else {
                 return self.invalid("not a structure");
             };
-            let mut before = slot;
+            let (block, mut before) = (slot, slot);
             for (k, &mty) in members.iter().enumerate().take(n as usize + 1) {
                 let kind = self.types.num_kind(mty);
                 let s = self.slot(0, Some((ty, k as u32)), kind, Some(before))?.unwrap_or(before);
                 slot = s;
-                before = advance(s, self.locations(mty));
-                before.component = 0;
+                before = behind(block, s, self.locations(mty));
             }
         } else if vector {
             comp = Some(self.as_u32(index, signed)?);
@@ -752,6 +750,12 @@ fn default_slot() -> IoSlot {
 /// The slot `n` locations further.
 /// Most buffers of transform feedback that a device has.
 const MAX_FEEDBACK_BUFFERS: u32 = 4;
+
+/// Where a member of a block begins without a location of its own: behind the member before, with the decorations of the block alone.
+fn behind(block: IoSlot, before: IoSlot, locations: u32) -> IoSlot {
+    let IoSlot { interp, sampling, .. } = block;
+    IoSlot { component: 0, interp, sampling, ..advance(before, locations) }
+}
 
 /// Where the next captured value comes from and goes.
 struct Captured {

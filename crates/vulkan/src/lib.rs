@@ -47,6 +47,7 @@ pub mod state;
 pub mod sync;
 pub mod table;
 pub mod transfer;
+pub mod unoffered;
 pub mod wsi;
 pub mod ycbcr;
 
@@ -167,6 +168,15 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCmdSetRenderingInputAttachmentIndices<B>, vkCmdSetDeviceMask<B>,
             vkCmdBeginDebugUtilsLabelEXT<B>, vkCmdEndDebugUtilsLabelEXT<B>,
             vkCmdInsertDebugUtilsLabelEXT<B>,
+        }
+        unoffered::{
+            vkCmdSetConservativeRasterizationModeEXT<B>, vkCmdSetExtraPrimitiveOverestimationSizeEXT<B>,
+            vkCmdSetSampleLocationsEnableEXT<B>, vkCmdSetCoverageModulationModeNV<B>,
+            vkCmdSetCoverageModulationTableEnableNV<B>, vkCmdSetCoverageModulationTableNV<B>,
+            vkCmdSetCoverageReductionModeNV<B>, vkCmdSetCoverageToColorEnableNV<B>,
+            vkCmdSetCoverageToColorLocationNV<B>, vkCmdSetRepresentativeFragmentTestEnableNV<B>,
+            vkCmdSetShadingRateImageEnableNV<B>, vkCmdSetViewportSwizzleNV<B>,
+            vkCmdSetViewportWScalingEnableNV<B>,
         }
         transfer::{
             vkCmdCopyBuffer<B>, vkCmdCopyBuffer2<B>, vkCmdFillBuffer<B>, vkCmdUpdateBuffer<B>,

@@ -524,7 +524,11 @@ entry! {
         unsafe {
             let make = || dynamic::<B>(&*info);
             let rendering = make();
-            of::<B>(buffer).record("vkCmdBeginRendering", move |c| c.begin_rendering(rendering.clone()));
+            of::<B>(buffer).record("vkCmdBeginRendering", move |c| {
+                // Every rendering begins with attachments at their own locations.
+                c.state.graphics.copy(&GraphicsState::default(), Groups::LOCATIONS);
+                c.begin_rendering(rendering.clone())
+            });
         }
     }
 

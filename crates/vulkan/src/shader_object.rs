@@ -178,8 +178,8 @@ impl<B: Backend> CommandBuffer<B> {
             // What a pipeline fixed before.
             state.shader_objects = true;
             let none = GraphicsState { local_read: true, ..GraphicsState::default() };
-            state.graphics.copy(&none, Groups::FIXED | Groups::LOCATIONS);
-            state.changed |= Groups::FIXED | Groups::LOCATIONS;
+            state.graphics.copy(&none, Groups::FIXED);
+            state.changed |= Groups::FIXED;
         }
         match stage {
             vk::ShaderStageFlags::VERTEX => state.vertex = shader,

@@ -123,6 +123,11 @@ pub(crate) fn uniforms(
                 copy.write(&bindings.push)?;
                 address_halves(copy.address()).to_vec()
             }
+            Source::DataAddress => {
+                let data = machine.buffer(program.data.len())?;
+                data.write(&program.data)?;
+                address_halves(data.address()).to_vec()
+            }
             Source::Constant { bits } => halves(bits).to_vec(),
             Source::Constant16 { bits } => vec![bits],
             source => match own(source) {

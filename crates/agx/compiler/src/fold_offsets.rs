@@ -18,7 +18,7 @@ pub fn run(s: &mut Shader) -> bool {
 fn offset_arg(op: Op) -> Option<usize> {
     Some(match op {
         Op::LoadShared | Op::StoreShared | Op::AtomicShared => 0,
-        Op::LoadScratch | Op::StoreScratch | Op::LoadPush => 0,
+        Op::LoadScratch | Op::StoreScratch | Op::LoadPush | Op::LoadConstant => 0,
         Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer => 1,
         _ => return None,
     })

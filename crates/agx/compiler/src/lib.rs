@@ -101,6 +101,9 @@ pub struct Program {
     pub body_bytes: u32,
     /// Machine code that runs once before, and leaves uniforms.
     pub preamble: Option<Vec<u8>>,
+    /// Constant data, which belongs into memory at an address of 16 bytes' alignment
+    /// ([`Source::DataAddress`]).
+    pub data: Vec<u8>,
     /// The values of the uniform registers.
     pub uniforms: Vec<Uniform>,
     /// The textures of the texture state registers, from `ts0` on.
@@ -321,6 +324,7 @@ fn back_end(
         code: packed.code,
         body_bytes: packed.body_bytes,
         preamble,
+        data: s.data.clone(),
         uniforms: uniforms.list,
         textures: uniforms.textures,
         samplers: uniforms.samplers,

@@ -603,6 +603,13 @@ impl Images {
         if bordered && let Some(v) = self.with_border(e, l.clone(), tys[0]) {
             return Step::Replace(vec![v]);
         }
+        if self.null_images && l.op == Op::TexQueryLod {
+            let image = l.args[0];
+            let levels = l.finish(e, &tys);
+            return Step::Replace(
+                levels.into_iter().map(|v| self.unless_null(e, image, v)).collect(),
+            );
+        }
         if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
     }
 }

@@ -63,6 +63,7 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             if known { Kind::Free } else { Kind::Varying }
         }
         (Op::LoadBuiltin, Attrs::Builtin(b)) if is_uniform_builtin(b) => Kind::Free,
+        (Op::LoadConstant, _) => Kind::Work,
         (Op::LoadGlobal, _) if Source::of_descriptor_load(s, i).is_some() => Kind::Free,
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
             if (top || from_descriptor(s, i) || is_always_there(s, i))

@@ -31,7 +31,8 @@ const LACKS: Alu = Alu::FDIV
     .union(Alu::BIT_FIELD)
     .union(Alu::HALF_SPECIAL)
     .union(Alu::TO_INT8)
-    .union(Alu::DYNAMIC);
+    .union(Alu::DYNAMIC)
+    .union(Alu::FMINMAX_ZEROS);
 
 /// The machine, for a compilation with these options.
 #[must_use]

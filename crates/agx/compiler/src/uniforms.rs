@@ -92,6 +92,8 @@ pub enum Source {
     },
     /// 64-bit address of a copy of the push constants in memory.
     PushAddress,
+    /// 64-bit address of [`crate::Program::data`] in memory.
+    DataAddress,
     /// Vertex: 64-bit address of an attribute's first element.
     AttributeBase {
         /// The attribute's location.
@@ -165,6 +167,7 @@ impl Source {
             | Source::Descriptor { .. }
             | Source::PushLong { .. }
             | Source::PushAddress
+            | Source::DataAddress
             | Source::AttributeBase { .. }
             | Source::CaptureIndices => 4,
             Source::Constant16 { .. }

@@ -8,7 +8,7 @@ use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::promoted::{Features, Properties};
-use tepui_vulkan::vk::{self, TRUE};
+use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
 
@@ -601,7 +601,8 @@ fn property_chain(chip: &Chip) -> Answers {
             max_vertex_attrib_divisor: u32::MAX,
             supports_non_zero_first_instance: TRUE,
             max_push_descriptors: 32,
-            dynamic_rendering_local_read_depth_stencil_attachments: TRUE,
+            // Depth and stencil are not in the tile.
+            dynamic_rendering_local_read_depth_stencil_attachments: FALSE,
             dynamic_rendering_local_read_multisampled_attachments: TRUE,
             depth_stencil_swizzle_one_support: TRUE,
             max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,

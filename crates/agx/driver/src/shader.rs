@@ -33,6 +33,7 @@ use xxhash_rust::xxh3;
 use crate::Agx;
 use crate::descriptor::SAMPLER_STATE_B;
 use crate::device::{Code, Device};
+use crate::encoder::values::long;
 use crate::meta::statistics::count_fragments;
 use crate::parts::Mains;
 
@@ -157,7 +158,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    fn new(p: &Program, places: &Places) -> Recipe {
+    /// `data` is the address of the program's constant data.
+    fn new(p: &Program, places: &Places, data: u64) -> Recipe {
         let mut r = Recipe {
             halves: p.uniforms.iter().map(|u| u.half + u.source.halves()).max().unwrap_or(0),
             ..Recipe::default()
@@ -238,6 +240,7 @@ impl Recipe {
                     r.block.extend([bits as u16, (bits >> 16) as u16])
                 }
                 Value::Source(Source::Constant16 { bits }) => r.block.push(bits),
+                Value::Source(Source::DataAddress) => r.block.extend(long(data)),
                 value => {
                     r.block.resize(r.block.len() + usize::from(halves), 0);
                     r.values.push((at, value));
@@ -295,6 +298,8 @@ pub struct Variant {
     pub code: Code,
     /// Code of the preamble.
     pub preamble: Option<Code>,
+    /// Constant data of the program.
+    pub data: Option<Code>,
     /// How registers are filled.
     pub recipe: Recipe,
     /// Texture state registers in use.
@@ -452,10 +457,15 @@ impl Variant {
         if debug::flags().contains(Flags::SHADERS) {
             eprint!("{}", listing(&p.code));
         }
+        let data = match p.data.is_empty() {
+            true => None,
+            false => Some(device.code(&p.data)?),
+        };
         Ok(Variant {
             code: device.code(&p.code)?,
             preamble: p.preamble.as_ref().map(|c| device.code(c)).transpose()?,
-            recipe: Recipe::new(p, places),
+            recipe: Recipe::new(p, places, data.as_ref().map_or(0, Code::address)),
+            data,
             textures: p.textures.len() as u32,
             samplers: p.samplers.len() as u32,
             registers: p.stats.registers as u16,

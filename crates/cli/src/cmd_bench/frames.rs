@@ -27,6 +27,8 @@ pub enum Driver {
     Tepui,
     /// Mesa's for Apple GPUs, on the virtual M1.
     Honeykrisp,
+    /// Mesa's for Intel GPUs, on the virtual Skylake.
+    Anv,
     /// Mesa's for the CPU.
     Lavapipe,
 }
@@ -42,11 +44,13 @@ impl Driver {
         let icd = match self {
             Driver::Tepui => "none",
             Driver::Honeykrisp => "honeykrisp",
+            Driver::Anv => "anv",
             Driver::Lavapipe => "lavapipe",
         };
+        let gpu = if self == Driver::Anv { "skl" } else { "m1" };
         if self != Driver::Lavapipe {
             let verb = if self == Driver::Tepui { "run" } else { "shim" };
-            command.args([verb, "--gpu", "m1", "--threads", &threads.to_string(), "--"]);
+            command.args([verb, "--gpu", gpu, "--threads", &threads.to_string(), "--"]);
         }
         // Every pipeline is compiled.
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
@@ -56,7 +60,11 @@ impl Driver {
 
     /// A part of the device's name.
     pub fn device(self) -> &'static str {
-        if self == Driver::Lavapipe { "llvmpipe" } else { "Apple" }
+        match self {
+            Driver::Lavapipe => "llvmpipe",
+            Driver::Anv => "Intel",
+            Driver::Tepui | Driver::Honeykrisp => "Apple",
+        }
     }
 }
 
@@ -76,9 +84,9 @@ pub struct Frames {
     pub ratio: f64,
 }
 
-/// Runs every program on Mesa's driver on the model and on lavapipe.
-pub fn measure(mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
-    let all = measure_on(&[Driver::Honeykrisp, Driver::Lavapipe], mesa, threads)?;
+/// Runs every program on a driver on the model and on lavapipe.
+pub fn measure(driver: Driver, mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
+    let all = measure_on(&[driver, Driver::Lavapipe], mesa, threads)?;
     let frames = |(name, fps): Speeds| Frames {
         name,
         model_fps: fps[0],

@@ -1,4 +1,4 @@
-//! `tepui bench model`: measures the speed of the virtual M1.
+//! `tepui bench model`: measures the speed of the virtual GPUs.
 //!
 //! There are three kinds of figures: lane-instructions per second of loops in AGX assembly, in this
 //! process; the time of three Vulkan kernels on Mesa's driver on the model, beside the time of the
@@ -23,11 +23,15 @@ use super::frames::{self, Driver, Frames};
   tepui bench model
   tepui bench model --json --only-loops
   tepui bench model --only-frames
+  tepui bench model --gpu skl
   tepui bench model --mesa tools/mesa --witness target/release/witness
 
 The kernels and programs need Debian's Mesa (`tools/mesa fetch`), the kernels also the program
 `witness` of this project.")]
 pub struct Args {
+    /// The virtual GPU: `m1` with Honeykrisp, or `skl` with ANV, whose loops are not measured.
+    #[arg(long, default_value = "m1")]
+    gpu: Gpu,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -46,6 +50,22 @@ pub struct Args {
     /// The Vulkan client; by default beside this program.
     #[arg(long)]
     witness: Option<PathBuf>,
+}
+
+/// A virtual GPU that is measured.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Gpu {
+    M1,
+    Skl,
+}
+
+impl Gpu {
+    fn driver(self) -> Driver {
+        match self {
+            Gpu::M1 => Driver::Honeykrisp,
+            Gpu::Skl => Driver::Anv,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -110,17 +130,22 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
     if args.only_frames {
-        let frames = frames::measure(&args.mesa, args.threads)?;
+        let frames = frames::measure(args.gpu.driver(), &args.mesa, args.threads)?;
         return Ok(Report { loops: Vec::new(), kernels: Vec::new(), frames });
     }
-    let loops = vec![
-        time_loop("alu (ffma)", args.threads, ALU, 64)?,
-        time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
-        time_loop("texture (bilinear)", args.threads, TEXTURE, 6)?,
-    ];
-    let kernels = if args.only_loops { Vec::new() } else { kernels(args)? };
-    let frames =
-        if args.only_loops { Vec::new() } else { frames::measure(&args.mesa, args.threads)? };
+    let loops = match args.gpu {
+        Gpu::M1 => vec![
+            time_loop("alu (ffma)", args.threads, ALU, 64)?,
+            time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
+            time_loop("texture (bilinear)", args.threads, TEXTURE, 6)?,
+        ],
+        Gpu::Skl => Vec::new(),
+    };
+    if args.only_loops {
+        return Ok(Report { loops, kernels: Vec::new(), frames: Vec::new() });
+    }
+    let kernels = kernels(args)?;
+    let frames = frames::measure(args.gpu.driver(), &args.mesa, args.threads)?;
     Ok(Report { loops, kernels, frames })
 }
 
@@ -246,7 +271,7 @@ fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
         command.arg(&witness).args(["speed", "--device", driver.device()]);
         command
     };
-    let (model, peer) = (client(Driver::Honeykrisp), client(Driver::Lavapipe));
+    let (model, peer) = (client(args.gpu.driver()), client(Driver::Lavapipe));
     let (model, peer) = (super::json::<Vec<Time>>(model)?, super::json::<Vec<Time>>(peer)?);
     Ok(model
         .into_iter()

@@ -170,6 +170,7 @@ pub mod integer {
 pub mod float {
     pub const NOT_GREATER_EQUAL: u8 = 0x19;
     pub const EQUAL: u8 = 0x00;
+    pub const NOT_EQUAL: u8 = 0x04;
     pub const LESS: u8 = 0x11;
     pub const LESS_EQUAL: u8 = 0x12;
     pub const UNORDERED: u8 = 0x03;
@@ -332,6 +333,18 @@ impl Assembler {
     pub fn test_all_of_part(&mut self, part: u8) {
         debug_assert!(self.target == Target::Avx2);
         self.compare_memory_byte(self.group.base, self.group.exec + i32::from(part), 0xff);
+    }
+
+    /// AVX2 only: the lanes whose bits are set in a 32-bit word of memory, from bit `first` on.
+    pub fn bits_to_mask(&mut self, d: Mask, base: Gpr, offset: i32, first: u8) {
+        debug_assert!(self.target == Target::Avx2);
+        self.vex_bits_to_mask(d, Rm::Broadcast(base, offset), first);
+    }
+
+    /// AVX2 only: the lanes of a mask as bits of a byte of memory.
+    pub fn mask_to_byte(&mut self, base: Gpr, offset: i32, a: Mask) {
+        debug_assert!(self.target == Target::Avx2);
+        self.vex_mask_to_byte(base, offset, a);
     }
 
     /// Lane 0 of one of the first eight vector registers to one of the first eight registers.

@@ -200,6 +200,20 @@ impl Assembler {
         self.memory(a.0, base, offset);
     }
 
+    /// Stores the low 8 bits of a register.
+    pub fn store_byte(&mut self, base: Gpr, offset: i32, a: Gpr) {
+        self.rex(false, a, base);
+        self.bytes(&[0x88]);
+        self.memory(a.0, base, offset);
+    }
+
+    /// Loads the control and status register of vector instructions: rounding, denormals.
+    pub fn load_control(&mut self, base: Gpr, offset: i32) {
+        self.rex(false, Gpr(0), base);
+        self.bytes(&[0x0f, 0xae]);
+        self.memory(2, base, offset);
+    }
+
     /// Compares 8 bits in memory with a constant.
     pub fn compare_memory_byte(&mut self, base: Gpr, offset: i32, value: u8) {
         self.rex(false, Gpr(0), base);

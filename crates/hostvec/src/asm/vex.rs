@@ -334,12 +334,20 @@ impl Assembler {
     }
 
     pub(super) fn vex_mask_alive(&mut self, d: Mask, part: u8) {
+        self.vex_bits_to_mask(d, Rm::Broadcast(self.group.base, self.group.alive), 8 * part);
+    }
+
+    pub(super) fn vex_bits_to_mask(&mut self, d: Mask, word: Rm, first: u8) {
         let d = vector(d);
-        // The bit of each lane, from the group's.
-        let bits = std::array::from_fn(|lane| 1 << (8 * usize::from(part) + lane));
-        self.vex(Vop::PBROADCASTD, d.0, 0, Rm::Broadcast(self.group.base, self.group.alive), None);
+        let bits = std::array::from_fn(|lane| 1 << (usize::from(first) + lane));
+        self.vex(Vop::PBROADCASTD, d.0, 0, word, None);
         self.vex_table(Vop::PANDD, d, d, bits);
         self.vex_table(PCMPEQD, d, d, bits);
+    }
+
+    pub(super) fn vex_mask_to_byte(&mut self, base: Gpr, offset: i32, a: Mask) {
+        self.signs(R8, a);
+        self.store_byte(base, offset, R8);
     }
 
     /// It is in memory.

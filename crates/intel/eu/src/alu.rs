@@ -7,6 +7,7 @@ use crate::lane::{Bank, Element, FloatMode};
 use crate::memory;
 use crate::op::{Arithmetic, Direct, Op};
 use crate::operand::{CHANNELS, Row};
+use crate::rounding::TowardZero;
 use crate::rows::{
     Derived, Done, finish, finish_masked, finish_selected, holds, load, map, outcomes, zip,
 };
@@ -223,6 +224,8 @@ pub fn asr(t: &mut Thread, op: &Op) -> Done {
 #[inline(always)]
 pub fn add(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
+        Arithmetic::Float if t.float_mode().to_zero() => binary(t, op, <f32 as TowardZero>::sum),
+        Arithmetic::Double if t.float_mode().to_zero() => binary(t, op, <f64 as TowardZero>::sum),
         Arithmetic::Float => binary::<f32>(t, op, |a, b| a + b),
         Arithmetic::Double => binary::<f64>(t, op, |a, b| a + b),
         _ => with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_add(b))),
@@ -232,6 +235,12 @@ pub fn add(t: &mut Thread, op: &Op) -> Done {
 #[inline(always)]
 pub fn mul(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
+        Arithmetic::Float if t.float_mode().to_zero() => {
+            binary(t, op, <f32 as TowardZero>::product)
+        }
+        Arithmetic::Double if t.float_mode().to_zero() => {
+            binary(t, op, <f64 as TowardZero>::product)
+        }
         Arithmetic::Float => binary::<f32>(t, op, |a, b| a * b),
         Arithmetic::Double => binary::<f64>(t, op, |a, b| a * b),
         _ => with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_mul(b))),
@@ -409,6 +418,8 @@ pub fn bfi2(t: &mut Thread, op: &Op) -> Done {
 #[inline(always)]
 pub fn mad(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
+        Arithmetic::Float if t.float_mode().to_zero() => ternary(t, op, f32::fused),
+        Arithmetic::Double if t.float_mode().to_zero() => ternary(t, op, f64::fused),
         Arithmetic::Float => ternary::<f32>(t, op, |a, b, c| b.mul_add(c, a)),
         Arithmetic::Double => ternary::<f64>(t, op, |a, b, c| b.mul_add(c, a)),
         _ => with_bank!(int T, op, ternary::<T>(t, op, |a, b, c| {
@@ -419,7 +430,11 @@ pub fn mad(t: &mut Thread, op: &Op) -> Done {
 
 #[inline(always)]
 pub fn lrp(t: &mut Thread, op: &Op) -> Done {
-    with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| a * b + (1.0 - a) * c))
+    // Each step flushes denormals, as the result does.
+    let mode = t.float_mode();
+    with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| {
+        (a * b).flush(mode) + ((1.0 - a).flush(mode) * c).flush(mode)
+    }))
 }
 
 /// `csel`: the third source is compared with zero.
@@ -603,7 +618,7 @@ pub fn pln(t: &mut Thread, op: &Op) -> Done {
     for (i, out) in row[..n].iter_mut().enumerate() {
         let at = base + i / 8 * 64 + i % 8 * 4;
         let (u, v) = (read(at), read(at + 32));
-        *out = q.mul_add(v, p.mul_add(u, r));
+        *out = q.mul_add(v, p.mul_add(u, r).flush(mode));
     }
     finish(t, op, &row)
 }

@@ -32,9 +32,17 @@ impl FloatMode {
         self.0 >> 4 & 3 == 3
     }
 
+    /// The bit that keeps denormals of DF. Threads begin with it.
+    pub const KEEPS_DOUBLES: u32 = 1 << 6;
+
     /// Denormals of F are kept.
     pub fn keeps_denormals(self) -> bool {
         self.0 >> 7 & 1 != 0
+    }
+
+    /// Denormals of DF are kept.
+    pub fn keeps_double_denormals(self) -> bool {
+        self.0 & FloatMode::KEEPS_DOUBLES != 0
     }
 }
 
@@ -72,7 +80,7 @@ pub trait Bank: Copy + Default + PartialOrd {
     /// As a float.
     fn to_f32(self, mode: FloatMode) -> f32;
     /// As a double.
-    fn to_f64(self) -> f64;
+    fn to_f64(self, mode: FloatMode) -> f64;
     /// The additive inverse.
     fn negate(self) -> Self;
     /// The absolute value.
@@ -116,7 +124,13 @@ macro_rules! int_bank {
                 f32::from_bits(nearest.to_bits() - 1)
             }
             #[inline(always)]
-            fn to_f64(self) -> f64 { self as f64 }
+            fn to_f64(self, mode: FloatMode) -> f64 {
+                let nearest = self as f64;
+                if !mode.to_zero() || (nearest as i128).unsigned_abs() <= (self as i128).unsigned_abs() {
+                    return nearest;
+                }
+                f64::from_bits(nearest.to_bits() - 1)
+            }
             #[inline(always)]
             fn negate(self) -> Self { self.wrapping_neg() }
             #[inline(always)]
@@ -179,7 +193,7 @@ macro_rules! float_bank {
                 $to_f32(self, mode)
             }
             #[inline(always)]
-            fn to_f64(self) -> f64 {
+            fn to_f64(self, _: FloatMode) -> f64 {
                 self as f64
             }
             #[inline(always)]
@@ -217,13 +231,19 @@ float_bank!(f32, |value, _| value, flush32, {
         if saturate { f32::store(self, true, FloatMode(!0)).to_bits() } else { f32::to_bits(self) }
     }
 });
-float_bank!(f64, narrow, |value, _| value, {});
+float_bank!(f64, narrow, flush64, {});
 
 #[inline(always)]
 fn flush32(value: f32, mode: FloatMode) -> f32 {
     let bits = value.to_bits();
     let denormal = bits & 0x7f80_0000 == 0 && !mode.keeps_denormals();
     f32::from_bits(if denormal { bits & 0x8000_0000 } else { bits })
+}
+
+#[inline(always)]
+fn flush64(value: f64, mode: FloatMode) -> f64 {
+    let denormal = value.is_subnormal() && !mode.keeps_double_denormals();
+    if denormal { 0f64.copysign(value) } else { value }
 }
 
 #[inline(always)]
@@ -375,4 +395,4 @@ impl One for f64 {
 
 float_element!(f16, u16, |v| T::float(v.to_f32()), |v, mode| halve(v.to_f32(mode), mode));
 float_element!(f32, u32, |v| T::float(v), |v, mode| v.to_f32(mode));
-float_element!(f64, u64, |v| T::double(v), |v, _mode| v.to_f64());
+float_element!(f64, u64, |v| T::double(v), |v, mode| v.to_f64(mode));

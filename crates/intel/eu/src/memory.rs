@@ -55,6 +55,8 @@ pub const CHANNELS: usize = at(15);
 pub const STATE: usize = at(16);
 /// cr0.
 pub const CONTROL: usize = at(18);
+/// Bytes of one architecture register.
+pub const CONTROL_END: usize = CONTROL + REGISTER_BYTES;
 /// n0.
 pub const NOTIFICATION: usize = at(19);
 /// ip.

@@ -69,6 +69,9 @@ pub enum Direct {
 /// A decoded operation.
 #[derive(Clone, Debug)]
 pub struct Op {
+    pub opcode: Opcode,
+    /// It moves bits as they are.
+    pub copies: bool,
     pub handler: Handler,
     pub flow: Flow,
     /// Channels may wait to go on here.

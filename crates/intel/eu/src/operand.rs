@@ -181,7 +181,12 @@ impl Source {
         } else if self.negate {
             row[..n].iter_mut().for_each(|value| *value = value.negate());
         }
-        if self.ty == Type::F && !mode.keeps_denormals() {
+        let flushes = match self.ty {
+            Type::F => !mode.keeps_denormals(),
+            Type::DF => !mode.keeps_double_denormals(),
+            _ => false,
+        };
+        if flushes {
             row[..n].iter_mut().for_each(|value| *value = value.flush(mode));
         }
         Ok(())

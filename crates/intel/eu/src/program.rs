@@ -11,6 +11,10 @@ use crate::fault::{Fault, FaultKind};
 use crate::handlers;
 use crate::op::{Arithmetic, Direct, Flow, Message, Op};
 use crate::operand::{Layout, Source, Target};
+use crate::translate::{Lazy, Translated};
+
+/// Runs of threads before a program is translated: short programs that run once are not worth it.
+const RUNS_BEFORE_TRANSLATION: u32 = 8;
 
 /// Most bytes of a program.
 pub const LIMIT: u32 = 1 << 20;
@@ -22,6 +26,7 @@ pub struct Program {
     pub(crate) ops: Vec<Op>,
     /// The instructions behind the operations, for messages.
     insts: Vec<Inst>,
+    translation: Lazy,
 }
 
 impl Program {
@@ -82,6 +87,18 @@ impl Program {
         })
     }
 
+    /// The program, translated to host code after so many runs of a thread; `None` for never.
+    #[must_use]
+    pub fn translated_after(mut self, runs: Option<u32>) -> Program {
+        self.translation = Lazy::after(runs.unwrap_or(u32::MAX));
+        self
+    }
+
+    /// Its translation for a float mode, once there is one.
+    pub(crate) fn translation(&self, control: u32) -> Option<&Translated> {
+        self.translation.get(&self.ops, control)
+    }
+
     /// The instructions, by address.
     pub fn instructions(&self) -> impl Iterator<Item = (u32, &Inst)> {
         self.ops.iter().zip(&self.insts).map(|(op, inst)| (op.ip, inst))
@@ -120,7 +137,8 @@ impl Program {
         for (op, joins) in ops.iter_mut().zip(joins) {
             op.joins = joins;
         }
-        Ok(Program { ops, insts: order.into_iter().map(|(_, inst)| inst).collect() })
+        let insts = order.into_iter().map(|(_, inst)| inst).collect();
+        Ok(Program { ops, insts, translation: Lazy::after(RUNS_BEFORE_TRANSLATION) })
     }
 
     /// A fault of the instruction at an address.
@@ -257,10 +275,11 @@ fn lower(
             .iter()
             .all(|src| !src.negate && !src.abs && src.ty == inst.dst.ty && src.ty.is_float())
         && !inst.saturate;
-    if copies(&inst) && inst.src[0].ty != Type::VF {
+    let copies = copies(&inst) && inst.src[0].ty != Type::VF;
+    if copies {
         handler = Some(handlers::copies());
     }
-    if copies(&inst) && inst.src[0].ty != Type::VF || select_bits {
+    if copies || select_bits {
         inst.dst.ty = bits_of(inst.dst.ty);
         for src in &mut inst.src[..2] {
             src.ty = inst.dst.ty;
@@ -341,6 +360,8 @@ fn lower(
         _ => None,
     };
     Ok(Op {
+        opcode: inst.opcode,
+        copies,
         handler,
         flow,
         joins: false,

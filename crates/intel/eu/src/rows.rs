@@ -187,7 +187,11 @@ pub fn finish_as<T: Bank, E: Element>(
 ) -> Done {
     let n = usize::from(op.n);
     let mode = t.float_mode();
-    let flush = op.dst.ty == Type::F && !mode.keeps_denormals();
+    let flush = match op.dst.ty {
+        Type::F => !mode.keeps_denormals(),
+        Type::DF => !mode.keeps_double_denormals(),
+        _ => false,
+    };
     let mut out = [E::boolean(false); CHANNELS];
     if flush {
         for (out, value) in out[..n].iter_mut().zip(row) {

@@ -13,6 +13,9 @@ use crate::program::Program;
 /// General registers of a thread.
 pub const REGISTERS: usize = 128;
 
+/// MXCSR: exceptions masked; and with FTZ and DAZ. source: Intel's Software Developer's Manual, volume 1, 10.2.3
+const FLOAT_CONTROL: [u32; 2] = [0x1f80, 0x9fc0];
+
 /// How a thread starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dispatch {
@@ -56,6 +59,21 @@ pub struct Thread {
     next: u32,
     /// Instructions since the start.
     executed: u64,
+    /// What translated code reads and writes.
+    pub(crate) host: HostState,
+}
+
+/// A thread's state that translated code needs beside the registers.
+#[derive(Debug, Default)]
+pub(crate) struct HostState {
+    /// The channels of `exec_row`.
+    pub exec: u32,
+    /// All ones for each of them.
+    pub exec_row: [u32; CHANNELS],
+    /// The host's float control as Rust expects it, and with denormals as zeros.
+    pub float_control: [u32; 2],
+    /// The fault of a handler that translated code called.
+    pub fault: Option<FaultKind>,
 }
 
 impl Thread {
@@ -69,6 +87,7 @@ impl Thread {
             resume: [0; CHANNELS],
             next: 0,
             executed: 0,
+            host: HostState { float_control: FLOAT_CONTROL, ..HostState::default() },
         }
     }
 
@@ -85,7 +104,8 @@ impl Thread {
         write32(&mut self.memory, memory::STATE, dispatch.state);
         write32(&mut self.memory, memory::STATE + 8, dispatch.mask);
         write32(&mut self.memory, memory::STATE + 12, dispatch.vector_mask);
-        write32(&mut self.memory, memory::CONTROL, dispatch.control);
+        let control = dispatch.control | FloatMode::KEEPS_DOUBLES;
+        write32(&mut self.memory, memory::CONTROL, control);
     }
 
     /// The general registers: register n is bytes 32 n to 32 n + 31.
@@ -219,10 +239,29 @@ impl Thread {
         units: &mut (impl MessageUnit + ?Sized),
         budget: &mut u64,
     ) -> Result<Stop, Fault> {
+        let translation = program.translation(self.float_mode().0);
         loop {
             let Some(op) = program.ops.get(self.next as usize) else {
                 return Err(program.fault_at_end(self.next));
             };
+            if let Some(block) = translation.and_then(|t| t.block(self.next))
+                && *budget >= u64::from(block.length)
+            {
+                if op.joins {
+                    self.join();
+                }
+                let translation = translation.unwrap_or_else(|| unreachable!("it has the block"));
+                *budget -= u64::from(block.length);
+                self.executed += u64::from(block.length);
+                let active = self.active;
+                if let Err(index) = translation.run(self, &program.ops, block, active) {
+                    let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
+                    let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
+                    return Err(program.fault(ip, kind));
+                }
+                self.next += block.length;
+                continue;
+            }
             let step = self.step(op, units, budget);
             match step {
                 Ok(None) => {}

@@ -1,7 +1,9 @@
-//! Random instructions never make the interpreter panic or hang: it executes them or says why not.
+//! Random instructions never make interpreter or translation panic or hang: they execute them or say why not, and agree.
+
+mod common;
 
 use tepui_intel_eu::{
-    Dispatch, FaultKind, Message, MessageUnit, Outcome, Program, Refusal, Thread, ThreadView,
+    Dispatch, Fault, FaultKind, Message, MessageUnit, Outcome, Program, Refusal, Thread, ThreadView,
 };
 use tepui_intel_isa::{Generation, asm, random};
 
@@ -45,9 +47,19 @@ fn random_programs() {
             inst.encode(&mut code).expect("a random instruction can be encoded");
         }
         code.extend(asm::assemble(Generation::Gen9, END).expect("assembly"));
-        let Ok(program) = Program::from_bytes(Generation::Gen9, 0, &code) else { continue };
+        let program = || Program::from_bytes(Generation::Gen9, 0, &code);
+        let (Ok(program), Ok(translated)) = (program(), program()) else { continue };
         ran += 1;
-        executed += execute(&program, &mut bits);
+        let start = bits();
+        let (a, fault) = execute(&program.translated_after(None), start);
+        let (b, other) = execute(&translated.translated_after(Some(0)), start);
+        executed += a.executed();
+        let text = || format!("seed {seed}");
+        assert_eq!(fault, other, "seed {seed}");
+        // The registers of a thread that failed are not looked at any more.
+        if fault.is_none() {
+            common::assert_same(&a, &b, &text());
+        }
     }
     assert!(ran > 5_000 && executed > 50_000, "{ran} programs, {executed} instructions");
 }
@@ -55,7 +67,8 @@ fn random_programs() {
 const END: &str =
     "send(8) null<1>UD g127<8,8,1>UD 0x82000010 thread_spawner MsgDesc: { align1 WE_all 1Q EOT };";
 
-fn execute(program: &Program, bits: &mut impl FnMut() -> u64) -> u64 {
+fn execute(program: &Program, seed: u64) -> (Thread, Option<Fault>) {
+    let mut bits = bits(seed);
     let mut thread = Thread::new();
     thread.start(&Dispatch {
         mask: bits() as u32,
@@ -74,8 +87,8 @@ fn execute(program: &Program, bits: &mut impl FnMut() -> u64) -> u64 {
             let known =
                 matches!(fault.kind, FaultKind::Watchdog(_)) || !fault.instruction.is_empty();
             assert!(known, "{fault}");
-            break;
+            return (thread, Some(fault));
         }
     }
-    thread.executed()
+    (thread, None)
 }

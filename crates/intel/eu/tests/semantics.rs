@@ -403,6 +403,19 @@ fn float_modes() {
     assert_eq!(floats(&thread, 14, 2), [0.1, 1e-40]);
 }
 
+/// Denormals of doubles are kept until bit 6 of cr0 is cleared.
+#[test]
+fn denormals_of_doubles() {
+    let bits = 1e-310f64.to_bits();
+    let set = |t: &mut Thread| t.write_payload(2, &[bits as u32, (bits >> 32) as u32, 0, 0]);
+    let text = "add(1) g12<1>DF g2<0,1,0>DF g2.1<0,1,0>DF { align1 WE_all 1N };
+         and(1) cr0<1>UD cr0<0,1,0>UD 0xffffffbfUD { align1 1N switch };
+         add(1) g13<1>DF g2<0,1,0>DF g2.1<0,1,0>DF { align1 WE_all 1N };";
+    let thread = run(text, 3, set);
+    assert_eq!(dwords(&thread, 12, 2), [bits as u32, (bits >> 32) as u32]);
+    assert_eq!(dwords(&thread, 13, 2), [0, 0]);
+}
+
 #[test]
 fn packed_immediates() {
     let thread = run(

@@ -114,6 +114,8 @@ const TABLE: &[(u32, F)] = &[
     (0x142, F::R8_SINT),
     (0x143, F::R8_UINT),
     (0x144, F::A8_UNORM),
+    // Drivers take it for one channel: the others are swizzled away.
+    (0x14c, F::R8_SRGB),
     (0x149, F::R8_SSCALED),
     (0x14a, F::R8_USCALED),
     (0x180, F::BC1_RGB_SRGB_BLOCK),
@@ -142,6 +144,8 @@ const TABLE: &[(u32, F)] = &[
     (0x1a3, F::BC7_SRGB_BLOCK),
     (0x1a4, F::BC6H_UFLOAT_BLOCK),
     (0x1a8, F::R8G8B8_SRGB),
+    // ETC1, of whose blocks ETC2 reads each the same.
+    (0x1a9, F::ETC2_R8G8B8_UNORM_BLOCK),
     (0x1aa, F::ETC2_R8G8B8_UNORM_BLOCK),
     (0x1ab, F::EAC_R11_UNORM_BLOCK),
     (0x1ac, F::EAC_R11G11_UNORM_BLOCK),

@@ -232,6 +232,7 @@ impl Machine<'_> {
             Space::Shared => f(&mut self.shared, off),
             Space::Scratch => f(&mut self.scratch[lane], off),
             Space::Push => f(&mut self.memory.push, off),
+            Space::Constant => f(&mut self.data, off),
         };
         if r.is_none() {
             self.memory.out_of_bounds += 1;

@@ -133,6 +133,7 @@ pub(super) enum Space {
     Shared,
     Scratch,
     Push,
+    Constant,
 }
 
 impl Space {
@@ -145,6 +146,7 @@ impl Space {
             Op::LoadShared | Op::StoreShared | Op::AtomicShared => Space::Shared,
             Op::LoadScratch | Op::StoreScratch => Space::Scratch,
             Op::LoadPush => Space::Push,
+            Op::LoadConstant => Space::Constant,
             _ => return None,
         })
     }

@@ -146,6 +146,7 @@ pub enum Op {
     LoadScratch,
     StoreScratch,
     LoadPush,
+    LoadConstant,
     LoadUniform,
 
     // Images and textures.

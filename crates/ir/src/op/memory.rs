@@ -157,6 +157,15 @@ pub(super) const ROWS: &[OpInfo] = &[
         .attrs(AttrKind::Mem)
         .props(&[PURE]),
     op(
+        Op::LoadConstant,
+        "load_constant",
+        "Reads the shader's constant data: (offset). Offsets past the end are undefined.",
+    )
+    .args(&[S32])
+    .results(&[Any])
+    .attrs(AttrKind::Mem)
+    .props(&[PURE]),
+    op(
         Op::LoadUniform,
         "load_uniform",
         "Reads the driver's own uniform data: (offset). Made by lowering passes only.",

@@ -46,6 +46,13 @@ impl Cx<'_> {
         inst
     }
 
+    /// Whether infinities and NaNs of a value's size must be kept by the current instruction.
+    pub fn keeps_special(&self, v: Value) -> bool {
+        let flags = self.flags | self.float_flags(Op::FDiv, &[v], &[]);
+        flags.contains(InstFlags::STRICT)
+            || self.s.info.float_controls(self.s.ty(v).bits()).is_some_and(|f| f.preserve_special)
+    }
+
     /// The float controls of the sizes that a float op reads and writes.
     fn float_flags(&self, op: Op, args: &[Value], tys: &[Type]) -> InstFlags {
         let all = self.default_flags;

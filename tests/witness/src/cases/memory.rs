@@ -299,6 +299,26 @@ fn constant_places() -> Case {
     })
 }
 
+fn constant_tables() -> Case {
+    let about = "constant arrays that are indexed at run time";
+    let shaders = vec![Shader::new("constant_tables.comp")];
+    Case::new("memory/constant_tables", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let mix = |i: u32| i.wrapping_mul(2_654_435_761);
+        let index: Vec<u32> = Random::integers(84, 64).into_iter().map(|i: u32| i % 40).collect();
+        let (input, result) = (gpu.buffer(&index)?, gpu.output::<u32>(64 * 8)?);
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&input, &result]).build()?;
+        gpu.run(&kernel, [1, 1, 1])?;
+        let expected = index.iter().flat_map(|&i| {
+            let v = i % 6;
+            let flag = if mix(i % 36) & 0x10000 != 0 { 3 } else { 5 };
+            let partly = if i % 2 != 0 { mix(i / 2) } else { i };
+            [mix(i), mix(v), mix(v + 7), v, flag, mix(index[0] / 2), mix(39), partly]
+        });
+        Ok(vec![bits("read", &result.read::<u32>(), &expected.collect::<Vec<_>>())])
+    })
+}
+
 fn dynamic_offsets() -> Case {
     Case::new(
         "memory/dynamic_offsets",
@@ -544,6 +564,7 @@ pub(super) fn cases() -> Vec<Case> {
         many_descriptors("many_uniform_buffers", false),
         many_descriptors("many_storage_images", true),
         constant_places(),
+        constant_tables(),
         dynamic_offsets(),
         robust(),
         scratch(16),

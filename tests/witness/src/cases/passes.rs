@@ -319,6 +319,110 @@ fn local_read(name: &'static str, out: u32) -> Case {
     })
 }
 
+/// A dynamic rendering whose second draw reads one sample of the first attachment for all samples of a pixel.
+fn local_read_sample() -> Case {
+    let input = Shader::new("input.frag")
+        .define("INPUT", "subpassInputMS")
+        .define("AT", ", 2")
+        .define("OUT", 1);
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), input];
+    let about = "a draw reads a sample of what earlier draws of its rendering left";
+    Case::new("passes/local_read_sample", about, shaders, move |bench| {
+        bench.gpu.require(ash::khr::dynamic_rendering_local_read::NAME)?;
+        let samples = vk::SampleCountFlags::TYPE_4;
+        let targets = [image(bench, RGBA8, samples, 1)?, image(bench, RGBA8, samples, 1)?];
+        let resolved = image(bench, RGBA8, ONE, 1)?;
+        let only = |target: u32| -> State {
+            let mut state = mesh_state();
+            state.samples = samples;
+            state.colors = vec![RGBA8; 2];
+            state.blend = (0..2)
+                .map(|i| {
+                    let mask = vk::ColorComponentFlags::RGBA;
+                    let mask = if i == target { mask } else { vk::ColorComponentFlags::empty() };
+                    vk::PipelineColorBlendAttachmentState::default().color_write_mask(mask)
+                })
+                .collect();
+            state
+        };
+        let stages = |fragment: usize| {
+            [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
+        };
+        let draws = bench.gpu.graphics(&stages(1), &only(0), &[])?;
+        let reads = bench.gpu.graphics(&stages(2), &only(1), &[Bind::Input(targets[0].view)])?;
+        let list = scattered(61, 24, 0.5);
+        // Only covered samples may be read: a triangle that covers all of them.
+        let mut over = scattered(62, 1, 1.0);
+        for (vertex, at) in over.iter_mut().zip([[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0]]) {
+            vertex[..4].copy_from_slice(&[at[0], at[1], 0.0, 1.0]);
+        }
+        let (buffer, whole) = (vertices(bench, &list)?, vertices(bench, &over)?);
+        let mut second = Attachment::color(&targets[1], CLEAR);
+        second.resolve = Some((resolved.view, vk::ResolveModeFlags::AVERAGE));
+        let pass = Pass {
+            colors: vec![Attachment::color(&targets[0], CLEAR), second],
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+                c.barrier_by_region();
+                c.vertex_buffers(&[&whole]);
+                c.draw(&reads, 3, 1);
+            });
+        })?;
+        Ok(vec![pixels(bench, "sample", &resolved, 1)?])
+    })
+}
+
+/// Colour attachments that take other locations of the shader than their own, and one that takes none.
+fn moved_locations() -> Case {
+    const LOCATIONS: [u32; 3] = [2, vk::ATTACHMENT_UNUSED, 0];
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("outputs.frag")];
+    let about = "colour attachments at other locations";
+    Case::new("passes/moved_locations", about, shaders, move |bench| {
+        bench.gpu.require(ash::khr::dynamic_rendering_local_read::NAME)?;
+        let targets = [
+            image(bench, RGBA8, ONE, 1)?,
+            image(bench, RGBA8, ONE, 1)?,
+            image(bench, RGBA8, ONE, 1)?,
+        ];
+        let mut state = mesh_state();
+        state.colors = vec![RGBA8; 3];
+        state.locations = LOCATIONS.to_vec();
+        // State of blending goes with the attachment, not with the location.
+        let plain = vk::PipelineColorBlendAttachmentState::default()
+            .color_write_mask(vk::ColorComponentFlags::RGBA);
+        let adds = plain
+            .blend_enable(true)
+            .src_color_blend_factor(vk::BlendFactor::ONE)
+            .dst_color_blend_factor(vk::BlendFactor::CONSTANT_COLOR)
+            .src_alpha_blend_factor(vk::BlendFactor::ONE);
+        state.blend_constants = [0.25; 4];
+        state.blend = vec![adds, plain, plain];
+        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let draws = bench.gpu.graphics(&stages, &state, &[])?;
+        let list = scattered(59, 24, 0.6);
+        let buffer = vertices(bench, &list)?;
+        let pass = Pass {
+            colors: targets.iter().map(|t| Attachment::color(t, CLEAR)).collect(),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.attachment_locations(&LOCATIONS);
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+            });
+        })?;
+        let names = ["third", "cleared", "first"];
+        names.iter().zip(&targets).map(|(name, t)| pixels(bench, name, t, 1)).collect()
+    })
+}
+
 /// A subpass whose input attachment is its own target, read behind barriers.
 fn own_input_case() -> Case {
     let input =
@@ -647,6 +751,8 @@ pub fn cases() -> Vec<Case> {
         feedback_case(),
         local_read("local_read", 1),
         local_read("local_read_own", 0),
+        local_read_sample(),
+        moved_locations(),
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),

@@ -206,6 +206,11 @@ impl Gpu {
             Some((pass, number)) => create.render_pass(pass).subpass(number),
             None => create.push_next(&mut rendering),
         };
+        let mut locations = vk::RenderingAttachmentLocationInfoKHR::default()
+            .color_attachment_locations(&state.locations);
+        if !state.locations.is_empty() {
+            create = create.push_next(&mut locations);
+        }
         // SAFETY: everything that `create` points to outlives the call.
         unsafe { self.assemble(&create) }
     }
@@ -327,6 +332,18 @@ impl Commands<'_> {
         if let Some(state) = &graphics.dynamic {
             self.set_dynamic(state);
         }
+    }
+
+    /// Inside of a rendering: the shader's location that each colour attachment takes, as the pipelines say that are bound next.
+    pub fn attachment_locations(&self, locations: &[u32]) {
+        let info =
+            vk::RenderingAttachmentLocationInfoKHR::default().color_attachment_locations(locations);
+        let device = ash::khr::dynamic_rendering_local_read::Device::new(
+            &self.gpu.instance,
+            &self.gpu.device,
+        );
+        // SAFETY: this buffer is being recorded, and the device has the extension.
+        unsafe { device.cmd_set_rendering_attachment_locations(self.handle, &info) }
     }
 
     /// Binds vertex buffers from binding 0 on.

@@ -42,6 +42,8 @@ pub struct State {
     pub blend_constants: [f32; 4],
     pub logic_op: Option<vk::LogicOp>,
     pub colors: Vec<vk::Format>,
+    /// The shader's location that each colour attachment takes; empty: each its own.
+    pub locations: Vec<u32>,
     pub depth_format: vk::Format,
     pub stencil_format: vk::Format,
     pub view_mask: u32,
@@ -96,6 +98,7 @@ impl State {
             blend_constants: [0.0; 4],
             logic_op: None,
             colors: vec![vk::Format::R8G8B8A8_UNORM],
+            locations: Vec::new(),
             depth_format: vk::Format::UNDEFINED,
             stencil_format: vk::Format::UNDEFINED,
             view_mask: 0,

@@ -214,6 +214,7 @@ impl Fragments {
             code: code.to_vec(),
             body_bytes: code.len() as u32,
             preamble: None,
+            data: Vec::new(),
             uniforms: uniforms.collect(),
             textures: Vec::new(),
             samplers: Vec::new(),

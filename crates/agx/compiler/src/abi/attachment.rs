@@ -3,7 +3,7 @@
 //!
 //! A load stays an image load where attachments and render targets are unknown, where the
 //! attachment is not a colour attachment of this render pass, or where it reads another sample than
-//! the one being shaded.
+//! the one being shaded of a colour that is not in the tile.
 
 use super::tile::{TARGETS, Tile};
 use tepui_ir::{
@@ -11,18 +11,20 @@ use tepui_ir::{
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// Runs the pass; true when it changed the shader.
-pub fn run(s: &mut Shader, tile: &Tile) -> bool {
-    tile.attachments.iter().any(Option::is_some) && rewrite::run(s, &mut Attachments { tile })
+/// Runs the pass; true when it changed the shader. The tile has no room for the targets in `spilled`, a bit each.
+pub fn run(s: &mut Shader, tile: &Tile, spilled: u8) -> bool {
+    let any = tile.attachments.iter().any(Option::is_some);
+    any && rewrite::run(s, &mut Attachments { tile, spilled })
 }
 
 struct Attachments<'a> {
     tile: &'a Tile,
+    spilled: u8,
 }
 
 impl Attachments<'_> {
-    /// Where the colour is that a load reads.
-    fn slot(&self, s: &Shader, load: Inst) -> Option<IoSlot> {
+    /// Where the colour is that a load reads, and the sample if it is not the one that is shaded.
+    fn slot(&self, s: &Shader, load: Inst) -> Option<(IoSlot, Option<Value>)> {
         let (Op::ImageLoad, Attrs::Image(image)) = (s.insts[load].op, s.insts[load].attrs) else {
             return None;
         };
@@ -34,21 +36,24 @@ impl Attachments<'_> {
         if image.dim != Dim::Subpass || resource.kind != ResKind::InputAttachment {
             return None;
         }
-        let sample = s.tex_args(load).and_then(|t| t.1.sample);
-        if image.ms && !sample.is_some_and(|v| is_own_sample(s, v)) {
-            return None;
-        }
+        let sample = s.tex_args(load).and_then(|t| t.1.sample).filter(|_| image.ms);
+        let other = sample.filter(|&v| !is_own_sample(s, v));
         let element = u32::try_from(s.as_const(s.arg(d, 0))?).ok()?;
         let index = resource.input_attachment.checked_add(element)? as usize;
         let location = self.tile.attachments.get(index).copied().flatten()?;
-        (usize::from(location) < TARGETS).then_some(IoSlot {
+        if usize::from(location) >= TARGETS || other.is_some() && self.spilled >> location & 1 != 0
+        {
+            return None;
+        }
+        let slot = IoSlot {
             loc: IoLoc::Location(u16::from(location)),
             component: 0,
             index: 0,
             kind: resource.texels,
             interp: Interp::Flat,
             sampling: Sampling::Center,
-        })
+        };
+        Some((slot, other))
     }
 }
 
@@ -59,12 +64,15 @@ fn is_own_sample(s: &Shader, v: Value) -> bool {
 
 impl Lowering for Attachments<'_> {
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
-        let Some(slot) = self.slot(e.s, i) else { return Step::Keep };
+        let Some((slot, sample)) = self.slot(e.s, i) else { return Step::Keep };
         let ty = e.ty(e.s.result(i));
         if ty.bits() != 32 {
             return Step::Keep;
         }
-        let load = e.inst(Op::LoadOutput, Attrs::Io(slot), &[], &[ty]);
+        let load = match sample {
+            None => e.inst(Op::LoadOutput, Attrs::Io(slot), &[], &[ty]),
+            Some(sample) => e.inst(Op::LoadOutputSample, Attrs::Io(slot), &[sample], &[ty]),
+        };
         Step::Replace(vec![e.s.result(load)])
     }
 }

@@ -18,9 +18,29 @@ pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
     let Colours::Tile(tile) = &f.colours else { return Ok(false) };
     let (targets, layout) = (targets(tile)?, tile::Layout::new(tile)?);
     prolog(s, f.prolog);
-    let reads = attachment::run(s, tile);
+    if let Some(moved) = &tile.moved {
+        move_outputs(s, moved);
+    }
+    let reads = attachment::run(s, tile, layout.spilled);
     let blends = lower_blend::run(s, &tile.blend, &targets, tile.samples);
     Ok(reads | blends | spilled::run(s, layout.spilled, tile.samples))
+}
+
+/// Where a shader's colour is stored that goes to no render target: blending drops it, alpha to coverage may read it.
+pub const NO_TARGET: u8 = TARGETS as u8;
+
+/// Stores colours to the render targets that they are assigned to.
+fn move_outputs(s: &mut Shader, moved: &[Option<u8>; TARGETS]) {
+    let root = s.root;
+    for i in s.regions[root].insts.clone() {
+        if s.insts[i].op == Op::StoreOutput
+            && let Attrs::Io(slot) = &mut s.insts[i].attrs
+            && let IoLoc::Location(n) = &mut slot.loc
+            && let Some(to) = moved.get(usize::from(*n))
+        {
+            *n = u16::from(to.unwrap_or(NO_TARGET));
+        }
+    }
 }
 
 fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {

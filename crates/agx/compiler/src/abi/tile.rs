@@ -18,12 +18,15 @@ const MAX_SAMPLE_B: u32 = 64;
 /// The render targets of a fragment program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tile {
-    /// Formats by colour location.
+    /// Formats by render target.
     pub formats: [Option<Format>; TARGETS],
     /// Samples of a pixel: 1, 2 or 4.
     pub samples: u8,
-    /// The colour location that an input attachment reads, by `InputAttachmentIndex`.
+    /// The render target that an input attachment reads, by `InputAttachmentIndex`.
     pub attachments: [Option<u8>; TARGETS],
+    /// The render target that each of the shader's colour locations is stored to; `None`: each to its own
+    /// (`VkRenderingAttachmentLocationInfo`).
+    pub moved: Option<[Option<u8>; TARGETS]>,
     /// Blending.
     pub blend: Blend,
 }

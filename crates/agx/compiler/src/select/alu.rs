@@ -466,7 +466,14 @@ impl Select<'_> {
                 let (a, b) = (self.plain(args[0], k), self.plain(args[1], k));
                 let (x, y) = (self.isrc(args[0], k), self.isrc(args[1], k));
                 let c = super::cond::Cond::Float { cc, a, b, inv: false };
-                Comp::Val(self.cond_select(c, x, y, Self::class(ty)))
+                let v = self.cond_select(c, x, y, Self::class(ty));
+                // The selection copies denormals bit by bit; the adder flushes them.
+                let flushes =
+                    bits == 32 && s.info.float_controls(32).is_some_and(|f| f.denorm_flush);
+                Comp::Val(match flushes {
+                    true => self.fadd(false, 32, false, Opnd::of(v, Size::B32), Opnd::NEG_ZERO),
+                    false => v,
+                })
             }
             Op::FEq | Op::FNeu | Op::FLt | Op::FGe | Op::SLt | Op::SGe | Op::ULt | Op::UGe => {
                 let c = self.cond_comp(s.result(i), k);

@@ -223,10 +223,16 @@ impl Select<'_> {
                 self.load_output(i, slot, samples)?;
             }
             (Op::LoadOutputSample, Attrs::Io(slot)) => {
-                let Some(sample @ 0..8) = s.as_const(s.arg(i, 0)) else {
-                    return self.refuse(i, "of a sample that is chosen at run time");
+                let mask = match s.as_const(s.arg(i, 0)) {
+                    Some(sample @ 0..8) => Comp::Const(1 << sample),
+                    Some(_) => Comp::Const(1),
+                    None => {
+                        let sample = self.isrc(s.arg(i, 0), 0);
+                        let ops = [Opnd::imm(0), Opnd::imm(1), sample];
+                        Comp::Val(self.bfi(16, ops, 0))
+                    }
                 };
-                self.load_output(i, slot, Comp::Const(1 << sample))?;
+                self.load_output(i, slot, mask)?;
             }
             (Op::Demote | Op::DemoteIf, _) => self.kill(i),
             (Op::IsHelper, _) => {

@@ -103,6 +103,7 @@ impl Select<'_> {
                 self.set(s.result(i), &[c]);
             }
             (Op::LoadPush, Attrs::Mem(m)) => self.load_push(i, m)?,
+            (Op::LoadConstant, Attrs::Mem(m)) => self.load_from(Source::DataAddress, i, m)?,
             (Op::LoadUniform, Attrs::Mem(m)) => {
                 let Comp::Const(offset) = self.comp(args[0], 0) else {
                     return self.refuse(i, "at a variable offset");
@@ -678,12 +679,24 @@ impl Select<'_> {
             self.set(r, &comps);
             return Ok(());
         }
-        let base = self.uniform(Source::PushAddress)?;
+        self.load_from(Source::PushAddress, i, m)
+    }
+
+    /// A load at a 32-bit offset from an address in a uniform.
+    fn load_from(&mut self, base: Source, i: Inst, m: Mem) -> Result<()> {
+        let s = self.s;
+        let ty = self.ty(s.result(i));
+        let base = self.uniform(base)?;
         self.constant(base);
         let log = ty.elem_bytes().min(4).trailing_zeros();
         let (x, shift) = self.elements(s.arg(i, 0), log);
-        let c = self.int(u64::from(m.offset as u32 >> log), Size::B32);
-        let index = Opnd::of(self.iadd(32, false, c, x, shift), Size::B32);
+        let index = match m.offset as u32 >> log {
+            0 if shift == 0 => self.word(x),
+            offset => {
+                let c = self.int(u64::from(offset), Size::B32);
+                Opnd::of(self.iadd(32, false, c, x, shift), Size::B32)
+            }
+        };
         let at = Device {
             base: Opnd::uniform(base, Size::B64),
             index,

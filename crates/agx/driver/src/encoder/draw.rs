@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::Prolog;
 use tepui_agx_compiler::abi::attribute::Attribute;
+use tepui_agx_compiler::abi::colour::NO_TARGET;
 use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile, channels};
 use tepui_agx_compiler::varyings::Varying;
 use tepui_agx_packets::vdm;
@@ -225,18 +226,18 @@ pub fn fragment_key(
 ) -> Result<FragmentKey> {
     let samples = tile.samples;
     let mut tile = Tile { blend: state::blend(s)?, ..tile.clone() };
-    // Colour locations are those of the shader; attachments say which they take.
+    // Attachments say which of the shader's colour locations they take.
     let formats = tile.formats;
-    tile.formats = [None; TARGETS];
-    for (k, location) in s.locations.iter().enumerate() {
-        if let Some(n) = location
-            && let Some(slot) = tile.formats.get_mut(usize::from(*n))
-        {
-            *slot = formats[k];
+    let mut moved = [None; TARGETS];
+    for (k, location) in s.locations.iter().enumerate().filter(|&(k, _)| formats[k].is_some()) {
+        match location.and_then(|n| moved.get_mut(usize::from(n))) {
+            Some(to) => *to = Some(k as u8),
+            None => tile.blend.locations[k].write_mask = 0,
         }
     }
-    if tile.formats != formats {
-        return Err(Error::unsupported("colour attachments at other locations than their own"));
+    if (0..TARGETS).any(|k| moved[k] != formats[k].map(|_| k as u8)) {
+        tile.moved = Some(moved);
+        tile.blend.alpha_location = moved[0].unwrap_or(NO_TARGET);
     }
     if s.local_read && shader.reads_attachments {
         for (location, input) in s.inputs.iter().enumerate() {

@@ -9,7 +9,7 @@ mod draw;
 mod feedback;
 mod record;
 mod statistics;
-mod values;
+pub mod values;
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use tepui_intel_eu::{
-    Dispatch, Fault, Message, MessageUnit, Outcome, Program, Refusal, Stop, Thread, ThreadView,
+    Dispatch, Fault, Message, MessageUnit, Outcome, Program, REGISTERS, Refusal, Stop, Thread,
+    ThreadView,
 };
 use tepui_intel_isa::{Generation, asm};
 
@@ -30,16 +31,51 @@ pub fn program(text: &str) -> Program {
     Program::from_bytes(Generation::Gen9, 0, &code).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-/// A thread that has run a program: `set` writes registers before it.
+/// Float control that keeps denormals of F, as most tests expect.
+pub const KEEPS_DENORMALS: u32 = 0x80;
+
+/// A thread that has run a program: `set` writes registers before it. The translated program must leave the same.
 pub fn try_run(text: &str, mask: u32, set: impl FnOnce(&mut Thread)) -> Result<Thread, Fault> {
-    let program = program(text);
-    let mut thread = Thread::new();
-    // Denormals of F are kept, as most tests expect.
-    thread.start(&Dispatch { mask, vector_mask: mask, state: 0, control: 0x80 });
+    try_run_with(text, mask, KEEPS_DENORMALS, set)
+}
+
+/// As [`try_run`], with a float control.
+pub fn try_run_with(
+    text: &str,
+    mask: u32,
+    control: u32,
+    set: impl FnOnce(&mut Thread),
+) -> Result<Thread, Fault> {
+    let (mut thread, mut translated) = (Thread::new(), Thread::new());
+    for thread in [&mut thread, &mut translated] {
+        thread.start(&Dispatch { mask, vector_mask: mask, state: 0, control });
+    }
     set(&mut thread);
-    let stop = thread.run(&program, &mut Nobody, &mut 1_000_000)?;
-    assert_eq!(stop, Stop::EndOfThread);
+    translated.grf_mut().copy_from_slice(thread.grf());
+    let interpreted = program(text).translated_after(None);
+    let result = thread.run(&interpreted, &mut Nobody, &mut 1_000_000);
+    let again =
+        translated.run(&program(text).translated_after(Some(0)), &mut Nobody, &mut 1_000_000);
+    assert_eq!(result, again, "{text}");
+    assert_same(&thread, &translated, text);
+    assert_eq!(result?, Stop::EndOfThread);
     Ok(thread)
+}
+
+/// Two threads have the same registers, but for which NaN a float operation gave.
+pub fn assert_same(a: &Thread, b: &Thread, text: &str) {
+    assert_eq!(a.executed(), b.executed(), "instructions\n{text}");
+    for register in 0..2 {
+        assert_eq!(a.flag(register), b.flag(register), "f{register}\n{text}");
+    }
+    for register in 0..REGISTERS {
+        for (channel, (x, y)) in
+            dwords(a, register, 8).into_iter().zip(dwords(b, register, 8)).enumerate()
+        {
+            let nans = f32::from_bits(x).is_nan() && f32::from_bits(y).is_nan();
+            assert!(x == y || nans, "g{register}.{channel}: {x:#x}, translated {y:#x}\n{text}");
+        }
+    }
 }
 
 /// As [`try_run`], without faults.

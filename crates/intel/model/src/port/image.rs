@@ -3,8 +3,9 @@
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
 
-use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile};
+use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile, ys_tile, ys3_tile};
 use super::tail;
+use crate::memory::Memory;
 
 impl Image {
     /// Size of a level in texels.
@@ -27,7 +28,7 @@ impl Image {
     /// The first element (texel or block) of a level within a layer: column and row. Levels are
     /// aligned in elements.
     fn level_place(&self, level: u32) -> [u64; 2] {
-        let [halign, valign] = self.align.map(u64::from);
+        let halign = u64::from(self.align[0]);
         let [width, height] = self.format.block;
         let size = |level| {
             let [w, h, _] = self.level_size(level);
@@ -38,16 +39,7 @@ impl Image {
             let before: u64 = (0..level).map(|l| size(l)[0].next_multiple_of(halign)).sum();
             return [before, 0];
         }
-        match level {
-            0 => [0, 0],
-            1 => [0, size(0)[1].next_multiple_of(valign)],
-            // Level 2 stands to the right of level 1, all others below level 2.
-            _ => {
-                let x = size(1)[0].next_multiple_of(halign);
-                let above: u64 = (2..level).map(|l| size(l)[1].next_multiple_of(valign)).sum();
-                [x, size(0)[1].next_multiple_of(valign) + above]
-            }
-        }
+        level_origin(level, self.align, |level| size(level).map(|v| v as u32))
     }
 
     /// The address of a texel of a layer (or slice) at a level; `None` outside of the image.
@@ -64,12 +56,14 @@ impl Image {
             Some(number) => {
                 let three = self.dimension == Dimension::Three;
                 let element = self.format.bytes as u32;
-                let [x, y, z] = tail::offset(three, number, element);
+                let large = matches!(self.tiling, Tiling::Ys { .. } | Tiling::Ys3 { .. });
+                let [x, y, z] = tail::offset(three, large, number, element);
                 (left + u64::from(x), top + u64::from(y), z)
             }
             None => (left, top, 0),
         };
         LevelPlane {
+            level,
             size: [width, height],
             layers: self.layers_at(level),
             left: left + u64::from(self.offset[0]),
@@ -79,16 +73,31 @@ impl Image {
         }
     }
 
-    /// A level as the sampler reads it: for images of three dimensions Minimum Array Element and Render Target View Extent
-    /// say which slices are rendered to, and the sampler has all.
+    /// A level as the sampler reads it: of images of three dimensions Render Target View Extent says how many slices are
+    /// rendered to, and the sampler has all from Minimum Array Element on.
+    ///
+    /// source: Mesa, isl_surface_state.c: Skylake is the first whose sampler heeds Minimum Array Element.
     pub fn sampled_plane(&self, level: u32) -> LevelPlane {
         let plane = self.level_plane(level);
         match self.dimension {
             Dimension::Three => {
-                let layers = (self.size[2] >> level.min(31)).max(1);
-                LevelPlane { layers, base_layer: 0, ..plane }
+                LevelPlane { layers: (self.size[2] >> level.min(31)).max(1), ..plane }
             }
             _ => plane,
+        }
+    }
+
+    /// Whether a texel belongs to a block that is clear, of an image that [may have such](Image::may_be_clear).
+    pub fn is_clear(
+        &self,
+        memory: &mut Memory<'_>,
+        level: u32,
+        place: [u32; 2],
+        layer: u32,
+    ) -> Result<bool, tepui_softgpu::Fault> {
+        match self.auxiliary {
+            Some(auxiliary) => auxiliary.plane(self, level).is_clear_at(memory, place, layer),
+            None => Ok(false),
         }
     }
 
@@ -101,9 +110,28 @@ impl Image {
     }
 }
 
+/// The first element of a level in a layer of two dimensions, from the sizes of levels in elements: level 2 stands
+/// to the right of level 1, all others below level 2.
+pub(super) fn level_origin(
+    level: u32,
+    align: [u32; 2],
+    size: impl Fn(u32) -> [u32; 2],
+) -> [u64; 2] {
+    let aligned = |level: u32, axis: usize| {
+        u64::from(size(level)[axis]).next_multiple_of(u64::from(align[axis]))
+    };
+    match level {
+        0 => [0, 0],
+        1 => [0, aligned(0, 1)],
+        _ => [aligned(1, 0), aligned(0, 1) + (2..level).map(|l| aligned(l, 1)).sum::<u64>()],
+    }
+}
+
 /// A level of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LevelPlane {
+    /// Its number.
+    pub level: u32,
     /// Width and height in texels.
     pub size: [u32; 2],
     /// Layers, or slices.
@@ -132,13 +160,18 @@ impl LevelPlane {
         };
         let [width, height] = image.format.block;
         let column = self.left + u64::from(x / width);
-        if let Tiling::Yf3 { element } = image.tiling {
+        let deep = match image.tiling {
+            Tiling::Yf3 { element } => Some((element, yf3_tile(element))),
+            Tiling::Ys3 { element } => Some((element, ys3_tile(element))),
+            _ => None,
+        };
+        if let Some((element, tile)) = deep {
             let row = self.top + u64::from(y / height);
             let slice = layer + u64::from(self.first);
-            return Some(image.base + place_of_three(image, element, [column, row, slice]));
+            return Some(image.base + place_of_three(image, element, tile, [column, row, slice]));
         }
-        // QPitch counts rows of texels.
-        let above = layer * image.qpitch / u64::from(height);
+        // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): QPitch counts rows of elements.
+        let above = layer * image.qpitch;
         let row = self.top + u64::from(y / height) + above;
         let bytes = image.format.bytes as u64;
         // Rows have no pitch: a layer is a row of QPitch texels.
@@ -150,14 +183,15 @@ impl LevelPlane {
     }
 }
 
-/// The offset of an element of an image of three dimensions in Yf tiles.
+/// The offset of an element of an image of three dimensions in Yf or Ys tiles.
 ///
 /// Assumption: tiles of one depth are QPitch rows of elements, each as deep as a tile, from those of the
 /// next; within a tile elements stand row by row, slice by slice. Nobody but the GPU reads them.
-fn place_of_three(image: &Image, element: u32, [x, y, z]: [u64; 3]) -> u64 {
-    let [width, height, depth] = yf3_tile(element).map(u64::from);
-    let rows = z / depth * image.qpitch / u64::from(image.format.block[1]) * depth;
-    let tile = (rows + y / height * height * depth) * image.pitch + x / width * 4096;
+fn place_of_three(image: &Image, element: u32, tile: [u32; 3], [x, y, z]: [u64; 3]) -> u64 {
+    let [width, height, depth] = tile.map(u64::from);
+    let bytes = width * height * depth * u64::from(element);
+    let rows = z / depth * image.qpitch * depth;
+    let tile = (rows + y / height * height * depth) * image.pitch + x / width * bytes;
     tile + ((z % depth * height + y % height) * width + x % width) * u64::from(element)
 }
 
@@ -176,7 +210,7 @@ fn interleave(samples: u32, [x, y]: [u32; 2], s: u32) -> [u32; 2] {
 }
 
 /// The offset of a byte of a row, with rows or rows of tiles `pitch` bytes apart.
-fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
+pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
     const TILE_BYTES: u64 = 4096;
     match tiling {
         Tiling::Linear => y * pitch + x,
@@ -221,8 +255,14 @@ fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
             let within = blocks << 6 | (y & 3) << 4 | x & 15;
             y / height * height * pitch + x / width * TILE_BYTES + within
         }
+        // Assumption: elements stand row by row. Nobody but the GPU reads such tiles.
+        Tiling::Ys { element } => {
+            let [width, height] = ys_tile(element).map(u64::from);
+            let tile = y / height * height * pitch + x / width * width * height;
+            tile + y % height * width + x % width
+        }
         // Found by `place_of_three`.
-        Tiling::Yf3 { .. } => 0,
+        Tiling::Yf3 { .. } | Tiling::Ys3 { .. } => 0,
         // 64 bytes by 64 rows of stencil: bits of X and Y alternate.
         Tiling::W => {
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;

@@ -9,6 +9,7 @@
 //! source: Mesa, brw_eu.h (`brw_dp_*_desc`) and brw_eu_defines.h; IVB PRM volume 4 part 1.
 
 mod atomic;
+pub(crate) mod auxiliary;
 mod block;
 pub(crate) mod image;
 mod interpolator;
@@ -21,9 +22,9 @@ mod typed;
 mod untyped;
 mod urb;
 
-use std::collections::HashMap;
 use std::fmt::Display;
 
+use rustc_hash::FxHashMap;
 use tepui_intel_eu::{Message, MessageUnit, Outcome, Refusal, ThreadView};
 use tepui_intel_isa::Sfid;
 use tepui_softgpu::AddressSpace;
@@ -105,7 +106,7 @@ pub(crate) struct Ports<'a> {
     /// Threads that reached the barrier.
     arrived: usize,
     /// Surface states by their address, as far as messages named them.
-    surfaces: HashMap<u64, Surface>,
+    surfaces: FxHashMap<u64, Surface>,
     /// The entries of the vertices of a vertex shader's thread.
     urb: Vec<u32>,
     /// What the pixels of a pixel shader's thread are written to.
@@ -125,7 +126,7 @@ impl<'a> Ports<'a> {
             memory: Memory::new(vm),
             local: vec![0; local_bytes],
             arrived: 0,
-            surfaces: HashMap::new(),
+            surfaces: FxHashMap::default(),
             urb: Vec::new(),
             pixels: None,
             targets: Vec::new(),
@@ -163,10 +164,10 @@ impl<'a> Ports<'a> {
         complete
     }
 
-    /// The surface of a message of the data port or the sampler.
-    fn surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
+    /// The address of the surface state of a message.
+    fn surface_state(&mut self, message: &Message) -> Result<u64, Refusal> {
         let bti = message.desc & 0xff;
-        let state = match bti {
+        Ok(match bti {
             index::BINDLESS => {
                 // The handle stands in the upper 20 bits, in units of 64 bytes.
                 // source: Mesa, anv: bindless surface handles are shifted by 6 and by 6 again.
@@ -180,11 +181,17 @@ impl<'a> Ports<'a> {
                 let offset = self.memory.read_u32(entry).map_err(refuse)?;
                 self.shared.bases.surface + u64::from(offset & !0x3f)
             }
-        };
+        })
+    }
+
+    /// The surface of a message of the data port or the sampler.
+    fn surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
+        let state = self.surface_state(message)?;
         if let Some(surface) = self.surfaces.get(&state) {
             return Ok(*surface);
         }
-        let surface = Surface::read(&mut self.memory, state)?;
+        let mut surface = Surface::read(&mut self.memory, state)?;
+        surface.look_for_clear_blocks(&mut self.memory);
         self.surfaces.insert(state, surface);
         Ok(surface)
     }
@@ -203,6 +210,7 @@ impl<'a> Ports<'a> {
     }
 
     /// Reads bytes at an offset. What lies outside of a surface or of local memory reads 0.
+    #[inline]
     fn load(&mut self, space: Space, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
         into.fill(0);
         match space {
@@ -222,7 +230,32 @@ impl<'a> Ports<'a> {
         }
     }
 
+    /// Reads bytes that all lie inside of the surface or local memory; `None` if they do not.
+    #[inline(always)]
+    fn load_inside<const N: usize>(
+        &mut self,
+        space: &Space,
+        offset: u64,
+    ) -> Result<Option<[u8; N]>, Refusal> {
+        let at = match space {
+            Space::Local => {
+                let from = usize::try_from(offset).ok();
+                let from = from.and_then(|at| self.local.get(at..at.checked_add(N)?));
+                return Ok(from.and_then(|from| from.try_into().ok()));
+            }
+            Space::Surface(surface) => match surface.byte(offset, N) {
+                Some(at) => at,
+                None => return Ok(None),
+            },
+            Space::Flat(base) => base.wrapping_add(offset),
+        };
+        let mut bytes = [0; N];
+        self.memory.read(at, &mut bytes).map_err(refuse)?;
+        Ok(Some(bytes))
+    }
+
     /// Writes bytes at an offset. What lies outside of a surface or of local memory is lost.
+    #[inline]
     fn store(&mut self, space: Space, offset: u64, from: &[u8]) -> Result<(), Refusal> {
         match space {
             Space::Local => {

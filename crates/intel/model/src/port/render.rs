@@ -1,10 +1,10 @@
-//! Messages of the render cache: render target writes of pixel shaders.
+//! Messages of the render cache: render target writes and reads of pixel shaders.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
-use super::{Payload, Ports, lanes, refuse, unimplemented};
-use crate::render::target::{Target, Written};
+use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
+use crate::render::target::{Order, Target, Written};
 
 /// Forms of a render target write.
 ///
@@ -27,8 +27,11 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         const WRITE: u32 = 12;
-        if message.desc >> 14 & 0xf != WRITE {
-            return Err(unimplemented("a render target read"));
+        const READ: u32 = 13;
+        match message.desc >> 14 & 0xf {
+            WRITE => {}
+            READ => return self.render_target_read(view, message),
+            other => return Err(unimplemented(format!("the message {other} of the render cache"))),
         }
         let (width, dual, replicated) = match message.desc >> 8 & 7 {
             form::SIMD16 => (16, false, false),
@@ -60,10 +63,21 @@ impl Ports<'_> {
         let colour = part(true, if replicated { 1 } else { 4 * registers }).unwrap_or(0);
         let second = part(dual, 4);
         let depth = part(back_end.output.depth_present, registers);
-        let stencil = part(message.header && header[0] >> 14 & 1 != 0, 1);
+        // Without a header it is 3DSTATE_PS_EXTRA that says whether there are stencils.
+        let stencil = part(
+            match message.header {
+                true => header[0] >> 14 & 1 != 0,
+                false => back_end.output.stencil_present,
+            },
+            1,
+        );
         // The pixels that are left, if shaders may discard: the upper register's last double word.
         let index = header[2] as usize & 7;
         let first = usize::from(message.channel_offset);
+        let binding = (message.desc & 0xff) as usize;
+        if let Some(target) = &target {
+            back_end.prepare(&mut self.memory, target, binding).map_err(refuse)?;
+        }
         for lane in lanes(message, width) {
             let channel = first + lane;
             if back_end.covered[channel] == 0 {
@@ -88,8 +102,35 @@ impl Ports<'_> {
                 stencil: stencil.map(|at| payload.byte(at, lane)),
             };
             back_end
-                .write(&mut self.memory, target.as_ref(), index, channel, &written)
+                .write(&mut self.memory, target.as_ref(), [index, binding], channel, &written)
                 .map_err(refuse)?;
+        }
+        Ok(())
+    }
+
+    /// source: Mesa, brw_eu.h (`brw_fb_read_desc`): bit 8 SIMD8, bit 13 each channel is a sample.
+    fn render_target_read(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+    ) -> Result<(), Refusal> {
+        let width = if message.desc >> 8 & 1 != 0 { 8 } else { 16 };
+        let target = self.target(message)?;
+        let Some(back_end) = self.pixels.as_mut() else {
+            return Err(refuse("a thread without pixels reads a render target"));
+        };
+        let Some(target) = target else { return Ok(()) };
+        let binding = (message.desc & 0xff) as usize;
+        back_end.prepare(&mut self.memory, &target, binding).map_err(refuse)?;
+        for lane in lanes(message, width) {
+            let channel = usize::from(message.channel_offset) + lane;
+            let of_sample = message.desc >> 13 & 1 != 0;
+            let value = back_end
+                .read(&mut self.memory, &target, binding, channel, of_sample)
+                .map_err(refuse)?;
+            for (component, value) in value.into_iter().enumerate() {
+                put_u32(view, component * width / 8, lane, value);
+            }
         }
         Ok(())
     }
@@ -100,12 +141,14 @@ impl Ports<'_> {
         if let Some(target) = self.targets.get(index).copied().flatten() {
             return Ok(target);
         }
-        let target = match self.surface(message)? {
+        let state = self.surface_state(message)?;
+        let target = match Surface::read(&mut self.memory, state)? {
             Surface::Null => None,
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
             Surface::Image(image) => {
                 let level = image.level_plane(image.target_level);
-                Some(Target { image, level })
+                let auxiliary = image.auxiliary.map(|a| a.plane(&image, image.target_level));
+                Some(Target { image, level, auxiliary, order: Order::of(image.swizzle) })
             }
         };
         if index >= self.targets.len() {

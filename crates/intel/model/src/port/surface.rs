@@ -2,12 +2,11 @@
 
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
-use tepui_intel_packets::surface::{
-    AuxiliarySurfaceMode, RenderSurfaceState, SurfaceType, TileMode,
-};
+use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
 
+use super::auxiliary::{Auxiliary, Kind};
 use super::{refuse, unimplemented};
-use crate::format::{self, Format};
+use crate::format::{self, Format, MOST_BYTES};
 use crate::memory::{Memory, address};
 
 /// The number of the format of untyped buffers.
@@ -73,6 +72,16 @@ pub(crate) enum Tiling {
         /// Bytes of an element.
         element: u32,
     },
+    /// Tiles of 64 KiB whose shape depends on the bytes of an element.
+    Ys {
+        /// Bytes of an element.
+        element: u32,
+    },
+    /// The same of three dimensions.
+    Ys3 {
+        /// Bytes of an element.
+        element: u32,
+    },
 }
 
 impl Tiling {
@@ -85,6 +94,14 @@ impl Tiling {
             }
             Tiling::Yf3 { element } => {
                 let [width, height, _] = yf3_tile(element);
+                Some([width, height])
+            }
+            Tiling::Ys { element } => {
+                let [bytes, rows] = ys_tile(element);
+                Some([bytes / element, rows])
+            }
+            Tiling::Ys3 { element } => {
+                let [width, height, _] = ys3_tile(element);
                 Some([width, height])
             }
             _ => None,
@@ -114,6 +131,21 @@ pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
         2 | 4 => [128, 32],
         _ => [256, 16],
     }
+}
+
+/// Elements across, down and deep of a Ys tile of three dimensions.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
+    let [width, height, depth] = yf3_tile(element);
+    [4 * width, 2 * height, 2 * depth]
+}
+
+/// Bytes across and rows of a Ys tile.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn ys_tile(element: u32) -> [u32; 2] {
+    yf_tile(element).map(|v| 4 * v)
 }
 
 /// An image.
@@ -161,8 +193,10 @@ pub(crate) struct Image {
     pub interleaved: bool,
     /// The colour of fast clears.
     pub clear: [u32; 4],
-    /// It has an auxiliary surface that says which slice has a sample.
-    pub compressed: bool,
+    /// Its auxiliary surface.
+    pub auxiliary: Option<Auxiliary>,
+    /// The sampler has to look at that: a block may be clear.
+    pub may_be_clear: bool,
 }
 
 impl Surface {
@@ -182,6 +216,17 @@ impl Surface {
             SurfaceType::SurftypeBuffer => Buffer::of(state).map(Surface::Buffer),
             SurfaceType::SurftypeStrbuf => Err(unimplemented("a structured buffer")),
             _ => Image::of(state).map(Surface::Image),
+        }
+    }
+
+    /// Finds out whether the sampler has to look for clear blocks. Only a fast clear makes any, so that a surface
+    /// without one has none until the next draw.
+    pub fn look_for_clear_blocks(&mut self, memory: &mut Memory<'_>) {
+        if let Surface::Image(image) = self
+            && let Some(auxiliary) =
+                image.auxiliary.filter(|a| matches!(a.kind, Kind::Ccs | Kind::Hiz))
+        {
+            image.may_be_clear = auxiliary.has_clear_blocks(memory, image);
         }
     }
 
@@ -233,6 +278,21 @@ impl Buffer {
 }
 
 impl Image {
+    /// Its auxiliary surface, if that says which slice has a sample.
+    pub fn mcs(&self) -> Option<Auxiliary> {
+        self.auxiliary.filter(|auxiliary| matches!(auxiliary.kind, Kind::Mcs { .. }))
+    }
+
+    /// The clear colour as a texel of the image has it.
+    ///
+    /// Assumption: the sampler returns what a texel would hold, not the colour of the surface state as it is.
+    pub fn clear_texel(&self) -> [u32; 4] {
+        let mut bytes = [0; MOST_BYTES];
+        let texel = &mut bytes[..self.format.bytes];
+        self.format.pack(self.clear, texel);
+        self.format.unpack(texel, [0; 2])
+    }
+
     fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
         if state.number_of_multisamples > 4 {
             return Err(refuse("an image of more than 16 samples"));
@@ -252,12 +312,17 @@ impl Image {
             (TileMode::Ymajor, 0) => Tiling::Y,
             (TileMode::Ymajor, 1) if three => Tiling::Yf3 { element: format.bytes as u32 },
             (TileMode::Ymajor, 1) => Tiling::Yf { element: format.bytes as u32 },
-            _ => return Err(unimplemented("an image of tiles Ys")),
+            (TileMode::Ymajor, _) if state.number_of_multisamples != 0 => {
+                return Err(unimplemented("an image of several samples in tiles Ys"));
+            }
+            (TileMode::Ymajor, _) if three => Tiling::Ys3 { element: format.bytes as u32 },
+            (TileMode::Ymajor, _) => Tiling::Ys { element: format.bytes as u32 },
         };
         let align = |raw: u32| match raw {
             1..4 => Ok(2u32 << raw),
             _ => Err(refuse("an image without an alignment of its levels")),
         };
+        let samples = 1 << state.number_of_multisamples;
         let layers = match (cube, three) {
             (true, _) => 6 * (state.depth + 1),
             (_, true) => state.render_target_view_extent + 1,
@@ -275,7 +340,11 @@ impl Image {
             target_level: state.mip_count_lod,
             levels: state.mip_count_lod + 1,
             pitch: u64::from(state.surface_pitch) + 1,
-            qpitch: u64::from(state.surface_qpitch) * 4,
+            // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): stencils of three dimensions go on by twice as much.
+            qpitch: match (tiling, three) {
+                (Tiling::W, true) => u64::from(state.surface_qpitch) * 8,
+                _ => u64::from(state.surface_qpitch) * 4,
+            },
             align: match tiling.tile_elements() {
                 // source: Mesa, isl_gfx9.c (`isl_gfx9_choose_image_alignment_el`).
                 _ if dimension == Dimension::One && tiling == Tiling::Linear => [64, 1],
@@ -287,14 +356,14 @@ impl Image {
             },
             tiling,
             tail: match tiling {
-                Tiling::Yf { .. } | Tiling::Yf3 { .. } => state.mip_tail_start_lod,
+                _ if tiling.tile_elements().is_some() => state.mip_tail_start_lod,
                 _ => u32::MAX,
             },
             // source: genxml: units of four texels and four rows.
             offset: [4 * state.x_offset, 4 * state.y_offset],
             format,
             swizzle: swizzle(state),
-            samples: 1 << state.number_of_multisamples,
+            samples,
             interleaved: state.multisampled_surface_storage_format,
             clear: [
                 state.red_clear_color,
@@ -302,7 +371,8 @@ impl Image {
                 state.blue_clear_color,
                 state.alpha_clear_color,
             ],
-            compressed: state.auxiliary_surface_mode != AuxiliarySurfaceMode::AuxNone,
+            auxiliary: Auxiliary::of(state, samples),
+            may_be_clear: false,
         })
     }
 }

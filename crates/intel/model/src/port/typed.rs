@@ -35,6 +35,20 @@ impl Surface {
     }
 }
 
+impl Surface {
+    /// What a typed read outside of the surface returns: a texel of zeros.
+    ///
+    /// source: Vulkan specification, "robustImageAccess2": an alpha that the format does not have is 1.
+    fn outside(&self) -> [u32; 4] {
+        let format = match self {
+            Surface::Null => None,
+            Surface::Buffer(buffer) => buffer.format,
+            Surface::Image(image) => Some(image.format),
+        };
+        format.map_or([0; 4], |format| format.read(&[0; MOST_BYTES][..format.bytes]))
+    }
+}
+
 /// Components that a message leaves out: bits 3:0 of its control.
 fn components(message: &Message) -> impl Iterator<Item = usize> + use<> {
     let control = message.desc >> 8;
@@ -69,7 +83,7 @@ impl Ports<'_> {
                     self.memory.read(at, texel).map_err(refuse)?;
                     format.read(texel)
                 }
-                None => [0; 4],
+                None => surface.outside(),
             };
             for (place, component) in components(message).enumerate() {
                 put_u32(view, place, lane, value[component]);

@@ -2,12 +2,17 @@
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
-use super::{Payload, Ports, Space, lanes, put_u32, refuse};
+use super::{Ports, Space, lanes, refuse};
+
+/// Most channels of a message.
+const CHANNELS: usize = 16;
+/// Bytes of a register.
+const REGISTER_B: usize = 32;
 
 /// The control field of an untyped surface message: bits 13:8 of the descriptor.
 struct Control {
-    /// Components that are read or written.
-    components: Vec<usize>,
+    /// Components that are read or written, a bit each.
+    components: u32,
     /// Channels of the message.
     width: usize,
 }
@@ -22,13 +27,65 @@ impl Control {
             2 => 8,
             _ => return Err(refuse("an untyped surface message of SIMD4x2")),
         };
-        Ok(Control { components: (0..4).filter(|c| control >> c & 1 == 0).collect(), width })
+        Ok(Control { components: !control & 0xf, width })
     }
 
     /// Registers of a double word for each channel.
     fn registers(&self) -> usize {
         self.width / 8
     }
+
+    /// Components from the first to the last.
+    fn words(&self) -> usize {
+        32 - self.components.leading_zeros() as usize
+    }
+
+    /// Their numbers.
+    fn each(&self) -> impl Iterator<Item = usize> + use<> {
+        let components = self.components;
+        (0..4).filter(move |c| components >> c & 1 != 0)
+    }
+}
+
+/// The part of a payload, without its header, that begins at a register: that of the first or of the second source.
+fn field<'v>(view: &'v ThreadView<'_>, message: &Message, register: usize) -> &'v [u8] {
+    let first = view.payload();
+    let skip = if message.header { REGISTER_B.min(first.len()) } else { 0 };
+    let (body, at) = (&first[skip..], register * REGISTER_B);
+    match at < body.len() {
+        true => &body[at..],
+        false => view.payload1().get(at - body.len()..).unwrap_or(&[]),
+    }
+}
+
+/// A double word for each channel, from a register on; 0 behind the payload's end.
+fn words(view: &ThreadView<'_>, message: &Message, register: usize) -> [u32; CHANNELS] {
+    let (bytes, _) = field(view, message, register).as_chunks::<4>();
+    let mut words = [0; CHANNELS];
+    for (word, bytes) in words.iter_mut().zip(bytes) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    words
+}
+
+/// 32-bit offsets of the channels.
+fn offsets(view: &ThreadView<'_>, message: &Message) -> [u64; CHANNELS] {
+    words(view, message, 0).map(u64::from)
+}
+
+/// 64-bit addresses of the channels.
+fn addresses(view: &ThreadView<'_>, message: &Message) -> [u64; CHANNELS] {
+    let (bytes, _) = field(view, message, 0).as_chunks::<8>();
+    let mut all = [0; CHANNELS];
+    for (address, bytes) in all.iter_mut().zip(bytes) {
+        *address = u64::from_le_bytes(*bytes);
+    }
+    all
+}
+
+/// A bit for each channel of a message.
+fn all_lanes(width: usize) -> u32 {
+    (1 << width) - 1
 }
 
 impl Ports<'_> {
@@ -38,9 +95,9 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
-        let payload = Payload::new(view, message);
-        let space = self.space(message, payload.header)?;
-        self.read_components(view, message, &control, space, |lane| u64::from(payload.u32(0, lane)))
+        let space = self.space(message, message.header.then(|| view.dwords(0)))?;
+        let at = offsets(view, message);
+        self.read_components(view, message, &control, space, at)
     }
 
     pub(super) fn a64_untyped_read(
@@ -49,8 +106,8 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
-        let payload = Payload::new(view, message);
-        self.read_components(view, message, &control, Space::Flat(0), |lane| payload.u64(0, lane))
+        let at = addresses(view, message);
+        self.read_components(view, message, &control, Space::Flat(0), at)
     }
 
     fn read_components(
@@ -59,14 +116,73 @@ impl Ports<'_> {
         message: &Message,
         control: &Control,
         space: Space,
-        address: impl Fn(usize) -> u64,
+        at: [u64; CHANNELS],
     ) -> Result<(), Refusal> {
+        let width = control.width;
+        let response = view.response();
+        let all = message.channels & all_lanes(width) == all_lanes(width);
+        if control.components == 1 && all && response.len() >= 4 * width {
+            // Neighbours read neighbours, or all the same: one read.
+            if at[..width]
+                .iter()
+                .enumerate()
+                .all(|(lane, &a)| a == at[0].wrapping_add(4 * lane as u64))
+            {
+                let whole = match width {
+                    16 => self
+                        .load_inside::<64>(&space, at[0])?
+                        .map(|b| response[..64].copy_from_slice(&b)),
+                    _ => self
+                        .load_inside::<32>(&space, at[0])?
+                        .map(|b| response[..32].copy_from_slice(&b)),
+                };
+                if whole.is_some() {
+                    return Ok(());
+                }
+            } else if at[..width].iter().all(|&a| a == at[0])
+                && let Some(word) = self.load_inside::<4>(&space, at[0])?
+            {
+                response[..4 * width].as_chunks_mut::<4>().0.fill(word);
+                return Ok(());
+            }
+        }
+        match control.words() {
+            1 => self.read_each::<1, 4>(response, message, control, &space, &at),
+            2 => self.read_each::<2, 8>(response, message, control, &space, &at),
+            3 => self.read_each::<3, 12>(response, message, control, &space, &at),
+            _ => self.read_each::<4, 16>(response, message, control, &space, &at),
+        }
+    }
+
+    /// Reads the elements of the channels one after the other. `WORDS` of `BYTES` cover the components: an element is read at once
+    /// where it lies inside, else one component after the other.
+    fn read_each<const WORDS: usize, const BYTES: usize>(
+        &mut self,
+        response: &mut [u8],
+        message: &Message,
+        control: &Control,
+        space: &Space,
+        at: &[u64; CHANNELS],
+    ) -> Result<(), Refusal> {
+        let stride = control.registers() * REGISTER_B;
+        let is_dense = control.components.count_ones() as usize == WORDS;
         for lane in lanes(message, control.width) {
-            let at = address(lane);
-            for (place, &component) in control.components.iter().enumerate() {
-                let mut bytes = [0; 4];
-                self.load(space, at.wrapping_add(4 * component as u64), &mut bytes)?;
-                put_u32(view, place * control.registers(), lane, u32::from_le_bytes(bytes));
+            let mut element = [0; BYTES];
+            let whole = if is_dense { self.load_inside::<BYTES>(space, at[lane])? } else { None };
+            match whole {
+                Some(whole) => element = whole,
+                None => {
+                    for component in control.each() {
+                        let at = at[lane].wrapping_add(4 * component as u64);
+                        self.load(*space, at, &mut element[4 * component..][..4])?;
+                    }
+                }
+            }
+            for (place, component) in control.each().enumerate() {
+                let to = place * stride + 4 * lane;
+                if let Some(to) = response.get_mut(to..to + 4) {
+                    to.copy_from_slice(&element[4 * component..][..4]);
+                }
             }
         }
         Ok(())
@@ -78,12 +194,9 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
-        let payload = Payload::new(view, message);
-        let space = self.space(message, payload.header)?;
-        let data = control.registers();
-        self.write_components(message, &control, space, &payload, data, |lane| {
-            u64::from(payload.u32(0, lane))
-        })
+        let space = self.space(message, message.header.then(|| view.dwords(0)))?;
+        let at = offsets(view, message);
+        self.write_components(view, message, &control, space, control.registers(), at)
     }
 
     pub(super) fn a64_untyped_write(
@@ -92,28 +205,28 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
-        let payload = Payload::new(view, message);
-        let data = 2 * control.registers();
-        self.write_components(message, &control, Space::Flat(0), &payload, data, |lane| {
-            payload.u64(0, lane)
-        })
+        let at = addresses(view, message);
+        self.write_components(view, message, &control, Space::Flat(0), 2 * control.registers(), at)
     }
 
+    /// Writes the components that stand in the payload from register `data` on.
     fn write_components(
         &mut self,
+        view: &ThreadView<'_>,
         message: &Message,
         control: &Control,
         space: Space,
-        payload: &Payload,
         data: usize,
-        address: impl Fn(usize) -> u64,
+        at: [u64; CHANNELS],
     ) -> Result<(), Refusal> {
+        let mut values = [[0; CHANNELS]; 4];
+        for (place, component) in control.each().enumerate() {
+            values[component] = words(view, message, data + place * control.registers());
+        }
         for lane in lanes(message, control.width) {
-            let at = address(lane);
-            for (place, &component) in control.components.iter().enumerate() {
-                let value = payload.u32(data + place * control.registers(), lane);
-                let at = at.wrapping_add(4 * component as u64);
-                self.store(space, at, &value.to_le_bytes())?;
+            for component in control.each() {
+                let at = at[lane].wrapping_add(4 * component as u64);
+                self.store(space, at, &values[component][lane].to_le_bytes())?;
             }
         }
         Ok(())

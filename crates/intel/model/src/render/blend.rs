@@ -77,15 +77,18 @@ mod factor {
 }
 
 impl Blending {
+    /// Everything is written as it is.
+    pub const NONE: Blending = Blending {
+        entries: [Blend::NONE; MOST_TARGETS],
+        alpha_to_coverage: false,
+        alpha_to_one: false,
+        alpha_test: None,
+        constant: [0.0; 4],
+    };
+
     /// What a context says of blending.
     pub fn of(context: &HardwareContext, memory: &mut Memory<'_>) -> Result<Blending, JobFault> {
-        let mut blending = Blending {
-            entries: [Blend::NONE; MOST_TARGETS],
-            alpha_to_coverage: false,
-            alpha_to_one: false,
-            alpha_test: None,
-            constant: [0.0; 4],
-        };
+        let mut blending = Blending::NONE;
         let mut alpha_reference = 0.0;
         let cc: State3dCcStatePointers = latched(context)?;
         if cc.color_calc_state_pointer_valid {
@@ -242,13 +245,7 @@ mod tests {
     use super::*;
 
     fn blending() -> Blending {
-        Blending {
-            entries: [Blend::NONE; MOST_TARGETS],
-            alpha_to_coverage: false,
-            alpha_to_one: false,
-            alpha_test: None,
-            constant: [0.5; 4],
-        }
+        Blending { constant: [0.5; 4], ..Blending::NONE }
     }
 
     #[test]

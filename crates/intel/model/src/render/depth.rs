@@ -1,15 +1,18 @@
 //! Depth and stencil buffers: where they are, and tiles of them while pixels are tested.
 
 use tepui_intel_packets::output::{
-    CompareFunction, State3dDepthBuffer, State3dStencilBuffer, StencilOperation,
+    CompareFunction, State3dClearParams, State3dDepthBuffer, State3dHierDepthBuffer,
+    State3dStencilBuffer, StencilOperation,
 };
 use tepui_raster::{Compare, DepthStencil, Stencil, StencilOp, TILE_SIDE, Tests};
+use tepui_softgpu::Fault;
 
 use super::state::{State, latched};
 use super::{MOST_SAMPLES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
+use crate::port::auxiliary::{Auxiliary, AuxiliaryPlane};
 use crate::port::surface::{Dimension, Image, Tiling};
 
 /// How depths are kept.
@@ -58,6 +61,10 @@ impl DepthFormat {
 /// The depth and stencil buffers of a draw.
 pub(super) struct Buffers {
     pub depth: Option<(Image, DepthFormat)>,
+    /// The hierarchical depth buffer, which says what blocks are clear.
+    pub hiz: Option<AuxiliaryPlane>,
+    /// The depth of clear blocks.
+    pub clear: f32,
     pub stencil: Option<Image>,
     /// 3DSTATE_DEPTH_BUFFER and 3DSTATE_STENCIL_BUFFER let them be written.
     depth_write: bool,
@@ -94,7 +101,8 @@ fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) 
         samples,
         interleaved: true,
         clear: [0; 4],
-        compressed: false,
+        auxiliary: None,
+        may_be_clear: false,
     })
 }
 
@@ -119,13 +127,11 @@ impl Buffers {
                 }
             };
             let element = if kept == DepthFormat::Unorm(16) { 2 } else { 4 };
-            let tiling = match (state.tiled_resource_mode, state.surface_type, samples) {
-                (0, ..) => Tiling::Y,
-                (1, 0 | 1 | 3, 1) => Tiling::Yf { element },
-                (1, ..) => {
-                    return Err(unimplemented("a depth buffer of several samples in tiles Yf"));
-                }
-                _ => return Err(unimplemented("a depth buffer in tiles Ys")),
+            let tiling = match (state.tiled_resource_mode, state.surface_type) {
+                (0, _) => Tiling::Y,
+                (1, 0 | 1 | 3) => Tiling::Yf { element },
+                (2, 0 | 1 | 3) if samples == 1 => Tiling::Ys { element },
+                _ => return Err(unimplemented("a depth buffer in such tiles")),
             };
             if let Some(mut image) = image(&state, number, tiling, samples) {
                 image.align = match tiling.tile_elements() {
@@ -150,8 +156,20 @@ impl Buffers {
                 stencil = Some(image);
             }
         }
+        let hiz_state: State3dHierDepthBuffer = latched(context)?;
+        let clear: State3dClearParams = latched(context)?;
+        let hiz =
+            depth.as_ref().filter(|_| state.hierarchical_depth_buffer_enable).map(|(image, _)| {
+                let pitch = u64::from(hiz_state.surface_pitch) + 1;
+                // source: Mesa, isl_emit_depth_stencil.c: the field counts rows of pixels, four to a unit.
+                let qpitch = 4 * u64::from(hiz_state.surface_qpitch);
+                Auxiliary::hiz(hiz_state.surface_base_address, pitch, qpitch)
+                    .plane(image, image.level)
+            });
         Ok(Buffers {
             depth,
+            hiz,
+            clear: clear.depth_clear_value,
             stencil,
             depth_write: state.depth_write_enable,
             stencil_write: state.stencil_write_enable,
@@ -229,6 +247,7 @@ impl Buffers {
                 }
                 Ok(())
             })?;
+            self.load_clear(memory, tile, corner, layer).map_err(fault)?;
         }
         if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
             let mut row = [0; TILE_SIDE];
@@ -241,6 +260,50 @@ impl Buffers {
                 tile.put_stencil(sample, y, &row[..addresses.len()]);
                 Ok(())
             })?;
+        }
+        Ok(())
+    }
+
+    /// Puts the clear depth in the place of what memory has of clear blocks.
+    fn load_clear(
+        &self,
+        memory: &mut Memory<'_>,
+        tile: &mut DepthStencil<MOST_SAMPLES>,
+        corner: [u32; 2],
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let (Some(hiz), Some((_, format))) = (&self.hiz, &self.depth) else { return Ok(()) };
+        let mut clear = hiz.clear_blocks(memory, corner, layer)?;
+        let value = format.quantise(self.clear);
+        let [width, height] = hiz.block().map(|size| size as usize);
+        let columns = hiz.tile()[0];
+        while clear != 0 {
+            let block = clear.trailing_zeros();
+            clear &= clear - 1;
+            let [x, y] = [(block % columns) as usize * width, (block / columns) as usize * height];
+            for sample in 0..self.samples as usize {
+                for row in y..y + height {
+                    tile.depth_row(sample, row)[x..x + width].fill(value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says of all blocks of a tile that they are not clear, as their depths are in memory.
+    fn store_not_clear(
+        &self,
+        memory: &mut Memory<'_>,
+        corner: [u32; 2],
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let Some(hiz) = &self.hiz else { return Ok(()) };
+        let first = [0, 1].map(|axis| corner[axis] / hiz.block()[axis]);
+        let [columns, rows] = hiz.tile();
+        for y in first[1]..first[1] + rows {
+            for x in first[0]..first[0] + columns {
+                hiz.set_clear(memory, [x, y], layer, false)?;
+            }
         }
         Ok(())
     }
@@ -264,6 +327,7 @@ impl Buffers {
                 }
                 Ok(())
             })?;
+            self.store_not_clear(memory, corner, layer).map_err(fault)?;
         }
         if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
             let mut rows = [[0; TILE_SIDE]; TILE_SIDE];

@@ -5,7 +5,7 @@ use tepui_intel_packets::vertex::{VertexBufferState, VertexComponentControl, Ver
 use super::state::{State, unpack};
 use super::{UNIT, unimplemented};
 use crate::context::HardwareContext;
-use crate::format::{self, Format, MOST_BYTES};
+use crate::format::{self, Format};
 use crate::job::JobFault;
 use crate::memory::Memory;
 
@@ -31,15 +31,93 @@ struct Element {
     buffer: Option<(u64, u64)>,
     pitch: u64,
     offset: u64,
-    format: &'static Format,
+    source: Source,
     controls: [VertexComponentControl; 4],
+    /// Its first double word in the vertex.
+    place: usize,
     /// Instances to an element of the buffer; none if it goes on with vertices.
     step: Option<u32>,
+}
+
+/// How an element's components stand in memory.
+#[derive(Clone, Copy)]
+enum Source {
+    /// As texels do.
+    Format(&'static Format),
+    /// So many double words, signed or not, to be floats; maybe fixed-point numbers of 16 bits behind the point.
+    Scaled { count: usize, signed: bool, fixed: bool },
+    /// So many numbers of 64 bits that become floats of 32.
+    Doubles(usize),
+    /// So many numbers of 64 bits that are stored as they are.
+    Wide(usize),
+}
+
+impl Source {
+    /// source: Mesa, isl.h (`isl_format`).
+    fn of(number: u32) -> Option<Source> {
+        let scaled = |count, signed, fixed| Some(Source::Scaled { count, signed, fixed });
+        match number {
+            0x007 => scaled(4, true, false),
+            0x008 => scaled(4, false, false),
+            0x020 => scaled(4, true, true),
+            0x045 => scaled(3, true, false),
+            0x046 => scaled(3, false, false),
+            0x050 => scaled(3, true, true),
+            0x095 => scaled(2, true, false),
+            0x096 => scaled(2, false, false),
+            0x0a0 => scaled(2, true, true),
+            0x0f8 => scaled(1, true, false),
+            0x0f9 => scaled(1, false, false),
+            0x1b2 => scaled(1, true, true),
+            0x08d => Some(Source::Doubles(1)),
+            0x005 => Some(Source::Doubles(2)),
+            0x198 => Some(Source::Doubles(3)),
+            0x197 => Some(Source::Doubles(4)),
+            0x0a1 => Some(Source::Wide(1)),
+            0x021 => Some(Source::Wide(2)),
+            0x1bd => Some(Source::Wide(3)),
+            0x1bc => Some(Source::Wide(4)),
+            _ => format::find(number).map(Source::Format),
+        }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Source::Format(format) => format.bytes,
+            Source::Scaled { count, .. } => 4 * count,
+            Source::Doubles(count) | Source::Wide(count) => 8 * count,
+        }
+    }
+
+    /// The four components, where they have 32 bits.
+    fn unpack(self, bytes: &[u8]) -> [u32; 4] {
+        let mut values = [0, 0, 0, 1.0f32.to_bits()];
+        match self {
+            Source::Format(format) => return format.unpack(bytes, [0; 2]),
+            Source::Scaled { signed, fixed, .. } => {
+                for (to, b) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                    let value = match signed {
+                        true => i32::from_le_bytes(*b) as f32,
+                        false => u32::from_le_bytes(*b) as f32,
+                    };
+                    *to = if fixed { value / 65536.0 } else { value }.to_bits();
+                }
+            }
+            Source::Doubles(_) | Source::Wide(_) => {
+                for (to, b) in values.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                    *to = (f64::from_le_bytes(*b) as f32).to_bits();
+                }
+            }
+        }
+        values
+    }
 }
 
 /// Fetches vertices.
 pub(super) struct Fetcher {
     elements: Vec<Element>,
+    /// Double words of a vertex.
+    dwords: usize,
     start_instance: u32,
     /// Element and component of the vertex number, and of the instance number.
     vertex_id: Option<usize>,
@@ -57,17 +135,19 @@ impl Fetcher {
     ) -> Result<Fetcher, JobFault> {
         const NAME: &str = "3DSTATE_VERTEX_ELEMENTS";
         let bytes = context.latched.get(NAME).and_then(|bytes| bytes.get(4..)).unwrap_or(&[]);
-        let mut elements = Vec::new();
+        let mut elements: Vec<Element> = Vec::new();
+        let mut dwords = 0;
         for (index, bytes) in bytes.chunks_exact(VertexElementState::SIZE_BYTES).enumerate() {
             if index >= MOST_ELEMENTS {
                 return Err(JobFault::new(UNIT, "more vertex elements than there are"));
             }
-            elements.push(element(context, &unpack(bytes)?, index)?);
+            elements.push(element(context, &unpack(bytes)?, index, dwords)?);
+            dwords += elements[index].dwords();
         }
         let sgvs = &state.sgvs;
         let place = |enable: bool, element: u32, component: u32| {
-            let found = enable && (element as usize) < elements.len();
-            found.then_some(4 * element as usize + (component & 3) as usize)
+            let found = elements.get(element as usize).filter(|_| enable);
+            found.map(|element| element.place + (component & 3) as usize)
         };
         let vertex_id = place(
             sgvs.vertexid_enable,
@@ -80,17 +160,22 @@ impl Fetcher {
             sgvs.instanceid_component_number,
         );
         let mut pushed = Vec::new();
-        for place in 0..4 * elements.len() as u16 {
-            if !state.vf.component_packing_enable || packed(context, place) {
-                pushed.push(place);
+        for (index, element) in elements.iter().enumerate() {
+            // Each component has a bit, of 64 bits too.
+            let parts = if matches!(element.source, Source::Wide(_)) { 2 } else { 1 };
+            for place in 0..element.dwords() {
+                let bit = 4 * index + place / parts;
+                if !state.vf.component_packing_enable || packed(context, bit as u16) {
+                    pushed.push((element.place + place) as u16);
+                }
             }
         }
-        Ok(Fetcher { elements, start_instance, vertex_id, instance_id, pushed })
+        Ok(Fetcher { elements, dwords, start_instance, vertex_id, instance_id, pushed })
     }
 
     /// Double words of a vertex.
     pub fn dwords(&self) -> usize {
-        4 * self.elements.len()
+        self.dwords
     }
 
     /// The components that vertex shaders get, in the order of their registers.
@@ -105,8 +190,18 @@ impl Fetcher {
         input: Input,
         vertex: &mut [u32],
     ) -> Result<(), JobFault> {
-        for (element, to) in self.elements.iter().zip(vertex.chunks_exact_mut(4)) {
-            let source = element.source(memory, input, self.start_instance)?;
+        for element in &self.elements {
+            let to = &mut vertex[element.place..element.place + element.dwords()];
+            let mut bytes = [0; Element::MOST_BYTES];
+            let there = element.read(memory, input, self.start_instance, &mut bytes)?;
+            if matches!(element.source, Source::Wide(_)) {
+                element.store_wide(&bytes, to);
+                continue;
+            }
+            let source = match there {
+                true => element.source.unpack(&bytes[..element.source.bytes()]),
+                false => [0; 4],
+            };
             for (component, control) in element.controls.into_iter().enumerate() {
                 to[component] = match control {
                     VertexComponentControl::StoreSrc => source[component],
@@ -116,11 +211,10 @@ impl Fetcher {
                 };
             }
         }
-        if let Some(place) = self.vertex_id {
-            vertex[place] = input.id;
-        }
-        if let Some(place) = self.instance_id {
-            vertex[place] = input.instance;
+        for (place, value) in [(self.vertex_id, input.id), (self.instance_id, input.instance)] {
+            if let Some(to) = place.and_then(|place| vertex.get_mut(place)) {
+                *to = value;
+            }
         }
         Ok(())
     }
@@ -138,9 +232,10 @@ fn element(
     context: &HardwareContext,
     state: &VertexElementState,
     index: usize,
+    place: usize,
 ) -> Result<Element, JobFault> {
     let number = state.source_element_format;
-    let format = format::find(number)
+    let source = Source::of(number)
         .ok_or_else(|| unimplemented(&format!("the vertex format {number:#x}")))?;
     let buffer = match context.vertex_buffers.get(&state.vertex_buffer_index) {
         Some(bytes) => unpack(bytes)?,
@@ -152,7 +247,8 @@ fn element(
         buffer: there.then_some((buffer.buffer_starting_address, u64::from(buffer.buffer_size))),
         pitch: u64::from(buffer.buffer_pitch),
         offset: u64::from(state.source_element_offset),
-        format,
+        source,
+        place,
         controls: [
             state.component_0_control,
             state.component_1_control,
@@ -164,12 +260,30 @@ fn element(
 }
 
 impl Element {
-    fn source(
+    /// Bytes of the longest element.
+    const MOST_BYTES: usize = 32;
+
+    /// Double words in the vertex. Of 64-bit components those that are not stored take no room.
+    ///
+    /// source: Mesa, genX_pipeline.c (`vertex_element_comp_control`), which cites the manual: such elements have
+    /// 128 or 256 bits.
+    fn dwords(&self) -> usize {
+        let stored =
+            |control: &&VertexComponentControl| **control != VertexComponentControl::Nostore;
+        match self.source {
+            Source::Wide(_) => 2 * self.controls.iter().filter(stored).count(),
+            _ => 4,
+        }
+    }
+
+    /// Reads an element; `false` if it is outside of its buffer.
+    fn read(
         &self,
         memory: &mut Memory<'_>,
         input: Input,
         start_instance: u32,
-    ) -> Result<[u32; 4], JobFault> {
+        into: &mut [u8; Element::MOST_BYTES],
+    ) -> Result<bool, JobFault> {
         let index = match self.step {
             None => input.index,
             // A step of 0 never advances.
@@ -177,15 +291,29 @@ impl Element {
             Some(step) => start_instance.wrapping_add(input.instance / step),
         };
         let at = self.pitch * u64::from(index) + self.offset;
-        let bytes = self.format.bytes;
+        let bytes = self.source.bytes();
         let Some((base, _)) = self.buffer.filter(|(_, size)| at + bytes as u64 <= *size) else {
-            return Ok([0; 4]);
+            return Ok(false);
         };
-        let mut texel = [0; MOST_BYTES];
         memory
-            .read(base + at, &mut texel[..bytes])
+            .read(base + at, &mut into[..bytes])
             .map_err(|fault| JobFault::memory(UNIT, fault))?;
-        Ok(self.format.unpack(&texel[..bytes], [0; 2]))
+        Ok(true)
+    }
+
+    /// Stores components of 64 bits.
+    fn store_wide(&self, bytes: &[u8; Element::MOST_BYTES], to: &mut [u32]) {
+        let stored = self.controls.iter().zip(bytes.as_chunks::<8>().0);
+        let stored = stored.filter(|(control, _)| **control != VertexComponentControl::Nostore);
+        for ((control, bytes), to) in stored.zip(to.chunks_exact_mut(2)) {
+            let value = match control {
+                VertexComponentControl::StoreSrc => u64::from_le_bytes(*bytes),
+                VertexComponentControl::Store1Fp => 1.0f64.to_bits(),
+                VertexComponentControl::Store1Int => 1,
+                _ => 0,
+            };
+            to.copy_from_slice(&[value as u32, (value >> 32) as u32]);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use tepui_raster::{
 };
 
 use super::assembly::Assembled;
+use super::lines::{Counter, Dashes, Pattern, Smooth};
 use super::setup::Attributes;
 use super::state::{State, ViewportState};
 use super::unimplemented;
@@ -30,11 +31,16 @@ pub(super) struct Primitive {
     pub polygon: bool,
     /// The layer of the render targets.
     pub layer: u32,
+    /// Its viewport.
+    pub viewport: u32,
     /// Depths are clamped to this range.
     pub depth_range: [f32; 2],
     /// The depth in the window.
     pub depth: WindowPlane,
     pub interpolation: Barycentrics,
+    /// Of a line: its dashes, and whether it is smooth.
+    pub dashes: Option<Dashes>,
+    pub smooth: Option<Smooth>,
     /// Where its attributes begin in [`Scene::attributes`].
     pub attributes: usize,
 }
@@ -107,6 +113,9 @@ pub(super) struct Geometry<'a> {
     provoking: usize,
     /// Unit of the depth bias; none for floats.
     bias_unit: Option<f64>,
+    /// The dashes of lines.
+    pattern: Option<Pattern>,
+    counter: Counter,
     pieces: Vec<Piece>,
     /// Primitives that reached the clipper, and that it passed on.
     pub counts: [u64; 2],
@@ -145,13 +154,9 @@ impl<'a> Geometry<'a> {
         rectangles: bool,
         provoking: usize,
         bias_unit: Option<f64>,
+        pattern: Option<Pattern>,
     ) -> Result<Geometry<'a>, JobFault> {
         let attributes = Attributes::new(state)?;
-        let lines = kind == Kind::Line
-            || [state.raster.front_face_fill_mode, state.raster.back_face_fill_mode].contains(&1);
-        if state.raster.antialiasing_enable && lines && !rectangles {
-            return Err(unimplemented("antialiased lines"));
-        }
         Ok(Geometry {
             state,
             viewports,
@@ -160,6 +165,8 @@ impl<'a> Geometry<'a> {
             rectangles,
             provoking,
             bias_unit,
+            pattern,
+            counter: Counter::default(),
             pieces: Vec::new(),
             counts: [0; 2],
         })
@@ -198,10 +205,7 @@ impl<'a> Geometry<'a> {
         if !self.rectangles && self.state.clip.perspective_divide_disable {
             return Err(unimplemented("a draw of other primitives than RECTLIST in pixels"));
         }
-        /// Clip Mode that lets nothing through.
-        const REJECT_ALL: u32 = 3;
-        let clip = &self.state.clip;
-        let rejects = clip.clip_enable && clip.clip_mode == REJECT_ALL;
+        let rejects = self.state.rejects_all();
         for assembled in list {
             self.counts[0] += 1;
             if rejects {
@@ -256,6 +260,10 @@ impl<'a> Geometry<'a> {
         if self.state.clip.force_zero_rta_index_enable { 0 } else { header.layer & 0x7ff }
     }
 
+    fn viewport(&self, header: &Header) -> u32 {
+        (header.viewport & 15).min(self.state.clip.maximum_vp_index)
+    }
+
     /// A rectangle of three corners in pixels: lower right, lower left, upper left in the drivers'
     /// order, though any three do.
     fn rectangle(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
@@ -298,7 +306,7 @@ impl<'a> Geometry<'a> {
         let entries = three.map(|v| vertices.entry(v));
         let header = Header::of(entries[self.provoking.min(2)]);
         let clip_state = &self.state.clip;
-        let index = (header.viewport & 15).min(clip_state.maximum_vp_index);
+        let index = self.viewport(&header);
         let Some(viewport) = self.viewports.get(index as usize) else { return };
         let m = &viewport.sf;
         let transform = Viewport {
@@ -390,8 +398,10 @@ impl<'a> Geometry<'a> {
         } else {
             placed.point(0, &mut self.pieces);
         }
+        let smooth = self.smooth();
         let size = match drawn {
             Kind::Triangle => 1.0,
+            Kind::Line if smooth => Smooth::outline_px(self.line_width()),
             Kind::Line => self.line_width(),
             Kind::Point => self.point_width(&header),
         };
@@ -401,9 +411,34 @@ impl<'a> Geometry<'a> {
         }
         let window = placed.window;
         let (kind, viewport) = (self.kind, *viewport);
-        self.emit(
-            kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits, scene,
-        );
+        if drawn != Kind::Line || !smooth && self.pattern.is_none() {
+            self.emit(
+                kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits,
+                scene,
+            );
+            return;
+        }
+        // Each line for itself.
+        for piece in std::mem::take(&mut self.pieces) {
+            let ends = [piece.xy[0], piece.xy[1]];
+            let before = scene.primitives.len();
+            self.pieces.clear();
+            self.pieces.push(piece);
+            self.emit(
+                kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits,
+                scene,
+            );
+            let dashes = self.pattern.map(|p| self.counter.next(p, [three[0], three[1]], ends));
+            for primitive in &mut scene.primitives[before..] {
+                primitive.dashes = dashes;
+                primitive.smooth = smooth.then(|| Smooth::new(ends, self.line_width()));
+            }
+        }
+    }
+
+    /// Whether lines are smooth. Those of several samples are by their samples.
+    fn smooth(&self) -> bool {
+        self.state.raster.antialiasing_enable && self.state.samples() == 1
     }
 
     fn fill(&self, front: bool) -> Fill {
@@ -464,7 +499,13 @@ impl<'a> Geometry<'a> {
         scene: &mut Scene,
     ) {
         let primitive = scene.primitives.len() as u32;
-        let outline = Outline { kind: drawn, size_px, primitive, centre_only: false };
+        // source: SKL PRM volume 7, "multisample rasterization modes": with API Mode DX9/OGL a pixel is covered by
+        // its centre, unless DX Multisample Rasterization Enable is set.
+        let raster = &self.state.raster;
+        let centre_only = self.state.samples() > 1
+            && raster.api_mode == 0
+            && !raster.dx_multisample_rasterization_enable;
+        let outline = Outline { kind: drawn, size_px, primitive, centre_only };
         let before = scene.shapes.len();
         let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p, &outline, limits));
         scene.shapes.extend(shapes);
@@ -513,9 +554,12 @@ impl<'a> Geometry<'a> {
             front,
             polygon: drawn == Kind::Triangle,
             layer: self.layer(header),
+            viewport: self.viewport(header),
             depth_range: depth_range(cc.minimum_depth, cc.maximum_depth),
             depth,
             interpolation: Barycentrics { one_over_w, perspective, linear },
+            dashes: None,
+            smooth: None,
             attributes,
         });
     }

@@ -10,6 +10,7 @@ use tepui_softgpu::AddressSpace;
 use super::assembly::{Assembled, Assembly, ProvokingVertices};
 use super::shader::{Command, LANES, Shader, put};
 use super::state::{Bindings, State};
+use super::stream_output::STREAMS;
 use super::vertex::Vertices;
 use super::windows::Window;
 use super::{Machine, REGISTER_BYTES, UNIT};
@@ -48,9 +49,10 @@ pub(super) struct GeometryStage {
 
 /// What a channel made.
 struct Made {
-    /// Vertices with their entries, and whether a strip ends behind.
+    /// Vertices with their entries, whether a strip ends behind, and their streams.
     vertices: Vec<u32>,
     ends: Vec<bool>,
+    streams: Vec<u8>,
 }
 
 impl GeometryStage {
@@ -117,14 +119,14 @@ impl GeometryStage {
     }
 
     /// Runs the shader for primitives; adds the vertices that come out, and the primitives that they
-    /// make.
+    /// make in each stream.
     pub fn run(
         &self,
         Machine { gpu, vm }: Machine<'_>,
         input: &Vertices,
         windows: &[Window],
         output: &mut Vertices,
-        assembled: &mut Vec<Assembled>,
+        assembled: &mut [Vec<Assembled>; STREAMS],
         stats: &mut JobStats,
     ) -> Result<u64, JobFault> {
         // The invocations of a thread.
@@ -169,22 +171,30 @@ impl GeometryStage {
             stats.instructions += part.instructions;
         }
         outcome?;
-        let before = assembled.len();
+        let count = |list: &[Vec<Assembled>; STREAMS]| list.iter().map(Vec::len).sum::<usize>();
+        let before = count(assembled);
         let mut assembly = self.assembly()?;
         let stride = self.stride();
         for made in results.iter().flatten() {
-            for (entry, ends) in made.vertices.chunks_exact(self.vertex).zip(&made.ends) {
+            let vertices = made.vertices.chunks_exact(self.vertex).zip(&made.ends);
+            for ((entry, ends), stream) in vertices.zip(&made.streams) {
                 let number = (output.data.len() / stride) as u32;
                 output.data.extend_from_slice(entry);
                 output.data.resize((number as usize + 1) * stride, 0);
-                assembly.push(number, assembled);
+                if *stream > 0 {
+                    // Strips of several streams do not exist: there are points only.
+                    let list = &mut assembled[usize::from(*stream) % STREAMS];
+                    list.push(([number; 3], list.len() as u32));
+                    continue;
+                }
+                assembly.push(number, &mut assembled[0]);
                 if *ends {
-                    assembly.restart(assembled);
+                    assembly.restart(&mut assembled[0]);
                 }
             }
-            assembly.restart(assembled);
+            assembly.restart(&mut assembled[0]);
         }
-        Ok((assembled.len() - before) as u64)
+        Ok((count(assembled) - before) as u64)
     }
 }
 
@@ -262,18 +272,17 @@ impl GeometryStage {
         let room = entry.len().saturating_sub(self.header) / self.vertex;
         let count = self.fixed.unwrap_or(entry[0]).min(room as u32) as usize;
         let bits = if self.fixed.is_some() { 0 } else { HWORD };
-        let (mut vertices, mut ends) = (Vec::new(), Vec::new());
+        let mut made = Made { vertices: Vec::new(), ends: Vec::new(), streams: Vec::new() };
         for vertex in 0..count {
-            // Streams take two bits of a vertex; only the first is drawn.
+            // Streams take two bits of a vertex.
             let stream = entry.get(bits + vertex / 16).copied().unwrap_or(0) >> (2 * (vertex % 16));
-            if !self.cuts && bits < self.header && stream & 3 != 0 {
-                continue;
-            }
+            let has_streams = !self.cuts && bits < self.header;
+            made.streams.push(if has_streams { stream as u8 & 3 } else { 0 });
             let from = self.header + vertex * self.vertex;
-            vertices.extend_from_slice(&entry[from..from + self.vertex]);
+            made.vertices.extend_from_slice(&entry[from..from + self.vertex]);
             let word = entry.get(bits + vertex / 32).copied().unwrap_or(0);
-            ends.push(self.cuts && bits < self.header && word >> (vertex % 32) & 1 != 0);
+            made.ends.push(self.cuts && bits < self.header && word >> (vertex % 32) & 1 != 0);
         }
-        Made { vertices, ends }
+        made
     }
 }

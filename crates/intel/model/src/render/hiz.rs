@@ -1,18 +1,24 @@
 //! Operations on depth and stencil buffers without a draw: 3DSTATE_WM_HZ_OP.
 //!
-//! Clears fill the buffers themselves; the hierarchical depth buffer is never looked at, so that
-//! resolves have nothing to do.
+//! A clear marks blocks of the hierarchical depth buffer where there is one, and fills the depth buffer where
+//! there is none or a block is covered in part. A depth resolve puts the clear depth in the place of marks; a
+//! resolve of the hierarchical buffer removes marks.
 
-use tepui_intel_packets::output::State3dClearParams;
+use std::ops::Range;
+
 use tepui_intel_packets::pixel::State3dWmHzOp;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{AddressSpace, Fault};
 
 use super::UNIT;
 use super::depth::Buffers;
-use super::state::latched;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
+use crate::port::auxiliary::AuxiliaryPlane;
+use crate::port::surface::Image;
+
+/// Columns and rows.
+type Area = [Range<u32>; 2];
 
 /// Executes an operation; a command without one is the end of another.
 pub(crate) fn operate(
@@ -22,34 +28,121 @@ pub(crate) fn operate(
 ) -> Result<(), JobFault> {
     let (depth, stencil) =
         (operation.depth_buffer_clear_enable, operation.stencil_buffer_clear_enable);
-    if !depth && !stencil {
+    let resolves =
+        operation.depth_buffer_resolve_enable || operation.hierarchical_depth_buffer_resolve_enable;
+    if !depth && !stencil && !resolves {
         return Ok(());
     }
     let samples = 1 << operation.number_of_multisamples.min(4);
     let buffers = Buffers::of(context, samples)?;
-    let value: State3dClearParams = latched(context)?;
     let mut memory = Memory::new(vm);
-    let x = [operation.clear_rectangle_x_min, operation.clear_rectangle_x_max];
-    let y = [operation.clear_rectangle_y_min, operation.clear_rectangle_y_max];
-    let mut fill = |image: &crate::port::surface::Image, bytes: &[u8]| -> Result<(), JobFault> {
-        let level = image.level_plane(image.level);
-        let [width, height, _] = image.level_size(image.level);
-        for y in y[0]..y[1].min(height) {
-            for x in x[0]..x[1].min(width) {
-                for sample in 0..samples {
-                    let Some(at) = level.texel(image, [x, y], 0, sample) else { continue };
-                    memory.write(at, bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
+    let area = [
+        operation.clear_rectangle_x_min..operation.clear_rectangle_x_max,
+        operation.clear_rectangle_y_min..operation.clear_rectangle_y_max,
+    ];
+    let fault = |fault| JobFault::memory(UNIT, fault);
+    if let Some((image, format)) = &buffers.depth {
+        let bytes = format.pack(buffers.clear).to_le_bytes();
+        let mut surface = Depth {
+            memory: &mut memory,
+            image,
+            hiz: buffers.hiz.as_ref(),
+            texel: &bytes[..image.format.bytes],
+        };
+        if depth {
+            surface.clear(&area).map_err(fault)?;
+        } else if operation.depth_buffer_resolve_enable {
+            surface.resolve(&area).map_err(fault)?;
+        } else if operation.hierarchical_depth_buffer_resolve_enable {
+            surface.forget(&area).map_err(fault)?;
+        }
+    }
+    if let Some(image) = buffers.stencil.as_ref().filter(|_| stencil) {
+        fill(&mut memory, image, &area, &[operation.stencil_clear_value as u8]).map_err(fault)?;
+    }
+    Ok(())
+}
+
+/// Fills an area of an image's level.
+fn fill(memory: &mut Memory<'_>, image: &Image, area: &Area, texel: &[u8]) -> Result<(), Fault> {
+    let level = image.level_plane(image.level);
+    let [width, height, _] = image.level_size(image.level);
+    for y in area[1].start..area[1].end.min(height) {
+        for x in area[0].start..area[0].end.min(width) {
+            for sample in 0..image.samples {
+                if let Some(at) = level.texel(image, [x, y], 0, sample) {
+                    memory.write(at, texel)?;
                 }
             }
         }
-        Ok(())
-    };
-    if let Some((image, format)) = buffers.depth.as_ref().filter(|_| depth) {
-        let bytes = format.pack(value.depth_clear_value).to_le_bytes();
-        fill(image, &bytes[..image.format.bytes])?;
-    }
-    if let Some(image) = buffers.stencil.as_ref().filter(|_| stencil) {
-        fill(image, &[operation.stencil_clear_value as u8])?;
     }
     Ok(())
+}
+
+/// A depth buffer, with its clear depth.
+struct Depth<'d, 'm> {
+    memory: &'d mut Memory<'m>,
+    image: &'d Image,
+    hiz: Option<&'d AuxiliaryPlane>,
+    texel: &'d [u8],
+}
+
+impl Depth<'_, '_> {
+    /// The blocks that an area touches.
+    fn blocks(&self, area: &Area, hiz: &AuxiliaryPlane) -> impl Iterator<Item = [u32; 2]> + use<> {
+        let [width, height, _] = self.image.level_size(self.image.level);
+        let block = hiz.block();
+        let [columns, rows] = [(0, width), (1, height)].map(|(axis, size)| {
+            area[axis].start / block[axis]..area[axis].end.min(size).div_ceil(block[axis])
+        });
+        rows.flat_map(move |y| columns.clone().map(move |x| [x, y]))
+    }
+
+    /// The pixels of a block.
+    fn pixels(&self, element: [u32; 2], hiz: &AuxiliaryPlane) -> Area {
+        [0, 1].map(|axis| {
+            let size = hiz.block()[axis];
+            element[axis] * size..(element[axis] + 1) * size
+        })
+    }
+
+    fn clear(&mut self, area: &Area) -> Result<(), Fault> {
+        let Some(hiz) = self.hiz else { return fill(self.memory, self.image, area, self.texel) };
+        let [width, height, _] = self.image.level_size(self.image.level);
+        for element in self.blocks(area, hiz) {
+            let pixels = self.pixels(element, hiz);
+            let whole = [(0, width), (1, height)].iter().all(|&(axis, size)| {
+                area[axis].start <= pixels[axis].start
+                    && area[axis].end >= pixels[axis].end.min(size)
+            });
+            if whole {
+                hiz.set_clear(self.memory, element, 0, true)?;
+            } else if !hiz.is_clear(self.memory, element, 0)? {
+                let part = [0, 1].map(|axis| {
+                    pixels[axis].start.max(area[axis].start)..pixels[axis].end.min(area[axis].end)
+                });
+                fill(self.memory, self.image, &part, self.texel)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(&mut self, area: &Area) -> Result<(), Fault> {
+        let Some(hiz) = self.hiz else { return Ok(()) };
+        for element in self.blocks(area, hiz) {
+            if hiz.is_clear(self.memory, element, 0)? {
+                fill(self.memory, self.image, &self.pixels(element, hiz), self.texel)?;
+                hiz.set_clear(self.memory, element, 0, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, area: &Area) -> Result<(), Fault> {
+        let Some(hiz) = self.hiz else { return Ok(()) };
+        for element in self.blocks(area, hiz) {
+            hiz.set_clear(self.memory, element, 0, false)?;
+        }
+        Ok(())
+    }
 }

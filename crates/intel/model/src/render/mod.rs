@@ -11,9 +11,8 @@
 //! drawn before the next begins. [`hiz`] has operations on depth without a draw. Fills and copies
 //! of drivers are rectangle lists in pixels and take the same way.
 //!
-//! Everything is written to memory as it is, uncompressed: auxiliary surfaces (CCS, MCS, HiZ) keep
-//! what drivers write to them and are looked at by nobody, a fast clear fills the surface itself,
-//! and a resolve has nothing to do.
+//! Texels are written to memory as they are, uncompressed. Auxiliary surfaces (CCS, MCS, HiZ) say which
+//! blocks are clear: a fast clear marks them, a write or a resolve puts the clear colour in the place of a mark.
 
 mod assembly;
 pub(crate) mod blend;
@@ -22,6 +21,7 @@ mod fetch;
 mod geometry;
 mod geometry_shader;
 pub(crate) mod hiz;
+mod lines;
 mod outputs;
 mod pixel;
 mod setup;
@@ -50,7 +50,7 @@ use outputs::{finish_output, output};
 use pixel::PixelShader;
 use state::State;
 use statistics::Totals;
-use stream_output::StreamOutput;
+use stream_output::{STREAMS, StreamOutput};
 use tessellation::{Patch, Tessellation};
 use tile::Drawing;
 use vertex::{VertexStage, Vertices};
@@ -135,16 +135,19 @@ pub(crate) fn draw(
     let counts = Counts::of(context, primitive);
     let state = State::of(context)?;
     stats.draws += 1;
-    // A resolve makes memory hold what it holds here anyway.
-    if counts.vertices == 0 || counts.instances == 0 || state.ps.render_target_resolve_type != 0 {
+    if counts.vertices == 0 || counts.instances == 0 {
         return Ok(());
     }
     let mut memory = Memory::new(vm);
-    let output = output(context, &state, &mut memory)?;
+    let stream_output = StreamOutput::of(context)?;
+    // Where nothing is drawn, the state of pixels is that of an earlier draw, and may be in memory no more.
+    let draws =
+        !state.rejects_all() && stream_output.as_ref().is_none_or(|stream| !stream.discards);
+    let output = output(context, &state, draws.then_some(&mut memory))?;
     let samples = state.samples() as u32;
     let buffers = Buffers::of(context, samples)?;
     let output = finish_output(output, &state, &buffers);
-    let shader = match state.has_pixel_shader() {
+    let shader = match draws && state.has_pixel_shader() {
         true => Some(PixelShader::new(gpu, vm, context, &state, &mut memory)?),
         false => None,
     };
@@ -186,14 +189,22 @@ pub(crate) fn draw(
             (Primitives::Plain(own), Assembly::new(state.topology, provoking)?)
         }
     };
-    let viewports = state::viewports(context, &mut memory, &state)?;
+    let viewports = match draws {
+        true => state::viewports(context, &mut memory, &state)?,
+        false => Vec::new(),
+    };
     let geometry = Geometry::new(
         &state,
         &viewports,
         stage_assembly.kind(),
         stage_assembly.rectangles,
         stage_assembly.provoking,
-        buffers.bias_unit(),
+        match state.sf.legacy_global_depth_bias_enable {
+            // source: SKL PRM volume 7, "depth offset": r is 1.
+            true => Some(1.0),
+            false => buffers.bias_unit(),
+        },
+        lines::Pattern::of(context, &state)?,
     )?;
     let shared = Shared::of(gpu, context.bases, 0, 0);
     let drawing = Drawing {
@@ -223,8 +234,8 @@ pub(crate) fn draw(
         geometry,
         vertices: Vertices { stride: stage.stride, data: Vec::new() },
         scene: Scene::default(),
-        stream_output: StreamOutput::of(context)?,
-        assembled: Vec::new(),
+        stream_output,
+        assembled: Default::default(),
         inputs: Vec::new(),
         steps: Vec::new(),
         totals: Totals::default(),
@@ -374,7 +385,8 @@ struct Run<'a> {
     vertices: Vertices,
     scene: Scene,
     stream_output: Option<StreamOutput>,
-    assembled: Vec<Assembled>,
+    /// Primitives of each stream; only geometry shaders have several.
+    assembled: [Vec<Assembled>; STREAMS],
     /// Vertices of the batch that are not processed yet, and the steps between them.
     inputs: Vec<Input>,
     steps: Vec<Step>,
@@ -423,7 +435,7 @@ impl Run<'_> {
                         number,
                     }));
                 } else {
-                    assembled.append(&mut list);
+                    assembled[0].append(&mut list);
                 }
                 input = tessellated;
             }
@@ -431,7 +443,7 @@ impl Run<'_> {
                 totals.primitives += list.len() as u64;
                 windows.append(list);
             }
-            _ => totals.primitives += assembled.len() as u64,
+            _ => totals.primitives += assembled[0].len() as u64,
         }
         if let Some(stage) = self.shaded {
             totals.geometry += windows.len() as u64 * stage.invocations();
@@ -458,10 +470,10 @@ impl Run<'_> {
         self.stage.run(gpu, vm, &unique, &mut self.vertices, stats)?;
         self.totals.vertices += self.inputs.len() as u64;
         self.totals.shaded_vertices += unique.len() as u64;
-        self.assembled.clear();
+        self.assembled.iter_mut().for_each(Vec::clear);
         let mut order = order.into_iter();
         for step in self.steps.drain(..) {
-            self.primitives.step(&step, &mut order, &mut self.assembled);
+            self.primitives.step(&step, &mut order, &mut self.assembled[0]);
         }
         self.inputs.clear();
         self.scene.clear();
@@ -476,12 +488,15 @@ impl Run<'_> {
             let count = self.geometry.vertices_of_primitive();
             // Fans begin with the vertex that provokes: Vulkan counts it as the first.
             let first = self.geometry.turned();
-            stream.write(&mut memory, vertices, &self.assembled, count, first)?;
+            for list in self.assembled.iter().map(Vec::as_slice).enumerate() {
+                stream.write(&mut memory, vertices, list, count, first)?;
+            }
             if stream.discards {
                 return Ok(());
             }
         }
-        self.geometry.add(vertices, &self.assembled, &mut self.scene)?;
+        let drawn = self.stream_output.as_ref().map_or(0, |stream| stream.drawn);
+        self.geometry.add(vertices, &self.assembled[drawn], &mut self.scene)?;
         let counts = self.drawing.draw(&self.scene, stats)?;
         self.totals.passed += counts.passed;
         self.totals.pixels += counts.shaded;

@@ -9,20 +9,23 @@ use super::blend::Blending;
 use super::depth::{Buffers, DepthFormat};
 use super::geometry::GRID;
 use super::state::{State, latched};
-use super::target::Output;
+use super::target::{BlockOperation, Output};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
 
-/// What pixel threads write to, as far as it does not depend on depth.
+/// What pixel threads write to, as far as it does not depend on depth; without memory if there are none.
 pub(super) fn output(
     context: &HardwareContext,
     state: &State,
-    memory: &mut Memory<'_>,
+    memory: Option<&mut Memory<'_>>,
 ) -> Result<Output, JobFault> {
     let extra = &state.extra;
     let count = state.samples();
-    let blending = Blending::of(context, memory)?;
+    let blending = match memory {
+        Some(memory) => Blending::of(context, memory)?,
+        None => Blending::NONE,
+    };
     Ok(Output {
         blending,
         samples: Samples::new(&GRID, count, positions(state, count)),
@@ -36,7 +39,13 @@ pub(super) fn output(
         depth_format: DepthFormat::Float,
         depth_present: extra.pixel_shader_computed_depth_mode != 0,
         mask_present: extra.omask_present_to_render_target,
-        fast_clear: state.ps.render_target_fast_clear_enable,
+        stencil_present: extra.pixel_shader_computes_stencil,
+        operation: match state.ps.render_target_resolve_type {
+            0 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Clear),
+            0 => None,
+            // Partial and full resolves are the same where colours are never compressed.
+            _ => Some(BlockOperation::Resolve),
+        },
         depth_store: false,
     })
 }

@@ -176,8 +176,11 @@ impl PixelShader {
         let mut header = self.header;
         // source: SNB PRM volume 2 part 1, "PS thread payload": bits 4:0 are the topology; Mesa,
         // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the
-        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`).
-        header[0] = self.topology | u32::from(!primitive.front) << 15 | primitive.layer << 16;
+        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the viewport (`fetch_viewport_index`).
+        header[0] = self.topology
+            | u32::from(!primitive.front) << 15
+            | (primitive.layer & 0x7ff) << 16
+            | primitive.viewport << 27;
         header[5] = header[5].wrapping_add(core.wrapping_mul(self.scratch_bytes));
         thread.write_payload(0, &header);
         let samples = &back_end.output.samples;
@@ -236,9 +239,8 @@ impl PixelShader {
             };
             if self.depth {
                 for (lane, subspan, pixel) in lanes.clone() {
+                    // It is clamped when it is tested, not here.
                     let z = value(&primitive.depth, point(subspan, pixel, mode)) as f32;
-                    let [low, high] = primitive.depth_range;
-                    let z = z.clamp(low, high);
                     grf.put(next + lane / 8, lane % 8, z.to_bits());
                 }
                 next += width / 8;

@@ -138,9 +138,6 @@ impl State {
         if self.raster.conservative_rasterization_enable {
             return Err(unimplemented("conservative rasterisation"));
         }
-        if self.wm.line_stipple_enable {
-            return Err(unimplemented("stippled lines"));
-        }
         if self.multisample.number_of_multisamples > 4 {
             return Err(JobFault::new(UNIT, "more than 16 samples"));
         }
@@ -150,6 +147,13 @@ impl State {
     /// Whether patches are tessellated.
     pub fn tessellates(&self) -> bool {
         self.hs.enable
+    }
+
+    /// Whether the clipper lets nothing through.
+    pub fn rejects_all(&self) -> bool {
+        /// Clip Mode that does so.
+        const REJECT_ALL: u32 = 3;
+        self.clip.clip_enable && self.clip.clip_mode == REJECT_ALL
     }
 
     /// Whether there is a pixel shader. Drivers that draw for stream output alone leave 3DSTATE_PS_EXTRA

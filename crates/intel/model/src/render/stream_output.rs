@@ -2,10 +2,10 @@
 
 use tepui_intel_packets::stages::{SoDecl, State3dSoBuffer, State3dSoDeclList, State3dStreamout};
 
+use super::UNIT;
 use super::assembly::Assembled;
 use super::state::{latched, unpack};
 use super::vertex::Vertices;
-use super::{UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -13,6 +13,8 @@ use crate::registers::{self, NoRegister};
 
 /// Buffers of stream output.
 const BUFFERS: usize = 4;
+/// Streams of a geometry shader.
+pub(super) const STREAMS: usize = 4;
 
 /// Where a component of a vertex goes.
 struct Component {
@@ -21,11 +23,22 @@ struct Component {
     place: Option<usize>,
 }
 
-/// The stream output of a draw.
-pub(super) struct StreamOutput {
+/// A stream of vertices.
+#[derive(Default)]
+struct Stream {
     components: Vec<Component>,
     /// Buffers that the stream goes to.
     selected: u32,
+    /// Primitives that there would be room for, and that were written.
+    needed: u64,
+    written: u64,
+}
+
+/// The stream output of a draw.
+pub(super) struct StreamOutput {
+    streams: [Stream; STREAMS],
+    /// The stream that is drawn.
+    pub drawn: usize,
     /// Address and bytes of each buffer.
     buffers: [Option<(u64, u64)>; BUFFERS],
     /// Bytes from vertex to vertex.
@@ -34,9 +47,6 @@ pub(super) struct StreamOutput {
     offsets: [u64; BUFFERS],
     /// Nothing is drawn.
     pub discards: bool,
-    /// Primitives that there would be room for, and that were written.
-    needed: u64,
-    written: u64,
     counts: bool,
 }
 
@@ -51,23 +61,38 @@ impl StreamOutput {
             Some(bytes) => unpack(&bytes[..State3dSoDeclList::SIZE_BYTES.min(bytes.len())])?,
             None => State3dSoDeclList::default(),
         };
-        if [list.num_entries_1, list.num_entries_2, list.num_entries_3] != [0; 3] {
-            return Err(unimplemented("stream output of several streams"));
-        }
         let bytes = context.latched.get("3DSTATE_SO_DECL_LIST");
         let entries = bytes.and_then(|b| b.get(State3dSoDeclList::SIZE_BYTES..)).unwrap_or(&[]);
-        // The read offset counts pairs of vectors.
-        let first = if state.stream_0_vertex_read_offset { 8 } else { 0 };
-        let mut components = Vec::new();
-        // An entry has the declarations of four streams.
-        for entry in entries.chunks_exact(8).take(list.num_entries_0 as usize) {
-            let decl: SoDecl = unpack(&entry[..SoDecl::SIZE_BYTES])?;
-            for component in (0..4).filter(|c| decl.component_mask >> c & 1 != 0) {
-                let place = first + 4 * decl.register_index as usize + component;
-                components.push(Component {
-                    buffer: decl.output_buffer_slot as usize,
-                    place: (!decl.hole_flag).then_some(place),
-                });
+        let offsets = [
+            state.stream_0_vertex_read_offset,
+            state.stream_1_vertex_read_offset,
+            state.stream_2_vertex_read_offset,
+            state.stream_3_vertex_read_offset,
+        ];
+        let selected = [
+            list.stream_to_buffer_selects_0,
+            list.stream_to_buffer_selects_1,
+            list.stream_to_buffer_selects_2,
+            list.stream_to_buffer_selects_3,
+        ];
+        let counts =
+            [list.num_entries_0, list.num_entries_1, list.num_entries_2, list.num_entries_3];
+        let mut streams: [Stream; STREAMS] = Default::default();
+        for (index, stream) in streams.iter_mut().enumerate() {
+            stream.selected = selected[index];
+            // The read offset counts pairs of vectors.
+            let first = if offsets[index] { 8 } else { 0 };
+            // An entry has the declarations of four streams.
+            for entry in entries.chunks_exact(8).take(counts[index] as usize) {
+                let at = index * SoDecl::SIZE_BYTES;
+                let decl: SoDecl = unpack(&entry[at..at + SoDecl::SIZE_BYTES])?;
+                for component in (0..4).filter(|c| decl.component_mask >> c & 1 != 0) {
+                    let place = first + 4 * decl.register_index as usize + component;
+                    stream.components.push(Component {
+                        buffer: decl.output_buffer_slot as usize,
+                        place: (!decl.hole_flag).then_some(place),
+                    });
+                }
             }
         }
         let mut buffers = [None; BUFFERS];
@@ -85,8 +110,8 @@ impl StreamOutput {
             *offset = u64::from(context.registers.get(register));
         }
         Ok(Some(StreamOutput {
-            components,
-            selected: list.stream_to_buffer_selects_0,
+            streams,
+            drawn: state.render_stream_select as usize % STREAMS,
             buffers,
             pitches: [
                 state.buffer_0_surface_pitch,
@@ -97,36 +122,35 @@ impl StreamOutput {
             .map(u64::from),
             offsets,
             discards: state.rendering_disable,
-            needed: 0,
-            written: 0,
             counts: state.so_statistics_enable,
         }))
     }
 
-    /// Writes primitives of so many vertices, as long as all buffers have room. `first` is the number
+    /// Writes primitives of a stream, of so many vertices, as long as all buffers have room. `first` is the number
     /// of the vertex that is written first, before those that follow it around the primitive.
     pub fn write(
         &mut self,
         memory: &mut Memory<'_>,
         vertices: &Vertices,
-        list: &[Assembled],
+        (stream, list): (usize, &[Assembled]),
         count: usize,
         first: usize,
     ) -> Result<(), JobFault> {
+        let stream = &mut self.streams[stream];
         for (three, _) in list {
-            self.needed += 1;
-            let room = (0..BUFFERS).filter(|b| self.selected >> b & 1 != 0).all(|b| {
+            stream.needed += 1;
+            let room = (0..BUFFERS).filter(|b| stream.selected >> b & 1 != 0).all(|b| {
                 let end = self.offsets[b] + self.pitches[b] * count as u64;
                 self.buffers[b].is_some_and(|(_, size)| end <= size)
             });
             if !room {
                 continue;
             }
-            self.written += 1;
+            stream.written += 1;
             for k in 0..count {
                 let entry = vertices.entry(three[(first + k) % count]);
                 let mut at = self.offsets;
-                for component in &self.components {
+                for component in &stream.components {
                     let Some((base, _)) = self.buffers[component.buffer] else { continue };
                     if let Some(place) = component.place {
                         let value = entry.get(place).copied().unwrap_or(0);
@@ -136,7 +160,7 @@ impl StreamOutput {
                     }
                     at[component.buffer] += 4;
                 }
-                for buffer in 0..BUFFERS {
+                for buffer in (0..BUFFERS).filter(|b| stream.selected >> b & 1 != 0) {
                     self.offsets[buffer] += self.pitches[buffer];
                 }
             }
@@ -155,10 +179,10 @@ impl StreamOutput {
         for (index, offset) in (0..).zip(self.offsets) {
             file.set(registers::SO_WRITE_OFFSET + 4 * index, offset as u32).map_err(problem)?;
         }
-        if self.counts {
+        for (index, stream) in (0..).zip(&self.streams).filter(|_| self.counts) {
             for (register, value) in [
-                (registers::SO_PRIMITIVES_WRITTEN, self.written),
-                (registers::SO_PRIMITIVES_NEEDED, self.needed),
+                (registers::SO_PRIMITIVES_WRITTEN + 8 * index, stream.written),
+                (registers::SO_PRIMITIVES_NEEDED + 8 * index, stream.needed),
             ] {
                 let sum = file.get64(register).wrapping_add(value);
                 file.set64(register, sum).map_err(problem)?;

@@ -4,16 +4,21 @@
 //! that discard, compute depth, or write memory first) they are done at a thread's first write of a
 //! pixel, which decides for all targets.
 
+use std::ops::Range;
+
 use tepui_format::info::Numeric;
 use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
+use tepui_softgpu::Fault;
 
 use super::MOST_SAMPLES;
 use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
 use super::depth::DepthFormat;
 use super::geometry::Barycentrics;
+use super::lines::Smooth;
 use crate::format::MOST_BYTES;
 use crate::memory::Memory;
+use crate::port::auxiliary::{AuxiliaryPlane, is_clear_pixel, own_slices, slice};
 use crate::port::image::LevelPlane;
 use crate::port::surface::Image;
 
@@ -34,12 +39,22 @@ pub(crate) struct Output {
     pub late: bool,
     /// How depths are kept.
     pub depth_format: DepthFormat,
-    /// Source depths are part of render target writes, and coverage is.
+    /// Source depths are part of render target writes, coverage is, and stencils are.
     pub depth_present: bool,
     pub mask_present: bool,
-    /// Targets are filled with their clear colours, in blocks.
-    pub fast_clear: bool,
+    pub stencil_present: bool,
+    /// The draw clears or resolves blocks of its targets.
+    pub operation: Option<BlockOperation>,
     pub depth_store: bool,
+}
+
+/// What a draw does to the blocks that its pixels stand for, instead of writing pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockOperation {
+    /// They become clear.
+    Clear,
+    /// Those that are clear become colours.
+    Resolve,
 }
 
 /// A pixel of a thread as it is written.
@@ -60,6 +75,48 @@ pub(crate) struct Written {
 pub(crate) struct Target {
     pub image: Image,
     pub level: LevelPlane,
+    pub auxiliary: Option<AuxiliaryPlane>,
+    pub order: Order,
+}
+
+/// The order of a target's components: for each of the shader's the number of the one in the texel.
+///
+/// source: SKL PRM volume 2d, RENDER_SURFACE_STATE "Shader Channel Select": those of a render target may only
+/// change the order of components. Assumption: a select names where the shader's component goes. Drivers only
+/// swap red and blue, which is the same either way.
+#[derive(Clone, Copy)]
+pub(crate) struct Order([u8; 4]);
+
+impl Order {
+    /// The order of a surface's selects; that of the texel if they are none.
+    pub fn of(selects: [u32; 4]) -> Order {
+        let order = selects.map(|select| select.wrapping_sub(4) as u8);
+        let all = (0..4).all(|component| order.contains(&component));
+        Order(if all { order } else { [0, 1, 2, 3] })
+    }
+
+    /// From the shader's order to the texel's.
+    fn stored<T: Copy>(self, shader: [T; 4]) -> [T; 4] {
+        let mut texel = shader;
+        for (value, to) in shader.into_iter().zip(self.0) {
+            texel[usize::from(to & 3)] = value;
+        }
+        texel
+    }
+
+    /// From the texel's order to the shader's.
+    fn seen<T: Copy>(self, texel: [T; 4]) -> [T; 4] {
+        self.0.map(|from| texel[usize::from(from & 3)])
+    }
+}
+
+/// The clear blocks of a target in a tile.
+#[derive(Clone, Copy, Default)]
+struct ClearBlocks {
+    /// The number of the tile, counted from 1.
+    tile: u64,
+    /// A bit for each block.
+    clear: u128,
 }
 
 /// The back end as a worker has it: the tile that it draws, and the pixels of the thread that runs.
@@ -79,14 +136,18 @@ pub(crate) struct BackEnd<'a> {
     pub interpolation: Barycentrics,
     /// The layer of the render targets.
     pub layer: u32,
-    /// The primitive: its face, its depths from the tile's corner on, and their range.
+    /// The primitive: its face, its smooth sides, its depths from the tile's corner on, and their range.
     pub front: bool,
+    pub smooth: Option<Smooth>,
     pub plane: Plane,
     pub depth_range: [f32; 2],
     /// Channels whose late tests are done.
     tested: u32,
     /// Samples that passed depth and stencil tests.
     pub passed: u64,
+    /// The number of the tile, and the clear blocks of targets by their place in the binding table.
+    tile_number: u64,
+    clear_blocks: Vec<ClearBlocks>,
 }
 
 impl<'a> BackEnd<'a> {
@@ -101,11 +162,105 @@ impl<'a> BackEnd<'a> {
             interpolation: Barycentrics::default(),
             layer: 0,
             front: true,
+            smooth: None,
             plane: [0.0; 3],
             depth_range: [0.0, 1.0],
             tested: 0,
             passed: 0,
+            tile_number: 0,
+            clear_blocks: Vec::new(),
         }
+    }
+
+    /// A new tile begins.
+    pub fn begin_tile(&mut self, corner: [u32; 2], layer: u32) {
+        self.corner = corner;
+        self.layer = layer;
+        self.tile_number += 1;
+    }
+
+    /// Finds out which blocks of a target in the tile are clear, before pixels are written to it. `place` is the
+    /// target's in the binding table.
+    ///
+    /// # Errors
+    /// Memory of its auxiliary surface is not bound.
+    pub fn prepare(
+        &mut self,
+        memory: &mut Memory<'_>,
+        target: &Target,
+        place: usize,
+    ) -> Result<(), Fault> {
+        let Some(auxiliary) = target.auxiliary.filter(|_| target.image.mcs().is_none()) else {
+            return Ok(());
+        };
+        if place >= self.clear_blocks.len() {
+            self.clear_blocks.resize(place + 1, ClearBlocks::default());
+        }
+        let known = &mut self.clear_blocks[place];
+        if known.tile != self.tile_number {
+            known.tile = self.tile_number;
+            known.clear = match self.output.operation {
+                None if self.layer < target.level.layers => {
+                    auxiliary.clear_blocks(memory, self.corner, self.layer)?
+                }
+                _ => 0,
+            };
+        }
+        Ok(())
+    }
+
+    /// Writes the colours of a pixel's block if it is clear, which it is no more then.
+    #[inline]
+    fn unclear(
+        &mut self,
+        memory: &mut Memory<'_>,
+        target: &Target,
+        index: usize,
+        [x, y]: [u32; 2],
+    ) -> Result<(), Fault> {
+        let Some(known) = self.clear_blocks.get_mut(index).filter(|known| known.clear != 0) else {
+            return Ok(());
+        };
+        let Some(auxiliary) = &target.auxiliary else { return Ok(()) };
+        let [width, height] = auxiliary.block();
+        let [column, row] =
+            [x.wrapping_sub(self.corner[0]) / width, y.wrapping_sub(self.corner[1]) / height];
+        let bit = row * auxiliary.tile()[0] + column;
+        if known.clear >> bit & 1 != 0 {
+            known.clear &= !(1 << bit);
+            target.resolve(memory, [x / width, y / height], self.layer)?;
+        }
+        Ok(())
+    }
+
+    /// What a target holds of a channel's pixel, or of its sample; zeros outside of the target.
+    ///
+    /// # Errors
+    /// Memory of the target is not bound.
+    pub fn read(
+        &mut self,
+        memory: &mut Memory<'_>,
+        target: &Target,
+        binding: usize,
+        lane: usize,
+        of_sample: bool,
+    ) -> Result<[u32; 4], Fault> {
+        let place = self.places[lane];
+        let [width, height] = target.level.size;
+        if place[0] >= width || place[1] >= height || self.layer >= target.level.layers {
+            return Ok([0; 4]);
+        }
+        self.unclear(memory, target, binding, place)?;
+        target.own_slices(memory, place, self.layer)?;
+        let image = &target.image;
+        let sample = if of_sample { u32::from(self.samples_of[lane]) } else { 0 };
+        let Some(at) = target.level.texel(image, place, self.layer, sample) else {
+            return Ok([0; 4]);
+        };
+        let mut bytes = [0; MOST_BYTES];
+        let texel = &mut bytes[..image.format.bytes];
+        memory.read(at, texel)?;
+        Ok(target.order.seen(image.format.unpack(texel, [0; 2])))
     }
 
     /// A new thread begins.
@@ -130,7 +285,10 @@ impl<'a> BackEnd<'a> {
 
     /// The samples of a channel's pixel that a write goes to.
     fn samples(&mut self, lane: usize, written: &Written) -> u32 {
-        if !self.output.late || self.tested >> lane & 1 != 0 {
+        let blending = &self.output.blending;
+        let changes =
+            written.mask.is_some() || blending.alpha_test.is_some() || blending.alpha_to_coverage;
+        if !self.output.late && !changes || self.tested >> lane & 1 != 0 {
             return self.covered[lane];
         }
         self.tested |= 1 << lane;
@@ -148,6 +306,10 @@ impl<'a> BackEnd<'a> {
             let count = self.output.samples.count as f32;
             let n = (written.alpha.clamp(0.0, 1.0) * count + 0.5) as u32;
             mask &= (1u32 << n) - 1;
+        }
+        if !self.output.late {
+            self.covered[lane] = mask;
+            return mask;
         }
         let tests = self.tests();
         let place = self.places[lane];
@@ -171,7 +333,8 @@ impl<'a> BackEnd<'a> {
         mask
     }
 
-    /// Writes a channel's pixel to a target; `None` for a surface that is not there.
+    /// Writes a channel's pixel to a target; `None` for a surface that is not there. The target has a number, for
+    /// its blending, and a place in the binding table.
     ///
     /// # Errors
     /// Memory of the target is not bound.
@@ -179,21 +342,31 @@ impl<'a> BackEnd<'a> {
         &mut self,
         memory: &mut Memory<'_>,
         target: Option<&Target>,
-        index: usize,
+        [index, binding]: [usize; 2],
         lane: usize,
         written: &Written,
-    ) -> Result<(), tepui_softgpu::Fault> {
+    ) -> Result<(), Fault> {
         let mut samples = self.samples(lane, written);
-        let Some(Target { image, level }) = target else { return Ok(()) };
+        let Some(target) = target else { return Ok(()) };
+        let Target { image, level, .. } = target;
         let place = self.places[lane];
-        if self.output.fast_clear {
-            return self.fill_block(memory, image, level, place);
+        if let Some(operation) = self.output.operation {
+            return target.operate(memory, operation, place, self.layer);
         }
+        if samples == 0 {
+            return Ok(());
+        }
+        self.unclear(memory, target, binding, place)?;
+        target.own_slices(memory, place, self.layer)?;
         let output = self.output;
         let mut written = *written;
         if output.blending.alpha_to_one && !image.format.is_integer() {
             written.colour[3] = 1.0f32.to_bits();
             written.second[3] = 1.0f32.to_bits();
+        }
+        if let Some(smooth) = self.smooth.filter(|_| !image.format.is_integer()) {
+            let alpha = f32::from_bits(written.colour[3]) * smooth.coverage(place);
+            written.colour[3] = alpha.to_bits();
         }
         let blend = &output.blending.entries[index % MOST_TARGETS];
         while samples != 0 {
@@ -203,39 +376,93 @@ impl<'a> BackEnd<'a> {
             let mut bytes = [0; MOST_BYTES];
             let texel = &mut bytes[..image.format.bytes];
             if blend.replaces() {
-                image.format.pack(written.colour, texel);
+                image.format.pack(target.order.stored(written.colour), texel);
             } else {
                 memory.read(at, texel)?;
-                combine(&output.blending, blend, image, &written, texel);
+                combine(&output.blending, blend, target, &written, texel);
             }
             memory.write(at, texel)?;
         }
         Ok(())
     }
+}
 
-    /// Fills the block that a pixel of a fast clear stands for.
+impl Target {
+    /// Clears or resolves the blocks that a pixel stands for.
     ///
     /// source: Mesa, blorp_clear.c (`get_fast_clear_rect`): how rectangles are scaled down.
-    fn fill_block(
+    fn operate(
         &self,
         memory: &mut Memory<'_>,
-        image: &Image,
-        level: &LevelPlane,
+        operation: BlockOperation,
         place: [u32; 2],
-    ) -> Result<(), tepui_softgpu::Fault> {
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let image = &self.image;
         let [width, height] = match (image.samples, image.format.bytes) {
             (1, bytes) => [256 / bytes.max(4) as u32, 32],
             (2 | 4, _) => [8, 2],
             (8, _) => [2, 2],
             _ => [1, 2],
         };
+        if layer >= self.level.layers {
+            return Ok(());
+        }
+        let [columns, rows] = [place[0] * width, place[1] * height];
+        let Some(auxiliary) = &self.auxiliary else {
+            // There is nothing to resolve, and no block to mark.
+            let area = [columns..columns + width, rows..rows + height];
+            return match operation {
+                BlockOperation::Clear => self.fill(memory, area, layer),
+                BlockOperation::Resolve => Ok(()),
+            };
+        };
+        let block = auxiliary.block();
+        for y in rows / block[1]..(rows + height) / block[1] {
+            for x in columns / block[0]..(columns + width) / block[0] {
+                match operation {
+                    BlockOperation::Clear if image.mcs().is_some() => {
+                        auxiliary.set_mcs(memory, [x, y], layer, u64::MAX)?;
+                    }
+                    BlockOperation::Clear => auxiliary.set_clear(memory, [x, y], layer, true)?,
+                    BlockOperation::Resolve if image.mcs().is_some() => {
+                        self.own_slices(memory, [x, y], layer)?;
+                    }
+                    BlockOperation::Resolve => {
+                        if auxiliary.is_clear(memory, [x, y], layer)? {
+                            self.resolve(memory, [x, y], layer)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the colours of a clear block, which it is no more then.
+    fn resolve(&self, memory: &mut Memory<'_>, element: [u32; 2], layer: u32) -> Result<(), Fault> {
+        let Some(auxiliary) = &self.auxiliary else { return Ok(()) };
+        let [width, height] = auxiliary.block();
+        let [x, y] = [element[0] * width, element[1] * height];
+        self.fill(memory, [x..x + width, y..y + height], layer)?;
+        auxiliary.set_clear(memory, element, layer, false)
+    }
+
+    /// Fills an area with the clear colour.
+    fn fill(
+        &self,
+        memory: &mut Memory<'_>,
+        [columns, rows]: [Range<u32>; 2],
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let image = &self.image;
         let mut bytes = [0; MOST_BYTES];
         let texel = &mut bytes[..image.format.bytes];
         image.format.pack(image.clear, texel);
-        for y in place[1] * height..(place[1] + 1) * height {
-            for x in place[0] * width..(place[0] + 1) * width {
+        for y in rows {
+            for x in columns.clone() {
                 for sample in 0..image.samples {
-                    if let Some(at) = level.texel(image, [x, y], self.layer, sample) {
+                    if let Some(at) = self.level.texel(image, [x, y], layer, sample) {
                         memory.write(at, texel)?;
                     }
                 }
@@ -243,24 +470,68 @@ impl<'a> BackEnd<'a> {
         }
         Ok(())
     }
+
+    /// Puts the samples of a pixel in their own slices, if the target has an MCS that says otherwise.
+    fn own_slices(
+        &self,
+        memory: &mut Memory<'_>,
+        place: [u32; 2],
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let image = &self.image;
+        let (true, Some(auxiliary)) = (image.samples > 1, &self.auxiliary) else { return Ok(()) };
+        let [x, y] = place;
+        if x >= self.level.size[0] || y >= self.level.size[1] || layer >= self.level.layers {
+            return Ok(());
+        }
+        let mcs = auxiliary.mcs(memory, place, layer)?;
+        let own = own_slices(image.samples);
+        if mcs == own {
+            return Ok(());
+        }
+        if is_clear_pixel(image.samples, mcs) {
+            self.fill(memory, [x..x + 1, y..y + 1], layer)?;
+        } else {
+            let mut texels = [[0; MOST_BYTES]; MOST_SAMPLES];
+            let bytes = image.format.bytes;
+            for (sample, texel) in (0..image.samples).zip(&mut texels) {
+                let from = slice(image.samples, mcs, sample);
+                if let Some(at) = self.level.texel(image, place, layer, from) {
+                    memory.read(at, &mut texel[..bytes])?;
+                }
+            }
+            for (sample, texel) in (0..image.samples).zip(&texels) {
+                if let Some(at) = self.level.texel(image, place, layer, sample) {
+                    memory.write(at, &texel[..bytes])?;
+                }
+            }
+        }
+        auxiliary.set_mcs(memory, place, layer, own)
+    }
 }
 
 /// Blends a pixel into a texel.
-fn combine(blending: &Blending, blend: &Blend, image: &Image, written: &Written, texel: &mut [u8]) {
-    let format = image.format;
+fn combine(
+    blending: &Blending,
+    blend: &Blend,
+    target: &Target,
+    written: &Written,
+    texel: &mut [u8],
+) {
+    let (format, order) = (target.image.format, target.order);
     let mut colour = written.colour;
     if let Some(operation) = blend.logic.filter(|_| has_logic(format)) {
         let mut new = [0; MOST_BYTES];
         let new = &mut new[..texel.len()];
-        format.pack(colour, new);
+        format.pack(order.stored(colour), new);
         let result = logic(operation, bits(new), bits(texel));
         new.copy_from_slice(&result.to_le_bytes()[..new.len()]);
-        format.merge(new, blend.write, texel);
+        format.merge(new, order.stored(blend.write), texel);
         return;
     }
     let integer = matches!(format.numeric(), Numeric::Uint | Numeric::Sint);
     if blend.enabled && !integer {
-        let old = format.unpack(texel, [0; 2]).map(f32::from_bits);
+        let old = order.seen(format.unpack(texel, [0; 2])).map(f32::from_bits);
         let source = colour.map(f32::from_bits);
         let second = written.second.map(f32::from_bits);
         let result = blending.blend(blend, format.numeric(), source, second, old);
@@ -268,8 +539,8 @@ fn combine(blending: &Blending, blend: &Blend, image: &Image, written: &Written,
     }
     let mut new = [0; MOST_BYTES];
     let new = &mut new[..texel.len()];
-    format.pack(colour, new);
-    format.merge(new, blend.write, texel);
+    format.pack(order.stored(colour), new);
+    format.merge(new, order.stored(blend.write), texel);
 }
 
 fn bits(texel: &[u8]) -> u128 {

@@ -68,7 +68,8 @@ impl Spacing {
         }
     }
 
-    /// The places of an edge's points, from 0 to 1.
+    /// The places of an edge's points, from 0 to 1, in fixed point: so the places of the second half are exactly those
+    /// of the first from the other end.
     ///
     /// Fractional spacings go from the places of one even (or odd) number of segments to those of the
     /// next: on either side of the middle one point is split in two, which part.
@@ -76,14 +77,19 @@ impl Spacing {
     /// source: Direct3D 11.3 functional specification, "Tessellator", whose places lavapipe has too.
     fn places(self, factor: f32) -> Vec<f32> {
         let count = self.segments(factor);
-        if self == Spacing::Equal {
-            return (0..=count).map(|k| k as f32 / count as f32).collect();
-        }
-        let odd = self == Spacing::FractionalOdd;
-        let half = f64::from(factor) / 2.0 + if odd { 0.5 } else { 0.0 };
-        let (floor, ceil) = (half.floor() as u32, half.ceil() as u32);
-        let part = half - half.floor();
-        let segments = |halves: u32| f64::from(2 * halves - u32::from(odd));
+        let odd = count % 2 == 1;
+        // Half the segments and points, with the part of the next.
+        let factor = match self {
+            Spacing::Equal => count * FIXED_ONE,
+            _ => fixed(factor),
+        };
+        let half = factor.div_ceil(2) + if odd { FIXED_ONE / 2 } else { 0 };
+        let (floor, ceil) = (half / FIXED_ONE, half.div_ceil(FIXED_ONE));
+        let part = u64::from(half % FIXED_ONE);
+        let reciprocal = |halves: u32| {
+            let segments = (2 * halves - u32::from(odd)).max(1);
+            u64::from((FIXED_ONE + segments / 2) / segments)
+        };
         // The point that is split: points come in in the order of their number's reversed bits.
         let without_highest = |n: u32| n & !(n.checked_ilog2().map_or(0, |bit| 1 << bit));
         let split = match (floor == ceil, odd, floor) {
@@ -98,13 +104,28 @@ impl Spacing {
             if point == ceil {
                 return 0.5;
             }
-            let before = point - u32::from(point > split);
-            let at = f64::from(before) / segments(floor) * (1.0 - part)
-                + f64::from(point) / segments(ceil) * part;
-            (if flips { 1.0 - at } else { at }) as f32
+            let before = u64::from(point - u32::from(point > split));
+            let one = u64::from(FIXED_ONE);
+            let at = before * reciprocal(floor) * (one - part)
+                + u64::from(point) * reciprocal(ceil) * part;
+            let at = ((at + one / 2) / one) as u32;
+            float(if flips { FIXED_ONE - at } else { at })
         };
         (0..=count).map(place).collect()
     }
+}
+
+/// 1 in the tessellator's fixed point.
+const FIXED_ONE: u32 = 1 << 16;
+
+/// The nearest in fixed point, of what is not negative.
+fn fixed(value: f32) -> u32 {
+    (value * FIXED_ONE as f32 + 0.5) as u32
+}
+
+/// From fixed point; nothing is lost up to 1.
+fn float(value: u32) -> f32 {
+    value as f32 / FIXED_ONE as f32
 }
 
 /// Points and primitives that are being made.
@@ -131,10 +152,11 @@ impl Mesh {
     fn triangle(&mut self, [a, b, c]: [u32; 3]) {
         let [p, q, r] = [a, b, c].map(|k| self.made.points[k as usize].map(f64::from));
         let area = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1]);
-        if area == 0.0 || matches!(self.output, Output::Points | Output::Lines) {
+        if matches!(self.output, Output::Points | Output::Lines) {
             return;
         }
-        let turned = (area > 0.0) != (self.output == Output::Positive);
+        // Triangles without an area count, too: points of factors that are hardly more than 1 coincide.
+        let turned = (area >= 0.0) != (self.output == Output::Positive);
         self.made.primitives.push(if turned { [a, c, b] } else { [a, b, c] });
     }
 
@@ -156,6 +178,21 @@ impl Mesh {
                 self.triangle([b[j].0, b[j + 1].0, a[i].0]);
                 j += 1;
             }
+        }
+    }
+
+    /// Fills a row of squares between two rows of points. Diagonals begin at the second row, or in the middle square at the
+    /// first.
+    ///
+    /// source: Mesa, tessellator.cpp (`StitchRegular`).
+    fn strip(&mut self, a: &[u32], b: &[u32], middle: Option<usize>) {
+        for (square, (a, b)) in a.windows(2).zip(b.windows(2)).enumerate() {
+            let ([p, q], [r, s]) = match middle == Some(square) {
+                false => ([a[0], a[1]], [b[0], b[1]]),
+                true => ([b[0], b[1]], [a[0], a[1]]),
+            };
+            self.triangle([r, p, q]);
+            self.triangle([r, q, s]);
         }
     }
 
@@ -232,8 +269,7 @@ pub(super) fn tessellate(
 fn isolines(mesh: &mut Mesh, spacing: Spacing, factors: &Factors) {
     let lines = Spacing::Equal.segments(Spacing::Equal.clamp(factors.outer[0]));
     let places = spacing.places(spacing.clamp(factors.outer[1]));
-    for line in 0..lines {
-        let v = line as f32 / lines as f32;
+    for &v in &Spacing::Equal.places(lines as f32)[..lines as usize] {
         let row: Vec<u32> = places.iter().map(|&u| mesh.point(u, v)).collect();
         if mesh.output == Output::Lines {
             mesh.made.primitives.extend(row.windows(2).map(|pair| [pair[0], pair[1], pair[1]]));
@@ -277,14 +313,15 @@ fn triangles(mesh: &mut Mesh, spacing: Spacing, factors: &Factors) {
     }
     for k in 1..=count / 2 {
         // A ring is as far from the edges as perpendiculars of the outermost meet.
-        let depth = places[k as usize] * 2.0 / 3.0;
+        let depth = float((2 * fixed(places[k as usize]) + 1) / 3);
+        let half_depth = float(fixed(depth).div_ceil(2));
         let next: [Vec<(u32, f32)>; 3] = if 2 * k == count {
-            let middle = at(mesh, [1.0 / 3.0; 3]);
+            let middle = at(mesh, [float(FIXED_ONE / 3); 3]);
             std::array::from_fn(|_| vec![(middle, 0.5)])
         } else {
             let coordinate = |side: usize, place: f32| {
                 // Along the side from its first corner to its second, whose opposite is `depth` away.
-                let t = place - depth / 2.0;
+                let t = place - half_depth;
                 let mut c = [0.0; 3];
                 c[side] = 1.0 - depth - t;
                 c[(side + 1) % 3] = t;
@@ -378,11 +415,14 @@ fn quads(mesh: &mut Mesh, spacing: Spacing, factors: &Factors) {
         let [across, up] = [right - k, top - k];
         if across.min(up) == 1 {
             // What is left is one square wide.
-            let strip = if across >= up { [0, 2] } else { [1, 3] };
-            let mut other = next[strip[1]].clone();
-            other.reverse();
-            other.iter_mut().for_each(|p| p.1 = 1.0 - p.1);
-            mesh.stitch(&next[strip[0]], &other);
+            let points = |side: usize| next[side].iter().map(|p| p.0).collect::<Vec<_>>();
+            let turned = |side: usize| next[side].iter().rev().map(|p| p.0).collect::<Vec<_>>();
+            if across > up {
+                mesh.strip(&points(0), &turned(2), None);
+            } else {
+                let middle = (up % 2 == 1).then_some(up / 2);
+                mesh.strip(&points(1), &turned(3), middle);
+            }
         }
         if across.min(up) <= 1 {
             return;
@@ -403,7 +443,7 @@ mod tests {
             .map(|three| {
                 let [p, q, r] = three.map(|k| made.points[k as usize].map(f64::from));
                 let area = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1]);
-                assert!(area > 0.0);
+                assert!(area >= 0.0);
                 area
             })
             .sum()
@@ -439,7 +479,7 @@ mod tests {
             let full = lengths.iter().filter(|&&l| (l - longest).abs() < 1e-4).count();
             assert_eq!(full, count - 2, "{places:?}");
             for (k, place) in places.iter().enumerate() {
-                assert!((place + places[count - k] - 1.0).abs() < 1e-5, "{places:?}");
+                assert_eq!(place + places[count - k], 1.0, "{places:?}");
             }
         }
     }

@@ -149,8 +149,7 @@ impl<'w> Worker<'w, '_> {
             super::depth::DepthFormat::Unorm(bits) => bits,
         };
         let Some(back_end) = self.ports.pixels_mut() else { return Ok(()) };
-        back_end.corner = corner;
-        back_end.layer = layer;
+        back_end.begin_tile(corner, layer);
         back_end.tile.unorm_bits = unorm;
         let drawing = self.drawing;
         drawing.buffers.load(&mut self.memory, &mut back_end.tile, corner, layer, looked_at)?;
@@ -187,6 +186,7 @@ impl<'w> Worker<'w, '_> {
         let start = plane[0] * f64::from(corner[0]) + plane[1] * f64::from(corner[1]) + plane[2];
         let back_end = self.back_end()?;
         back_end.front = primitive.front;
+        back_end.smooth = primitive.smooth;
         back_end.depth_range = primitive.depth_range;
         back_end.plane = [plane[0] as f32, plane[1] as f32, start as f32];
         let tests = back_end.tests();
@@ -204,9 +204,16 @@ impl<'w> Worker<'w, '_> {
                     if line < from || line >= to {
                         continue;
                     }
-                    let stipple = output.stipple.as_ref().filter(|_| primitive.polygon);
-                    let bits = self.coverage.bits[sample][line]
-                        & stipple.map_or(u32::MAX, |rows| rows[line]);
+                    let mut bits = self.coverage.bits[sample][line];
+                    if let Some(stipple) = output.stipple.as_ref().filter(|_| primitive.polygon) {
+                        bits &= stipple[line];
+                    }
+                    if let Some(dashes) = &primitive.dashes {
+                        bits &= dashes.row(corner, line);
+                    }
+                    if let Some(smooth) = &primitive.smooth {
+                        bits &= smooth.row(corner, line);
+                    }
                     covered[sample][row] = bits;
                     if bits == 0 {
                         continue;

@@ -11,6 +11,7 @@ use tepui_texel::lod::{self, Footprint, Gradient, Plan};
 use tepui_texel::{Floats, LevelLayout, MipFilter, Row, TextureUnit, Wrap};
 
 use super::super::image::LevelPlane;
+use super::super::refuse;
 use super::super::surface::{Dimension, Image};
 use super::WIDTH;
 use super::state::{Reduction, Sampler};
@@ -232,7 +233,10 @@ pub(super) fn sample(
             _ => sampler.mag_linear,
         };
         if reader.integer {
-            let texel = reader.nearest(&own, level)?;
+            let texel = match sampler.reduction.filter(|_| linear) {
+                Some(reduction) => reader.reduced(&own, level, reduction)?,
+                None => reader.nearest(&own, level)?,
+            };
             values[lane] = swizzled(texel, image.swizzle, one);
             continue;
         }
@@ -242,7 +246,8 @@ pub(super) fn sample(
             let mut at = own;
             if count > 1.0 {
                 // Samples lie along the longer gradient, evenly.
-                let t = (n as f32 + 0.5) / count - 0.5;
+                // source: Vulkan specification, "Texel Anisotropic Filtering"
+                let t = (n + 1) as f32 / (count + 1.0) - 0.5;
                 let way = usize::from(footprint.down[lane] != 0.0);
                 for (place, rate) in at.place.iter_mut().zip(&gradient).take(2) {
                     *place += rate[way][lane] * t;
@@ -341,6 +346,12 @@ impl Reader<'_, '_> {
     ) -> Result<[u32; 4], Refusal> {
         let [x, y] = [x as u32, y as u32];
         let Some(at) = plane.texel(self.image, [x, y], layer, 0) else { return Ok([0; 4]) };
+        let image = self.image;
+        if image.may_be_clear
+            && image.is_clear(self.memory, plane.level, [x, y], layer).map_err(refuse)?
+        {
+            return Ok(image.clear_texel());
+        }
         let [width, height] = self.image.format.block;
         load(self.memory, self.blocks, self.image.format, at, [x % width, y % height])
     }
@@ -383,6 +394,27 @@ impl Reader<'_, '_> {
             sum.add(self.compared(*texel, lane.reference), *weight);
         }
         Ok(sum.total)
+    }
+
+    /// The least or greatest of the integers that a linear filter looks at.
+    fn reduced(
+        &mut self,
+        lane: &Lane,
+        level: u32,
+        reduction: Reduction,
+    ) -> Result<[u32; 4], Refusal> {
+        let signed = self.image.format.numeric() == Numeric::Sint;
+        let key = |value: u32| if signed { value ^ 1 << 31 } else { value };
+        let taps = self.taps(lane, level)?;
+        let mut texels = taps.iter().filter(|tap| tap.1 != 0.0).map(|tap| tap.0.map(key));
+        let first = texels.next().unwrap_or_default();
+        let chosen = texels.fold(first, |a, b| {
+            std::array::from_fn(|c| match reduction {
+                Reduction::Least => a[c].min(b[c]),
+                Reduction::Greatest => a[c].max(b[c]),
+            })
+        });
+        Ok(chosen.map(key))
     }
 
     /// The texels of a linear filter and their weights: columns, then rows, then slices.

@@ -10,7 +10,7 @@ mod texel;
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_texel::Floats;
 
-use super::surface::{Dimension, Image, Surface};
+use super::surface::{Dimension, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
 use filter::{Lod, Request};
 pub(super) use state::Sampler;
@@ -132,24 +132,23 @@ impl Ports<'_> {
                 }
             }
             kind::LD_MCS => {
-                // Every sample is in its own slice, whatever the auxiliary surface says.
-                if let Surface::Image(image) = &surface {
-                    values.fill(slices(image));
+                for lane in lanes(message, width) {
+                    let mcs = self.mcs(&surface, [p(0, lane), p(1, lane), p(2, lane)])?;
+                    values[lane] = [mcs as u32, (mcs >> 32) as u32, 0, 0];
                 }
             }
             kind::LD2DMS_W => {
                 for lane in lanes(message, width) {
                     let mcs = u64::from(p(1, lane)) | u64::from(p(2, lane)) << 32;
-                    let sample = slice(&surface, p(0, lane), mcs);
                     let place = [p(3, lane), p(4, lane), p(5, lane)];
-                    values[lane] = self.texel(&surface, place, p(6, lane), sample)?;
+                    values[lane] = self.sample_of(&surface, place, p(6, lane), p(0, lane), mcs)?;
                 }
             }
             kind::LD2DMS => {
                 for lane in lanes(message, width) {
-                    let sample = slice(&surface, p(0, lane), u64::from(p(1, lane)));
+                    let mcs = u64::from(p(1, lane));
                     let place = [p(2, lane), p(3, lane), p(4, lane)];
-                    values[lane] = self.texel(&surface, place, p(5, lane), sample)?;
+                    values[lane] = self.sample_of(&surface, place, p(5, lane), p(0, lane), mcs)?;
                 }
             }
             kind::LD2DSS => {
@@ -300,32 +299,6 @@ fn request(number: u32, p: &Parameters<'_>) -> Result<Request, Refusal> {
     }
     request.least = p.has(next).then(|| p.floats(next));
     Ok(request)
-}
-
-/// What LD_MCS returns of an image whose samples are all in their own slices.
-///
-/// source: Mesa, blorp_clear.c and isl: four bits for each of eight or sixteen samples, two for each
-/// of four, one for each of two.
-fn slices(image: &Image) -> [u32; 4] {
-    match (image.compressed, image.samples) {
-        (true, 2) => [0b10, 0, 0, 0],
-        (true, 4) => [0xe4, 0, 0, 0],
-        (true, 8) => [0x7654_3210, 0, 0, 0],
-        (true, 16) => [0x7654_3210, 0xfedc_ba98, 0, 0],
-        _ => [0; 4],
-    }
-}
-
-/// The slice that a sample is in.
-fn slice(surface: &Surface, sample: u32, mcs: u64) -> u32 {
-    let Surface::Image(image) = surface else { return 0 };
-    let bits = match image.samples {
-        _ if !image.compressed => return sample,
-        2 => 1,
-        4 => 2,
-        _ => 4,
-    };
-    (mcs >> (bits * (sample & 15)) & ((1 << bits) - 1)) as u32
 }
 
 /// The sizes of a level of a surface, and the number of its levels.

@@ -2,6 +2,7 @@
 
 use tepui_intel_eu::Refusal;
 
+use super::super::auxiliary::{is_clear_pixel, slice};
 use super::super::surface::{Dimension, Image, Surface};
 use super::super::{Ports, refuse};
 use crate::format::{Format, MOST_BYTES};
@@ -89,7 +90,7 @@ pub(super) fn swizzled(value: [u32; 4], swizzle: [u32; 4], one: u32) -> [u32; 4]
 }
 
 impl Ports<'_> {
-    /// A sample of a texel by its coordinates; zeros outside of the surface.
+    /// A sample of a texel by its coordinates; a texel of zeros outside of the surface.
     pub(super) fn texel(
         &mut self,
         surface: &Surface,
@@ -116,13 +117,57 @@ impl Ports<'_> {
                     true => image.sampled_plane(level).texel(image, [u, y], layer, sample),
                     false => None,
                 };
+                if image.may_be_clear
+                    && at.is_some()
+                    && image.is_clear(&mut self.memory, level, [u, y], layer).map_err(refuse)?
+                {
+                    let clear = image.clear_texel();
+                    return Ok(swizzled(clear, image.swizzle, image.format.one()));
+                }
                 let [width, height] = image.format.block;
                 (at, image.format, image.swizzle, [u % width, y % height])
             }
         };
-        let Some(at) = at else { return Ok([0; 4]) };
-        let value = load(&mut self.memory, &mut self.blocks, format, at, place)?;
+        let value = match at {
+            Some(at) => load(&mut self.memory, &mut self.blocks, format, at, place)?,
+            // An alpha that the format does not have is 1 there, too.
+            None => format.present([0; 4]),
+        };
         Ok(swizzled(value, swizzle, format.one()))
+    }
+}
+
+impl Ports<'_> {
+    /// What the MCS of a surface says of a texel; 0 without one, and outside of the surface.
+    pub(super) fn mcs(&mut self, surface: &Surface, [u, v, r]: [u32; 3]) -> Result<u64, Refusal> {
+        let Surface::Image(image) = surface else { return Ok(0) };
+        let Some(mcs) = image.mcs() else { return Ok(0) };
+        let [width, height, _] = image.level_size(0);
+        if u >= width || v >= height || r >= image.layers {
+            return Ok(0);
+        }
+        mcs.plane(image, 0).mcs(&mut self.memory, [u, v], r).map_err(refuse)
+    }
+
+    /// A sample of a texel of a surface whose MCS says `mcs` of it.
+    pub(super) fn sample_of(
+        &mut self,
+        surface: &Surface,
+        place: [u32; 3],
+        lod: u32,
+        sample: u32,
+        mcs: u64,
+    ) -> Result<[u32; 4], Refusal> {
+        if let Surface::Image(image) = surface
+            && image.mcs().is_some()
+            && sample < image.samples
+        {
+            if is_clear_pixel(image.samples, mcs) {
+                return Ok(swizzled(image.clear_texel(), image.swizzle, image.format.one()));
+            }
+            return self.texel(surface, place, lod, slice(image.samples, mcs, sample));
+        }
+        self.texel(surface, place, lod, sample)
     }
 }
 

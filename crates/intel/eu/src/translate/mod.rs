@@ -1,0 +1,59 @@
+//! Translates runs of operations to machine code of the host (x86-64 with AVX2).
+//!
+//! The interpreter spends most of an instruction's time on finding out what to do and on moving rows
+//! of channels through memory. A *block* is a run of operations between two that flow control, messages or reads of the thread's
+//! state belong to: the channels that execute are the same for all of it. A block becomes code that reads and writes the
+//! thread's registers eight channels at a time; operations without a template are calls of their handlers, so interpreter and
+//! translation agree and either goes on where the other stopped. Each block has two versions: one for threads whose channels all
+//! execute, and one that writes only the channels of a mask.
+//!
+//! `block` finds the blocks and translates them, `kind` says for which operations there are templates, `templates` has these, and
+//! `code` what can be executed.
+//!
+//! Templates touch the thread's register file, whose offsets `Source::new` and `Target::new` have compared with its end, and the
+//! fields of `HostState`, nothing else. So no address outside of them can be formed, whatever a program says.
+
+mod block;
+mod code;
+mod kind;
+mod templates;
+
+pub use code::Translated;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::lane::FloatMode;
+use crate::op::Op;
+
+/// A program's translation, made when the program has run for a while.
+#[derive(Debug)]
+pub struct Lazy {
+    /// Runs until then.
+    left: AtomicU32,
+    translated: OnceLock<Option<Translated>>,
+}
+
+impl Lazy {
+    /// A translation that is made after so many runs of a thread; never after `u32::MAX`.
+    pub fn after(runs: u32) -> Lazy {
+        let never = runs == u32::MAX;
+        let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
+        Lazy { left: AtomicU32::new(runs), translated }
+    }
+
+    /// The translation for threads with this float mode, once there is one. It is made for the mode of the thread that asks
+    /// first after the last run before it; others are interpreted.
+    pub fn get(&self, ops: &[Op], control: u32) -> Option<&Translated> {
+        let mode = FloatMode(control);
+        if let Some(translated) = self.translated.get() {
+            return translated.as_ref().filter(|t| t.is_for(mode));
+        }
+        let less = |left: u32| left.checked_sub(1);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return None;
+        }
+        let translated = self.translated.get_or_init(|| block::translate(ops, mode));
+        translated.as_ref().filter(|t| t.is_for(mode))
+    }
+}

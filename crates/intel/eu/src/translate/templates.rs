@@ -1,0 +1,460 @@
+//! Templates: each does for eight channels at a time what the handler of its operation does for all.
+
+use tepui_hostvec::asm::{ALL, Kop, Mask, Rm, Shift, V, Vop, float, integer};
+use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
+
+use super::block::{REGISTERS, Translator};
+use super::kind::{Kind, PART, PART_B, Value, operand, row, sources};
+use crate::memory;
+use crate::message::REGISTER_BYTES;
+use crate::op::Op;
+use crate::operand::Layout;
+
+/// The result of a template, before it is written.
+const RESULT: V = V(0);
+/// The predicate.
+const PREDICATE: Mask = Mask::In(13);
+/// An outcome of a comparison.
+const OUTCOME: Mask = Mask::In(14);
+
+const ONE: u32 = 1f32.to_bits();
+const SIGN: u32 = 1 << 31;
+
+/// Rounding immediates, exceptions masked. source: Intel's Software Developer's Manual, VROUNDPS
+mod round {
+    pub const EVEN: u8 = 8;
+    pub const DOWN: u8 = 9;
+    pub const UP: u8 = 10;
+    pub const ZERO: u8 = 11;
+}
+
+impl Translator {
+    /// An operation with a template.
+    pub fn template(&mut self, op: &Op, kind: Kind) {
+        if let (Kind::Constant(bits), Some(base)) = (kind, row(op)) {
+            self.forget(base, 4);
+            self.asm.store_half(REGISTERS, i32::from(base), bits);
+        }
+        for part in 0..usize::from(op.n) / PART {
+            self.asm.forget();
+            match kind {
+                Kind::CompareFloat | Kind::CompareInt { .. } => self.compare(op, kind, part),
+                _ => {
+                    self.result(op, kind, part);
+                    self.finish(op, kind, part);
+                }
+            }
+        }
+    }
+
+    /// Computes the result of a part.
+    fn result(&mut self, op: &Op, kind: Kind, part: usize) {
+        match kind {
+            Kind::Copy => {
+                let from = self.operand(op, 0, part);
+                self.asm.load(RESULT, from);
+            }
+            Kind::FloatMove => {
+                self.float(RESULT, op, 0, part);
+                self.flush(RESULT);
+            }
+            Kind::IntMove => self.int(RESULT, op, 0, part),
+            Kind::ToFloat(signed) => {
+                let from = self.operand(op, 0, part);
+                self.asm.load(V(1), from);
+                let convert = if signed { Vop::CVTDQ2PS } else { Vop::CVTUDQ2PS };
+                self.asm.vector(convert, RESULT, ALL, V(0), Rm::Reg(V(1)), None);
+            }
+            Kind::ToInt(signed) => self.nearest_int(op, part, signed),
+            Kind::Float => self.float_result(op, part),
+            Kind::Plane => self.plane(op, part),
+            Kind::Int => self.int_result(op, part),
+            Kind::SelectFloat => self.select_float(op, part),
+            Kind::SelectInt { signed } => self.select_int(op, part, signed),
+            Kind::Nothing | Kind::Constant(_) => {}
+            Kind::CompareFloat | Kind::CompareInt { .. } => {}
+        }
+    }
+
+    // ---- sources ----
+
+    /// A source's elements as they lie.
+    fn operand(&mut self, op: &Op, k: usize, part: usize) -> Rm {
+        match operand(op, k) {
+            Some(Value::Row(base)) => {
+                let base = base + (part * PART_B) as u16;
+                match self.held(base) {
+                    Some(v) => Rm::Reg(v),
+                    None => Rm::Mem(REGISTERS, i32::from(base)),
+                }
+            }
+            Some(Value::Scalar(base)) => Rm::Broadcast(REGISTERS, i32::from(base)),
+            Some(Value::Bits(bits)) => Rm::Constant(bits),
+            None => unreachable!("`kind` looked at the sources"),
+        }
+    }
+
+    /// A float with its modifiers.
+    fn float(&mut self, d: V, op: &Op, k: usize, part: usize) {
+        let from = self.operand(op, k, part);
+        self.asm.load(d, from);
+        if op.src[k].abs {
+            self.asm.vector(Vop::PANDD, d, ALL, d, Rm::Constant(!SIGN), None);
+        }
+        if op.src[k].negate {
+            self.asm.vector(Vop::PXORD, d, ALL, d, Rm::Constant(SIGN), None);
+        }
+    }
+
+    /// The same as an operand.
+    fn float_operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
+        if !op.src[k].abs && !op.src[k].negate {
+            return self.operand(op, k, part);
+        }
+        self.float(scratch, op, k, part);
+        Rm::Reg(scratch)
+    }
+
+    /// An integer with its modifier: inverted by logic, else negated.
+    fn int(&mut self, d: V, op: &Op, k: usize, part: usize) {
+        let from = self.operand(op, k, part);
+        if op.src[k].negate && !op.logic {
+            self.asm.load(d, Rm::Constant(0));
+            self.asm.vector(Vop::PSUBD, d, ALL, d, from, None);
+            return;
+        }
+        self.asm.load(d, from);
+        if op.src[k].negate {
+            self.asm.vector(Vop::PXORD, d, ALL, d, Rm::Constant(u32::MAX), None);
+        }
+    }
+
+    fn int_operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
+        if !op.src[k].negate {
+            return self.operand(op, k, part);
+        }
+        self.int(scratch, op, k, part);
+        Rm::Reg(scratch)
+    }
+
+    /// Denormals become zeros where only bits were moved.
+    fn flush(&mut self, v: V) {
+        if self.flush {
+            self.asm.vector(Vop::MULPS, v, ALL, v, Rm::Constant(ONE), None);
+        }
+    }
+
+    // ---- results ----
+
+    fn float_result(&mut self, op: &Op, part: usize) {
+        let d = RESULT;
+        let rounded = |t: &mut Translator, how: u8| {
+            let a = t.float_operand(V(1), op, 0, part);
+            t.asm.load(V(1), a);
+            t.asm.vector(Vop::RNDSCALEPS, d, ALL, V(0), Rm::Reg(V(1)), Some(how));
+        };
+        match (op.opcode, op.function) {
+            (Opcode::Add, _) => self.float_binary(op, part, Vop::ADDPS),
+            (Opcode::Mul, _) => self.float_binary(op, part, Vop::MULPS),
+            (Opcode::Mad, _) => {
+                self.float(d, op, 1, part);
+                self.float(V(1), op, 2, part);
+                let a = self.float_operand(V(2), op, 0, part);
+                let a = self.in_memory_or(V(2), a);
+                self.asm.vector(Vop::FMADD213PS, d, ALL, V(1), a, None);
+            }
+            (Opcode::Lrp, _) => {
+                self.float(V(1), op, 0, part);
+                self.asm.load(d, Rm::Constant(ONE));
+                self.asm.vector(Vop::SUBPS, d, ALL, d, Rm::Reg(V(1)), None);
+                let c = self.float_operand(V(2), op, 2, part);
+                self.asm.vector(Vop::MULPS, d, ALL, d, c, None);
+                let b = self.float_operand(V(2), op, 1, part);
+                self.asm.vector(Vop::MULPS, V(1), ALL, V(1), b, None);
+                self.asm.vector(Vop::ADDPS, d, ALL, V(1), Rm::Reg(d), None);
+            }
+            (Opcode::Frc, _) => {
+                self.float(V(1), op, 0, part);
+                self.asm.vector(Vop::RNDSCALEPS, V(2), ALL, V(0), Rm::Reg(V(1)), Some(round::DOWN));
+                self.asm.vector(Vop::SUBPS, d, ALL, V(1), Rm::Reg(V(2)), None);
+            }
+            (Opcode::Rndu, _) => rounded(self, round::UP),
+            (Opcode::Rndd, _) => rounded(self, round::DOWN),
+            (Opcode::Rnde, _) => rounded(self, round::EVEN),
+            (Opcode::Rndz, _) => rounded(self, round::ZERO),
+            (_, Some(MathFunction::Fdiv)) => self.float_binary(op, part, Vop::DIVPS),
+            (_, Some(MathFunction::Sqrt)) => {
+                self.float(V(1), op, 0, part);
+                self.asm.vector(Vop::SQRTPS, d, ALL, V(0), Rm::Reg(V(1)), None);
+            }
+            (_, function) => {
+                self.float(V(1), op, 0, part);
+                if function == Some(MathFunction::Rsq) {
+                    self.asm.vector(Vop::SQRTPS, V(1), ALL, V(0), Rm::Reg(V(1)), None);
+                }
+                self.asm.load(d, Rm::Constant(ONE));
+                self.asm.vector(Vop::DIVPS, d, ALL, d, Rm::Reg(V(1)), None);
+            }
+        }
+    }
+
+    /// An operand that is no broadcast, which multiply-adds cannot have beside two scratch registers.
+    fn in_memory_or(&mut self, scratch: V, a: Rm) -> Rm {
+        match a {
+            Rm::Broadcast(..) => {
+                self.asm.load(scratch, a);
+                Rm::Reg(scratch)
+            }
+            _ => a,
+        }
+    }
+
+    fn float_binary(&mut self, op: &Op, part: usize, vop: Vop) {
+        self.float(RESULT, op, 0, part);
+        let b = self.float_operand(V(1), op, 1, part);
+        self.asm.vector(vop, RESULT, ALL, RESULT, b, None);
+    }
+
+    /// Plane equation: q v + (p u + r), fused twice.
+    fn plane(&mut self, op: &Op, part: usize) {
+        let (Layout::Even { base: plane, .. }, Layout::Even { base: at, .. }) =
+            (&op.src[0].layout, &op.src[1].layout)
+        else {
+            unreachable!("`kind` looked at the sources")
+        };
+        let coefficient = |n: i32| Rm::Broadcast(REGISTERS, i32::from(*plane) + 4 * n);
+        let at = i32::from(*at) + (2 * PART_B * part) as i32;
+        self.asm.load(V(1), Rm::Mem(REGISTERS, at));
+        self.asm.load(V(2), coefficient(0));
+        self.asm.load(V(3), coefficient(3));
+        self.asm.vector(Vop::FMADD213PS, V(1), ALL, V(2), Rm::Reg(V(3)), None);
+        self.asm.load(RESULT, coefficient(1));
+        self.asm.load(V(2), Rm::Mem(REGISTERS, at + PART_B as i32));
+        self.asm.vector(Vop::FMADD213PS, RESULT, ALL, V(2), Rm::Reg(V(1)), None);
+    }
+
+    /// The nearest integer that there is; NaN becomes 0.
+    fn nearest_int(&mut self, op: &Op, part: usize, signed: bool) {
+        const LIMIT: u32 = 2_147_483_648f32.to_bits();
+        let d = RESULT;
+        self.float(V(1), op, 0, part);
+        if !signed {
+            // The last operand if one is a NaN.
+            self.asm.vector(Vop::MAXPS, V(1), ALL, V(1), Rm::Constant(0), None);
+            self.asm.vector(Vop::CVTTPS2UDQ, d, ALL, V(0), Rm::Reg(V(1)), None);
+            return;
+        }
+        // What is too large becomes the least integer.
+        self.asm.vector(Vop::CVTTPS2DQ, d, ALL, V(0), Rm::Reg(V(1)), None);
+        let (large, number) = (Mask::In(2), Mask::In(3));
+        let limit = Rm::Constant(LIMIT);
+        self.asm.compare(Vop::CMPPS, large, ALL, V(1), limit, float::GREATER_EQUAL);
+        self.asm.vector(Vop::PXORD, d, ALL, d, Rm::Reg(V(2)), None);
+        self.asm.compare(Vop::CMPPS, number, ALL, V(1), Rm::Reg(V(1)), float::EQUAL);
+        self.asm.vector(Vop::PANDD, d, ALL, d, Rm::Reg(V(3)), None);
+    }
+
+    fn int_result(&mut self, op: &Op, part: usize) {
+        let d = RESULT;
+        let binary = |t: &mut Translator, vop: Vop| {
+            t.int(d, op, 0, part);
+            let b = t.int_operand(V(1), op, 1, part);
+            t.asm.vector(vop, d, ALL, d, b, None);
+        };
+        match op.opcode {
+            Opcode::Add => binary(self, Vop::PADDD),
+            Opcode::Mul => binary(self, Vop::PMULLD),
+            Opcode::And => binary(self, Vop::PANDD),
+            Opcode::Or => binary(self, Vop::PORD),
+            Opcode::Xor => binary(self, Vop::PXORD),
+            Opcode::Not => {
+                self.int(d, op, 0, part);
+                self.asm.vector(Vop::PXORD, d, ALL, d, Rm::Constant(u32::MAX), None);
+            }
+            shift => {
+                let (variable, constant) = match shift {
+                    Opcode::Shl => (Vop::PSLLVD, Shift::Left),
+                    Opcode::Shr => (Vop::PSRLVD, Shift::Right),
+                    _ => (Vop::PSRAVD, Shift::Arithmetic),
+                };
+                self.int(V(1), op, 0, part);
+                match operand(op, 1) {
+                    Some(Value::Bits(by)) if !op.src[1].negate => {
+                        self.asm.shift(constant, d, V(1), (by & 31) as u8);
+                    }
+                    _ => {
+                        self.int(V(2), op, 1, part);
+                        let mask = Rm::Constant(31);
+                        self.asm.vector(Vop::PANDD, V(2), ALL, V(2), mask, None);
+                        self.asm.vector(variable, d, ALL, V(1), Rm::Reg(V(2)), None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn select_float(&mut self, op: &Op, part: usize) {
+        self.float(V(1), op, 0, part);
+        self.float(V(2), op, 1, part);
+        let (a, b) = (V(1), V(2));
+        let take = if op.condition == Condition::None {
+            self.predicate(op, part);
+            PREDICATE
+        } else {
+            // A NaN as the second source loses, as the first it fails the comparison.
+            let nan = Mask::In(3);
+            self.float_outcome(op.condition, a, Rm::Reg(b));
+            self.asm.compare(Vop::CMPPS, nan, ALL, b, Rm::Reg(b), float::UNORDERED);
+            self.asm.mask_op(Kop::Or, OUTCOME, OUTCOME, nan);
+            OUTCOME
+        };
+        self.asm.vector(Vop::PBLENDMD, RESULT, take, b, Rm::Reg(a), None);
+        self.flush(RESULT);
+    }
+
+    fn select_int(&mut self, op: &Op, part: usize, signed: bool) {
+        self.int(V(1), op, 0, part);
+        self.int(V(2), op, 1, part);
+        let take = if op.condition == Condition::None {
+            self.predicate(op, part);
+            PREDICATE
+        } else {
+            self.int_outcome(op.condition, V(1), Rm::Reg(V(2)), signed);
+            OUTCOME
+        };
+        self.asm.vector(Vop::PBLENDMD, RESULT, take, V(2), Rm::Reg(V(1)), None);
+    }
+
+    // ---- comparisons ----
+
+    /// The channels in which a condition holds, in [`OUTCOME`].
+    fn float_outcome(&mut self, condition: Condition, a: V, b: Rm) {
+        let predicate = match condition {
+            Condition::Zero => float::EQUAL,
+            Condition::NotZero => float::NOT_EQUAL,
+            Condition::Greater => float::GREATER,
+            Condition::GreaterEqual => float::GREATER_EQUAL,
+            Condition::Less => float::LESS,
+            _ => float::LESS_EQUAL,
+        };
+        self.asm.compare(Vop::CMPPS, OUTCOME, ALL, a, b, predicate);
+    }
+
+    fn int_outcome(&mut self, condition: Condition, a: V, b: Rm, signed: bool) {
+        let (predicate, not) = match condition {
+            Condition::Zero => (integer::EQUAL, false),
+            Condition::NotZero => (integer::NOT_EQUAL, false),
+            Condition::Greater => (integer::GREATER, false),
+            Condition::GreaterEqual => (integer::LESS, true),
+            Condition::Less => (integer::LESS, false),
+            _ => (integer::GREATER, true),
+        };
+        let ordered = matches!(predicate, integer::GREATER | integer::LESS);
+        let vop = if signed || !ordered { Vop::PCMPD } else { Vop::PCMPUD };
+        self.asm.compare(vop, OUTCOME, ALL, a, b, predicate);
+        if not {
+            self.asm.mask_not(OUTCOME, OUTCOME);
+        }
+    }
+
+    fn compare(&mut self, op: &Op, kind: Kind, part: usize) {
+        match kind {
+            Kind::CompareInt { signed } => {
+                let a = self.operand(op, 0, part);
+                self.asm.load(V(1), a);
+                let b = self.operand(op, 1, part);
+                self.int_outcome(op.condition, V(1), b, signed);
+            }
+            _ => {
+                self.float(V(1), op, 0, part);
+                let b = self.float_operand(V(2), op, 1, part);
+                self.float_outcome(op.condition, V(1), b);
+            }
+        }
+        let enabled = self.enabled(op, part);
+        self.set_flags(op, part, enabled);
+        if let Some(base) = row(op) {
+            self.asm.load(RESULT, Rm::Reg(V(14)));
+            self.store(base + (part * PART_B) as u16, enabled);
+        }
+    }
+
+    /// The flags of a part's channels, in [`PREDICATE`].
+    fn predicate(&mut self, op: &Op, part: usize) {
+        let register = memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES;
+        let first = (usize::from(op.flag) + 8 * part) & 31;
+        self.asm.bits_to_mask(PREDICATE, REGISTERS, register as i32, first as u8);
+        if op.inverse {
+            self.asm.mask_not(PREDICATE, PREDICATE);
+        }
+    }
+
+    /// The channels of a part that are written; `None` for all.
+    fn enabled(&mut self, op: &Op, part: usize) -> Option<Mask> {
+        let exec = self.exec(op, part);
+        if op.predicate == 0 {
+            return exec;
+        }
+        self.predicate(op, part);
+        if let Some(exec) = exec {
+            self.asm.mask_op(Kop::And, PREDICATE, PREDICATE, exec);
+        }
+        Some(PREDICATE)
+    }
+
+    /// Sets the flags of the enabled channels from [`OUTCOME`].
+    fn set_flags(&mut self, op: &Op, part: usize, enabled: Option<Mask>) {
+        let register = (memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES) as i32;
+        let first = (usize::from(op.flag) + 8 * part) & 31;
+        let mut flags = OUTCOME;
+        if let Some(enabled) = enabled {
+            let (old, new) = (V(3), V(14));
+            self.asm.bits_to_mask(Mask::In(old.0), REGISTERS, register, first as u8);
+            self.asm.vector(Vop::PBLENDMD, V(4), enabled, old, Rm::Reg(new), None);
+            flags = Mask::In(4);
+        }
+        self.asm.mask_to_byte(REGISTERS, register + first as i32 / 8, flags);
+    }
+
+    // ---- destinations ----
+
+    /// Writes the result, and flags that are derived from it.
+    fn finish(&mut self, op: &Op, kind: Kind, part: usize) {
+        debug_assert!(sources(op) <= op.src.len());
+        if op.saturate && op.dst.ty == Type::F {
+            // Both give their last operand for a NaN and for two zeros.
+            self.asm.vector(Vop::MAXPS, RESULT, ALL, RESULT, Rm::Constant(0), None);
+            self.asm.vector(Vop::MINPS, RESULT, ALL, RESULT, Rm::Constant(ONE), None);
+        }
+        let selects = matches!(kind, Kind::SelectFloat | Kind::SelectInt { .. });
+        let enabled = if selects { self.exec(op, part) } else { self.enabled(op, part) };
+        if op.condition != Condition::None && !selects {
+            if op.dst.ty == Type::F {
+                self.float_outcome(op.condition, RESULT, Rm::Constant(0));
+            } else {
+                self.int_outcome(op.condition, RESULT, Rm::Constant(0), true);
+            }
+            self.set_flags(op, part, enabled);
+        }
+        if let Some(base) = row(op) {
+            self.store(base + (part * PART_B) as u16, enabled);
+        }
+    }
+
+    /// Writes [`RESULT`] to the enabled channels of the row at a byte, and keeps it.
+    fn store(&mut self, base: u16, enabled: Option<Mask>) {
+        let to = Rm::Mem(REGISTERS, i32::from(base));
+        let old = self.held(base);
+        if enabled.is_some() {
+            self.asm.load(V(5), old.map_or(to, Rm::Reg));
+        }
+        let v = self.take(base);
+        match enabled {
+            None => self.asm.load(v, Rm::Reg(RESULT)),
+            Some(mask) => {
+                self.asm.vector(Vop::PBLENDMD, v, mask, V(5), Rm::Reg(RESULT), None);
+            }
+        }
+        self.asm.store(to, ALL, v);
+    }
+}

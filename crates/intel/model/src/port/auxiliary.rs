@@ -1,0 +1,413 @@
+//! Auxiliary surfaces: what CCS, MCS and HiZ say of the blocks of an image.
+//!
+//! The texels of an image are always whole here, so that of the states which an auxiliary surface can tell
+//! apart two matter: a block is clear (its texels are the clear colour, whatever memory holds), or it is not.
+//!
+//! | surface | an element is | clear | not |
+//! | --- | --- | --- | --- |
+//! | CCS | 2 bits for a pair of cache lines | 3 | 0, which drivers write too |
+//! | MCS | 8 to 64 bits for a pixel | all ones | the number of a slice for each sample |
+//! | HiZ | 16 bytes for 8 by 4 pixels | all zeros | anything else |
+//!
+//! source: Mesa, docs/isl/aux-surf-comp.rst; isl.c (`isl_tiling_get_info`, `isl_surf_get_ccs_surf`,
+//! `isl_surf_get_mcs_surf`, `isl_surf_get_hiz_surf`): sizes and tiles; blorp_clear.c (`blorp_ccs_ambiguate`): a
+//! cache line of a CCS is 16 by 16 elements, and 0 is uncompressed; (`get_mcs_ambiguate_pixel`): what an MCS says
+//! of samples that are in their own slices; iris_resource.c (`iris_resource_configure_aux`): a HiZ buffer of
+//! zeros is clear.
+
+use tepui_intel_packets::surface::{AuxiliarySurfaceMode, RenderSurfaceState};
+use tepui_softgpu::Fault;
+
+use super::image::{level_origin, place};
+use super::surface::{Dimension, Image, Tiling};
+use crate::memory::{Memory, address};
+
+const TILE_BYTES: u64 = 4096;
+
+/// Pixels of a tile's side, of which [`AuxiliaryPlane::clear_blocks`] tells.
+const SIDE: u32 = tepui_raster::TILE_SIDE as u32;
+
+/// Kinds of auxiliary surfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Colours.
+    Ccs,
+    /// Samples, with the bytes of an element.
+    Mcs {
+        /// Bytes of an element.
+        bytes: u32,
+    },
+    /// Depths.
+    Hiz,
+}
+
+/// The auxiliary surface of an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Auxiliary {
+    pub kind: Kind,
+    /// GPU address.
+    base: u64,
+    /// Bytes of a row of tiles, divided by the rows of a tile.
+    pitch: u64,
+    /// Rows of elements from one layer to the next.
+    qpitch: u64,
+}
+
+/// A level of an auxiliary surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuxiliaryPlane {
+    surface: Auxiliary,
+    /// Pixels of an element.
+    block: [u32; 2],
+    /// Elements of the level.
+    size: [u32; 2],
+    /// The level's first element.
+    left: u64,
+    top: u64,
+    base_layer: u32,
+}
+
+impl Auxiliary {
+    /// The auxiliary surface that a surface state names.
+    pub fn of(state: &RenderSurfaceState, samples: u32) -> Option<Auxiliary> {
+        use AuxiliarySurfaceMode as Mode;
+        let kind = match (state.auxiliary_surface_mode, samples) {
+            (Mode::AuxCcsD | Mode::AuxCcsE, 1) => Kind::Ccs,
+            (Mode::AuxCcsD | Mode::AuxCcsE, samples) => Kind::mcs(samples),
+            (Mode::AuxHiz, _) => Kind::Hiz,
+            _ => return None,
+        };
+        // source: Mesa, isl_surface_state.c: the field counts rows of pixels of the image, four to a unit.
+        let rows = 4 * u64::from(state.auxiliary_surface_qpitch);
+        Some(Auxiliary {
+            kind,
+            base: address(state.auxiliary_surface_base_address),
+            pitch: 128 * (u64::from(state.auxiliary_surface_pitch) + 1),
+            qpitch: match kind {
+                Kind::Mcs { .. } => rows,
+                Kind::Ccs | Kind::Hiz => rows / 4,
+            },
+        })
+    }
+
+    /// The HiZ buffer at an address, with the bytes of a row and the rows of pixels of a layer.
+    pub fn hiz(base: u64, pitch: u64, qpitch_px: u64) -> Auxiliary {
+        Auxiliary { kind: Kind::Hiz, base: address(base), pitch, qpitch: qpitch_px / 4 }
+    }
+
+    /// Pixels of an element of an image's auxiliary surface.
+    fn block(&self, image: &Image) -> [u32; 2] {
+        match self.kind {
+            Kind::Ccs => [32 / (image.format.bytes as u32).clamp(1, 32), 4],
+            Kind::Mcs { .. } => [1, 1],
+            Kind::Hiz => [8, 4],
+        }
+    }
+
+    /// Alignment of levels in elements.
+    ///
+    /// source: Mesa, isl.c (`isl_choose_image_alignment_el`), isl_gfx9.c: 128 by 64 pixels of a CCS of 32 bits,
+    /// 16 by 8 of HiZ.
+    fn align(&self) -> [u32; 2] {
+        match self.kind {
+            Kind::Ccs => [16, 16],
+            Kind::Mcs { .. } => [16, 4],
+            Kind::Hiz => [2, 2],
+        }
+    }
+
+    /// A level, with its place found once.
+    pub fn plane(self, image: &Image, level: u32) -> AuxiliaryPlane {
+        let block = self.block(image);
+        let size = |level| {
+            let [width, height, _] = image.level_size(level);
+            [width.div_ceil(block[0]), height.div_ceil(block[1])]
+        };
+        let [left, top] = level_origin(level, self.align(), size);
+        let base_layer = image.first_layer;
+        AuxiliaryPlane { surface: self, block, size: size(level), left, top, base_layer }
+    }
+
+    /// Whether any block of an image is clear, or may be.
+    pub fn has_clear_blocks(self, memory: &mut Memory<'_>, image: &Image) -> bool {
+        let end = |level| {
+            let plane = self.plane(image, level);
+            plane.top + u64::from(plane.size[1])
+        };
+        let rows = (image.level..image.level + image.levels.min(16)).map(end).max().unwrap_or(0);
+        let (first_layer, layers) = match image.dimension {
+            Dimension::Three => (0, image.size[2]),
+            _ => (image.first_layer, image.layers),
+        };
+        let first = u64::from(first_layer) * self.qpitch;
+        let last = first + u64::from(layers.max(1) - 1) * self.qpitch + rows;
+        let tile_rows = match self.kind {
+            Kind::Ccs => 128,
+            Kind::Mcs { .. } => 32,
+            Kind::Hiz => 16,
+        };
+        // Rows of tiles stand one behind the other.
+        let row_bytes = 32 * self.pitch;
+        let from = self.base + first / tile_rows * row_bytes;
+        let to = self.base + last.div_ceil(tile_rows) * row_bytes;
+        let mut bytes = [0; TILE_BYTES as usize];
+        (from..to).step_by(TILE_BYTES as usize).any(|at| {
+            if memory.read(at, &mut bytes).is_err() {
+                return true;
+            }
+            let mut words =
+                bytes.chunks_exact(16).map(|b| u128::from_le_bytes(std::array::from_fn(|k| b[k])));
+            match self.kind {
+                Kind::Ccs => words.any(|w| w & w >> 1 & (u128::MAX / 3) != 0),
+                Kind::Mcs { .. } => words.any(|w| w != 0),
+                Kind::Hiz => words.any(|w| w == 0),
+            }
+        })
+    }
+}
+
+impl Kind {
+    fn mcs(samples: u32) -> Kind {
+        Kind::Mcs {
+            bytes: match samples {
+                2 | 4 => 1,
+                8 => 4,
+                _ => 8,
+            },
+        }
+    }
+}
+
+/// What an MCS says of a pixel whose samples are all in their own slices.
+pub(crate) fn own_slices(samples: u32) -> u64 {
+    match samples {
+        2 => 0b10,
+        4 => 0xe4,
+        8 => 0x7654_3210,
+        _ => 0xfedc_ba98_7654_3210,
+    }
+}
+
+/// The slice that a sample is in.
+pub(crate) fn slice(samples: u32, mcs: u64, sample: u32) -> u32 {
+    let bits = match samples {
+        2 => 1,
+        4 => 2,
+        _ => 4,
+    };
+    (mcs >> (bits * (sample & 15)) & ((1 << bits) - 1)) as u32 & (samples - 1)
+}
+
+/// Whether an MCS says that a pixel is clear.
+///
+/// source: Mesa, blorp_nir_builder.h (`blorp_nir_mcs_is_clear_color`).
+pub(crate) fn is_clear_pixel(samples: u32, mcs: u64) -> bool {
+    let ones = match samples {
+        2 => 0x3,
+        4 => 0xff,
+        8 => 0xffff_ffff,
+        _ => u64::MAX,
+    };
+    mcs & ones == ones
+}
+
+/// What stands for a block of HiZ that is not clear.
+const NOT_CLEAR: [u8; 16] = [0xff; 16];
+
+impl AuxiliaryPlane {
+    /// Pixels of an element.
+    pub fn block(&self) -> [u32; 2] {
+        self.block
+    }
+
+    /// The address of an element, and its bits' place in the byte.
+    fn element(&self, [x, y]: [u32; 2], layer: u32) -> (u64, u32) {
+        let layer = u64::from(self.base_layer.wrapping_add(layer));
+        let x = self.left + u64::from(x);
+        let y = self.top + u64::from(y) + layer * self.surface.qpitch;
+        let Auxiliary { base, pitch, kind, .. } = self.surface;
+        let (at, bit) = match kind {
+            // Assumption: of the eight rows of eight bytes in a cache line each byte has two by two elements.
+            Kind::Ccs => {
+                let tile = y / 128 * 32 * pitch + x / 128 * TILE_BYTES;
+                let line = x % 128 / 16 * 512 + y % 128 / 16 * 64;
+                (tile + line + y % 16 / 2 * 8 + x % 16 / 2, (y & 1) * 4 + (x & 1) * 2)
+            }
+            Kind::Mcs { bytes } => (place(Tiling::Y, pitch, x * u64::from(bytes), y), 0),
+            // Two columns of elements in each column of 16 bytes.
+            Kind::Hiz => {
+                let tile = y / 16 * 32 * pitch + x / 16 * TILE_BYTES;
+                (tile + x % 16 / 2 * 512 + (2 * (y % 16) + x % 2) * 16, 0)
+            }
+        };
+        (base + at, bit as u32)
+    }
+
+    /// What an MCS says of a pixel.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn mcs(&self, memory: &mut Memory<'_>, place: [u32; 2], layer: u32) -> Result<u64, Fault> {
+        let (at, bytes) = match self.surface.kind {
+            Kind::Mcs { bytes } => (self.element(place, layer).0, bytes as usize),
+            _ => return Ok(0),
+        };
+        let mut value = [0; 8];
+        memory.read(at, &mut value[..bytes])?;
+        Ok(u64::from_le_bytes(value))
+    }
+
+    /// Sets what an MCS says of a pixel.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn set_mcs(
+        &self,
+        memory: &mut Memory<'_>,
+        place: [u32; 2],
+        layer: u32,
+        value: u64,
+    ) -> Result<(), Fault> {
+        let inside = place[0] < self.size[0] && place[1] < self.size[1];
+        match self.surface.kind {
+            Kind::Mcs { bytes } if inside => {
+                let at = self.element(place, layer).0;
+                memory.write(at, &value.to_le_bytes()[..bytes as usize])
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an element of a CCS or of HiZ says that its block is clear.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn is_clear(
+        &self,
+        memory: &mut Memory<'_>,
+        element: [u32; 2],
+        layer: u32,
+    ) -> Result<bool, Fault> {
+        let (at, bit) = self.element(element, layer);
+        match self.surface.kind {
+            Kind::Ccs => {
+                let mut byte = [0];
+                memory.read(at, &mut byte)?;
+                Ok(byte[0] >> bit & 3 == 3)
+            }
+            Kind::Mcs { .. } => Ok(false),
+            Kind::Hiz => {
+                let mut block = [0; 16];
+                memory.read(at, &mut block)?;
+                Ok(block == [0; 16])
+            }
+        }
+    }
+
+    /// Whether the block of a pixel is clear. For a CCS and for HiZ.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn is_clear_at(
+        &self,
+        memory: &mut Memory<'_>,
+        [x, y]: [u32; 2],
+        layer: u32,
+    ) -> Result<bool, Fault> {
+        self.is_clear(memory, [x / self.block[0], y / self.block[1]], layer)
+    }
+
+    /// Sets whether a block is clear. Nothing happens outside of the level.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn set_clear(
+        &self,
+        memory: &mut Memory<'_>,
+        element: [u32; 2],
+        layer: u32,
+        clear: bool,
+    ) -> Result<(), Fault> {
+        if element[0] >= self.size[0] || element[1] >= self.size[1] {
+            return Ok(());
+        }
+        let (at, bit) = self.element(element, layer);
+        match self.surface.kind {
+            Kind::Ccs => {
+                let mut byte = [0];
+                memory.read(at, &mut byte)?;
+                let state = if clear { 3 } else { 0 };
+                memory.write(at, &[byte[0] & !(3 << bit) | state << bit])
+            }
+            Kind::Mcs { .. } => Ok(()),
+            Kind::Hiz => memory.write(at, if clear { &[0; 16] } else { &NOT_CLEAR }),
+        }
+    }
+
+    /// Elements of a tile, across and down.
+    pub fn tile(&self) -> [u32; 2] {
+        self.block.map(|size| (SIDE / size).max(1))
+    }
+
+    /// The clear blocks of a tile of pixels, a bit each, row by row.
+    ///
+    /// # Errors
+    /// A page is not bound.
+    pub fn clear_blocks(
+        &self,
+        memory: &mut Memory<'_>,
+        corner: [u32; 2],
+        layer: u32,
+    ) -> Result<u128, Fault> {
+        let [columns, rows] = self.tile();
+        let first = [0, 1].map(|axis| corner[axis] / self.block[axis]);
+        let mut clear = 0;
+        for y in 0..rows.min(self.size[1].saturating_sub(first[1])) {
+            for x in 0..columns.min(self.size[0].saturating_sub(first[0])) {
+                if self.is_clear(memory, [first[0] + x, first[1] + y], layer)? {
+                    clear |= 1 << (y * columns + x);
+                }
+            }
+        }
+        Ok(clear)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn plane(kind: Kind, pitch: u64) -> AuxiliaryPlane {
+        let surface = Auxiliary { kind, base: 0, pitch, qpitch: 256 };
+        let block = [8, 4];
+        AuxiliaryPlane { surface, block, size: [1024; 2], left: 0, top: 0, base_layer: 0 }
+    }
+
+    #[test]
+    fn elements_fill_a_tile_without_a_gap() {
+        let ccs = plane(Kind::Ccs, 128);
+        let places: HashSet<(u64, u32)> =
+            (0..128).flat_map(|y| (0..128).map(move |x| ccs.element([x, y], 0))).collect();
+        assert_eq!(places.len(), 4 * 4096);
+        assert!(places.iter().all(|&(at, bit)| at < 4096 && bit < 8));
+        let hiz = plane(Kind::Hiz, 128);
+        let places: HashSet<u64> =
+            (0..16).flat_map(|y| (0..16).map(move |x| hiz.element([x, y], 0).0)).collect();
+        assert_eq!(places.len(), 256);
+        assert!(places.iter().all(|&at| at < 4096 && at % 16 == 0));
+        // A cache line of a CCS is 16 by 16 elements, and lines stand as in a Y tile.
+        assert_eq!(ccs.element([15, 15], 0).0 / 64, 0);
+        assert_eq!(ccs.element([0, 16], 0).0, 64);
+        assert_eq!(ccs.element([16, 0], 0).0, 512);
+    }
+
+    #[test]
+    fn samples_in_their_own_slices_are_not_clear() {
+        for samples in [2, 4, 8, 16] {
+            assert!(!is_clear_pixel(samples, own_slices(samples)));
+            assert!(is_clear_pixel(samples, u64::MAX));
+        }
+    }
+}

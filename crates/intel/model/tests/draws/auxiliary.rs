@@ -1,0 +1,146 @@
+//! Auxiliary surfaces: what fast clears mark, and what becomes of the marks.
+
+use tepui_intel_packets::output::{
+    CompareFunction, State3dViewportStatePointersCc, State3dWmDepthStencil,
+};
+use tepui_intel_packets::pixel::State3dWmHzOp;
+use tepui_intel_packets::surface::{AuxiliarySurfaceMode, RenderSurfaceState};
+
+use crate::bench::{BASE, Bench, CCS, COLOUR, DEPTH, HIZ, SIZE, VIEWPORT, assert_filled};
+
+/// The clear colour of the surface state as R8G8B8A8_UNORM.
+const CLEAR: u32 = 0xff00_00ff;
+
+fn bytes(bench: &Bench, at: u64, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    bench.vm.read(BASE + at, &mut bytes).unwrap();
+    bytes
+}
+
+/// A bench whose render target has a CCS, and of whose upper 32 rows all blocks were cleared.
+fn cleared() -> Bench {
+    let mut bench = Bench::new();
+    let surface = RenderSurfaceState {
+        auxiliary_surface_mode: AuxiliarySurfaceMode::AuxCcsD,
+        auxiliary_surface_base_address: BASE + CCS,
+        ..Bench::surface()
+    };
+    bench.set_surface(&surface);
+    bench.operation(true, 0);
+    // A pixel stands for 64 by 32.
+    let pixels = bench.draw([0.0, 0.0, 1.0, 1.0], 0.0);
+    assert_filled(&pixels, [0; 4], 0, 0);
+    bench.operation(false, 0);
+    bench
+}
+
+/// Asserts that a pixel was drawn at (12, 5), and that a rectangle around it has the clear colour.
+fn assert_drawn(mut pixels: Vec<u32>, rectangle: [u32; 4]) {
+    let at = (5 * SIZE[0] + 12) as usize;
+    assert_eq!(pixels[at], COLOUR);
+    pixels[at] = CLEAR;
+    assert_filled(&pixels, rectangle, CLEAR, 0);
+}
+
+#[test]
+fn a_fast_clear_marks_blocks_and_leaves_memory() {
+    let bench = cleared();
+    // Six by eight blocks of two bits, two by two to a byte, eight bytes to a row.
+    let ccs = bytes(&bench, CCS, 64);
+    let marked = |x: usize, y: usize| x < 3 && y < 4;
+    for (at, byte) in ccs.into_iter().enumerate() {
+        assert_eq!(byte, if marked(at % 8, at / 8) { 0xff } else { 0 }, "{at}");
+    }
+}
+
+#[test]
+fn a_write_gives_its_block_the_clear_colour() {
+    let mut bench = cleared();
+    let pixels = bench.draw([12.0, 5.0, 13.0, 6.0], 0.0);
+    assert_drawn(pixels, [8, 4, 16, 8]);
+}
+
+#[test]
+fn a_resolve_gives_all_blocks_the_clear_colour() {
+    for kind in [1, 3] {
+        let mut bench = cleared();
+        bench.draw([12.0, 5.0, 13.0, 6.0], 0.0);
+        bench.operation(false, kind);
+        let pixels = bench.draw([0.0, 0.0, 1.0, 2.0], 0.0);
+        assert_drawn(pixels, [0, 0, 48, 32]);
+        assert_eq!(bytes(&bench, CCS, 4096), [0; 4096]);
+    }
+}
+
+/// A depth buffer whose hierarchical one says that nothing is clear.
+fn depths() -> Bench {
+    let mut bench = Bench::new();
+    bench.put(HIZ, &[1; 4096]);
+    bench.depth_buffer(0.5, true);
+    let viewport = State3dViewportStatePointersCc { cc_viewport_pointer: VIEWPORT };
+    bench.add(&viewport.pack().unwrap());
+    let tests = State3dWmDepthStencil {
+        depth_test_enable: true,
+        depth_test_function: CompareFunction::Less,
+        ..State3dWmDepthStencil::default()
+    };
+    bench.add(&tests.pack().unwrap());
+    bench
+}
+
+#[test]
+fn a_clear_depth_is_tested_and_not_in_memory() {
+    let mut bench = depths();
+    // The block at (16, 28) is covered in part, so that memory has its depths.
+    let clear = State3dWmHzOp { depth_buffer_clear_enable: true, ..Bench::area([0, 0, 20, 30]) };
+    bench.hz_op(&clear);
+    let pixels = bench.draw([4.0, 4.0, 44.0, 36.0], 0.25);
+    assert_filled(&pixels, [4, 4, 20, 30], COLOUR, 0);
+    // In a Y tile a row of eight pixels of 16 bits is 16 bytes.
+    assert_eq!(bytes(&bench, DEPTH, 16), [0; 16]);
+    assert_eq!(bytes(&bench, DEPTH + 2 * 512 + 28 * 16, 2), 0x8000u16.to_le_bytes());
+    assert_eq!(bytes(&bench, HIZ, 16), [0; 16]);
+    // A rectangle elsewhere, so that the resolve is all that writes depth.
+    let resolve = State3dWmHzOp {
+        depth_buffer_resolve_enable: true,
+        ..Bench::area([0, 0, SIZE[0], SIZE[1]])
+    };
+    bench.hz_op(&resolve);
+    bench.draw([4.0, 4.0, 5.0, 5.0], 0.75);
+    assert_eq!(bytes(&bench, DEPTH, 2), 0x8000u16.to_le_bytes());
+    assert_ne!(bytes(&bench, HIZ, 16), [0; 16]);
+}
+
+#[test]
+fn a_resolve_of_the_hierarchical_buffer_brings_memory_back() {
+    let mut bench = depths();
+    let clear =
+        State3dWmHzOp { depth_buffer_clear_enable: true, ..Bench::area([0, 0, SIZE[0], SIZE[1]]) };
+    bench.hz_op(&clear);
+    let resolve = State3dWmHzOp {
+        hierarchical_depth_buffer_resolve_enable: true,
+        ..Bench::area([0, 0, 24, SIZE[1]])
+    };
+    bench.hz_op(&resolve);
+    // Memory has 0 everywhere, and only blocks that are still clear pass.
+    let pixels = bench.draw([4.0, 4.0, 44.0, 36.0], 0.25);
+    assert_filled(&pixels, [24, 4, 44, 36], COLOUR, 0);
+}
+
+#[test]
+fn a_draw_writes_depths_of_clear_blocks() {
+    let mut bench = depths();
+    bench.put(HIZ, &[0; 4096]);
+    let tests = State3dWmDepthStencil {
+        depth_test_enable: true,
+        depth_buffer_write_enable: true,
+        depth_test_function: CompareFunction::Less,
+        ..State3dWmDepthStencil::default()
+    };
+    bench.add(&tests.pack().unwrap());
+    let pixels = bench.draw([1.0, 0.0, 44.0, 36.0], 0.25);
+    assert_filled(&pixels, [1, 0, 44, 36], COLOUR, 0);
+    let depths = [0x8000u16, 0x4000].map(u16::to_le_bytes).concat();
+    assert_eq!(bytes(&bench, DEPTH, 4), depths);
+    assert_ne!(bytes(&bench, HIZ, 16), [0; 16]);
+}
