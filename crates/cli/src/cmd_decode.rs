@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tepui_capture::{Event, EventError, Events};
+use tepui_capture::{Event, EventError, Events, Start};
 use tepui_gpus::capture::Describer;
 
 use crate::input;
@@ -46,6 +46,10 @@ pub struct Style {
     /// AGX descriptors both as textures and as PBE descriptors.
     #[arg(long)]
     pub everything: bool,
+    /// Print each command with the memory after it, not before it: what it wrote itself, such as
+    /// draws that a shader generated, is then as it was executed.
+    #[arg(long)]
+    pub after: bool,
 }
 
 /// Prints to standard output.
@@ -147,12 +151,14 @@ pub struct Printer {
     /// `None` before the process is known, and where nothing of it is.
     describer: Option<Describer>,
     started_ns: Option<u64>,
+    /// Commands that are printed when they end.
+    running: Vec<Start>,
 }
 
 impl Printer {
     /// A printer at the start of a capture.
     pub fn new(style: Style) -> Printer {
-        Printer { style, describer: None, started_ns: None }
+        Printer { style, describer: None, started_ns: None, running: Vec::new() }
     }
 
     /// The text of an event in whole lines; empty if the style omits it.
@@ -160,6 +166,26 @@ impl Printer {
         if let Event::Process(process) = event {
             self.describer = Describer::new(process, self.style.everything).ok();
         }
+        let mut text = String::new();
+        match event {
+            Event::Start(start) if self.style.after => {
+                self.running.push(start.clone());
+                return text;
+            }
+            Event::Finish(finish) => {
+                let of = |s: &Start| (s.file, s.queue, s.submission, s.command);
+                let ended = (finish.file, finish.queue, finish.submission, finish.command);
+                if let Some(at) = self.running.iter().position(|start| of(start) == ended) {
+                    let start = Event::Start(self.running.remove(at));
+                    text = self.one(events, &start);
+                }
+            }
+            _ => {}
+        }
+        text + &self.one(events, event)
+    }
+
+    fn one<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
         if self.style.json { self.json(events, event) } else { self.text(events, event) }
     }
 
@@ -224,7 +250,7 @@ impl Printer {
             Event::Start(start) => json!({
                 "type": "command", "file": start.file, "queue": start.queue,
                 "submission": start.submission, "command": start.command,
-                "memory": if start.early { "at submission" } else { "at execution" },
+                "memory": if self.style.after { "after" } else if start.early { "at submission" } else { "at execution" },
                 "tree": describer.map(|d| d.command(&events.memory(start), start)),
             }),
             Event::Finish(finish) => json!({

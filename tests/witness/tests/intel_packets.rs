@@ -8,18 +8,15 @@
 //! [`MESA_ONLY`] or fail. Needs Mesa, which `tools/mesa fetch` brings.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use tepui_capture::{Event, Events};
+use tepui_capture::Event;
 use tepui_decode::{Content, Record};
 use tepui_intel_capture::Describer;
 use tepui_intel_packets::{Decoded, Value, find};
 use tepui_packets::Base;
-use tepui_witness::compile::mesa_tool;
-use tepui_witness::jobs::Driver;
+
+mod intel;
 
 /// Cases whose batches have between them the commands that ANV submits for compute and drawing.
 const CASES: &[&str] =
@@ -313,24 +310,18 @@ impl Tree {
 /// Decodes the captures of a folder.
 fn decode(folder: &Path) -> Vec<Tree> {
     let mut trees = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the captures") {
-        let file = File::open(entry.expect("an entry").path()).expect("a capture");
-        let mut events = Events::new(BufReader::new(file)).expect("a capture");
-        let mut describer = Describer::default();
-        while let Some(event) = events.next() {
-            match event.expect("a whole capture") {
-                Event::Process(process) => {
-                    let options = tepui_intel_decode::Options::default();
-                    describer = Describer::new(&process.parameters, options);
-                }
-                Event::Start(start) => {
-                    let batch = describer.command(&events.memory(&start), &start);
-                    trees.push(Tree::new(&batch));
-                }
-                _ => {}
-            }
+    let mut describer = Describer::default();
+    intel::events(folder, |events, event| match event {
+        Event::Process(process) => {
+            let options = tepui_intel_decode::Options::default();
+            describer = Describer::new(&process.parameters, options);
         }
-    }
+        Event::Start(start) => {
+            let batch = describer.command(&events.memory(&start), &start);
+            trees.push(Tree::new(&batch));
+        }
+        _ => {}
+    });
     trees
 }
 
@@ -381,23 +372,7 @@ impl Outcome {
 
 #[test]
 fn mesa_sees_the_same_fields() {
-    let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    let tepui = witness.with_file_name("tepui");
-    assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("intel-packets");
-    let _ = std::fs::remove_dir_all(&folder);
-    let output = Command::new(&tepui)
-        .args(["trace", "--gpu", "skl", "--quiet", "--save"])
-        .arg(&folder)
-        .arg("--")
-        .arg(mesa_tool())
-        .args(["run", "--icd", "anv", "--"])
-        .arg(witness)
-        .args(["run", "--device", Driver::Skylake.device()])
-        .args(CASES)
-        .env("INTEL_DEBUG", "bat,nocolor")
-        .output()
-        .expect("tepui starts");
+    let (folder, output) = intel::trace("intel-packets", CASES, &[("INTEL_DEBUG", "bat,nocolor")]);
     let text = String::from_utf8_lossy(&output.stderr);
     let mut trees = decode(&folder);
     let mut outcome = Outcome::default();

@@ -17,6 +17,7 @@ mod float;
 mod geometry;
 mod image;
 mod integer;
+mod many;
 mod map;
 mod memory;
 mod passes;
@@ -53,6 +54,7 @@ pub fn all() -> Vec<Case> {
         ycbcr::cases(),
         geometry::cases(),
         draws::cases(),
+        many::cases(),
         stages::cases(),
         queries::cases(),
         exact::cases(),
