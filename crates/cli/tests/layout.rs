@@ -488,3 +488,26 @@ fn help_teaches() {
     }
     assert!(!Path::new("layout.png").exists());
 }
+
+/// Intel's tiles by name, and what is refused of them.
+#[test]
+fn images_of_intel() {
+    let text = tepui("layout --gpu skl --format R8G8B8A8_UNORM --size 100x60 --levels all --json");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["tiling"], "y");
+    // Four tiles of 128 bytes make a pitch; level 2 is right of level 1, below level 0.
+    assert_eq!(answer["surface"]["stride_B"], 512);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let pixels: Vec<u8> = (0..100 * 60 * 4u32).map(|i| (i * 7 + i / 256) as u8).collect();
+    fs::write(path("raw"), &pixels).unwrap();
+    for tiling in ["x", "y", "yf"] {
+        let desc = format!("--gpu skl --format R8G8B8A8_UNORM --size 100x60 --tiling {tiling}");
+        tepui(&format!("tile {desc} {} -o {}", path("raw"), path("tiled")));
+        tepui(&format!("detile {desc} {} -o {}", path("tiled"), path("back")));
+        assert_ne!(fs::read(path("tiled")).unwrap(), pixels, "{tiling}");
+        assert_eq!(fs::read(path("back")).unwrap(), pixels, "{tiling}");
+    }
+    let said = refusal("layout --gpu skl --format R8_UNORM --size 8x8 --tiling twiddled");
+    assert!(said.contains("skl has no tiling 'twiddled'; it has"), "{said}");
+}

@@ -34,7 +34,7 @@ fn client() {
         assert_eq!(libc::ioctl(fd, 0x4008_6409, [99u32, 0].as_mut_ptr()), -1); // GEM_CLOSE
         assert_eq!(libc::close(fd), 0);
     }
-    assert!(name.starts_with(b"asahi"));
+    assert!(name.starts_with(b"asahi") || name.starts_with(b"i915"));
     std::process::exit(3);
 }
 
@@ -50,7 +50,11 @@ fn text(bytes: &[u8]) -> String {
 
 /// Traces the client.
 fn trace(arguments: &[&str]) -> Output {
-    tepui(&["trace", "--gpu", "m1"])
+    trace_on("m1", arguments)
+}
+
+fn trace_on(gpu: &str, arguments: &[&str]) -> Output {
+    tepui(&["trace", "--gpu", gpu])
         .args(arguments)
         .arg("--")
         .arg(std::env::current_exe().expect("this test"))
@@ -104,6 +108,25 @@ fn captures_are_kept_printed_and_replayed() {
     let replayed = tepui(&["replay", path]).output().expect("tepui starts");
     assert!(replayed.status.success(), "{}", text(&replayed.stderr));
     assert_eq!(text(&replayed.stdout), "", "there is no command to replay");
+}
+
+/// The same of another family: i915's names of calls, and a capture that says what GPU it is of.
+#[test]
+fn calls_of_i915() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("captures");
+    let path = path.to_str().expect("a plain name");
+    let output = trace_on("skl", &["--save", path]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("  driver i915, "), "{said}");
+    assert!(said.contains("    name: \"i915\""), "{said}");
+    assert!(said.contains("DRM_IOCTL_GEM_CLOSE(handle=99, pad=0) = -1 EINVAL"), "{said}");
+    let decoded = tepui(&["decode", path, "--after"]).output().expect("tepui starts");
+    assert!(decoded.status.success(), "{}", text(&decoded.stderr));
+    assert!(text(&decoded.stdout).contains("DRM_IOCTL_GEM_CLOSE(handle=99"));
+    let replayed = tepui(&["replay", path]).output().expect("tepui starts");
+    assert!(replayed.status.success(), "{}", text(&replayed.stderr));
 }
 
 #[test]

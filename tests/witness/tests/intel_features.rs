@@ -155,9 +155,9 @@ fn draws_from_memory_go_three_ways() {
         assert_eq!(primitives, held + 2, "{name}: the clear, a generation and draws");
         // Generated draws come with vertex buffers of their own behind all other states: in place, or
         // behind the jump into the ring.
-        let last_state = after.iter().rposition(|c| {
-            c.info.name.starts_with("3DSTATE_") && !is(c, "3DSTATE_VERTEX_BUFFERS")
-        });
+        let last_state = after
+            .iter()
+            .rposition(|c| c.info.name.starts_with("3DSTATE_") && !is(c, "3DSTATE_VERTEX_BUFFERS"));
         let generated = &after[last_state.expect("states") + 1..];
         assert_eq!(count(generated, "3DPRIMITIVE"), held, "{name}");
         let first = generated.iter().position(|c| is(c, "3DPRIMITIVE")).expect("counted above");

@@ -1,4 +1,4 @@
-//! Programs of `tests/clients`, scripts that use Vulkan, WebGPU or OpenGL through packages of PyPI
+//! Programs of `tests/clients`, scripts that use Vulkan, WebGPU, OpenGL or OpenCL through packages of PyPI
 //! and npm, which `tests/clients/fetch` installs. Those that compute compare their answers with the
 //! CPU's and say so; those that draw leave pictures and are in [`crate::programs`].
 
@@ -87,4 +87,37 @@ impl Client {
             String::from_utf8_lossy(&output.stderr),
         ))
     }
+}
+
+/// The script of Intel's own OpenCL driver.
+pub const OPENCL: &str = "opencl_compute.py";
+
+/// The answers that it gives.
+const OPENCL_ANSWERS: usize = 6;
+
+/// Runs kernels on the virtual Skylake through Intel's own OpenCL driver and compiler, which
+/// `tests/clients/fetch_opencl` installs; all answers must be there and right.
+pub fn opencl() -> Result<(), String> {
+    let mesa = drivers::mesa();
+    let root = drivers::sysroot(&mesa)?;
+    let installed = drivers::said(&mut Command::new(folder().join("fetch_opencl")))?;
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=1", SECONDS]).arg(drivers::built("tepui")?);
+    command.args(["shim", "--gpu", "skl", "--"]).arg(&mesa);
+    command.args(["run", "--icd", "none", "--libraries"]).arg(installed.join("libraries"));
+    command.args(["--", "python3"]).arg(folder().join(OPENCL)).arg("HD");
+    command.env("OCL_ICD_VENDORS", installed.join("vendors"));
+    command.env("PYTHONHOME", root.join("usr")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("PYTHONPATH", installed.join("python"));
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let right = said.lines().filter(|line| line.starts_with("ok: ")).count();
+    if output.status.success() && right == OPENCL_ANSWERS {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "{}, {right} of {OPENCL_ANSWERS} answers are right\n{said}\n{errors}",
+        output.status
+    ))
 }

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         };
         test(client.script.to_owned(), Box::new(run));
     }
+    test(clients::OPENCL.to_owned(), Box::new(clients::opencl));
     trials.extend(piglit::trials());
     let mut test = |name: &str, run: Box<dyn Fn() -> Result<(), String> + Send>| {
         trials.push(Trial::test(name, move || run().map_err(Failed::from)));
