@@ -5,7 +5,6 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tepui_intel_decode::{Content, Decoder, Limits, Options, Problem, Record, State};
 use tepui_intel_isa::{Generation, asm};
-use tepui_intel_packets::Packet;
 use tepui_intel_packets::bindings::State3dBindingTablePointersPs;
 use tepui_intel_packets::media::{
     GpgpuWalker, InterfaceDescriptorData, MediaInterfaceDescriptorLoad,
@@ -189,7 +188,6 @@ fn a_dispatch_leads_to_its_kernel_and_surfaces() {
     let load = MediaInterfaceDescriptorLoad {
         interface_descriptor_total_length: 32,
         interface_descriptor_data_start_address: 0x5000,
-        ..Default::default()
     };
     let walker = GpgpuWalker::default().pack().unwrap();
     // The bases come from an earlier batch of the context.
