@@ -495,8 +495,11 @@ fn images_of_intel() {
     let text = tepui("layout --gpu skl --format R8G8B8A8_UNORM --size 100x60 --levels all --json");
     let answer: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(answer["tiling"], "y");
-    // Four tiles of 128 bytes make a pitch; level 2 is right of level 1, below level 0.
-    assert_eq!(answer["surface"]["stride_B"], 512);
+    // Four tiles of 128 bytes make a pitch; level 1 is below level 0, 60 rows down: the second row of
+    // tiles, and 28 rows of 16 bytes into it.
+    assert_eq!(answer["levels"][0]["stride_B"], 512);
+    assert_eq!(answer["levels"][1]["offset_B"], 4 * 4096 + 28 * 16);
+    assert_eq!(answer["surface"]["aux"]["kind"], "CCS");
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let pixels: Vec<u8> = (0..100 * 60 * 4u32).map(|i| (i * 7 + i / 256) as u8).collect();
