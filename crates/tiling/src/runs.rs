@@ -40,6 +40,8 @@ unsafe fn sized<const RUN: usize, const TILE: bool>(job: &Job, bits: AddressBits
         *offset = deposit((run * RUN) as u32, bits.x) as usize;
     }
     let offsets = &offsets[..runs];
+    // Four rows of a run are a cache line.
+    let lines = RUN == 16 && bits.y & 0x30 == 0x30;
     let (first_B, end_B) = (part.x as usize * element_B, (part.x + part.w) as usize * element_B);
     let end_y = part.y + part.h;
     let mut y = part.y;
@@ -53,7 +55,9 @@ unsafe fn sized<const RUN: usize, const TILE: bool>(job: &Job, bits: AddressBits
             let to_B = end_B.min((group + GROUP) * tile_w_B);
             // Tiles that are copied over their whole width.
             let whole = from_B.div_ceil(tile_w_B)..(to_B / tile_w_B).max(from_B.div_ceil(tile_w_B));
-            for y in y..stop {
+            let mut y = y;
+            while y < stop {
+                let rows = if lines && y.is_multiple_of(4) && y + 4 <= stop { 4 } else { 1 };
                 let line_at = (y - part.y) as usize * job.stride_B;
                 let in_tile = deposit(y % tile_h, bits.y) as usize;
                 // SAFETY: the bytes lie in tiles that the rectangle touches and in one of the
@@ -62,24 +66,54 @@ unsafe fn sized<const RUN: usize, const TILE: bool>(job: &Job, bits: AddressBits
                     let linear = job.linear.add(line_at);
                     let tiled = job.tiled.add(row_at + in_tile);
                     let left = from_B..to_B.min(whole.start * tile_w_B);
-                    pieces::<RUN, TILE>(tiled, linear, first_B, left, offsets, tile_B);
+                    let right = from_B.max(whole.end * tile_w_B).max(whole.start * tile_w_B)..to_B;
+                    for row in 0..rows {
+                        let (tiled, linear) =
+                            (tiled.add(row * RUN), linear.add(row * job.stride_B));
+                        pieces::<RUN, TILE>(tiled, linear, first_B, left.clone(), offsets, tile_B);
+                        pieces::<RUN, TILE>(tiled, linear, first_B, right.clone(), offsets, tile_B);
+                    }
                     for tile in whole.clone() {
                         let tiled = tiled.add(tile * tile_B);
-                        let mut linear = linear.add(tile * tile_w_B - first_B);
-                        for &offset in offsets {
-                            let tiled = tiled.add(offset);
-                            let (to, from) = if TILE { (tiled, linear) } else { (linear, tiled) };
-                            std::ptr::copy_nonoverlapping(from, to, RUN);
-                            linear = linear.add(RUN);
+                        let linear = linear.add(tile * tile_w_B - first_B);
+                        if rows == 4 {
+                            whole_runs::<RUN, 4, TILE>(tiled, linear, job.stride_B, offsets);
+                        } else {
+                            whole_runs::<RUN, 1, TILE>(tiled, linear, job.stride_B, offsets);
                         }
                     }
-                    let right = from_B.max(whole.end * tile_w_B).max(whole.start * tile_w_B)..to_B;
-                    pieces::<RUN, TILE>(tiled, linear, first_B, right, offsets, tile_B);
                 }
+                y += rows as u32;
             }
             group += GROUP;
         }
         y = stop;
+    }
+}
+
+/// Copies the runs of a tile's width in `ROWS` rows that follow one another in each column.
+///
+/// # Safety
+///
+/// As for [`crate::scalar::copy`].
+#[inline(always)]
+unsafe fn whole_runs<const RUN: usize, const ROWS: usize, const TILE: bool>(
+    tiled: *mut u8,
+    mut linear: *mut u8,
+    stride_B: usize,
+    offsets: &[usize],
+) {
+    for &offset in offsets {
+        for row in 0..ROWS {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (tiled, linear) = (tiled.add(offset + row * RUN), linear.add(row * stride_B));
+                let (to, from) = if TILE { (tiled, linear) } else { (linear, tiled) };
+                std::ptr::copy_nonoverlapping(from, to, RUN);
+            }
+        }
+        // SAFETY: the caller's promise.
+        linear = unsafe { linear.add(RUN) };
     }
 }
 
