@@ -265,6 +265,21 @@ fn views_case() -> Case {
     })
 }
 
+/// The state of draws that write one of two colour attachments.
+fn writes_only(target: u32, samples: vk::SampleCountFlags) -> State {
+    let mut state = mesh_state();
+    state.samples = samples;
+    state.colors = vec![RGBA8; 2];
+    state.blend = (0..2)
+        .map(|i| {
+            let mask = vk::ColorComponentFlags::RGBA;
+            let mask = if i == target { mask } else { vk::ColorComponentFlags::empty() };
+            vk::PipelineColorBlendAttachmentState::default().color_write_mask(mask)
+        })
+        .collect();
+    state
+}
+
 /// A dynamic rendering whose later draws read the first attachment: into the second
 /// attachment, or back into the first.
 fn local_read(name: &'static str, out: u32) -> Case {
@@ -277,18 +292,7 @@ fn local_read(name: &'static str, out: u32) -> Case {
     Case::new(format!("passes/{name}"), about, shaders, move |bench| {
         bench.gpu.require(ash::khr::dynamic_rendering_local_read::NAME)?;
         let targets = [image(bench, RGBA8, ONE, 1)?, image(bench, RGBA8, ONE, 1)?];
-        let only = |target: u32| -> State {
-            let mut state = mesh_state();
-            state.colors = vec![RGBA8; 2];
-            state.blend = (0..2)
-                .map(|i| {
-                    let mask = vk::ColorComponentFlags::RGBA;
-                    let mask = if i == target { mask } else { vk::ColorComponentFlags::empty() };
-                    vk::PipelineColorBlendAttachmentState::default().color_write_mask(mask)
-                })
-                .collect();
-            state
-        };
+        let only = |target| writes_only(target, ONE);
         let stages = |fragment: usize| {
             [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
         };
@@ -329,22 +333,10 @@ fn local_read_sample() -> Case {
     let about = "a draw reads a sample of what earlier draws of its rendering left";
     Case::new("passes/local_read_sample", about, shaders, move |bench| {
         bench.gpu.require(ash::khr::dynamic_rendering_local_read::NAME)?;
-        let samples = vk::SampleCountFlags::TYPE_4;
+        let samples = FOUR;
         let targets = [image(bench, RGBA8, samples, 1)?, image(bench, RGBA8, samples, 1)?];
         let resolved = image(bench, RGBA8, ONE, 1)?;
-        let only = |target: u32| -> State {
-            let mut state = mesh_state();
-            state.samples = samples;
-            state.colors = vec![RGBA8; 2];
-            state.blend = (0..2)
-                .map(|i| {
-                    let mask = vk::ColorComponentFlags::RGBA;
-                    let mask = if i == target { mask } else { vk::ColorComponentFlags::empty() };
-                    vk::PipelineColorBlendAttachmentState::default().color_write_mask(mask)
-                })
-                .collect();
-            state
-        };
+        let only = |target| writes_only(target, samples);
         let stages = |fragment: usize| {
             [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
         };
