@@ -245,17 +245,17 @@ impl Thread {
             let Some(op) = program.ops.get(self.next as usize) else {
                 return Err(program.fault_at_end(self.next));
             };
-            if let Some(block) = translation.and_then(|t| t.block(self.next))
+            if let Some(translated) = translation
+                && let Some(block) = translated.block(self.next)
                 && *budget >= u64::from(block.length)
             {
                 if op.joins {
                     self.join();
                 }
-                let translation = translation.unwrap_or_else(|| unreachable!("it has the block"));
                 *budget -= u64::from(block.length);
                 self.executed += u64::from(block.length);
                 let active = self.active;
-                if let Err(index) = translation.run(self, &program.ops, block, active) {
+                if let Err(index) = translated.run(self, &program.ops, block, active) {
                     let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
                     let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
                     return Err(program.fault(ip, kind));
