@@ -226,7 +226,7 @@ rows! {
         second: AT_16,
         dest: true,
         modifiers: &[CLAMP, ROUND_MODE],
-        sources: &[src(0, "A").float(), src(1, "B").float()],
+        sources: &[src(0, "A").float().sized(32), src(1, "B").float().sized(32)],
         ..CVT
     } => {
         V2F32_TO_V2F16 = "V2F32_TO_V2F16" 16, 0xa5, 0x4;
