@@ -160,7 +160,7 @@ fn threads_know_who_they_are() {
         assert_eq!(stats.instructions, 6 * 2 * 8);
         let expected: Vec<u32> = (0..12)
             .flat_map(|y| (0..10).map(move |x: u32| (x, y)))
-            .map(|(x, y)| (x % 5 | (y % 4) << 16) ^ (x / 5 | (y / 4) << 16))
+            .map(|(x, y)| ((x % 5) | ((y % 4) << 16)) ^ ((x / 5) | ((y / 4) << 16)))
             .collect();
         assert_eq!(machine.words(DATA, 120), expected);
     }
