@@ -238,6 +238,7 @@ impl Gpu {
                 Support::Tested
             }
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
+            (Gpu::Mali(chip), Feature::Model) if chip.id == "mali-g610" => Support::Untested,
             _ => Support::Missing,
         }
     }
