@@ -242,6 +242,7 @@ impl Gpu {
                 "Valhall" => Support::Tested,
                 _ => Support::Missing,
             },
+            (Gpu::Mali(chip), Feature::Model) if chip.id == "mali-g610" => Support::Untested,
             _ => Support::Missing,
         }
     }
