@@ -23,6 +23,8 @@
 //! ```
 
 mod dispatch;
+#[doc(hidden)]
+pub mod exercise;
 mod gpu;
 mod group;
 mod job;
