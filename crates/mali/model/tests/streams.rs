@@ -268,6 +268,21 @@ fn buffers_have_bounds_and_atomics_return_old_values() {
     assert_eq!(machine.words(DATA + 8, 1), [102 + 48]);
 }
 
+/// Descriptors are the content of a buffer: the buffer's size is the second word of its own.
+#[test]
+fn descriptors_can_be_read() {
+    let source = "
+        LD_BUFFER.i32.unsigned.slot0 @r4, u2, u3
+        SHADDX.u64.wait0 r2, u0, r60.w0, shift:0x2
+        STORE.i32.slot0 @r4, r2, offset:0
+        NOP.end";
+    let machine = Machine::new(1);
+    let uniforms = [DATA as u32, (DATA >> 32) as u32, 4, 0x3e00_0000];
+    let stream = machine.dispatch(source, [2, 1, 1], [1, 1, 1], &uniforms);
+    machine.run(&stream).unwrap();
+    assert_eq!(machine.words(DATA, 2), [64, 64]);
+}
+
 #[test]
 fn queues_wait_for_each_other() {
     let machine = Machine::new(1);

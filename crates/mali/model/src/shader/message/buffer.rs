@@ -1,7 +1,11 @@
 //! Buffers of resource tables.
 //!
-//! A handle names a table, in its upper eight bits, and a descriptor of it. Reads beyond a buffer's
-//! size, of null descriptors and of descriptors that no table has give zero.
+//! A handle names a table, in its upper eight bits, and a descriptor of it. Two numbers of tables do
+//! not name one: with them the handle names a table by its lower byte, whose descriptors are the
+//! buffer's content, so that shaders can look at them. Reads beyond a buffer's size, of null
+//! descriptors and of descriptors that no table has give zero.
+//!
+// source: ISA.xml, LD_BUFFER; Mesa's compiler reads the size of a buffer from table 62.
 
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_packets::Packet;
@@ -16,6 +20,10 @@ const DESCRIPTOR_BYTES: u64 = 32;
 
 /// Bits of a descriptor's index in a handle.
 const INDEX_BITS: u32 = 24;
+
+/// The first of the numbers that do not name a table: all bits from the second of the upper eight on
+/// but the top two.
+const CONTENT_OF_TABLES: u32 = 62;
 
 /// A buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +59,10 @@ impl Port<'_> {
             return Ok(self.buffers.entries[place].1);
         }
         let buffer = match self.descriptor(handle)? {
+            _ if handle >> INDEX_BITS >= CONTENT_OF_TABLES => {
+                let table = self.table(handle & 0xff)?.unwrap_or_default();
+                Descriptor { address: table.address, size: table.size }
+            }
             Some(bytes) if bytes.iter().any(|b| *b != 0) => {
                 let buffer = Buffer::unpack(&bytes)
                     .map_err(|e| Box::new(Trap::Invalid(format!("buffer {handle:#x}: {e}"))))?;
@@ -62,9 +74,8 @@ impl Port<'_> {
         Ok(buffer)
     }
 
-    /// The bytes of a descriptor; `None` if no table has it.
-    pub fn descriptor(&mut self, handle: u32) -> Result<Option<[u8; 32]>, Box<Trap>> {
-        let (table, index) = (handle >> INDEX_BITS, handle & ((1 << INDEX_BITS) - 1));
+    /// A table; `None` if there is none of the number.
+    fn table(&mut self, table: u32) -> Result<Option<Resource>, Box<Trap>> {
         // The pointer's lower six bits count the tables.
         let (tables, count) = (self.resources & !0x3f, (self.resources & 0x3f) as u32);
         if table >= count {
@@ -72,8 +83,15 @@ impl Port<'_> {
         }
         let at = tables + u64::from(table) * Resource::SIZE_BYTES as u64;
         let bytes = self.memory.read_array::<{ Resource::SIZE_BYTES }>(at).map_err(failed)?;
-        let entry = Resource::unpack(&bytes)
-            .map_err(|e| Box::new(Trap::Invalid(format!("resource table {table}: {e}"))))?;
+        Resource::unpack(&bytes)
+            .map(Some)
+            .map_err(|e| Box::new(Trap::Invalid(format!("resource table {table}: {e}"))))
+    }
+
+    /// The bytes of a descriptor; `None` if no table has it.
+    pub fn descriptor(&mut self, handle: u32) -> Result<Option<[u8; 32]>, Box<Trap>> {
+        let (table, index) = (handle >> INDEX_BITS, handle & ((1 << INDEX_BITS) - 1));
+        let Some(entry) = self.table(table)? else { return Ok(None) };
         let offset = u64::from(index) * DESCRIPTOR_BYTES;
         if offset + DESCRIPTOR_BYTES > entry.size {
             return Ok(None);
