@@ -7,11 +7,11 @@ use tepui_mali_isa::modifier::{
     NanMode, ResultType, RoundMode, SubgroupSize,
 };
 use tepui_mali_isa::table::field::Unit;
-use tepui_mali_isa::{Inst, ModifierValue, Op as Isa, Operand, Special};
+use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
 
 use super::alu::select::Chain;
 use super::alu::{bitwise, convert, float, integer, select, special};
-use super::op::{Handler, Lanes, Next, Op, Trap};
+use super::op::{Handler, Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
 use super::{lane, message, uniforms};
@@ -154,9 +154,9 @@ fn operation(
     }
     if let Some(dest) = inst.dest {
         op.dest = dest.register;
-        op.halves = dest.halves;
+        op.written = written(inst.op, row.width, dest.halves);
         // Results of 64 bits go into two registers, all of them.
-        if row.width == 64 && (dest.register >= 63 || dest.halves != tepui_mali_isa::Halves::Both) {
+        if row.width == 64 && (dest.register >= 63 || dest.halves != Halves::Both) {
             return None;
         }
     }
@@ -222,6 +222,23 @@ fn operation(
         }
     };
     Some(op)
+}
+
+/// How results go into a destination. Those of 32 bits are narrowed to a half: Mesa's compiler
+/// converts floats with FADD.f32 to a half.
+fn written(isa: Isa, width: u8, halves: Halves) -> Written {
+    let high = halves == Halves::High;
+    let name = isa.row().name;
+    let float = (name.ends_with(".f32") || name.ends_with("_TO_F32"))
+        && !name.starts_with("FCMP")
+        && !name.starts_with("FREXPE");
+    match halves {
+        Halves::Both => Written::Word,
+        _ if width == 32 && float => Written::Float16 { high },
+        _ if width == 32 => Written::Lower16 { high },
+        Halves::Low => Written::Bits(0xffff),
+        Halves::High => Written::Bits(0xffff_0000),
+    }
 }
 
 fn branch_op(inst: &Inst, mut op: Op, index: usize, length: usize) -> Op {
