@@ -268,6 +268,33 @@ fn buffers_have_bounds_and_atomics_return_old_values() {
     assert_eq!(machine.words(DATA + 8, 1), [102 + 48]);
 }
 
+/// Beyond the end of a buffer stores and atomics do nothing, and loads give zero.
+#[test]
+fn addresses_beyond_buffers_lead_nowhere() {
+    let source = "
+        LSHIFT_OR.i32 r9, r60, 0x3020100.b22, 0x0
+        LEA_BUFFER.slot0 @r0:r1, r9, 0x0
+        LEA_BUF_IMM.slot0 @r2:r3, r9, table:0x0, index:0x0
+        ISUB.u32.wait0 r4, r0, r2
+        ISUB.u32 r5, r1, r3
+        LSHIFT_OR.i32 r4, r4, 0x0.b00, r5
+        IADD_IMM.i32 r5, r4, #0x7
+        STORE.i32.slot0 @r5, r0, offset:0
+        NOP.wait0
+        ATOM1_RETURN.i32.slot0.ainc @r6, r0, offset:0x0
+        LOAD.i32.unsigned.slot0.wait0 @r7, r0, offset:0
+        SHADDX.u64 r2, u0, r60.w0, shift:0x3
+        STORE.i64.slot0 @r6:r7, r2, offset:0
+        NOP.end";
+    let machine = Machine::new(1);
+    let to = DATA + 0x1000;
+    let stream = machine.dispatch(source, [32, 1, 1], [1, 1, 1], &[to as u32, (to >> 32) as u32]);
+    machine.run(&stream).unwrap();
+    let expected: Vec<u32> = (0..32).flat_map(|i| if i < 16 { [7, 8] } else { [0, 0] }).collect();
+    assert_eq!(machine.words(to, 64), expected);
+    assert_eq!(machine.words(DATA, 18)[15..], [8, 0, 0]);
+}
+
 /// Descriptors are the content of a buffer: the buffer's size is the second word of its own.
 #[test]
 fn descriptors_can_be_read() {

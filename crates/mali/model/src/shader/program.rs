@@ -179,6 +179,10 @@ fn operation(
     if let Some(value) = inst.immediates.first() {
         op.immediate = *value as u32;
     }
+    if let (Some(table), Some(index)) = (inst.immediate("table"), inst.immediate("index")) {
+        op.flags = message::handle(table, index);
+        return Some(op);
+    }
     let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
     op.flags = match row.form.unit {
         _ if inst.modifier::<ResultType>().is_some() => {

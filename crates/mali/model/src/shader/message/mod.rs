@@ -10,6 +10,7 @@ use tepui_softgpu::{Access, AddressSpace, Fault, FaultKind, UnitMemory};
 use super::op::{Handler, Trap};
 
 pub use atomic::COMPARE;
+pub use buffer::handle;
 pub use memory::{SIGNED, place};
 
 /// The upper half of an address of thread-local storage.
@@ -18,6 +19,13 @@ pub use memory::{SIGNED, place};
 /// threads, so that the unit must add the thread's place. In packed mode the driver does not say
 /// where a thread's bytes are, and nobody reads them; the pointer's value is this model's own.
 pub const LOCAL_WINDOW: u64 = 1 << 63;
+
+/// The address that LEA_BUFFER gives for an offset beyond a buffer's end.
+///
+/// Mesa's compiler adds no check of its own before it accesses the address, and Vulkan wants such
+/// accesses to do nothing. Which address silicon gives is not known; around this one loads give zero,
+/// stores and atomics do nothing.
+pub const NOWHERE: u64 = 0x4000_8000_0000_0000;
 
 /// Thread-local storage of a warp.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +58,7 @@ impl<'vm> Port<'vm> {
         }
     }
 
-    /// The address that a lane's address means.
+    /// The address that a lane's address means; `None` if an access does nothing.
     #[inline(always)]
     fn address(
         &self,
@@ -58,16 +66,23 @@ impl<'vm> Port<'vm> {
         lane: usize,
         bytes: u64,
         access: Access,
-    ) -> Result<u64, Box<Trap>> {
+    ) -> Result<Option<u64>, Box<Trap>> {
+        if address >> 56 == 0 {
+            return Ok(Some(address));
+        }
+        if address >> 56 == NOWHERE >> 56 {
+            return Ok(None);
+        }
         if address & LOCAL_WINDOW == 0 {
-            return Ok(address);
+            let kind = FaultKind::OutOfRange;
+            return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
         }
         let offset = address & 0xffff_ffff;
         if offset + bytes > self.local.bytes {
             let kind = FaultKind::OutOfRange;
             return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
         }
-        Ok(self.local.base + lane as u64 * self.local.bytes + offset)
+        Ok(Some(self.local.base + lane as u64 * self.local.bytes + offset))
     }
 }
 
