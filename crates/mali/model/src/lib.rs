@@ -29,6 +29,7 @@ mod gpu;
 mod group;
 mod job;
 pub mod limits;
+mod pixel;
 mod shader;
 mod stream;
 

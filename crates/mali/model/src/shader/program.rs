@@ -4,7 +4,7 @@ use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
     AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
-    NanMode, ResultType, RoundMode, SubgroupSize,
+    NanMode, RegisterFormat, ResultType, RoundMode, SubgroupSize,
 };
 use tepui_mali_isa::table::field::Unit;
 use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
@@ -179,9 +179,22 @@ fn operation(
     if let Some(value) = inst.immediates.first() {
         op.immediate = *value as u32;
     }
-    if let (Some(table), Some(index)) = (inst.immediate("table"), inst.immediate("index")) {
-        op.flags = message::handle(table, index);
-        return Some(op);
+    let format = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
+    match (inst.immediate("table"), inst.immediate("index")) {
+        (Some(table), Some(index)) if inst.op == Isa::LEA_BUF_IMM => {
+            op.flags = message::handle(table, index);
+            return Some(op);
+        }
+        (Some(table), Some(index)) => {
+            op.immediate = message::handle(table, index);
+            op.flags = format | message::IN_INSTRUCTION;
+            return Some(op);
+        }
+        _ if matches!(inst.op, Isa::LD_TEX | Isa::LEA_TEX | Isa::ST_CVT) => {
+            op.flags = format;
+            return Some(op);
+        }
+        _ => {}
     }
     let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
     op.flags = match row.form.unit {

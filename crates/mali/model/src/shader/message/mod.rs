@@ -2,6 +2,7 @@
 
 mod atomic;
 mod buffer;
+mod image;
 mod memory;
 
 use tepui_mali_isa::Op as Isa;
@@ -11,6 +12,7 @@ use super::op::{Handler, Trap};
 
 pub use atomic::COMPARE;
 pub use buffer::handle;
+pub use image::IN_INSTRUCTION;
 pub use memory::{SIGNED, place};
 
 /// The upper half of an address of thread-local storage.
@@ -45,6 +47,7 @@ pub struct Port<'vm> {
     /// Thread-local storage.
     pub local: LocalStorage,
     buffers: buffer::Cache,
+    images: image::Cache,
 }
 
 impl<'vm> Port<'vm> {
@@ -55,6 +58,7 @@ impl<'vm> Port<'vm> {
             resources,
             local: LocalStorage::default(),
             buffers: buffer::Cache::default(),
+            images: image::Cache::default(),
         }
     }
 
@@ -94,5 +98,8 @@ fn failed(fault: Fault) -> Box<Trap> {
 
 /// The handler of an instruction.
 pub fn handler(isa: Isa) -> Option<Handler> {
-    memory::handler(isa).or_else(|| atomic::handler(isa)).or_else(|| buffer::handler(isa))
+    memory::handler(isa)
+        .or_else(|| atomic::handler(isa))
+        .or_else(|| buffer::handler(isa))
+        .or_else(|| image::handler(isa))
 }
