@@ -1,11 +1,16 @@
 //! The GPU.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tepui_mali_chips::Chip;
-use tepui_softgpu::{AddressSpace, WorkerPool};
+use tepui_softgpu::{AddressSpace, UnitMemory, WorkerPool, catch_panic};
 
 use crate::group::{Group, QueueState};
-use crate::job::{Completion, JobFault, Unit};
+use crate::job::{Completion, FaultKind, JobFault, Unit};
 use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
+use crate::shader::program::Program;
+use crate::stream;
 
 /// Options of the model.
 #[derive(Clone, Copy)]
@@ -42,18 +47,51 @@ pub fn address_space() -> AddressSpace {
 
 /// A GPU. One value serves all groups and all threads that submit.
 pub struct Gpu {
-    #[expect(dead_code, reason = "read by the shader core")]
-    pub(crate) chip: &'static Chip,
+    chip: &'static Chip,
     pub(crate) options: Options,
-    #[expect(dead_code, reason = "used by dispatches")]
     pub(crate) pool: WorkerPool,
+    /// Programs that were decoded, by their address; what memory holds there is compared before use.
+    programs: Mutex<HashMap<u64, Arc<Program>>>,
 }
 
 impl Gpu {
     /// A GPU of a chip.
     pub fn new(chip: &'static Chip, options: Options) -> Gpu {
         let most = SHADER_PRESENT.count_ones() as usize * 16;
-        Gpu { chip, options, pool: WorkerPool::new(options.threads, most, "tepui-mali") }
+        let pool = WorkerPool::new(options.threads, most, "tepui-mali");
+        Gpu { chip, options, pool, programs: Mutex::default() }
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
+    /// The program at an address, decoded at its first use and again when memory has changed there.
+    pub(crate) fn program(&self, memory: &mut UnitMemory<'_>, address: u64) -> Arc<Program> {
+        /// Decoded programs that are kept.
+        const MOST: usize = 4096;
+        let cached = {
+            let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            programs.get(&address).cloned()
+        };
+        if let Some(cached) = cached {
+            // The word behind it, which was zero or unreadable, ends it.
+            let mut now = vec![0; cached.code.len()];
+            let end = address.wrapping_add(now.len() as u64);
+            let ends = !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
+            if memory.read(address, &mut now).is_ok() && now == cached.code && ends {
+                return cached;
+            }
+        }
+        let program = Program::load(address, |at| memory.read_array(at).ok());
+        let program = Arc::new(program);
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if programs.len() >= MOST {
+            programs.clear();
+        }
+        programs.insert(address, program.clone());
+        program
     }
 
     /// A group of up to [`CS_SLOTS`](crate::limits::CS_SLOTS) queues, all registers zero.
@@ -67,20 +105,31 @@ impl Gpu {
     /// another stream has been started, or when another group or the CPU may have written to the sync
     /// objects.
     pub fn run(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
-        let _ = vm;
         let mut done = Vec::new();
-        for (index, queue) in group.queues.iter_mut().enumerate() {
-            if queue.state != QueueState::Ready {
-                continue;
+        while done.is_empty() {
+            let mut progress = false;
+            for (index, queue) in group.queues.iter_mut().enumerate() {
+                if !matches!(queue.state, QueueState::Ready | QueueState::Waiting { .. }) {
+                    continue;
+                }
+                let before = queue.stats.commands;
+                let outcome = catch_panic(|| stream::run(self, vm, queue)).unwrap_or_else(|what| {
+                    Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
+                });
+                progress |= queue.stats.commands > before;
+                let outcome = match outcome {
+                    Err(fault) => {
+                        queue.state = QueueState::Faulted;
+                        Err(fault)
+                    }
+                    Ok(()) if queue.state == QueueState::Idle => Ok(queue.stats),
+                    Ok(()) => continue,
+                };
+                done.push(Completion { queue: index, outcome });
             }
-            let outcome = if queue.program.0 == queue.program.1 {
-                queue.state = QueueState::Idle;
-                Ok(queue.stats)
-            } else {
-                queue.state = QueueState::Faulted;
-                Err(JobFault::unimplemented(Unit::CommandStream, "command streams"))
-            };
-            done.push(Completion { queue: index, outcome });
+            if !progress {
+                break;
+            }
         }
         done
     }

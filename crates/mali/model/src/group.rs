@@ -2,6 +2,7 @@
 
 use crate::job::JobStats;
 use crate::limits::{CS_REGISTERS, CS_SLOTS};
+use crate::stream::{Range, Streams};
 
 /// A command stream: instructions of eight bytes from an address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,9 @@ pub enum StartError {
     /// The queue's last stream has not ended.
     #[error("queue {0} is executing a stream")]
     Busy(usize),
+    /// The stream does not consist of whole instructions.
+    #[error("a stream of {1} bytes at {0:#x} is not aligned to 8")]
+    Misaligned(u64, u64),
     /// A stream of the group ended with a fault.
     #[error("a stream of the group has faulted")]
     Faulted,
@@ -57,10 +61,13 @@ pub struct Group {
 /// A queue's state.
 pub(crate) struct Queue {
     pub state: QueueState,
-    #[expect(dead_code, reason = "read by the interpreter")]
     pub registers: [u32; CS_REGISTERS as usize],
-    /// The next instruction and one behind the last.
-    pub program: (u64, u64),
+    /// The streams that it executes.
+    pub streams: Streams,
+    /// The address of the tiler's heap.
+    pub heap: u64,
+    /// The stream that handles exceptions of the tiler.
+    pub exception_handler: Range,
     pub stats: JobStats,
 }
 
@@ -70,7 +77,9 @@ impl Group {
         let queue = |_| Queue {
             state: QueueState::Idle,
             registers: [0; CS_REGISTERS as usize],
-            program: (0, 0),
+            streams: Streams::default(),
+            heap: 0,
+            exception_handler: Range::default(),
             stats: JobStats::default(),
         };
         Group { queues: (0..queues.min(CS_SLOTS as usize)).map(queue).collect() }
@@ -93,10 +102,15 @@ impl Group {
         let Some(q) = self.queues.get_mut(queue) else {
             return Err(StartError::NoSuchQueue { queue, queues });
         };
+        if !stream.address.is_multiple_of(8) || !stream.size.is_multiple_of(8) {
+            return Err(StartError::Misaligned(stream.address, stream.size));
+        }
         if q.state != QueueState::Idle {
             return Err(StartError::Busy(queue));
         }
-        q.program = (stream.address, stream.address.wrapping_add(stream.size));
+        let end = stream.address.wrapping_add(stream.size);
+        q.streams = Streams::default();
+        q.streams.current = Range { next: stream.address, end };
         q.stats = JobStats::default();
         q.state = QueueState::Ready;
         Ok(())

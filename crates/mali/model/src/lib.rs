@@ -22,10 +22,13 @@
 //! assert!(done[0].outcome.is_err(), "nothing is bound there");
 //! ```
 
+mod dispatch;
 mod gpu;
 mod group;
 mod job;
 pub mod limits;
+mod shader;
+mod stream;
 
 pub use gpu::{Gpu, Options, address_space};
 pub use group::{Group, QueueState, StartError, Stream};

@@ -24,8 +24,8 @@ pub const VERTICES: u32 = 32;
 /// The number of vertices that have room in every buffer.
 pub const LIMIT: u32 = 36;
 
-/// Threads of a workgroup: one SIMD-group, since they share nothing.
-const THREADS: u32 = 32;
+/// Threads of a workgroup, all of one instance: one SIMD-group, since they share nothing.
+pub const THREADS: u32 = 32;
 
 /// Runs the pass; true when it changed the shader.
 pub fn run(s: &mut Shader, interface: &Interface) -> bool {
@@ -90,7 +90,10 @@ fn store(e: &mut Emit, c: &Capture, offset: u32, value: Value) {
     let (per_instance, limit) = (driver(e, VERTICES, Type::B32), driver(e, LIMIT, Type::B32));
     let before = e.op(Op::IMul, &[y, per_instance]);
     let number = e.op(Op::IAdd, &[before, x]);
-    let room = e.op(Op::ULt, &[number, limit]);
+    // The last workgroup of an instance has more threads than vertices are left.
+    let vertex = e.op(Op::ULt, &[x, per_instance]);
+    let fits = e.op(Op::ULt, &[number, limit]);
+    let room = e.op(Op::IAnd, &[vertex, fits]);
     let base = driver(e, ADDRESSES + 8 * c.buffer, Type::B64);
     let stride = e.u32(c.stride);
     let [number, stride] = [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));

@@ -6,6 +6,7 @@
 //! `vkCmdBeginTransformFeedbackEXT` to its end.
 
 use tepui_agx_compiler::Source;
+use tepui_agx_compiler::abi::capture::THREADS;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::feedback::Counters;
@@ -91,7 +92,7 @@ impl Encoder {
             .filter(|&k| strides[k] > 0)
             .map(|k| buffers[k].size.min(MAX_BYTES) / u64::from(strides[k]));
         let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
-        let list = self.upload(&vec![0; 4 * (most as usize).next_multiple_of(32)], 16)?.address;
+        let list = self.upload(&vec![0; 4 * most.next_multiple_of(THREADS) as usize], 16)?.address;
         let index = if indexed { state.index } else { None };
         let (indices, index_bytes, indices_in_buffer) = match index {
             Some(i) => (

@@ -1,6 +1,6 @@
 //! Programs of transform feedback: lists of vertices, and how many of them fit.
 
-use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, VERTICES};
+use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_ir::{Op, Type, Value};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::vk;
@@ -12,9 +12,6 @@ use super::Make;
 pub const PARAMETERS_B: usize = 64;
 /// Where the arguments of the dispatch are.
 pub const LIST: u32 = 40;
-/// Threads of a workgroup of capturing programs.
-const GROUP: u32 = 32;
-
 /// The order of a topology's vertices in its primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -218,9 +215,9 @@ pub(super) fn fit(m: &mut Make<'_>) {
     m.store(to, vertices, VERTICES as i32);
     m.store(to, written, LIMIT as i32);
     let threads = m.op(Op::UMin, vertices, written);
-    let more = m.0.u32(GROUP - 1);
+    let more = m.0.u32(THREADS - 1);
     let threads = m.op(Op::IAdd, threads, more);
-    let groups = m.shr(threads, GROUP.ilog2());
+    let groups = m.shr(threads, THREADS.ilog2());
     let one = m.0.u32(1);
     for (k, v) in [groups, instances, one].into_iter().enumerate() {
         m.store(to, v, (LIST + 4 * k as u32) as i32);
