@@ -146,7 +146,7 @@ fn bind_operations_are_checked_and_stop_at_the_first_refused() {
         VmBindOp { size: 4097, ..good },
         VmBindOp { va: 100, ..good },
         VmBindOp { va: (1 << 47) - 4096, ..good },
-        VmBindOp { va: u64::MAX & !4095, ..good },
+        VmBindOp { va: u64::MAX - 4095, ..good },
         VmBindOp { bo_offset: 4096, ..good },
         VmBindOp { bo_handle: 9, ..good },
         VmBindOp { flags: 16, ..good },
