@@ -6,6 +6,7 @@
 mod compression;
 mod compute;
 mod draw;
+mod expand;
 mod feedback;
 mod record;
 mod statistics;
