@@ -13,7 +13,7 @@
 //!
 //! A geometry shader's invocation has a fixed number of places for vertices and indices
 //! ([`Emission`]), so that all invocations run at once and the order of primitives is that of the
-//! index list. The list is filled with [`RESTART`] before; places that are not used stay so.
+//! index list. Places that are not used have [`RESTART`].
 
 #![forbid(unsafe_code)]
 

@@ -86,8 +86,9 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
         emitted: counter("emitted"),
         listed: counter("listed"),
         open: counter("open"),
+        guard: None,
     };
-    guard(s, &pass);
+    pass.guard = Some(guard(s, &pass));
     rewrite::run(s, &mut pass);
     s.info.stage = Stage::Compute;
     s.info.workgroup_size = [threads, 1, 1];
@@ -102,8 +103,8 @@ pub fn patch_stride(patch: &Record, vertices: &Record, count: u32) -> u32 {
     patch.stride().next_multiple_of(16) + count * vertices.stride()
 }
 
-/// Puts the shader into an `if`: the last workgroup has threads behind the last invocation.
-fn guard(s: &mut Shader, pass: &Memory) {
+/// Puts the shader into an `if`, since the last workgroup has threads behind the last invocation; gives it and its condition.
+fn guard(s: &mut Shader, pass: &Memory) -> (Inst, Value) {
     let root = s.root;
     let body = std::mem::take(&mut s.regions[root].insts);
     let then = s.make_region();
@@ -124,8 +125,9 @@ fn guard(s: &mut Shader, pass: &Memory) {
         }
     }
     let other = empty(&mut b);
-    b.if_(inside, then, other, &[]);
+    let i = b.if_(inside, then, other, &[]);
     b.yield_(&[]);
+    (i, inside)
 }
 
 /// A region that does nothing.
@@ -151,6 +153,8 @@ struct Memory {
     listed: Var,
     /// A strip has begun.
     open: Var,
+    /// The `if` around the shader, and whether the thread has an invocation.
+    guard: Option<(Inst, Value)>,
 }
 
 impl Memory {
@@ -372,7 +376,38 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Fills the places for indices that the invocation does not use.
+    fn fill(&self, e: &mut Emit) {
+        let invocation = self.invocation(e);
+        let (one, n) = (e.u32(1), e.u32(self.emission.indices));
+        let first = e.op(Op::IMul, &[invocation, n]);
+        let list = driver(e, word::LIST, Type::B64);
+        let list = scaled(e, list, first, 4);
+        let listed = e.value(Op::LoadVar, Attrs::Var(self.listed), &[], Type::B32);
+        e.while_(
+            &[listed],
+            |e, k| e.op(Op::ULt, &[k[0], n]),
+            |e, k| {
+                let restart = e.u32(RESTART);
+                let to = scaled(e, list, k[0], 4);
+                store(e, to, 0, restart);
+                vec![e.op(Op::IAdd, &[k[0], one])]
+            },
+        );
+    }
+}
+
 impl Lowering for Memory {
+    fn after(&mut self, e: &mut Emit, i: Inst) {
+        if let Some((guard, inside)) = self.guard
+            && self.stage == Stage::Geometry
+            && guard == i
+        {
+            e.if_then(inside, |e| self.fill(e));
+        }
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
         let arg = |e: &Emit, k: usize| e.s.arg(i, k);

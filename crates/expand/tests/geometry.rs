@@ -14,6 +14,9 @@ const POSITION: IoLoc = IoLoc::Builtin(Builtin::Position);
 const COLOUR: IoLoc = IoLoc::Location(1);
 const NUMBER: IoLoc = IoLoc::Builtin(Builtin::PrimitiveId);
 
+/// The outputs of a vertex.
+type Words = HashMap<(IoLoc, u8), u32>;
+
 fn slot(loc: IoLoc) -> IoSlot {
     let (interp, sampling) = (Interp::Flat, Sampling::Center);
     IoSlot { loc, component: 0, index: 0, kind: NumKind::Float, interp, sampling }
@@ -99,7 +102,7 @@ fn memory_holds_what_is_emitted() {
     for indexed in [false, true] {
         let number = |k: u32| if indexed { all * 3 - 1 - k } else { k };
         // What each invocation emits: vertices as words, and the ends of strips.
-        let mut want: Vec<Vec<Option<HashMap<(IoLoc, u8), u32>>>> = Vec::new();
+        let mut want: Vec<Vec<Option<Words>>> = Vec::new();
         for p in 0..all {
             for invocation in 0..2u64 {
                 let mut group = Group { lanes: 1, ..Group::default() };
@@ -149,7 +152,7 @@ fn memory_holds_what_is_emitted() {
         for (k, (at, bytes)) in [
             (word::VERTICES, vertices),
             (word::OUTPUT, vec![0xee; output]),
-            (word::LIST, vec![0xff; list]),
+            (word::LIST, vec![0xee; list]),
             (word::INDICES, indices),
         ]
         .into_iter()

@@ -548,6 +548,15 @@ impl Encoder {
         let block = self.block(v, bindings, &state.push, &own)?;
         let mut words = Vec::with_capacity(128);
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
+        if let Some(address) = self.vertex_driver {
+            for &(half, value) in &v.recipe.values {
+                if let Value::Source(Source::Driver { offset }) = value {
+                    let register = v.recipe.register(half);
+                    let from = address + u64::from(offset);
+                    super::compute::put_uniform(&mut words, register, 2, from)?;
+                }
+            }
+        }
         if let Some(address) = indirect {
             for &(half, value) in &v.recipe.values {
                 let offset = match (value, indexed) {

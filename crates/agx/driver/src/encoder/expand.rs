@@ -3,11 +3,11 @@
 
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
-use tepui_expand::{Emission, Expansion, RESTART, Record, word as words};
+use tepui_expand::{Emission, Expansion, Record, word as words};
 use tepui_ir::PrimitiveKind;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
-use tepui_vulkan::state::Groups;
+use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::draw::{VertexSources, vertex_key};
@@ -16,12 +16,17 @@ use super::values::long;
 use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
+use crate::meta::expand::params;
 use crate::meta::feedback::Order;
-use crate::shader::{Linking, Results, Shader, Variant};
+use crate::shader::{Linking, Results, Shader, Variant, VertexKey};
 use std::sync::Arc;
 
 /// Most bytes that the expanded vertices of a draw take.
 const MOST_B: u64 = 1 << 30;
+/// Bytes of the heap that draws take from whose sizes the GPU knows alone. One that finds no room draws nothing.
+const HEAP_B: u32 = 1 << 28;
+/// Bytes at the start of the heap that are not given away.
+const HEAP_HEAD_B: u32 = 256;
 
 /// The counts of a draw.
 #[derive(Clone, Copy)]
@@ -39,14 +44,30 @@ struct Counts {
 struct Expanded {
     /// The stage.
     last: Arc<Shader>,
-    /// Address of its records.
-    records: u64,
-    /// Address of the list of indices.
-    list: u64,
-    /// Their number.
-    indices: u32,
+    /// Where its vertices and the list of their indices are.
+    list: List,
     /// What they make.
     topology: vk::PrimitiveTopology,
+}
+
+/// Vertices in memory, and their order.
+enum List {
+    /// The CPU knows where they are.
+    Direct {
+        /// Address of the records.
+        records: u64,
+        /// Address of the indices.
+        address: u64,
+        /// Number of indices.
+        indices: u32,
+    },
+    /// Memory does.
+    Indirect {
+        /// Address of the parameters ([`params`]).
+        parameters: u64,
+        /// The heap that they are in.
+        heap: (u64, u32),
+    },
 }
 
 impl Encoder {
@@ -56,50 +77,95 @@ impl Encoder {
         state: &mut CommandState<Agx>,
         draw: &Draw,
     ) -> Result<()> {
-        let Draw::Direct {
-            count,
-            instances,
-            first,
-            vertex_offset,
-            first_instance,
-            indexed,
-            draw_index,
-        } = *draw
-        else {
-            return Err(Error::unsupported("indirect draws with geometry shaders"));
-        };
-        let counts = Counts {
-            vertices: count,
-            instances,
-            first,
-            vertex_offset,
-            first_instance,
-            indexed,
-            draw_index,
-        };
-        let Some(e) = self.expand(state, counts)? else { return Ok(()) };
+        let restarts = state.graphics.restart && draw.is_indexed();
+        match *draw {
+            Draw::Direct {
+                count,
+                instances,
+                first,
+                vertex_offset,
+                first_instance,
+                indexed,
+                draw_index,
+            } if !restarts => {
+                let d = Counts {
+                    vertices: count,
+                    instances,
+                    first,
+                    vertex_offset,
+                    first_instance,
+                    indexed,
+                    draw_index,
+                };
+                match self.expand(state, d)? {
+                    Some(e) => self.fetch(state, e, draw_index),
+                    None => Ok(()),
+                }
+            }
+            Draw::Direct {
+                count,
+                instances,
+                first,
+                vertex_offset,
+                first_instance,
+                draw_index,
+                ..
+            } => {
+                let words = [count, instances, first, vertex_offset as u32, first_instance];
+                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+                let address = self.upload(&bytes, 16)?.address;
+                let e = self.expand_indirect(state, address, true, draw_index)?;
+                self.fetch(state, e, draw_index)
+            }
+            Draw::Indirect { address, count, stride, indexed, draw_index, .. } => {
+                for k in 0..count {
+                    let address = address + u64::from(k) * u64::from(stride);
+                    let e = self.expand_indirect(state, address, indexed, draw_index + k)?;
+                    self.fetch(state, e, draw_index + k)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Draws what the last stage left.
+    fn fetch(&mut self, state: &mut CommandState<Agx>, e: Expanded, draw_index: u32) -> Result<()> {
         let own = state.graphics.clone();
         let vertex = state.vertex.replace(e.last.pull()?);
-        let index = state.index.replace(IndexBuffer {
-            address: e.list,
-            size: 4 * u64::from(e.indices),
-            index_bytes: 4,
-        });
+        let (index, fetched) = match e.list {
+            List::Direct { records, address, indices } => {
+                self.put_words(&[(words::OUTPUT, Word::Long(records))]);
+                let draw = Draw::Direct {
+                    count: indices,
+                    instances: 1,
+                    first: 0,
+                    vertex_offset: 0,
+                    first_instance: 0,
+                    indexed: true,
+                    draw_index,
+                };
+                (IndexBuffer { address, size: 4 * u64::from(indices), index_bytes: 4 }, draw)
+            }
+            List::Indirect { parameters, heap: (address, bytes) } => {
+                self.vertex_driver = Some(parameters);
+                let draw = Draw::Indirect {
+                    address: parameters + u64::from(params::DRAW),
+                    count: 1,
+                    stride: 20,
+                    count_address: None,
+                    indexed: true,
+                    draw_index,
+                };
+                (IndexBuffer { address, size: bytes.into(), index_bytes: 4 }, draw)
+            }
+        };
+        let index = state.index.replace(index);
         let between = std::mem::take(&mut state.between);
         state.graphics.topology = e.topology;
         state.graphics.restart = true;
         self.programs_changed(state);
-        self.put_words(&[(words::OUTPUT, Word::Long(e.records))]);
-        let fetched = Draw::Direct {
-            count: e.indices,
-            instances: 1,
-            first: 0,
-            vertex_offset: 0,
-            first_instance: 0,
-            indexed: true,
-            draw_index,
-        };
         let drawn = self.draw_with(state, &fetched);
+        self.vertex_driver = None;
         state.graphics = own;
         (state.vertex, state.index, state.between) = (vertex, index, between);
         self.programs_changed(state);
@@ -117,25 +183,14 @@ impl Encoder {
 
     /// Runs the stages of a draw; nothing if it makes no primitives.
     fn expand(&mut self, state: &mut CommandState<Agx>, d: Counts) -> Result<Option<Expanded>> {
-        if state.between.evaluation.is_some() {
-            return Err(Error::unsupported("tessellation"));
-        }
-        let (Some(vertex), Some(geometry)) = (state.vertex.clone(), state.between.geometry.clone())
-        else {
-            return Err(Error::unsupported("draws without a vertex shader"));
-        };
-        let s = &state.graphics;
-        let order = Order::with_adjacency(s.topology, s.provoking_last)
-            .ok_or_else(|| Error::unsupported("geometry shaders with this topology"))?;
+        let (vertex, geometry) = stages(state)?;
+        let order = input_order(&state.graphics)?;
         let listed = order.count(d.vertices);
         let primitives = listed / order.vertices();
         if primitives == 0 || d.instances == 0 {
             return Ok(None);
         }
-        let mut bindings = Bindings::default();
-        let mut sets = state.graphics_sets.clone();
-        sets.changed = u32::MAX;
-        bindings.update(self, &mut sets)?;
+        let bindings = self.all_bindings(state)?;
         let input = Record::of_vertices(&vertex.ir);
         let vertices = self.vertex_records(state, &vertex, &bindings, order, listed, d)?;
 
@@ -155,7 +210,6 @@ impl Encoder {
         }
         let records = self.room(records_b)?;
         let list = self.room(4 * u64::from(indices))?;
-        self.fill_buffer(list, 4 * u64::from(indices), RESTART)?;
         let expansion = Expansion { vertices: input, ..Expansion::default() };
         let program = geometry.expanded(&expansion)?;
         let threads = primitives.checked_mul(emission.invocations).ok_or_else(too_many)?;
@@ -167,12 +221,130 @@ impl Encoder {
             (words::FIRST, Word::Short(0)),
         ];
         self.stage(&program, state, &bindings, threads, d, &all)?;
-        let topology = match emission.output {
-            PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,
-            PrimitiveKind::Lines => vk::PrimitiveTopology::LINE_STRIP,
-            _ => vk::PrimitiveTopology::TRIANGLE_STRIP,
+        let topology = topology(&emission);
+        let list = List::Direct { records, address: list, indices };
+        Ok(Some(Expanded { last: geometry, list, topology }))
+    }
+
+    /// Runs the stages of a draw whose counts are in memory, or whose indices have restarts.
+    fn expand_indirect(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        arguments: u64,
+        indexed: bool,
+        draw_index: u32,
+    ) -> Result<Expanded> {
+        let (vertex, geometry) = stages(state)?;
+        let s = &state.graphics;
+        let order = input_order(s)?;
+        let restart = indexed && s.restart;
+        let bindings = self.all_bindings(state)?;
+        let (input, output) = (Record::of_vertices(&vertex.ir), Record::of_vertices(&geometry.ir));
+        let emission = Emission::of(&geometry.ir);
+        let program = geometry.expanded(&Expansion { vertices: input, ..Expansion::default() })?;
+        let heap = self.expansion_heap()?;
+        let parameters = self.upload(&[0; params::BYTES], 64)?.address;
+        let index = if indexed { state.index } else { None };
+        let (indices, index_bytes, in_buffer) = match index {
+            Some(i) => (i.address, i.index_bytes as u8, (i.size / u64::from(i.index_bytes)) as u32),
+            None => (0, 0, u32::MAX),
         };
-        Ok(Some(Expanded { last: geometry, records, list, indices, topology }))
+        let ([a, b], [c, d]) = (split(arguments), split(heap.0));
+        let ([e, f], [g, h]) = (split(parameters), split(indices));
+        let records_b = emission.vertices * output.stride().max(16);
+        let own = [
+            a,
+            b,
+            c,
+            d,
+            heap.1,
+            e,
+            f,
+            g,
+            h,
+            in_buffer,
+            input.stride().max(16),
+            emission.invocations,
+            records_b,
+            emission.indices,
+            program.workgroup[0],
+        ];
+        self.run(Program::Place { order, index_bytes, restart }, &own, &[], [1; 3])?;
+        // The list of vertices.
+        let lists = match restart && index_bytes > 0 {
+            true => Program::Restarts { order, index_bytes },
+            false => Program::Unroll { order, index_bytes },
+        };
+        let v = self.device.clone().meta(lists)?.compute()?;
+        self.driver[7..10].copy_from_slice(&[e, f, emission.indices * emission.invocations]);
+        let none = Bindings::default();
+        let groups = |at: u32| Dispatch::Indirect([0; 3], parameters + u64::from(at));
+        let listing = |s: Source| match s {
+            Source::Driver { offset } if offset < 28 => {
+                Some(parameters + u64::from(params::LIST + offset))
+            }
+            _ => None,
+        };
+        self.launch_with(
+            &v,
+            &none,
+            &state.push,
+            &groups(params::LIST_GROUPS),
+            &|_| None,
+            &listing,
+        )?;
+        // The vertices.
+        let v = vertex.vertex(&record_key(&vertex, &state.graphics), Linking::Whole)?;
+        let sources = VertexSources {
+            state,
+            zeros: self.device.zeros.address,
+            base_vertex: 0,
+            base_instance: 0,
+            draw_index,
+            view: 0,
+        };
+        let from = |at: u32| Some(parameters + u64::from(at));
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } => from(params::VERTEX + offset),
+            Source::CaptureIndices => from(params::LIST),
+            Source::BaseVertex => from(params::ADDED),
+            Source::BaseInstance => from(params::FIRST_INSTANCE),
+            _ => None,
+        };
+        let dispatch = groups(params::VERTEX_GROUPS);
+        let own = |s: Source| sources.get(s);
+        self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &in_memory)?;
+        // The primitives.
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } => from(offset),
+            _ => None,
+        };
+        let dispatch = groups(params::GEOMETRY_GROUPS);
+        self.launch_with(&program, &bindings, &state.push, &dispatch, &|_| None, &in_memory)?;
+        let list = List::Indirect { parameters, heap };
+        Ok(Expanded { last: geometry, list, topology: topology(&emission) })
+    }
+
+    /// The heap of draws whose sizes the GPU knows alone: all of a command buffer's take from it.
+    fn expansion_heap(&mut self) -> Result<(u64, u32)> {
+        if let Some(heap) = self.heap {
+            return Ok(heap);
+        }
+        let address = self.room(u64::from(HEAP_B))?;
+        // The number of bytes in use.
+        let used = u64::from(HEAP_HEAD_B);
+        self.fill_buffer(address, 4, used as u32)?;
+        self.heap = Some((address, HEAP_B));
+        Ok((address, HEAP_B))
+    }
+
+    /// The descriptor sets of graphics, whatever a draw has seen of them.
+    fn all_bindings(&mut self, state: &CommandState<Agx>) -> Result<Bindings> {
+        let mut bindings = Bindings::default();
+        let mut sets = state.graphics_sets.clone();
+        sets.changed = u32::MAX;
+        bindings.update(self, &mut sets)?;
+        Ok(bindings)
     }
 
     /// Memory that the GPU writes.
@@ -190,15 +362,8 @@ impl Encoder {
         listed: u32,
         d: Counts,
     ) -> Result<u64> {
-        let s = &state.graphics;
-        let mut key = vertex_key(vertex.inputs, s);
-        key.results = Results::Record;
-        // What comes behind moves the depth.
-        key.negative_one_to_one = false;
+        let key = record_key(vertex, &state.graphics);
         let index = if d.indexed { state.index } else { None };
-        if d.indexed && s.restart {
-            return Err(Error::unsupported("geometry shaders with primitive restart"));
-        }
         let (indices, index_bytes, in_buffer) = match index {
             Some(i) => (
                 i.address + u64::from(d.first) * u64::from(i.index_bytes),
@@ -271,6 +436,41 @@ impl Encoder {
         let groups = [threads.div_ceil(program.workgroup[0]), d.instances, 1];
         let dispatch = Dispatch::Direct([0; 3], groups);
         self.launch_with(program, bindings, &state.push, &dispatch, &|_| None, &|_| None)
+    }
+}
+
+/// The stages of a draw.
+fn stages(state: &CommandState<Agx>) -> Result<(Arc<Shader>, Arc<Shader>)> {
+    if state.between.evaluation.is_some() {
+        return Err(Error::unsupported("tessellation"));
+    }
+    match (&state.vertex, &state.between.geometry) {
+        (Some(vertex), Some(geometry)) => Ok((vertex.clone(), geometry.clone())),
+        _ => Err(Error::unsupported("draws without a vertex shader")),
+    }
+}
+
+/// The order of the vertices of a draw's primitives.
+fn input_order(s: &GraphicsState) -> Result<Order> {
+    Order::with_adjacency(s.topology, s.provoking_last)
+        .ok_or_else(|| Error::unsupported("geometry shaders with this topology"))
+}
+
+/// The key of a vertex shader that leaves its outputs to the next stage.
+fn record_key(vertex: &Shader, s: &GraphicsState) -> VertexKey {
+    let mut key = vertex_key(vertex.inputs, s);
+    key.results = Results::Record;
+    // What comes behind moves the depth.
+    key.negative_one_to_one = false;
+    key
+}
+
+/// What a geometry shader's indices make.
+fn topology(emission: &Emission) -> vk::PrimitiveTopology {
+    match emission.output {
+        PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,
+        PrimitiveKind::Lines => vk::PrimitiveTopology::LINE_STRIP,
+        _ => vk::PrimitiveTopology::TRIANGLE_STRIP,
     }
 }
 

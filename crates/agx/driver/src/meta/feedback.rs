@@ -141,7 +141,7 @@ pub(super) fn unroll(m: &mut Make<'_>, order: Order, index_bytes: u8) {
 }
 
 /// Which of a draw's vertices is the x-th of `count` in the order of its primitives. source: Vulkan specification, "Primitive Topologies"
-fn position(m: &mut Make<'_>, order: Order, x: Value, count: Value) -> Value {
+pub(super) fn position(m: &mut Make<'_>, order: Order, x: Value, count: Value) -> Value {
     let n = m.0.u32(order.vertices());
     let (p, v) = (m.op(Op::UDiv, x, n), m.op(Op::UMod, x, n));
     let [zero, one, two] = [0, 1, 2].map(|k| m.0.u32(k));
