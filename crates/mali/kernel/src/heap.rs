@@ -44,7 +44,7 @@ impl Heap {
         let base = chunks.base();
         let first = vm.bind_kernel(chunks)?;
         for index in 1..u64::from(args.initial_chunk_count) {
-            let next = first + index * u64::from(size) | u64::from(size) / PAGE_BYTES;
+            let next = (first + index * u64::from(size)) | (u64::from(size) / PAGE_BYTES);
             let at = (index - 1) * u64::from(size);
             // SAFETY: inside of the chunks' memory, which is bound and so kept alive, and aligned to a page.
             unsafe { base.add(at as usize).cast::<u64>().write(next) };

@@ -7,10 +7,8 @@ use crate::error::{CheckError, Error, Held, Result};
 use crate::function::{Function, Op, Val};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their
-/// own: their results are known by where the bits come from.
-
-/// Where the bits of each unit of each value come from.
+/// Where the bits of each unit of each value come from: joining, splitting and copying make none of
+/// their own.
 struct Origins {
     /// Index of a value's first unit in `of`.
     first: SecondaryMap<Val, u32>,

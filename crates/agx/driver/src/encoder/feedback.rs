@@ -18,6 +18,7 @@ use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B};
+use crate::shader::Results;
 
 /// Most bytes that a buffer takes: offsets are words.
 const MAX_BYTES: u64 = u32::MAX as u64;
@@ -85,7 +86,7 @@ impl Encoder {
             .ok_or_else(|| Error::unsupported("transform feedback of this topology"))?;
         let (per_primitive, vertices) = (order.vertices(), order.count(count));
         let mut key = vertex_key(shader.inputs, s);
-        key.captures = true;
+        key.results = Results::Feedback;
         // Room for as many as there are, or as fit.
         let buffers = state.feedback.buffers;
         let room = (0..4)
