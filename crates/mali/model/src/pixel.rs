@@ -123,6 +123,10 @@ fn name(code: Code, srgb: bool) -> Option<String> {
         "RGB10 A2I" => Some("A2B10G10R10_SINT_PACK32"),
         "R11F G11F B10F" => Some("B10G11R11_UFLOAT_PACK32"),
         "R9F G9F B9F E5F" => Some("E5B9G9R9_UFLOAT_PACK32"),
+        // Depth and stencil read as red.
+        "Z32" => Some("R32_SFLOAT"),
+        "Z16 UNORM" => Some("R16_UNORM"),
+        "S8" => Some("R8_UINT"),
         _ => None,
     };
     if let Some(packed) = packed {

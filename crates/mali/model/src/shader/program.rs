@@ -3,8 +3,9 @@
 use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
-    AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
-    NanMode, RegisterFormat, ResultType, RoundMode, SubgroupSize,
+    AtomicOperation, AtomicOperation1, Clamp, Condition, Dimension, Flow, InactiveResult,
+    LaneOperation, Mux, NanMode, RegisterFormat, RegisterWidth, ResultType, RoundMode,
+    SubgroupSize, WriteMask,
 };
 use tepui_mali_isa::table::field::Unit;
 use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
@@ -180,6 +181,10 @@ fn operation(
         op.immediate = *value as u32;
     }
     let format = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
+    if inst.op == Isa::TEX_FETCH {
+        op.flags = texture_flags(inst);
+        return Some(op);
+    }
     match (inst.immediate("table"), inst.immediate("index")) {
         (Some(table), Some(index)) if inst.op == Isa::LEA_BUF_IMM => {
             op.flags = message::handle(table, index);
@@ -239,6 +244,23 @@ fn operation(
         }
     };
     Some(op)
+}
+
+/// The modifiers of a texture instruction.
+fn texture_flags(inst: &Inst) -> u32 {
+    let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
+    let coordinates = match inst.modifier() {
+        Some(Dimension::D1) => 1,
+        Some(Dimension::D3) => 3,
+        _ => 2,
+    };
+    let mask = inst.modifier().map_or(0xf, |mask: WriteMask| mask.raw().into());
+    let short = inst.modifier() == Some(RegisterWidth::W16);
+    mask | flag(&f::WIDE_INDICES, message::WIDE)
+        | flag(&f::ARRAY_ENABLE, message::ARRAY)
+        | flag(&f::TEXEL_OFFSET, message::OFFSET)
+        | if short { message::SHORT } else { 0 }
+        | coordinates << message::COORDINATES
 }
 
 /// How results go into a destination. Those of 32 bits are narrowed to a half: Mesa's compiler

@@ -47,6 +47,7 @@ struct Texel {
     /// The slice of a volume, or the sample.
     z: u32,
     layer: u32,
+    level: u32,
 }
 
 impl Port<'_> {
@@ -74,19 +75,20 @@ impl Port<'_> {
         Ok(image)
     }
 
-    /// The address of a texel of an image's first level; `None` beyond its edges.
+    /// The address of a texel; `None` beyond the edges of its level.
     fn texel(&mut self, image: &Image, at: Texel) -> Result<Option<u64>, Box<Trap>> {
         let t = &image.texture;
         let volume = t.dimension == TextureDimension::N3d;
-        let depth = if volume { t.depth } else { t.sample_count };
+        let size = |texels: u32| (texels >> at.level.min(31)).max(1);
+        let depth = if volume { size(t.depth) } else { t.sample_count };
         let faces = if t.dimension == TextureDimension::Cube { 6 } else { 1 };
         let layers = t.array_size * faces;
-        let height = if t.dimension == TextureDimension::N1d { 1 } else { t.height };
-        let inside = at.x < t.width && at.y < height && at.z < depth && at.layer < layers;
-        if !inside {
+        let height = if t.dimension == TextureDimension::N1d { 1 } else { size(t.height) };
+        let inside = at.x < size(t.width) && at.y < height && at.z < depth;
+        if !inside || at.layer >= layers || at.level >= t.levels {
             return Ok(None);
         }
-        let index = u64::from(at.layer * t.levels + t.minimum_level);
+        let index = u64::from(at.layer * t.levels + t.minimum_level + at.level);
         let plane = t.surfaces + index * Plane::SIZE_BYTES as u64;
         let bytes = self.memory.read_array::<{ Plane::SIZE_BYTES }>(plane).map_err(failed)?;
         let plane = Plane::unpack(&bytes)
@@ -115,6 +117,7 @@ pub fn handler(isa: Isa) -> Option<Handler> {
         Isa::LD_TEX_IMM | Isa::LD_TEX => load,
         Isa::LEA_TEX_IMM | Isa::LEA_TEX => address,
         Isa::ST_CVT => store,
+        Isa::TEX_FETCH => fetch,
         _ => return None,
     })
 }
@@ -135,8 +138,8 @@ pub const IN_INSTRUCTION: u32 = 1 << 8;
 fn place(image: &Image, xy: u32, zw: u32) -> Texel {
     let ([x, y], [z, layer]) = (halves(xy).map(u32::from), halves(zw).map(u32::from));
     match image.texture.dimension {
-        TextureDimension::N1d => Texel { x: xy, y: 0, z, layer },
-        _ => Texel { x, y, z, layer },
+        TextureDimension::N1d => Texel { x: xy, y: 0, z, layer, level: 0 },
+        _ => Texel { x, y, z, layer, level: 0 },
     }
 }
 
@@ -157,6 +160,103 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         }
     }
     deliver(l, op, &channels);
+    Ok(())
+}
+
+/// Modifiers of texture instructions in [`Op::flags`]: the components that are returned, in the lowest
+/// four bits; handles are 32 bits each.
+pub const WIDE: u32 = 1 << 4;
+/// The staging registers have a layer.
+pub const ARRAY: u32 = 1 << 5;
+/// The staging registers have offsets, and the level or the sample.
+pub const OFFSET: u32 = 1 << 6;
+/// Results have 16 bits.
+pub const SHORT: u32 = 1 << 7;
+/// Coordinates, from this bit on.
+pub const COORDINATES: u32 = 8;
+
+/// The handle of a texture, in the 64 bits of its source: the upper word, or the upper half of the
+/// lower one with five bits of the table and eleven of the index.
+fn texture_handle(source: u64, flags: u32) -> u32 {
+    match flags & WIDE != 0 {
+        true => (source >> 32) as u32,
+        false => {
+            let half = source as u32 >> 16;
+            super::handle(i64::from(half >> 11), i64::from(half & 0x7ff))
+        }
+    }
+}
+
+/// Loads texels at integer coordinates, each offset by bytes with a sign of a further register. Its third
+/// byte is the sample of images that have several, its top byte the level of others.
+fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let sources = l.get64(&op.src[0]);
+    let coordinates = op.flags >> COORDINATES & 3;
+    let (first, count) = op.staging[1];
+    let staging = |l: &Lanes<'_, '_>, n: u32, lane: usize| match n < u32::from(count) {
+        true => l.raw(u16::from(first) + n as u16).0[lane],
+        false => 0,
+    };
+    let mut channels = [Row::splat(0); 4];
+    let mut kind = Kind::Float;
+    for lane in l.active() {
+        let Some(image) = l.port.image(texture_handle(sources[lane], op.flags))? else { continue };
+        let mut n = coordinates;
+        let mut next = |present: bool| {
+            let value = if present { staging(l, n, lane) } else { 0 };
+            n += u32::from(present);
+            value
+        };
+        let layer = next(op.flags & ARRAY != 0);
+        let [dx, dy, dz, top] = next(op.flags & OFFSET != 0).to_le_bytes();
+        let place = |n: u32, offset: u8| match n < coordinates {
+            true => staging(l, n, lane).wrapping_add_signed((offset as i8).into()),
+            false => 0,
+        };
+        let sampled = image.texture.sample_count > 1;
+        let at = Texel {
+            x: place(0, dx),
+            y: place(1, dy),
+            z: if sampled { dz.into() } else { place(2, dz) },
+            layer,
+            level: if sampled { 0 } else { top.into() },
+        };
+        kind = image.format.kind();
+        let mut values = [0; 4];
+        if let Some(address) = l.port.texel(&image, at)? {
+            let mut bytes = [0; 16];
+            let texel = &mut bytes[..image.format.bytes()];
+            l.port.memory.read(address, texel).map_err(failed)?;
+            values = image.format.unpack(texel, kind);
+        }
+        let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+        for (i, row) in channels.iter_mut().enumerate() {
+            // Three bits for each channel: one of the texel's, 0 or 1.
+            row.0[lane] = match image.texture.swizzle >> (3 * i) & 7 {
+                channel @ 0..4 => values[channel as usize],
+                4 => 0,
+                _ => one,
+            };
+        }
+    }
+    let returned: Vec<Row> =
+        (0..4).filter(|i| op.flags >> i & 1 != 0).map(|i| channels[i]).collect();
+    let (register, count) = op.staging[0];
+    let zero = Row::splat(0);
+    for n in 0..usize::from(count) {
+        let row = match op.flags & SHORT != 0 {
+            false => *returned.get(n).unwrap_or(&zero),
+            true => {
+                let short = |v: u32| match kind {
+                    Kind::Float => to_half(f32::from_bits(v), RoundMode::Rte),
+                    _ => v as u16,
+                };
+                let pair = [2 * n, 2 * n + 1].map(|n| *returned.get(n).unwrap_or(&zero));
+                Row(std::array::from_fn(|lane| join(pair.map(|row| short(row.0[lane])))))
+            }
+        };
+        l.put_register(register + n as u8, &row);
+    }
     Ok(())
 }
 

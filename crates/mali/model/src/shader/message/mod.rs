@@ -12,7 +12,7 @@ use super::op::{Handler, Trap};
 
 pub use atomic::COMPARE;
 pub use buffer::handle;
-pub use image::IN_INSTRUCTION;
+pub use image::{ARRAY, COORDINATES, IN_INSTRUCTION, OFFSET, SHORT, WIDE};
 pub use memory::{SIGNED, place};
 
 /// The upper half of an address of thread-local storage.
