@@ -402,6 +402,8 @@ fn queues_wait_for_each_other() {
         move48(4, 2),
         word(&CsSyncAdd64 { data: 4, address: 2, ..Default::default() }),
     ];
+    // 1 is not greater than 1.
+    machine.vm.write(DATA, &1u64.to_le_bytes()).unwrap();
     machine.start(&mut group, 0, &wait);
     assert_eq!(machine.gpu.run(&machine.vm, &mut group), []);
     assert_eq!(group.state(0), Some(QueueState::Waiting { address: DATA }));
@@ -411,7 +413,7 @@ fn queues_wait_for_each_other() {
     let queues: Vec<usize> = done.iter().map(|c| c.queue).collect();
     assert_eq!(queues, [1, 0]);
     assert!(done.iter().all(|c| c.outcome.is_ok()));
-    assert_eq!(machine.words(DATA + 64, 2), [2, 0]);
+    assert_eq!(machine.words(DATA + 64, 2), [3, 0]);
     // Waiting costs no instructions.
     assert_eq!(done[1].outcome.as_ref().map(|s| s.commands), Ok(5));
 }
