@@ -119,7 +119,9 @@ fn copy(b: &mut Builder<'_>, c: &Capture, record: &Record, from: Value, to: Valu
     let words = c.ty.elem_bytes().div_ceil(4);
     let component_b = c.ty.elem_bytes();
     let (mut slot, mut at) = (c.slot, c.offset);
-    for _ in 0..c.locations {
+    // Vectors of more than two 64-bit components take two locations.
+    let wide = c.ty.size_bytes() > 16;
+    for _ in 0..c.locations / if wide { 2 } else { 1 } {
         for k in 0..u32::from(c.ty.comps()) {
             let word = k * words;
             // Components behind the fourth word are in the next location.
@@ -129,10 +131,9 @@ fn copy(b: &mut Builder<'_>, c: &Capture, record: &Record, from: Value, to: Valu
             }
             for part in 0..words {
                 let place = IoSlot { component: place.component + part as u8, ..place };
-                let value = match record.offset(place) {
-                    Some(offset) => load(b, from, offset, Type::B32),
-                    None => b.u32(0),
-                };
+                // What the shader does not write is left as it is.
+                let Some(offset) = record.offset(place) else { continue };
+                let value = load(b, from, offset, Type::B32);
                 let narrow = component_b < 4;
                 let value = if narrow { b.convert(Op::U2U, value, c.ty.bits()) } else { value };
                 store(b, to, at + k * component_b + 4 * part, value);
@@ -140,7 +141,7 @@ fn copy(b: &mut Builder<'_>, c: &Capture, record: &Record, from: Value, to: Valu
         }
         at += c.ty.size_bytes();
         match &mut slot.loc {
-            IoLoc::Location(l) => *l += if c.ty.size_bytes() > 16 { 2 } else { 1 },
+            IoLoc::Location(l) => *l += if wide { 2 } else { 1 },
             IoLoc::Builtin(_) => slot.component += 1,
         }
     }
