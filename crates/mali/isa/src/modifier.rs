@@ -380,8 +380,10 @@ kinds! {
         Gather4B = 2 "gather4_b",
         Gather4A = 3 "gather4_a",
     }
-    /// The type of a texture instruction's results.
+    /// The type of a texture instruction's results. What Mesa's disassembler prints as reserved follows the
+    /// texture's format: its compiler emits nothing else.
     RegisterType "register_type" 2 {
+        Reserved = 0 "reserved",
         F = 1 "f",
         U = 2 "u",
         S = 3 "s",

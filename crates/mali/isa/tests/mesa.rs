@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tepui_mali_isa::{Inst, asm, validate};
+use tepui_mali_isa::{Inst, Op, asm, validate};
 
 /// The folder with the cases.
 fn cases() -> PathBuf {
@@ -15,6 +15,64 @@ fn cases() -> PathBuf {
     assert!(output.status.success(), "tools/mesa source: {errors}");
     let root = PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim());
     root.join("src/panfrost/compiler/valhall/test")
+}
+
+/// The value of an attribute of an XML tag.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+    Some(rest.split_once('"')?.0)
+}
+
+fn number(text: &str) -> u16 {
+    match text.strip_prefix("0x") {
+        Some(hex) => u16::from_str_radix(hex, 16).expect("a number"),
+        None => text.parse().expect("a number"),
+    }
+}
+
+/// Mesa's own table has the same instructions, opcodes and numbers of sources and immediates.
+#[test]
+fn the_table_is_mesa_s() {
+    let path = cases().join("../ISA.xml");
+    let text = std::fs::read_to_string(path).expect("the table");
+    // Comments hold instructions that are not meant.
+    let kept = text.split("<!--").map(|part| part.split_once("-->").map_or(part, |(_, rest)| rest));
+    let text: String = kept.collect();
+    let (mut group, mut element, mut count) = ("", "", 0);
+    // The instructions of the element that is being read, and its sources and immediates.
+    let mut open: Vec<(&str, String)> = Vec::new();
+    let mut parts = (0, 0);
+    for tag in text.split('<').skip(1) {
+        let name = tag.split(|c: char| !c.is_alphanumeric() && c != '/').next();
+        let name = name.unwrap_or("").trim_end_matches('/');
+        match name {
+            "group" => (group, element) = (tag, "group"),
+            "ins" => {
+                open.push((tag, attribute(tag, "name").expect("a name").to_owned()));
+                let closed = tag.split('>').next().is_some_and(|t| t.ends_with('/'));
+                if !closed && group.is_empty() {
+                    element = "ins";
+                }
+            }
+            "src" if !tag.contains("pseudo") => parts.0 += 1,
+            "imm" => parts.1 += 1,
+            _ => {}
+        }
+        if name.strip_prefix('/').is_some_and(|end| end == element && !end.is_empty()) {
+            for (tag, name) in open.drain(..) {
+                let of = |what| attribute(tag, what).or(attribute(group, what)).map(number);
+                let op = Op::from_name(&name).unwrap_or_else(|| panic!("{name}"));
+                let row = op.row();
+                let found = (Some(row.opcode), row.second);
+                assert_eq!(found, (of("opcode"), of("opcode2").unwrap_or(0)), "{name}");
+                let found = (row.form.sources.len(), row.form.immediates.len());
+                assert_eq!(found, parts, "{name}");
+                count += 1;
+            }
+            (group, element, parts) = ("", "", (0, 0));
+        }
+    }
+    assert_eq!(count, 252);
 }
 
 fn lines(name: &str) -> Vec<String> {

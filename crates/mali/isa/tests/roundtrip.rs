@@ -85,6 +85,24 @@ fn all_rows_have_instances() {
     }
 }
 
+/// Newer versions of Mesa mark the last use of a register behind it, and have other names.
+#[test]
+fn newer_text_is_understood() {
+    for (newer, older) in [
+        ("IADD.s32 r0, r60^, r0^", "IADD.s32 r0, ^r60, ^r0"),
+        ("RSHIFT_OR.i32 r1, r1^, 0x1000000.b33, 0x0", "RSHIFT_OR.i32 r1, ^r1, 0x1000000.b33, 0x0"),
+        (
+            "LD_PKA.i32.unsigned.slot0.wait0 @r1, u4, u5",
+            "LD_BUFFER.i32.unsigned.slot0.wait0 @r1, u4, u5",
+        ),
+        ("LEA_PKA.slot2.wait2 @r2:r3, r0^, u6", "LEA_BUFFER.slot2.wait2 @r2:r3, ^r0, u6"),
+    ] {
+        let inst = asm::parse(newer).unwrap_or_else(|error| panic!("{newer}: {error}"));
+        assert_eq!(inst.to_string(), older);
+    }
+    assert!(asm::parse("FADD_PKA.f32 r0, r1, r2").is_err());
+}
+
 #[test]
 fn labels_are_offsets_of_branches() {
     let source = "begin:\n NOP\n BRANCHZ.reconverge r0, offset:end // forward\n\

@@ -23,10 +23,13 @@
 //! ```
 
 mod dispatch;
+#[doc(hidden)]
+pub mod exercise;
 mod gpu;
 mod group;
 mod job;
 pub mod limits;
+mod pixel;
 mod shader;
 mod stream;
 

@@ -7,6 +7,7 @@ use tepui_mali_model::{FaultKind, Gpu, Group, Options, QueueState, Stream, addre
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::*;
 use tepui_mali_packets::shader::*;
+use tepui_mali_packets::texture::*;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 const BASE: u64 = 0x100_0000;
@@ -268,6 +269,117 @@ fn buffers_have_bounds_and_atomics_return_old_values() {
     assert_eq!(machine.words(DATA + 8, 1), [102 + 48]);
 }
 
+/// Beyond the end of a buffer stores and atomics do nothing, and loads give zero.
+#[test]
+fn addresses_beyond_buffers_lead_nowhere() {
+    let source = "
+        LSHIFT_OR.i32 r9, r60, 0x3020100.b22, 0x0
+        LEA_BUFFER.slot0 @r0:r1, r9, 0x0
+        LEA_BUF_IMM.slot0 @r2:r3, r9, table:0x0, index:0x0
+        ISUB.u32.wait0 r4, r0, r2
+        ISUB.u32 r5, r1, r3
+        LSHIFT_OR.i32 r4, r4, 0x0.b00, r5
+        IADD_IMM.i32 r5, r4, #0x7
+        STORE.i32.slot0 @r5, r0, offset:0
+        NOP.wait0
+        ATOM1_RETURN.i32.slot0.ainc @r6, r0, offset:0x0
+        LOAD.i32.unsigned.slot0.wait0 @r7, r0, offset:0
+        SHADDX.u64 r2, u0, r60.w0, shift:0x3
+        STORE.i64.slot0 @r6:r7, r2, offset:0
+        NOP.end";
+    let machine = Machine::new(1);
+    let to = DATA + 0x1000;
+    let stream = machine.dispatch(source, [32, 1, 1], [1, 1, 1], &[to as u32, (to >> 32) as u32]);
+    machine.run(&stream).unwrap();
+    let expected: Vec<u32> = (0..32).flat_map(|i| if i < 16 { [7, 8] } else { [0, 0] }).collect();
+    assert_eq!(machine.words(to, 64), expected);
+    assert_eq!(machine.words(DATA, 18)[15..], [8, 0, 0]);
+}
+
+/// A u-interleaved image of 20 by 20 pixels: each thread of 24 by 24 swaps red and blue of its pixel;
+/// those beyond the edges read zero and store nothing.
+#[test]
+fn images_are_loaded_and_stored() {
+    let source = "
+        MKVEC.v2i16 r8, r60.h00, r61.h00
+        LD_TEX.v4.f32.slot0 @r0:r1:r2:r3, r8, 0x0, u0
+        LEA_TEX.slot1.wait0 @r4:r5:r6, r8, 0x0, u0
+        MOV.i32 r10, r2
+        MOV.i32 r11, r1
+        MOV.i32 r12, r0
+        MOV.i32 r13, r3
+        NOP.wait1
+        ST_CVT.slot0.v4.f32 @r10:r11:r12:r13, r4, r6, offset:0x0
+        IMUL.i32 r9, r61, u1
+        IADD.u32 r9, r9, r60
+        SHADDX.u64 r4, u2, r9.w0, shift:0x2
+        F32_TO_U32 r7, r3
+        STORE.i32.slot0.wait0 @r7, r4, offset:0
+        NOP.end";
+    let to = DATA + 0x1_0000;
+    let machine = Machine::new(2);
+    let uniforms = [1, 24, to as u32, (to >> 32) as u32];
+    let stream = machine.dispatch(source, [8, 8, 1], [3, 3, 1], &uniforms);
+    let planes = STATES + 0x600;
+    let format = (Format::Rgba8Unorm.raw() << 12) as u32 | ComponentOrder::Rgba.raw() as u32;
+    let texture = Texture {
+        dimension: TextureDimension::N2d,
+        format,
+        width: 20,
+        height: 20,
+        surfaces: planes,
+        ..Default::default()
+    };
+    // It stands behind the buffer in the table.
+    machine.put(STATES + 0x420, &texture);
+    let table = Resource { address: STATES + 0x400, size: 64, ..Default::default() };
+    machine.put(STATES + 0x500, &table);
+    let plane = Plane {
+        plane_type: PlaneType::Generic,
+        clump_ordering: ClumpOrdering::TiledUInterleaved,
+        clump_format: ClumpFormat::Raw32,
+        size: 4096,
+        pointer: DATA,
+        row_stride: 2048,
+        width: 20,
+        height: 20,
+        ..Default::default()
+    };
+    machine.put(planes, &plane);
+    let pixel = |x: u32, y: u32| x | y << 8 | (x + y) << 16 | 0xff << 24;
+    let place = |x: u32, y: u32| {
+        let tile = y / 16 * 2048 + x / 16 * 1024;
+        u64::from(tile + 4 * tepui_mali_layout::index_in_tile(x % 16, y % 16))
+    };
+    for (x, y) in (0..20).flat_map(|y| (0..20).map(move |x| (x, y))) {
+        machine.vm.write(DATA + place(x, y), &pixel(x, y).to_le_bytes()).unwrap();
+    }
+    let before = machine.words(DATA, 1024);
+    machine.run(&stream).unwrap();
+    let mut expected = before;
+    for (x, y) in (0..20).flat_map(|y| (0..20).map(move |x| (x, y))) {
+        expected[place(x, y) as usize / 4] = (x + y) | y << 8 | x << 16 | 0xff << 24;
+    }
+    assert_eq!(machine.words(DATA, 1024), expected);
+    let inside = |n: u32| u32::from(n % 24 < 20 && n / 24 < 20);
+    assert_eq!(machine.words(to, 576), (0..576).map(inside).collect::<Vec<_>>());
+}
+
+/// Descriptors are the content of a buffer: the buffer's size is the second word of its own.
+#[test]
+fn descriptors_can_be_read() {
+    let source = "
+        LD_BUFFER.i32.unsigned.slot0 @r4, u2, u3
+        SHADDX.u64.wait0 r2, u0, r60.w0, shift:0x2
+        STORE.i32.slot0 @r4, r2, offset:0
+        NOP.end";
+    let machine = Machine::new(1);
+    let uniforms = [DATA as u32, (DATA >> 32) as u32, 4, 0x3e00_0000];
+    let stream = machine.dispatch(source, [2, 1, 1], [1, 1, 1], &uniforms);
+    machine.run(&stream).unwrap();
+    assert_eq!(machine.words(DATA, 2), [64, 64]);
+}
+
 #[test]
 fn queues_wait_for_each_other() {
     let machine = Machine::new(1);
@@ -290,6 +402,8 @@ fn queues_wait_for_each_other() {
         move48(4, 2),
         word(&CsSyncAdd64 { data: 4, address: 2, ..Default::default() }),
     ];
+    // 1 is not greater than 1.
+    machine.vm.write(DATA, &1u64.to_le_bytes()).unwrap();
     machine.start(&mut group, 0, &wait);
     assert_eq!(machine.gpu.run(&machine.vm, &mut group), []);
     assert_eq!(group.state(0), Some(QueueState::Waiting { address: DATA }));
@@ -299,7 +413,7 @@ fn queues_wait_for_each_other() {
     let queues: Vec<usize> = done.iter().map(|c| c.queue).collect();
     assert_eq!(queues, [1, 0]);
     assert!(done.iter().all(|c| c.outcome.is_ok()));
-    assert_eq!(machine.words(DATA + 64, 2), [2, 0]);
+    assert_eq!(machine.words(DATA + 64, 2), [3, 0]);
     // Waiting costs no instructions.
     assert_eq!(done[1].outcome.as_ref().map(|s| s.commands), Ok(5));
 }

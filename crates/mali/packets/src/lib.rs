@@ -30,7 +30,7 @@ pub mod shader;
 pub mod texture;
 pub mod tiler;
 
-pub use tepui_packets::{Decoded, Packet, PacketInfo, Problem, ProblemKind, Value};
+pub use tepui_packets::{Base, Decoded, Packet, PacketInfo, Problem, ProblemKind, Value};
 
 /// The reflection tables of all packets, by module.
 pub static ALL: &[&[&PacketInfo]] =

@@ -228,6 +228,9 @@ packet! {
         packet_stride: Shr<Uint, 6> [128..144] "Packet stride" when (|p| p.buffer_type == BufferType::VertexPacket);
         /// Attribute stride.
         attribute_stride: Uint [144..160] "Attribute stride" when (|p| p.buffer_type == BufferType::VertexPacket);
+        /// A word that the hardware does not read: Mesa keeps the conversion descriptor of a texel buffer
+        /// here, for its shaders.
+        conversion: Hex [224..256] "Conversion";
     }
 }
 

@@ -138,7 +138,8 @@ pub(super) fn instruction(text: &str, target: &dyn Fn(&str) -> Option<i64>) -> R
     let p = Parser { text, op };
     let row = op.row();
     let mut inst = Inst::new(op);
-    modifiers(&p, row, &head[row.name.len()..], &mut inst)?;
+    let shorter = newer_name(head).len() - head.len();
+    modifiers(&p, row, &head[row.name.len() - shorter..], &mut inst)?;
     let (operands, unusual) = match rest.trim_end().strip_suffix('}') {
         Some(body) => match body.rsplit_once('{') {
             Some((operands, bits)) => (operands, Some(bits)),
@@ -201,10 +202,19 @@ pub(super) fn instruction(text: &str, target: &dyn Fn(&str) -> Option<i64>) -> R
 
 /// The instruction whose name begins the text: the longest name that ends there or before a point.
 fn mnemonic(head: &str) -> Option<Op> {
+    let head = &newer_name(head);
     let rest_of = |op: &Op| head.strip_prefix(op.row().name);
     Op::all()
         .filter(|op| rest_of(op).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
         .max_by_key(|op| op.row().name.len())
+}
+
+/// The mnemonic with the name that the table has for what newer versions of Mesa call otherwise.
+fn newer_name(head: &str) -> std::borrow::Cow<'_, str> {
+    match head.split_once("_PKA") {
+        Some(("LD" | "LEA", _)) => head.replacen("_PKA", "_BUFFER", 1).into(),
+        _ => head.into(),
+    }
 }
 
 fn modifiers(p: &Parser<'_>, row: &Row, text: &str, inst: &mut Inst) -> Result<()> {
@@ -337,7 +347,8 @@ fn source(p: &Parser<'_>, row: &Row, field: &SourceField, text: &str) -> Result<
 }
 
 fn operand(p: &Parser<'_>, text: &str) -> Result<Operand> {
-    if let Some(index) = text.strip_prefix('^').and_then(register) {
+    // Newer versions of Mesa write the mark behind the register.
+    if let Some(index) = text.strip_prefix('^').or(text.strip_suffix('^')).and_then(register) {
         return Ok(Operand::Register { index, last: true });
     }
     if let Some(index) = register(text) {

@@ -1,8 +1,9 @@
 //! Operations: instructions as they are executed.
 
+use tepui_mali_isa::Flow;
 use tepui_mali_isa::modifier::{Clamp, Condition, RoundMode};
-use tepui_mali_isa::{Flow, Halves};
 
+use super::alu::rounding::to_half;
 use super::message::Port;
 use super::operand::Src;
 use super::row::{ALL, Row};
@@ -40,6 +41,19 @@ pub enum Next {
     End,
 }
 
+/// How a result goes into the destination register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// All of it.
+    Word,
+    /// Some of its bits, in their place: a half of a vector.
+    Bits(u32),
+    /// A float, converted to 16 bits, into a half.
+    Float16 { high: bool },
+    /// The lower 16 bits into a half.
+    Lower16 { high: bool },
+}
+
 /// An operation.
 #[derive(Clone)]
 pub struct Op {
@@ -49,8 +63,8 @@ pub struct Op {
     pub src: [Src; 4],
     /// The destination register.
     pub dest: u8,
-    /// The halves of it that are written.
-    pub halves: Halves,
+    /// How results go into it.
+    pub written: Written,
     /// What follows.
     pub next: Next,
     /// The clamp of a float result.
@@ -74,7 +88,7 @@ impl Op {
             run,
             src: [Src::NONE; 4],
             dest: 0,
-            halves: Halves::Both,
+            written: Written::Word,
             next: if flow == Flow::End { Next::End } else { Next::Following },
             clamp: Clamp::None,
             round: RoundMode::Rte,
@@ -84,6 +98,12 @@ impl Op {
             staging: [(0, 0); 2],
         }
     }
+}
+
+/// Values of 16 bits in a half of each word, and the bits that they fill.
+fn half(value: &Row, high: bool, of: impl Fn(u32) -> u16) -> (Row, u32) {
+    let shift = if high { 16 } else { 0 };
+    (value.map(|v| u32::from(of(v)) << shift), 0xffff << shift)
 }
 
 /// A warp while it executes.
@@ -122,16 +142,19 @@ impl Lanes<'_, '_> {
     /// Writes the destination of the active lanes.
     #[inline(always)]
     pub fn put(&mut self, op: &Op, value: &Row) {
-        let dest = &mut self.warp.registers[usize::from(op.dest)];
-        if op.halves == Halves::Both && self.warp.mask == ALL {
-            *dest = *value;
+        if op.written == Written::Word && self.warp.mask == ALL {
+            self.warp.registers[usize::from(op.dest)] = *value;
             return;
         }
-        let bits = match op.halves {
-            Halves::Both => u32::MAX,
-            Halves::Low => 0xffff,
-            Halves::High => 0xffff_0000,
+        let (value, bits) = match op.written {
+            Written::Word => (*value, u32::MAX),
+            Written::Bits(bits) => (*value, bits),
+            Written::Lower16 { high } => half(value, high, |v| v as u16),
+            Written::Float16 { high } => {
+                half(value, high, |v| to_half(f32::from_bits(v), RoundMode::Rte))
+            }
         };
+        let dest = &mut self.warp.registers[usize::from(op.dest)];
         for (lane, (old, new)) in dest.0.iter_mut().zip(&value.0).enumerate() {
             let active = (u32::from(self.warp.mask) >> lane & 1).wrapping_neg();
             *old ^= (*old ^ new) & active & bits;

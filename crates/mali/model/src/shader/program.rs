@@ -3,15 +3,16 @@
 use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
-    AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
-    NanMode, ResultType, RoundMode, SubgroupSize,
+    AtomicOperation, AtomicOperation1, Clamp, Condition, Dimension, Flow, InactiveResult,
+    LaneOperation, Mux, NanMode, RegisterFormat, RegisterWidth, ResultType, RoundMode,
+    SubgroupSize, WriteMask,
 };
 use tepui_mali_isa::table::field::Unit;
-use tepui_mali_isa::{Inst, ModifierValue, Op as Isa, Operand, Special};
+use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
 
 use super::alu::select::Chain;
 use super::alu::{bitwise, convert, float, integer, select, special};
-use super::op::{Handler, Lanes, Next, Op, Trap};
+use super::op::{Handler, Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
 use super::{lane, message, uniforms};
@@ -154,9 +155,9 @@ fn operation(
     }
     if let Some(dest) = inst.dest {
         op.dest = dest.register;
-        op.halves = dest.halves;
+        op.written = written(inst.op, row.width, dest.halves);
         // Results of 64 bits go into two registers, all of them.
-        if row.width == 64 && (dest.register >= 63 || dest.halves != tepui_mali_isa::Halves::Both) {
+        if row.width == 64 && (dest.register >= 63 || dest.halves != Halves::Both) {
             return None;
         }
     }
@@ -178,6 +179,27 @@ fn operation(
     op.run = handler(inst.op)?;
     if let Some(value) = inst.immediates.first() {
         op.immediate = *value as u32;
+    }
+    let format = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
+    if inst.op == Isa::TEX_FETCH {
+        op.flags = texture_flags(inst);
+        return Some(op);
+    }
+    match (inst.immediate("table"), inst.immediate("index")) {
+        (Some(table), Some(index)) if inst.op == Isa::LEA_BUF_IMM => {
+            op.flags = message::handle(table, index);
+            return Some(op);
+        }
+        (Some(table), Some(index)) => {
+            op.immediate = message::handle(table, index);
+            op.flags = format | message::IN_INSTRUCTION;
+            return Some(op);
+        }
+        _ if matches!(inst.op, Isa::LD_TEX | Isa::LEA_TEX | Isa::ST_CVT) => {
+            op.flags = format;
+            return Some(op);
+        }
+        _ => {}
     }
     let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
     op.flags = match row.form.unit {
@@ -222,6 +244,40 @@ fn operation(
         }
     };
     Some(op)
+}
+
+/// The modifiers of a texture instruction.
+fn texture_flags(inst: &Inst) -> u32 {
+    let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
+    let coordinates = match inst.modifier() {
+        Some(Dimension::D1) => 1,
+        Some(Dimension::D3) => 3,
+        _ => 2,
+    };
+    let mask = inst.modifier().map_or(0xf, |mask: WriteMask| mask.raw().into());
+    let short = inst.modifier() == Some(RegisterWidth::W16);
+    mask | flag(&f::WIDE_INDICES, message::WIDE)
+        | flag(&f::ARRAY_ENABLE, message::ARRAY)
+        | flag(&f::TEXEL_OFFSET, message::OFFSET)
+        | if short { message::SHORT } else { 0 }
+        | coordinates << message::COORDINATES
+}
+
+/// How results go into a destination. Those of 32 bits are narrowed to a half: Mesa's compiler
+/// converts floats with FADD.f32 to a half.
+fn written(isa: Isa, width: u8, halves: Halves) -> Written {
+    let high = halves == Halves::High;
+    let name = isa.row().name;
+    let float = (name.ends_with(".f32") || name.ends_with("_TO_F32"))
+        && !name.starts_with("FCMP")
+        && !name.starts_with("FREXPE");
+    match halves {
+        Halves::Both => Written::Word,
+        _ if width == 32 && float => Written::Float16 { high },
+        _ if width == 32 => Written::Lower16 { high },
+        Halves::Low => Written::Bits(0xffff),
+        Halves::High => Written::Bits(0xffff_0000),
+    }
 }
 
 fn branch_op(inst: &Inst, mut op: Op, index: usize, length: usize) -> Op {

@@ -315,6 +315,11 @@ fn halves_of_registers_are_written() {
     bench.set(0, |_| 0xaaaa_bbbb).set(1, |_| 0x1111_2222);
     assert_eq!(bench.run("IADD.v2u16 r0.h1, r1.h00, 0x0", 0), [0x2222_bbbb; 16]);
     assert_eq!(bench.run("IADD.v2u16 r0.h0, r1.h11, 0x0", 0), [0x2222_1111; 16]);
+    // Results of 32 bits are narrowed.
+    bench.set(2, |_| f(3.0));
+    assert_eq!(bench.run("FADD.f32 r0.h1, r2, 0x0.neg", 0), [0x4200_1111; 16]);
+    assert_eq!(bench.run("U32_TO_F32 r0.h0, 0x3020100.b2", 0), [0x4200_4000; 16]);
+    assert_eq!(bench.run("IADD.u32 r0.h1, r1, 0x3020100.b1", 0), [0x2223_4000; 16]);
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn atomic32(
     for lane in l.active() {
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 4, Access::Atomic)?;
+        let Some(address) = address else { continue };
         // The new value comes first, the compared one behind it.
         let (operand, compared) = (read(l, op, 0, lane), read(l, op, 1, lane));
         let change = |old| change(op.flags, old, operand, compared);
@@ -138,6 +139,7 @@ fn atomic64(
     for lane in l.active() {
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 8, Access::Atomic)?;
+        let Some(address) = address else { continue };
         let pair = |l: &Lanes<'_, '_>, first| {
             u64::from(read(l, op, first, lane)) | u64::from(read(l, op, first + 1, lane)) << 32
         };

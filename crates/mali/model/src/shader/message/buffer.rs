@@ -1,21 +1,29 @@
 //! Buffers of resource tables.
 //!
-//! A handle names a table, in its upper eight bits, and a descriptor of it. Reads beyond a buffer's
-//! size, of null descriptors and of descriptors that no table has give zero.
+//! A handle names a table, in its upper eight bits, and a descriptor of it. Two numbers of tables do
+//! not name one: with them the handle names a table by its lower byte, whose descriptors are the
+//! buffer's content, so that shaders can look at them. Reads beyond a buffer's size, of null
+//! descriptors and of descriptors that no table has give zero.
+//!
+// source: ISA.xml, LD_BUFFER; Mesa's compiler reads the size of a buffer from table 62.
 
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_packets::Packet;
-use tepui_mali_packets::shader::{Buffer, Resource};
+use tepui_mali_packets::shader::{Buffer, BufferType, Resource};
 
 use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::Row;
-use super::{Port, failed};
+use super::{NOWHERE, Port, failed};
 
 /// Bytes of a descriptor.
 const DESCRIPTOR_BYTES: u64 = 32;
 
 /// Bits of a descriptor's index in a handle.
 const INDEX_BITS: u32 = 24;
+
+/// The first of the numbers that do not name a table: all bits from the second of the upper eight on
+/// but the top two.
+const CONTENT_OF_TABLES: u32 = 62;
 
 /// A buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +32,15 @@ pub struct Descriptor {
     pub address: u64,
     /// Size in bytes.
     pub size: u64,
+    /// Bytes of an element: 1 of simple buffers.
+    pub stride: u64,
+}
+
+impl Descriptor {
+    /// The address of a byte.
+    fn at(&self, offset: u64) -> u64 {
+        if offset < self.size { self.address.wrapping_add(offset) } else { NOWHERE }
+    }
 }
 
 /// Descriptors that were read last, by handle.
@@ -51,10 +68,22 @@ impl Port<'_> {
             return Ok(self.buffers.entries[place].1);
         }
         let buffer = match self.descriptor(handle)? {
+            _ if handle >> INDEX_BITS >= CONTENT_OF_TABLES => {
+                let table = self.table(handle & 0xff)?.unwrap_or_default();
+                Descriptor { address: table.address, size: table.size, stride: 1 }
+            }
             Some(bytes) if bytes.iter().any(|b| *b != 0) => {
                 let buffer = Buffer::unpack(&bytes)
                     .map_err(|e| Box::new(Trap::Invalid(format!("buffer {handle:#x}: {e}"))))?;
-                Descriptor { address: buffer.address, size: buffer.size.into() }
+                let stride = match buffer.buffer_type {
+                    BufferType::Simple => 1,
+                    BufferType::Structure => buffer.stride.into(),
+                    kind => {
+                        let what = format!("buffers of type {kind}");
+                        return Err(Box::new(Trap::Unimplemented(what)));
+                    }
+                };
+                Descriptor { address: buffer.address, size: buffer.size.into(), stride }
             }
             _ => Descriptor::default(),
         };
@@ -62,9 +91,8 @@ impl Port<'_> {
         Ok(buffer)
     }
 
-    /// The bytes of a descriptor; `None` if no table has it.
-    pub fn descriptor(&mut self, handle: u32) -> Result<Option<[u8; 32]>, Box<Trap>> {
-        let (table, index) = (handle >> INDEX_BITS, handle & ((1 << INDEX_BITS) - 1));
+    /// A table; `None` if there is none of the number.
+    fn table(&mut self, table: u32) -> Result<Option<Resource>, Box<Trap>> {
         // The pointer's lower six bits count the tables.
         let (tables, count) = (self.resources & !0x3f, (self.resources & 0x3f) as u32);
         if table >= count {
@@ -72,14 +100,28 @@ impl Port<'_> {
         }
         let at = tables + u64::from(table) * Resource::SIZE_BYTES as u64;
         let bytes = self.memory.read_array::<{ Resource::SIZE_BYTES }>(at).map_err(failed)?;
-        let entry = Resource::unpack(&bytes)
-            .map_err(|e| Box::new(Trap::Invalid(format!("resource table {table}: {e}"))))?;
+        Resource::unpack(&bytes)
+            .map(Some)
+            .map_err(|e| Box::new(Trap::Invalid(format!("resource table {table}: {e}"))))
+    }
+
+    /// The bytes of a descriptor; `None` if no table has it.
+    pub fn descriptor(&mut self, handle: u32) -> Result<Option<[u8; 32]>, Box<Trap>> {
+        let (table, index) = (handle >> INDEX_BITS, handle & ((1 << INDEX_BITS) - 1));
+        let Some(entry) = self.table(table)? else { return Ok(None) };
         let offset = u64::from(index) * DESCRIPTOR_BYTES;
         if offset + DESCRIPTOR_BYTES > entry.size {
             return Ok(None);
         }
         self.memory.read_array(entry.address + offset).map(Some).map_err(failed)
     }
+}
+
+/// The handle of a table's descriptor that an instruction names: its four bits of the table name the
+/// first twelve and the last four of 64.
+pub fn handle(table: i64, index: i64) -> u32 {
+    let table = if table < 12 { table } else { table + 60 - 12 };
+    (table as u32) << INDEX_BITS | index as u32 & ((1 << INDEX_BITS) - 1)
 }
 
 /// The handler of an instruction.
@@ -97,18 +139,33 @@ pub fn handler(isa: Isa) -> Option<Handler> {
             let (offsets, handles) = (l.get(&op.src[0]), l.get(&op.src[1]));
             let mut address = [Row::splat(0); 2];
             for lane in l.active() {
-                let buffer = l.port.buffer(handles.0[lane])?;
-                let at = buffer.address + u64::from(offsets.0[lane]);
+                let at = l.port.buffer(handles.0[lane])?.at(offsets.0[lane].into());
                 [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
             }
-            let (register, count) = op.staging[0];
-            for (i, row) in address.iter().enumerate().take(count.into()) {
-                l.put_register(register + i as u8, row);
+            deliver_address(l, op, &address);
+            Ok(())
+        },
+        // The table and the index are in the instruction, the offset is the source.
+        Isa::LEA_BUF_IMM => |l, op| {
+            let offsets = l.get(&op.src[0]);
+            let buffer = l.port.buffer(op.flags)?;
+            let mut address = [Row::splat(0); 2];
+            for lane in l.active() {
+                let at = buffer.at(u64::from(offsets.0[lane]) * buffer.stride);
+                [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
             }
+            deliver_address(l, op, &address);
             Ok(())
         },
         _ => return None,
     })
+}
+
+fn deliver_address(l: &mut Lanes<'_, '_>, op: &Op, address: &[Row; 2]) {
+    let (register, count) = op.staging[0];
+    for (i, row) in address.iter().enumerate().take(count.into()) {
+        l.put_register(register + i as u8, row);
+    }
 }
 
 fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {

@@ -73,6 +73,7 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
     for lane in l.active() {
         let address = addresses[lane].wrapping_add_signed(offset);
         let address = l.port.address(address, lane, BYTES as u64, Access::Read)?;
+        let Some(address) = address else { continue };
         let mut bytes = [0; 16];
         l.port.memory.read(address, &mut bytes[..BYTES]).map_err(failed)?;
         for (row, word) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
@@ -128,6 +129,7 @@ fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<T
     for lane in l.active() {
         let address = addresses[lane].wrapping_add_signed(offset);
         let address = l.port.address(address, lane, BYTES as u64, Access::Write)?;
+        let Some(address) = address else { continue };
         let mut bytes = [0; 16];
         for (i, chunk) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             if i < usize::from(count) {

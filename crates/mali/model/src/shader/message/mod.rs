@@ -2,6 +2,7 @@
 
 mod atomic;
 mod buffer;
+mod image;
 mod memory;
 
 use tepui_mali_isa::Op as Isa;
@@ -10,6 +11,8 @@ use tepui_softgpu::{Access, AddressSpace, Fault, FaultKind, UnitMemory};
 use super::op::{Handler, Trap};
 
 pub use atomic::COMPARE;
+pub use buffer::handle;
+pub use image::{ARRAY, COORDINATES, IN_INSTRUCTION, OFFSET, SHORT, WIDE};
 pub use memory::{SIGNED, place};
 
 /// The upper half of an address of thread-local storage.
@@ -18,6 +21,13 @@ pub use memory::{SIGNED, place};
 /// threads, so that the unit must add the thread's place. In packed mode the driver does not say
 /// where a thread's bytes are, and nobody reads them; the pointer's value is this model's own.
 pub const LOCAL_WINDOW: u64 = 1 << 63;
+
+/// The address that LEA_BUFFER gives for an offset beyond a buffer's end.
+///
+/// Mesa's compiler adds no check of its own before it accesses the address, and Vulkan wants such
+/// accesses to do nothing. Which address silicon gives is not known; around this one loads give zero,
+/// stores and atomics do nothing.
+pub const NOWHERE: u64 = 0x4000_8000_0000_0000;
 
 /// Thread-local storage of a warp.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +47,7 @@ pub struct Port<'vm> {
     /// Thread-local storage.
     pub local: LocalStorage,
     buffers: buffer::Cache,
+    images: image::Cache,
 }
 
 impl<'vm> Port<'vm> {
@@ -47,10 +58,11 @@ impl<'vm> Port<'vm> {
             resources,
             local: LocalStorage::default(),
             buffers: buffer::Cache::default(),
+            images: image::Cache::default(),
         }
     }
 
-    /// The address that a lane's address means.
+    /// The address that a lane's address means; `None` if an access does nothing.
     #[inline(always)]
     fn address(
         &self,
@@ -58,16 +70,23 @@ impl<'vm> Port<'vm> {
         lane: usize,
         bytes: u64,
         access: Access,
-    ) -> Result<u64, Box<Trap>> {
+    ) -> Result<Option<u64>, Box<Trap>> {
+        if address >> 56 == 0 {
+            return Ok(Some(address));
+        }
+        if address >> 56 == NOWHERE >> 56 {
+            return Ok(None);
+        }
         if address & LOCAL_WINDOW == 0 {
-            return Ok(address);
+            let kind = FaultKind::OutOfRange;
+            return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
         }
         let offset = address & 0xffff_ffff;
         if offset + bytes > self.local.bytes {
             let kind = FaultKind::OutOfRange;
             return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
         }
-        Ok(self.local.base + lane as u64 * self.local.bytes + offset)
+        Ok(Some(self.local.base + lane as u64 * self.local.bytes + offset))
     }
 }
 
@@ -79,5 +98,8 @@ fn failed(fault: Fault) -> Box<Trap> {
 
 /// The handler of an instruction.
 pub fn handler(isa: Isa) -> Option<Handler> {
-    memory::handler(isa).or_else(|| atomic::handler(isa)).or_else(|| buffer::handler(isa))
+    memory::handler(isa)
+        .or_else(|| atomic::handler(isa))
+        .or_else(|| buffer::handler(isa))
+        .or_else(|| image::handler(isa))
 }

@@ -1,0 +1,35 @@
+//! Random streams and shaders: no panic, and an end.
+
+use proptest::prelude::*;
+use tepui_mali_model::{FaultKind, exercise};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn streams_end_without_a_panic(input in prop::collection::vec(any::<u8>(), 0..512)) {
+        for done in exercise::run(&input).unwrap_or_default() {
+            if let Err(fault) = done.outcome {
+                prop_assert_ne!(fault.kind, FaultKind::Panic, "{}", fault);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_streams_get_somewhere() {
+    let (mut ended, mut dispatches, mut instructions) = (0, 0, 0);
+    for seed in 0..2000u32 {
+        for done in exercise::run(&seed.to_le_bytes()).expect("streams") {
+            if let Ok(stats) = done.outcome {
+                ended += 1;
+                dispatches += stats.dispatches;
+                instructions += stats.instructions;
+            }
+        }
+    }
+    assert!(
+        ended > 200 && dispatches > 20 && instructions > 100,
+        "{ended} {dispatches} {instructions}"
+    );
+}

@@ -1,0 +1,14 @@
+//! Command streams and shaders on the model of Mali: each ends or faults, without a panic.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tepui_mali_model::{FaultKind, exercise};
+
+fuzz_target!(|input: &[u8]| {
+    for done in exercise::run(input).unwrap_or_default() {
+        if let Err(fault) = done.outcome {
+            assert_ne!(fault.kind, FaultKind::Panic, "{fault}");
+        }
+    }
+});
