@@ -15,6 +15,7 @@
 mod alu;
 pub mod fault;
 mod handlers;
+pub mod inputs;
 mod lane;
 mod math;
 mod memory;
@@ -28,6 +29,7 @@ pub mod thread;
 mod translate;
 
 pub use fault::{Fault, FaultKind, Refusal};
+pub use inputs::Inputs;
 pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
 pub use program::Program;
 pub use thread::{Dispatch, REGISTERS, Stop, Thread};

@@ -3,6 +3,7 @@
 use tepui_intel_isa::{Desc, Opcode, message as fields};
 
 use crate::fault::{Fault, FaultKind};
+use crate::inputs::Inputs;
 use crate::lane::FloatMode;
 use crate::memory::{self, TOTAL, read32, write32};
 use crate::message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
@@ -108,12 +109,24 @@ impl Thread {
         write32(&mut self.memory, memory::CONTROL, control);
     }
 
+    /// Clears the general registers that a program may read before it has written them, so that nothing depends on
+    /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute.
+    pub fn clear_for(&mut self, program: &Program, mask: u32) {
+        let inputs = program.inputs();
+        let set = if program.channels() & !mask == 0 { inputs.whole } else { inputs.any };
+        for (first, end) in Inputs::runs(set) {
+            self.memory[first * REGISTER_BYTES..end * REGISTER_BYTES].fill(0);
+        }
+    }
+
     /// The general registers: register n is bytes 32 n to 32 n + 31.
+    #[inline]
     pub fn grf(&self) -> &[u8] {
         &self.memory[..memory::GENERAL]
     }
 
     /// The general registers, to write.
+    #[inline]
     pub fn grf_mut(&mut self) -> &mut [u8] {
         &mut self.memory[..memory::GENERAL]
     }
