@@ -52,6 +52,13 @@ impl Assembler {
         self.memory(d.0, base, offset);
     }
 
+    /// Stores 64 bits.
+    pub fn store_word(&mut self, base: Gpr, offset: i32, a: Gpr) {
+        self.rex(true, a, base);
+        self.bytes(&[0x89]);
+        self.memory(a.0, base, offset);
+    }
+
     /// Stores a 32-bit constant.
     pub fn store_half(&mut self, base: Gpr, offset: i32, value: u32) {
         self.rex(false, Gpr(0), base);

@@ -186,8 +186,10 @@ impl Translator {
         self.masked = masked;
         self.rows = Default::default();
         for index in run {
-            match kinds[index] {
-                Some(kind) => self.template(&ops[index], kind),
+            let op = &ops[index];
+            let whole = |kind: &Kind| !(kind.needs_all() && masked && !op.no_mask);
+            match kinds[index].filter(whole) {
+                Some(kind) => self.template(op, kind),
                 None => self.by_handler(index),
             }
         }
