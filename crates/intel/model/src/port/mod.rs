@@ -36,7 +36,7 @@ use crate::gpu::Gpu;
 use crate::memory::Memory;
 use crate::render::target::{BackEnd, Target};
 pub(crate) use sampler::Unit;
-use sampler::{BlockCache, Sampler, Texture};
+use sampler::{BlockCache, Sampler, Scratch, Texture};
 use surface::Surface;
 use tepui_texel::Kernels;
 
@@ -126,6 +126,7 @@ pub(crate) struct Ports<'a> {
     samplers: Vec<(u64, Sampler)>,
     blocks: BlockCache,
     kernels: &'static Kernels<LANES, Unit>,
+    scratch: Box<Scratch>,
 }
 
 /// Channels of the widest message.
@@ -156,6 +157,7 @@ impl<'a> Ports<'a> {
             samplers: Vec::new(),
             blocks: BlockCache::new(),
             kernels: Kernels::of_host(),
+            scratch: Box::new(Scratch::new()),
         }
     }
 

@@ -4,6 +4,8 @@
 //! rows or in tiles X or Y, the place of a texel is the sum of a part that depends on its column and one that
 //! depends on its row ([`LevelLayout`]), which `tepui_texel` computes for all channels at once.
 
+use std::ops::Range;
+
 use tepui_softgpu::Protection;
 use tepui_texel::LevelLayout;
 
@@ -156,6 +158,28 @@ impl PlainLevel {
     /// multiple of it stay in one column of 16 bytes if they fit one.
     pub fn begins_at_multiple(&self, pixels: u32) -> bool {
         self.first[0].is_multiple_of(pixels)
+    }
+
+    /// Fills an area, as far as it is inside of the level, which was asked for to be written.
+    pub fn fill(&self, [columns, rows]: [Range<u32>; 2], texel: &[u8]) {
+        debug_assert_eq!(texel.len(), 1 << self.shift);
+        let [width, height] = self.size;
+        let columns = columns.start..columns.end.min(width);
+        let word = texel.first_chunk::<4>().filter(|_| texel.len() == 4);
+        for y in rows.start..rows.end.min(height) {
+            let line = self.plain_line(y);
+            for x in columns.clone() {
+                let element = self.plain_column(x).wrapping_add(line);
+                let to = self.host.wrapping_add((element as usize) << self.shift);
+                // SAFETY: the texel is inside of the level.
+                unsafe {
+                    match word {
+                        Some(word) => to.cast::<[u8; 4]>().write_unaligned(*word),
+                        None => std::ptr::copy_nonoverlapping(texel.as_ptr(), to, texel.len()),
+                    }
+                }
+            }
+        }
     }
 
     /// The first byte of the image. Texels of the level are at their [`element`](LevelLayout::element) times their

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tepui_format::info::Numeric;
 use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
-use tepui_softgpu::Fault;
+use tepui_softgpu::{Fault, Protection};
 
 use super::MOST_SAMPLES;
 use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
@@ -481,6 +481,11 @@ impl Target {
         let mut bytes = [0; MOST_BYTES];
         let texel = &mut bytes[..image.format.bytes];
         image.format.pack(image.clear, texel);
+        let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
+        if let Some(plain) = plain {
+            plain.fill([columns, rows], texel);
+            return Ok(());
+        }
         for y in rows {
             for x in columns.clone() {
                 for sample in 0..image.samples {

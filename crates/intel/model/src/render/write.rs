@@ -7,7 +7,7 @@
 use tepui_format::info::Numeric;
 use tepui_raster::TILE_SIDE;
 use tepui_softgpu::{Fault, Protection};
-use tepui_texel::{Kernels, LevelLayout, Pick, Result as Delivery, Row, Scattered, Tap, floats};
+use tepui_texel::{Kernels, LevelLayout, Pick, Result as Delivery, Row, Scattered, Tap};
 
 use super::blend::{Blend, LANES, MOST_TARGETS};
 use super::target::{BackEnd, Target, Written};
@@ -187,16 +187,18 @@ impl<'t> Store<'t> {
             };
             let delivery = Delivery { picks: &picks, mask: 15, narrow: false, integer: false };
             kernels.deliver_tap(&tap, &delivery, &mut seen);
-            let seen = self.target.order.seen(seen);
+            if !self.target.order.is_same() {
+                seen = self.target.order.seen(seen);
+            }
             let numeric: Numeric = self.format.numeric();
             let blended = back_end.output.blending.blend_rows(
                 blend,
                 numeric,
-                &colour.map(|row| floats(&row)),
-                &second.map(|row| floats(&row)),
-                &seen.map(|row| floats(&row)),
+                bytemuck::cast_ref(colour),
+                bytemuck::cast_ref(&second),
+                bytemuck::cast_ref(&seen),
             );
-            changed = blended.map(|row| tepui_texel::bits(&row));
+            changed = bytemuck::cast(blended);
             colour = &changed;
         }
         let mut words = [[0; LANES]; 4];

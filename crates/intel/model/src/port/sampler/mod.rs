@@ -15,7 +15,7 @@ use super::surface::{Dimension, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
 pub(crate) use filter::Unit;
 use filter::{Lod, Request};
-pub(super) use plain::Texture;
+pub(super) use plain::{Scratch, Texture};
 pub(super) use state::Sampler;
 pub(super) use texel::BlockCache;
 

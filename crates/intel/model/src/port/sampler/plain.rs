@@ -24,6 +24,26 @@ use crate::memory::Memory;
 
 type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
 
+/// Rows that messages use one after the other; their old contents are never read.
+pub(in crate::port) struct Scratch {
+    /// The words of texels.
+    taps: [[Row<WIDTH>; 4]; 4],
+    axes: [Axis<WIDTH>; 3],
+    placed: Placed<WIDTH>,
+    rows: [Row<WIDTH>; 4],
+}
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        Scratch {
+            taps: [[[0; WIDTH]; 4]; 4],
+            axes: [Axis::ZERO; 3],
+            placed: Placed::ZERO,
+            rows: [[0; WIDTH]; 4],
+        }
+    }
+}
+
 /// What is kept of a surface.
 pub(in crate::port) struct Texture {
     /// How texels are unpacked; none if the surface does not suit.
@@ -125,22 +145,22 @@ impl Ports<'_> {
             }
             row
         };
-        let Ports { memory, surfaces, kernels, .. } = self;
+        let Ports { memory, surfaces, kernels, scratch, .. } = self;
         let Some(bound) = surfaces.get_mut(bound) else { return Ok(false) };
         let Surface::Image(image) = &bound.surface else { return Ok(false) };
-        let mut reader = Reader { kernels, memory, image, texture: &mut bound.texture, exec };
-        let mut rows = [[0; WIDTH]; 4];
+        let texture = &mut bound.texture;
+        let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
         let read = match &sampler {
-            None => reader.load(number == kind::LD_LZ, &parameters, &mut rows),
+            None => reader.load(number == kind::LD_LZ, &parameters),
             Some(sampler) => {
                 let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
-                reader.sample(number, sampler, all / registers, &parameters, &mut rows)
+                reader.sample(number, sampler, all / registers, &parameters)
             }
         };
         if read.is_none() {
             return Ok(false);
         }
-        for (component, row) in rows.iter().enumerate() {
+        for (component, row) in scratch.rows.iter().enumerate() {
             for (register, eight) in row.as_chunks::<8>().0.iter().enumerate().take(registers) {
                 view.respond(
                     component * registers + register,
@@ -153,23 +173,19 @@ impl Ports<'_> {
     }
 }
 
-/// Reads the texels of a message; `None` where the general way has to.
+/// Reads the texels of a message to the rows of the scratch memory; `None` where the general way has to.
 struct Reader<'r, 'm> {
     kernels: &'static Kernels,
     memory: &'r mut Memory<'m>,
     image: &'r Image,
     texture: &'r mut Texture,
     exec: u32,
+    scratch: &'r mut Scratch,
 }
 
 impl Reader<'_, '_> {
     /// Texels by their columns and rows; zeros outside of the level.
-    fn load(
-        &mut self,
-        lz: bool,
-        p: &impl Fn(usize) -> Row<WIDTH>,
-        out: &mut [Row<WIDTH>; 4],
-    ) -> Option<()> {
+    fn load(&mut self, lz: bool, p: &impl Fn(usize) -> Row<WIDTH>) -> Option<()> {
         let (x, y) = (p(0), p(1));
         let (lod, layer) = if lz { ([0; WIDTH], p(2)) } else { (p(2), p(3)) };
         if !same(&layer, self.exec) || !same(&lod, self.exec) {
@@ -181,17 +197,18 @@ impl Reader<'_, '_> {
             return None;
         }
         let level = self.texture.level(self.memory, self.image, lod, layer)?;
-        let mut placed = Placed::ZERO;
-        self.kernels.place_load(&level, [&x, &y], &mut placed);
-        let mut words = [[0; WIDTH]; 4];
-        self.words(&level, [&placed.at[0], &placed.at[1]], &mut words);
-        self.deliver(&words, &placed.outside, out)?;
+        self.kernels.place_load(&level, [&x, &y], &mut self.scratch.placed);
+        let Scratch { placed, taps, .. } = &mut *self.scratch;
+        let at = [&placed.at[0], &placed.at[1]];
+        // SAFETY: texels that were placed are inside of the level.
+        unsafe { words(self.kernels, &level, at, self.exec, &mut taps[0]) };
+        self.deliver()?;
         if self.image.may_be_clear {
-            let clear = self.clear_channels(&placed, lod, layer)?;
+            let clear = self.clear_channels(lod, layer)?;
             let texel =
                 swizzled(self.image.clear_texel(), self.image.swizzle, self.image.format.one());
             for lane in tepui_texel::lanes(clear) {
-                for (row, value) in out.iter_mut().zip(texel) {
+                for (row, value) in self.scratch.rows.iter_mut().zip(texel) {
                     row[lane] = value;
                 }
             }
@@ -200,7 +217,8 @@ impl Reader<'_, '_> {
     }
 
     /// The channels whose texels are inside of the level and in blocks that are clear.
-    fn clear_channels(&mut self, placed: &Placed<WIDTH>, lod: u32, layer: u32) -> Option<u32> {
+    fn clear_channels(&mut self, lod: u32, layer: u32) -> Option<u32> {
+        let placed = &self.scratch.placed;
         let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
         let [width, height] = auxiliary.block();
         // Neighbours are mostly in one block.
@@ -219,37 +237,25 @@ impl Reader<'_, '_> {
         Some(clear)
     }
 
-    /// The words of texels inside of a level.
-    #[inline(always)]
-    fn words(&self, level: &PlainLevel, at: [&[i32; WIDTH]; 2], words: &mut [Row<WIDTH>; 4]) {
-        let mut offsets = [0; WIDTH];
-        self.kernels.texel_offsets(level, level.shift, [u32::MAX; 2], at, &mut offsets);
-        self.scattered(level, &offsets, words);
-    }
-
-    #[inline(always)]
-    fn scattered(&self, level: &PlainLevel, offsets: &Row<WIDTH>, words: &mut [Row<WIDTH>; 4]) {
-        // SAFETY: all columns and rows are inside of the level, whose texels are inside of memory that is there to
-        // be read.
-        let texels = unsafe { Scattered::new(level.host(), offsets, self.exec, 1 << level.shift) };
-        self.kernels.texels(&texels, words);
-    }
-
     #[inline(always)]
     fn delivery<'p>(picks: &'p [Pick; 4], unpacker: &Unpacker) -> Delivery<'p> {
         Delivery { picks, mask: 15, narrow: false, integer: unpacker.is_integer() }
     }
 
+    /// Unpacks the first of the taps, zeros where `placed` is outside.
     #[inline(always)]
-    fn deliver(
-        &self,
-        words: &[Row<WIDTH>; 4],
-        outside: &Row<WIDTH>,
-        out: &mut [Row<WIDTH>; 4],
-    ) -> Option<()> {
+    fn deliver(&mut self) -> Option<()> {
         let unpacker = self.texture.unpacker.as_ref()?;
-        let tap = Tap { unpacker, words, x: &[0; WIDTH], outside, border: [0; 4], wanted: 0 };
-        self.kernels.deliver_tap(&tap, &Self::delivery(&self.texture.picks, unpacker), out);
+        let Scratch { placed, taps, rows, .. } = &mut *self.scratch;
+        let tap = Tap {
+            unpacker,
+            words: &taps[0],
+            x: &[0; WIDTH],
+            outside: &placed.outside,
+            border: [0; 4],
+            wanted: 0,
+        };
+        self.kernels.deliver_tap(&tap, &Self::delivery(&self.texture.picks, unpacker), rows);
         Some(())
     }
 
@@ -260,7 +266,6 @@ impl Reader<'_, '_> {
         sampler: &Sampler,
         count: usize,
         p: &impl Fn(usize) -> Row<WIDTH>,
-        out: &mut [Row<WIDTH>; 4],
     ) -> Option<()> {
         if self.image.may_be_clear {
             return None;
@@ -318,10 +323,13 @@ impl Reader<'_, '_> {
         let level = plan.level[first];
         let between = (0..WIDTH).any(|lane| self.exec >> lane & 1 != 0 && plan.between[lane] != 0);
         if !linear && !between {
-            let (level, [x, y]) = self.axes(sampler, [&u, &v], level, layer, false)?;
-            let mut words = [[0; WIDTH]; 4];
-            self.words(&level, [&x.texel[0], &y.texel[0]], &mut words);
-            return self.deliver(&words, &[0; WIDTH], out);
+            let level = self.axes(sampler, [&u, &v], level, layer, false)?;
+            let Scratch { axes: [x, y, _], placed, taps, .. } = &mut *self.scratch;
+            placed.outside = [0; WIDTH];
+            let at = [&x.texel[0], &y.texel[0]];
+            // SAFETY: texels of axes are inside of the level.
+            unsafe { words(self.kernels, &level, at, self.exec, &mut taps[0]) };
+            return self.deliver();
         }
         let unpacker = self.texture.unpacker?;
         if !linear || unpacker.is_integer() {
@@ -334,8 +342,8 @@ impl Reader<'_, '_> {
             self.quad(sampler, [&u, &v], (level + 1).min(last), layer, &mut next)?;
             self.kernels.mix(&next, &plan, &mut sum);
         }
-        let picks = &self.texture.picks;
-        self.kernels.deliver(&sum, &unpacker.divisor, &Self::delivery(picks, &unpacker), out);
+        let delivery = Self::delivery(&self.texture.picks, &unpacker);
+        self.kernels.deliver(&sum, &unpacker.divisor, &delivery, &mut self.scratch.rows);
         Some(())
     }
 
@@ -352,7 +360,8 @@ impl Reader<'_, '_> {
         (!(0..WIDTH).any(many)).then_some(footprint.lod)
     }
 
-    /// The texels of both axes.
+    /// Finds the texels of both axes.
+    #[inline(always)]
     fn axes(
         &mut self,
         sampler: &Sampler,
@@ -360,11 +369,10 @@ impl Reader<'_, '_> {
         level: u32,
         layer: u32,
         linear: bool,
-    ) -> Option<(PlainLevel, [Axis<WIDTH>; 2])> {
+    ) -> Option<PlainLevel> {
         let size = self.image.level_size(self.image.level + level);
         let level = self.texture.level(self.memory, self.image, level, layer)?;
-        let mut axes = [Axis::ZERO; 2];
-        for (a, axis) in axes.iter_mut().enumerate() {
+        for (a, axis) in self.scratch.axes.iter_mut().enumerate().take(2) {
             let rule = AxisRule {
                 size: size[a],
                 wrap: sampler.wrap[a],
@@ -374,10 +382,11 @@ impl Reader<'_, '_> {
             };
             self.kernels.axis(&rule, at[a], &[0; WIDTH], axis);
         }
-        Some((level, axes))
+        Some(level)
     }
 
     /// The weighted sums of four neighbours.
+    #[inline(always)]
     fn quad(
         &mut self,
         sampler: &Sampler,
@@ -386,19 +395,54 @@ impl Reader<'_, '_> {
         layer: u32,
         sum: &mut [Row<WIDTH>; 4],
     ) -> Option<()> {
-        let (level, [x, y]) = self.axes(sampler, at, level, layer, true)?;
-        let axes = [x, y, Axis::ZERO];
+        let level = self.axes(sampler, at, level, layer, true)?;
+        let Scratch { axes, taps, .. } = &mut *self.scratch;
         let mut offsets = [[0; WIDTH]; 4];
-        self.kernels.corners(&level, level.shift, [u32::MAX; 2], &axes, &mut offsets);
-        let mut taps = [[[0; WIDTH]; 4]; 4];
-        for (offsets, words) in offsets.iter().zip(&mut taps) {
-            self.scattered(&level, offsets, words);
+        self.kernels.corners(&level, level.shift, [u32::MAX; 2], axes, &mut offsets);
+        for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
+            // SAFETY: texels of axes are inside of the level.
+            unsafe { scattered(self.kernels, &level, offsets, self.exec, words) };
         }
         let unpacker = self.texture.unpacker.as_ref()?;
         let weight = [&axes[0].weight, &axes[1].weight];
-        self.kernels.quad(&Quad { unpacker, words: &taps, weight, wanted: 15 }, sum);
+        self.kernels.quad(&Quad { unpacker, words: taps, weight, wanted: 15 }, sum);
         Some(())
     }
+}
+
+/// The words of texels.
+///
+/// # Safety
+/// The columns and rows of all channels must be inside of the level.
+#[inline(always)]
+unsafe fn words(
+    kernels: &Kernels,
+    level: &PlainLevel,
+    at: [&[i32; WIDTH]; 2],
+    exec: u32,
+    words: &mut [Row<WIDTH>; 4],
+) {
+    let mut offsets = [0; WIDTH];
+    kernels.texel_offsets(level, level.shift, [u32::MAX; 2], at, &mut offsets);
+    // SAFETY: the caller's promise.
+    unsafe { scattered(kernels, level, &offsets, exec, words) }
+}
+
+/// The words of texels at offsets from the image's first byte.
+///
+/// # Safety
+/// The offsets of all channels must be those of texels inside of the level.
+#[inline(always)]
+unsafe fn scattered(
+    kernels: &Kernels,
+    level: &PlainLevel,
+    offsets: &Row<WIDTH>,
+    exec: u32,
+    words: &mut [Row<WIDTH>; 4],
+) {
+    // SAFETY: the caller's promise; the level's texels are inside of memory that is there to be read.
+    let texels = unsafe { Scattered::new(level.host(), offsets, exec, 1 << level.shift) };
+    kernels.texels(&texels, words);
 }
 
 #[cfg(test)]
@@ -514,10 +558,11 @@ mod tests {
                     2 => [lod; WIDTH],
                     _ => [layer; WIDTH],
                 };
-                let mut out = [[0; WIDTH]; 4];
-                let kernels = Kernels::of_host();
-                let mut reader = Reader { kernels, memory, image, texture: &mut texture, exec };
-                reader.load(false, &parameters, &mut out).expect("a plain image");
+                let (kernels, scratch) = (Kernels::of_host(), &mut Scratch::new());
+                let texture = &mut texture;
+                let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
+                reader.load(false, &parameters).expect("a plain image");
+                let out = scratch.rows;
                 read += 1;
                 for lane in tepui_texel::lanes(exec) {
                     let place = [at[0][lane], at[1][lane]];
@@ -582,10 +627,11 @@ mod tests {
                     Some(k) => tepui_texel::bits(&place[k]),
                     None => [level.to_bits(); WIDTH],
                 };
-                let mut out = [[0; WIDTH]; 4];
-                let kernels = Kernels::of_host();
-                let mut reader = Reader { kernels, memory, image, texture: &mut texture, exec };
-                let done = reader.sample(number, &sampler, 3 + shift, &parameters, &mut out);
+                let (kernels, scratch) = (Kernels::of_host(), &mut Scratch::new());
+                let texture = &mut texture;
+                let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
+                let done = reader.sample(number, &sampler, 3 + shift, &parameters);
+                let out = scratch.rows;
                 all += 1;
                 if done.is_none() {
                     continue;
