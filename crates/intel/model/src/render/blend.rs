@@ -359,6 +359,27 @@ pub(crate) fn has_logic(format: &Format) -> bool {
 }
 
 #[cfg(test)]
+impl Blending {
+    /// Random factors, functions and masks.
+    pub fn random(next: &mut impl FnMut() -> u32) -> Blending {
+        let functions = [Function::Add, Function::Subtract, Function::ReverseSubtract];
+        let mut pair = || {
+            let function = functions[next() as usize % functions.len()];
+            (function, [next() % 27, next() % 27])
+        };
+        let (colour, alpha) = (pair(), pair());
+        let (enabled, mask) = (next() >> 8 & 1 != 0, next() >> 8);
+        let write = [0, 1, 2, 3].map(|c| next() >> 9 & 1 == 0 || mask >> c & 1 != 0);
+        let entry = Blend { write, enabled, colour, alpha, logic: None };
+        Blending {
+            entries: [entry; MOST_TARGETS],
+            constant: [0.25, 0.5, 0.75, 1.0],
+            ..Blending::NONE
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -132,3 +132,98 @@ row_loop!(pack, pack_any(from: &[f32; TILE_SIDE], to: &mut [u32; TILE_SIDE]), fo
         }
     }
 });
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_softgpu::{AddressSpace, Protection};
+
+    use super::*;
+    use crate::format;
+    use crate::memory::Memory;
+    use crate::port::surface::{Dimension, Image, Tiling};
+
+    const BASE: u64 = 0x10_0000;
+    const BYTES: usize = 1 << 16;
+
+    #[test]
+    fn tiles_are_those_of_single_texels() {
+        let vm = AddressSpace::new(12, 48);
+        let memory = Arc::new(tepui_softgpu::Memory::new(BYTES).unwrap());
+        let all = Protection::READ | Protection::WRITE;
+        vm.bind(BASE, memory, 0, BYTES as u64, all).unwrap();
+        let formats = [
+            (0x0d8, DepthFormat::Float),
+            (0x0d9, DepthFormat::Unorm(24)),
+            (0x10a, DepthFormat::Unorm(16)),
+        ];
+        for (number, kept) in formats {
+            // Texels of which each has another depth.
+            let bytes: Vec<u8> = match kept {
+                DepthFormat::Unorm(16) => {
+                    (0..BYTES / 2).flat_map(|i| (i as u16).to_le_bytes()).collect()
+                }
+                _ => (0..BYTES / 4).flat_map(|i| (i as u32 + 5).to_le_bytes()).collect(),
+            };
+            vm.write(BASE, &bytes).unwrap();
+            let image = Image {
+                base: BASE,
+                dimension: Dimension::Two,
+                cube: false,
+                array: true,
+                size: [45, 37, 1],
+                layers: 1,
+                first_layer: 0,
+                level: 0,
+                target_level: 0,
+                levels: 1,
+                pitch: 256,
+                qpitch: 40,
+                align: [4, 4],
+                tiling: Tiling::Y,
+                tail: u32::MAX,
+                offset: [0; 2],
+                format: format::find(number).unwrap(),
+                swizzle: [4, 5, 6, 7],
+                samples: 1,
+                interleaved: true,
+                clear: [0; 4],
+                auxiliary: None,
+                may_be_clear: false,
+            };
+            let mut memory = Memory::new(&vm);
+            let plane = image.level_plane(0);
+            let level = PlainLevel::new(&mut memory, &image, &plane, 0, all).expect("contiguous");
+            assert!(suits(&level));
+            for corner in [[0, 0], [32, 0], [32, 32]] {
+                let mut tile = Tile::of_samples(1);
+                load(&level, kept, &mut tile, corner);
+                let mut want = bytes.clone();
+                for y in 0..TILE_SIDE {
+                    for x in 0..TILE_SIDE {
+                        let place = [corner[0] + x as u32, corner[1] + y as u32];
+                        let Some(at) = plane.texel(&image, place, 0, 0) else { continue };
+                        let mut texel = [0; 4];
+                        memory.read(at, &mut texel[..image.format.bytes]).unwrap();
+                        let depth = tile.depth_row(0, y)[x];
+                        let texel = u32::from_le_bytes(texel);
+                        assert_eq!(depth, kept.unpack(texel), "{kept:?} {place:?}");
+                        // What is written back, which is another depth.
+                        let new = 1.0 - depth;
+                        tile.depth_row(0, y)[x] = new;
+                        let from = (at - BASE) as usize;
+                        let texel = kept.pack(new).to_le_bytes();
+                        want[from..from + image.format.bytes]
+                            .copy_from_slice(&texel[..image.format.bytes]);
+                    }
+                }
+                store(&level, kept, &mut tile, corner);
+                let mut now = vec![0; BYTES];
+                vm.read(BASE, &mut now).unwrap();
+                assert!(now == want, "{kept:?} {corner:?}");
+                vm.write(BASE, &bytes).unwrap();
+            }
+        }
+    }
+}

@@ -93,13 +93,6 @@ impl BackEnd<'_> {
             wanted |= u32::from(*samples != 0) << lane;
         }
         wanted &= rows.channels;
-        let [width, height] = level.size();
-        if self.corner[0] + SIDE > width || self.corner[1] + SIDE > height {
-            for lane in tepui_texel::lanes(wanted) {
-                let [x, y] = self.places[rows.first + lane];
-                wanted &= !(u32::from(x >= width || y >= height) << lane);
-            }
-        }
         if self.output.blending.changes_coverage() || self.output.late && !self.tests().is_trivial()
         {
             for lane in tepui_texel::lanes(wanted) {
@@ -112,6 +105,13 @@ impl BackEnd<'_> {
             let first = wanted << rows.first & !self.tested;
             self.passed += u64::from(first.count_ones());
             self.tested |= first;
+        }
+        let [width, height] = level.size();
+        if self.corner[0] + SIDE > width || self.corner[1] + SIDE > height {
+            for lane in tepui_texel::lanes(wanted) {
+                let [x, y] = self.places[rows.first + lane];
+                wanted &= !(u32::from(x >= width || y >= height) << lane);
+            }
         }
         wanted
     }
@@ -272,5 +272,161 @@ unsafe fn scatter(level: &PlainLevel, offsets: &Row<LANES>, wanted: u32, words: 
                 _ => place(lane).cast::<[u32; 4]>().write_unaligned([a, b, c, d]),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_raster::{Samples, Tests};
+    use tepui_softgpu::AddressSpace;
+
+    use super::super::MOST_SAMPLES;
+    use super::super::blend::Blending;
+    use super::super::depth::DepthFormat;
+    use super::super::geometry::GRID;
+    use super::super::target::Output;
+    use super::*;
+    use crate::format;
+    use crate::port::surface::{Dimension, Image, Tiling};
+
+    const BASE: u64 = 0x10_0000;
+    const BYTES: usize = 1 << 16;
+
+    fn image(number: u32, tiling: Tiling) -> Image {
+        let format = format::find(number).unwrap();
+        Image {
+            base: BASE,
+            dimension: Dimension::Two,
+            cube: false,
+            array: true,
+            size: [21, 13, 1],
+            layers: 1,
+            first_layer: 0,
+            level: 0,
+            target_level: 0,
+            levels: 1,
+            pitch: 1024,
+            qpitch: 16,
+            align: [4, 4],
+            tiling,
+            tail: u32::MAX,
+            offset: [0; 2],
+            format,
+            swizzle: [6, 5, 4, 7],
+            samples: 1,
+            interleaved: false,
+            clear: [0; 4],
+            auxiliary: None,
+            may_be_clear: false,
+        }
+    }
+
+    fn output(blending: Blending) -> Output {
+        Output {
+            blending,
+            samples: Samples::<MOST_SAMPLES>::new(&GRID, 1, [[8; 2]; MOST_SAMPLES]),
+            sample_mask: 1,
+            stipple: None,
+            tests: [Tests::NONE; 2],
+            late: true,
+            depth_format: DepthFormat::Float,
+            depth_present: false,
+            mask_present: false,
+            stencil_present: false,
+            operation: None,
+            depth_store: false,
+        }
+    }
+
+    /// Random colours in formats of all sizes, blended, masked and replaced: rows leave what single pixels do, and count
+    /// the same.
+    #[test]
+    fn rows_write_what_single_pixels_do() {
+        let mut seed = 1u32;
+        let mut next = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed ^ seed >> 15
+        };
+        let vm = AddressSpace::new(12, 48);
+        let memory = Arc::new(tepui_softgpu::Memory::new(BYTES).unwrap());
+        vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).unwrap();
+        let numbers = [0x0c7, 0x0c1, 0x0d8, 0x084, 0x0c2, 0x100, 0x140, 0x0cb, 0x0e9, 0x0c9, 0x002];
+        let mut written = 0;
+        for round in 0..600usize {
+            let tiling = [Tiling::Linear, Tiling::X, Tiling::Y][round / 2 % 3];
+            let image = image(numbers[round % numbers.len()], tiling);
+            let mut blending = Blending::random(&mut next);
+            blending.alpha_to_one = next() % 4 == 0;
+            let output = output(blending);
+            // Floats that are finite: which NaN is written is open.
+            let finite = image.format.numeric() == Numeric::Sfloat;
+            let bits = if finite { 0x3b } else { 0xff };
+            let bytes: Vec<u8> = (0..BYTES).map(|_| next() as u8 & bits).collect();
+            let integer = image.format.is_integer();
+            let mut colours = || {
+                [(); 4].map(|()| {
+                    [(); LANES].map(|()| match integer {
+                        true => next(),
+                        false => (next() as f32 / 2f32.powi(31) - 0.5).to_bits(),
+                    })
+                })
+            };
+            let mut rows =
+                Rows { first: 0, channels: 0, colour: colours(), second: Some(colours()) };
+            rows.channels = next() & 0xffff;
+            rows.first = 16 * (next() % 2) as usize;
+            let corner = [0, 0];
+            // Different places: a thread has each pixel once.
+            let start = next() % 77;
+            let places: [[u32; 2]; 8] = std::array::from_fn(|slot| {
+                let place = (start + 9 * slot as u32) % 77;
+                [2 * (place % 11), 2 * (place / 11)]
+            });
+            let covered = next();
+            let mut left = Vec::new();
+            for in_rows in [false, true] {
+                vm.write(BASE, &bytes).unwrap();
+                let mut memory = Memory::new(&vm);
+                let mut target = Target::new(image);
+                let mut back_end = BackEnd::new(&output);
+                back_end.begin_tile(corner, 0);
+                for channel in 0..32 {
+                    let [x, y] = places[channel / 4];
+                    let pixel = channel as u32 % 4;
+                    back_end.places[channel] = [x + pixel % 2, y + pixel / 2];
+                    back_end.covered[channel] = covered >> channel & 1;
+                }
+                if in_rows {
+                    let kernels = Kernels::of_host();
+                    let target = &mut target;
+                    let done = back_end.write_rows(&mut memory, kernels, target, [0, 0], &rows);
+                    assert_eq!(done, Ok(true), "{image:?}");
+                    written += 1;
+                } else {
+                    for lane in tepui_texel::lanes(rows.channels) {
+                        let channel = rows.first + lane;
+                        if back_end.covered[channel] == 0 {
+                            continue;
+                        }
+                        let of = |rows: &[Row<LANES>; 4]| rows.map(|row| row[lane]);
+                        let one = Written {
+                            colour: of(&rows.colour),
+                            second: rows.second.as_ref().map(of).unwrap_or_default(),
+                            ..Written::default()
+                        };
+                        let target = Some(&target);
+                        back_end.write(&mut memory, target, [0, 0], channel, &one).unwrap();
+                    }
+                }
+                let mut now = vec![0; BYTES];
+                vm.read(BASE, &mut now).unwrap();
+                left.push((now, back_end.passed));
+            }
+            assert!(left[0].1 == left[1].1, "samples that passed");
+            assert!(left[0].0 == left[1].0, "round {round}: {image:?}");
+        }
+        assert_eq!(written, 600);
     }
 }

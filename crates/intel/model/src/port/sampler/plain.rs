@@ -220,7 +220,8 @@ impl Reader<'_, '_> {
     fn clear_channels(&mut self, lod: u32, layer: u32) -> Option<u32> {
         let placed = &self.scratch.placed;
         let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
-        let [width, height] = auxiliary.block();
+        // Powers of two.
+        let [width, height] = auxiliary.block().map(u32::trailing_zeros);
         // Neighbours are mostly in one block.
         let mut known = ([u32::MAX; 2], false);
         let mut clear = 0;
@@ -228,7 +229,7 @@ impl Reader<'_, '_> {
             if self.exec >> lane & 1 == 0 || placed.outside[lane] != 0 {
                 continue;
             }
-            let block = [placed.at[0][lane] as u32 / width, placed.at[1][lane] as u32 / height];
+            let block = [placed.at[0][lane] as u32 >> width, placed.at[1][lane] as u32 >> height];
             if known.0 != block {
                 known = (block, auxiliary.is_clear(self.memory, block, layer).ok()?);
             }
