@@ -91,6 +91,20 @@ impl Assembler {
         self.bytes(&[0x83, 0xe0 | d.0 & 7, value as u8]);
     }
 
+    /// `d &= value`, 32 bits.
+    pub fn and_half_constant(&mut self, d: Gpr, value: u32) {
+        self.rex(false, Gpr(0), d);
+        self.bytes(&[0x81, 0xe0 | d.0 & 7]);
+        self.word(value as i32);
+    }
+
+    /// Compares the low 32 bits of a register with a constant.
+    pub fn compare_half_constant(&mut self, a: Gpr, value: u32) {
+        self.rex(false, Gpr(0), a);
+        self.bytes(&[0x81, 0xf8 | a.0 & 7]);
+        self.word(value as i32);
+    }
+
     /// `d -= word at base + offset`, 64 bits.
     pub fn subtract_word(&mut self, d: Gpr, base: Gpr, offset: i32) {
         self.rex(true, d, base);
@@ -252,4 +266,5 @@ pub enum Condition {
     Zero = 4,
     NotZero = 5,
     Above = 7,
+    Less = 12,
 }

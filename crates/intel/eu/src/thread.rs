@@ -53,9 +53,9 @@ pub struct Thread {
     /// Channels that the dispatch enabled.
     dispatched: u32,
     /// Channels that are at the instruction pointer.
-    active: u32,
+    pub(crate) active: u32,
     /// Index of the operation at which each other channel goes on.
-    resume: [u32; CHANNELS],
+    pub(crate) resume: [u32; CHANNELS],
     /// Index of the next operation.
     next: u32,
     /// Instructions since the start.
@@ -67,6 +67,8 @@ pub struct Thread {
 /// A thread's state that translated code needs beside the registers.
 #[derive(Debug, Default)]
 pub(crate) struct HostState {
+    /// Operations that may still be executed.
+    pub left: i64,
     /// The channels of `exec_row`.
     pub exec: u32,
     /// All ones for each of them.
@@ -261,21 +263,30 @@ impl Thread {
             if let Some(translated) = translation
                 && let Some(block) = translated.block(self.next)
                 && *budget >= u64::from(block.length)
+                && translated.suits(self.dispatched)
             {
-                if op.joins {
-                    self.join();
+                let before = i64::try_from(*budget).unwrap_or(i64::MAX);
+                self.host.left = before;
+                let next = translated.run(self, &program.ops, block);
+                let executed = (before - self.host.left) as u64;
+                *budget -= executed;
+                self.executed += executed;
+                match next {
+                    Ok(next) => self.next = next,
+                    Err(index) => {
+                        let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
+                        let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
+                        return Err(program.fault(ip, kind));
+                    }
                 }
-                *budget -= u64::from(block.length);
-                self.executed += u64::from(block.length);
-                let active = self.active;
-                if let Err(index) = translated.run(self, &program.ops, block, active) {
-                    let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
-                    let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
-                    return Err(program.fault(ip, kind));
+                // At an operation that begins a block, the budget is at its end.
+                if translated.block(self.next).is_none() {
+                    continue;
                 }
-                self.next += block.length;
-                continue;
             }
+            let Some(op) = program.ops.get(self.next as usize) else {
+                return Err(program.fault_at_end(self.next));
+            };
             let step = self.step(op, units, budget);
             // Blocks do not write the control register.
             if self.float_mode() != mode {

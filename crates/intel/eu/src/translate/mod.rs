@@ -15,6 +15,7 @@
 
 mod block;
 mod code;
+mod flow;
 mod kind;
 mod templates;
 

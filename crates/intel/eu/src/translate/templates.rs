@@ -480,7 +480,7 @@ impl Translator {
     }
 
     /// The flags of a part's channels, in [`PREDICATE`].
-    fn predicate(&mut self, op: &Op, part: usize) {
+    pub fn predicate(&mut self, op: &Op, part: usize) {
         let register = memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES;
         let first = (usize::from(op.flag) + 8 * part) & 31;
         self.asm.bits_to_mask(PREDICATE, REGISTERS, register as i32, first as u8);
