@@ -22,6 +22,7 @@ mod tail;
 mod typed;
 mod untyped;
 mod urb;
+mod window;
 
 use std::fmt::Display;
 
@@ -39,6 +40,7 @@ pub(crate) use sampler::Unit;
 use sampler::{BlockCache, Sampler, Scratch, Texture};
 use surface::Surface;
 use tepui_texel::Kernels;
+use window::Window;
 
 /// Why a message is refused, and who refuses it.
 pub(crate) fn refuse(what: impl Display) -> Refusal {
@@ -137,6 +139,8 @@ struct Bound {
     surface: Surface,
     /// What the sampler keeps of it for messages that it reads with all channels together.
     texture: Texture,
+    /// Where it is on the host, if it is a buffer that is contiguous there; none before a message asked.
+    window: Option<Option<Window>>,
 }
 
 impl<'a> Ports<'a> {
@@ -235,7 +239,8 @@ impl<'a> Ports<'a> {
                 let mut surface = Surface::read(&mut self.memory, state)?;
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
-                self.surfaces.push(Bound { texture: Texture::of(&surface), surface });
+                let texture = Texture::of(&surface);
+                self.surfaces.push(Bound { surface, texture, window: None });
                 self.by_state.insert(state, place);
                 place
             }
