@@ -9,8 +9,8 @@
 //! offsets in one array that holds all registers (`memory`). Its handler (`handlers`, `alu`, `math`)
 //! reads its sources to rows of 32 channels, computes, and writes the enabled ones (`rows`). Flow control keeps
 //! one instruction pointer, and for the channels that are not there the place where they go on
-//! (`thread`). Runs of operations between two changes of flow are translated to the host's vector instructions once a program
-//! has run a few times (`translate`).
+//! (`thread`). Operations between two messages are translated to the host's vector instructions, with their flow control, once a
+//! program has run a few times (`translate`).
 
 mod alu;
 pub mod fault;

@@ -32,6 +32,7 @@ impl Control {
     }
 
     /// The offsets of the channels that execute.
+    #[inline]
     fn offsets(&self, view: &ThreadView<'_>, message: &Message) -> Offsets {
         Offsets {
             at: words(view, message, 0),
@@ -69,11 +70,12 @@ fn field<'v>(view: &'v ThreadView<'_>, message: &Message, register: usize) -> &'
 }
 
 /// A double word for each channel, from a register on; 0 behind the payload's end.
+#[inline]
 fn words(view: &ThreadView<'_>, message: &Message, register: usize) -> [u32; CHANNELS] {
-    let (bytes, _) = field(view, message, register).as_chunks::<4>();
+    let first = usize::from(message.header) + register;
     let mut words = [0; CHANNELS];
-    for (word, bytes) in words.iter_mut().zip(bytes) {
-        *word = u32::from_le_bytes(*bytes);
+    for (k, eight) in words.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *eight = view.dwords(first + k);
     }
     words
 }

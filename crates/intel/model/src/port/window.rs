@@ -97,12 +97,12 @@ impl Window {
             return false;
         }
         if N == 1 && offsets.follow(4) {
-            let bytes = 4 * offsets.width;
-            // SAFETY: the last channel's element is inside of the window, and the first one's is before it.
-            let from = unsafe {
-                std::slice::from_raw_parts(self.host.wrapping_add(offsets.at[0] as usize), bytes)
-            };
-            response[..bytes].copy_from_slice(from);
+            let registers = response.as_chunks_mut::<32>().0.iter_mut().take(offsets.width / 8);
+            for (k, register) in registers.enumerate() {
+                let from = self.host.wrapping_add(offsets.at[0] as usize + 32 * k);
+                // SAFETY: the last channel's element is inside of the window, and all others are before it.
+                *register = unsafe { from.cast::<[u8; 32]>().read_unaligned() };
+            }
             return true;
         }
         if offsets.follow(0) {

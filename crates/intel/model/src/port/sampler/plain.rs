@@ -9,8 +9,8 @@ use tepui_softgpu::Protection;
 use tepui_texel::axis::{Axis, AxisRule};
 use tepui_texel::lod::{Footprint, Plan};
 use tepui_texel::{
-    Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap, Unpacker, Wrap,
-    floats,
+    Floats, LevelLayout, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap,
+    Unpacker, Wrap, floats,
 };
 
 use super::super::Ports;
@@ -197,6 +197,16 @@ impl Reader<'_, '_> {
             return None;
         }
         let level = self.texture.level(self.memory, self.image, lod, layer)?;
+        if self.exec == 0xffff && level.shift == 2 && is_strip([&x, &y]) {
+            let clear = match self.image.may_be_clear {
+                true => self.clear_strip([x[0], y[0]], lod, layer),
+                false => Some(false),
+            };
+            if clear == Some(false) && strip(&level, [x[0], y[0]], &mut self.scratch.taps[0][0]) {
+                self.scratch.placed.outside = [0; WIDTH];
+                return self.deliver();
+            }
+        }
         self.kernels.place_load(&level, [&x, &y], &mut self.scratch.placed);
         let Scratch { placed, taps, .. } = &mut *self.scratch;
         let at = [&placed.at[0], &placed.at[1]];
@@ -214,6 +224,16 @@ impl Reader<'_, '_> {
             }
         }
         Some(())
+    }
+
+    /// Whether the block is clear that all texels of a strip are in; `None` if they are in several.
+    fn clear_strip(&mut self, [x, y]: [u32; 2], lod: u32, layer: u32) -> Option<bool> {
+        let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
+        let [width, height] = auxiliary.block();
+        if x % width + 8 > width || y % height + 2 > height {
+            return None;
+        }
+        auxiliary.is_clear(self.memory, [x / width, y / height], layer).ok()
     }
 
     /// The channels whose texels are inside of the level and in blocks that are clear.
@@ -411,6 +431,50 @@ impl Reader<'_, '_> {
     }
 }
 
+/// Whether channels stand in a strip of eight by two texels, as pixel threads do: four squares of two by two.
+#[inline(always)]
+fn is_strip([x, y]: [&Row<WIDTH>; 2]) -> bool {
+    const PLACES: [Row<WIDTH>; 2] = {
+        let mut places = [[0; WIDTH]; 2];
+        let mut lane = 0;
+        while lane < WIDTH {
+            places[0][lane] = (2 * (lane / 4) + lane % 2) as u32;
+            places[1][lane] = (lane / 2 % 2) as u32;
+            lane += 1;
+        }
+        places
+    };
+    let mut apart = 0;
+    for lane in 0..WIDTH {
+        apart |= x[lane] ^ x[0].wrapping_add(PLACES[0][lane]);
+        apart |= y[lane] ^ y[0].wrapping_add(PLACES[1][lane]);
+    }
+    apart == 0
+}
+
+/// The words of the texels of such a strip, of four bytes each; `false` if it is not all inside of the level, or its rows do not
+/// lie in runs of 16 bytes.
+#[inline(always)]
+fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut Row<WIDTH>) -> bool {
+    let [width, height] = level.size();
+    let inside = x.checked_add(8).is_some_and(|end| end <= width)
+        && y.checked_add(2).is_some_and(|end| end <= height);
+    if !inside || !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
+        return false;
+    }
+    let columns = [0, 4].map(|right| level.plain_column(x + right));
+    let lines = [0, 1].map(|down| level.plain_line(y + down));
+    for (squares, column) in words.as_chunks_mut::<8>().0.iter_mut().zip(columns) {
+        let [upper, lower] = lines.map(|line| {
+            let from = level.host().wrapping_add((column.wrapping_add(line) as usize) << 2);
+            // SAFETY: the four texels are inside of the level, and lie side by side: in rows, or in a column of 16 bytes.
+            unsafe { from.cast::<[u32; 4]>().read_unaligned() }
+        });
+        *squares = [upper[0], upper[1], lower[0], lower[1], upper[2], upper[3], lower[2], lower[3]];
+    }
+    true
+}
+
 /// The words of texels.
 ///
 /// # Safety
@@ -550,10 +614,16 @@ mod tests {
             let mut texture = Texture::of(&surface);
             for _ in 0..8 {
                 let (lod, layer) = (numbers.below(image.levels), numbers.below(2));
-                let exec = numbers.next() & 0xffff | 1;
-                let at: [Row<WIDTH>; 2] = std::array::from_fn(|axis| {
+                let mut exec = numbers.next() & 0xffff | 1;
+                let mut at: [Row<WIDTH>; 2] = std::array::from_fn(|axis| {
                     std::array::from_fn(|_| numbers.below(image.size[axis] + 3))
                 });
+                if numbers.below(2) == 0 {
+                    exec = 0xffff;
+                    let [x, y] = [4 * numbers.below(12), numbers.below(16)];
+                    at[0] = std::array::from_fn(|i| x + (2 * (i / 4) + i % 2) as u32);
+                    at[1] = std::array::from_fn(|i| y + (i / 2 % 2) as u32);
+                }
                 let parameters = |k: usize| match k {
                     0 | 1 => at[k],
                     2 => [lod; WIDTH],
