@@ -4,6 +4,8 @@
 //! before. Only registers that are read before they are written have to be cleared for that, and of a payload only
 //! these have to be there.
 
+use std::ops::Range;
+
 use tepui_intel_isa::{Desc, Opcode, Sfid, message as fields};
 
 use crate::memory::{self, GENERAL};
@@ -11,33 +13,29 @@ use crate::message::REGISTER_BYTES;
 use crate::op::{Flow, Op};
 use crate::operand::Layout;
 
-/// A bit for each general register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The registers that a program may read before it has written them, a bit for each general register.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// Of threads whose channels all execute.
     pub whole: u128,
     /// Of all threads: writes of channels that may not execute do not count.
     pub any: u128,
+    /// The same as runs of bytes of the registers.
+    pub(crate) whole_runs: Vec<Range<usize>>,
+    pub(crate) any_runs: Vec<Range<usize>>,
 }
 
-impl Inputs {
-    /// The registers of a set, one bit each, as runs: the first and one behind the last.
-    pub fn runs(set: u128) -> impl Iterator<Item = (usize, usize)> {
-        let mut left = set;
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            if left == 0 {
-                return None;
-            }
-            let skip = left.trailing_zeros();
-            left >>= skip;
-            let first = at + skip as usize;
-            let length = left.trailing_ones();
-            left = left.checked_shr(length).unwrap_or(0);
-            at = first + length as usize;
-            Some((first, at))
-        })
+/// The registers of a set as runs of bytes.
+fn runs(set: u128) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for register in (0..128).filter(|register| set >> register & 1 != 0) {
+        let (first, end) = (register * REGISTER_BYTES, (register + 1) * REGISTER_BYTES);
+        match runs.last_mut() {
+            Some(run) if run.end == first => run.end = end,
+            _ => runs.push(first..end),
+        }
     }
+    runs
 }
 
 /// Bytes of the general registers.
@@ -58,7 +56,8 @@ impl Bytes {
 
 /// Finds the inputs of a program.
 pub fn inputs(ops: &[Op]) -> Inputs {
-    Inputs { whole: inputs_of(ops, true), any: inputs_of(ops, false) }
+    let (whole, any) = (inputs_of(ops, true), inputs_of(ops, false));
+    Inputs { whole, any, whole_runs: runs(whole), any_runs: runs(any) }
 }
 
 fn inputs_of(ops: &[Op], whole: bool) -> u128 {
@@ -165,16 +164,15 @@ mod tests {
 
     fn of(text: &str) -> Inputs {
         let code = tepui_intel_isa::asm::assemble(Generation::Gen9, text).expect("a program");
-        *Program::from_bytes(Generation::Gen9, 0, &code).expect("a program").inputs()
+        Program::from_bytes(Generation::Gen9, 0, &code).expect("a program").inputs().clone()
     }
 
     #[test]
     fn runs_are_those_of_the_bits() {
-        let runs = |set| Inputs::runs(set).collect::<Vec<_>>();
         assert_eq!(runs(0), []);
-        assert_eq!(runs(0b1011), [(0, 2), (3, 4)]);
-        assert_eq!(runs(u128::MAX), [(0, 128)]);
-        assert_eq!(runs(1 << 127 | 1), [(0, 1), (127, 128)]);
+        assert_eq!(runs(0b1011), [0..64, 96..128]);
+        assert_eq!(runs(u128::MAX), [0..GENERAL]);
+        assert_eq!(runs(1 << 127 | 1), [0..32, GENERAL - 32..GENERAL]);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use tepui_intel_isa::{Desc, Opcode, message as fields};
 
 use crate::fault::{Fault, FaultKind};
-use crate::inputs::Inputs;
 use crate::lane::FloatMode;
 use crate::memory::{self, TOTAL, read32, write32};
 use crate::message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
@@ -115,9 +114,9 @@ impl Thread {
     /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute.
     pub fn clear_for(&mut self, program: &Program, mask: u32) {
         let inputs = program.inputs();
-        let set = if program.channels() & !mask == 0 { inputs.whole } else { inputs.any };
-        for (first, end) in Inputs::runs(set) {
-            self.memory[first * REGISTER_BYTES..end * REGISTER_BYTES].fill(0);
+        let whole = program.channels() & !mask == 0;
+        for run in if whole { &inputs.whole_runs } else { &inputs.any_runs } {
+            self.memory[run.clone()].fill(0);
         }
     }
 
