@@ -147,7 +147,13 @@ impl Common {
                 "compute" | "comp" => Ok(Stage::Compute),
                 "vertex" | "vert" => Ok(Stage::Vertex),
                 "fragment" | "frag" => Ok(Stage::Fragment),
-                s => Err(format!("`{s}` is not a stage; write compute, vertex or fragment")),
+                "tess_control" | "tesc" => Ok(Stage::TessControl),
+                "tess_evaluation" | "tese" => Ok(Stage::TessEvaluation),
+                "geometry" | "geom" => Ok(Stage::Geometry),
+                s => Err(format!(
+                    "`{s}` is not a stage; write compute, vertex, tess_control, tess_evaluation, geometry or \
+                     fragment"
+                )),
             })
             .transpose()
     }

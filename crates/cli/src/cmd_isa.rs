@@ -27,9 +27,10 @@ pub fn parse_isa(name: &str) -> Result<Isa, String> {
     tepui isa agx | less\n  \
     tepui isa agx --instruction imadd\n  \
     tepui isa agx --list\n  \
-    tepui isa skl --instruction mad")]
+    tepui isa skl --instruction mad\n  \
+    tepui isa mali-g610 --instruction CSEL")]
 pub struct Args {
-    /// Instruction set (`agx`, `gen9`, `gen12`), or a GPU with it (`m1`, `skl`).
+    /// Instruction set (`agx`, `gen9`, `gen12`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
     #[arg(value_parser = parse_isa)]
     isa: Isa,
     /// Print only the entry of one instruction, given by its mnemonic.

@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
-use tepui_gpus::{Feature, Gpu};
+use tepui_drm::call_log::CallLog;
+use tepui_gpus::device::DeviceOptions;
+use tepui_gpus::{Family, Feature, Gpu};
 
-use crate::launch;
 use crate::library::SHIM;
+use crate::{launch, shared};
 
 /// Arguments of `tepui shim`.
 #[derive(clap::Args)]
@@ -17,18 +20,23 @@ use crate::library::SHIM;
         number, that libdrm, Mesa and the Vulkan loader find as they find a real one. A software model \
         of the GPU executes what the program submits.\n\n\
         The program replaces this process, so that its exit status, signals and standard streams are \
-        its own; programs that it starts see the GPU too. Nothing is written to standard output. A \
+        its own; programs that it starts see the GPU too, each one of its own. With --shared this process stays \
+        and holds one GPU for all of them; arm64 programs under qemu's user emulation can use that one too, and \
+        Mali GPUs are always so except on arm64 machines, since Mesa's drivers for them exist for arm64. Nothing is written to standard output. A \
         GPU fault, or work that the model does not support, is reported on standard error, and the \
         queue is lost.",
     after_help = "Examples:\n  \
         tepui shim --gpu m1 -- vulkaninfo --summary\n  \
         tepui shim --gpu m1 --check -- ./my-compute-program\n  \
-        tepui shim --gpu m2 -- tools/mesa run -- eglinfo -B -p surfaceless\n\n\
+        tepui shim --gpu m2 -- tools/mesa run -- eglinfo -B -p surfaceless\n  \
+        tepui shim --gpu mali-g610 -- tools/mesa run --arch arm64 -- vulkaninfo --summary\n\n\
         `tepui gpus` lists the GPUs. Statically linked and setuid programs cannot use them.\n\n\
         Environment:\n  \
         TEPUI_SHIM_LIB   the library to preload instead of the command's own\n  \
+        TEPUI_SHIM_LIB_AARCH64  its counterpart for arm64 programs on other machines, instead of the one that \
+        tools/forwarder builds\n  \
         LD_PRELOAD       kept; the library is prepended\n  \
-        TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE\n  \
+        TEPUI_*          set for the library: GPU, SERVER, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE\n  \
         TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
 )]
 pub struct Args {
@@ -53,14 +61,43 @@ pub struct Args {
     /// Abort the program (SIGABRT) at a GPU fault: some drivers do not report a lost device.
     #[arg(long)]
     abort_on_fault: bool,
+    /// One GPU for the program and all that it starts, held by this process.
+    #[arg(long)]
+    shared: bool,
     /// The program and its arguments.
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
-/// Runs the command: executes the program in place of this process. Returns only if that fails.
+/// Runs the command: executes the program in place of this process, or beside it if the GPU is shared.
 pub fn run(args: &Args) -> ExitCode {
+    if args.is_shared() {
+        return shared::run(args.gpu, &args.device_options(), command(args));
+    }
     launch::replace_process("tepui shim", command(args))
+}
+
+impl Args {
+    /// Whether this process holds the GPU.
+    fn is_shared(&self) -> bool {
+        // Debian builds Mesa's drivers of Mali GPUs for arm64 only.
+        self.shared || self.gpu.family() == Family::Mali && cfg!(not(target_arch = "aarch64"))
+    }
+
+    /// The GPU of this process.
+    fn device_options(&self) -> DeviceOptions {
+        let log = std::env::var_os("TEPUI_LOG_CALLS").is_some_and(|v| !v.is_empty() && v != "0");
+        DeviceOptions {
+            threads: self.threads,
+            check: self.check,
+            report_refusals: self.verbose,
+            abort_on_fault: self.abort_on_fault,
+            coverage: self.coverage.clone(),
+            shareable: true,
+            observer: log.then(|| Arc::new(CallLog) as _),
+            ..DeviceOptions::default()
+        }
+    }
 }
 
 /// The program with its arguments and the environment variables of the shim.

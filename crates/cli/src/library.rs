@@ -76,6 +76,30 @@ macro_rules! embed {
 embed!(shim, env!("TEPUI_SHIM_BUILT"), tepui_shim_library_begin, tepui_shim_library_end);
 embed!(icd, env!("TEPUI_ICD_BUILT"), tepui_icd_library_begin, tepui_icd_library_end);
 
+/// The environment variable that names the library for programs of arm64.
+pub const ARM64_VARIABLE: &str = "TEPUI_SHIM_LIB_AARCH64";
+
+/// What arm64 programs preload on a machine of another architecture: the file that its variable names, else the one
+/// that `tools/forwarder` built beside this command. `None` if there is none.
+///
+/// # Errors
+/// The variable names no file.
+pub fn arm64_shim() -> Result<Option<PathBuf>, String> {
+    if let Some(path) = std::env::var_os(ARM64_VARIABLE).filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        let found = std::path::absolute(&path).ok().filter(|path| path.is_file());
+        return found
+            .map(Some)
+            .ok_or_else(|| format!("{}: no such file ({ARM64_VARIABLE})", path.display()));
+    }
+    let exe = std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
+    // The command is in TARGET/release, the library in TARGET/aarch64-unknown-linux-gnu/release.
+    let target = exe.parent().and_then(Path::parent);
+    let built =
+        target.map(|target| target.join("aarch64-unknown-linux-gnu/release").join(SHIM.name));
+    Ok(built.filter(|path| path.is_file()))
+}
+
 impl Library {
     /// The path of the library: the file that its variable names, else the file in `deps` beside
     /// this command, where cargo puts it, or beside the command, else the copy in the user's cache.

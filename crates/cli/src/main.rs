@@ -34,6 +34,7 @@ mod input;
 mod launch;
 mod library;
 mod raster;
+mod shared;
 mod size;
 
 use clap::Parser;

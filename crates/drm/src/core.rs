@@ -1,13 +1,13 @@
 //! The DRM core's part of an open file: version, capabilities, GEM handles, PRIME descriptors and
 //! sync objects.
 
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
 use rustix::io::Errno;
 
 use crate::fence::{Fence, wait_until};
-use crate::gem::{Backing, Buffers, Gem, Handles, borrow, link_of};
+use crate::gem::{Backing, Buffers, Gem, Handles, link_of};
 use crate::ids::Ids;
 use crate::sync_file;
 use crate::syncobj::{self, Syncobj, WaitFlags};
@@ -160,20 +160,20 @@ impl CoreFile {
             Ioctl::GemChangeHandle => with(arg, |args: &mut uapi::GemChangeHandle| {
                 lock(&self.handles).change(args.handle, args.new_handle)
             }),
-            Ioctl::PrimeHandleToFd => with(arg, |args| self.prime_handle_to_fd(args)),
-            Ioctl::PrimeFdToHandle => with(arg, |args| self.prime_fd_to_handle(args)),
+            Ioctl::PrimeHandleToFd => with(arg, |args| self.prime_handle_to_fd(user, args)),
+            Ioctl::PrimeFdToHandle => with(arg, |args| self.prime_fd_to_handle(user, args)),
             Ioctl::SyncobjCreate => with(arg, |args| self.syncobj_create(args)),
             Ioctl::SyncobjDestroy => with(arg, |args: &mut uapi::SyncobjDestroy| {
                 require(args.pad == 0)?;
                 let gone = lock(&self.syncobjs).remove(args.handle);
                 gone.map(drop).ok_or(Errno::INVAL)
             }),
-            Ioctl::SyncobjHandleToFd => with(arg, |args| self.syncobj_handle_to_fd(args)),
-            Ioctl::SyncobjFdToHandle => with(arg, |args| self.syncobj_fd_to_handle(args)),
+            Ioctl::SyncobjHandleToFd => with(arg, |args| self.syncobj_handle_to_fd(user, args)),
+            Ioctl::SyncobjFdToHandle => with(arg, |args| self.syncobj_fd_to_handle(user, args)),
             Ioctl::SyncobjTransfer => with(arg, |args| self.syncobj_transfer(args)),
             Ioctl::SyncobjWait => with(arg, |args| self.syncobj_wait(user, args)),
             Ioctl::SyncobjTimelineWait => with(arg, |args| self.syncobj_timeline_wait(user, args)),
-            Ioctl::SyncobjEventfd => with(arg, |args| self.syncobj_eventfd(args)),
+            Ioctl::SyncobjEventfd => with(arg, |args| self.syncobj_eventfd(user, args)),
             Ioctl::SyncobjReset => with(arg, |args: &mut uapi::SyncobjArray| {
                 for object in self.syncobj_array(user, args)? {
                     object.replace(None);
@@ -220,17 +220,25 @@ impl CoreFile {
         Ok(())
     }
 
-    fn prime_handle_to_fd(&self, args: &mut uapi::PrimeHandle) -> Result<(), Errno> {
+    fn prime_handle_to_fd(
+        &self,
+        user: &dyn UserMemory,
+        args: &mut uapi::PrimeHandle,
+    ) -> Result<(), Errno> {
         let (cloexec, rdwr) = (libc::O_CLOEXEC as u32, libc::O_RDWR as u32);
         require(args.flags & !(cloexec | rdwr) == 0)?;
         let gem = self.gem(args.handle)?;
-        let fd = self.device.buffers.export(&gem, args.flags & cloexec != 0)?;
-        args.fd = fd.into_raw_fd();
+        let fd = self.device.buffers.export(&gem)?;
+        args.fd = user.install(fd, args.flags & cloexec != 0)?;
         Ok(())
     }
 
-    fn prime_fd_to_handle(&self, args: &mut uapi::PrimeHandle) -> Result<(), Errno> {
-        let gem = self.device.buffers.import(borrow(args.fd)?, self.import)?;
+    fn prime_fd_to_handle(
+        &self,
+        user: &dyn UserMemory,
+        args: &mut uapi::PrimeHandle,
+    ) -> Result<(), Errno> {
+        let gem = self.device.buffers.import(user.descriptor(args.fd)?, self.import)?;
         args.handle = self.handle(gem);
         Ok(())
     }
@@ -242,34 +250,43 @@ impl CoreFile {
         Ok(())
     }
 
-    fn syncobj_handle_to_fd(&self, args: &mut uapi::SyncobjHandle) -> Result<(), Errno> {
+    fn syncobj_handle_to_fd(
+        &self,
+        user: &dyn UserMemory,
+        args: &mut uapi::SyncobjHandle,
+    ) -> Result<(), Errno> {
         let known = uapi::SYNCOBJ_FD_SYNC_FILE | uapi::SYNCOBJ_FD_TIMELINE;
         require(args.pad == 0 && args.flags & !known == 0)?;
         let timeline = args.flags & uapi::SYNCOBJ_FD_TIMELINE != 0;
         require(timeline || args.point == 0)?;
-        args.fd = if args.flags & uapi::SYNCOBJ_FD_SYNC_FILE != 0 {
+        let fd = if args.flags & uapi::SYNCOBJ_FD_SYNC_FILE != 0 {
             sync_file::export(&self.device.registry, self.fence(args.handle, args.point)?)?
         } else {
             require(args.point == 0)?;
             let object = self.syncobj(args.handle).map_err(|_| Errno::INVAL)?;
-            self.device.registry.issue(object)?.0.into_raw_fd()
+            self.device.registry.issue(object)?.0
         };
+        args.fd = user.install(fd, true)?;
         Ok(())
     }
 
-    fn syncobj_fd_to_handle(&self, args: &mut uapi::SyncobjHandle) -> Result<(), Errno> {
+    fn syncobj_fd_to_handle(
+        &self,
+        user: &dyn UserMemory,
+        args: &mut uapi::SyncobjHandle,
+    ) -> Result<(), Errno> {
         let known = uapi::SYNCOBJ_FD_SYNC_FILE | uapi::SYNCOBJ_FD_TIMELINE;
         require(args.pad == 0 && args.flags & !known == 0)?;
         let timeline = args.flags & uapi::SYNCOBJ_FD_TIMELINE != 0;
         require(timeline || args.point == 0)?;
         if args.flags & uapi::SYNCOBJ_FD_SYNC_FILE != 0 {
-            let fence = sync_file::import(&self.device.registry, args.fd)?;
+            let fence = sync_file::import(&self.device.registry, user, args.fd)?;
             let object = self.syncobj(args.handle)?;
             put_fence(&object, args.point, fence);
         } else {
             require(args.point == 0)?;
-            let fd = borrow(args.fd)?;
-            let object = self.device.registry.find::<Syncobj>(fd).ok_or(Errno::INVAL)?;
+            let fd = user.descriptor(args.fd)?;
+            let object = self.device.registry.find::<Syncobj>(fd.as_fd()).ok_or(Errno::INVAL)?;
             args.handle = lock(&self.syncobjs).insert(object);
         }
         Ok(())
@@ -375,12 +392,16 @@ impl CoreFile {
         write_array(user, args.points, &points)
     }
 
-    fn syncobj_eventfd(&self, args: &mut uapi::SyncobjEventfd) -> Result<(), Errno> {
+    fn syncobj_eventfd(
+        &self,
+        user: &dyn UserMemory,
+        args: &mut uapi::SyncobjEventfd,
+    ) -> Result<(), Errno> {
         let flags = WaitFlags::from_bits(args.flags).ok_or(Errno::INVAL)?;
         require(args.pad == 0 && WaitFlags::AVAILABLE.contains(flags))?;
         let object = self.syncobj(args.handle)?;
-        let eventfd = rustix::io::fcntl_dupfd_cloexec(borrow(args.fd)?, 0)?;
-        require(link_of(args.fd)?.as_bytes() == b"anon_inode:[eventfd]")?;
+        let eventfd = user.descriptor(args.fd)?;
+        require(link_of(eventfd.as_raw_fd())?.as_bytes() == b"anon_inode:[eventfd]")?;
         syncobj::on_point(&object, args.point, !flags.is_empty(), move || {
             let _ = rustix::io::write(&eventfd, &1u64.to_ne_bytes());
         })

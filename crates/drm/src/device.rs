@@ -1,6 +1,7 @@
 //! Traits of virtual devices: the render node that a driver shows and the open files behind it. The
 //! preloaded library and in-process clients use every family's device through them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub struct PciIds {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Name of the kernel's driver.
-    pub driver: &'static str,
+    pub driver: Cow<'static, str>,
     /// The bus that the device is on.
     pub bus: Bus,
 }

@@ -8,6 +8,7 @@ use crate::gem::Gem;
 use crate::sync_file;
 use crate::token::Registry;
 use crate::uapi::{Request, kernel_structs};
+use crate::user::UserMemory;
 
 kernel_structs! {
     /// Begins or ends CPU access (`DMA_BUF_IOCTL_SYNC`).
@@ -38,6 +39,7 @@ const END: u32 = 4;
 /// `EINVAL` for unknown flags, `ENOTTY` for an unknown request.
 pub fn ioctl(
     registry: &Registry,
+    user: &dyn UserMemory,
     gem: &Gem,
     request: Request,
     arg: &mut [u8],
@@ -65,9 +67,9 @@ pub fn ioctl(
             }
             let writes = file.flags & WRITE != 0;
             if request.nr() == IMPORT_SYNC_FILE {
-                gem.add_user(sync_file::import(registry, file.fd)?, writes);
+                gem.add_user(sync_file::import(registry, user, file.fd)?, writes);
             } else {
-                file.fd = sync_file::export(registry, gem.users(writes))?;
+                file.fd = user.install(sync_file::export(registry, gem.users(writes))?, true)?;
                 arg.copy_from_slice(bytemuck::bytes_of(&file));
             }
             Ok(())

@@ -77,6 +77,9 @@ pub trait Family {
     /// With `rarely` it may be one that is mostly refused.
     fn tame(&self, field: &Field, info: &IoctlInfo, value: u64, rarely: bool) -> Option<u64>;
 
+    /// Makes a field of more than 8 bytes plausible, of random bytes that stand in it.
+    fn tame_bytes(&self, _field: &Field, _info: &IoctlInfo, _bytes: &mut [u8]) {}
+
     /// What a successful request of the family did. `before` and `after` are the argument's bytes.
     fn effect(&self, info: &IoctlInfo, before: &[u8], after: &[u8]) -> Effect;
 }
@@ -136,6 +139,12 @@ pub fn run<F: Family>(family: &F, mut input: &[u8]) -> Outcome {
         let mut arg = raw[..info.request.size()].to_vec();
         for field in info.fields {
             let place = field.offset..field.offset + field.size;
+            if field.size > 8 {
+                if mode & 7 != 0 {
+                    family.tame_bytes(field, info, &mut arg[place]);
+                }
+                continue;
+            }
             let mut word = [0; 8];
             word[..field.size].copy_from_slice(&raw[place.clone()]);
             let value = u64::from_le_bytes(word);

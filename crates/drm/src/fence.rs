@@ -1,6 +1,7 @@
 //! Fences: one-shot completion of GPU work, with or without an error.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -136,13 +137,35 @@ pub fn notify() {
     CHANGES.1.notify_all();
 }
 
+thread_local! {
+    /// The client for which this thread waits, and whether it is gone.
+    static CLIENT_GONE: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Runs `body` on behalf of a client that may go away: once `gone` is set and waiters are woken ([`notify`]), each
+/// wait of `body` ends as if its deadline had passed, as a kernel's waits end when the process is killed.
+pub fn on_behalf_of<T>(gone: Arc<AtomicBool>, body: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Arc<AtomicBool>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CLIENT_GONE.set(self.0.take());
+        }
+    }
+    let _restore = Restore(CLIENT_GONE.replace(Some(gone)));
+    body()
+}
+
 /// Waits until `ready` returns a value; `None` once the deadline (absolute nanoseconds of
 /// CLOCK_MONOTONIC) has passed. `ready` is called at least once.
 pub fn wait_until<T>(deadline_ns: Option<u64>, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
+    let gone = CLIENT_GONE.with_borrow(Clone::clone);
     let mut seen = *lock(&CHANGES.0);
     loop {
         if let Some(value) = ready() {
             return Some(value);
+        }
+        if gone.as_ref().is_some_and(|gone| gone.load(Ordering::Acquire)) {
+            return None;
         }
         let mut changes = lock(&CHANGES.0);
         while *changes == seen {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -25,8 +25,18 @@ pub trait Backing: Any + Send + Sync {
     /// Base address of the memory: a shared mapping that lives as long as this object.
     fn base(&self) -> *mut u8;
 
-    /// The memory's file, if the buffer may be exported as a descriptor.
+    /// The memory's file, through which other processes map it, if it has one.
     fn file(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Whether the buffer may be exported as a descriptor.
+    fn is_exportable(&self) -> bool {
+        self.file().is_some()
+    }
+
+    /// Whether clients may only read it: registers.
+    fn is_read_only(&self) -> bool {
+        false
+    }
 }
 
 /// A buffer object.
@@ -53,9 +63,14 @@ impl Gem {
         self.backing.base()
     }
 
-    /// The memory's file, if the buffer may be exported as a descriptor.
+    /// The memory's file, through which other processes map it, if it has one.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.backing.file()
+    }
+
+    /// Whether clients may only read it.
+    pub fn is_read_only(&self) -> bool {
+        self.backing.is_read_only()
     }
 
     /// The fake offset at which a client maps the buffer through the render node.
@@ -119,29 +134,30 @@ impl Buffers {
         lock(&self.mappable).get(&offset)?.upgrade()
     }
 
-    /// Exports the buffer as a PRIME descriptor.
+    /// Exports the buffer as a PRIME descriptor, which is closed on exec.
     ///
     /// # Errors
     /// `EINVAL` for a buffer that is private to one address space.
-    pub fn export(&self, gem: &Arc<Gem>, close_on_exec: bool) -> Result<OwnedFd, Errno> {
-        let file = gem.backing.file().ok_or(Errno::INVAL)?;
+    pub fn export(&self, gem: &Arc<Gem>) -> Result<OwnedFd, Errno> {
+        let exportable = gem.backing.is_exportable();
+        let file = gem.backing.file().filter(|_| exportable).ok_or(Errno::INVAL)?;
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(gem);
         self.registry.note(file, weak)?;
-        if close_on_exec { rustix::io::fcntl_dupfd_cloexec(file, 0) } else { rustix::io::dup(file) }
+        rustix::io::fcntl_dupfd_cloexec(file, 0)
     }
 
     /// Imports a PRIME descriptor. A descriptor of a live buffer of this device gives that buffer; for
-    /// any other, `import` makes one from a copy of the descriptor and its file's size in bytes.
+    /// any other, `import` makes one from the descriptor and its file's size in bytes.
     ///
     /// # Errors
     /// `EBADF` for a closed descriptor, `EINVAL` for one that is no buffer.
     pub fn import(
         &self,
-        fd: BorrowedFd<'_>,
+        fd: OwnedFd,
         import: impl FnOnce(OwnedFd, u64) -> Result<Box<dyn Backing>, Errno>,
     ) -> Result<Arc<Gem>, Errno> {
-        let stat = rustix::fs::fstat(fd)?;
-        if let Some(gem) = self.registry.find::<Gem>(fd) {
+        let stat = rustix::fs::fstat(&fd)?;
+        if let Some(gem) = self.registry.find::<Gem>(fd.as_fd()) {
             return Ok(gem);
         }
         // Either another process's buffer or a different kind of file: the memfd's name tells which.
@@ -150,8 +166,7 @@ impl Buffers {
             return Err(Errno::INVAL);
         }
         let size = u64::try_from(stat.st_size).ok().filter(|&size| size > 0).ok_or(Errno::INVAL)?;
-        let copy = rustix::io::fcntl_dupfd_cloexec(fd, 0)?;
-        let gem = self.create(import(copy, size)?);
+        let gem = self.create(import(fd, size)?);
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(&gem);
         self.registry.note(gem.file().ok_or(Errno::INVAL)?, weak)?;
         Ok(gem)

@@ -19,6 +19,7 @@
 //! assert_eq!((info.name, info.request.size()), ("DRM_IOCTL_GEM_CLOSE", 8));
 //! ```
 
+pub mod call_log;
 pub mod client;
 pub mod core;
 pub mod device;

@@ -2,14 +2,13 @@
 //!
 //! source: sync_file.h.
 
-use std::os::fd::{IntoRawFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use crate::fence::Fence;
-use crate::gem::borrow;
-use crate::token::{FileId, Registry};
+use crate::token::Registry;
 use crate::uapi::{Request, kernel_structs};
 use crate::user::{UserMemory, write_array};
 
@@ -50,25 +49,24 @@ const SET_DEADLINE: u8 = 5;
 /// The object behind a sync file's descriptor.
 pub struct SyncFile(Fence);
 
-/// Exports a fence as a sync file's descriptor, which the client owns.
-pub fn export(registry: &Registry, fence: Fence) -> Result<RawFd, Errno> {
+/// Exports a fence as a sync file's descriptor, which is closed on exec.
+pub fn export(registry: &Registry, fence: Fence) -> Result<OwnedFd, Errno> {
     let (fd, keeper) = registry.issue(Arc::new(SyncFile(fence.clone())))?;
     fence.on_signal(move |_| {
         if let Some(keeper) = keeper.upgrade() {
             keeper.wake();
         }
     });
-    Ok(fd.into_raw_fd())
+    Ok(fd)
 }
 
-/// Imports the fence of a sync file's descriptor.
+/// Imports the fence of a sync file that a client's descriptor names.
 ///
 /// # Errors
-/// `EBADF` for a closed descriptor, `EINVAL` for one that is no sync file of this process.
-pub fn import(registry: &Registry, fd: RawFd) -> Result<Fence, Errno> {
-    let fd = borrow(fd)?;
-    FileId::of(fd)?;
-    Ok(registry.find::<SyncFile>(fd).ok_or(Errno::INVAL)?.0.clone())
+/// `EBADF` for a closed descriptor, `EINVAL` for one that is no sync file of this device.
+pub fn import(registry: &Registry, user: &dyn UserMemory, fd: i32) -> Result<Fence, Errno> {
+    let fd = user.descriptor(fd)?;
+    Ok(registry.find::<SyncFile>(fd.as_fd()).ok_or(Errno::INVAL)?.0.clone())
 }
 
 impl SyncFile {
@@ -100,8 +98,9 @@ impl SyncFile {
                     return Err(Errno::INVAL);
                 }
                 // The kernel says ENOENT here for anything that is not a sync file.
-                let other = import(registry, merge.fd2).map_err(|_| Errno::NOENT)?;
-                merge.fence = export(registry, Fence::all(&[self.0.clone(), other]))?;
+                let other = import(registry, user, merge.fd2).map_err(|_| Errno::NOENT)?;
+                let both = export(registry, Fence::all(&[self.0.clone(), other]))?;
+                merge.fence = user.install(both, true)?;
                 arg.copy_from_slice(bytemuck::bytes_of(&merge));
                 Ok(())
             }

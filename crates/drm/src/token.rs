@@ -8,8 +8,9 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
@@ -21,6 +22,16 @@ use crate::lock;
 pub struct FileId(u64, u64);
 
 impl FileId {
+    /// The identity with this device and inode.
+    pub const fn new(device: u64, inode: u64) -> FileId {
+        FileId(device, inode)
+    }
+
+    /// Device and inode.
+    pub const fn parts(self) -> [u64; 2] {
+        [self.0, self.1]
+    }
+
     /// The identity behind an open descriptor.
     pub fn of(fd: impl AsFd) -> Result<FileId, Errno> {
         let stat = rustix::fs::fstat(fd)?;
@@ -85,7 +96,11 @@ struct Table {
 
 /// Objects by the file that represents them.
 #[derive(Default)]
-pub struct Registry(Mutex<Table>);
+pub struct Registry {
+    table: Mutex<Table>,
+    /// Reports keepers of abandoned tokens, once somebody watches.
+    watch: OnceLock<OwnedFd>,
+}
 
 impl Registry {
     /// Issues a descriptor that keeps `object` alive; returns it and the keeper.
@@ -96,6 +111,10 @@ impl Registry {
         let (client, keeper) = token()?;
         let keeper = Arc::new(keeper);
         let weak = Arc::downgrade(&keeper);
+        if let Some(watch) = self.watch.get() {
+            // A hang-up is always reported. The kernel forgets a keeper that is closed.
+            epoll::add(watch, &keeper.0, EventData::new_u64(0), EventFlags::ET)?;
+        }
         self.insert(FileId::of(&client)?, Held::ByDescriptor(keeper, object));
         Ok((client, weak))
     }
@@ -112,7 +131,7 @@ impl Registry {
 
     fn insert(&self, id: FileId, held: Held) {
         let mut dead = Vec::new();
-        let mut table = lock(&self.0);
+        let mut table = lock(&self.table);
         if table.held.len() >= table.sweep_at.max(32) {
             dead = table.held.extract_if(|_, held| held.is_dead()).collect();
             table.sweep_at = table.held.len() * 2;
@@ -125,20 +144,49 @@ impl Registry {
 
     /// The object of type `T` behind a descriptor.
     pub fn find<T: Send + Sync + 'static>(&self, fd: BorrowedFd<'_>) -> Option<Arc<T>> {
-        let id = FileId::of(fd).ok()?;
-        let object = lock(&self.0).held.get(&id)?.object()?;
+        self.find_id(FileId::of(fd).ok()?)
+    }
+
+    /// The object of type `T` that a file represents.
+    pub fn find_id<T: Send + Sync + 'static>(&self, id: FileId) -> Option<Arc<T>> {
+        let object = lock(&self.table).held.get(&id)?.object()?;
         object.downcast().ok()
+    }
+
+    /// Waits until the last descriptor of a token may have been closed since the last call, for an owner whose clients
+    /// are other processes.
+    ///
+    /// # Errors
+    /// `EINVAL` without a [watch](Registry::watch), and those of epoll.
+    pub fn wait_for_abandoned(&self) -> Result<(), Errno> {
+        let watch = self.watch.get().ok_or(Errno::INVAL)?;
+        let mut events =
+            [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 16];
+        match epoll::wait(watch, &mut events[..], None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Creates the watch of [`Registry::wait_for_abandoned`] before the first token is issued.
+    ///
+    /// # Errors
+    /// Those of epoll.
+    pub fn watch(&self) -> Result<(), Errno> {
+        let fresh = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let _ = self.watch.set(fresh);
+        Ok(())
     }
 
     /// Drops objects whose last descriptor is closed.
     pub fn sweep(&self) {
-        let dead: Vec<_> = lock(&self.0).held.extract_if(|_, held| held.is_dead()).collect();
+        let dead: Vec<_> = lock(&self.table).held.extract_if(|_, held| held.is_dead()).collect();
         drop(dead);
     }
 
     /// Number of entries, dead ones that were not swept yet included.
     pub fn len(&self) -> usize {
-        lock(&self.0).held.len()
+        lock(&self.table).held.len()
     }
 
     /// Whether nothing is registered.

@@ -1,9 +1,12 @@
-//! The client's memory, as pointers inside ioctl arguments reach it.
+//! The client's memory, as pointers inside ioctl arguments reach it, and its descriptors.
+
+use std::os::fd::{IntoRawFd, OwnedFd};
 
 use bytemuck::Pod;
 use rustix::io::Errno;
 
-/// Memory that a client's pointers refer to.
+/// A client: the memory that its pointers refer to, and the descriptors that its numbers name. Descriptors are
+/// this process's unless an implementation says otherwise.
 pub trait UserMemory {
     /// Copies from `address`. `EFAULT` if any byte cannot be read.
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Errno>;
@@ -18,6 +21,25 @@ pub trait UserMemory {
     /// `EFAULT` where addresses are not those of this process.
     fn pages(&self, _address: u64) -> Result<*mut u8, Errno> {
         Err(Errno::FAULT)
+    }
+
+    /// A copy, in this process, of the descriptor that a number of the client's names.
+    ///
+    /// # Errors
+    /// `EBADF` if it names none.
+    fn descriptor(&self, number: i32) -> Result<OwnedFd, Errno> {
+        rustix::io::fcntl_dupfd_cloexec(crate::gem::borrow(number)?, 0)
+    }
+
+    /// Gives the client a descriptor; returns its number there.
+    ///
+    /// # Errors
+    /// Those of a client that has no room for it.
+    fn install(&self, fd: OwnedFd, close_on_exec: bool) -> Result<i32, Errno> {
+        let flags =
+            if close_on_exec { rustix::io::FdFlags::CLOEXEC } else { rustix::io::FdFlags::empty() };
+        rustix::io::fcntl_setfd(&fd, flags)?;
+        Ok(fd.into_raw_fd())
     }
 
     /// Maps shared memory of this process once more where the client sees it; gives the address.

@@ -598,9 +598,11 @@ fn implicit_synchronisation_goes_through_the_buffers_descriptor() {
     let device = device();
     let file = open(&device);
     let (_, gem) = buffer(&file, 4096);
+    // SAFETY: these requests have no pointers.
+    let user = unsafe { ThisProcess::new() };
     let ask = |nr: u8, args: &mut [u8]| {
         let request = Request(u32::from(nr) | (args.len() as u32) << 16);
-        dma_buf::ioctl(&device.registry, &gem, request, args)
+        dma_buf::ioctl(&device.registry, &user, &gem, request, args)
     };
     let mut args = dma_buf::DmaBufSyncFile { flags: 4, fd: -1 };
     assert_eq!(ask(2, bytemuck::bytes_of_mut(&mut args)), Err(Errno::INVAL));
@@ -612,14 +614,14 @@ fn implicit_synchronisation_goes_through_the_buffers_descriptor() {
         ask(2, bytemuck::bytes_of_mut(&mut args)).unwrap();
         // SAFETY: fresh from the export.
         let fd = unsafe { OwnedFd::from_raw_fd(args.fd) };
-        sync_file::import(&device.registry, fd.as_raw_fd()).unwrap()
+        sync_file::import(&device.registry, &user, fd.as_raw_fd()).unwrap()
     };
     assert!(fence(1).is_signaled());
     assert!(!fence(2).is_signaled());
     // A writer that came as a sync file holds up readers.
     let writer = tepui_drm::fence::Fence::new();
     let fd = sync_file::export(&device.registry, writer.clone()).unwrap();
-    let mut args = dma_buf::DmaBufSyncFile { flags: 2, fd };
+    let mut args = dma_buf::DmaBufSyncFile { flags: 2, fd: fd.as_raw_fd() };
     ask(3, bytemuck::bytes_of_mut(&mut args)).unwrap();
     assert!(!fence(1).is_signaled());
     writer.signal(Ok(()));

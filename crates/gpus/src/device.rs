@@ -10,6 +10,7 @@ use tepui_agx_kernel as agx;
 use tepui_drm::device::{Call, CallObserver, VirtualDevice};
 use tepui_drm::uapi::{IoctlInfo, Request};
 use tepui_intel_kernel as intel;
+use tepui_mali_kernel as mali;
 
 use crate::{Feature, Gpu, Unsupported};
 
@@ -30,6 +31,8 @@ pub struct DeviceOptions {
     /// A file to which the name of each row of the GPU's instruction table is appended, a line
     /// each, when the first program that has it is decoded.
     pub coverage: Option<PathBuf>,
+    /// Clients are other processes, which map the buffers.
+    pub shareable: bool,
     /// Watches the requests, unless the environment asks for a capture.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
@@ -68,8 +71,27 @@ pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice
     match gpu.require(Feature::Model)? {
         Gpu::Agx(chip) => Ok(agx_device(chip, options)),
         Gpu::Intel(chip) => Ok(intel_device(chip, options)),
-        Gpu::Mali(_) => Err(Unsupported { gpu, feature: Feature::Model }),
+        Gpu::Mali(chip) => Ok(mali_device(chip, options)),
     }
+}
+
+fn mali_device(
+    chip: &'static crate::mali::Chip,
+    options: &DeviceOptions,
+) -> Arc<dyn VirtualDevice> {
+    let options = mali::Options {
+        model: tepui_mali_model::Options {
+            threads: options.threads,
+            clock: tepui_drm::monotonic_ns,
+            ..Default::default()
+        },
+        observer: options.observer.clone(),
+        report_faults: true,
+        abort_on_fault: options.abort_on_fault,
+        report_refusals: options.report_refusals,
+        shareable: options.shareable,
+    };
+    mali::Device::new(chip, options)
 }
 
 fn intel_device(
@@ -107,6 +129,7 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
         failing_allocation: options.failing_allocation,
+        shareable: options.shareable,
     };
     agx::Device::new(chip, options)
 }

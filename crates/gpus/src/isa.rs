@@ -6,6 +6,7 @@ use std::fmt;
 use tepui_agx_isa as agx;
 use tepui_intel_isa as intel;
 use tepui_intel_isa::Generation;
+use tepui_mali_isa as valhall;
 
 use crate::{Feature, Gpu, Unsupported};
 
@@ -16,6 +17,8 @@ pub enum Isa {
     Agx,
     /// Execution units of a generation of Intel's GPUs.
     Intel(Generation),
+    /// Arm Mali, Valhall (v9 and v10).
+    Valhall,
 }
 
 /// A line of a listing.
@@ -35,8 +38,8 @@ pub struct Line {
 
 impl Isa {
     /// All instruction sets.
-    pub const ALL: [Isa; 3] =
-        [Isa::Agx, Isa::Intel(Generation::Gen9), Isa::Intel(Generation::Gen12)];
+    pub const ALL: [Isa; 4] =
+        [Isa::Agx, Isa::Intel(Generation::Gen9), Isa::Intel(Generation::Gen12), Isa::Valhall];
 
     /// The name that commands take.
     pub fn id(self) -> &'static str {
@@ -44,6 +47,7 @@ impl Isa {
             Isa::Agx => "agx",
             Isa::Intel(Generation::Gen9) => "gen9",
             Isa::Intel(Generation::Gen12) => "gen12",
+            Isa::Valhall => "valhall",
         }
     }
 
@@ -55,7 +59,7 @@ impl Isa {
         match gpu.require(Feature::Isa)? {
             Gpu::Agx(_) => Ok(Isa::Agx),
             Gpu::Intel(chip) => Ok(Isa::Intel(chip.generation)),
-            Gpu::Mali(_) => Err(Unsupported { gpu, feature: Feature::Isa }),
+            Gpu::Mali(_) => Ok(Isa::Valhall),
         }
     }
 
@@ -69,6 +73,8 @@ impl Isa {
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Intel(generation) => intel::asm::assemble(generation, source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
+            Isa::Valhall => valhall::asm::assemble(source)
+                .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
         }
     }
 
@@ -79,6 +85,7 @@ impl Isa {
                 let lines = intel::disasm::disassemble(generation, code, start);
                 Box::new(lines.into_iter().map(intel_line))
             }
+            Isa::Valhall => Box::new(valhall::disasm::disassemble(code, start).map(valhall_line)),
             Isa::Agx => Box::new(agx::disasm::Disassembler::at(code, start).map(|line| Line {
                 offset: line.offset,
                 bytes: line.hex(),
@@ -97,6 +104,7 @@ impl Isa {
         match self {
             Isa::Agx => agx::manual::manual(),
             Isa::Intel(generation) => intel::manual::manual(generation),
+            Isa::Valhall => valhall::manual::manual(),
         }
     }
 
@@ -109,6 +117,7 @@ impl Isa {
                 (!entries.is_empty()).then(|| entries.join("\n"))
             }
             Isa::Intel(generation) => intel::manual::entry(generation, mnemonic),
+            Isa::Valhall => valhall::manual::entry(mnemonic),
         }
     }
 
@@ -127,7 +136,25 @@ impl Isa {
                 .into_iter()
                 .map(|opcode| (opcode.mnemonic().to_owned(), opcode.summary()))
                 .collect(),
+            Isa::Valhall => {
+                valhall::ROWS.iter().map(|row| (row.name.to_owned(), row.summary)).collect()
+            }
         }
+    }
+}
+
+/// A line of Valhall's disassembler. Its listing is assembly too.
+fn valhall_line(line: valhall::disasm::Line) -> Line {
+    let text = match &line.content {
+        valhall::disasm::Content::Error(error) => Err(error.kind.to_string()),
+        _ => Ok(line.text()),
+    };
+    Line {
+        offset: line.offset,
+        bytes: line.hex(""),
+        text,
+        listing: line.to_string(),
+        ends: line.ends(),
     }
 }
 
@@ -173,6 +200,21 @@ mod tests {
         let text: Vec<String> = lines.into_iter().map(|line| line.text.unwrap()).collect();
         assert_eq!(Isa::Agx.assemble(&text.join("\n")).unwrap(), code);
         assert!(Isa::Agx.entry("fadd32").is_some() && Isa::Agx.entry("frobnicate").is_none());
+    }
+
+    #[test]
+    fn listings_of_valhall_are_assembly() {
+        let source = "again:\nBRANCHZ.reconverge ^r0, offset:again\nNOP.end\n.zero 16\n.hex 7f";
+        let code = Isa::Valhall.assemble(source).unwrap();
+        let lines: Vec<Line> = Isa::Valhall.disassemble(&code, 0).collect();
+        assert_eq!(lines.iter().map(|l| l.ends).collect::<Vec<_>>(), [false, true, false, false]);
+        assert!(lines[3].text.is_err());
+        let listing: Vec<&str> = lines.iter().map(|line| line.listing.as_str()).collect();
+        assert_eq!(Isa::Valhall.assemble(&listing.join("\n")).unwrap(), code);
+        let g610: Gpu = "mali-g610".parse().unwrap();
+        assert_eq!(Isa::of(g610), Ok(Isa::Valhall));
+        let g52: Gpu = "mali-g52".parse().unwrap();
+        assert!(Isa::of(g52).is_err());
     }
 
     #[test]

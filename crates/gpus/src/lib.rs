@@ -238,6 +238,11 @@ impl Gpu {
                 Support::Tested
             }
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
+            (Gpu::Mali(chip), Feature::Isa) => match chip.arch.family() {
+                "Valhall" => Support::Tested,
+                _ => Support::Missing,
+            },
+            (Gpu::Mali(chip), Feature::Model) if chip.id == "mali-g610" => Support::Untested,
             _ => Support::Missing,
         }
     }

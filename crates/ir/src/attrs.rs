@@ -467,8 +467,18 @@ named_enum! {
         SampleMask = "sample_mask",
         /// Fragment, b1; live (see `is_helper` for the demote-aware op).
         HelperInvocation = "helper_invocation",
-        /// Fragment, b32.
+        /// Fragment, geometry and tessellation input and geometry output, b32.
         PrimitiveId = "primitive_id",
+        /// Geometry and tessellation control, b32: which of the primitive's or patch's invocations.
+        InvocationId = "invocation_id",
+        /// Tessellation, b32: vertices of the input patch.
+        PatchVertices = "patch_vertices",
+        /// Tessellation evaluation, b32x3: where in the patch the vertex is.
+        TessCoord = "tess_coord",
+        /// Patch output and input: the slot's component counts the four levels of the outer edges.
+        TessLevelOuter = "tess_level_outer",
+        /// Patch output and input: the slot's component counts the two levels of the inside.
+        TessLevelInner = "tess_level_inner",
         /// Fragment, b32x3: perspective-correct barycentrics.
         BaryCoord = "bary_coord",
         /// Fragment, b32x3: linear barycentrics.

@@ -15,12 +15,14 @@ mod floats;
 mod image;
 mod image_data;
 mod memory;
+mod primitive;
 mod sample;
 mod texel;
 mod wave;
 
 pub use image_data::{Compare, Filter, ImageData, SamplerData, Wrap};
 pub use memory::{FloatBytes, Memory, MemoryError, Slot, buffer_address};
+pub use primitive::{Emission, Emitted, Patch};
 pub use wave::operator;
 
 use crate::attrs::{Attrs, Builtin, IoLoc};
@@ -85,6 +87,9 @@ pub struct Group {
     pub builtins: HashMap<Builtin, Vec<Vec<u64>>>,
     /// Inputs by location (or built-in) and component, one word for each lane.
     pub inputs: HashMap<(IoLoc, u8), Vec<u32>>,
+    /// Inputs of the vertices of each lane's primitive or patch by location (or built-in) and
+    /// component: for each lane a word for each vertex.
+    pub vertex_inputs: HashMap<(IoLoc, u8), Vec<Vec<u32>>>,
     /// Lanes that start as helpers.
     pub helpers: Vec<bool>,
     /// Colours of the framebuffer by output location and component, one word for each lane.
@@ -98,6 +103,7 @@ impl Default for Group {
             subgroup: SUBGROUP,
             builtins: HashMap::new(),
             inputs: HashMap::new(),
+            vertex_inputs: HashMap::new(),
             helpers: Vec::new(),
             framebuffer: HashMap::new(),
         }
@@ -163,6 +169,10 @@ pub struct Outcome {
     /// Outputs by location (or built-in), component and index: one word for each lane that wrote
     /// it.
     pub outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
+    /// Outputs of a tessellation control shader.
+    pub patch: Patch,
+    /// What a geometry shader emits, in the order of execution.
+    pub emitted: Vec<Emitted>,
     /// Lanes that were demoted or started as helpers.
     pub helpers: Vec<bool>,
     /// Instructions executed (each counts once for all of its lanes).
@@ -202,13 +212,21 @@ pub fn run(s: &Shader, group: &Group, memory: &mut Memory, limit: u64) -> Result
         helpers,
         loops: Vec::new(),
         outputs: HashMap::new(),
+        patch: Patch::default(),
+        emitted: Vec::new(),
         steps: 0,
         limit,
         floats,
     };
     let all: Mask = vec![true; n];
     crate::stack::for_shader(s).run(|| m.region(s.root, &all, None))?;
-    Ok(Outcome { outputs: m.outputs, helpers: m.helpers, steps: m.steps })
+    Ok(Outcome {
+        outputs: m.outputs,
+        patch: m.patch,
+        emitted: m.emitted,
+        helpers: m.helpers,
+        steps: m.steps,
+    })
 }
 
 /// Runs every workgroup of a dispatch in order.
@@ -279,6 +297,8 @@ struct Machine<'a> {
     helpers: Vec<bool>,
     loops: Vec<LoopFrame>,
     outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
+    patch: Patch,
+    emitted: Vec<Emitted>,
     steps: u64,
     limit: u64,
     /// The record of floats, if the memory keeps one.

@@ -88,8 +88,9 @@ pub use entity::{Inst, Loc, Region, Res, Value, Var};
 pub use op::{Fold, Op, OpInfo, Pat, Props};
 pub use parse::{ParseError, ParseErrorKind, parse};
 pub use shader::{
-    Capture, Comps, DepthMode, DerivativeGroup, FloatControls, Info, InstData, IoDecl, RegionData,
-    ResKind, Resource, Shader, SrcLoc, Stage, TexArgs, ValueData, ValueDef, VarData,
+    Capture, Comps, DepthMode, DerivativeGroup, FloatControls, Info, InstData, IoDecl,
+    PrimitiveKind, Primitives, RegionData, ResKind, Resource, Shader, Spacing, SrcLoc, Stage,
+    TexArgs, ValueData, ValueDef, VarData,
 };
 pub use types::{Type, mask, sext};
 pub use validate::{Invalid, validate};

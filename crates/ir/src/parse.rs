@@ -9,7 +9,8 @@ use crate::entity::{Inst, Loc, Region, Res, Value, Var};
 use crate::op::Op;
 use crate::print::{FLOAT_WORDS, float_modes};
 use crate::shader::{
-    Capture, DepthMode, DerivativeGroup, IoDecl, ResKind, Resource, Shader, SrcLoc, Stage, VarData,
+    Capture, DepthMode, DerivativeGroup, IoDecl, PrimitiveKind, ResKind, Resource, Shader, Spacing,
+    SrcLoc, Stage, VarData,
 };
 use crate::stack;
 use crate::types::Type;
@@ -244,6 +245,22 @@ impl<'a> Parser<'a> {
             "early_and_late_tests" => self.s.info.early_and_late_tests = true,
             "per_sample" => self.s.info.per_sample = true,
             "maximal_reconvergence" => self.s.info.maximal_reconvergence = true,
+            "primitives" => {
+                let input = self.named(PrimitiveKind::from_name, "a kind of primitive")?;
+                self.s.info.primitives.input = Some(input);
+            }
+            "emits" => {
+                self.s.info.primitives.output =
+                    self.named(PrimitiveKind::from_name, "a kind of primitive")?;
+            }
+            "vertices" => self.s.info.primitives.vertices = self.number()?,
+            "invocations" => self.s.info.primitives.invocations = self.number()?,
+            "spacing" => {
+                let spacing = self.named(Spacing::from_name, "a spacing of edges")?;
+                self.s.info.primitives.spacing = Some(spacing);
+            }
+            "clockwise" => self.s.info.primitives.clockwise = Some(self.number::<u8>()? != 0),
+            "point_mode" => self.s.info.primitives.point_mode = true,
             "derivatives" => {
                 self.s.info.derivatives =
                     self.named(DerivativeGroup::from_name, "none, quads or linear")?;

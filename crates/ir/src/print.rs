@@ -5,7 +5,7 @@ use crate::attrs::{
     Access, Attrs, Image, ImageFormat, InstFlags, IoLoc, IoSlot, Mem, MemSet, TexOperands,
 };
 use crate::entity::{Inst, Loc, Region, Value};
-use crate::shader::{DerivativeGroup, FloatControls, IoDecl, Shader, Stage};
+use crate::shader::{DerivativeGroup, FloatControls, IoDecl, Primitives, Shader, Stage};
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write};
 
@@ -64,6 +64,32 @@ pub(crate) fn float_modes(f: &mut FloatControls) -> [&mut bool; 5] {
 }
 
 impl Printer<'_> {
+    fn primitives(&self, f: &mut dyn Write) -> fmt::Result {
+        let (p, d) = (&self.s.info.primitives, Primitives::default());
+        if let Some(input) = p.input {
+            writeln!(f, "  primitives {input}")?;
+        }
+        if p.output != d.output {
+            writeln!(f, "  emits {}", p.output)?;
+        }
+        if p.vertices != d.vertices {
+            writeln!(f, "  vertices {}", p.vertices)?;
+        }
+        if p.invocations != d.invocations {
+            writeln!(f, "  invocations {}", p.invocations)?;
+        }
+        if let Some(spacing) = p.spacing {
+            writeln!(f, "  spacing {spacing}")?;
+        }
+        if let Some(clockwise) = p.clockwise {
+            writeln!(f, "  clockwise {}", u8::from(clockwise))?;
+        }
+        if p.point_mode {
+            writeln!(f, "  point_mode")?;
+        }
+        Ok(())
+    }
+
     fn shader(&mut self, f: &mut dyn Write) -> fmt::Result {
         let s = self.s;
         let i = &s.info;
@@ -91,6 +117,7 @@ impl Printer<'_> {
                 writeln!(f, "  {name}")?;
             }
         }
+        self.primitives(f)?;
         if i.derivatives != DerivativeGroup::None {
             writeln!(f, "  derivatives {}", i.derivatives)?;
         }

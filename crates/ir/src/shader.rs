@@ -21,6 +21,99 @@ named_enum! {
         Vertex = "vertex",
         /// Fragment.
         Fragment = "fragment",
+        /// Tessellation control: an invocation for each vertex of the output patch.
+        TessControl = "tess_control",
+        /// Tessellation evaluation: an invocation for each vertex that the tessellator makes.
+        TessEvaluation = "tess_evaluation",
+        /// Geometry: an invocation, or several, for each primitive.
+        Geometry = "geometry",
+    }
+}
+
+impl Stage {
+    /// Whether inputs that are not `Patch` are those of the vertices of a primitive or patch.
+    #[must_use]
+    pub fn has_vertex_inputs(self) -> bool {
+        matches!(self, Stage::TessControl | Stage::TessEvaluation | Stage::Geometry)
+    }
+}
+
+named_enum! {
+    /// The primitives that a geometry shader reads or writes, or that the tessellator makes.
+    PrimitiveKind {
+        /// Points.
+        Points = "points",
+        /// Lines; as outputs of geometry shaders strips.
+        Lines = "lines",
+        /// Lines with the vertices before and after.
+        LinesAdjacency = "lines_adjacency",
+        /// Triangles; as outputs of geometry shaders strips.
+        Triangles = "triangles",
+        /// Triangles with the vertices across their edges.
+        TrianglesAdjacency = "triangles_adjacency",
+        /// Tessellated rectangles.
+        Quads = "quads",
+        /// Tessellated rows of lines.
+        Isolines = "isolines",
+    }
+}
+
+impl PrimitiveKind {
+    /// Vertices of an input primitive.
+    #[must_use]
+    pub fn vertices(self) -> u32 {
+        match self {
+            PrimitiveKind::Points => 1,
+            PrimitiveKind::Lines | PrimitiveKind::Isolines => 2,
+            PrimitiveKind::Triangles => 3,
+            PrimitiveKind::LinesAdjacency | PrimitiveKind::Quads => 4,
+            PrimitiveKind::TrianglesAdjacency => 6,
+        }
+    }
+}
+
+named_enum! {
+    /// How edges are divided by tessellation.
+    Spacing {
+        /// Into equal segments.
+        Equal = "equal",
+        /// Into an even number of segments, two of them shorter.
+        FractionalEven = "fractional_even",
+        /// Into an odd number of segments, two of them shorter.
+        FractionalOdd = "fractional_odd",
+    }
+}
+
+/// Properties of geometry and tessellation shaders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Primitives {
+    /// Geometry: what is read. Tessellation: what the tessellator makes, if the stage says so.
+    pub input: Option<PrimitiveKind>,
+    /// Geometry: what is written.
+    pub output: PrimitiveKind,
+    /// Geometry: most vertices that an invocation emits. Tessellation control: vertices of the output patch.
+    pub vertices: u32,
+    /// Geometry: invocations for each primitive.
+    pub invocations: u32,
+    /// Tessellation: how edges are divided, if the stage says so.
+    pub spacing: Option<Spacing>,
+    /// Tessellation: triangles are clockwise in the coordinates of the patch, if the stage says so.
+    pub clockwise: Option<bool>,
+    /// Tessellation: the vertices are points.
+    pub point_mode: bool,
+}
+
+impl Default for Primitives {
+    fn default() -> Primitives {
+        Primitives {
+            input: None,
+            output: PrimitiveKind::Points,
+            vertices: 0,
+            invocations: 1,
+            spacing: None,
+            clockwise: None,
+            point_mode: false,
+        }
     }
 }
 
@@ -219,6 +312,8 @@ pub struct Info {
     pub maximal_reconvergence: bool,
     /// Compute: how invocations form quads.
     pub derivatives: DerivativeGroup,
+    /// Geometry and tessellation.
+    pub primitives: Primitives,
 }
 
 impl Info {
@@ -250,6 +345,7 @@ impl Info {
             float: Default::default(),
             maximal_reconvergence: false,
             derivatives: DerivativeGroup::None,
+            primitives: Primitives::default(),
         }
     }
 }

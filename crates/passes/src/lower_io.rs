@@ -39,7 +39,8 @@ impl Lowering for Io {
             return Step::Keep;
         };
         let Some(at) = offset_operand(op) else { return Step::Keep };
-        let store = op == Op::StoreOutput;
+        let store = matches!(op, Op::StoreOutput | Op::StoreOutputVertex);
+        let output = store || matches!(op, Op::LoadOutputVertex | Op::LoadOutputPatch);
         let mut args = e.s.args(i).to_vec();
         let offset = args[at];
         let zero = e.u32(0);
@@ -48,7 +49,7 @@ impl Lowering for Io {
             let Some(slot) = advance(slot, k as u32) else { return Step::Keep };
             return replace(e, i, op, slot, &args);
         }
-        let n = e.s.io_elements(slot, store);
+        let n = e.s.io_elements(slot, output);
         let slots: Option<Vec<IoSlot>> = (0..n).map(|k| advance(slot, k)).collect();
         let Some(slots) = slots else { return Step::Keep };
         if store {
@@ -75,10 +76,13 @@ impl Lowering for Io {
 /// Which operand of an access is the offset in locations.
 fn offset_operand(op: Op) -> Option<usize> {
     match op {
-        Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex => {
-            Some(0)
-        }
-        Op::StoreOutput => Some(1),
+        Op::LoadInput
+        | Op::LoadInputAtSample
+        | Op::LoadInputAtOffset
+        | Op::LoadInputVertex
+        | Op::LoadOutputVertex
+        | Op::LoadOutputPatch => Some(0),
+        Op::StoreOutput | Op::StoreOutputVertex => Some(1),
         _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Errors of register allocation.
 
+use crate::function::{Block, Ins, Val};
+
 /// Why a function gets no registers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -27,7 +29,73 @@ pub enum Error {
     },
     /// The checker found a register that does not hold what an instruction expects: a bug.
     #[error("register allocation: {0}")]
-    Check(String),
+    Check(#[from] CheckError),
+}
+
+/// What a unit of the register file holds: a unit of a value, or nothing.
+pub type Held = Option<(Val, u8)>;
+
+/// A register that does not hold what is expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    /// The allocation has no registers for an instruction.
+    #[error("{inst} was left out")]
+    LeftOut {
+        /// The instruction.
+        inst: Ins,
+    },
+    /// An instruction reads another value than its operand.
+    #[error("{block}: {inst} reads {val} at unit {unit}, which holds {held:?}")]
+    Operand {
+        /// The instruction's block.
+        block: Block,
+        /// The instruction.
+        inst: Ins,
+        /// The operand.
+        val: Val,
+        /// The first unit of the operand's registers.
+        unit: u16,
+        /// What this unit holds.
+        held: Held,
+    },
+    /// A joined, split or copied result has another value's unit.
+    #[error("{block}: {inst} wants unit {part} of {val} at unit {unit}, which holds {held:?}")]
+    Part {
+        /// The instruction's block.
+        block: Block,
+        /// The instruction.
+        inst: Ins,
+        /// The value that is joined, split or copied.
+        val: Val,
+        /// The unit of the value.
+        part: u8,
+        /// Where it should be.
+        unit: u16,
+        /// What is there.
+        held: Held,
+    },
+    /// A value is not where the function has to leave it.
+    #[error("{val} is not left at unit {unit}")]
+    Export {
+        /// The value.
+        val: Val,
+        /// Where it should be.
+        unit: u16,
+    },
+    /// An edge leaves another value than its successor expects.
+    #[error("{from} to {to}: unit {unit} should hold {val}, holds {held:?}")]
+    Edge {
+        /// The predecessor.
+        from: Block,
+        /// The successor.
+        to: Block,
+        /// The expected value.
+        val: Val,
+        /// Where it should be.
+        unit: u16,
+        /// What this unit holds.
+        held: Held,
+    },
 }
 
 /// The result of a pass that can fail.

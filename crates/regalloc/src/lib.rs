@@ -32,6 +32,6 @@ pub mod target;
 
 pub use class::{RegClass, UNASSIGNED};
 pub use code::{Code, CodeBlock, Step};
-pub use error::{Error, Result};
+pub use error::{CheckError, Error, Held, Result};
 pub use function::{Block, BlockData, Ctl, Function, Ins, Instr, Op, Val};
 pub use target::{Effect, StackAccess, StackOffset, Target};

@@ -2,83 +2,16 @@
 //! variants.
 
 use std::ffi::{c_int, c_ulong, c_void};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 
 use libc::{off_t, size_t};
-use rustix::io::Errno;
-use tepui_drm::dma_buf;
-use tepui_drm::gem::Gem;
-use tepui_drm::sync_file::{self, SyncFile};
 use tepui_drm::uapi::Request;
-use tepui_drm::user::{ThisProcess, UserMemory};
+use tepui_drm::{dma_buf, sync_file};
 
 use crate::hints::hint;
-use crate::state::{State, Virtual, fail, hinted, state, virtual_node};
+use crate::node::Mapping;
+use crate::state::{State, fail, hinted, state, virtual_node};
 use crate::{interpose, real};
-
-/// Handles an ioctl if its descriptor belongs to the virtual device: an open node, a dma-buf or a
-/// sync file. Otherwise returns `None`.
-fn device_ioctl(
-    node: &Virtual,
-    fd: c_int,
-    request: Request,
-    arg: *mut c_void,
-) -> Option<Result<u32, Errno>> {
-    if fd < 0 {
-        return None;
-    }
-    // SAFETY: the program's own request, with the program's own pointers.
-    let user = unsafe { ThisProcess::new() };
-    // SAFETY: the number is only passed to system calls, which fail for a closed descriptor.
-    let descriptor = unsafe { BorrowedFd::borrow_raw(fd) };
-    let registry = node.device.registry();
-    match request.family() {
-        Request::DRM => {
-            let file = node.file(fd)?;
-            Some(with_argument(&user, request, arg, |arg| file.ioctl(&user, request, arg)))
-        }
-        dma_buf::FAMILY => {
-            let gem = registry.find::<Gem>(descriptor)?;
-            Some(with_argument(&user, request, arg, |arg| {
-                dma_buf::ioctl(registry, &gem, request, arg).map(|()| 0)
-            }))
-        }
-        sync_file::FAMILY => {
-            let file = registry.find::<SyncFile>(descriptor)?;
-            Some(with_argument(&user, request, arg, |arg| {
-                file.ioctl(registry, &user, request, arg).map(|()| 0)
-            }))
-        }
-        _ => None,
-    }
-}
-
-/// Copies the argument in and, whatever the result, out again, as the kernel does.
-fn with_argument(
-    user: &ThisProcess,
-    request: Request,
-    arg: *mut c_void,
-    body: impl FnOnce(&mut [u8]) -> Result<u32, Errno>,
-) -> Result<u32, Errno> {
-    // Known arguments have at most 64 bytes; a request number can encode up to 16 KiB.
-    const USUAL_BYTES: usize = 128;
-    let (mut small, mut large);
-    let bytes: &mut [u8] = if request.size() <= USUAL_BYTES {
-        small = [0; USUAL_BYTES];
-        &mut small[..request.size()]
-    } else {
-        large = vec![0; request.size()];
-        &mut large
-    };
-    if request.kernel_reads() {
-        user.read(arg as u64, bytes)?;
-    }
-    let result = body(bytes);
-    if request.kernel_writes() {
-        user.write(arg as u64, bytes)?;
-    }
-    result
-}
 
 /// Maps a buffer object through the node. `None` if the descriptor is not an open node.
 fn map(
@@ -89,20 +22,16 @@ fn map(
     fd: c_int,
     offset: off_t,
 ) -> Option<*mut c_void> {
-    let file = virtual_node()?.file(fd)?;
-    let gem = match file.mapping(offset as u64, length as u64) {
-        Ok(gem) => gem,
-        Err(errno) => return Some(fail(errno, libc::MAP_FAILED)),
-    };
-    // The kernel also refuses private writable mappings of device memory.
-    if flags & libc::MAP_SHARED == 0 && prot & libc::PROT_WRITE != 0 {
-        return Some(fail(Errno::INVAL, libc::MAP_FAILED));
-    }
+    let found = virtual_node()?.mapping(fd, offset as u64, length as u64, prot, flags)?;
     // SAFETY: the program's own arguments; the new mapping itself keeps the memory alive.
     Some(unsafe {
-        match gem.file() {
-            Some(file) => real::mmap(at, length, prot, flags, file.as_raw_fd(), 0),
-            None => duplicate_mapping(gem.base().cast(), at, length, prot, flags),
+        match found {
+            Err(errno) => fail(errno, libc::MAP_FAILED),
+            Ok(Mapping::File(file)) => real::mmap(at, length, prot, flags, file.as_raw_fd(), 0),
+            Ok(Mapping::Here(gem)) => match gem.file() {
+                Some(file) => real::mmap(at, length, prot, flags, file.as_raw_fd(), 0),
+                None => duplicate_mapping(gem.base().cast(), at, length, prot, flags),
+            },
         }
     })
 }
@@ -163,11 +92,12 @@ interpose! {
             && let Some(state) = state()
         {
             match state {
-                State::Virtual(node) => match device_ioctl(node, fd, word, arg) {
+                State::Virtual(node) => match node.ioctl(fd, word, arg) {
                     Some(Ok(value)) => return value as c_int,
                     Some(Err(errno)) => return fail(errno, -1),
                     None => {}
                 },
+                #[cfg(feature = "device")]
                 // SAFETY: the caller's contract.
                 State::Real(nodes) => unsafe {
                     if let Some(result) = nodes.ioctl(fd, request, arg) {

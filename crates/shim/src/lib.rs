@@ -4,17 +4,22 @@
 //! which libdrm, Mesa and the Vulkan loader find and use a render node. Paths of the node and of
 //! its sysfs directory are looked up in a small tree in memory (`tree`). Opening the node returns a
 //! socket, which the program can duplicate, poll and pass on like any descriptor; its `ioctl` and
-//! `mmap` are handled by a [`VirtualDevice`](tepui_drm::device::VirtualDevice) (`state`). All other
-//! calls go to the next `libc` (`real`) after one or two comparisons.
+//! `mmap` are handled by a [`VirtualDevice`](tepui_drm::device::VirtualDevice), in this process or in
+//! another (`node`). All other calls go to the next `libc` (`real`) after one or two comparisons.
 //!
-//! Without `TEPUI_GPU` in the environment the library does nothing. With `TEPUI_GPU=real` it adds
+//! Without `TEPUI_GPU` in the environment the library does nothing. With `TEPUI_SERVER` the device is
+//! in the process that serves at that path. With `TEPUI_GPU=real` the library adds
 //! no node, but passes the ioctls of the machine's own nodes to an observer (`passthrough`).
 //!
+//! Built without the feature `device`, as for programs of another architecture, the library has no device of its
+//! own and only forwards.
+//!
 //! - Descriptors of the virtual device are recognised by their inode, so `dup`, `fork` and
-//!   descriptors passed through sockets need no tracking. A descriptor inherited over `fork` or
-//!   `exec` stays open but is no longer connected to a device: a child must open the node itself.
-//! - Buffers can be shared with other processes through their descriptors; sync objects and sync
-//!   files only within this one.
+//!   descriptors passed through sockets need no tracking.
+//! - If the device is in this process, a descriptor inherited over `fork` or
+//!   `exec` stays open but is no longer connected to it: a child must open the node itself. Buffers can be
+//!   shared with other processes through their descriptors, sync objects and sync files cannot.
+//! - If another process serves the device, all descriptors work in all of its clients.
 //! - Paths must be absolute. Directories of the tree that do not exist on the machine can be listed
 //!   with `opendir` and `scandir`, but not opened with `open`.
 //! - Programs that make system calls without libc are not supported.
@@ -26,12 +31,16 @@
 
 #![cfg_attr(test, allow(dead_code, reason = "the interposed functions are not exported to tests"))]
 
+#[cfg(feature = "device")]
 mod config;
 mod descriptors;
 mod directories;
 mod files;
+#[cfg(feature = "device")]
+mod here;
 mod hints;
-mod observer;
+mod node;
+#[cfg(feature = "device")]
 mod passthrough;
 mod real;
 mod state;

@@ -3,18 +3,15 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use rustix::io::Errno;
-use tepui_drm::device::{CallObserver, VirtualDevice, VirtualFile};
-use tepui_drm::token::Registry;
-use tepui_gpus::device::{self, DeviceOptions};
+use tepui_transport::{Remote, SERVER_VARIABLE};
 
-use crate::config::{Config, Gpu};
 use crate::hints;
-use crate::observer::CallLog;
+use crate::node::{Device, Virtual};
+#[cfg(feature = "device")]
 use crate::passthrough::PassThrough;
 use crate::tree::{Entry, Lookup, Tree};
 
@@ -23,20 +20,9 @@ pub enum State {
     /// Provides a virtual node.
     Virtual(Virtual),
     /// Observes the machine's own nodes.
+    #[cfg(feature = "device")]
     Real(PassThrough),
 }
-
-/// The virtual node.
-pub struct Virtual {
-    /// The device.
-    pub device: Arc<dyn VirtualDevice>,
-    /// Its paths.
-    pub tree: Tree,
-    files: Registry,
-}
-
-/// An open file in the registry.
-struct OpenFile(Arc<dyn VirtualFile>);
 
 /// The state of this process. Null before the first use, and again in a forked child, which has a
 /// copy of the parent's locks but not its threads. Never freed, since threads may use it at any
@@ -73,13 +59,24 @@ fn not_within<T>(make: impl FnOnce() -> T) -> Option<T> {
 #[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
 static LOADED: extern "C" fn() = loaded;
 
+unsafe extern "C" {
+    /// What `pthread_atfork` calls in glibc, which is in the library that is linked statically. The handlers belong to
+    /// the library with the handle, or to none.
+    fn __register_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+        library: *const std::ffi::c_void,
+    ) -> c_int;
+}
+
 extern "C" fn loaded() {
     // SAFETY: a constant name; and the handler only stores to atomics.
     unsafe {
         if libc::getenv(c"TEPUI_GPU".as_ptr()).is_null() {
             return;
         }
-        libc::pthread_atfork(None, None, Some(forked));
+        __register_atfork(None, None, Some(forked), std::ptr::null());
     }
     OWNER.store(own_pid(), Ordering::Release);
 }
@@ -135,87 +132,69 @@ pub fn hinted(fd: c_int) -> bool {
 pub fn virtual_node() -> Option<&'static Virtual> {
     match state()? {
         State::Virtual(state) => Some(state),
+        #[cfg(feature = "device")]
         State::Real(_) => None,
     }
 }
 
 impl State {
     fn new() -> Option<State> {
-        let config = Config::from_environment()?;
-        let log = || config.log_calls.then(|| Arc::new(CallLog) as Arc<dyn CallObserver>);
-        let gpu = match config.gpu {
-            Gpu::Virtual(gpu) => gpu,
-            Gpu::Real => {
-                let observer = device::real_recorder().or_else(log)?;
-                return Some(State::Real(PassThrough::new(observer)));
-            }
-        };
-        let options = DeviceOptions {
-            threads: config.threads,
-            check: config.check,
-            report_refusals: config.verbose,
-            failing_allocation: None,
-            abort_on_fault: config.abort_on_fault,
-            coverage: config.coverage.clone(),
-            observer: log(),
-        };
-        let device = device::device(gpu, &options).inspect_err(|e| eprintln!("tepui: {e}")).ok()?;
-        let tree = Tree::new(&device.node(), free_minor());
-        Some(State::Virtual(Virtual { device, tree, files: Registry::default() }))
+        match std::env::var_os(SERVER_VARIABLE).filter(|path| !path.is_empty()) {
+            Some(path) => State::elsewhere(Path::new(&path)),
+            None => State::here(),
+        }
+    }
+
+    /// A device that another process serves.
+    fn elsewhere(path: &Path) -> Option<State> {
+        let remote = Remote::connect(path).inspect_err(|e| eprintln!("tepui: {e}")).ok()?;
+        let tree = Tree::new(&remote.node().node(), remote.node().minor);
+        Some(State::Virtual(Virtual { device: Device::Elsewhere(remote), tree }))
+    }
+
+    /// A device of this process.
+    #[cfg(feature = "device")]
+    fn here() -> Option<State> {
+        crate::here::state()
+    }
+
+    #[cfg(not(feature = "device"))]
+    fn here() -> Option<State> {
+        eprintln!(
+            "tepui: this library has no virtual GPU of its own ({SERVER_VARIABLE} is not set): start the program \
+             inside of `tepui shim --shared`"
+        );
+        None
     }
 
     /// Called after libc opened a file.
-    pub fn opened(&self, fd: c_int) {
+    pub fn opened(&self, _fd: c_int) {
+        #[cfg(feature = "device")]
         if let State::Real(nodes) = self {
-            nodes.opened(fd);
+            nodes.opened(_fd);
         }
     }
 
     /// Called after `from` was duplicated to `to`.
     pub fn duplicated(&self, from: c_int, to: c_int) {
         match self {
+            #[cfg(feature = "device")]
             State::Real(nodes) => nodes.duplicated(from, to),
             State::Virtual(state) => {
                 hints::hint(to, hinted(from));
                 // `to` may have been the last descriptor of another file.
-                state.files.sweep();
+                state.closed();
             }
         }
     }
 
     /// Called after a descriptor with a hint was closed.
-    pub fn closed(&self, fd: c_int) {
+    pub fn closed(&self, _fd: c_int) {
         match self {
-            State::Real(nodes) => nodes.closed(fd),
-            State::Virtual(state) => state.files.sweep(),
+            #[cfg(feature = "device")]
+            State::Real(nodes) => nodes.closed(_fd),
+            State::Virtual(state) => state.closed(),
         }
-    }
-}
-
-impl Virtual {
-    /// Opens the node and returns a descriptor of the open file.
-    pub fn open(&self, flags: c_int) -> Result<OwnedFd, Errno> {
-        self.files.sweep();
-        let file = Arc::clone(&self.device).open();
-        let (fd, _keeper) = self.files.issue(Arc::new(OpenFile(file)))?;
-        if flags & libc::O_CLOEXEC == 0 {
-            rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::empty())?;
-        }
-        if flags & libc::O_NONBLOCK != 0 {
-            rustix::fs::fcntl_setfl(&fd, rustix::fs::OFlags::NONBLOCK)?;
-        }
-        Ok(fd)
-    }
-
-    /// The open file of a descriptor.
-    pub fn file(&self, fd: c_int) -> Option<Arc<dyn VirtualFile>> {
-        if fd < 0 {
-            return None;
-        }
-        // SAFETY: the number is only passed to `fstat`, which fails for a closed descriptor.
-        let file = self.files.find::<OpenFile>(unsafe { BorrowedFd::borrow_raw(fd) });
-        hints::hint(fd, file.is_some());
-        Some(file?.0.clone())
     }
 }
 
@@ -248,16 +227,6 @@ pub unsafe fn target(path: *const c_char, follow: bool) -> Target {
         Lookup::Here(entry, path) => Target::Entry(entry, path),
         Lookup::Elsewhere(path) => CString::new(path).map_or(Target::Pass, Target::Path),
     }
-}
-
-/// The lowest minor number that no render node of the machine has.
-fn free_minor() -> u32 {
-    (128..192)
-        .find(|minor| {
-            let path = format!("/dev/dri/renderD{minor}");
-            matches!(rustix::fs::stat(path), Err(Errno::NOENT))
-        })
-        .unwrap_or(191)
 }
 
 /// Sets errno and returns `value`.

@@ -28,7 +28,7 @@ fn node_number() -> Option<u32> {
 
 /// Whether a descriptor is an open node.
 fn is_node(fd: c_int) -> bool {
-    virtual_node().is_some_and(|node| node.file(fd).is_some())
+    virtual_node().is_some_and(|node| node.is_node(fd))
 }
 
 fn fill(entry: &Entry, into: &mut Stat) {

@@ -56,7 +56,7 @@ impl Tree {
         let number = format!("{DRM_MAJOR}:{minor}");
         tree.put(&format!("/dev/dri/{name}"), Entry::RenderNode);
 
-        let driver = node.driver;
+        let driver = &*node.driver;
         let (bus, device_dir) = match &node.bus {
             Bus::Platform { full_name, compatible } => {
                 ("platform", tree.put_platform_device(driver, full_name, compatible))
@@ -295,7 +295,7 @@ mod tests {
             revision: 6,
             class: 0x03_0000,
         };
-        let tree = Tree::new(&Node { driver: "i915", bus: Bus::Pci { address, ids } }, 128);
+        let tree = Tree::new(&Node { driver: "i915".into(), bus: Bus::Pci { address, ids } }, 128);
         let device = "/sys/devices/pci0000:00/0000:00:02.0";
         let cases = [
             ("/sys/dev/char/226:128/device", device.to_owned()),

@@ -19,8 +19,10 @@ pub enum JobFaultKind {
     /// unknown.
     #[default]
     Invalid,
-    /// A unit accesses memory that is not bound.
+    /// A unit accesses memory or registers that are not bound.
     Unbound,
+    /// A record has another length than its header says.
+    Length,
     /// Machine code that is no instruction.
     Undecodable,
     /// The model does not implement it yet.

@@ -24,6 +24,7 @@ pub mod fault;
 pub mod job;
 mod lanes;
 pub mod memory;
+pub mod unit_memory;
 pub mod vm;
 pub mod worker_pool;
 
@@ -32,5 +33,6 @@ pub use fault::{Access, Fault, FaultKind, catch_panic};
 pub use job::{GpuUnit, JobFault, JobFaultKind, ProgramPoint};
 pub use lanes::top_bits;
 pub use memory::Memory;
+pub use unit_memory::UnitMemory;
 pub use vm::{AddressSpace, BindError, Protection, RangeCache};
 pub use worker_pool::WorkerPool;

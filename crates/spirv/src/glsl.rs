@@ -312,7 +312,7 @@ impl Cx<'_> {
             }
             G::InterpolateAtCentroid | G::InterpolateAtSample | G::InterpolateAtOffset => {
                 let p = self.arg_ptr(2)?;
-                if !matches!(p.place, Place::Input { .. }) {
+                if !matches!(p.place, Place::Io { .. }) {
                     return self.invalid("needs a pointer to an input");
                 }
                 return self.interpolate_at(&p, g);

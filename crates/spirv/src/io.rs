@@ -6,12 +6,14 @@ use crate::module::Inst;
 use crate::pointer::{Place, Ptr, Tree};
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;
-use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd450Op as GLOp};
+use rspirv::spirv::{
+    BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd450Op as GLOp, Op as SpvOp,
+};
 use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::{
     Attrs, Builtin, Capture, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc, IoSlot,
-    NumKind, Op, Sampling, Stage, Type, Value,
+    NumKind, Op, PrimitiveKind, Sampling, Spacing, Stage, Type, Value,
 };
 
 /// An output variable: written through a shadow, stored when the shader ends.
@@ -20,8 +22,9 @@ pub(crate) struct Output {
     id: Id,
 }
 
-/// Parts of an input place: slot, dynamic location, component, vertex.
-type InputPlace = (IoSlot, Option<Value>, Option<Value>, Option<Value>);
+/// Parts of an input's or output's place: slot, dynamic location, component, vertex, whether it is
+/// an output.
+type IoPlace = (IoSlot, Option<Value>, Option<Value>, Option<Value>, bool);
 
 /// Built-ins that map one to one, with their types.
 fn builtin(b: B) -> Option<(Builtin, Type)> {
@@ -48,6 +51,11 @@ fn builtin(b: B) -> Option<(Builtin, Type)> {
         B::SampleMask => (Builtin::SampleMask, Type::B32),
         B::HelperInvocation => (Builtin::HelperInvocation, Type::B1),
         B::PrimitiveId => (Builtin::PrimitiveId, Type::B32),
+        B::InvocationId => (Builtin::InvocationId, Type::B32),
+        B::PatchVertices => (Builtin::PatchVertices, Type::B32),
+        B::TessCoord => (Builtin::TessCoord, v(3)),
+        B::TessLevelOuter => (Builtin::TessLevelOuter, Type::B32),
+        B::TessLevelInner => (Builtin::TessLevelInner, Type::B32),
         B::BaryCoordKHR => (Builtin::BaryCoord, v(3)),
         B::BaryCoordNoPerspKHR => (Builtin::BaryCoordNoPersp, v(3)),
         B::FullyCoveredEXT => (Builtin::FullyCovered, Type::B1),
@@ -136,6 +144,30 @@ impl Cx<'_> {
                 M::MaximallyReconvergesKHR => self.s.info.maximal_reconvergence = true,
                 M::DerivativeGroupQuadsKHR => self.s.info.derivatives = DerivativeGroup::Quads,
                 M::DerivativeGroupLinearKHR => self.s.info.derivatives = DerivativeGroup::Linear,
+                M::Invocations => self.s.info.primitives.invocations = m.op(i, 2)?.clamp(1, 127),
+                M::OutputVertices => self.s.info.primitives.vertices = m.op(i, 2)?,
+                M::PointMode => self.s.info.primitives.point_mode = true,
+                M::SpacingEqual => self.s.info.primitives.spacing = Some(Spacing::Equal),
+                M::SpacingFractionalEven => {
+                    self.s.info.primitives.spacing = Some(Spacing::FractionalEven);
+                }
+                M::SpacingFractionalOdd => {
+                    self.s.info.primitives.spacing = Some(Spacing::FractionalOdd);
+                }
+                M::VertexOrderCw => self.s.info.primitives.clockwise = Some(true),
+                M::VertexOrderCcw => self.s.info.primitives.clockwise = Some(false),
+                M::InputPoints => self.reads_primitives(PrimitiveKind::Points),
+                M::InputLines => self.reads_primitives(PrimitiveKind::Lines),
+                M::InputLinesAdjacency => self.reads_primitives(PrimitiveKind::LinesAdjacency),
+                M::Triangles => self.reads_primitives(PrimitiveKind::Triangles),
+                M::InputTrianglesAdjacency => {
+                    self.reads_primitives(PrimitiveKind::TrianglesAdjacency);
+                }
+                M::Quads => self.reads_primitives(PrimitiveKind::Quads),
+                M::Isolines => self.reads_primitives(PrimitiveKind::Isolines),
+                M::OutputPoints => self.s.info.primitives.output = PrimitiveKind::Points,
+                M::OutputLineStrip => self.s.info.primitives.output = PrimitiveKind::Lines,
+                M::OutputTriangleStrip => self.s.info.primitives.output = PrimitiveKind::Triangles,
                 mode => return self.unsupported(format!("execution mode {mode:?}")),
             }
         }
@@ -157,6 +189,10 @@ impl Cx<'_> {
             self.s.info.workgroup_size = size;
         }
         Ok(())
+    }
+
+    fn reads_primitives(&mut self, kind: PrimitiveKind) {
+        self.s.info.primitives.input = Some(kind);
     }
 
     /// Adds to what float instructions of a size must keep.
@@ -238,7 +274,7 @@ impl Cx<'_> {
             s.sampling = Sampling::Sample;
         }
         if self.s.info.stage != Stage::Fragment {
-            s.interp = Interp::Flat;
+            s.interp = if s.interp == Interp::PerVertex { s.interp } else { Interp::Flat };
             s.sampling = Sampling::Center;
         }
         Ok(known.then_some(s))
@@ -263,22 +299,18 @@ impl Cx<'_> {
 
     pub fn declare_input(&mut self, i: &Inst, ty: Id) -> Result<()> {
         let b = self.m.decoration(i.id, D::BuiltIn).and_then(B::from_u32);
-        let distances = matches!(b, Some(B::ClipDistance | B::CullDistance));
+        let array = matches!(
+            b,
+            Some(B::ClipDistance | B::CullDistance | B::TessLevelOuter | B::TessLevelInner)
+        );
+        let per_vertex = self.s.info.stage.has_vertex_inputs() && self.is_per_vertex(i.id, ty)?;
         let place = match b {
-            Some(which) if !distances => Place::Builtin { which, comp: None },
+            Some(which) if !array && !per_vertex => Place::Builtin { which, comp: None },
             _ => {
-                let kind = self.types.num_kind(ty);
-                let block = matches!(self.ty(ty)?, Ty::Struct { .. });
-                let slot = match self.slot(i.id, None, kind, None)? {
-                    Some(s) => s,
-                    None if block => match self.slot(i.id, None, kind, Some(default_slot()))? {
-                        Some(s) => s,
-                        None => default_slot(),
-                    },
-                    None => return self.invalid("an input needs a Location or a BuiltIn"),
-                };
-                self.declare_io(i.id, ty, slot, true)?;
-                Place::Input { slot, dynamic: None, comp: None, vertex: None }
+                let slot = self.arrayed_slot(i.id, ty, per_vertex, "an input")?;
+                let declared = self.vertex_type(ty, per_vertex)?;
+                self.declare_io(i.id, declared, slot, true)?;
+                Place::Io { slot, dynamic: None, comp: None, vertex: None, output: false }
             }
         };
         let p = Ptr { place, ty, access: self.var_access(i.id) };
@@ -286,7 +318,55 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Whether a variable of a stage between is an array over the vertices: all but those of the
+    /// patch and of the invocation.
+    fn is_per_vertex(&self, id: Id, ty: Id) -> Result<bool> {
+        let Ty::Array { elem, .. } = *self.ty(ty)? else { return Ok(false) };
+        let patch = self.m.decoration(id, D::Patch).is_some()
+            // Blocks say it of their members.
+            || self.m.member_decoration(elem, 0, D::Patch).is_some();
+        let level = self.m.decoration(id, D::BuiltIn).and_then(B::from_u32);
+        Ok(!patch && !matches!(level, Some(B::TessLevelOuter | B::TessLevelInner)))
+    }
+
+    /// The type of one vertex of a variable.
+    fn vertex_type(&self, ty: Id, per_vertex: bool) -> Result<Id> {
+        match *self.ty(ty)? {
+            Ty::Array { elem, .. } if per_vertex => Ok(elem),
+            _ => Ok(ty),
+        }
+    }
+
+    /// The slot of a variable of the interface. Of an array over vertices the first index is the
+    /// vertex.
+    fn arrayed_slot(&self, id: Id, ty: Id, per_vertex: bool, what: &str) -> Result<IoSlot> {
+        let kind = self.types.num_kind(ty);
+        let block = matches!(self.ty(self.vertex_type(ty, per_vertex)?)?, Ty::Struct { .. });
+        let mut slot = match self.slot(id, None, kind, None)? {
+            Some(s) => s,
+            None if block => match self.slot(id, None, kind, Some(default_slot()))? {
+                Some(s) => s,
+                None => default_slot(),
+            },
+            None => return self.invalid(format!("{what} needs a Location or a BuiltIn")),
+        };
+        if per_vertex {
+            slot.interp = Interp::PerVertex;
+        }
+        Ok(slot)
+    }
+
     pub fn declare_output(&mut self, i: &Inst, ty: Id) -> Result<()> {
+        if self.s.info.stage == Stage::TessControl {
+            let per_vertex = self.is_per_vertex(i.id, ty)?;
+            let slot = self.arrayed_slot(i.id, ty, per_vertex, "an output")?;
+            let declared = self.vertex_type(ty, per_vertex)?;
+            self.declare_io(i.id, declared, slot, false)?;
+            let place = Place::Io { slot, dynamic: None, comp: None, vertex: None, output: true };
+            let p = Ptr { place, ty, access: self.var_access(i.id) };
+            self.globals.insert(i.id, Val::Ptr(Rc::new(p)));
+            return Ok(());
+        }
         let ptr = self.local_variable(i, ty)?;
         self.outputs.push(Output { ptr: ptr.clone(), id: i.id });
         self.globals.insert(i.id, Val::Ptr(Rc::new(ptr)));
@@ -335,7 +415,7 @@ impl Cx<'_> {
         clippy::too_many_arguments,
         reason = "one index step: the type's parts, the index, the place"
     )]
-    pub fn step_input(
+    pub fn step_io(
         &mut self,
         ty: Id,
         member: Option<u32>,
@@ -343,9 +423,9 @@ impl Cx<'_> {
         vector: bool,
         index: Value,
         signed: bool,
-        place: InputPlace,
+        place: IoPlace,
     ) -> Result<Place> {
-        let (mut slot, mut dynamic, mut comp, mut vertex) = place;
+        let (mut slot, mut dynamic, mut comp, mut vertex, output) = place;
         if let Some(n) = member {
             let Ty::Struct { members } = self.ty(ty)?.clone() else {
                 return self.invalid("not a structure");
@@ -380,25 +460,27 @@ impl Cx<'_> {
                 }
             }
         }
-        Ok(Place::Input { slot, dynamic, comp, vertex })
+        Ok(Place::Io { slot, dynamic, comp, vertex, output })
     }
 
     /// Reads a scalar or vector input.
-    pub fn load_input(&mut self, p: &Ptr, t: Type) -> Result<Value> {
-        self.read_input(p, t, Op::LoadInput, &[])
+    pub fn load_io(&mut self, p: &Ptr, t: Type) -> Result<Value> {
+        self.read_io(p, t, Op::LoadInput, &[])
     }
 
-    fn read_input(&mut self, p: &Ptr, t: Type, op: Op, extra: &[Value]) -> Result<Value> {
-        let Place::Input { slot, dynamic, comp, vertex } = p.place else {
+    fn read_io(&mut self, p: &Ptr, t: Type, op: Op, extra: &[Value]) -> Result<Value> {
+        let Place::Io { slot, dynamic, comp, vertex, output } = p.place else {
             return self.invalid("not an input");
         };
         let offset = match dynamic {
             Some(d) => d,
             None => self.u32(0),
         };
-        let (op, extra) = match vertex {
-            Some(v) => (Op::LoadInputVertex, vec![v]),
-            None => (op, extra.to_vec()),
+        let (op, extra) = match (vertex, output) {
+            (Some(v), false) => (Op::LoadInputVertex, vec![v]),
+            (Some(v), true) => (Op::LoadOutputVertex, vec![v]),
+            (None, true) => (Op::LoadOutputPatch, Vec::new()),
+            (None, false) => (op, extra.to_vec()),
         };
         let mut args = vec![offset];
         args.extend(extra);
@@ -415,6 +497,80 @@ impl Cx<'_> {
             return self.extract_dyn(v, c);
         }
         self.read_slot(slot, &args, t, op)
+    }
+
+    /// Writes a scalar or vector output of a patch.
+    pub fn store_io(&mut self, p: &Ptr, v: Value) -> Result<()> {
+        let Place::Io { slot, dynamic, comp, vertex, output: true } = p.place else {
+            return self.invalid("inputs cannot be written");
+        };
+        let offset = match dynamic {
+            Some(d) => d,
+            None => self.u32(0),
+        };
+        let words = u32::from(self.s.ty(v).bits()).div_ceil(32) as u8;
+        match comp {
+            None => {
+                self.write_io(slot, v, offset, vertex);
+                Ok(())
+            }
+            Some(c) => match self.s.as_const(c) {
+                Some(k) => {
+                    let mut s = slot;
+                    s.component = s.component.saturating_add((k as u8).min(3) * words);
+                    self.write_io(s, v, offset, vertex);
+                    Ok(())
+                }
+                None => {
+                    for k in 0..(4 - slot.component.min(3)) / words {
+                        let at = self.u32(u32::from(k));
+                        let here = self.alu(Op::IEq, &[c, at])?;
+                        let mut s = slot;
+                        s.component += k * words;
+                        let then = self.in_region(|cx| {
+                            cx.write_io(s, v, offset, vertex);
+                            Ok(())
+                        })?;
+                        let other = self.in_region(|_| Ok(()))?;
+                        self.emit(Op::If, Attrs::If(then, other), &[here], &[]);
+                    }
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// Stores to a slot of a patch; 64-bit vectors that pass the end of a location in two parts.
+    fn write_io(&mut self, slot: IoSlot, v: Value, offset: Value, vertex: Option<Value>) {
+        let t = self.s.ty(v);
+        let op = if vertex.is_some() { Op::StoreOutputVertex } else { Op::StoreOutput };
+        let mut parts = vec![(slot, v)];
+        if t.bits() == 64 && t.comps() > 2 {
+            let all = self.split(v);
+            if let (Ok(lo), Ok(hi)) = (self.vec(&all[..2]), self.vec(&all[2..])) {
+                parts = vec![(slot, lo), (advance(slot, 1), hi)];
+            }
+        }
+        for (slot, v) in parts {
+            let mut args = vec![v, offset];
+            args.extend(vertex);
+            self.emit(op, Attrs::Io(slot), &args, &[]);
+        }
+    }
+
+    /// `OpEmitVertex`, `OpEndPrimitive` and those of streams.
+    pub fn emission(&mut self, i: Inst) -> Result<()> {
+        let stream = match self.m.ops(&i) {
+            [] => 0,
+            _ => self.arg_const(0)?,
+        };
+        let end = matches!(i.op, SpvOp::EndPrimitive | SpvOp::EndStreamPrimitive);
+        let op = if end { Op::EndPrimitive } else { Op::EmitVertex };
+        let inst = self.emit(op, Attrs::Index(stream), &[], &[]);
+        if !end {
+            self.emits.push((self.region, inst));
+        }
+        Ok(())
     }
 
     /// Reads from a slot; 64-bit vectors that pass the end of a location are read in two parts.
@@ -441,14 +597,14 @@ impl Cx<'_> {
         let mut p = p.clone();
         let v = match g {
             GLOp::InterpolateAtCentroid => {
-                if let Place::Input { slot, .. } = &mut p.place {
+                if let Place::Io { slot, .. } = &mut p.place {
                     slot.sampling = Sampling::Centroid;
                 }
-                self.read_input(&p, t, Op::LoadInput, &[])?
+                self.read_io(&p, t, Op::LoadInput, &[])?
             }
             GLOp::InterpolateAtSample => {
                 let s = self.arg_u32(3)?;
-                self.read_input(&p, t, Op::LoadInputAtSample, &[s])?
+                self.read_io(&p, t, Op::LoadInputAtSample, &[s])?
             }
             _ => {
                 let o = self.arg_ssa(3)?;
@@ -456,7 +612,7 @@ impl Cx<'_> {
                     return self.invalid("the offset has two components");
                 }
                 let o = self.convert(Op::F2F, o, Type::vec(32, 2))?;
-                self.read_input(&p, t, Op::LoadInputAtOffset, &[o])?
+                self.read_io(&p, t, Op::LoadInputAtOffset, &[o])?
             }
         };
         Ok(Val::Ssa(v))
@@ -524,7 +680,29 @@ impl Cx<'_> {
             }
         }
         self.captures()?;
-        for o in std::mem::take(&mut self.outputs) {
+        let outputs = std::mem::take(&mut self.outputs);
+        if self.s.info.stage != Stage::Geometry {
+            return self.store_each(&outputs, &written);
+        }
+        // What each emitted vertex has.
+        for (region, inst) in std::mem::take(&mut self.emits) {
+            let declared = std::mem::take(&mut self.s.outputs);
+            let stores = self.in_region(|cx| cx.store_each(&outputs, &written))?;
+            if self.s.outputs.is_empty() {
+                self.s.outputs = declared;
+            }
+            let mut stores = std::mem::take(&mut self.s.regions[stores].insts);
+            stores.pop();
+            let insts = &mut self.s.regions[region].insts;
+            if let Some(at) = insts.iter().position(|&i| i == inst) {
+                insts.splice(at..at, stores);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_each(&mut self, outputs: &[Output], written: &HashSet<tepui_ir::Var>) -> Result<()> {
+        for o in outputs {
             let kind = self.types.num_kind(o.ptr.ty);
             let slot = match self.slot(o.id, None, kind, None)? {
                 Some(s) => s,
@@ -536,7 +714,7 @@ impl Cx<'_> {
             let Place::Local { tree, .. } = &o.ptr.place else { continue };
             let tree = tree.clone();
             let invariant = self.m.decoration(o.id, D::Invariant).is_some();
-            self.store_output(o.id, &o.ptr, &tree, slot, &written, invariant)?;
+            self.store_output(o.id, &o.ptr, &tree, slot, written, invariant)?;
         }
         Ok(())
     }

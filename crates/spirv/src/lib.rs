@@ -100,10 +100,8 @@ pub fn entry_points(words: &[u32]) -> Result<Vec<(String, Option<Stage>)>> {
         .iter()
         .map(|e| {
             let stage = match m.ops(e).first() {
-                Some(0) => Some(Stage::Vertex),
-                Some(4) => Some(Stage::Fragment),
-                Some(5) => Some(Stage::Compute),
-                _ => None,
+                Some(&model) => translate::stage(model),
+                None => None,
             };
             (m.string(e, 2).0, stage)
         })

@@ -51,8 +51,15 @@ pub(crate) enum Place {
         stride: Option<u32>,
         row_major: bool,
     },
-    /// An input: `slot` with a dynamic number of locations on top.
-    Input { slot: IoSlot, dynamic: Option<Value>, comp: Option<Value>, vertex: Option<Value> },
+    /// An input, or an output of a patch: `slot` with a dynamic number of locations on top.
+    Io {
+        slot: IoSlot,
+        dynamic: Option<Value>,
+        comp: Option<Value>,
+        /// Which vertex's, once the index that chooses it was passed.
+        vertex: Option<Value>,
+        output: bool,
+    },
     /// A built-in input variable.
     Builtin { which: rspirv::spirv::BuiltIn, comp: Option<Value> },
     /// A descriptor, or an array of them that `index` has not reached the end of.
@@ -306,14 +313,14 @@ impl Cx<'_> {
                 };
                 Place::Mem { space, handle, offset, konst, align, stride, row_major }
             }
-            Place::Input { slot, dynamic, comp, vertex } => self.step_input(
+            Place::Io { slot, dynamic, comp, vertex, output } => self.step_io(
                 ty,
                 member.map(|m| m.0),
                 elem,
                 vector,
                 index,
                 signed,
-                (slot, dynamic, comp, vertex),
+                (slot, dynamic, comp, vertex, output),
             )?,
             Place::Builtin { which, comp: None } => {
                 Place::Builtin { which, comp: Some(self.as_u32(index, signed)?) }

@@ -94,6 +94,8 @@ pub(crate) struct Cx<'a> {
     fast_math: bool,
     /// Input and output variables of the interface, see `io`.
     pub outputs: Vec<crate::io::Output>,
+    /// `emit_vertex` instructions and their regions: outputs are stored before each.
+    pub emits: Vec<(Region, tepui_ir::Inst)>,
     pub shared: Vec<(Id, u32)>,
     pub push_bytes: u32,
 }
@@ -102,17 +104,25 @@ pub(crate) struct Cx<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Value32(Value);
 
+/// The stage of an execution model, `None` for one that is not supported.
+pub(crate) fn stage(model: u32) -> Option<Stage> {
+    use spirv::ExecutionModel as M;
+    Some(match M::from_u32(model)? {
+        M::GLCompute => Stage::Compute,
+        M::Vertex => Stage::Vertex,
+        M::TessellationControl => Stage::TessControl,
+        M::TessellationEvaluation => Stage::TessEvaluation,
+        M::Geometry => Stage::Geometry,
+        M::Fragment => Stage::Fragment,
+        _ => return None,
+    })
+}
+
 /// Translates the module's entry point.
 pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
     let header = |kind| Error { word: 0, inst: "OpEntryPoint".to_owned(), kind };
-    let model =
-        |e: &Inst| spirv::ExecutionModel::from_u32(m.ops(e).first().copied().unwrap_or(u32::MAX));
-    let stage = |e: &Inst| match model(e) {
-        Some(spirv::ExecutionModel::GLCompute) => Some(Stage::Compute),
-        Some(spirv::ExecutionModel::Vertex) => Some(Stage::Vertex),
-        Some(spirv::ExecutionModel::Fragment) => Some(Stage::Fragment),
-        _ => None,
-    };
+    let model = |e: &Inst| m.ops(e).first().copied().unwrap_or(u32::MAX);
+    let stage = |e: &Inst| stage(model(e));
     let wanted = |e: &&Inst| {
         options.entry.as_ref().is_none_or(|n| m.string(e, 2).0 == *n)
             && (options.stage.is_none() || options.stage == stage(e))
@@ -121,7 +131,8 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
         return Err(header(Kind::Invalid("there is no such entry point".to_owned())));
     };
     let Some(st) = stage(&entry) else {
-        let name = model(&entry).map_or_else(|| "unknown".to_owned(), |x| format!("{x:?}"));
+        let name = spirv::ExecutionModel::from_u32(model(&entry))
+            .map_or_else(|| "unknown".to_owned(), |x| format!("{x:?}"));
         return Err(Error {
             word: entry.at as usize,
             ..header(Kind::Unsupported(format!("execution model {name}")))
@@ -157,6 +168,7 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
         default_flags: [InstFlags::empty(); 3],
         fast_math: false,
         outputs: Vec::new(),
+        emits: Vec::new(),
         shared: Vec::new(),
         push_bytes: 0,
     };
@@ -542,6 +554,9 @@ impl Cx<'_> {
                 self.bind(v)
             }
             S::Phi => self.phi(i),
+            S::EmitVertex | S::EmitStreamVertex | S::EndPrimitive | S::EndStreamPrimitive => {
+                self.emission(i)
+            }
             S::FunctionCall => {
                 let args = m
                     .ops(&i)

@@ -249,6 +249,13 @@ pub enum Draw {
     },
 }
 
+impl Draw {
+    /// Whether indices come from the index buffer.
+    pub fn is_indexed(&self) -> bool {
+        matches!(self, Draw::Direct { indexed: true, .. } | Draw::Indirect { indexed: true, .. })
+    }
+}
+
 /// Whether draws and dispatches happen: a 32-bit word in memory decides when they execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {

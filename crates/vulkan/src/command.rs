@@ -66,6 +66,55 @@ pub struct IndexBuffer {
     pub index_bytes: u32,
 }
 
+/// The shaders between vertices and the rasteriser.
+pub struct Between<B: Backend> {
+    /// Tessellation control shader.
+    pub control: Option<Arc<B::Shader>>,
+    /// Tessellation evaluation shader.
+    pub evaluation: Option<Arc<B::Shader>>,
+    /// Geometry shader.
+    pub geometry: Option<Arc<B::Shader>>,
+}
+
+impl<B: Backend> Default for Between<B> {
+    fn default() -> Self {
+        Between { control: None, evaluation: None, geometry: None }
+    }
+}
+
+impl<B: Backend> Clone for Between<B> {
+    fn clone(&self) -> Self {
+        let Between { control, evaluation, geometry } = self;
+        Between {
+            control: control.clone(),
+            evaluation: evaluation.clone(),
+            geometry: geometry.clone(),
+        }
+    }
+}
+
+impl<B: Backend> Between<B> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// Those that there are, in the order of the pipeline.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<B::Shader>> {
+        [&self.control, &self.evaluation, &self.geometry].into_iter().flatten()
+    }
+
+    /// The place of a stage's shader, if the stage is one of them.
+    pub fn of(&mut self, stage: vk::ShaderStageFlags) -> Option<&mut Option<Arc<B::Shader>>> {
+        Some(match stage {
+            vk::ShaderStageFlags::TESSELLATION_CONTROL => &mut self.control,
+            vk::ShaderStageFlags::TESSELLATION_EVALUATION => &mut self.evaluation,
+            vk::ShaderStageFlags::GEOMETRY => &mut self.geometry,
+            _ => return None,
+        })
+    }
+}
+
 /// State of a command buffer.
 pub struct CommandState<B: Backend> {
     /// Graphics state.
@@ -74,6 +123,8 @@ pub struct CommandState<B: Backend> {
     pub changed: Groups,
     /// Vertex shader.
     pub vertex: Option<Arc<B::Shader>>,
+    /// Shaders between vertices and the rasteriser.
+    pub between: Between<B>,
     /// Fragment shader.
     pub fragment: Option<Arc<B::Shader>>,
     /// Shaders are objects, no parts of a pipeline: what a pipeline says of the rendering follows from the rendering.
@@ -110,6 +161,7 @@ impl<B: Backend> Default for CommandState<B> {
             graphics: GraphicsState::default(),
             changed: Groups::all(),
             vertex: None,
+            between: Between::default(),
             fragment: None,
             shader_objects: false,
             shaders_changed: true,

@@ -32,9 +32,13 @@ fn text(s: &str) -> vk::StringArray<{ vk::MAX_DESCRIPTION_SIZE }> {
 fn executables<B: Backend>(pipeline: &Pipeline<B>) -> Vec<Executable> {
     match pipeline {
         Pipeline::Compute(s) => B::executables(s),
-        Pipeline::Graphics(g) => {
-            g.vertex.iter().chain(&g.fragment).flat_map(|s| B::executables(s)).collect()
-        }
+        Pipeline::Graphics(g) => g
+            .vertex
+            .iter()
+            .chain(g.between.iter())
+            .chain(&g.fragment)
+            .flat_map(|s| B::executables(s))
+            .collect(),
     }
 }
 

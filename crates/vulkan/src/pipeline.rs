@@ -11,6 +11,7 @@ use xxhash_rust::xxh3;
 use crate::backend::{Backend, ShaderInfo};
 use crate::cache::{Cache, Programs};
 use crate::chain;
+use crate::command::Between;
 use crate::debug::{self, Flags};
 use crate::descriptor::SetLayout;
 use crate::device::Device;
@@ -59,6 +60,8 @@ pub enum Pipeline<B: Backend> {
 pub struct GraphicsPipeline<B: Backend> {
     /// Vertex shader.
     pub vertex: Option<Arc<B::Shader>>,
+    /// Shaders between vertices and the rasteriser.
+    pub between: Between<B>,
     /// Fragment shader.
     pub fragment: Option<Arc<B::Shader>>,
     /// State that the pipeline fixes.
@@ -76,6 +79,9 @@ fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
         vk::ShaderStageFlags::VERTEX => Ok(Stage::Vertex),
         vk::ShaderStageFlags::FRAGMENT => Ok(Stage::Fragment),
         vk::ShaderStageFlags::COMPUTE => Ok(Stage::Compute),
+        vk::ShaderStageFlags::TESSELLATION_CONTROL => Ok(Stage::TessControl),
+        vk::ShaderStageFlags::TESSELLATION_EVALUATION => Ok(Stage::TessEvaluation),
+        vk::ShaderStageFlags::GEOMETRY => Ok(Stage::Geometry),
         other => Err(Error::unsupported(format!("shader stage {:#x}", other.bits()))),
     }
 }
@@ -273,7 +279,8 @@ fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::LINE_MODE
             | Groups::LINE_STIPPLE
             | Groups::LINE_STIPPLE_ENABLE
-            | Groups::PATCH;
+            | Groups::PATCH
+            | Groups::PATCH_ORIGIN;
     }
     if part.contains(P::FRAGMENT_SHADER) {
         g |= Groups::DEPTH_TEST
@@ -355,6 +362,19 @@ unsafe fn pre_raster(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInf
                 vk::StructureType::PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT,
             );
             s.negative_one_to_one = control.is_some_and(|c| c.negative_one_to_one == vk::TRUE);
+        }
+        let mut stages = slice(info.stages, info.stage_count).iter();
+        // Without such a shader, the pointer may be anything.
+        if stages.any(|s| s.stage == vk::ShaderStageFlags::TESSELLATION_EVALUATION)
+            && let Some(t) = info.tessellation_state.as_ref()
+        {
+            s.patch_points = t.patch_control_points;
+            let origin: Option<&vk::PipelineTessellationDomainOriginStateCreateInfo> = chain::find(
+                t.next,
+                vk::StructureType::PIPELINE_TESSELLATION_DOMAIN_ORIGIN_STATE_CREATE_INFO,
+            );
+            s.patch_lower_left =
+                origin.is_some_and(|o| o.domain_origin == vk::TessellationDomainOrigin::LOWER_LEFT);
         }
         if let Some(r) = info.rasterization_state.as_ref() {
             s.discard = r.rasterizer_discard_enable == vk::TRUE;
@@ -517,6 +537,15 @@ pub(crate) unsafe fn set_inputs(s: &mut GraphicsState, l: &vk::RenderingInputAtt
     }
 }
 
+/// The stages of graphics pipelines, in their order.
+const STAGES: [vk::ShaderStageFlags; 5] = [
+    vk::ShaderStageFlags::VERTEX,
+    vk::ShaderStageFlags::TESSELLATION_CONTROL,
+    vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+    vk::ShaderStageFlags::GEOMETRY,
+    vk::ShaderStageFlags::FRAGMENT,
+];
+
 /// A stage on its way to a shader.
 struct Translated {
     ir: tepui_ir::Shader,
@@ -547,6 +576,7 @@ unsafe fn graphics<B: Backend>(
         };
         let mut p = GraphicsPipeline::<B> {
             vertex: None,
+            between: Between::default(),
             fragment: None,
             state: GraphicsState::default(),
             fixed: groups_of(parts),
@@ -558,6 +588,9 @@ unsafe fn graphics<B: Backend>(
                 let Pipeline::Graphics(l) = get::<Pipeline<B>>(library) else { continue };
                 p.vertex = p.vertex.or_else(|| l.vertex.clone());
                 p.fragment = p.fragment.or_else(|| l.fragment.clone());
+                if p.between.is_empty() {
+                    p.between = l.between.clone();
+                }
                 p.state.copy(&l.state, l.fixed | groups_of(l.parts));
                 p.fixed |= l.fixed;
                 p.dynamic |= l.dynamic;
@@ -593,23 +626,25 @@ unsafe fn graphics<B: Backend>(
         }
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let is_whole = p.parts == P::all();
-        let mut stages: [Option<Translated>; 2] = [None, None];
+        let mut stages = STAGES.map(|_| None::<Translated>);
         for stage in slice(info.stages, info.stage_count) {
-            let (k, part) = match stage.stage {
-                vk::ShaderStageFlags::VERTEX => (0, P::PRE_RASTERIZATION_SHADERS),
-                vk::ShaderStageFlags::FRAGMENT => (1, P::FRAGMENT_SHADER),
-                other => {
-                    return Err(Error::unsupported(format!("shader stage {:#x}", other.bits())));
-                }
+            let Some(k) = STAGES.iter().position(|&s| s == stage.stage) else {
+                let stage = format!("shader stage {:#x}", stage.stage.bits());
+                return Err(Error::unsupported(stage));
             };
-            if !parts.contains(part) || k == 1 && discards {
+            let is_fragment = stage.stage == vk::ShaderStageFlags::FRAGMENT;
+            let part = match is_fragment {
+                true => P::FRAGMENT_SHADER,
+                false => P::PRE_RASTERIZATION_SHADERS,
+            };
+            if !parts.contains(part) || is_fragment && discards {
                 continue;
             }
             let robust = robust(d, stage.next) || robust(d, info.next);
             let (ir, key) = translate(stage, sets_of(layout))?;
             stages[k] = Some(Translated { ir, key, robust });
         }
-        if let [Some(v), Some(f)] = &mut stages
+        if let [Some(v), None, None, None, Some(f)] = &mut stages
             && v.ir.captures.is_empty()
         {
             link_stages::run(&mut v.ir, &mut f.ir);
@@ -619,8 +654,8 @@ unsafe fn graphics<B: Backend>(
             f.key = xxh3::xxh3_128_with_seed(&both, 1);
         }
         let makes_variants = !(p.dynamic & Groups::VARIANTS).is_empty();
-        for (k, stage) in stages.into_iter().enumerate() {
-            let Some(Translated { ir, key, robust }) = stage else { continue };
+        for (stage, translated) in STAGES.into_iter().zip(stages) {
+            let Some(Translated { ir, key, robust }) = translated else { continue };
             let shader = Arc::new(B::shader(
                 &d.inner,
                 ShaderInfo {
@@ -635,12 +670,17 @@ unsafe fn graphics<B: Backend>(
                     partial_state: (is_library || makes_variants).then_some(&p.state),
                 },
             )?);
-            *[&mut p.vertex, &mut p.fragment][k] = Some(shader);
+            match p.between.of(stage) {
+                Some(to) => *to = Some(shader),
+                None if stage == vk::ShaderStageFlags::VERTEX => p.vertex = Some(shader),
+                None => p.fragment = Some(shader),
+            }
         }
         p.fixed -= p.dynamic;
         if is_whole
             && !is_library
             && !makes_variants
+            && p.between.is_empty()
             && let Some(v) = &p.vertex
         {
             let optimise = !has_libraries

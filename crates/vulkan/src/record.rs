@@ -299,6 +299,7 @@ entry! {
                         c.state.graphics.copy(&p.state, p.fixed);
                         c.state.changed |= p.fixed;
                         c.state.vertex = p.vertex.clone();
+                        c.state.between = p.between.clone();
                         c.state.fragment = p.fragment.clone();
                         c.state.shader_objects = false;
                         c.state.shaders_changed = true;
@@ -880,8 +881,12 @@ entry! {
     /// `vkCmdSetRasterizationStreamEXT`: there is one stream.
     fn vkCmdSetRasterizationStreamEXT<B: Backend>(_buffer: vk::CommandBuffer, _stream: u32) {}
 
-    /// `vkCmdSetTessellationDomainOriginEXT`: nothing is tessellated.
-    fn vkCmdSetTessellationDomainOriginEXT<B: Backend>(_buffer: vk::CommandBuffer, _origin: vk::TessellationDomainOrigin) {}
+    /// `vkCmdSetTessellationDomainOriginEXT`.
+    fn vkCmdSetTessellationDomainOriginEXT<B: Backend>(buffer: vk::CommandBuffer, origin: vk::TessellationDomainOrigin) {
+        set::<B>(buffer, "vkCmdSetTessellationDomainOriginEXT", Groups::PATCH_ORIGIN, move |s| {
+            s.patch_lower_left = origin == vk::TessellationDomainOrigin::LOWER_LEFT;
+        });
+    }
 
     /// `vkCmdSetDeviceMask`.
     fn vkCmdSetDeviceMask<B: Backend>(_buffer: vk::CommandBuffer, _mask: u32) {}

@@ -184,8 +184,11 @@ impl<B: Backend> CommandBuffer<B> {
         match stage {
             vk::ShaderStageFlags::VERTEX => state.vertex = shader,
             vk::ShaderStageFlags::FRAGMENT => state.fragment = shader,
-            // Stages that there are no shaders of.
-            _ => return,
+            stage => match state.between.of(stage) {
+                Some(to) => *to = shader,
+                // Stages that there are no shaders of.
+                None => return,
+            },
         }
         state.shaders_changed = true;
     }

@@ -331,6 +331,11 @@ state! {
         /// Control points of a patch.
         patch_points: u32 = 3,
     }
+    /// Origin of the coordinates of patches.
+    46 PATCH_ORIGIN [TESSELLATION_DOMAIN_ORIGIN_EXT] {
+        /// The origin of the coordinates of patches is at the lower left.
+        patch_lower_left: bool = false,
+    }
     /// What only pipelines fix.
     44 FIXED [] {
         /// Sample shading.

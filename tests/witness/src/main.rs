@@ -11,6 +11,7 @@ use tepui_witness::gpu::{Gpu, Pipelines, Robustness};
 use tepui_witness::{cases, compare, compile, dispatch, draw, driver_speed, jobs, pipelines};
 
 /// As in `tepui`, whose compiler is measured here.
+#[cfg(target_arch = "x86_64")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -176,6 +176,9 @@ fn flag(stage: Stage) -> vk::ShaderStageFlags {
         Stage::Compute => vk::ShaderStageFlags::COMPUTE,
         Stage::Vertex => vk::ShaderStageFlags::VERTEX,
         Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+        Stage::TessControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
+        Stage::TessEvaluation => vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+        Stage::Geometry => vk::ShaderStageFlags::GEOMETRY,
     }
 }
 

@@ -35,11 +35,7 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// What Tepui's driver does not have yet: the beginning of a case's name, and what its error says.
 /// A case that passes in spite of this, or fails in another way, fails its test.
-const NOT_YET: &[(&str, &str)] = &[
-    ("stages/geometry", "ERROR_FEATURE_NOT_PRESENT"),
-    ("stages/layers_geometry", "ERROR_FEATURE_NOT_PRESENT"),
-    ("stages/tessellation", "ERROR_FEATURE_NOT_PRESENT"),
-];
+const NOT_YET: &[(&str, &str)] = &[("stages/tessellation", "ERROR_FEATURE_NOT_PRESENT")];
 
 /// As [`NOT_YET`], of ANV on the virtual Skylake.
 const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[

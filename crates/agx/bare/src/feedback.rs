@@ -1,6 +1,6 @@
 //! Runs the compute program of transform feedback, as a driver does before the draw.
 
-use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, VERTICES};
+use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_agx_compiler::{Program, Source};
 use tepui_agx_model::JobStats;
 
@@ -29,9 +29,11 @@ pub struct Feedback<'a> {
 /// # Errors
 /// When memory cannot be bound or the job faults.
 pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result<JobStats, Error> {
-    let list = machine.buffer(f.vertices.len().max(1) * 4)?;
-    list.write_words(f.vertices)?;
     let count = f.vertices.len() as u32;
+    // As drivers launch it, by indirect dispatches: the last workgroup may have threads without a vertex.
+    let threads = count.max(1).next_multiple_of(THREADS);
+    let list = machine.buffer(threads as usize * 4)?;
+    list.write_words(f.vertices)?;
     let driver = |offset: u32| match offset {
         VERTICES => count,
         LIMIT => f.limit,
@@ -59,5 +61,5 @@ pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result
             _ => return None,
         })
     };
-    crate::shader::launch(machine, program, f.bindings, [count, f.instances, 1], &own)
+    crate::shader::launch(machine, program, f.bindings, [threads, f.instances, 1], &own)
 }

@@ -150,7 +150,7 @@ fn an_endless_loop_is_a_fault() {
     let options = Options { instruction_budget: 10_000, ..Options::default() };
     let fault = run("again:\njmp_exec_any again\nstop", options).expect_err("it never ends");
     assert_eq!(fault.kind, FaultKind::Endless, "{fault}");
-    assert!(fault.to_string().contains("jmp_exec_any"), "{fault}");
+    assert_eq!(fault.program.map(|point| point.offset), Some(0));
 }
 
 #[test]

@@ -19,6 +19,9 @@ pub enum Error {
         /// The unsupported property.
         why: String,
     },
+    /// A geometry or tessellation shader that is not expanded.
+    #[error(transparent)]
+    Expand(#[from] tepui_expand::Unsupported),
     /// A format that vertices cannot be fetched from.
     #[error("attributes of {} are not fetched", .0.name())]
     Attribute(tepui_format::Format),

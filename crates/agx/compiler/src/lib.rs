@@ -217,6 +217,9 @@ pub fn compile_as(
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     stack::for_shader(s).run(|| {
+        if let Interface::Expanded(expansion) = interface {
+            tepui_expand::lower(s, expansion)?;
+        }
         abi::colour::run(s, interface)?;
         abi::views::run(s, interface);
         abi::capture::run(s, interface);
@@ -269,7 +272,7 @@ fn back_end(
     descriptors_first: bool,
 ) -> Result<Program> {
     match (s.info.stage, interface) {
-        (Stage::Compute, Interface::Compute)
+        (Stage::Compute, Interface::Compute | Interface::Expanded(_))
         | (Stage::Vertex, Interface::Vertex(_))
         | (Stage::Fragment, Interface::Fragment(_)) => {}
         (stage, _) => return Err(Error::Interface(stage)),

@@ -6,6 +6,7 @@
 //! the pixel back end, which convert.
 
 pub mod compression;
+pub mod expand;
 pub mod feedback;
 pub mod statistics;
 
@@ -66,6 +67,22 @@ pub enum Program {
         /// Their order.
         order: Order,
         /// Bytes of an index, 0 for none.
+        index_bytes: u8,
+    },
+    /// Computes where the buffers of an expanded draw are; bytes of an index, 0 for none.
+    Place {
+        /// The order of its vertices.
+        order: Order,
+        /// Bytes of an index, 0 for none.
+        index_bytes: u8,
+        /// Restarts are looked for.
+        restart: bool,
+    },
+    /// Lists the vertices of the primitives of indices with restarts.
+    Restarts {
+        /// Their order.
+        order: Order,
+        /// Bytes of an index.
         index_bytes: u8,
     },
     /// Computes how many captured vertices fit.
@@ -237,6 +254,29 @@ impl Make<'_> {
         self.0.if_(c, then, els, &[]);
     }
 
+    /// A loop that carries `init`: `test` says whether it goes on, `body` gives the next values.
+    fn while_(
+        &mut self,
+        init: &[Value],
+        test: impl FnOnce(&mut Make<'_>, &[Value]) -> Value,
+        body: impl FnOnce(&mut Make<'_>, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let tys: Vec<Type> = init.iter().map(|&v| self.0.shader.ty(v)).collect();
+        let s = &mut *self.0.shader;
+        let region = s.make_region();
+        let params: Vec<Value> = tys.iter().map(|&t| s.add_param(region, t)).collect();
+        let (go, stop) = (s.make_region(), s.make_region());
+        Builder::at(s, go).yield_(&[]);
+        Builder::at(s, stop).break_(&params);
+        let mut inner = Make(Builder::at(s, region));
+        let on = test(&mut inner, &params);
+        inner.0.if_(on, go, stop, &[]);
+        let next = body(&mut inner, &params);
+        inner.0.continue_(&next);
+        let i = self.0.loop_(region, init, &tys);
+        self.0.shader.results(i).to_vec()
+    }
+
     /// Every other bit of a number of at most 8 or 16 bits is free for another's.
     fn spread(&mut self, v: Value, bits: u32) -> Value {
         let mut v = v;
@@ -347,6 +387,7 @@ fn build(p: Program) -> Ir {
         | Program::Resolve { .. } => RECTANGLE,
         Program::Word
         | Program::Fit
+        | Program::Place { .. }
         | Program::ByteCount
         | Program::Add
         | Program::CountDraws(_)
@@ -379,6 +420,10 @@ fn build(p: Program) -> Ir {
             m.store(at, word, 0);
         }
         Program::Unroll { order, index_bytes } => feedback::unroll(&mut m, order, index_bytes),
+        Program::Place { order, index_bytes, restart } => {
+            expand::place(&mut m, order, index_bytes, restart)
+        }
+        Program::Restarts { order, index_bytes } => expand::restarts(&mut m, order, index_bytes),
         Program::Fit => feedback::fit(&mut m),
         Program::ByteCount => feedback::byte_count(&mut m),
         Program::Add => statistics::add(&mut m),

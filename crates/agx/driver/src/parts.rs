@@ -19,13 +19,13 @@ use tepui_ir::{IoLoc, NumKind, Shader as Ir};
 use tepui_vulkan::{Result, vk};
 
 use crate::kernel::lock;
-use crate::shader::{FragmentKey, Shader, VertexKey, compile_error};
+use crate::shader::{Additions, FragmentKey, Shader, VertexKey, compile_error};
 
 /// What a main part is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MainKey {
     Vertex { multiview: bool, negative_one_to_one: bool },
-    Fragment { per_sample: bool, whole_coverage: bool, counts: bool },
+    Fragment { per_sample: bool, whole_coverage: bool, additions: Additions },
 }
 
 /// The main parts of a shader.
@@ -176,7 +176,10 @@ impl Shader {
     /// When only programs of a cache are wanted and it is in none.
     pub fn prepare(&self, state: &tepui_vulkan::state::GraphicsState) -> Result<()> {
         let key = match self.ir.info.stage {
-            tepui_ir::Stage::Compute => return Ok(()),
+            tepui_ir::Stage::Compute
+            | tepui_ir::Stage::TessControl
+            | tepui_ir::Stage::TessEvaluation
+            | tepui_ir::Stage::Geometry => return Ok(()),
             tepui_ir::Stage::Vertex => MainKey::Vertex {
                 multiview: state.view_mask != 0,
                 negative_one_to_one: state.negative_one_to_one,
@@ -186,7 +189,7 @@ impl Shader {
                 MainKey::Fragment {
                     per_sample: shades_samples,
                     whole_coverage: !shades_samples,
-                    counts: false,
+                    additions: Additions::default(),
                 }
             }
         };
@@ -215,15 +218,15 @@ impl Shader {
                     negative_one_to_one,
                     ..Vertex::default()
                 }),
-                false,
+                Additions::default(),
             ),
-            MainKey::Fragment { per_sample, whole_coverage, counts } => self.program(
+            MainKey::Fragment { per_sample, whole_coverage, additions } => self.program(
                 &Interface::Fragment(Fragment {
                     per_sample,
                     whole_coverage,
                     ..Fragment::default()
                 }),
-                counts,
+                additions,
             ),
         };
         let p = match made {
@@ -238,7 +241,7 @@ impl Shader {
 
     /// A vertex program out of parts; nothing if it has to be compiled as one.
     pub(crate) fn vertex_parts(&self, key: &VertexKey) -> Result<Option<Program>> {
-        if key.captures {
+        if key.results != crate::shader::Results::Store {
             return Ok(None);
         }
         let main = self.main(MainKey::Vertex {
@@ -267,7 +270,7 @@ impl Shader {
         let main = self.main(MainKey::Fragment {
             per_sample: key.per_sample && !key.whole_coverage,
             whole_coverage: key.whole_coverage,
-            counts: key.counts,
+            additions: key.additions,
         })?;
         let Some(main) = main else { return Ok(None) };
         let Table::Fragment(table) = &main.table else { return Ok(None) };

@@ -21,6 +21,7 @@ use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
+use tepui_expand::{Expansion, Record, pull};
 use tepui_ir::{Op, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
@@ -354,8 +355,20 @@ pub struct VertexKey {
     pub multiview: bool,
     /// Depth in clip space goes from -w to w.
     pub negative_one_to_one: bool,
-    /// Outputs are captured into memory: it runs as a compute program.
-    pub captures: bool,
+    /// Where outputs go.
+    pub results: Results,
+}
+
+/// Where a vertex variant's outputs go. Those that go into memory run as compute programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Results {
+    /// To the rasteriser.
+    #[default]
+    Store,
+    /// Captured outputs into buffers of transform feedback.
+    Feedback,
+    /// All to the next stage.
+    Record,
 }
 
 /// What a fragment variant is compiled for.
@@ -369,14 +382,24 @@ pub struct FragmentKey {
     pub whole_coverage: bool,
     /// What the state asks of fragments before they are shaded.
     pub prolog: Prolog,
+    /// What it does beside what the shader says.
+    pub additions: Additions,
+}
+
+/// What a fragment program does beside what its shader says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Additions {
     /// Invocations are counted, at the address in the first words of the driver's own.
     pub counts: bool,
+    /// The number of the primitive comes from the vertices ([`pull::PRIMITIVE`]).
+    pub primitive: bool,
 }
 
 enum Variants {
     Compute(OnceLock<Arc<Variant>>),
     Vertex(RwLock<FxHashMap<VertexKey, Arc<Variant>>>),
     Fragment(RwLock<FxHashMap<FragmentKey, Arc<Variant>>>),
+    Expanded(RwLock<FxHashMap<Expansion, Arc<Variant>>>),
 }
 
 /// Where the programs of a shader are looked for and kept.
@@ -406,10 +429,14 @@ pub struct Shader {
     linking: Linking,
     /// Main parts, for the variants that are linked from parts.
     pub(crate) mains: Mains,
+    /// The vertex shader that fetches what a geometry or evaluation shader left.
+    pull: OnceLock<Arc<Shader>>,
     /// Input attachments are read, which may be colours of the tile.
     pub reads_attachments: bool,
     /// A vertex shader chooses attributes at run time, which prologs cannot leave in registers.
     pub(crate) indexes_attributes: bool,
+    /// A vertex shader passes the number of the primitive to fragments.
+    pub passes_primitive: bool,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
     /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
@@ -550,6 +577,9 @@ impl Shader {
             Stage::Compute => Variants::Compute(OnceLock::new()),
             Stage::Vertex => Variants::Vertex(RwLock::default()),
             Stage::Fragment => Variants::Fragment(RwLock::default()),
+            Stage::TessControl | Stage::TessEvaluation | Stage::Geometry => {
+                Variants::Expanded(RwLock::default())
+            }
         };
         let inputs = match ir.info.stage {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
@@ -565,6 +595,7 @@ impl Shader {
         let indexes_attributes = ir.info.stage == Stage::Vertex
             && ir
                 .any(|s, _, i| s.insts[i].op == Op::LoadInput && s.as_const(s.arg(i, 0)).is_none());
+        let passes_primitive = ir.info.stage == Stage::Vertex && pull::passes_primitive(&ir);
         let mains = Mains::default();
         let reads_attachments = ir.resources.values().any(|r| r.kind == ResKind::InputAttachment);
         let shader = Shader {
@@ -576,8 +607,10 @@ impl Shader {
             variants,
             linking,
             mains,
+            pull: OnceLock::new(),
             reads_attachments,
             indexes_attributes,
+            passes_primitive,
             inputs,
             feedback,
         };
@@ -588,10 +621,10 @@ impl Shader {
     }
 
     /// The program for an interface, out of the cache or compiled.
-    pub(crate) fn program(&self, interface: &Interface, counts: bool) -> Result<Program> {
+    pub(crate) fn program(&self, interface: &Interface, additions: Additions) -> Result<Program> {
         let programs = &self.origin.programs;
         let text = format!(
-            "{:x} {} {} {} {counts} {interface:?}",
+            "{:x} {} {} {} {additions:?} {interface:?}",
             self.origin.key, self.robust, self.origin.custom_borders, self.origin.null_images
         );
         let key = xxh3::xxh3_128(text.as_bytes());
@@ -599,8 +632,11 @@ impl Shader {
             return Ok(p);
         }
         let mut ir = self.ir.clone();
-        if counts {
+        if additions.counts {
             count_fragments(&mut ir);
+        }
+        if additions.primitive {
+            pull::fetch_primitive(&mut ir);
         }
         let options = Options {
             robust: self.robust,
@@ -639,6 +675,7 @@ impl Shader {
             Variants::Compute(slot) => slot.get().cloned().into_iter().collect(),
             Variants::Vertex(map) => all(map),
             Variants::Fragment(map) => all(map),
+            Variants::Expanded(map) => all(map),
         };
         let (stage, name) = (self.ir.info.stage, self.ir.info.stage.name());
         let one = |(k, v): (usize, &Arc<Variant>)| Executable {
@@ -646,6 +683,9 @@ impl Shader {
                 Stage::Vertex => vk::ShaderStageFlags::VERTEX,
                 Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
                 Stage::Compute => vk::ShaderStageFlags::COMPUTE,
+                Stage::TessControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
+                Stage::TessEvaluation => vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+                Stage::Geometry => vk::ShaderStageFlags::GEOMETRY,
             },
             name: format!("{name} {k}"),
             description: format!("The {name} shader for one state of the pipeline"),
@@ -665,7 +705,8 @@ impl Shader {
         if let Some(v) = slot.get() {
             return Ok(v.clone());
         }
-        let v = self.variant(&self.program(&Interface::Compute, false)?, Linking::Whole)?;
+        let v = self
+            .variant(&self.program(&Interface::Compute, Additions::default())?, Linking::Whole)?;
         Ok(slot.get_or_init(|| v).clone())
     }
 
@@ -683,12 +724,16 @@ impl Shader {
             }
             let interface = Interface::Vertex(Vertex {
                 attributes: Attributes::Fetch(key.attributes.clone()),
-                results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
+                results: match key.results {
+                    Results::Store => VertexResults::Store,
+                    Results::Feedback => VertexResults::Memory,
+                    Results::Record => VertexResults::Record,
+                },
                 multiview: key.multiview,
                 robust: self.robust,
                 negative_one_to_one: key.negative_one_to_one,
             });
-            self.variant(&self.program(&interface, false)?, Linking::Whole)
+            self.variant(&self.program(&interface, Additions::default())?, Linking::Whole)
         })
     }
 
@@ -712,8 +757,43 @@ impl Shader {
                 whole_coverage: key.whole_coverage,
                 prolog: key.prolog,
             });
-            self.variant(&self.program(&interface, key.counts)?, Linking::Whole)
+            self.variant(&self.program(&interface, key.additions)?, Linking::Whole)
         })
+    }
+
+    /// The compute program of a geometry or tessellation shader.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn expanded(&self, key: &Expansion) -> Result<Arc<Variant>> {
+        let Variants::Expanded(map) = &self.variants else { return Err(wrong_stage()) };
+        find_or(map, key, Linking::Whole, || {
+            self.variant(
+                &self.program(&Interface::Expanded(*key), Additions::default())?,
+                Linking::Whole,
+            )
+        })
+    }
+
+    /// The vertex shader that fetches what this shader leaves in memory.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn pull(&self) -> Result<Arc<Shader>> {
+        if let Some(s) = self.pull.get() {
+            return Ok(s.clone());
+        }
+        let record = Record::of_vertices(&self.ir);
+        let ir = pull::vertex_shader(&record, &pull::outputs(&self.ir));
+        let origin = Origin {
+            key: self.origin.key.wrapping_add(1),
+            programs: self.origin.programs.clone(),
+            captures: self.origin.captures,
+            ..Origin::default()
+        };
+        let places = Places::default();
+        let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
+        Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
     }
 
     /// How variants are made that no pipeline asked for in advance.

@@ -23,7 +23,7 @@ pub const KERNEL_MIN_BYTES: u64 = 512 << 20;
 /// The device node of a chip: its driver and its place in the device tree.
 pub fn node(chip: &Chip) -> Node {
     Node {
-        driver: crate::DRIVER.name,
+        driver: crate::DRIVER.name.into(),
         bus: Bus::Platform {
             full_name: chip.device_tree_node.into(),
             compatible: chip.compatible.iter().map(|&name| name.into()).collect(),

@@ -46,6 +46,8 @@ pub struct Options {
     pub report_refusals: bool,
     /// The buffer object with this number, counted from 1, cannot be made: for tests of what drivers do then.
     pub failing_allocation: Option<u64>,
+    /// Other processes map the buffers: each has a file.
+    pub shareable: bool,
 }
 
 impl Default for Options {
@@ -57,6 +59,7 @@ impl Default for Options {
             abort_on_fault: false,
             report_refusals: false,
             failing_allocation: None,
+            shareable: false,
         }
     }
 }

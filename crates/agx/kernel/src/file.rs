@@ -227,7 +227,8 @@ impl File {
         }
         let private = args.flags & uapi::GEM_VM_PRIVATE != 0;
         let owner = if private { Some(Arc::downgrade(&self.vm(args.vm_id)?)) } else { None };
-        let gem = self.device.core.buffers.create(Box::new(allocate(args.size, owner)?));
+        let buffer = allocate(args.size, owner, self.device.options.shareable)?;
+        let gem = self.device.core.buffers.create(Box::new(buffer));
         args.size = gem.size();
         args.handle = self.core.handle(gem);
         Ok(())

@@ -34,14 +34,23 @@ impl Backing for Buffer {
     fn file(&self) -> Option<BorrowedFd<'_>> {
         self.memory.file()
     }
+
+    fn is_exportable(&self) -> bool {
+        self.private_to.is_none()
+    }
 }
 
-/// Rounds a size up to whole GPU pages, as the kernel does.
-pub fn allocate(size: u64, private_to: Option<Weak<Vm>>) -> Result<Buffer, Refusal> {
+/// Rounds a size up to whole GPU pages, as the kernel does. With `shareable` the memory has a file in any case.
+pub fn allocate(
+    size: u64,
+    private_to: Option<Weak<Vm>>,
+    shareable: bool,
+) -> Result<Buffer, Refusal> {
     require(size > 0, "size is 0")?;
     let size = size.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::INVAL)?;
     let size = usize::try_from(size).map_err(|_| Errno::NOMEM)?;
-    let new = if private_to.is_some() { Memory::new } else { Memory::shareable };
+    let is_private = private_to.is_some() && !shareable;
+    let new = if is_private { Memory::new } else { Memory::shareable };
     let memory = new(size).map_err(|error| Refusal {
         errno: Errno::from_io_error(&error).unwrap_or(Errno::NOMEM),
         why: "the memory could not be allocated",

@@ -11,7 +11,7 @@ use tepui_agx_packets::render::{DepthBias, Scissor as ScissorPacket};
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
-use crate::job::{JobFault, RenderJob, Unit};
+use crate::job::{FaultKind, JobFault, RenderJob, Unit};
 use crate::render::scene::{Scissor, State};
 
 /// Words of the longest record: the size field of the packet that points to it has 8 bits.
@@ -150,11 +150,8 @@ impl Latch {
             r.next::<Varying2>()?;
         }
         if r.at != bytes.len() {
-            return Err(r.fault(format!(
-                "the state record has {} words and its header announces {}",
-                words,
-                r.at / 4
-            )));
+            let what = format!("{words} words in the record, {} by its header", r.at / 4);
+            return Err(r.fault(what).of(FaultKind::Length));
         }
         Ok(())
     }

@@ -59,6 +59,9 @@ pub fn compile(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> 
         Stage::Compute => "comp",
         Stage::Vertex => "vert",
         Stage::Fragment => "frag",
+        Stage::TessControl => "tesc",
+        Stage::TessEvaluation => "tese",
+        Stage::Geometry => "geom",
     };
     tool.args(["-V", "--target-env", "vulkan1.3", "--quiet", "-g", "-S", stage, "-o"]).arg(&out);
     for d in request.defines {

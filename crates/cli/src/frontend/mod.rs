@@ -60,6 +60,9 @@ fn stage_of(path: &Path) -> Option<Stage> {
         "comp" => Some(Stage::Compute),
         "vert" => Some(Stage::Vertex),
         "frag" => Some(Stage::Fragment),
+        "tesc" => Some(Stage::TessControl),
+        "tese" => Some(Stage::TessEvaluation),
+        "geom" => Some(Stage::Geometry),
         _ => None,
     })
 }

@@ -77,6 +77,7 @@ pub fn glsl(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> {
         Stage::Compute => naga::ShaderStage::Compute,
         Stage::Vertex => naga::ShaderStage::Vertex,
         Stage::Fragment => naga::ShaderStage::Fragment,
+        stage => return Err(format!("naga reads no {stage} shaders; glslang does")),
     });
     for define in request.defines {
         let (name, value) = define.split_once('=').unwrap_or((define, "1"));

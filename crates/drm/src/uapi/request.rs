@@ -100,7 +100,7 @@ impl IoctlInfo {
                     "i64" => i64::from_le_bytes(bytes.try_into().ok()?).to_string(),
                     _ => format!("{bytes:02x?}"),
                 };
-                Some(format!("{}: {text}", field.name))
+                Some(format!("{}: {text}", field.name.trim_start_matches("r#")))
             })
             .collect();
         format!("{{{}}}", fields.join(", "))

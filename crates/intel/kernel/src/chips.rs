@@ -22,7 +22,7 @@ pub const REVISION: u8 = 6;
 /// The PCI node of a chip. All of Intel's integrated GPUs are the function 00:02.0.
 pub fn node(chip: &Chip) -> Node {
     Node {
-        driver: crate::DRIVER.name,
+        driver: crate::DRIVER.name.into(),
         bus: Bus::Pci {
             address: PciAddress { domain: 0, bus: 0, device: 2, function: 0 },
             ids: PciIds {

@@ -213,7 +213,7 @@ fn fences(
         "FENCE_IN excludes FENCE_SUBMIT",
     )?;
     if args.flags & (exec::FENCE_IN | exec::FENCE_SUBMIT) != 0 {
-        let fence = sync_file::import(&core.device().registry, args.rsvd2 as u32 as i32)
+        let fence = sync_file::import(&core.device().registry, user, args.rsvd2 as u32 as i32)
             .map_err(|_| Refusal { errno: Errno::INVAL, why: "no sync file" })?;
         // FENCE_SUBMIT waits until the other submission starts; to wait for its end is allowed.
         waits.push(fence);

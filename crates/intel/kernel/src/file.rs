@@ -1,6 +1,5 @@
 //! An open file of the device: its handles, address spaces and contexts, and the ioctls on them.
 
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -442,7 +441,8 @@ impl File {
         let queue = context.queue(&self.device, self.id, id, &self.closed, args.flags)?;
         let done = Fence::new();
         if args.flags & exec::FENCE_OUT != 0 {
-            let fd: RawFd = sync_file::export(&self.device.core.registry, done.clone())?;
+            let fence = sync_file::export(&self.device.core.registry, done.clone())?;
+            let fd = user.install(fence, true)?;
             args.rsvd2 = args.rsvd2 & 0xffff_ffff | (fd as u64) << 32;
         }
         submission::attach(&checked, &done);

@@ -1,7 +1,7 @@
 //! Errors of layouts.
 
 use tepui_format::Format;
-use tepui_layout::ShapeError;
+use tepui_layout::{Dimension, ShapeError};
 
 use crate::Tiling;
 
@@ -15,12 +15,44 @@ pub enum LayoutError {
     DepthStencil { format: Format },
     #[error("{format} has blocks of {block_B} bytes; tiles take powers of two up to 16")]
     BlockSize { format: Format, block_B: u32 },
-    #[error("{what} of tiling {tiling}; {rule}", tiling = .tiling.name())]
-    Tiling { what: &'static str, tiling: Tiling, rule: &'static str },
-    #[error("{samples} samples in an image of {what}; the hardware has them in 2D, one level")]
-    Multisampled { samples: u32, what: &'static str },
+    #[error("tiling {tiling}; {rule}", tiling = .tiling.name())]
+    Tiling { tiling: Tiling, rule: TilingRule },
+    #[error(
+        "{samples} samples in an image of {levels} levels, {dimension:?}; 2D images of one level have them"
+    )]
+    Multisampled { samples: u32, dimension: Dimension, levels: u32 },
     #[error("a stride of {stride_B} bytes; {rule}")]
-    Stride { stride_B: u32, rule: &'static str },
+    Stride { stride_B: u32, rule: StrideRule },
     #[error("{size_B} bytes; surfaces have at most 2^38")]
     Size { size_B: u64 },
+}
+
+/// Which images a tiling is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The message of each variant is its documentation.
+pub enum TilingRule {
+    #[error("stencil is in tiles W")]
+    StencilInW,
+    #[error("tiles W are for stencil")]
+    WForStencil,
+    #[error("depth is in tiles Y")]
+    DepthInY,
+    #[error("tiles Yf are for 2D and 3D images")]
+    YfFor2DAnd3D,
+    #[error("multisampled images are in tiles Y")]
+    SamplesInY,
+}
+
+/// Which strides an image may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The message of each variant is its documentation.
+pub enum StrideRule {
+    #[error("only linear 2D and 3D images have a stride of the caller's")]
+    OnlyLinear,
+    #[error("a stride is a multiple of the element's bytes")]
+    WholeElements,
+    #[error("a stride has at most 18 bits")]
+    TooLarge,
+    #[error("the rows of the image are longer")]
+    TooShort,
 }

@@ -6,7 +6,8 @@ use tepui_tiling::{Order, Plane, PlaneError};
 
 use crate::miptree::{Laid, Tree, minify};
 use crate::{
-    ImageDesc, Kind, LayoutError, MAX_EXTENT, MAX_LAYERS, MAX_SAMPLES, MAX_SIZE_B, Tiling, tail,
+    ImageDesc, Kind, LayoutError, MAX_EXTENT, MAX_LAYERS, MAX_SAMPLES, MAX_SIZE_B, StrideRule,
+    Tiling, TilingRule, tail,
 };
 
 /// Where the samples of a pixel are.
@@ -361,7 +362,7 @@ fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError>
     let least_B = tree.pitch_B(&laid);
     let pitch_B = match desc.linear_stride_B {
         Some(stride_B) if u64::from(stride_B) < least_B => {
-            let rule = "the rows of the image are longer";
+            let rule = StrideRule::TooShort;
             return Err(LayoutError::Stride { stride_B, rule });
         }
         Some(stride_B) => stride_B.into(),
@@ -399,44 +400,37 @@ fn check(desc: &ImageDesc) -> Result<Kind, LayoutError> {
         return Err(LayoutError::BlockSize { format, block_B });
     }
     let tiling = desc.tiling;
-    let broken = |what, rule| Err(LayoutError::Tiling { what, tiling, rule });
+    let broken = |rule| Err(LayoutError::Tiling { tiling, rule });
     // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`).
     match (kind, tiling) {
         (Kind::Stencil, Tiling::W) => {}
-        (Kind::Stencil, _) => return broken("stencil", "stencil is in tiles W"),
-        (_, Tiling::W) => return broken("an image without stencil", "tiles W are for stencil"),
+        (Kind::Stencil, _) => return broken(TilingRule::StencilInW),
+        (_, Tiling::W) => return broken(TilingRule::WForStencil),
         (Kind::Depth, Tiling::Y | Tiling::Yf) => {}
-        (Kind::Depth, _) => return broken("depth", "depth is in tiles Y"),
+        (Kind::Depth, _) => return broken(TilingRule::DepthInY),
         _ => {}
     }
     if dimension == Dimension::D1 && tiling == Tiling::Yf {
-        return broken("a 1D image", "tiles Yf are for 2D and 3D images");
+        return broken(TilingRule::YfFor2DAnd3D);
     }
     if samples > 1 {
-        let what = match dimension {
-            Dimension::D2 if levels == 1 => "",
-            Dimension::D2 => "several levels",
-            Dimension::D1 => "one dimension",
-            Dimension::D3 => "three dimensions",
-            Dimension::Cube => "cubes",
-        };
-        if !what.is_empty() {
-            return Err(LayoutError::Multisampled { samples, what });
+        if dimension != Dimension::D2 || levels != 1 {
+            return Err(LayoutError::Multisampled { samples, dimension, levels });
         }
         if !matches!(tiling, Tiling::Y | Tiling::Yf | Tiling::W) {
-            return broken("a multisampled image", "samples are in tiles Y");
+            return broken(TilingRule::SamplesInY);
         }
     }
     if let Some(stride_B) = desc.linear_stride_B {
         let fail = |rule| Err(LayoutError::Stride { stride_B, rule });
         if tiling != Tiling::Linear || is_rows(desc) {
-            return fail("only linear 2D and 3D images have a stride of the caller's");
+            return fail(StrideRule::OnlyLinear);
         }
         if !stride_B.is_multiple_of(block_B) {
-            return fail("a stride is a multiple of the element's bytes");
+            return fail(StrideRule::WholeElements);
         }
         if stride_B > MAX_PITCH_B {
-            return fail("a stride has at most 18 bits");
+            return fail(StrideRule::TooLarge);
         }
     }
     Ok(kind)

@@ -35,7 +35,7 @@ pub mod tail;
 
 pub use copy::MoveError;
 pub use desc::{ImageDesc, Kind, Tiling};
-pub use error::LayoutError;
+pub use error::{LayoutError, StrideRule, TilingRule};
 pub use layout::{Layout, Level, Msaa};
 pub use tepui_layout::{
     Dimension, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,

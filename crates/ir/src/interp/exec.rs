@@ -2,9 +2,10 @@
 
 use super::memory::{Slot, Space, buffer_address, combine, read, write};
 use super::{Fault, Machine, Mask, MemoryError};
-use crate::attrs::{AtomicOp, Attrs, Builtin, IoLoc, IoSlot, Mem};
+use crate::attrs::{AtomicOp, Attrs, Builtin, IoSlot, Mem};
 use crate::entity::{Inst, Value};
 use crate::op::{Fold, Op, fold, is_denormal};
+use crate::shader::Stage;
 use crate::types::Type;
 use cranelift_entity::EntityRef;
 
@@ -93,6 +94,11 @@ impl Machine<'_> {
             }
             (Op::Barrier | Op::InterlockBegin | Op::InterlockEnd | Op::RunTests, _) => {}
             (Op::LoadBuiltin, Attrs::Builtin(b)) => self.builtin(inst, b, live)?,
+            (op @ Op::LoadInputVertex, Attrs::Io(slot))
+                if self.s.info.stage.has_vertex_inputs() =>
+            {
+                self.load_primitive(inst, op, slot, live)
+            }
             (
                 Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex,
                 Attrs::Io(slot),
@@ -105,7 +111,18 @@ impl Machine<'_> {
                     u64::from(word.and_then(|v| v.get(l)).copied().unwrap_or(0))
                 });
             }
-            (Op::StoreOutput, Attrs::Io(slot)) => self.output(inst, slot, live),
+            (Op::StoreOutput, Attrs::Io(slot)) if self.s.info.stage != Stage::TessControl => {
+                self.output(inst, slot, live)
+            }
+            (Op::StoreOutput | Op::StoreOutputVertex, Attrs::Io(slot)) => {
+                self.store_patch(inst, slot, live)
+            }
+            (op @ (Op::LoadOutputVertex | Op::LoadOutputPatch), Attrs::Io(slot)) => {
+                self.load_primitive(inst, op, slot, live)
+            }
+            (op @ (Op::EmitVertex | Op::EndPrimitive), Attrs::Index(stream)) => {
+                self.emit_primitive(op, stream, live)
+            }
             (Op::Demote, _) => {
                 (0..self.n).filter(|&l| live[l]).for_each(|l| self.helpers[l] = true)
             }
@@ -232,6 +249,7 @@ impl Machine<'_> {
             Space::Shared => f(&mut self.shared, off),
             Space::Scratch => f(&mut self.scratch[lane], off),
             Space::Push => f(&mut self.memory.push, off),
+            Space::Uniform => f(&mut self.memory.uniforms, off),
             Space::Constant => f(&mut self.data, off),
         };
         if r.is_none() {
@@ -338,56 +356,24 @@ impl Machine<'_> {
 
     fn input(&mut self, inst: Inst, slot: IoSlot, live: &Mask) {
         let (r, off) = (self.s.result(inst), self.s.arg(inst, 0));
-        let ty = self.ty(r);
-        let last = u64::from(self.s.io_elements(slot, false)) - 1;
         for lane in (0..self.n).filter(|&l| live[l]) {
-            let o = self.get(off, 0, lane);
-            // A constant is the front end's: an element of what is declared.
-            let o = if self.s.as_const(off).is_some() { o } else { o.min(last) };
-            for c in 0..ty.comps() as usize {
-                let word = |k: usize| {
-                    let (loc, comp) = match slot.loc {
-                        IoLoc::Location(l) => {
-                            (IoLoc::Location(l.wrapping_add(o as u16)), slot.component as usize + k)
-                        }
-                        b => (b, slot.component as usize + k + o as usize),
-                    };
-                    let v = self.group.inputs.get(&(loc, comp as u8)).and_then(|v| v.get(lane));
-                    u64::from(v.copied().unwrap_or(0))
-                };
-                let x =
-                    if ty.bits() == 64 { word(2 * c) | (word(2 * c + 1) << 32) } else { word(c) };
-                self.set(r, c, lane, x);
-            }
+            let o = self.io_offset(off, slot, false, lane);
+            self.set_words(r, lane, slot, o, |m, at| {
+                m.group.inputs.get(&at).and_then(|v| v.get(lane)).copied()
+            });
         }
     }
 
     fn output(&mut self, inst: Inst, slot: IoSlot, live: &Mask) {
         let (v, off) = (self.s.arg(inst, 0), self.s.arg(inst, 1));
-        let ty = self.ty(v);
-        let last = u64::from(self.s.io_elements(slot, true)) - 1;
         for lane in (0..self.n).filter(|&l| live[l]) {
-            let o = self.get(off, 0, lane);
-            let o = if self.s.as_const(off).is_some() { o } else { o.min(last) };
-            for c in 0..ty.comps() as usize {
-                let x = self.get(v, c, lane);
-                let words =
-                    if ty.bits() == 64 { vec![x as u32, (x >> 32) as u32] } else { vec![x as u32] };
-                let per = words.len();
-                for (k, w) in words.into_iter().enumerate() {
-                    let at = slot.component as usize + c * per + k;
-                    let (loc, comp) = match slot.loc {
-                        IoLoc::Location(l) => (IoLoc::Location(l.wrapping_add(o as u16)), at),
-                        b => (b, at + o as usize),
-                    };
-                    let n = self.n;
-                    let e = self
-                        .outputs
-                        .entry((loc, comp as u8, slot.index))
-                        .or_insert_with(|| vec![None; n]);
-                    if !self.helpers[lane] {
-                        e[lane] = Some(w);
-                    }
+            let o = self.io_offset(off, slot, true, lane);
+            for ((loc, comp), w) in self.words(v, lane, slot, o) {
+                let n = self.n;
+                let e =
+                    self.outputs.entry((loc, comp, slot.index)).or_insert_with(|| vec![None; n]);
+                if !self.helpers[lane] {
+                    e[lane] = Some(w);
                 }
             }
         }

@@ -188,7 +188,7 @@ impl Machine<'_> {
         let (list, at) = match space {
             Space::Shared => (&mut notes.shared, u64::try_from(off).ok()?),
             Space::Scratch => (&mut notes.scratch[lane], u64::try_from(off).ok()?),
-            Space::Push | Space::Constant => return None,
+            Space::Push | Space::Uniform | Space::Constant => return None,
             Space::Buffer | Space::Global | Space::Based => {
                 let (slot, at) = match space {
                     Space::Buffer => {

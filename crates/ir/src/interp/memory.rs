@@ -32,6 +32,8 @@ pub struct Memory {
     pub physical: BTreeMap<u64, Vec<u8>>,
     /// Push constants.
     pub push: Vec<u8>,
+    /// The driver's own uniform data.
+    pub uniforms: Vec<u8>,
     /// Images by slot.
     pub images: HashMap<Slot, ImageData>,
     /// Samplers by slot.
@@ -133,6 +135,7 @@ pub(super) enum Space {
     Shared,
     Scratch,
     Push,
+    Uniform,
     Constant,
 }
 
@@ -146,6 +149,7 @@ impl Space {
             Op::LoadShared | Op::StoreShared | Op::AtomicShared => Space::Shared,
             Op::LoadScratch | Op::StoreScratch => Space::Scratch,
             Op::LoadPush => Space::Push,
+            Op::LoadUniform => Space::Uniform,
             Op::LoadConstant => Space::Constant,
             _ => return None,
         })

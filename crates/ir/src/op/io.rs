@@ -14,7 +14,7 @@ pub(super) const ROWS: &[OpInfo] = &[
     op(
         Op::LoadInput,
         "load_input",
-        "Reads a vertex attribute or a fragment input at its declared sampling: (offset in \
+        "Reads a vertex attribute, an input of the patch or a fragment input at its declared sampling: (offset in \
          locations, 0 when not an array; components for clip and cull distances). An offset \
          past the end is that of the last element, here and in the other loads and stores.",
     )
@@ -44,8 +44,8 @@ pub(super) const ROWS: &[OpInfo] = &[
     op(
         Op::LoadInputVertex,
         "load_input_vertex",
-        "Reads a fragment input of vertex `vertex` of the triangle (`PerVertexKHR`): (offset \
-         in locations, vertex).",
+        "Reads an input of vertex `vertex` of the primitive or patch, in fragment shaders of the \
+         triangle (`PerVertexKHR`): (offset in locations, vertex).",
     )
     .args(&[S32, S32])
     .results(&[Any])
@@ -77,6 +77,46 @@ pub(super) const ROWS: &[OpInfo] = &[
     .args(&[Any, S32])
     .attrs(AttrKind::Io)
     .props(&[WRITES]),
+    op(
+        Op::StoreOutputVertex,
+        "store_output_vertex",
+        "Writes an output of a vertex of the output patch: (value, offset in locations, vertex).",
+    )
+    .args(&[Any, S32, S32])
+    .attrs(AttrKind::Io)
+    .props(&[WRITES]),
+    op(
+        Op::LoadOutputVertex,
+        "load_output_vertex",
+        "Reads an output of a vertex of the output patch: (offset in locations, vertex).",
+    )
+    .args(&[S32, S32])
+    .results(&[Any])
+    .attrs(AttrKind::Io)
+    .props(&[READS]),
+    op(
+        Op::LoadOutputPatch,
+        "load_output_patch",
+        "Reads an output of the patch: (offset in locations or, for levels, in components).",
+    )
+    .args(&[S32])
+    .results(&[Any])
+    .attrs(AttrKind::Io)
+    .props(&[READS]),
+    op(
+        Op::EmitVertex,
+        "emit_vertex",
+        "Appends a vertex with the outputs stored so far to the strip of a stream; the stream is the attribute.",
+    )
+    .attrs(AttrKind::Index)
+    .props(&[READS, WRITES]),
+    op(
+        Op::EndPrimitive,
+        "end_primitive",
+        "Ends the strip of a stream; the stream is the attribute.",
+    )
+    .attrs(AttrKind::Index)
+    .props(&[READS, WRITES]),
     op(Op::LoadBuiltin, "load_builtin", "Reads a built-in; its type is given with the built-in.")
         .results(&[Any])
         .attrs(AttrKind::Builtin)

@@ -14,6 +14,7 @@
 
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
 
+pub mod registers;
 pub mod texture;
 
 use std::fmt;

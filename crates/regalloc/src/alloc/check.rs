@@ -3,15 +3,12 @@
 
 use super::{Places, UNITS};
 use crate::code::{Code, Step};
-use crate::error::{Error, Result};
+use crate::error::{CheckError, Error, Held, Result};
 use crate::function::{Function, Op, Val};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their
-/// own: their results are known by where the bits come from.
-type Holds = Option<(Val, u8)>;
-
-/// Where the bits of each unit of each value come from.
+/// Where the bits of each unit of each value come from: joining, splitting and copying make none of
+/// their own.
 struct Origins {
     /// Index of a value's first unit in `of`.
     first: SecondaryMap<Val, u32>,
@@ -49,17 +46,17 @@ impl Origins {
 /// # Errors
 /// The first instruction or edge that is wrong.
 pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Places) -> Result<()> {
-    let bad = |what: String| Err(Error::Check(what));
+    let bad = |e: CheckError| Err(Error::Check(e));
     let origins = Origins::new(f);
     let mut regs = places.regs.iter();
     for b in f.blocks.keys() {
-        let mut file: [Holds; UNITS] = [None; UNITS];
-        let write = |file: &mut [Holds; UNITS], v: Val, reg: u16| {
+        let mut file: [Held; UNITS] = [None; UNITS];
+        let write = |file: &mut [Held; UNITS], v: Val, reg: u16| {
             for k in 0..f.vals[v].units {
                 file[usize::from(reg) + usize::from(k)] = Some(origins.get(v, k));
             }
         };
-        let holds = |file: &[Holds; UNITS], v: Val, reg: u16| {
+        let holds = |file: &[Held; UNITS], v: Val, reg: u16| {
             (0..f.vals[v].units).all(|k| {
                 file.get(usize::from(reg) + usize::from(k)) == Some(&Some(origins.get(v, k)))
             })
@@ -68,7 +65,7 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
             write(&mut file, v, reg);
         }
         let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0).peekable();
-        let moves = |file: &mut [Holds; UNITS], s: Step<I>| match s {
+        let moves = |file: &mut [Held; UNITS], s: Step<I>| match s {
             Step::Move { to, from, units } => {
                 for k in 0..units {
                     file[usize::from(to + k)] = file[usize::from(from + k)];
@@ -87,10 +84,10 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                 continue;
             }
             let Some((at, list, count)) = regs.next() else {
-                return bad(format!("{i} was left out"));
+                return bad(CheckError::LeftOut { inst: i });
             };
             if *at != i {
-                return bad(format!("{i} was left out"));
+                return bad(CheckError::LeftOut { inst: i });
             }
             let (dsts, srcs) = (f.dsts(i), f.srcs(i));
             let (to, from) = list.split_at(dsts.len());
@@ -108,10 +105,14 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                     }
                     for (&v, &reg) in srcs.iter().zip(from) {
                         if !holds(&file, v, reg) {
-                            return bad(format!(
-                                "{b}: {i} reads {v} at unit {reg}, which holds {:?}",
-                                file[usize::from(reg)]
-                            ));
+                            let held = file[usize::from(reg)];
+                            return bad(CheckError::Operand {
+                                block: b,
+                                inst: i,
+                                val: v,
+                                unit: reg,
+                                held,
+                            });
                         }
                     }
                     steps.next();
@@ -128,16 +129,20 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                         let n = dsts.iter().position(|&x| x == d).unwrap_or(0);
                         let reg = usize::from(to[n]) + usize::from(at);
                         if file.get(reg) != Some(&Some(origins.get(s, k))) {
-                            return bad(format!(
-                                "{b}: {i} wants unit {k} of {s} at unit {reg}, which holds {:?}",
-                                file[reg]
-                            ));
+                            return bad(CheckError::Part {
+                                block: b,
+                                inst: i,
+                                val: s,
+                                part: k,
+                                unit: reg as u16,
+                                held: file[reg],
+                            });
                         }
                     }
                     if matches!(op, Op::Exports) {
                         for (&v, &reg) in srcs.iter().zip(&f.exports) {
                             if !holds(&file, v, reg) {
-                                return bad(format!("{v} is not left at unit {reg}"));
+                                return bad(CheckError::Export { val: v, unit: reg });
                             }
                         }
                     }
@@ -161,10 +166,8 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                     .find(|&&i| matches!(f.insts[i].op, Op::Phi) && f.dsts(i)[0] == v);
                 let want = phi.map_or(v, |&i| f.srcs(i)[n]);
                 if !holds(&file, want, reg) {
-                    return bad(format!(
-                        "{b} to {s}: unit {reg} should hold {want}, holds {:?}",
-                        file[usize::from(reg)]
-                    ));
+                    let held = file[usize::from(reg)];
+                    return bad(CheckError::Edge { from: b, to: s, val: want, unit: reg, held });
                 }
             }
         }

@@ -53,7 +53,7 @@ impl Cx<'_> {
                 self.component(v, *comp)?
             }
             Place::Mem { .. } => self.load_mem(p, t, align)?,
-            Place::Input { .. } => self.load_input(p, t)?,
+            Place::Io { .. } => self.load_io(p, t)?,
             // Volatile, it knows who was demoted.
             Place::Builtin { which: BuiltIn::HelperInvocation, .. }
                 if p.access.contains(Access::VOLATILE) =>
@@ -126,8 +126,8 @@ impl Cx<'_> {
                 let a = self.load_mem(p, Type::B64, align)?;
                 self.pointer_from(p.ty, &[a])
             }
-            Place::Input { .. } => {
-                let a = self.load_input(p, Type::B64)?;
+            Place::Io { .. } => {
+                let a = self.load_io(p, Type::B64)?;
                 self.pointer_from(p.ty, &[a])
             }
             _ => self.unsupported("loading a pointer from here"),
@@ -261,6 +261,7 @@ impl Cx<'_> {
                         Ok(())
                     }
                     Place::Mem { .. } => self.store_mem(p, v, align),
+                    Place::Io { .. } => self.store_io(p, v),
                     _ => self.unsupported("a store through this kind of pointer"),
                 }
             }

@@ -8,7 +8,8 @@ use crate::gpu::{Bind, Buffer, Commands, Graphics, Result, State};
 use crate::number::Random;
 
 /// Indices in a buffer of a type.
-fn indices(bench: &Bench, kind: vk::IndexType, list: &[u32]) -> Result<Buffer> {
+/// An index buffer.
+pub fn indices(bench: &Bench, kind: vk::IndexType, list: &[u32]) -> Result<Buffer> {
     match kind {
         vk::IndexType::UINT8_KHR => {
             bench.gpu.require(ash::ext::index_type_uint8::NAME)?;
@@ -21,7 +22,8 @@ fn indices(bench: &Bench, kind: vk::IndexType, list: &[u32]) -> Result<Buffer> {
     }
 }
 
-const INDEX_TYPES: [(&str, vk::IndexType); 3] = [
+/// Names and sizes of indices.
+pub const INDEX_TYPES: [(&str, vk::IndexType); 3] = [
     ("u8", vk::IndexType::UINT8_KHR),
     ("u16", vk::IndexType::UINT16),
     ("u32", vk::IndexType::UINT32),

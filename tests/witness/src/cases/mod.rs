@@ -13,6 +13,7 @@ mod convert;
 mod copy;
 mod draws;
 mod exact;
+mod expanded;
 mod float;
 mod geometry;
 mod image;
@@ -56,6 +57,7 @@ pub fn all() -> Vec<Case> {
         draws::cases(),
         many::cases(),
         stages::cases(),
+        expanded::cases(),
         queries::cases(),
         exact::cases(),
         pixels::cases(),

@@ -251,7 +251,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
             }
         };
         match interpret(job) {
-            // Lookups that pick a level by themselves, and others that the interpreter does not do.
+            // Texture samples that pick a level by themselves, and others that the interpreter does not do.
             Err(why) => {
                 let why = why.split_once(": ").map_or(why.as_str(), |w| w.1);
                 *left_out.entry(format!("not interpreted: {why}")).or_default() += 1;

@@ -12,6 +12,7 @@
 //! vertices from [`LIMIT`] on are not written.
 
 use super::{Interface, VertexResults};
+use tepui_expand::Record;
 use tepui_ir::{Attrs, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value};
 use tepui_passes::lower_io;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
@@ -24,22 +25,32 @@ pub const VERTICES: u32 = 32;
 /// The number of vertices that have room in every buffer.
 pub const LIMIT: u32 = 36;
 
-/// Threads of a workgroup: one SIMD-group, since they share nothing.
-const THREADS: u32 = 32;
+/// Threads of a workgroup, all of one instance: one SIMD-group, since they share nothing.
+pub const THREADS: u32 = 32;
 
 /// Runs the pass; true when it changed the shader.
 pub fn run(s: &mut Shader, interface: &Interface) -> bool {
-    if !matches!(interface, Interface::Vertex(v) if v.results == VertexResults::Memory) {
+    let Interface::Vertex(v) = interface else { return false };
+    if !v.results.is_memory() {
         return false;
     }
     // Arrays that are indexed at run time are stored element by element.
     lower_io::run(s);
     s.info.workgroup_size = [THREADS, 1, 1];
-    let captures = std::mem::take(&mut s.captures);
-    rewrite::run(s, &mut Stores(captures))
+    let mut stores = match v.results {
+        VertexResults::Record => Stores::Record(Record::of_vertices(s)),
+        _ => Stores::Captures(std::mem::take(&mut s.captures)),
+    };
+    rewrite::run(s, &mut stores)
 }
 
-struct Stores(Vec<Capture>);
+/// Where outputs go.
+enum Stores {
+    /// Captured outputs into buffers of transform feedback.
+    Captures(Vec<Capture>),
+    /// All into the first buffer, where the next stage reads them.
+    Record(Record),
+}
 
 impl Lowering for Stores {
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
@@ -47,9 +58,18 @@ impl Lowering for Stores {
             return Step::Keep;
         };
         let value = e.s.arg(i, 0);
-        for c in &self.0 {
-            if let Some(offset) = place(c, slot) {
-                store(e, c, offset, value);
+        match self {
+            Stores::Captures(captures) => {
+                for c in captures {
+                    if let Some(offset) = place(c, slot) {
+                        store(e, c.buffer, c.stride, offset, value);
+                    }
+                }
+            }
+            Stores::Record(record) => {
+                if let Some(offset) = record.offset(slot) {
+                    store(e, 0, record.stride(), offset, value);
+                }
             }
         }
         Step::Remove
@@ -79,7 +99,7 @@ fn place(c: &Capture, slot: IoSlot) -> Option<u32> {
 }
 
 /// Writes an output of the vertex that the thread makes, if there is room for it.
-fn store(e: &mut Emit, c: &Capture, offset: u32, value: Value) {
+fn store(e: &mut Emit, buffer: u32, stride: u32, offset: u32, value: Value) {
     let id = e.value(
         Op::LoadBuiltin,
         Attrs::Builtin(Builtin::GlobalInvocationId),
@@ -90,9 +110,12 @@ fn store(e: &mut Emit, c: &Capture, offset: u32, value: Value) {
     let (per_instance, limit) = (driver(e, VERTICES, Type::B32), driver(e, LIMIT, Type::B32));
     let before = e.op(Op::IMul, &[y, per_instance]);
     let number = e.op(Op::IAdd, &[before, x]);
-    let room = e.op(Op::ULt, &[number, limit]);
-    let base = driver(e, ADDRESSES + 8 * c.buffer, Type::B64);
-    let stride = e.u32(c.stride);
+    // The last workgroup of an instance has more threads than vertices are left.
+    let vertex = e.op(Op::ULt, &[x, per_instance]);
+    let fits = e.op(Op::ULt, &[number, limit]);
+    let room = e.op(Op::IAnd, &[vertex, fits]);
+    let base = driver(e, ADDRESSES + 8 * buffer, Type::B64);
+    let stride = e.u32(stride);
     let [number, stride] = [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));
     let at = e.op(Op::IMul, &[number, stride]);
     let at = e.op(Op::IAdd, &[base, at]);

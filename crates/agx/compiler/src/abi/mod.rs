@@ -23,6 +23,7 @@ pub mod views;
 use crate::uniforms::{Source, Uniform, Uniforms};
 use crate::varyings::FragmentTable;
 use attribute::Attribute;
+use tepui_expand::Expansion;
 use tepui_ir::{Attrs, IoLoc, Op, Shader, Stage};
 use tile::Tile;
 
@@ -80,6 +81,16 @@ pub enum VertexResults {
     Registers,
     /// Captured outputs, to memory: the program is launched as a compute program ([`capture`]).
     Memory,
+    /// Into memory, all of them, as the next stage reads them ([`tepui_expand::Record`]).
+    Record,
+}
+
+impl VertexResults {
+    /// Whether the program is a compute program that stores into memory.
+    #[must_use]
+    pub fn is_memory(&self) -> bool {
+        matches!(self, VertexResults::Memory | VertexResults::Record)
+    }
 }
 
 /// The compile options of a vertex prolog or main program.
@@ -146,6 +157,8 @@ pub enum Interface {
     Vertex(Vertex),
     /// A fragment shader or a part of one.
     Fragment(Fragment),
+    /// A geometry or tessellation shader, which becomes a compute program.
+    Expanded(Expansion),
 }
 
 impl Interface {
@@ -156,6 +169,9 @@ impl Interface {
             Stage::Compute => Interface::Compute,
             Stage::Vertex => Interface::Vertex(Vertex::default()),
             Stage::Fragment => Interface::Fragment(Fragment::default()),
+            Stage::TessControl | Stage::TessEvaluation | Stage::Geometry => {
+                Interface::Expanded(Expansion::default())
+            }
         }
     }
 
@@ -163,7 +179,7 @@ impl Interface {
     #[must_use]
     pub fn is_part(&self) -> bool {
         match self {
-            Interface::Compute => false,
+            Interface::Compute | Interface::Expanded(_) => false,
             Interface::Vertex(v) => {
                 v.attributes == Attributes::Registers || v.results == VertexResults::Registers
             }
@@ -175,7 +191,7 @@ impl Interface {
     #[must_use]
     pub fn is_beside(&self) -> bool {
         match self {
-            Interface::Compute => false,
+            Interface::Compute | Interface::Expanded(_) => false,
             Interface::Vertex(v) => v.results == VertexResults::Registers,
             Interface::Fragment(f) => f.behind.is_some() || f.colours == Colours::None,
         }
@@ -188,7 +204,7 @@ impl Interface {
             return u;
         }
         match self {
-            Interface::Compute => {}
+            Interface::Compute | Interface::Expanded(_) => {}
             Interface::Vertex(_) => {
                 let n = u16::from(attributes(s));
                 u.reserve(vertex_halves(n), vertex_uniforms(n));

@@ -516,7 +516,7 @@ impl Select<'_> {
         self.export(&out);
     }
 
-    /// Kills samples outside of a mask.
+    /// Discards samples outside of a mask.
     fn kill_outside(&mut self, mask: Comp) {
         let a = self.comp_src(mask, 16);
         let outside = self.bitop(16, table::NOT_A, a, Opnd::imm(0));

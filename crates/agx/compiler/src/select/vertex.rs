@@ -28,7 +28,7 @@ impl Select<'_> {
     pub(super) fn begin_vertex(&mut self) -> Result<()> {
         let s = self.s;
         let prolog = self.vertex().interface.results == VertexResults::Registers;
-        let memory = self.vertex().interface.results == VertexResults::Memory;
+        let memory = self.vertex().interface.results.is_memory();
         let mut ids: BTreeSet<bool> = BTreeSet::new();
         s.walk(|s, _, i| match s.insts[i].attrs {
             Attrs::Builtin(Builtin::VertexIndex) => _ = ids.insert(false),
@@ -189,7 +189,7 @@ impl Select<'_> {
     pub(super) fn end_vertex(&mut self) -> Result<()> {
         match self.vertex().interface.results {
             VertexResults::Registers => return self.end_prolog(),
-            VertexResults::Memory => return Ok(()),
+            VertexResults::Memory | VertexResults::Record => return Ok(()),
             _ => {}
         }
         let [layer, viewport] = self.vertex().target;

@@ -1,4 +1,4 @@
-//! Lookups in an image of which half is not in memory.
+//! Texture samples of an image of which half is not in memory.
 
 use tepui_agx_bare::image::ImageInfo;
 use tepui_agx_bare::shader::Bindings;

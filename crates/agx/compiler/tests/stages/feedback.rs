@@ -77,69 +77,72 @@ fn captured_bytes_are_the_interpreters_outputs() {
     let p = compile_as(&mut first.clone(), &Options::default(), &interface, &mut |_, _| {})
         .unwrap_or_else(|e| panic!("{e}\n{first}"));
 
-    let mut m = machine();
     // A strip of triangles with a restart, written out; 40 vertices, more than a SIMD-group.
     let vertices: Vec<u32> =
         (0..14).filter(|k| k % 7 != 3).flat_map(|k| [k, k + 1 + k % 2, k + 2 - k % 2]).collect();
     let (count, instances) = (vertices.len() as u32, 2);
     let all = count * instances;
-    let limit = all - 3;
-    let words: Vec<u32> = (0..64).map(|k| k * 7 + 1).collect();
-    let data = m.buffer(words.len() * 4).expect("a buffer");
-    data.write_words(&words).expect("the attributes");
-    let mut buffers = [const { None }; 4];
-    for (at, stride) in [(0usize, strides[0]), (2, strides[1])] {
-        let b = m.buffer((all * stride) as usize).expect("a buffer");
-        b.write_words(&vec![EMPTY; (all * stride / 4) as usize]).expect("the buffer");
-        buffers[at] = Some(b);
-    }
-    let bindings = Bindings::default();
-    let f = Feedback {
-        vertices: &vertices,
-        instances,
-        limit,
-        buffers: buffers.clone(),
-        attributes: vec![None, Some(VertexBuffer { buffer: data, attribute, offset: 0 })],
-        bindings: &bindings,
-    };
-    let stats = run(&mut m, &p, &f).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
-    assert!(stats.reports.is_empty(), "{:?}\n{}", stats.reports, listing(&p));
-
-    let mut memory = Memory::default();
-    let outputs: HashMap<u32, Vec<reference::Words>> = (0..instances)
-        .map(|i| {
-            let read = |v: u32, _: u16, c: u8| words[(v * 2 + u32::from(c)) as usize];
-            let all = reference::vertices(&first, &mut memory, (0, 16), i, &read);
-            (i, all.expect("the interpreter runs it"))
-        })
-        .collect();
-    /// What is captured: where from, and at which word of the stride.
-    type Place = (IoLoc, u8, u32);
-    let layouts: [(usize, u32, Vec<Place>); 2] = [
-        (
-            0,
-            strides[0],
-            (0..4)
-                .map(|c| (position, c, 1 + u32::from(c)))
-                .chain((0..2).map(|c| (IoLoc::Location(1), c, 6 + u32::from(c))))
-                .collect(),
-        ),
-        (2, strides[1], (0..3).map(|c| (IoLoc::Location(0), c, 2 + u32::from(c))).collect()),
-    ];
-    for (at, stride, places) in layouts {
-        let mut want = vec![EMPTY; (all * stride / 4) as usize];
-        for n in 0..limit {
-            let vertex = &outputs[&(n / count)][vertices[(n % count) as usize] as usize];
-            for &(loc, c, word) in &places {
-                want[(n * stride / 4 + word) as usize] = vertex[&(loc, c)];
-            }
+    // Room for less than there is, and for more: threads without a vertex write nothing.
+    for limit in [all - 3, all + 20] {
+        let mut m = machine();
+        let (room, written) = (all.max(limit), all.min(limit));
+        let words: Vec<u32> = (0..64).map(|k| k * 7 + 1).collect();
+        let data = m.buffer(words.len() * 4).expect("a buffer");
+        data.write_words(&words).expect("the attributes");
+        let mut buffers = [const { None }; 4];
+        for (at, stride) in [(0usize, strides[0]), (2, strides[1])] {
+            let b = m.buffer((room * stride) as usize).expect("a buffer");
+            b.write_words(&vec![EMPTY; (room * stride / 4) as usize]).expect("the buffer");
+            buffers[at] = Some(b);
         }
-        let got = buffers[at].as_ref().expect("a buffer").read().expect("the buffer");
-        let got: Vec<u32> = got
-            .chunks(4)
-            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            .take(want.len())
+        let bindings = Bindings::default();
+        let f = Feedback {
+            vertices: &vertices,
+            instances,
+            limit,
+            buffers: buffers.clone(),
+            attributes: vec![None, Some(VertexBuffer { buffer: data, attribute, offset: 0 })],
+            bindings: &bindings,
+        };
+        let stats = run(&mut m, &p, &f).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+        assert!(stats.reports.is_empty(), "{:?}\n{}", stats.reports, listing(&p));
+
+        let mut memory = Memory::default();
+        let outputs: HashMap<u32, Vec<reference::Words>> = (0..instances)
+            .map(|i| {
+                let read = |v: u32, _: u16, c: u8| words[(v * 2 + u32::from(c)) as usize];
+                let all = reference::vertices(&first, &mut memory, (0, 16), i, &read);
+                (i, all.expect("the interpreter runs it"))
+            })
             .collect();
-        assert_eq!(got, want, "buffer {at}\n{}", listing(&p));
+        /// What is captured: where from, and at which word of the stride.
+        type Place = (IoLoc, u8, u32);
+        let layouts: [(usize, u32, Vec<Place>); 2] = [
+            (
+                0,
+                strides[0],
+                (0..4)
+                    .map(|c| (position, c, 1 + u32::from(c)))
+                    .chain((0..2).map(|c| (IoLoc::Location(1), c, 6 + u32::from(c))))
+                    .collect(),
+            ),
+            (2, strides[1], (0..3).map(|c| (IoLoc::Location(0), c, 2 + u32::from(c))).collect()),
+        ];
+        for (at, stride, places) in layouts {
+            let mut want = vec![EMPTY; (room * stride / 4) as usize];
+            for n in 0..written {
+                let vertex = &outputs[&(n / count)][vertices[(n % count) as usize] as usize];
+                for &(loc, c, word) in &places {
+                    want[(n * stride / 4 + word) as usize] = vertex[&(loc, c)];
+                }
+            }
+            let got = buffers[at].as_ref().expect("a buffer").read().expect("the buffer");
+            let got: Vec<u32> = got
+                .chunks(4)
+                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .take(want.len())
+                .collect();
+            assert_eq!(got, want, "buffer {at}\n{}", listing(&p));
+        }
     }
 }

@@ -66,7 +66,7 @@ impl Encoder {
             if let crate::shader::Value::Source(source) = value
                 && let Some(buffer) = from_memory(source)
             {
-                put_uniform(&mut words, v.recipe.register(half), 2, buffer)?;
+                put_uniform(&mut words, v.recipe.register(half), source.halves(), buffer)?;
             }
         }
         put!(

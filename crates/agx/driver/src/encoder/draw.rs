@@ -19,7 +19,7 @@ use tepui_vulkan::{Error, Result, vk};
 use super::values::{Bindings, Halves, long, word};
 use super::{Encoder, put};
 use crate::Agx;
-use crate::shader::{FragmentKey, Linked, Shader, Value, Variant, VertexKey};
+use crate::shader::{Additions, FragmentKey, Linked, Results, Shader, Value, Variant, VertexKey};
 use crate::state::{self, sample_places};
 use crate::tile::shared;
 
@@ -151,7 +151,7 @@ pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
         attributes,
         multiview: s.view_mask != 0,
         negative_one_to_one: s.negative_one_to_one,
-        captures: false,
+        results: Results::Store,
     }
 }
 
@@ -266,7 +266,7 @@ pub fn fragment_key(
         per_sample: samples > 1 && (shades_samples || reads_tile || spills),
         whole_coverage: !shades_samples,
         prolog: Prolog { killed, cull_distances },
-        counts: false,
+        additions: Additions::default(),
     })
 }
 
@@ -279,6 +279,9 @@ impl Encoder {
         match *draw {
             Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(()),
             _ => {}
+        }
+        if !state.between.is_empty() {
+            return self.draw_expanded(state, draw);
         }
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let Some(mut render) = self.render.take() else {
@@ -350,7 +353,10 @@ impl Encoder {
             }
         };
         let mut key = fragment_key(fragment, &r.tile, s, culls)?;
-        key.counts = self.statistics.is_some_and(|q| q.fragments() != 0);
+        key.additions = Additions {
+            counts: self.statistics.is_some_and(|q| q.fragments() != 0),
+            primitive: vertex.passes_primitive,
+        };
         let f = fragment.fragment(&key, fragment.linking())?;
         let linked = f.link(&self.device, &v, provoking(s))?;
         let same = r.last.vertex.as_ref().is_some_and(|x| Arc::ptr_eq(x, &v))
@@ -542,6 +548,15 @@ impl Encoder {
         let block = self.block(v, bindings, &state.push, &own)?;
         let mut words = Vec::with_capacity(128);
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
+        if let Some(address) = self.vertex_driver {
+            for &(half, value) in &v.recipe.values {
+                if let Value::Source(Source::Driver { offset }) = value {
+                    let register = v.recipe.register(half);
+                    let from = address + u64::from(offset);
+                    super::compute::put_uniform(&mut words, register, 2, from)?;
+                }
+            }
+        }
         if let Some(address) = indirect {
             for &(half, value) in &v.recipe.values {
                 let offset = match (value, indexed) {

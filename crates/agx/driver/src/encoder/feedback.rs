@@ -6,6 +6,7 @@
 //! `vkCmdBeginTransformFeedbackEXT` to its end.
 
 use tepui_agx_compiler::Source;
+use tepui_agx_compiler::abi::capture::THREADS;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::feedback::Counters;
@@ -17,6 +18,7 @@ use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B};
+use crate::shader::Results;
 
 /// Most bytes that a buffer takes: offsets are words.
 const MAX_BYTES: u64 = u32::MAX as u64;
@@ -84,14 +86,14 @@ impl Encoder {
             .ok_or_else(|| Error::unsupported("transform feedback of this topology"))?;
         let (per_primitive, vertices) = (order.vertices(), order.count(count));
         let mut key = vertex_key(shader.inputs, s);
-        key.captures = true;
+        key.results = Results::Feedback;
         // Room for as many as there are, or as fit.
         let buffers = state.feedback.buffers;
         let room = (0..4)
             .filter(|&k| strides[k] > 0)
             .map(|k| buffers[k].size.min(MAX_BYTES) / u64::from(strides[k]));
         let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
-        let list = self.upload(&vec![0; 4 * (most as usize).next_multiple_of(32)], 16)?.address;
+        let list = self.upload(&vec![0; 4 * most.next_multiple_of(THREADS) as usize], 16)?.address;
         let index = if indexed { state.index } else { None };
         let (indices, index_bytes, indices_in_buffer) = match index {
             Some(i) => (

@@ -6,6 +6,7 @@
 mod compression;
 mod compute;
 mod draw;
+mod expand;
 mod feedback;
 mod record;
 mod statistics;
@@ -90,6 +91,10 @@ pub struct Encoder {
     render: Option<Box<Render>>,
     /// Words of the driver's own programs.
     pub driver: [u32; 64],
+    /// Where vertex programs find their words instead, if memory has them.
+    vertex_driver: Option<u64>,
+    /// The heap of expanded draws: address and bytes.
+    heap: Option<(u64, u32)>,
     /// Scratch memory that commands use.
     scratch: Vec<Arc<Scratch>>,
     /// Programs that commands use, kept while they may run.
@@ -142,6 +147,8 @@ impl Encoder {
             stream_scratch: 0,
             render: None,
             driver: [0; 64],
+            vertex_driver: None,
+            heap: None,
             scratch: Vec::new(),
             keep: Vec::new(),
             query: None,
@@ -172,6 +179,7 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
+        (self.heap, self.vertex_driver) = (None, None);
         (self.feedback, self.feedback_query) = (0, 0);
         self.statistics = None;
     }

@@ -1,6 +1,6 @@
 //! Programs of transform feedback: lists of vertices, and how many of them fit.
 
-use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, VERTICES};
+use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_ir::{Op, Type, Value};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::vk;
@@ -12,9 +12,6 @@ use super::Make;
 pub const PARAMETERS_B: usize = 64;
 /// Where the arguments of the dispatch are.
 pub const LIST: u32 = 40;
-/// Threads of a workgroup of capturing programs.
-const GROUP: u32 = 32;
-
 /// The order of a topology's vertices in its primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -36,6 +33,12 @@ pub enum Order {
     LineStripAdjacent,
     /// Triangles with adjacency.
     TrianglesAdjacent,
+    /// Primitives of so many vertices, one behind the other: with adjacency, or patches.
+    Whole(u32),
+    /// A line strip with the adjacent vertices of each line.
+    LineStripWithAdjacent,
+    /// A triangle strip with the adjacent vertices of each triangle; whether the provoking vertex is the last.
+    TriangleStripWithAdjacent(bool),
 }
 
 impl Order {
@@ -56,11 +59,26 @@ impl Order {
         })
     }
 
+    /// The order of a topology whose primitives have their adjacent vertices.
+    pub fn with_adjacency(topology: vk::PrimitiveTopology, last: bool) -> Option<Order> {
+        use vk::PrimitiveTopology as T;
+        Some(match topology {
+            T::LINE_LIST_WITH_ADJACENCY => Order::Whole(4),
+            T::LINE_STRIP_WITH_ADJACENCY => Order::LineStripWithAdjacent,
+            T::TRIANGLE_LIST_WITH_ADJACENCY => Order::Whole(6),
+            T::TRIANGLE_STRIP_WITH_ADJACENCY => Order::TriangleStripWithAdjacent(last),
+            other => return Order::new(other, last),
+        })
+    }
+
     /// Vertices of a primitive.
     pub fn vertices(self) -> u32 {
         match self {
             Order::Points => 1,
             Order::Lines | Order::LineStrip | Order::LinesAdjacent | Order::LineStripAdjacent => 2,
+            Order::Whole(n) => n,
+            Order::LineStripWithAdjacent => 4,
+            Order::TriangleStripWithAdjacent(_) => 6,
             _ => 3,
         }
     }
@@ -77,6 +95,9 @@ impl Order {
             Order::LinesAdjacent => (0, 4),
             Order::LineStripAdjacent => (3, 1),
             Order::TrianglesAdjacent => (0, 6),
+            Order::Whole(n) => (0, n.max(1)),
+            Order::LineStripWithAdjacent => (3, 1),
+            Order::TriangleStripWithAdjacent(_) => (4, 2),
         }
     }
 
@@ -94,7 +115,7 @@ pub(super) fn unroll(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     let (added, count, in_buffer) = (m.driver(4), m.driver(5), m.driver(6));
     let inside = m.op(Op::ULt, x, count);
     m.when(inside, |m| {
-        let k = position(m, order, x);
+        let k = position(m, order, x, count);
         let number = match index_bytes {
             0 => k,
             bytes => {
@@ -119,15 +140,15 @@ pub(super) fn unroll(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     });
 }
 
-/// Which of a draw's vertices is the x-th in the order of its primitives. source: Vulkan specification, "Primitive Topologies"
-fn position(m: &mut Make<'_>, order: Order, x: Value) -> Value {
+/// Which of a draw's vertices is the x-th of `count` in the order of its primitives. source: Vulkan specification, "Primitive Topologies"
+pub(super) fn position(m: &mut Make<'_>, order: Order, x: Value, count: Value) -> Value {
     let n = m.0.u32(order.vertices());
     let (p, v) = (m.op(Op::UDiv, x, n), m.op(Op::UMod, x, n));
     let [zero, one, two] = [0, 1, 2].map(|k| m.0.u32(k));
     let is = |m: &mut Make<'_>, k: Value| m.op(Op::IEq, v, k);
     match order {
-        Order::Points | Order::Lines | Order::Triangles => x,
-        Order::LineStrip => m.op(Op::IAdd, p, v),
+        Order::Points | Order::Lines | Order::Triangles | Order::Whole(_) => x,
+        Order::LineStrip | Order::LineStripWithAdjacent => m.op(Op::IAdd, p, v),
         Order::LinesAdjacent => {
             let four = m.0.u32(4);
             let first = m.op(Op::IMul, p, four);
@@ -154,6 +175,35 @@ fn position(m: &mut Make<'_>, order: Order, x: Value) -> Value {
             let k = m.0.select(is_high, down, v);
             let k = m.0.select(is_low, up, k);
             m.op(Op::IAdd, p, k)
+        }
+        Order::TriangleStripWithAdjacent(last) => {
+            // source: Vulkan specification, "Triangle Strips With Adjacency". Of each, the vertices from 2p on; the first and the
+            // last triangle have a vertex of their own where another follows or goes before.
+            let is_odd = m.op(Op::IAnd, p, one);
+            let is_odd = m.op(Op::INe, is_odd, zero);
+            let is_first = m.op(Op::IEq, p, zero);
+            let all = m.op(Op::UDiv, count, n);
+            let next = m.op(Op::IAdd, p, one);
+            let is_last = m.op(Op::IEq, next, all);
+            let [three, four, five, six, before] =
+                [3, 4, 5, 6, 2u32.wrapping_neg()].map(|k| m.0.u32(k));
+            let before = m.0.select(is_first, one, before);
+            let after = m.0.select(is_last, five, six);
+            let even = [zero, before, two, after, four, three];
+            let odd = match last {
+                false => [zero, three, four, after, two, before],
+                // The same, begun two vertices later, so that the last is the last.
+                true => [two, before, zero, three, four, after],
+            };
+            let mut by = zero;
+            for (at, (even, odd)) in even.into_iter().zip(odd).enumerate() {
+                let at = m.0.u32(at as u32);
+                let here = is(m, at);
+                let value = m.0.select(is_odd, odd, even);
+                by = m.0.select(here, value, by);
+            }
+            let first = m.op(Op::IAdd, p, p);
+            m.op(Op::IAdd, first, by)
         }
         Order::TriangleFan(last) => {
             let after = m.op(Op::IAdd, p, v);
@@ -218,9 +268,9 @@ pub(super) fn fit(m: &mut Make<'_>) {
     m.store(to, vertices, VERTICES as i32);
     m.store(to, written, LIMIT as i32);
     let threads = m.op(Op::UMin, vertices, written);
-    let more = m.0.u32(GROUP - 1);
+    let more = m.0.u32(THREADS - 1);
     let threads = m.op(Op::IAdd, threads, more);
-    let groups = m.shr(threads, GROUP.ilog2());
+    let groups = m.shr(threads, THREADS.ilog2());
     let one = m.0.u32(1);
     for (k, v) in [groups, instances, one].into_iter().enumerate() {
         m.store(to, v, (LIST + 4 * k as u32) as i32);

@@ -11,7 +11,7 @@ use tepui_packets::Packet;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::testing::{self, Changes, pack};
-use crate::job::{BgEot, JobFault, JobStats, RenderJob};
+use crate::job::{BgEot, FaultKind, JobFault, JobStats, RenderJob, Unit};
 use crate::render::scene::{Piece, Primitive, Scene, State};
 use crate::{Aspect, Gpu, Options, Target};
 
@@ -301,7 +301,8 @@ fn an_unbound_coefficient_register_is_a_fault() {
     let mut rig = two_triangles(EARLY);
     rig.scene.states[0].bindings = 0;
     let fault = rig.draw(2).unwrap_err();
-    assert!(fault.to_string().contains("is not bound"), "{fault}");
+    assert_eq!((fault.unit, fault.kind), (Unit::Usc, FaultKind::Unbound), "{fault}");
+    assert!(fault.program.is_some(), "{fault}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub struct Image {
     pub kind: NumKind,
     /// A storage image with this format.
     pub storage: Option<Written>,
-    /// Lookups compare.
+    /// Texture samples compare.
     pub depth: bool,
 }
 

@@ -35,7 +35,8 @@ impl Io {
     /// Looks through a shader for what the stage needs to know before.
     pub fn new(s: &Shader, interface: &Interface) -> Result<Io> {
         Ok(match interface {
-            Interface::Compute => Io::Compute,
+            // What is expanded has become a compute shader.
+            Interface::Compute | Interface::Expanded(_) => Io::Compute,
             Interface::Vertex(v) => Io::Vertex(Box::new(vertex::State::new(s, v)?)),
             Interface::Fragment(f) => Io::Fragment(Box::new(fragment::State::new(s, f)?)),
         })

@@ -3,6 +3,7 @@
 
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
+use crate::job::FaultKind;
 use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::op::Form;
 use crate::usc::row::{LANES, Row};
@@ -121,7 +122,10 @@ pub fn iter<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 
 #[cold]
 fn unbound(l: &mut Lanes<'_, '_>, register: &Row) -> Next {
-    l.fail(format!("coefficient register {} or one after it is not bound", register.0[0]))
+    l.fail_as(
+        FaultKind::Unbound,
+        format!("coefficient register {} or one after it is not bound", register.0[0]),
+    )
 }
 
 /// Loads coefficient registers: three numbers for each of `aux[0]` registers. Source 0 is the first

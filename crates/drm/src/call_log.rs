@@ -1,7 +1,7 @@
 //! An observer that logs ioctls.
 
+use crate::device::{Call, CallObserver};
 use rustix::io::Errno;
-use tepui_drm::device::{Call, CallObserver};
 
 /// Writes each completed ioctl to standard error: open file, name, argument after the call, result.
 pub struct CallLog;

@@ -1,0 +1,253 @@
+//! Programs of expanded draws: where the buffers of an indirect draw are, and the primitives of indices with restarts.
+
+use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
+use tepui_expand::word as stage;
+use tepui_ir::{Attrs, Op, Type, Value};
+
+use super::Make;
+use super::feedback::{Order, position};
+
+/// The parameters of an expanded draw in memory, by byte: words of the geometry shader come first ([`stage`]).
+pub mod params {
+    /// Words of the vertex shader, as captures have them.
+    pub const VERTEX: u32 = 64;
+    /// Words of the program that lists vertices.
+    pub const LIST: u32 = 128;
+    /// What is added to indices, among them.
+    pub const ADDED: u32 = LIST + 16;
+    /// First instance.
+    pub const FIRST_INSTANCE: u32 = 160;
+    /// Workgroups that list vertices.
+    pub const LIST_GROUPS: u32 = 164;
+    /// Workgroups of the vertex shader.
+    pub const VERTEX_GROUPS: u32 = 176;
+    /// Workgroups of the geometry shader.
+    pub const GEOMETRY_GROUPS: u32 = 188;
+    /// Arguments of the indexed draw.
+    pub const DRAW: u32 = 200;
+    /// Bytes of all.
+    pub const BYTES: usize = 256;
+}
+
+/// Words: arguments of the draw (2), heap (2), its bytes, parameters (2), indices (2), indices in the buffer; bytes of a vertex,
+/// invocations of the geometry shader for each primitive, bytes of the vertices and number of the indices of an invocation, threads of
+/// its workgroups.
+///
+/// The heap begins with the number of bytes in use.
+pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bool) {
+    let (args, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
+    let (to, source, in_buffer) = (m.driver_long(5), m.driver_long(7), m.driver(9));
+    let [vertex_b, invocations, records_b, indices, threads] =
+        [10, 11, 12, 13, 14].map(|k| m.driver(k));
+    let arg = |m: &mut Make<'_>, k: i32| m.load(args, Type::B32, 4 * k);
+    let (count, instances, first) = (arg(m, 0), arg(m, 1), arg(m, 2));
+    let zero = m.0.u32(0);
+    let (added, first_instance, skipped) = match index_bytes {
+        0 => (first, arg(m, 3), zero),
+        _ => (arg(m, 3), arg(m, 4), first),
+    };
+    // Primitives, if the buffers of all fit.
+    let (fewer, each) = order.primitives();
+    let (fewer, each) = (m.0.u32(fewer), m.0.u32(each));
+    let some = m.op(Op::UGe, count, fewer);
+    let rest = m.op(Op::ISub, count, fewer);
+    let rest = m.0.select(some, rest, zero);
+    let primitives = m.op(Op::UDiv, rest, each);
+    let n = m.0.u32(order.vertices());
+    let four = m.0.u32(4);
+    let listed_b = m.op(Op::IAdd, vertex_b, four);
+    let listed_b = m.op(Op::IMul, listed_b, n);
+    let emitted_b = m.op(Op::IMul, indices, four);
+    let emitted_b = m.op(Op::IAdd, emitted_b, records_b);
+    let emitted_b = m.op(Op::IMul, emitted_b, invocations);
+    let each_b = m.op(Op::IAdd, listed_b, emitted_b);
+    let used = m.load(heap, Type::B32, 0);
+    let room = m.op(Op::ISub, heap_b, used);
+    let most = m.op(Op::UDiv, room, each_b);
+    let (wide, wide_instances) = (m.long(primitives), m.long(instances));
+    let wide = m.op(Op::IMul, wide, wide_instances);
+    let most = m.long(most);
+    let fits = m.op(Op::ULt, wide, most);
+    let primitives = m.0.select(fits, primitives, zero);
+    let all = m.op(Op::IMul, primitives, instances);
+    let listed = m.op(Op::IMul, primitives, n);
+    let vertices = m.op(Op::IMul, all, n);
+    let emissions = m.op(Op::IMul, all, invocations);
+    // Where they are: the list, the vertices, those that are emitted, and their indices.
+    let mut at = used;
+    let mut take = |m: &mut Make<'_>, number: Value, bytes: Value| {
+        let from = at;
+        let size = m.op(Op::IMul, number, bytes);
+        at = m.op(Op::IAdd, at, size);
+        let from = m.long(from);
+        m.op(Op::IAdd, heap, from)
+    };
+    let indices_b = m.op(Op::IMul, indices, four);
+    let list = take(m, vertices, four);
+    let records = take(m, vertices, vertex_b);
+    let output = take(m, emissions, records_b);
+    let index_list = take(m, emissions, indices_b);
+    let slack = m.0.u32(255 + 4 * THREADS);
+    let mask = m.0.u32(!255);
+    let end = m.op(Op::IAdd, at, slack);
+    let end = m.op(Op::IAnd, end, mask);
+    m.store(heap, end, 0);
+    let drawn = m.op(Op::IMul, emissions, indices);
+    let from_heap = m.op(Op::ISub, index_list, heap);
+    let from_heap = m.0.convert(Op::U2U, from_heap, 32);
+    let first_index = m.shr(from_heap, 2);
+    let skipped_b = m.0.u32(u32::from(index_bytes));
+    let skipped_b = m.op(Op::IMul, skipped, skipped_b);
+    let skipped_b = m.long(skipped_b);
+    let source = m.op(Op::IAdd, source, skipped_b);
+    let inside = m.op(Op::UGe, in_buffer, skipped);
+    let left = m.op(Op::ISub, in_buffer, skipped);
+    let left = m.0.select(inside, left, zero);
+    let one = m.0.u32(1);
+    let groups = |m: &mut Make<'_>, n: Value, threads: Value| {
+        let more = m.op(Op::ISub, threads, one);
+        let n = m.op(Op::IAdd, n, more);
+        m.op(Op::UDiv, n, threads)
+    };
+    let simd = m.0.u32(THREADS);
+    let vertex_groups = groups(m, listed, simd);
+    // The program that looks for restarts is one workgroup, and looks at all indices.
+    let list_groups = if restart { one } else { vertex_groups };
+    let listed_from = if restart { count } else { listed };
+    let work = m.op(Op::IMul, primitives, invocations);
+    let geometry_groups = groups(m, work, threads);
+    for (offset, v) in [
+        (stage::VERTICES, records),
+        (stage::OUTPUT, output),
+        (stage::LIST, index_list),
+        (stage::COUNT, primitives),
+        (stage::FIRST, zero),
+        (params::VERTEX + ADDRESSES, records),
+        (params::VERTEX + VERTICES, listed),
+        (params::VERTEX + LIMIT, vertices),
+        (params::LIST, list),
+        (params::LIST + 8, source),
+        (params::ADDED, added),
+        (params::LIST + 20, listed_from),
+        (params::LIST + 24, left),
+        (params::FIRST_INSTANCE, first_instance),
+        (params::LIST_GROUPS, list_groups),
+        (params::LIST_GROUPS + 4, one),
+        (params::LIST_GROUPS + 8, one),
+        (params::VERTEX_GROUPS, vertex_groups),
+        (params::VERTEX_GROUPS + 4, instances),
+        (params::VERTEX_GROUPS + 8, one),
+        (params::GEOMETRY_GROUPS, geometry_groups),
+        (params::GEOMETRY_GROUPS + 4, instances),
+        (params::GEOMETRY_GROUPS + 8, one),
+        (params::DRAW, drawn),
+        (params::DRAW + 4, one),
+        (params::DRAW + 8, first_index),
+        (params::DRAW + 12, zero),
+        (params::DRAW + 16, zero),
+    ] {
+        m.store(to, v, offset as i32);
+    }
+}
+
+/// Lists the vertices of the primitives of indices with restarts, and corrects the parameters of the draw. One workgroup; its lanes
+/// list the primitives of a run of indices side by side.
+///
+/// Words: as [`super::feedback::unroll`], with the number of indices; then parameters (2), and indices of an invocation times the
+/// invocations of a primitive.
+pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
+    let [lane, ..] = m.id();
+    let (list, indices) = (m.driver_long(0), m.driver_long(2));
+    let (added, count, in_buffer) = (m.driver(4), m.driver(5), m.driver(6));
+    let (to, indices_each) = (m.driver_long(7), m.driver(9));
+    let (zero, one) = (m.0.u32(0), m.0.u32(1));
+    let lanes = m.0.u32(THREADS);
+    let restart = match index_bytes {
+        1 => 0xff,
+        2 => 0xffff,
+        _ => u32::MAX,
+    };
+    let restart = m.0.u32(restart);
+    let n = m.0.u32(order.vertices());
+    let (fewer, each) = order.primitives();
+    let (fewer, each) = (m.0.u32(fewer), m.0.u32(each));
+    let index = |m: &mut Make<'_>, k: Value| {
+        let there = m.op(Op::ULt, k, in_buffer);
+        let safe = m.0.select(there, k, zero);
+        let at = m.long(safe);
+        let at = m.shl(at, u32::from(index_bytes).trailing_zeros());
+        let at = m.op(Op::IAdd, indices, at);
+        let v = m.load(at, Type::vec(index_bytes * 8, 1), 0);
+        let v = if index_bytes < 4 { m.0.convert(Op::U2U, v, 32) } else { v };
+        m.0.select(there, v, zero)
+    };
+    // The start of a run, and the primitives before it.
+    let done = m.while_(
+        &[zero, zero],
+        |m, p| m.op(Op::ULt, p[0], count),
+        |m, p| {
+            let (start, before) = (p[0], p[1]);
+            // The end of the run: lanes look at the next indices side by side.
+            let end = m.while_(
+                &[start, one],
+                |m, q| m.op(Op::INe, q[1], zero),
+                |m, q| {
+                    let k = m.op(Op::IAdd, q[0], lane);
+                    let v = index(m, k);
+                    let ends = m.op(Op::IEq, v, restart);
+                    let behind = m.op(Op::UGe, k, count);
+                    let ends = m.op(Op::IOr, ends, behind);
+                    let mask = m.0.value(Op::Ballot, Attrs::None, &[ends], Type::vec(32, 4));
+                    let mask = m.0.extract(mask, 0);
+                    let none = m.op(Op::IEq, mask, zero);
+                    let first = m.0.unary(Op::FindLsb, mask);
+                    let by = m.0.select(none, lanes, first);
+                    let on = m.0.select(none, one, zero);
+                    vec![m.op(Op::IAdd, q[0], by), on]
+                },
+            )[0];
+            let length = m.op(Op::ISub, end, start);
+            let some = m.op(Op::UGe, length, fewer);
+            let rest = m.op(Op::ISub, length, fewer);
+            let rest = m.0.select(some, rest, zero);
+            let primitives = m.op(Op::UDiv, rest, each);
+            let vertices = m.op(Op::IMul, primitives, n);
+            let base = m.op(Op::IMul, before, n);
+            m.while_(
+                &[lane],
+                |m, q| m.op(Op::ULt, q[0], vertices),
+                |m, q| {
+                    let k = position(m, order, q[0], vertices);
+                    let k = m.op(Op::IAdd, start, k);
+                    let v = index(m, k);
+                    let v = m.op(Op::IAdd, v, added);
+                    let at = m.op(Op::IAdd, base, q[0]);
+                    let at = m.long(at);
+                    let at = m.shl(at, 2);
+                    let at = m.op(Op::IAdd, list, at);
+                    m.store(at, v, 0);
+                    vec![m.op(Op::IAdd, q[0], lanes)]
+                },
+            );
+            let next = m.op(Op::IAdd, end, one);
+            vec![next, m.op(Op::IAdd, before, primitives)]
+        },
+    );
+    let primitives = done[1];
+    let instances = m.load(to, Type::B32, (params::VERTEX_GROUPS + 4) as i32);
+    let listed = m.op(Op::IMul, primitives, n);
+    let all = m.op(Op::IMul, listed, instances);
+    let drawn = m.op(Op::IMul, primitives, instances);
+    let drawn = m.op(Op::IMul, drawn, indices_each);
+    let first = m.op(Op::IEq, lane, zero);
+    m.when(first, |m| {
+        for (offset, v) in [
+            (stage::COUNT, primitives),
+            (params::VERTEX + VERTICES, listed),
+            (params::VERTEX + LIMIT, all),
+            (params::DRAW, drawn),
+        ] {
+            m.store(to, v, offset as i32);
+        }
+    });
+}

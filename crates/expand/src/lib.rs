@@ -1,0 +1,101 @@
+//! Geometry and tessellation shaders as compute shaders, for GPUs that have neither stage.
+//!
+//! A draw with such stages is expanded: each stage before the rasteriser runs as a compute program
+//! that reads the vertices which the stage before left in memory and leaves its own. A last vertex
+//! program, which the hardware runs, fetches the finished vertices ([`pull::vertex_shader`]).
+//!
+//! - [`record`] says where the outputs of a vertex or patch are in memory;
+//! - [`lower`] makes the compute shader of a stage;
+//! - [`pull`] makes the vertex shader that fetches.
+//!
+//! A stage is launched with x counting the invocations of an instance and y the instances. It finds
+//! its buffers in words that the driver supplies ([`word`]), read with `load_uniform`.
+//!
+//! A geometry shader's invocation has a fixed number of places for vertices and indices
+//! ([`Emission`]), so that all invocations run at once and the order of primitives is that of the
+//! index list. Places that are not used have [`RESTART`].
+
+#![forbid(unsafe_code)]
+
+pub mod lower;
+pub mod pull;
+pub mod record;
+
+pub use lower::{Expansion, Unsupported, lower};
+pub use record::Record;
+
+use tepui_ir::{Op, PrimitiveKind, Shader};
+
+/// The index that ends a strip.
+pub const RESTART: u32 = u32::MAX;
+
+/// Threads of a workgroup of a geometry or evaluation shader.
+pub const THREADS: u32 = 32;
+
+/// Byte offsets of the driver's words: two words for an address.
+pub mod word {
+    /// Address of the records of the vertices that are read.
+    pub const VERTICES: u32 = 0;
+    /// Address of the records of patches, which control shaders write and evaluation shaders read.
+    pub const PATCHES: u32 = 8;
+    /// Address of the records of the vertices that are written.
+    pub const OUTPUT: u32 = 16;
+    /// Geometry: address of the index list that is written. Evaluation: address of the vertices
+    /// that the tessellator made, [`super::TESSELLATED_B`] bytes each.
+    pub const LIST: u32 = 24;
+    /// Geometry: address of the index list of the primitives that are read, if they have one.
+    pub const INDICES: u32 = 32;
+    /// Primitives, patches or, for evaluation shaders, tessellated vertices of an instance.
+    pub const COUNT: u32 = 40;
+    /// Vertices of an input patch.
+    pub const PATCH_VERTICES: u32 = 44;
+    /// Patches of an instance, for evaluation shaders.
+    pub const PATCH_COUNT: u32 = 48;
+    /// Number of the first primitive or patch.
+    pub const FIRST: u32 = 52;
+    /// Bytes of all words.
+    pub const BYTES: u32 = 56;
+}
+
+/// Bytes of a vertex that the tessellator made: the number of its patch among all instances, and
+/// the coordinates u and v as floats.
+pub const TESSELLATED_B: u32 = 12;
+
+/// The places of a geometry shader's invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emission {
+    /// Invocations for each primitive.
+    pub invocations: u32,
+    /// Vertices of a primitive that is read.
+    pub reads: u32,
+    /// Vertices of an invocation.
+    pub vertices: u32,
+    /// Indices of an invocation.
+    pub indices: u32,
+    /// What the indices make: points, or strips that [`RESTART`] ends.
+    pub output: PrimitiveKind,
+}
+
+impl Emission {
+    /// Those of a shader.
+    #[must_use]
+    pub fn of(s: &Shader) -> Emission {
+        let p = &s.info.primitives;
+        let vertices = p.vertices.max(1);
+        let strips = p.output != PrimitiveKind::Points;
+        let ends = s.any(|s, _, i| s.insts[i].op == Op::EndPrimitive);
+        let indices = match (strips, ends) {
+            (false, _) => vertices,
+            // Invocations follow each other in the list.
+            (true, false) => vertices + 1,
+            (true, true) => 2 * vertices,
+        };
+        Emission {
+            invocations: p.invocations.max(1),
+            reads: p.input.map_or(1, PrimitiveKind::vertices),
+            vertices,
+            indices,
+            output: p.output,
+        }
+    }
+}

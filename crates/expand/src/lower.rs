@@ -1,0 +1,507 @@
+//! The compute shader of a stage: inputs come from records in memory, outputs go to others.
+
+use crate::record::Record;
+use crate::{Emission, RESTART, TESSELLATED_B, THREADS, word};
+use serde::{Deserialize, Serialize};
+use tepui_ir::{
+    Attrs, Builtin, Inst, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type, Value, Var,
+    VarData,
+};
+use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+
+/// What the shader of a stage has to know of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Expansion {
+    /// The vertices that are read.
+    pub vertices: Record,
+    /// Evaluation: the patches that are read.
+    pub patch: Record,
+    /// Evaluation: vertices of a patch that is read.
+    pub patch_vertices: u32,
+    /// Geometry: the primitives that are read are in an index list.
+    pub indexed: bool,
+}
+
+/// What cannot be expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// The stage needs no expansion.
+    #[error("{0} shaders are not expanded")]
+    Stage(Stage),
+    /// Vertices are emitted to a stream that is not rasterised.
+    #[error("vertices that are emitted to stream {0}")]
+    Stream(u32),
+    /// More invocations than a workgroup has.
+    #[error("output patches of {0} vertices")]
+    Vertices(u32),
+}
+
+/// Makes the compute shader of a geometry or tessellation shader.
+///
+/// # Errors
+/// [`Unsupported`] when the shader has what is not expanded.
+pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
+    let stage = s.info.stage;
+    let mut stream = None;
+    s.walk(|s, _, i| {
+        if let (Op::EmitVertex | Op::EndPrimitive, Attrs::Index(n)) =
+            (s.insts[i].op, s.insts[i].attrs)
+            && n != 0
+        {
+            stream = Some(n);
+        }
+    });
+    if let Some(n) = stream {
+        return Err(Unsupported::Stream(n));
+    }
+    tepui_passes::lower_io::run(s);
+    let out = match stage {
+        Stage::TessControl => s.info.primitives.vertices,
+        _ => 0,
+    };
+    let threads = match stage {
+        Stage::Geometry | Stage::TessEvaluation => THREADS,
+        Stage::TessControl if out == 0 || out > THREADS => return Err(Unsupported::Vertices(out)),
+        // As many patches as fit into a sub-group.
+        Stage::TessControl => THREADS / out * out,
+        stage => return Err(Unsupported::Stage(stage)),
+    };
+    let written = Record::of_vertices(s);
+    let (emission, patch) = (
+        Emission::of(s),
+        match stage {
+            Stage::TessControl => Record::of_patch(s),
+            _ => expansion.patch,
+        },
+    );
+    let mut counter =
+        |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
+    let mut pass = Memory {
+        stage,
+        expansion: *expansion,
+        written,
+        patch,
+        emission,
+        out,
+        emitted: counter("emitted"),
+        listed: counter("listed"),
+        open: counter("open"),
+        guard: None,
+    };
+    pass.guard = Some(guard(s, &pass));
+    rewrite::run(s, &mut pass);
+    s.info.stage = Stage::Compute;
+    s.info.workgroup_size = [threads, 1, 1];
+    s.inputs.clear();
+    s.outputs.clear();
+    Ok(())
+}
+
+/// Bytes from patch to patch of a control shader: what belongs to the patch, then its vertices.
+#[must_use]
+pub fn patch_stride(patch: &Record, vertices: &Record, count: u32) -> u32 {
+    patch.stride().next_multiple_of(16) + count * vertices.stride()
+}
+
+/// Puts the shader into an `if`, since the last workgroup has threads behind the last invocation; gives it and its condition.
+fn guard(s: &mut Shader, pass: &Memory) -> (Inst, Value) {
+    let root = s.root;
+    let body = std::mem::take(&mut s.regions[root].insts);
+    let then = s.make_region();
+    s.regions[then].insts = body;
+    let mut b = tepui_ir::Builder::at(s, root);
+    let id = b.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
+    let x = b.extract(id, 0);
+    let mem = Mem { align_log2: 2, ..Mem::default() };
+    let at = b.u32(word::COUNT);
+    let count = b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::B32);
+    let each = b.u32(pass.invocations());
+    let all = b.alu(Op::IMul, &[count, each]);
+    let inside = b.alu(Op::ULt, &[x, all]);
+    if pass.stage == Stage::Geometry {
+        let zero = b.u32(0);
+        for var in [pass.emitted, pass.listed, pass.open] {
+            b.store_var(var, zero, None);
+        }
+    }
+    let other = empty(&mut b);
+    let i = b.if_(inside, then, other, &[]);
+    b.yield_(&[]);
+    (i, inside)
+}
+
+/// A region that does nothing.
+fn empty(b: &mut tepui_ir::Builder<'_>) -> Region {
+    let r = b.shader.make_region();
+    tepui_ir::Builder::at(b.shader, r).yield_(&[]);
+    r
+}
+
+struct Memory {
+    stage: Stage,
+    expansion: Expansion,
+    /// The vertices that are written.
+    written: Record,
+    /// The patches that are written or read.
+    patch: Record,
+    emission: Emission,
+    /// Vertices of an output patch.
+    out: u32,
+    /// Vertices that the invocation emitted.
+    emitted: Var,
+    /// Indices that it listed.
+    listed: Var,
+    /// A strip has begun.
+    open: Var,
+    /// The `if` around the shader, and whether the thread has an invocation.
+    guard: Option<(Inst, Value)>,
+}
+
+impl Memory {
+    /// Invocations for each thing that is counted.
+    fn invocations(&self) -> u32 {
+        match self.stage {
+            Stage::Geometry => self.emission.invocations,
+            Stage::TessControl => self.out,
+            _ => 1,
+        }
+    }
+
+    /// Component of the invocation's number.
+    fn id(&self, e: &mut Emit, k: u32) -> Value {
+        let builtin = Attrs::Builtin(Builtin::GlobalInvocationId);
+        let id = e.value(Op::LoadBuiltin, builtin, &[], Type::vec(32, 3));
+        e.extract(id, k)
+    }
+
+    /// The primitive, patch or tessellated vertex in its instance, and which of its invocations.
+    fn place(&self, e: &mut Emit) -> (Value, Value) {
+        let x = self.id(e, 0);
+        match self.invocations() {
+            1 => (x, e.u32(0)),
+            n => {
+                let n = e.u32(n);
+                (e.op(Op::UDiv, &[x, n]), e.op(Op::UMod, &[x, n]))
+            }
+        }
+    }
+
+    /// The same among those of all instances.
+    fn number(&self, e: &mut Emit) -> Value {
+        let (in_instance, _) = self.place(e);
+        let y = self.id(e, 1);
+        let count = driver(e, word::COUNT, Type::B32);
+        let before = e.op(Op::IMul, &[y, count]);
+        e.op(Op::IAdd, &[before, in_instance])
+    }
+
+    /// The patch that an evaluation shader's vertex is in, among those of all instances.
+    fn evaluated_patch(&self, e: &mut Emit) -> Value {
+        let at = self.tessellated(e);
+        load(e, at, 0, Type::B32)
+    }
+
+    /// Address of an evaluation shader's vertex.
+    fn tessellated(&self, e: &mut Emit) -> Value {
+        let list = driver(e, word::LIST, Type::B64);
+        let number = self.number(e);
+        scaled(e, list, number, TESSELLATED_B)
+    }
+
+    /// Address of the record of the patch that is written or read.
+    fn patch_record(&self, e: &mut Emit) -> Value {
+        let (number, vertices, count) = match self.stage {
+            Stage::TessControl => (self.number(e), self.written, self.out),
+            _ => {
+                let Expansion { vertices, patch_vertices, .. } = self.expansion;
+                (self.evaluated_patch(e), vertices, patch_vertices)
+            }
+        };
+        let base = driver(e, word::PATCHES, Type::B64);
+        scaled(e, base, number, patch_stride(&self.patch, &vertices, count))
+    }
+
+    /// Address of the record of a vertex of the patch that is written or read.
+    fn patch_vertex(&self, e: &mut Emit, vertex: Value) -> Value {
+        let record = match self.stage {
+            Stage::TessControl => self.written,
+            _ => self.expansion.vertices,
+        };
+        let patch = self.patch_record(e);
+        let behind = e.konst(Type::B64, u64::from(self.patch.stride().next_multiple_of(16)));
+        let vertices = e.op(Op::IAdd, &[patch, behind]);
+        // A vertex that does not exist is not looked for elsewhere.
+        let count = match self.stage {
+            Stage::TessControl => self.out,
+            _ => self.expansion.patch_vertices,
+        };
+        let last = e.u32(count.saturating_sub(1));
+        let vertex = e.op(Op::UMin, &[vertex, last]);
+        scaled(e, vertices, vertex, record.stride())
+    }
+
+    /// Address of the record of an input vertex.
+    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> Value {
+        if self.stage == Stage::TessEvaluation {
+            return self.patch_vertex(e, vertex);
+        }
+        let primitive = self.number(e);
+        let each = match self.stage {
+            Stage::Geometry => e.u32(self.emission.reads),
+            _ => driver(e, word::PATCH_VERTICES, Type::B32),
+        };
+        let one = e.u32(1);
+        let last = e.op(Op::ISub, &[each, one]);
+        let vertex = e.op(Op::UMin, &[vertex, last]);
+        let first = e.op(Op::IMul, &[primitive, each]);
+        let mut at = e.op(Op::IAdd, &[first, vertex]);
+        if self.expansion.indexed {
+            let indices = driver(e, word::INDICES, Type::B64);
+            let from = scaled(e, indices, at, 4);
+            at = load(e, from, 0, Type::B32);
+        }
+        let base = driver(e, word::VERTICES, Type::B64);
+        scaled(e, base, at, self.expansion.vertices.stride())
+    }
+
+    /// Address of the record of the vertex that is written.
+    fn output_vertex(&self, e: &mut Emit) -> Value {
+        let base = driver(e, word::OUTPUT, Type::B64);
+        let at = match self.stage {
+            Stage::Geometry => self.emitted_vertex(e),
+            _ => self.number(e),
+        };
+        scaled(e, base, at, self.written.stride())
+    }
+
+    /// The invocation among those of all instances.
+    fn invocation(&self, e: &mut Emit) -> Value {
+        let number = self.number(e);
+        let (_, k) = self.place(e);
+        let n = e.u32(self.invocations());
+        let first = e.op(Op::IMul, &[number, n]);
+        e.op(Op::IAdd, &[first, k])
+    }
+
+    /// The place of the next vertex of a geometry shader. Vertices behind the last that the shader
+    /// announces replace that one.
+    fn emitted_vertex(&self, e: &mut Emit) -> Value {
+        let invocation = self.invocation(e);
+        let n = e.u32(self.emission.vertices);
+        let last = e.u32(self.emission.vertices - 1);
+        let first = e.op(Op::IMul, &[invocation, n]);
+        let emitted = e.value(Op::LoadVar, Attrs::Var(self.emitted), &[], Type::B32);
+        let k = e.op(Op::UMin, &[emitted, last]);
+        e.op(Op::IAdd, &[first, k])
+    }
+
+    /// Appends to the invocation's list of indices.
+    fn list(&self, e: &mut Emit, index: Value) {
+        let invocation = self.invocation(e);
+        let n = e.u32(self.emission.indices);
+        let last = e.u32(self.emission.indices - 1);
+        let one = e.u32(1);
+        let first = e.op(Op::IMul, &[invocation, n]);
+        let listed = e.value(Op::LoadVar, Attrs::Var(self.listed), &[], Type::B32);
+        let k = e.op(Op::UMin, &[listed, last]);
+        let at = e.op(Op::IAdd, &[first, k]);
+        let list = driver(e, word::LIST, Type::B64);
+        let to = scaled(e, list, at, 4);
+        store(e, to, 0, index);
+        let next = e.op(Op::IAdd, &[listed, one]);
+        e.inst(Op::StoreVar, Attrs::Var(self.listed), &[next], &[]);
+    }
+
+    fn emit_vertex(&self, e: &mut Emit) {
+        let (one, n) = (e.u32(1), e.u32(self.emission.vertices));
+        let emitted = e.value(Op::LoadVar, Attrs::Var(self.emitted), &[], Type::B32);
+        let room = e.op(Op::ULt, &[emitted, n]);
+        e.if_then(room, |e| {
+            let index = self.emitted_vertex(e);
+            self.list(e, index);
+        });
+        let next = e.op(Op::IAdd, &[emitted, one]);
+        e.inst(Op::StoreVar, Attrs::Var(self.emitted), &[next], &[]);
+        e.inst(Op::StoreVar, Attrs::Var(self.open), &[one], &[]);
+    }
+
+    fn end_primitive(&self, e: &mut Emit) {
+        if self.emission.output == PrimitiveKind::Points {
+            return;
+        }
+        let zero = e.u32(0);
+        let open = e.value(Op::LoadVar, Attrs::Var(self.open), &[], Type::B32);
+        let open = e.op(Op::INe, &[open, zero]);
+        e.if_then(open, |e| {
+            let restart = e.u32(RESTART);
+            self.list(e, restart);
+        });
+        e.inst(Op::StoreVar, Attrs::Var(self.open), &[zero], &[]);
+    }
+
+    fn builtin(&self, e: &mut Emit, b: Builtin) -> Option<Value> {
+        Some(match b {
+            Builtin::InvocationId => self.place(e).1,
+            Builtin::PrimitiveId => {
+                let first = driver(e, word::FIRST, Type::B32);
+                let number = match self.stage {
+                    Stage::TessEvaluation => {
+                        let patch = self.evaluated_patch(e);
+                        let count = driver(e, word::PATCH_COUNT, Type::B32);
+                        e.op(Op::UMod, &[patch, count])
+                    }
+                    _ => self.place(e).0,
+                };
+                e.op(Op::IAdd, &[first, number])
+            }
+            Builtin::PatchVertices => match self.stage {
+                Stage::TessEvaluation => e.u32(self.expansion.patch_vertices),
+                _ => driver(e, word::PATCH_VERTICES, Type::B32),
+            },
+            Builtin::TessCoord => {
+                let at = self.tessellated(e);
+                let [u, v] = [4, 8].map(|offset| load(e, at, offset, Type::B32));
+                let w = match e.s.info.primitives.input {
+                    Some(PrimitiveKind::Triangles) => {
+                        let one = e.f32(1.0);
+                        let rest = e.op(Op::FSub, &[one, u]);
+                        e.op(Op::FSub, &[rest, v])
+                    }
+                    _ => e.f32(0.0),
+                };
+                e.vec(&[u, v, w])
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Memory {
+    /// Fills the places for indices that the invocation does not use.
+    fn fill(&self, e: &mut Emit) {
+        let invocation = self.invocation(e);
+        let (one, n) = (e.u32(1), e.u32(self.emission.indices));
+        let first = e.op(Op::IMul, &[invocation, n]);
+        let list = driver(e, word::LIST, Type::B64);
+        let list = scaled(e, list, first, 4);
+        let listed = e.value(Op::LoadVar, Attrs::Var(self.listed), &[], Type::B32);
+        e.while_(
+            &[listed],
+            |e, k| e.op(Op::ULt, &[k[0], n]),
+            |e, k| {
+                let restart = e.u32(RESTART);
+                let to = scaled(e, list, k[0], 4);
+                store(e, to, 0, restart);
+                vec![e.op(Op::IAdd, &[k[0], one])]
+            },
+        );
+    }
+}
+
+impl Lowering for Memory {
+    fn after(&mut self, e: &mut Emit, i: Inst) {
+        if let Some((guard, inside)) = self.guard
+            && self.stage == Stage::Geometry
+            && guard == i
+        {
+            e.if_then(inside, |e| self.fill(e));
+        }
+    }
+
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+        let arg = |e: &Emit, k: usize| e.s.arg(i, k);
+        match (op, attrs) {
+            (Op::LoadBuiltin, Attrs::Builtin(b)) => match self.builtin(e, b) {
+                Some(v) => Step::Replace(vec![v]),
+                None => Step::Keep,
+            },
+            (Op::LoadInputVertex, Attrs::Io(slot)) => {
+                let (vertex, ty) = (arg(e, 1), e.ty(e.s.result(i)));
+                let record = self.expansion.vertices;
+                let at = self.input_vertex(e, vertex);
+                Step::Replace(vec![read(e, at, record, slot, ty)])
+            }
+            (Op::LoadInput | Op::LoadOutputPatch, Attrs::Io(slot)) => {
+                let ty = e.ty(e.s.result(i));
+                let at = self.patch_record(e);
+                Step::Replace(vec![read(e, at, self.patch, slot, ty)])
+            }
+            (Op::LoadOutputVertex, Attrs::Io(slot)) => {
+                let (vertex, ty) = (arg(e, 1), e.ty(e.s.result(i)));
+                let at = self.patch_vertex(e, vertex);
+                Step::Replace(vec![read(e, at, self.written, slot, ty)])
+            }
+            (Op::StoreOutputVertex, Attrs::Io(slot)) => {
+                let (v, vertex) = (arg(e, 0), arg(e, 2));
+                let at = self.patch_vertex(e, vertex);
+                write(e, at, self.written, slot, v);
+                Step::Remove
+            }
+            (Op::StoreOutput, Attrs::Io(slot)) => {
+                let v = arg(e, 0);
+                let (at, record) = match self.stage {
+                    Stage::TessControl => (self.patch_record(e), self.patch),
+                    _ => (self.output_vertex(e), self.written),
+                };
+                write(e, at, record, slot, v);
+                Step::Remove
+            }
+            (Op::EmitVertex, _) => {
+                self.emit_vertex(e);
+                Step::Remove
+            }
+            (Op::EndPrimitive, _) => {
+                self.end_primitive(e);
+                Step::Remove
+            }
+            _ => Step::Keep,
+        }
+    }
+}
+
+/// A word, or two, of the driver's.
+fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
+    let at = e.u32(offset);
+    e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
+}
+
+/// `base + number * stride`.
+fn scaled(e: &mut Emit, base: Value, number: Value, stride: u32) -> Value {
+    let stride = e.konst(Type::B64, u64::from(stride));
+    let number = e.convert(Op::U2U, number, Type::B64);
+    let offset = e.op(Op::IMul, &[number, stride]);
+    e.op(Op::IAdd, &[base, offset])
+}
+
+fn memory(ty: Type, offset: u32) -> Attrs {
+    let align_log2 = ty.elem_bytes().min(4).trailing_zeros() as u8;
+    Attrs::Mem(Mem { align_log2, offset: offset as i32, ..Mem::default() })
+}
+
+fn load(e: &mut Emit, at: Value, offset: u32, ty: Type) -> Value {
+    e.value(Op::LoadGlobal, memory(ty, offset), &[at], ty)
+}
+
+fn store(e: &mut Emit, at: Value, offset: u32, v: Value) {
+    let attrs = memory(e.ty(v), offset);
+    e.inst(Op::StoreGlobal, attrs, &[at, v], &[]);
+}
+
+/// Reads a slot of a record; what is not there is zero. Smaller components take words.
+pub(crate) fn read(e: &mut Emit, at: Value, record: Record, slot: IoSlot, ty: Type) -> Value {
+    let Some(offset) = record.offset(slot) else { return e.konst(ty, 0) };
+    if ty.bits() >= 32 {
+        return load(e, at, offset, ty);
+    }
+    let wide = load(e, at, offset, ty.with_bits(32));
+    e.convert(Op::U2U, wide, ty)
+}
+
+/// Writes a slot of a record.
+fn write(e: &mut Emit, at: Value, record: Record, slot: IoSlot, v: Value) {
+    let Some(offset) = record.offset(slot) else { return };
+    let ty = e.ty(v);
+    let v = if ty.bits() < 32 { e.convert(Op::U2U, v, ty.with_bits(32)) } else { v };
+    store(e, at, offset, v);
+}

@@ -1,0 +1,97 @@
+//! The vertex shader that fetches finished vertices from memory.
+
+use crate::record::Record;
+use crate::word;
+use tepui_ir::{
+    Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, Sampling,
+    Shader, Stage, Type,
+};
+use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+
+/// The output that passes the number of the primitive to fragments, for which the hardware would
+/// count the primitives that it draws.
+pub const PRIMITIVE: IoSlot = IoSlot {
+    loc: IoLoc::Location(63),
+    component: 0,
+    index: 0,
+    kind: NumKind::Uint,
+    interp: Interp::Flat,
+    sampling: Sampling::Center,
+};
+
+/// Makes the vertex shader for the records of a stage: a vertex's number is that of its record.
+/// `slots` are the outputs, with their types; the words are at [`word::OUTPUT`].
+#[must_use]
+pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
+    let mut s = Shader::new(Stage::Vertex);
+    let mut b = Builder::new(&mut s);
+    let number = b.builtin(Builtin::VertexIndex, Type::B32);
+    let number = b.convert(Op::U2U, number, 64);
+    let stride = b.u64(u64::from(record.stride()));
+    let offset = b.alu(Op::IMul, &[number, stride]);
+    let at = b.u32(word::OUTPUT);
+    let words = Attrs::Mem(Mem { align_log2: 2, ..Mem::default() });
+    let base = b.value(Op::LoadUniform, words, &[at], Type::B64);
+    let at = b.alu(Op::IAdd, &[base, offset]);
+    let zero = b.u32(0);
+    for &(slot, ty) in slots {
+        let Some(offset) = record.offset(slot) else { continue };
+        let mem = Mem { align_log2: 2, offset: offset as i32, ..Mem::default() };
+        let wide = ty.with_bits(ty.bits().max(32));
+        let v = b.value(Op::LoadGlobal, Attrs::Mem(mem), &[at], wide);
+        let v = if wide == ty { v } else { b.convert(Op::U2U, v, ty.bits()) };
+        let slot = match slot.loc {
+            IoLoc::Builtin(Builtin::PrimitiveId) => PRIMITIVE,
+            _ => slot,
+        };
+        b.effect(Op::StoreOutput, Attrs::Io(slot), &[v, zero]);
+    }
+    b.yield_(&[]);
+    s
+}
+
+/// The outputs of a stage, each once, with their types.
+#[must_use]
+pub fn outputs(s: &Shader) -> Vec<(IoSlot, Type)> {
+    let mut slots: Vec<(IoSlot, Type)> = Vec::new();
+    s.walk(|s, _, i| {
+        let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) else { return };
+        let ty = s.ty(s.arg(i, 0));
+        match slots.iter_mut().find(|x| x.0 == slot) {
+            Some(x) if x.1.comps() < ty.comps() => x.1 = ty,
+            Some(_) => {}
+            None => slots.push((slot, ty)),
+        }
+    });
+    slots
+}
+
+/// Whether a vertex shader passes the number of the primitive.
+#[must_use]
+pub fn passes_primitive(s: &Shader) -> bool {
+    s.any(|s, _, i| s.insts[i].op == Op::StoreOutput && s.insts[i].attrs == Attrs::Io(PRIMITIVE))
+}
+
+/// Makes a fragment shader take the number of the primitive from the vertices.
+pub fn fetch_primitive(s: &mut Shader) {
+    if rewrite::run(s, &mut Primitive) {
+        s.inputs.push(IoDecl {
+            slot: PRIMITIVE,
+            ty: Type::B32,
+            locations: 1,
+            name: "primitive".to_owned(),
+        });
+    }
+}
+
+struct Primitive;
+
+impl Lowering for Primitive {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        if e.s.insts[i].attrs != Attrs::Builtin(Builtin::PrimitiveId) {
+            return Step::Keep;
+        }
+        let zero = e.u32(0);
+        Step::Replace(vec![e.value(Op::LoadInput, Attrs::Io(PRIMITIVE), &[zero], Type::B32)])
+    }
+}

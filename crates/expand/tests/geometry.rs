@@ -1,0 +1,213 @@
+//! An expanded geometry shader leaves in memory what the interpreter says of the shader as it was.
+
+use std::collections::HashMap;
+
+use tepui_expand::record::Record;
+use tepui_expand::{Emission, Expansion, RESTART, THREADS, lower, word};
+use tepui_ir::interp::{self, Group, Memory};
+use tepui_ir::{
+    Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, PrimitiveKind, Sampling, Shader,
+    Stage, Type, Value,
+};
+
+const POSITION: IoLoc = IoLoc::Builtin(Builtin::Position);
+const COLOUR: IoLoc = IoLoc::Location(1);
+const NUMBER: IoLoc = IoLoc::Builtin(Builtin::PrimitiveId);
+
+/// The outputs of a vertex.
+type Words = HashMap<(IoLoc, u8), u32>;
+
+fn slot(loc: IoLoc) -> IoSlot {
+    let (interp, sampling) = (Interp::Flat, Sampling::Center);
+    IoSlot { loc, component: 0, index: 0, kind: NumKind::Float, interp, sampling }
+}
+
+/// Triangles become a strip for each of two invocations: the first leaves out odd primitives, the
+/// second ends its strip after three vertices, begins another and ends that twice.
+fn shader() -> Shader {
+    let mut s = Shader::new(Stage::Geometry);
+    s.info.primitives.input = Some(PrimitiveKind::Triangles);
+    s.info.primitives.output = PrimitiveKind::Triangles;
+    s.info.primitives.vertices = 5;
+    s.info.primitives.invocations = 2;
+    let mut b = Builder::new(&mut s);
+    let (zero, one) = (b.u32(0), b.u32(1));
+    let invocation = b.builtin(Builtin::InvocationId, Type::B32);
+    let primitive = b.builtin(Builtin::PrimitiveId, Type::B32);
+    let second = b.alu(Op::IEq, &[invocation, one]);
+    let parity = b.alu(Op::IAnd, &[primitive, one]);
+    let even = b.alu(Op::IEq, &[parity, zero]);
+    let draws = b.alu(Op::IOr, &[second, even]);
+    let then = b.shader.make_region();
+    {
+        let mut b = Builder::at(b.shader, then);
+        for v in 0..3 {
+            vertex(&mut b, v, primitive);
+        }
+        let again = b.shader.make_region();
+        {
+            let mut b = Builder::at(b.shader, again);
+            b.effect(Op::EndPrimitive, Attrs::Index(0), &[]);
+            for v in [2, 0] {
+                vertex(&mut b, v, primitive);
+            }
+            b.effect(Op::EndPrimitive, Attrs::Index(0), &[]);
+            b.effect(Op::EndPrimitive, Attrs::Index(0), &[]);
+            b.yield_(&[]);
+        }
+        let other = nothing(&mut b);
+        b.if_(second, again, other, &[]);
+        b.yield_(&[]);
+    }
+    let other = nothing(&mut b);
+    b.if_(draws, then, other, &[]);
+    b.yield_(&[]);
+    s
+}
+
+fn nothing(b: &mut Builder<'_>) -> tepui_ir::Region {
+    let r = b.shader.make_region();
+    Builder::at(b.shader, r).yield_(&[]);
+    r
+}
+
+/// Emits vertex `v` of the primitive.
+fn vertex(b: &mut Builder<'_>, v: u32, primitive: Value) {
+    let (zero, v) = (b.u32(0), b.u32(v));
+    for (loc, ty) in [(POSITION, Type::vec(32, 4)), (COLOUR, Type::vec(32, 2))] {
+        let io = Attrs::Io(slot(loc));
+        let value = b.value(Op::LoadInputVertex, io, &[zero, v], ty);
+        b.effect(Op::StoreOutput, io, &[value, zero]);
+    }
+    b.effect(Op::StoreOutput, Attrs::Io(slot(NUMBER)), &[primitive, zero]);
+    b.effect(Op::EmitVertex, Attrs::Index(0), &[]);
+}
+
+/// A word of an input vertex.
+fn input(vertex: u32, loc: IoLoc, component: u8) -> u32 {
+    vertex * 100 + u32::from(loc == COLOUR) * 10 + u32::from(component)
+}
+
+#[test]
+fn memory_holds_what_is_emitted() {
+    const PRIMITIVES: u32 = 19;
+    const INSTANCES: u32 = 2;
+    let original = shader();
+    tepui_ir::validate(&original).expect("a shader");
+    let emission = Emission::of(&original);
+    assert_eq!((emission.reads, emission.vertices, emission.indices), (3, 5, 10));
+
+    // Vertices are read through an index list, and directly.
+    let all = PRIMITIVES * INSTANCES;
+    for indexed in [false, true] {
+        let number = |k: u32| if indexed { all * 3 - 1 - k } else { k };
+        // What each invocation emits: vertices as words, and the ends of strips.
+        let mut want: Vec<Vec<Option<Words>>> = Vec::new();
+        for p in 0..all {
+            for invocation in 0..2u64 {
+                let mut group = Group { lanes: 1, ..Group::default() };
+                group.builtins.insert(Builtin::InvocationId, vec![vec![invocation]]);
+                let id = u64::from(p % PRIMITIVES);
+                group.builtins.insert(Builtin::PrimitiveId, vec![vec![id]]);
+                for (loc, n) in [(POSITION, 4), (COLOUR, 2)] {
+                    for c in 0..n {
+                        let words = (0..3).map(|v| input(number(3 * p + v), loc, c)).collect();
+                        group.vertex_inputs.insert((loc, c), vec![words]);
+                    }
+                }
+                let outcome = interp::run(&original, &group, &mut Memory::default(), 1000)
+                    .expect("the interpreter runs it");
+                let emissions = outcome.emitted.into_iter().map(|e| match e.emission {
+                    interp::Emission::Vertex(words) => Some(words),
+                    interp::Emission::End => None,
+                });
+                want.push(emissions.collect());
+            }
+        }
+
+        let record = Record::of_vertices(&original);
+        // Of the vertex shader before, which writes the same.
+        let expansion = Expansion { vertices: record, indexed, ..Expansion::default() };
+        let mut s = original.clone();
+        lower(&mut s, &expansion).expect("it is expanded");
+        tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+
+        let stride = record.stride() as usize;
+        let mut vertices = vec![0u8; stride * 3 * all as usize];
+        for v in 0..all * 3 {
+            for (loc, n) in [(POSITION, 4), (COLOUR, 2)] {
+                for c in 0..n {
+                    let at = IoSlot { component: c, ..slot(loc) };
+                    let offset = record.offset(at).expect("a place") as usize;
+                    let to = stride * v as usize + offset;
+                    vertices[to..to + 4].copy_from_slice(&input(v, loc, c).to_le_bytes());
+                }
+            }
+        }
+        let places = (all * 2) as usize;
+        let indices: Vec<u8> = (0..all * 3).flat_map(|k| number(k).to_le_bytes()).collect();
+        let (output, list) = (5 * places * stride, 10 * places * 4);
+        let mut m = Memory::default();
+        let mut words = vec![0u8; word::BYTES as usize];
+        for (k, (at, bytes)) in [
+            (word::VERTICES, vertices),
+            (word::OUTPUT, vec![0xee; output]),
+            (word::LIST, vec![0xee; list]),
+            (word::INDICES, indices),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let address = (k as u64 + 1) << 32;
+            words[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
+            m.physical.insert(address, bytes);
+        }
+        words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
+        m.uniforms = words;
+        let groups = (PRIMITIVES * 2).div_ceil(THREADS);
+        interp::dispatch(&s, [groups, INSTANCES, 1], &mut m, 10_000_000).expect("it runs");
+        assert_eq!(m.out_of_bounds, 0);
+
+        let (output, list) = (&m.physical[&(2 << 32)], &m.physical[&(3 << 32)]);
+        let word = |bytes: &[u8], at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        for (k, want) in want.iter().enumerate() {
+            let mut strips = Vec::new();
+            let mut open = false;
+            for n in 0..10 {
+                let index = word(list, (k * 10 + n) * 4);
+                if index == RESTART {
+                    // Places that are not used follow.
+                    if std::mem::take(&mut open) {
+                        strips.push(None);
+                    }
+                    continue;
+                }
+                open = true;
+                assert_eq!(index / 5, k as u32, "the place of another invocation");
+                let at = index as usize * stride;
+                let vertex =
+                    [(POSITION, 4), (COLOUR, 2), (NUMBER, 1)].iter().flat_map(|&(loc, n)| {
+                        (0..n).map(move |c| {
+                            let slot = IoSlot { component: c, ..slot(loc) };
+                            let offset = record.offset(slot).expect("a place") as usize;
+                            ((loc, c), word(output, at + offset))
+                        })
+                    });
+                strips.push(Some(vertex.collect::<HashMap<_, _>>()));
+            }
+            // An end without vertices before is none; the last strip ends by itself.
+            let mut expected: Vec<_> = Vec::new();
+            for e in want {
+                if e.is_some() || expected.last().is_some_and(Option::is_some) {
+                    expected.push(e.clone());
+                }
+            }
+            if expected.last().is_some_and(Option::is_some) {
+                expected.push(None);
+            }
+            assert_eq!(strips, expected, "invocation {k}, indexed {indexed}");
+        }
+    }
+}

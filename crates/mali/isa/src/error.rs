@@ -1,0 +1,67 @@
+//! Errors, with where they are.
+
+/// Bytes that are no instruction.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("byte {offset:#x}: {kind}")]
+pub struct DecodeError {
+    /// Where the instruction begins.
+    pub offset: usize,
+    /// Why it is none.
+    pub kind: FieldError,
+}
+
+/// A field without a meaning, or a value that a field cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FieldError {
+    /// The bytes end within the instruction.
+    #[error("the instruction is cut off")]
+    Truncated,
+    /// No instruction has this opcode.
+    #[error("no instruction has opcode {opcode:#x} with the secondary opcode of {word:#018x}")]
+    Opcode {
+        /// The opcode.
+        opcode: u16,
+        /// The whole word.
+        word: u64,
+    },
+    /// A value of a field is reserved.
+    #[error("{field} has the reserved value {value:#x}")]
+    Reserved {
+        /// The field.
+        field: &'static str,
+        /// The value.
+        value: u64,
+    },
+    /// Staging registers beyond the last register.
+    #[error("staging registers from r{register} on, {count} of them, go beyond r63")]
+    Staging {
+        /// The first.
+        register: u8,
+        /// How many.
+        count: u8,
+    },
+    /// A value that the field cannot hold.
+    #[error("{field} cannot hold {value}")]
+    Unencodable {
+        /// The field.
+        field: &'static str,
+        /// The value.
+        value: i64,
+    },
+    /// The instruction has other parts than its row.
+    #[error("{op} has {expected} {what}, not {found}")]
+    Parts {
+        /// The instruction.
+        op: crate::Op,
+        /// Which parts.
+        what: &'static str,
+        /// The row's number of them.
+        expected: usize,
+        /// The instruction's.
+        found: usize,
+    },
+    /// Uniforms or special values of different pages.
+    #[error("uniforms and special values of pages {0} and {1} do not go into one instruction")]
+    Pages(u8, u8),
+}

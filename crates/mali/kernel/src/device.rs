@@ -1,0 +1,213 @@
+//! The virtual device: one chip and the model that executes its command streams, shared by all open files.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tepui_drm::core::CoreDevice;
+use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
+use tepui_drm::fault_log::FaultLog;
+use tepui_drm::token::Registry;
+use tepui_mali_chips::Chip;
+use tepui_mali_model::{Completion, Gpu, Group, JobFault, QueueState, StartError, Stream};
+use tepui_softgpu::AddressSpace;
+
+use crate::{DRIVER, File};
+
+/// Executes command streams: the model, or a stand-in of tests and tools.
+pub trait Execute: Send + Sync {
+    /// A group of queues that have executed nothing.
+    fn group(&self, queues: usize) -> Box<dyn Queues>;
+}
+
+/// A group of queues of an executor.
+pub trait Queues: Send {
+    /// What a queue does; `None` if the group has no such queue.
+    fn state(&self, queue: usize) -> Option<QueueState>;
+
+    /// Gives an idle queue a stream.
+    ///
+    /// # Errors
+    /// The queue does not exist, has a stream, or the group has faulted.
+    fn start(&mut self, queue: usize, stream: Stream) -> Result<(), StartError>;
+
+    /// Executes until a stream has ended or all that have not wait for a sync object; returns the streams that ended.
+    fn run(&mut self, vm: &AddressSpace) -> Vec<Completion>;
+}
+
+/// A group of the model.
+struct ModelGroup {
+    gpu: Arc<Gpu>,
+    group: Group,
+}
+
+impl Queues for ModelGroup {
+    fn state(&self, queue: usize) -> Option<QueueState> {
+        self.group.state(queue)
+    }
+
+    fn start(&mut self, queue: usize, stream: Stream) -> Result<(), StartError> {
+        self.group.start(queue, stream)
+    }
+
+    fn run(&mut self, vm: &AddressSpace) -> Vec<Completion> {
+        self.gpu.run(vm, &mut self.group)
+    }
+}
+
+/// The model as an executor.
+struct Model(Arc<Gpu>);
+
+impl Execute for Model {
+    fn group(&self, queues: usize) -> Box<dyn Queues> {
+        Box::new(ModelGroup { gpu: self.0.clone(), group: self.0.group(queues) })
+    }
+}
+
+/// Options of a device.
+#[derive(Clone)]
+pub struct Options {
+    /// Options of the model.
+    pub model: tepui_mali_model::Options,
+    /// Observer of requests.
+    pub observer: Option<Arc<dyn CallObserver>>,
+    /// Writes a report of each fault to standard error.
+    pub report_faults: bool,
+    /// Ends the process after the report, for clients that do not notice a lost device.
+    pub abort_on_fault: bool,
+    /// Writes each refused request, with its reason, to standard error.
+    pub report_refusals: bool,
+    /// Other processes map the buffers: each has a file.
+    pub shareable: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            model: tepui_mali_model::Options::default(),
+            observer: None,
+            report_faults: true,
+            abort_on_fault: false,
+            report_refusals: false,
+            shareable: false,
+        }
+    }
+}
+
+/// A command stream that ended in a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultRecord {
+    /// The open file, numbered from 1.
+    pub file: u64,
+    /// The group's handle within the file.
+    pub group: u32,
+    /// The queue's index within the group.
+    pub queue: usize,
+    /// The submission, numbered from 1 within the device.
+    pub submission: u64,
+    /// The fault.
+    pub fault: JobFault,
+}
+
+/// A virtual Mali GPU.
+pub struct Device {
+    pub(crate) chip: &'static Chip,
+    pub(crate) core: Arc<CoreDevice>,
+    pub(crate) gpu: Box<dyn Execute>,
+    pub(crate) options: Options,
+    files: AtomicU64,
+    submissions: AtomicU64,
+    faults: FaultLog<FaultRecord>,
+    /// Counts what groups have executed, so that a queue that waits for a sync object in memory knows when to look.
+    pub(crate) steps: AtomicU64,
+}
+
+impl Device {
+    /// Creates a device of a chip, in its state after reset.
+    pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
+        let gpu = Box::new(Model(Arc::new(Gpu::new(chip, options.model))));
+        Device::with_executor(chip, options, gpu)
+    }
+
+    /// Creates a device whose streams `gpu` executes; [`Options::model`] is ignored.
+    pub fn with_executor(
+        chip: &'static Chip,
+        options: Options,
+        gpu: Box<dyn Execute>,
+    ) -> Arc<Device> {
+        Arc::new(Device {
+            chip,
+            core: Arc::new(CoreDevice::new(DRIVER)),
+            gpu,
+            options,
+            files: AtomicU64::new(0),
+            submissions: AtomicU64::new(0),
+            faults: FaultLog::default(),
+            steps: AtomicU64::new(0),
+        })
+    }
+
+    /// Opens the device: a new set of handles, address spaces and groups.
+    pub fn open(self: &Arc<Self>) -> File {
+        let number = self.files.fetch_add(1, Ordering::Relaxed) + 1;
+        File::new(self.clone(), number)
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
+    /// The first [`FaultLog::KEPT`] faults, oldest first.
+    pub fn faults(&self) -> Vec<FaultRecord> {
+        self.faults.records()
+    }
+
+    pub(crate) fn next_submission(&self) -> u64 {
+        self.submissions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn record(&self, record: FaultRecord) {
+        if self.options.report_faults {
+            eprint!("{}", self.report(&record));
+        }
+        if self.options.abort_on_fault {
+            std::process::abort();
+        }
+        self.faults.push(record);
+    }
+
+    /// Formats a fault as lines for standard error.
+    fn report(&self, record: &FaultRecord) -> String {
+        let FaultRecord { file, group, queue, submission, fault } = record;
+        let mut text = format!(
+            "tepui: GPU fault on {} ({}); the group is lost\n  \
+             where   submission {submission}, queue {queue} of group {group} of open file {file}\n  \
+             unit    {}\n  what    {}\n",
+            self.chip.name, self.chip.arch, fault.unit, fault.what,
+        );
+        if let Some(point) = &fault.program {
+            text += &format!(
+                "  shader  {:#x}, at offset {:#x}: {}\n",
+                point.program, point.offset, point.text
+            );
+        }
+        if let Some(packet) = fault.packet {
+            text += &format!("  stream  {packet:#x}\n");
+        }
+        text
+    }
+}
+
+impl VirtualDevice for Device {
+    fn node(&self) -> Node {
+        crate::chips::node(self.chip)
+    }
+
+    fn open(self: Arc<Self>) -> Arc<dyn VirtualFile> {
+        Arc::new(Device::open(&self))
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.core.registry
+    }
+}

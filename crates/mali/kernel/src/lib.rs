@@ -1,0 +1,45 @@
+//! The virtual Mali device behind the panthor kernel interface.
+//!
+//! A [`Device`] is one chip of the table in `tepui_mali_chips` with a command-stream front end; [`Device::open`]
+//! gives a [`File`], the counterpart of an open render node; [`File::ioctl`] answers a request. The core's requests go
+//! to `tepui_drm`. Address spaces are in `vm`, groups of queues in `group`, each with a thread that lets the model
+//! ([`tepui_mali_model::Gpu`]) execute the streams whose fences have signalled.
+//!
+//! ```
+//! use tepui_mali_kernel::{Device, Options};
+//!
+//! let device = Device::new(tepui_mali_chips::chip("mali-g610").unwrap(), Options::default());
+//! let file = device.open();
+//! assert_eq!(file.device().chip().name, "Mali-G610");
+//! assert!(device.faults().is_empty());
+//! ```
+//!
+//! Start reading at [`File::ioctl`].
+
+mod array;
+mod bind;
+pub mod chips;
+mod device;
+#[doc(hidden)]
+pub mod exercise;
+mod file;
+mod gem;
+mod group;
+mod heap;
+mod query;
+mod submit;
+mod vm;
+
+pub use chips::node;
+pub use device::{Device, Execute, FaultRecord, Options, Queues};
+pub use file::File;
+
+use tepui_drm::core::DriverInfo;
+
+/// What `DRM_IOCTL_VERSION` says. The version is that of the header that this interface follows, as far as Mesa
+/// tells them apart.
+pub const DRIVER: DriverInfo = DriverInfo {
+    name: "panthor",
+    description: "Arm Mali (Tepui's virtual GPU)",
+    version: [1, 8, 0],
+};

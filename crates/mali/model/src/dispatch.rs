@@ -1,0 +1,373 @@
+//! Dispatches of compute: workgroups, their warps and what these start with.
+//!
+//! A workgroup runs on one worker of the host, which acts as a shader core: its warps one after the
+//! other, each until it ends or waits at a barrier. Workgroups are independent, so workers take them
+//! in order.
+//!
+// source: registers at a thread's start and what the dispatch reads: Mesa, bifrost_compile.c
+// (`load_local_invocation_id` and the like), decode_csf.c (`pandecode_run_compute`), pan_desc.c
+// (`pan_emit_tls`), pan_scratch.c.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use tepui_mali_isa::Special;
+use tepui_mali_packets::shader::{ComputeSizeWorkgroup, LocalStorage, ShaderProgram, ShaderStage};
+use tepui_mali_packets::{Packet, Problem};
+use tepui_softgpu::worker_pool::Budget;
+use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
+
+use crate::gpu::Gpu;
+use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
+use crate::shader::message::{self, LOCAL_WINDOW, Port};
+use crate::shader::op::Trap;
+use crate::shader::program::Program;
+use crate::shader::row::{LANES, Row};
+use crate::shader::run::{Stop, Trapped, run};
+use crate::shader::uniforms::{UNIFORM_WORDS, Uniforms};
+use crate::shader::warp::Warp;
+
+const UNIT: Unit = Unit::Dispatch;
+
+/// Instructions that a worker takes from a dispatch's budget at once.
+const BUDGET_STEP: u64 = 1 << 20;
+
+/// A dispatch: what registers of the command stream say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dispatch {
+    /// Address and count of the resource tables.
+    pub resources: u64,
+    /// Address of the uniforms, and above 56 bits the number of pairs of words.
+    pub uniforms: u64,
+    /// Address of the shader program descriptor.
+    pub program: u64,
+    /// Address of the local storage descriptor.
+    pub storage: u64,
+    /// The size of a workgroup.
+    pub size: u32,
+    /// The first thread.
+    pub offset: [u32; 3],
+    /// Workgroups.
+    pub groups: [u32; 3],
+}
+
+/// What a dispatch is once its descriptors have been read.
+struct Launch {
+    program: Arc<Program>,
+    uniforms: Uniforms,
+    storage: LocalStorage,
+    resources: u64,
+    size: [u32; 3],
+    threads: u32,
+    offset: [u32; 3],
+    /// Registers r48 to r63 that are set at the start.
+    preload: u16,
+}
+
+fn memory_fault(fault: Fault) -> JobFault {
+    JobFault::memory(UNIT, fault)
+}
+
+fn invalid(what: &str, problem: Problem) -> JobFault {
+    JobFault::new(UNIT, format!("{what}: {problem}"))
+}
+
+/// Runs a dispatch to its end.
+pub(crate) fn execute(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    dispatch: &Dispatch,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    stats.dispatches += 1;
+    let [x, y, z] = dispatch.groups.map(|n| n as usize);
+    let count = x.checked_mul(y).and_then(|n| n.checked_mul(z));
+    let Some(count) = count else {
+        let what = "the dispatch has more workgroups than can be counted";
+        return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
+    };
+    // Without a program there is nothing to run.
+    if count == 0 || dispatch.program == 0 {
+        return Ok(());
+    }
+    let launch = Launch::read(gpu, vm, dispatch)?;
+    let places = Places::new(&launch, gpu.pool.workers());
+    let budget = Budget::new(0, gpu.options.most_instructions);
+    let begin = |_| Worker {
+        warps: Vec::new(),
+        running: Vec::new(),
+        uniforms: launch.uniforms.clone(),
+        port: Port::new(vm, launch.resources),
+        left: 0,
+        stats: JobStats::default(),
+    };
+    let run = |worker: &mut Worker<'_>, group: usize| {
+        let index = [group % x, group / x % y, group / x / y].map(|n| n as u32);
+        places.with(|place| worker.group(&launch, &budget, place, index))
+    };
+    let shared = gpu.pool.share(0..count, begin, run, |worker| worker.stats);
+    let (parts, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
+    for part in parts {
+        stats.threads += part.threads;
+        stats.instructions += part.instructions;
+    }
+    outcome
+}
+
+impl Launch {
+    fn read(gpu: &Gpu, vm: &AddressSpace, dispatch: &Dispatch) -> Result<Launch, JobFault> {
+        let mut memory = UnitMemory::new(vm);
+        let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(dispatch.program);
+        let program = ShaderProgram::unpack(&bytes.map_err(memory_fault)?)
+            .map_err(|problem| invalid("shader program", problem))?;
+        if program.stage != ShaderStage::Compute {
+            let what = format!("a dispatch of a {} shader", program.stage);
+            return Err(JobFault::new(UNIT, what));
+        }
+        let bytes = memory.read_array::<{ LocalStorage::SIZE_BYTES }>(dispatch.storage);
+        let storage = LocalStorage::unpack(&bytes.map_err(memory_fault)?)
+            .map_err(|problem| invalid("local storage", problem))?;
+        let size = ComputeSizeWorkgroup::unpack(&padded(dispatch.size))
+            .map_err(|problem| invalid("workgroup size", problem))?;
+        let size = [size.workgroup_size_x, size.workgroup_size_y, size.workgroup_size_z];
+        let threads = size.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+        let threads = threads.filter(|n| *n <= MAX_WORKGROUP_SIZE).ok_or_else(|| {
+            JobFault::new(UNIT, format!("a workgroup of {size:?} has too many threads"))
+        })?;
+        let (at, pairs) = (dispatch.uniforms & ((1 << 48) - 1), dispatch.uniforms >> 56);
+        let mut words = vec![0; (2 * pairs as usize).min(UNIFORM_WORDS)];
+        for (i, word) in words.iter_mut().enumerate() {
+            let bytes = memory.read_array(at + 4 * i as u64).map_err(memory_fault)?;
+            *word = u32::from_le_bytes(bytes);
+        }
+        let code = gpu.program(&mut memory, program.binary);
+        let mut uniforms = Uniforms::new(&words, &code.rows);
+        uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
+        uniforms.set(Special::ResourceTablePointer, dispatch.resources);
+        Ok(Launch {
+            program: code,
+            uniforms,
+            storage,
+            resources: dispatch.resources,
+            size,
+            threads,
+            offset: dispatch.offset,
+            preload: program.preload as u16,
+        })
+    }
+
+    /// Bytes of a workgroup's local storage; 0 if it has none.
+    fn group_bytes(&self) -> u64 {
+        match (self.storage.wls_instances, self.storage.wls_size_scale) {
+            (NO_WORKGROUP_MEMORY, _) | (_, 0) => 0,
+            (_, scale) => 1 << (scale - 1),
+        }
+    }
+
+    /// Bytes of a thread's local storage.
+    fn thread_bytes(&self) -> u64 {
+        match self.storage.tls_base_pointer {
+            0 => 0,
+            _ => 16 << self.storage.tls_size,
+        }
+    }
+}
+
+/// What stands for no memory of workgroups in the number of instances.
+const NO_WORKGROUP_MEMORY: u32 = 1 << 31;
+
+fn padded(word: u32) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&word.to_le_bytes());
+    bytes
+}
+
+/// A place for a workgroup: a core, and which of its workgroups.
+#[derive(Clone, Copy)]
+struct Place {
+    core: u32,
+    number: u32,
+}
+
+/// Places for workgroups. Their number is limited by the memory that the driver provides: a workgroup
+/// waits until one is free.
+struct Places {
+    free: Mutex<Vec<Place>>,
+    changed: Condvar,
+}
+
+impl Places {
+    fn new(launch: &Launch, workers: usize) -> Places {
+        let cores: Vec<u32> = (0..64).filter(|n| SHADER_PRESENT >> n & 1 != 0).collect();
+        let threads = launch.threads.next_multiple_of(LANES as u32);
+        let mut on_core = (MAX_THREADS / threads).max(1);
+        if launch.group_bytes() > 0 {
+            on_core = on_core.min(launch.storage.wls_instances);
+        }
+        let on_core = on_core.clamp(1, workers.div_ceil(cores.len()).max(1) as u32);
+        let place = |number: u32| cores.iter().map(move |core| Place { core: *core, number });
+        let free = (0..on_core).rev().flat_map(place).collect();
+        Places { free: Mutex::new(free), changed: Condvar::new() }
+    }
+
+    fn with<T>(&self, body: impl FnOnce(Place) -> T) -> T {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = loop {
+            match free.pop() {
+                Some(place) => break place,
+                None => free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(free);
+        let result = body(place);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+        self.changed.notify_one();
+        result
+    }
+}
+
+/// What a worker has: warps and units that workgroups use one after the other.
+struct Worker<'vm> {
+    warps: Vec<Warp>,
+    /// The warps that have not ended.
+    running: Vec<usize>,
+    uniforms: Uniforms,
+    port: Port<'vm>,
+    /// Instructions that it has taken from the budget and not executed.
+    left: u64,
+    stats: JobStats,
+}
+
+impl Worker<'_> {
+    /// Runs a workgroup to its end.
+    fn group(
+        &mut self,
+        launch: &Launch,
+        budget: &Budget,
+        place: Place,
+        index: [u32; 3],
+    ) -> Result<(), JobFault> {
+        let count = launch.threads.div_ceil(LANES as u32) as usize;
+        while self.warps.len() < count {
+            self.warps.push(Warp::default());
+        }
+        for (number, warp) in self.warps[..count].iter_mut().enumerate() {
+            start(warp, launch, index, number as u32 * LANES as u32);
+        }
+        self.stats.threads += u64::from(launch.threads);
+        let group = launch.group_bytes();
+        let instance = u64::from(place.core) * u64::from(launch.storage.wls_instances)
+            + u64::from(place.number);
+        let local = launch.storage.wls_base_pointer.wrapping_add(instance.wrapping_mul(group));
+        self.uniforms.set(Special::WorkgroupLocalPointer, local);
+        self.uniforms.set(Special::CoreId, place.core.into());
+        let mut running = std::mem::take(&mut self.running);
+        running.clear();
+        running.extend(0..count);
+        while !running.is_empty() {
+            let mut fault = None;
+            running.retain(|number| match self.warp(launch, budget, place, *number) {
+                Ok(stop) => stop == Stop::Barrier,
+                Err(error) => {
+                    fault = fault.take().or(Some(error));
+                    false
+                }
+            });
+            if let Some(fault) = fault {
+                return Err(fault);
+            }
+        }
+        self.running = running;
+        Ok(())
+    }
+
+    /// Runs a warp up to a barrier or its end.
+    fn warp(
+        &mut self,
+        launch: &Launch,
+        budget: &Budget,
+        place: Place,
+        number: usize,
+    ) -> Result<Stop, JobFault> {
+        let threads = launch.threads.next_multiple_of(LANES as u32);
+        let warp_id = place.number * threads / LANES as u32 + number as u32;
+        let bytes = launch.thread_bytes();
+        let thread =
+            u64::from(place.core) * u64::from(MAX_THREADS) + u64::from(warp_id) * LANES as u64;
+        let base = local_base(&launch.storage).wrapping_add(thread.wrapping_mul(bytes));
+        self.port.local = message::LocalStorage { base, bytes };
+        let most = u64::from(MAX_THREADS) / LANES as u64 - 1;
+        self.uniforms.set(Special::WarpId, u64::from(warp_id) | most << 32);
+        loop {
+            let before = self.left;
+            let warp = &mut self.warps[number];
+            let result = run(&launch.program, warp, &self.uniforms, &mut self.port, &mut self.left);
+            self.stats.instructions += before - self.left;
+            match result {
+                Err(Trapped { trap, .. })
+                    if *trap == Trap::Endless && budget.spend(BUDGET_STEP).is_ok() =>
+                {
+                    self.left = BUDGET_STEP;
+                }
+                Err(trapped) => return Err(fault(&launch.program, trapped)),
+                Ok(stop) => return Ok(stop),
+            }
+        }
+    }
+}
+
+/// The address of thread-local storage. In packed mode the descriptor has it without its lower eight
+/// bits.
+fn local_base(storage: &LocalStorage) -> u64 {
+    use tepui_mali_packets::shader::AddressMode;
+    match storage.tls_address_mode {
+        AddressMode::Packed => storage.tls_base_pointer << 8,
+        AddressMode::Flat => storage.tls_base_pointer,
+    }
+}
+
+/// The fault of a trap.
+fn fault(program: &Program, trapped: Trapped) -> JobFault {
+    let Trapped { trap, index } = trapped;
+    let fault = match *trap {
+        Trap::Unimplemented(what) => JobFault::unimplemented(Unit::ShaderCore, what),
+        Trap::Invalid(what) => JobFault::new(Unit::ShaderCore, what),
+        Trap::Undecodable(what) => JobFault::new(Unit::ShaderCore, what).of(FaultKind::Undecodable),
+        Trap::Memory(fault) => JobFault::memory(Unit::LoadStore, fault),
+        Trap::Endless => JobFault::endless(Unit::ShaderCore),
+    };
+    let text = program.text(index as usize);
+    let point = ProgramPoint { program: program.address, offset: index * 8, text };
+    JobFault { program: Some(point), ..fault }
+}
+
+/// Makes a warp ready: its lanes, and registers with the ids of their threads.
+fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
+    let [width, height, _] = launch.size;
+    let lanes = (launch.threads - first).min(LANES as u32);
+    warp.start((u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16);
+    warp.registers.fill(Row::splat(0));
+    let thread: [u32; LANES] = std::array::from_fn(|lane| first + lane as u32);
+    let local = [
+        thread.map(|n| n % width),
+        thread.map(|n| n / width % height),
+        thread.map(|n| n / width / height),
+    ];
+    let first_thread: [u32; 3] = std::array::from_fn(|axis| {
+        launch.offset[axis].wrapping_add(group[axis].wrapping_mul(launch.size[axis]))
+    });
+    let mut set = |register: usize, row: Row| {
+        if launch.preload >> (register - 48) & 1 != 0 {
+            warp.registers[register] = row;
+        }
+    };
+    set(55, Row(std::array::from_fn(|lane| local[0][lane] | local[1][lane] << 16)));
+    set(56, Row(local[2]));
+    for axis in 0..3 {
+        // The first thread is that of a workgroup.
+        let id = launch.offset[axis] / launch.size[axis];
+        set(57 + axis, Row::splat(id.wrapping_add(group[axis])));
+        let global = local[axis].map(|id| id.wrapping_add(first_thread[axis]));
+        set(60 + axis, Row(global));
+    }
+}

@@ -1,0 +1,163 @@
+//! The GPU.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tepui_mali_chips::Chip;
+use tepui_softgpu::{AddressSpace, UnitMemory, WorkerPool, catch_panic};
+
+use crate::group::{Group, QueueState};
+use crate::job::{Completion, FaultKind, JobFault, Unit};
+use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
+use crate::shader::program::Program;
+use crate::stream;
+
+/// Options of the model.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// Worker threads; 0 takes one for each core of the host.
+    pub threads: usize,
+    /// Nanoseconds of a monotonic clock, from which the timestamps come.
+    pub clock: fn() -> u64,
+    /// Instructions of a command stream after which it counts as endless.
+    pub most_commands: u64,
+    /// Instructions of a dispatch, counted once a warp, after which it counts as endless.
+    pub most_instructions: u64,
+}
+
+fn no_clock() -> u64 {
+    0
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: 0,
+            clock: no_clock,
+            most_commands: 100_000_000,
+            most_instructions: 200_000_000_000,
+        }
+    }
+}
+
+/// An empty address space of the GPU's size ([`crate::limits`]).
+pub fn address_space() -> AddressSpace {
+    AddressSpace::new(PAGE_SHIFT, ADDRESS_BITS)
+}
+
+/// A GPU. One value serves all groups and all threads that submit.
+pub struct Gpu {
+    chip: &'static Chip,
+    pub(crate) options: Options,
+    pub(crate) pool: WorkerPool,
+    /// Programs that were decoded, by their address; what memory holds there is compared before use.
+    programs: Mutex<HashMap<u64, Arc<Program>>>,
+}
+
+impl Gpu {
+    /// A GPU of a chip.
+    pub fn new(chip: &'static Chip, options: Options) -> Gpu {
+        let most = SHADER_PRESENT.count_ones() as usize * 16;
+        let pool = WorkerPool::new(options.threads, most, "tepui-mali");
+        Gpu { chip, options, pool, programs: Mutex::default() }
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
+    /// The program at an address, decoded at its first use and again when memory has changed there.
+    pub(crate) fn program(&self, memory: &mut UnitMemory<'_>, address: u64) -> Arc<Program> {
+        /// Decoded programs that are kept.
+        const MOST: usize = 4096;
+        let cached = {
+            let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            programs.get(&address).cloned()
+        };
+        if let Some(cached) = cached {
+            // The word behind it, which was zero or unreadable, ends it.
+            let mut now = vec![0; cached.code.len()];
+            let end = address.wrapping_add(now.len() as u64);
+            let ends = !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
+            if memory.read(address, &mut now).is_ok() && now == cached.code && ends {
+                return cached;
+            }
+        }
+        let program = Program::load(address, |at| memory.read_array(at).ok());
+        let program = Arc::new(program);
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if programs.len() >= MOST {
+            programs.clear();
+        }
+        programs.insert(address, program.clone());
+        program
+    }
+
+    /// A group of up to [`CS_SLOTS`](crate::limits::CS_SLOTS) queues, all registers zero.
+    pub fn group(&self, queues: usize) -> Group {
+        Group::new(queues)
+    }
+
+    /// Lets the queues of a group execute their streams, in turn, until at least one stream has
+    /// ended or all that have not wait for a sync object; returns the streams that ended. None ended
+    /// means that each queue is idle, faulted or [waiting](QueueState::Waiting): call again when
+    /// another stream has been started, or when another group or the CPU may have written to the sync
+    /// objects.
+    pub fn run(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
+        let mut done = Vec::new();
+        while done.is_empty() {
+            let mut progress = false;
+            for (index, queue) in group.queues.iter_mut().enumerate() {
+                if !matches!(queue.state, QueueState::Ready | QueueState::Waiting { .. }) {
+                    continue;
+                }
+                let before = queue.stats.commands;
+                let outcome = catch_panic(|| stream::run(self, vm, queue)).unwrap_or_else(|what| {
+                    Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
+                });
+                progress |= queue.stats.commands > before;
+                let outcome = match outcome {
+                    Err(fault) => {
+                        queue.state = QueueState::Faulted;
+                        Err(fault)
+                    }
+                    Ok(()) if queue.state == QueueState::Idle => Ok(queue.stats),
+                    Ok(()) => continue,
+                };
+                done.push(Completion { queue: index, outcome });
+            }
+            if !progress {
+                break;
+            }
+        }
+        done
+    }
+
+    /// The GPU's clock: nanoseconds.
+    pub fn timestamp(&self) -> u64 {
+        (self.options.clock)()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::{StartError, Stream};
+
+    #[test]
+    fn queues_start_one_stream_at_a_time_and_empty_ones_end_at_once() {
+        let chip = tepui_mali_chips::chip("mali-g610").expect("a chip");
+        let gpu = Gpu::new(chip, Options::default());
+        let vm = address_space();
+        let mut group = gpu.group(2);
+        let empty = Stream { address: 0, size: 0 };
+        assert_eq!(group.start(2, empty), Err(StartError::NoSuchQueue { queue: 2, queues: 2 }));
+        group.start(1, empty).expect("an idle queue");
+        assert_eq!(group.start(1, empty), Err(StartError::Busy(1)));
+        let done = gpu.run(&vm, &mut group);
+        assert_eq!(done, [Completion { queue: 1, outcome: Ok(Default::default()) }]);
+        assert_eq!(group.state(1), Some(QueueState::Idle));
+        assert_eq!(gpu.run(&vm, &mut group), []);
+    }
+}

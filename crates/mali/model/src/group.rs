@@ -1,0 +1,118 @@
+//! Groups of queues.
+
+use crate::job::JobStats;
+use crate::limits::{CS_REGISTERS, CS_SLOTS};
+use crate::stream::{Range, Streams};
+
+/// A command stream: instructions of eight bytes from an address on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// GPU address of the first instruction, a multiple of 8.
+    pub address: u64,
+    /// Size in bytes, a multiple of 8. A stream of size 0 ends at once.
+    pub size: u64,
+}
+
+/// A stream that cannot be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The group has no such queue.
+    #[error("the group has {queues} queues, there is none with index {queue}")]
+    NoSuchQueue {
+        /// The index.
+        queue: usize,
+        /// Queues of the group.
+        queues: usize,
+    },
+    /// The queue's last stream has not ended.
+    #[error("queue {0} is executing a stream")]
+    Busy(usize),
+    /// The stream does not consist of whole instructions.
+    #[error("a stream of {1} bytes at {0:#x} is not aligned to 8")]
+    Misaligned(u64, u64),
+    /// A stream of the group ended with a fault.
+    #[error("a stream of the group has faulted")]
+    Faulted,
+}
+
+/// What a queue does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueState {
+    /// It has no stream.
+    Idle,
+    /// It has a stream and may go on with it.
+    Ready,
+    /// It waits for a sync object in memory: goes on when the GPU [runs](crate::Gpu::run) the group
+    /// after the condition has become true.
+    Waiting {
+        /// Address of the sync object.
+        address: u64,
+    },
+    /// Its stream ended with a fault.
+    Faulted,
+}
+
+/// The queues that a client created together. Their registers keep their values from one stream to
+/// the next.
+pub struct Group {
+    pub(crate) queues: Vec<Queue>,
+}
+
+/// A queue's state.
+pub(crate) struct Queue {
+    pub state: QueueState,
+    pub registers: [u32; CS_REGISTERS as usize],
+    /// The streams that it executes.
+    pub streams: Streams,
+    /// The address of the tiler's heap.
+    pub heap: u64,
+    /// The stream that handles exceptions of the tiler.
+    pub exception_handler: Range,
+    pub stats: JobStats,
+}
+
+impl Group {
+    /// A group of up to [`CS_SLOTS`] queues.
+    pub(crate) fn new(queues: usize) -> Group {
+        let queue = |_| Queue {
+            state: QueueState::Idle,
+            registers: [0; CS_REGISTERS as usize],
+            streams: Streams::default(),
+            heap: 0,
+            exception_handler: Range::default(),
+            stats: JobStats::default(),
+        };
+        Group { queues: (0..queues.min(CS_SLOTS as usize)).map(queue).collect() }
+    }
+
+    /// What a queue does. `None` if the group has no such queue.
+    pub fn state(&self, queue: usize) -> Option<QueueState> {
+        self.queues.get(queue).map(|q| q.state)
+    }
+
+    /// Gives an idle queue a stream, which [`Gpu::run`](crate::Gpu::run) then executes.
+    ///
+    /// # Errors
+    /// The queue does not exist, has a stream, or the group has faulted.
+    pub fn start(&mut self, queue: usize, stream: Stream) -> Result<(), StartError> {
+        let queues = self.queues.len();
+        if self.queues.iter().any(|q| q.state == QueueState::Faulted) {
+            return Err(StartError::Faulted);
+        }
+        let Some(q) = self.queues.get_mut(queue) else {
+            return Err(StartError::NoSuchQueue { queue, queues });
+        };
+        if !stream.address.is_multiple_of(8) || !stream.size.is_multiple_of(8) {
+            return Err(StartError::Misaligned(stream.address, stream.size));
+        }
+        if q.state != QueueState::Idle {
+            return Err(StartError::Busy(queue));
+        }
+        let end = stream.address.wrapping_add(stream.size);
+        q.streams = Streams::default();
+        q.streams.current = Range { next: stream.address, end };
+        q.stats = JobStats::default();
+        q.state = QueueState::Ready;
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! The model of Mali GPUs with a command-stream front end (v10): it executes command streams and
+//! the machine code that they dispatch.
+//!
+//! The [`Gpu`] is the device. A kernel front makes a [`Group`] of queues, [starts](Group::start)
+//! streams on them as their dependencies allow, and lets the GPU [run](Gpu::run) the group until a
+//! stream has ended or all wait at a SYNC_WAIT. Memory is an address space
+//! ([`tepui_softgpu::AddressSpace`]) into which the kernel front binds buffers.
+//!
+//! The model sees addresses, bytes and registers, as silicon does. What it does not execute is a
+//! typed fault that names it ([`JobFault`]).
+//!
+//! ```
+//! use tepui_mali_model::{Gpu, Options, Stream, address_space};
+//!
+//! let chip = tepui_mali_chips::chip("mali-g610").unwrap();
+//! let gpu = Gpu::new(chip, Options::default());
+//! let vm = address_space();
+//! let mut group = gpu.group(3);
+//! group.start(0, Stream { address: 0x1000, size: 8 }).unwrap();
+//! let done = gpu.run(&vm, &mut group);
+//! assert_eq!(done[0].queue, 0);
+//! assert!(done[0].outcome.is_err(), "nothing is bound there");
+//! ```
+
+mod dispatch;
+mod gpu;
+mod group;
+mod job;
+pub mod limits;
+mod shader;
+mod stream;
+
+pub use gpu::{Gpu, Options, address_space};
+pub use group::{Group, QueueState, StartError, Stream};
+pub use job::{Completion, FaultKind, JobFault, JobStats, ProgramPoint, Unit};

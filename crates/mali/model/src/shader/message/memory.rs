@@ -1,0 +1,140 @@
+//! Loads and stores.
+
+use tepui_mali_isa::modifier::{LoadLane8, LoadLane16, LoadLane32};
+use tepui_mali_isa::{Inst, Op as Isa};
+use tepui_softgpu::Access;
+
+use super::super::op::{Handler, Lanes, Op, Trap};
+use super::super::row::{LANES, Row};
+use super::failed;
+
+/// Modifiers of loads in [`Op::flags`]: bits from this one on are the place in the first register.
+const PLACE: u32 = 8;
+/// The value is extended with its sign.
+pub const SIGNED: u32 = 1 << 16;
+
+/// Where a loaded value goes: the first bit in the register, and the bits that it fills. Values of
+/// whole words go into registers one after the other.
+pub fn place(inst: &Inst) -> u32 {
+    let at = |first: u32, bits: u32| first << PLACE | bits;
+    if let Some(lane) = inst.modifier::<LoadLane8>() {
+        return match lane {
+            LoadLane8::B0 => at(0, 8),
+            LoadLane8::B1 => at(8, 8),
+            LoadLane8::B2 => at(16, 8),
+            LoadLane8::B3 => at(24, 8),
+            LoadLane8::H0 => at(0, 16),
+            LoadLane8::H1 => at(16, 16),
+            LoadLane8::W0 => at(0, 32),
+            LoadLane8::D0 => at(0, 64),
+        };
+    }
+    if let Some(lane) = inst.modifier::<LoadLane16>() {
+        return match lane {
+            LoadLane16::H0 => at(0, 16),
+            LoadLane16::H1 => at(16, 16),
+            LoadLane16::W0 => at(0, 32),
+            LoadLane16::D0 => at(0, 64),
+        };
+    }
+    match inst.modifier::<LoadLane32>() {
+        Some(LoadLane32::D0) => at(0, 64),
+        _ => at(0, 32),
+    }
+}
+
+/// The handler of an instruction.
+pub fn handler(isa: Isa) -> Option<Handler> {
+    Some(match isa {
+        Isa::LOAD_I8 => load::<1>,
+        Isa::LOAD_I16 => load::<2>,
+        Isa::LOAD_I24 => load::<3>,
+        Isa::LOAD_I32 => load::<4>,
+        Isa::LOAD_I48 => load::<6>,
+        Isa::LOAD_I64 => load::<8>,
+        Isa::LOAD_I96 => load::<12>,
+        Isa::LOAD_I128 => load::<16>,
+        Isa::STORE_I8 => store::<1>,
+        Isa::STORE_I16 => store::<2>,
+        Isa::STORE_I24 => store::<3>,
+        Isa::STORE_I32 => store::<4>,
+        Isa::STORE_I48 => store::<6>,
+        Isa::STORE_I64 => store::<8>,
+        Isa::STORE_I96 => store::<12>,
+        Isa::STORE_I128 => store::<16>,
+        _ => return None,
+    })
+}
+
+fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let addresses = l.get64(&op.src[0]);
+    let offset = op.immediate as i32 as i64;
+    let mut words = [Row::splat(0); 4];
+    for lane in l.active() {
+        let address = addresses[lane].wrapping_add_signed(offset);
+        let address = l.port.address(address, lane, BYTES as u64, Access::Read)?;
+        let mut bytes = [0; 16];
+        l.port.memory.read(address, &mut bytes[..BYTES]).map_err(failed)?;
+        for (row, word) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            row.0[lane] = u32::from_le_bytes(*word);
+        }
+    }
+    deliver::<BYTES>(l, op, &words);
+    Ok(())
+}
+
+/// Writes loaded words to the staging registers.
+#[inline(always)]
+pub fn deliver<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op, words: &[Row; 4]) {
+    let (register, count) = op.staging[0];
+    if BYTES > 4 {
+        for (i, row) in words.iter().enumerate().take(usize::from(count)) {
+            l.put_register(register + i as u8, row);
+        }
+        return;
+    }
+    let (first, bits) = (op.flags >> PLACE & 0xff, op.flags & 0xff);
+    let unused = 32 - 8 * BYTES as u32;
+    let extended = match op.flags & SIGNED != 0 {
+        true => words[0].map(|v| ((v << unused) as i32 >> unused) as u32),
+        false => words[0],
+    };
+    if count == 0 {
+        return;
+    }
+    if bits >= 32 {
+        l.put_register(register, &extended);
+        if bits == 64 && count > 1 {
+            let high = match op.flags & SIGNED != 0 {
+                true => extended.map(|v| (v as i32 >> 31) as u32),
+                false => Row::splat(0),
+            };
+            l.put_register(register + 1, &high);
+        }
+        return;
+    }
+    let mask = (u32::MAX >> (32 - bits)) << first;
+    let mut value = *l.raw(register.into());
+    for i in 0..LANES {
+        value.0[i] = value.0[i] & !mask | extended.0[i] << first & mask;
+    }
+    l.put_register(register, &value);
+}
+
+fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let addresses = l.get64(&op.src[0]);
+    let offset = op.immediate as i32 as i64;
+    let (register, count) = op.staging[1];
+    for lane in l.active() {
+        let address = addresses[lane].wrapping_add_signed(offset);
+        let address = l.port.address(address, lane, BYTES as u64, Access::Write)?;
+        let mut bytes = [0; 16];
+        for (i, chunk) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            if i < usize::from(count) {
+                *chunk = l.raw(u16::from(register) + i as u16).0[lane].to_le_bytes();
+            }
+        }
+        l.port.memory.write(address, &bytes[..BYTES]).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The execution of Valhall machine code: programs decoded once and interpreted over warps.
+//!
+//! A [`program`] is decoded from memory into operations ([`op`]): a handler function and where its
+//! operands are. A [warp](warp) has 64 registers of 16 lanes, its active lanes and those that wait
+//! elsewhere in the program. Uniforms, constants and special values are rows of lanes too, which all
+//! warps of a dispatch share, so that a source is a row whatever it is ([`operand`]). [`run`]
+//! executes a warp up to a barrier or its end; messages go to a [`port`](message::Port).
+//!
+//! | module | instructions |
+//! | --- | --- |
+//! | [`alu`] | arithmetic |
+//! | [`lane`] | those between lanes |
+//! | [`message`] | loads, stores, atomics, buffers |
+
+pub mod alu;
+pub mod lane;
+pub mod message;
+pub mod op;
+pub mod operand;
+pub mod program;
+pub mod row;
+pub mod run;
+pub mod uniforms;
+pub mod warp;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Operations: instructions as they are executed.
+
+use tepui_mali_isa::modifier::{Clamp, Condition, RoundMode};
+use tepui_mali_isa::{Flow, Halves};
+
+use super::message::Port;
+use super::operand::Src;
+use super::row::{ALL, Row};
+use super::uniforms::Uniforms;
+use super::warp::{REGISTERS, Warp};
+
+/// Why a warp cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// The model does not execute it.
+    Unimplemented(String),
+    /// Something that the hardware does not have.
+    Invalid(String),
+    /// An access to memory failed.
+    Memory(tepui_softgpu::Fault),
+    /// Bytes that are no instruction.
+    Undecodable(String),
+    /// The budget is spent.
+    Endless,
+}
+
+/// Executes an operation.
+pub type Handler = fn(&mut Lanes<'_, '_>, &Op) -> Result<(), Box<Trap>>;
+
+/// What becomes of the flow of control behind an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The next operation.
+    Following,
+    /// The operation has chosen it.
+    Chosen,
+    /// The next one, once all threads of the workgroup are here.
+    Barrier,
+    /// None: the lanes end.
+    End,
+}
+
+/// An operation.
+#[derive(Clone)]
+pub struct Op {
+    /// Executes it.
+    pub run: Handler,
+    /// Its sources.
+    pub src: [Src; 4],
+    /// The destination register.
+    pub dest: u8,
+    /// The halves of it that are written.
+    pub halves: Halves,
+    /// What follows.
+    pub next: Next,
+    /// The clamp of a float result.
+    pub clamp: Clamp,
+    /// How a result is rounded.
+    pub round: RoundMode,
+    /// What a comparison asks.
+    pub condition: Condition,
+    /// An immediate, the target of a branch, what true looks like, or modifiers of the instruction.
+    pub immediate: u32,
+    /// Modifiers of the instruction.
+    pub flags: u32,
+    /// First staging register and number of them: written, read.
+    pub staging: [(u8, u8); 2],
+}
+
+impl Op {
+    /// An operation without operands.
+    pub fn new(run: Handler, flow: Flow) -> Op {
+        Op {
+            run,
+            src: [Src::NONE; 4],
+            dest: 0,
+            halves: Halves::Both,
+            next: if flow == Flow::End { Next::End } else { Next::Following },
+            clamp: Clamp::None,
+            round: RoundMode::Rte,
+            condition: Condition::Eq,
+            immediate: 0,
+            flags: 0,
+            staging: [(0, 0); 2],
+        }
+    }
+}
+
+/// A warp while it executes.
+pub struct Lanes<'a, 'vm> {
+    /// The warp.
+    pub warp: &'a mut Warp,
+    /// Rows that all warps share.
+    pub uniforms: &'a Uniforms,
+    /// The units that take messages.
+    pub port: &'a mut Port<'vm>,
+}
+
+impl Lanes<'_, '_> {
+    /// A row as it is.
+    #[inline(always)]
+    pub fn raw(&self, row: u16) -> &Row {
+        match usize::from(row) < REGISTERS {
+            true => &self.warp.registers[usize::from(row)],
+            false => self.uniforms.row(row),
+        }
+    }
+
+    /// The value of a source.
+    #[inline(always)]
+    pub fn get(&self, src: &Src) -> Row {
+        let row = self.raw(src.row);
+        if src.is_plain() { *row } else { src.apply(row) }
+    }
+
+    /// The value of a source of 64 bits.
+    #[inline(always)]
+    pub fn get64(&self, src: &Src) -> [u64; super::row::LANES] {
+        super::row::wide(&self.get(src), self.raw(src.high))
+    }
+
+    /// Writes the destination of the active lanes.
+    #[inline(always)]
+    pub fn put(&mut self, op: &Op, value: &Row) {
+        let dest = &mut self.warp.registers[usize::from(op.dest)];
+        if op.halves == Halves::Both && self.warp.mask == ALL {
+            *dest = *value;
+            return;
+        }
+        let bits = match op.halves {
+            Halves::Both => u32::MAX,
+            Halves::Low => 0xffff,
+            Halves::High => 0xffff_0000,
+        };
+        for (lane, (old, new)) in dest.0.iter_mut().zip(&value.0).enumerate() {
+            let active = (u32::from(self.warp.mask) >> lane & 1).wrapping_neg();
+            *old ^= (*old ^ new) & active & bits;
+        }
+    }
+
+    /// Writes a register of the active lanes.
+    #[inline(always)]
+    pub fn put_register(&mut self, register: u8, value: &Row) {
+        // Decoding has checked that there is such a register.
+        let dest = &mut self.warp.registers[usize::from(register) % REGISTERS];
+        for (lane, (old, new)) in dest.0.iter_mut().zip(&value.0).enumerate() {
+            let active = (u32::from(self.warp.mask) >> lane & 1).wrapping_neg();
+            *old ^= (*old ^ new) & active;
+        }
+    }
+
+    /// Writes the destination of 64 bits.
+    #[inline(always)]
+    pub fn put64(&mut self, op: &Op, value: &[u64; super::row::LANES]) {
+        let low = Row(value.map(|v| v as u32));
+        let high = Row(value.map(|v| (v >> 32) as u32));
+        self.put_register(op.dest, &low);
+        self.put_register(op.dest + 1, &high);
+    }
+
+    /// The active lanes, by number.
+    #[inline(always)]
+    pub fn active(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut mask = self.warp.mask;
+        std::iter::from_fn(move || {
+            let lane = mask.trailing_zeros() as usize;
+            (mask != 0).then(|| {
+                mask &= mask - 1;
+                lane
+            })
+        })
+    }
+}

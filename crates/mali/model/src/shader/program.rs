@@ -1,0 +1,270 @@
+//! Programs: machine code decoded into operations.
+
+use tepui_mali_isa::inst::BYTES;
+use tepui_mali_isa::modifier::fields as f;
+use tepui_mali_isa::modifier::{
+    AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
+    NanMode, ResultType, RoundMode, SubgroupSize,
+};
+use tepui_mali_isa::table::field::Unit;
+use tepui_mali_isa::{Inst, ModifierValue, Op as Isa, Operand, Special};
+
+use super::alu::select::Chain;
+use super::alu::{bitwise, convert, float, integer, select, special};
+use super::op::{Handler, Lanes, Next, Op, Trap};
+use super::operand::Src;
+use super::row::Row;
+use super::{lane, message, uniforms};
+
+/// Most instructions of a program.
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+
+/// A program.
+pub struct Program {
+    /// GPU address of the first instruction.
+    pub address: u64,
+    /// The machine code.
+    pub code: Vec<u8>,
+    /// The operations.
+    pub ops: Vec<Op>,
+    /// Rows of addresses in the program, behind the rows that all programs have.
+    pub rows: Vec<Row>,
+}
+
+impl Program {
+    /// Reads a program and decodes it. It ends before the first word of zeros, or where memory
+    /// does; what is no instruction faults only when it is executed.
+    pub fn load(address: u64, mut read: impl FnMut(u64) -> Option<[u8; BYTES]>) -> Program {
+        let mut code = Vec::new();
+        for index in 0..MOST_INSTRUCTIONS as u64 {
+            match address.checked_add(index * BYTES as u64).and_then(&mut read) {
+                Some(word) if word != [0; BYTES] => code.extend(word),
+                _ => break,
+            }
+        }
+        Program::decode(address, code)
+    }
+
+    /// Decodes machine code.
+    pub fn decode(address: u64, code: Vec<u8>) -> Program {
+        let mut rows = Vec::new();
+        let length = code.len() / BYTES;
+        let one = |index: usize| match Inst::decode_at(&code, index * BYTES) {
+            Ok(inst) => lower(&inst, index, length, address, &mut rows),
+            Err(_) => Op::new(undecodable, Flow::None),
+        };
+        let ops = (0..length).map(one).collect();
+        Program { address, code, ops, rows }
+    }
+
+    /// The text of an instruction.
+    pub fn text(&self, index: usize) -> String {
+        match Inst::decode_at(&self.code, index * BYTES) {
+            Ok(inst) => inst.to_string(),
+            Err(error) => error.kind.to_string(),
+        }
+    }
+}
+
+fn undecodable(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Undecodable("the bytes are no instruction".into())))
+}
+
+fn unimplemented(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Unimplemented("this instruction".into())))
+}
+
+fn no_target(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Invalid("the branch leaves the program".into())))
+}
+
+fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Ok(())
+}
+
+/// A modifier of [`Op::flags`] of branches: taken if the source is zero.
+const IF_ZERO: u32 = 1;
+
+fn branch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let value = l.get(&op.src[0]);
+    let mut nonzero = 0u16;
+    for (lane, value) in value.0.iter().enumerate() {
+        nonzero |= u16::from(*value != 0) << lane;
+    }
+    let taken = if op.flags & IF_ZERO != 0 { !nonzero } else { nonzero };
+    let taken = taken & l.warp.mask;
+    l.warp.branch(taken, op.immediate);
+    Ok(())
+}
+
+/// The handler of an instruction whose operands need nothing special.
+fn handler(isa: Isa) -> Option<Handler> {
+    let modules = [
+        bitwise::handler,
+        integer::handler,
+        float::handler,
+        select::handler,
+        convert::handler,
+        special::handler,
+        lane::handler,
+        message::handler,
+    ];
+    modules.iter().find_map(|of| of(isa))
+}
+
+/// Whether parts of a source's register are extended with their sign.
+fn is_signed(inst: &Inst) -> bool {
+    let name = inst.op.row().name;
+    let kind = name.split_once('.').map_or("", |(_, kind)| kind);
+    let converts = ["S8_TO", "S16_TO", "S32_TO", "V2S8_TO", "V2S16_TO"];
+    kind.starts_with('s')
+        || kind.starts_with("v2s")
+        || kind.starts_with("v4s")
+        || inst.flag(&f::SIGNED)
+        || converts.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Makes an operation of an instruction.
+fn lower(inst: &Inst, index: usize, length: usize, address: u64, rows: &mut Vec<Row>) -> Op {
+    operation(inst, index, length, address, rows)
+        .unwrap_or_else(|| Op::new(unimplemented, Flow::None))
+}
+
+fn operation(
+    inst: &Inst,
+    index: usize,
+    length: usize,
+    address: u64,
+    rows: &mut Vec<Row>,
+) -> Option<Op> {
+    let row = inst.op.row();
+    let mut op = Op::new(nothing, inst.flow);
+    for (i, (field, source)) in row.form.sources.iter().zip(&inst.sources).enumerate() {
+        op.src[i] = match source.operand {
+            Operand::Special(Special::ProgramCounter, word) => {
+                let next = address + (index as u64 + 1) * BYTES as u64;
+                let first = uniforms::PROGRAM + u16::try_from(rows.len()).ok()?;
+                rows.push(Row::splat(next as u32));
+                rows.push(Row::splat((next >> 32) as u32));
+                let high = first + 1;
+                Src { row: first + u16::from(word), high, ..Src::NONE }
+            }
+            _ => Src::new(row, field, source, is_signed(inst))?,
+        };
+    }
+    if let Some(dest) = inst.dest {
+        op.dest = dest.register;
+        op.halves = dest.halves;
+        // Results of 64 bits go into two registers, all of them.
+        if row.width == 64 && (dest.register >= 63 || dest.halves != tepui_mali_isa::Halves::Both) {
+            return None;
+        }
+    }
+    op.clamp = inst.modifier().unwrap_or(Clamp::None);
+    op.round = inst.modifier().unwrap_or(RoundMode::Rte);
+    op.condition = inst.modifier().unwrap_or(Condition::Eq);
+    for (field, staging) in row.form.staging.iter().zip(&inst.staging) {
+        op.staging[usize::from(!field.write)] = (staging.register, staging.count);
+    }
+    match inst.op {
+        Isa::NOP => return Some(op),
+        Isa::BARRIER => {
+            op.next = Next::Barrier;
+            return Some(op);
+        }
+        Isa::BRANCHZ => return Some(branch_op(inst, op, index, length)),
+        _ => {}
+    }
+    op.run = handler(inst.op)?;
+    if let Some(value) = inst.immediates.first() {
+        op.immediate = *value as u32;
+    }
+    let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
+    op.flags = match row.form.unit {
+        _ if inst.modifier::<ResultType>().is_some() => {
+            let kind = inst.modifier().unwrap_or(ResultType::M1);
+            op.immediate = truth(row.width, kind)?;
+            chain(inst.op, kind) as u32
+        }
+        _ if inst.modifier::<Mux>().is_some() => inst.modifier().unwrap_or(Mux::IntZero) as u32,
+        _ if inst.modifier::<NanMode>().is_some() => {
+            u32::from(inst.modifier().unwrap_or(NanMode::None).raw())
+                | flag(&f::FTZ, float::FTZ)
+                | flag(&f::FLUSH_INF, float::FLUSH_INF)
+        }
+        _ if inst.modifier::<SubgroupSize>().is_some() => {
+            let size = inst.modifier().unwrap_or(SubgroupSize::Subgroup16);
+            let operation = inst.modifier().unwrap_or(LaneOperation::None);
+            if operation == LaneOperation::Accumulate {
+                return None;
+            }
+            op.immediate = lane::inactive(inst.modifier().unwrap_or(InactiveResult::Zero));
+            lane::lanes(size) | u32::from(operation.raw()) << 8
+        }
+        Unit::LoadStore => match inst.modifier::<AtomicOperation>() {
+            Some(operation) => u32::from(operation.raw()) | flag(&f::COMPARE, message::COMPARE),
+            None => match inst.modifier::<AtomicOperation1>() {
+                Some(operation) => operation.raw().into(),
+                None => {
+                    message::place(inst) | if inst.flag(&f::UNSIGNED) { 0 } else { message::SIGNED }
+                }
+            },
+        },
+        _ => {
+            flag(&f::SATURATE, integer::SATURATE)
+                | flag(&f::RHADD, integer::ROUND_UP)
+                | flag(&f::NEG, integer::NEGATE)
+                | flag(&f::PRESERVE_NULL, integer::PRESERVE_NULL)
+                | flag(&f::NOT_RESULT, bitwise::NOT_RESULT)
+                | flag(&f::SIGNED, bitwise::ARITHMETIC)
+                | flag(&f::SQRT, special::SQRT)
+                | flag(&f::LOG, special::LOG)
+        }
+    };
+    Some(op)
+}
+
+fn branch_op(inst: &Inst, mut op: Op, index: usize, length: usize) -> Op {
+    let offset = inst.immediate("offset").unwrap_or(0);
+    let target = (index as i64 + 1).checked_add(offset);
+    let target = target.and_then(|t| u32::try_from(t).ok()).filter(|t| (*t as usize) < length);
+    match target {
+        Some(target) => {
+            op.run = branch;
+            op.immediate = target;
+            op.flags = u32::from(inst.flag(&f::EQ));
+            op.next = Next::Chosen;
+            op
+        }
+        None => Op::new(no_target, Flow::None),
+    }
+}
+
+fn chain(isa: Isa, kind: ResultType) -> Chain {
+    match isa {
+        Isa::ICMP_MULTI_U32 | Isa::ICMP_MULTI_S32 if kind == ResultType::U1 => Chain::Low,
+        Isa::ICMP_MULTI_U32 | Isa::ICMP_MULTI_S32 => Chain::High,
+        Isa::ICMP_AND_U32
+        | Isa::ICMP_AND_S32
+        | Isa::ICMP_AND_V2U16
+        | Isa::ICMP_AND_V2S16
+        | Isa::ICMP_AND_V4U8
+        | Isa::ICMP_AND_V4S8
+        | Isa::FCMP_AND_F32
+        | Isa::FCMP_AND_V2F16 => Chain::And,
+        _ => Chain::Or,
+    }
+}
+
+/// What true looks like in all elements of a word. Bytes have no float.
+fn truth(width: u8, kind: ResultType) -> Option<u32> {
+    Some(match (kind, width) {
+        (ResultType::M1, _) => u32::MAX,
+        (ResultType::I1 | ResultType::U1, 32) => 1,
+        (ResultType::I1 | ResultType::U1, 16) => 0x0001_0001,
+        (ResultType::I1 | ResultType::U1, _) => 0x0101_0101,
+        (ResultType::F1, 32) => 0x3f80_0000,
+        (ResultType::F1, 16) => 0x3c00_3c00,
+        (ResultType::F1, _) => return None,
+    })
+}

@@ -1,0 +1,55 @@
+//! Rows: one register of all lanes of a warp.
+
+use half::f16;
+
+/// Lanes of a warp.
+pub const LANES: usize = 16;
+
+/// All lanes, a bit for each.
+pub const ALL: u16 = u16::MAX;
+
+/// A value of 32 bits of each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Row(pub [u32; LANES]);
+
+impl Row {
+    /// The same value in all lanes.
+    pub const fn splat(value: u32) -> Row {
+        Row([value; LANES])
+    }
+
+    /// The row with `f` applied to each lane.
+    #[inline(always)]
+    pub fn map(&self, f: impl Fn(u32) -> u32) -> Row {
+        let mut out = *self;
+        for lane in &mut out.0 {
+            *lane = f(*lane);
+        }
+        out
+    }
+}
+
+/// Two rows: values of 64 bits.
+#[inline(always)]
+pub fn wide(low: &Row, high: &Row) -> [u64; LANES] {
+    std::array::from_fn(|i| u64::from(low.0[i]) | u64::from(high.0[i]) << 32)
+}
+
+/// The two halves of a word.
+#[inline(always)]
+pub fn halves(word: u32) -> [u16; 2] {
+    [word as u16, (word >> 16) as u16]
+}
+
+/// A word of two halves.
+#[inline(always)]
+pub fn join(halves: [u16; 2]) -> u32 {
+    u32::from(halves[0]) | u32::from(halves[1]) << 16
+}
+
+/// The value of a half-float.
+#[inline(always)]
+pub fn float16(bits: u16) -> f32 {
+    f16::from_bits(bits).to_f32()
+}

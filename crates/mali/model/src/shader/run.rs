@@ -1,0 +1,73 @@
+//! Runs a warp.
+
+use super::message::Port;
+use super::op::{Lanes, Next, Trap};
+use super::program::Program;
+use super::uniforms::Uniforms;
+use super::warp::Warp;
+
+/// Why a warp stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// All its lanes have ended.
+    End,
+    /// It waits at a barrier.
+    Barrier,
+}
+
+/// A trap, and the operation that raised it.
+#[derive(Debug)]
+pub struct Trapped {
+    /// The trap.
+    pub trap: Box<Trap>,
+    /// The index of the operation.
+    pub index: u32,
+}
+
+/// Runs a warp up to a barrier or its end; takes the operations that it executes from `budget`.
+///
+/// # Errors
+/// The trap that stopped it.
+pub fn run(
+    program: &Program,
+    warp: &mut Warp,
+    uniforms: &Uniforms,
+    port: &mut Port<'_>,
+    budget: &mut u64,
+) -> Result<Stop, Trapped> {
+    let mut left = *budget;
+    let mut lanes = Lanes { warp, uniforms, port };
+    let result = loop {
+        let warp = &mut *lanes.warp;
+        if warp.pc >= warp.meet {
+            warp.choose();
+        }
+        if warp.mask == 0 {
+            break Ok(Stop::End);
+        }
+        let index = warp.pc;
+        let Some(op) = program.ops.get(index as usize) else {
+            let what = "the program goes on behind its end";
+            break Err(Trapped { trap: Box::new(Trap::Invalid(what.into())), index });
+        };
+        if left == 0 {
+            break Err(Trapped { trap: Box::new(Trap::Endless), index });
+        }
+        left -= 1;
+        if let Err(trap) = (op.run)(&mut lanes, op) {
+            break Err(Trapped { trap, index });
+        }
+        let warp = &mut *lanes.warp;
+        match op.next {
+            Next::Following => warp.pc = index + 1,
+            Next::Chosen => {}
+            Next::Barrier => {
+                warp.pc = index + 1;
+                break Ok(Stop::Barrier);
+            }
+            Next::End => warp.end(),
+        }
+    };
+    *budget = left;
+    result
+}

@@ -1,0 +1,80 @@
+//! Runs assembly on one warp, for tests.
+
+use std::sync::Arc;
+
+use tepui_softgpu::{AddressSpace, Memory, Protection};
+
+use super::message::Port;
+use super::op::Trap;
+use super::program::Program;
+use super::row::Row;
+use super::run::{Stop, run};
+use super::uniforms::Uniforms;
+use super::warp::Warp;
+
+/// GPU address of 64 KiB of memory.
+pub const MEMORY: u64 = 0x10_0000;
+
+/// A warp with its surroundings.
+pub struct Bench {
+    /// The warp.
+    pub warp: Warp,
+    /// Memory.
+    pub vm: AddressSpace,
+    /// Uniform words.
+    pub uniforms: Vec<u32>,
+    /// The pointer to the resource tables.
+    pub resources: u64,
+    /// The lanes that begin.
+    pub mask: u16,
+}
+
+impl Bench {
+    /// A warp whose registers are zero.
+    pub fn new() -> Bench {
+        let vm = crate::address_space();
+        let memory = Arc::new(Memory::new(1 << 16).expect("memory"));
+        vm.bind(MEMORY, memory, 0, 1 << 16, Protection::READ | Protection::WRITE).expect("a range");
+        let uniforms = vec![0; 256];
+        Bench { warp: Warp::default(), vm, uniforms, resources: 0, mask: u16::MAX }
+    }
+
+    /// Sets a register of all lanes.
+    pub fn set(&mut self, register: usize, lanes: impl Fn(u32) -> u32) -> &mut Bench {
+        self.warp.registers[register] = Row(std::array::from_fn(|lane| lanes(lane as u32)));
+        self
+    }
+
+    /// Runs assembly to its end.
+    pub fn try_run(&mut self, source: &str) -> Result<Stop, Trap> {
+        let code = tepui_mali_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
+        let program = Program::decode(0x4000, code);
+        let uniforms = Uniforms::new(&self.uniforms, &program.rows);
+        let mut port = Port::new(&self.vm, self.resources);
+        self.warp.start(self.mask);
+        let mut budget = 10_000;
+        loop {
+            match run(&program, &mut self.warp, &uniforms, &mut port, &mut budget) {
+                Ok(Stop::Barrier) => {}
+                Ok(stop) => return Ok(stop),
+                Err(trapped) => return Err(*trapped.trap),
+            }
+        }
+    }
+
+    /// Runs assembly, which must end, and gives the lanes of a register.
+    pub fn run(&mut self, source: &str, register: usize) -> [u32; 16] {
+        let source = format!("{source}\nNOP.end");
+        assert_eq!(self.try_run(&source), Ok(Stop::End), "{source}");
+        self.warp.registers[register].0
+    }
+}
+
+/// The first lane of r0 after an instruction on values of r1, r2 and so on.
+pub fn one(text: &str, values: &[u32]) -> u32 {
+    let mut bench = Bench::new();
+    for (i, value) in values.iter().enumerate() {
+        bench.set(i + 1, |_| *value);
+    }
+    bench.run(text, 0)[0]
+}

@@ -1,0 +1,370 @@
+//! Command streams with dispatches, as a driver writes them.
+
+use std::sync::Arc;
+
+use tepui_mali_isa::asm::assemble;
+use tepui_mali_model::{FaultKind, Gpu, Group, Options, QueueState, Stream, address_space};
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::cs::*;
+use tepui_mali_packets::shader::*;
+use tepui_softgpu::{AddressSpace, Memory, Protection};
+
+const BASE: u64 = 0x100_0000;
+const SIZE: u64 = 8 << 20;
+const CODE: u64 = BASE;
+const STREAMS: u64 = BASE + 0x1_0000;
+const STATES: u64 = BASE + 0x2_0000;
+const DATA: u64 = BASE + 0x4_0000;
+
+struct Machine {
+    gpu: Gpu,
+    vm: AddressSpace,
+}
+
+impl Machine {
+    fn new(threads: usize) -> Machine {
+        let chip = tepui_mali_chips::chip("mali-g610").unwrap();
+        let options = Options {
+            threads,
+            clock: || 1234,
+            most_commands: 100_000,
+            most_instructions: 50_000_000,
+        };
+        let vm = address_space();
+        let memory = Arc::new(Memory::new(SIZE as usize).unwrap());
+        vm.bind(BASE, memory, 0, SIZE, Protection::READ | Protection::WRITE).unwrap();
+        Machine { gpu: Gpu::new(chip, options), vm }
+    }
+
+    fn put<P: Packet>(&self, at: u64, packet: &P) {
+        let mut bytes = vec![0; P::INFO.size_bytes];
+        packet.pack_into(&mut bytes).unwrap();
+        self.vm.write(at, &bytes).unwrap();
+    }
+
+    fn words(&self, at: u64, count: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * count];
+        self.vm.read(at, &mut bytes).unwrap();
+        bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
+    }
+
+    /// Writes the states of a dispatch and gives the stream that starts it.
+    fn dispatch(&self, source: &str, size: [u32; 3], groups: [u32; 3], words: &[u32]) -> Vec<u64> {
+        let mut code = assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
+        code.extend([0; 16]);
+        self.vm.write(CODE, &code).unwrap();
+        let program = ShaderProgram {
+            stage: ShaderStage::Compute,
+            preload: 0xff80,
+            binary: CODE,
+            ..Default::default()
+        };
+        self.put(STATES, &program);
+        // Workgroups of 1 KiB, four on each core; threads of 64 bytes.
+        let storage = LocalStorage {
+            tls_size: 2,
+            wls_instances: 4,
+            wls_size_scale: 11,
+            tls_base_pointer: (DATA + 0x4_0000) >> 8,
+            tls_address_mode: AddressMode::Packed,
+            wls_base_pointer: DATA + 0x1_0000,
+            ..Default::default()
+        };
+        self.put(STATES + 0x40, &storage);
+        for (i, word) in words.iter().enumerate() {
+            self.vm.write(STATES + 0x100 + 4 * i as u64, &word.to_le_bytes()).unwrap();
+        }
+        let buffer = Buffer { size: 64, address: DATA, ..Default::default() };
+        self.put(STATES + 0x400, &buffer);
+        let table = Resource { address: STATES + 0x400, size: 32, ..Default::default() };
+        self.put(STATES + 0x500, &table);
+        let pairs = words.len().div_ceil(2) as u64;
+        let size = ComputeSizeWorkgroup {
+            workgroup_size_x: size[0],
+            workgroup_size_y: size[1],
+            workgroup_size_z: size[2],
+            ..Default::default()
+        };
+        let size = u32::from_le_bytes(size.pack().unwrap()[..4].try_into().unwrap());
+        let mut stream = vec![
+            move48(0, (STATES + 0x500) | 1),
+            move48(8, STATES + 0x100),
+            move32(9, (pairs as u32) << 24 | ((STATES + 0x100) >> 32) as u32),
+            move48(16, STATES),
+            move48(24, STATES + 0x40),
+            move32(33, size),
+        ];
+        for axis in 0..3 {
+            stream.push(move32(34 + axis, 0));
+            stream.push(move32(37 + axis, groups[axis as usize]));
+        }
+        stream.push(word(&CsRunCompute { task_increment: 1, ..Default::default() }));
+        stream
+    }
+
+    fn start(&self, group: &mut Group, queue: usize, stream: &[u64]) {
+        let address = STREAMS + 0x1000 * queue as u64;
+        for (i, word) in stream.iter().enumerate() {
+            self.vm.write(address + 8 * i as u64, &word.to_le_bytes()).unwrap();
+        }
+        group.start(queue, Stream { address, size: 8 * stream.len() as u64 }).unwrap();
+    }
+
+    /// Runs one stream to its end.
+    fn run(
+        &self,
+        stream: &[u64],
+    ) -> Result<tepui_mali_model::JobStats, tepui_mali_model::JobFault> {
+        let mut group = self.gpu.group(1);
+        self.start(&mut group, 0, stream);
+        let mut done = self.gpu.run(&self.vm, &mut group);
+        assert_eq!(done.len(), 1, "{:?}", group.state(0));
+        done.remove(0).outcome
+    }
+}
+
+fn word<P: Packet>(packet: &P) -> u64 {
+    let mut bytes = [0; 8];
+    packet.pack_into(&mut bytes).unwrap();
+    u64::from_le_bytes(bytes)
+}
+
+fn move32(destination: u32, immediate: u32) -> u64 {
+    word(&CsMove32 { immediate, destination })
+}
+
+fn move48(destination: u32, immediate: u64) -> u64 {
+    word(&CsMove { immediate, destination })
+}
+
+/// Each thread stores its global id, its local id and its workgroup's.
+const IDS: &str = "
+    IMUL.i32 r0, r61, u2
+    IADD.u32 r0, r0, r60
+    SHADDX.u64 r2, u0, r0.w0, shift:0x2
+    MKVEC.v2i16 r5, r57.h00, r58.h00
+    LSHIFT_XOR.i32 r4, r55, 0x0.b00, r5
+    STORE.i32.slot0 @r4, r2, offset:0
+    NOP.wait0
+    NOP.end";
+
+#[test]
+fn threads_know_who_they_are() {
+    for threads in [1, 3] {
+        let machine = Machine::new(threads);
+        let uniforms = [DATA as u32, (DATA >> 32) as u32, 10, 0];
+        let stream = machine.dispatch(IDS, [5, 4, 1], [2, 3, 1], &uniforms);
+        let stats = machine.run(&stream).unwrap();
+        assert_eq!((stats.dispatches, stats.threads), (1, 5 * 4 * 6));
+        // 20 threads are two warps.
+        assert_eq!(stats.instructions, 6 * 2 * 8);
+        let expected: Vec<u32> = (0..12)
+            .flat_map(|y| (0..10).map(move |x: u32| (x, y)))
+            .map(|(x, y)| ((x % 5) | ((y % 4) << 16)) ^ ((x / 5) | ((y / 4) << 16)))
+            .collect();
+        assert_eq!(machine.words(DATA, 120), expected);
+    }
+}
+
+/// A sum over a workgroup: through workgroup-local memory and barriers, 64 threads.
+const SUM: &str = "
+    U16_TO_U32 r0, r55.h00
+    LSHIFT_OR.i32 r1, r0, 0x7060504.b00, 0x0 // by 4: 16 bytes to a thread
+    MOV.i32 r3, workgroup_local_pointer.w1
+    IADD.u32 r2, r1, workgroup_local_pointer.w0
+    IADD_IMM.i32 r4, r60, #0x1
+    STORE.i32.slot0 @r4, r2, offset:0
+    IADD_IMM.i32 r8, 0x0, #0x20
+    loop:
+    BARRIER.slot7.wait
+    ICMP_OR.u32.lt.m1 r9, r0, r8, 0x0
+    BRANCHZ.eq.reconverge r9, offset:skip
+    LSHIFT_OR.i32 r5, r8, 0x7060504.b00, 0x0
+    IADD.u32 r6, r2, r5
+    MOV.i32 r7, r3
+    LOAD.i32.unsigned.slot0 @r10, r6, offset:0
+    LOAD.i32.unsigned.slot0 @r11, r2, offset:0
+    IADD.u32.wait0 r11, r11, r10
+    STORE.i32.slot0 @r11, r2, offset:0
+    skip:
+    NOP
+    RSHIFT_OR.i32 r8, r8, 0x3020100.b11, 0x0
+    BRANCHZ.reconverge r8, offset:loop
+    BARRIER.slot7.wait
+    BRANCHZ.reconverge r0, offset:end
+    LOAD.i32.unsigned.slot0 @r11, r2, offset:0
+    SHADDX.u64.wait0 r6, u0, r57.w0, shift:0x2
+    STORE.i32.slot0 @r11, r6, offset:0
+    end:
+    NOP.end";
+
+#[test]
+fn workgroups_share_memory_and_wait_for_each_other() {
+    for threads in [1, 2] {
+        let machine = Machine::new(threads);
+        let uniforms = [DATA as u32, (DATA >> 32) as u32];
+        let stream = machine.dispatch(SUM, [64, 1, 1], [9, 1, 1], &uniforms);
+        machine.run(&stream).unwrap();
+        let expected: Vec<u32> = (0..9).map(|g| (1..=64u32).map(|t| 64 * g + t).sum()).collect();
+        assert_eq!(machine.words(DATA, 9), expected);
+    }
+}
+
+/// Thread-local storage: each thread stores its id there, and loads it after all have stored.
+const LOCAL: &str = "
+    MOV.i32 r1, thread_local_pointer.w1
+    MOV.i32 r0, thread_local_pointer.w0
+    STORE.i32.force.slot0 @r60, r0, offset:60
+    BARRIER.slot7.wait
+    LOAD.i32.unsigned.slot0 @r4, r0, offset:60
+    SHADDX.u64.wait0 r2, u0, r60.w0, shift:0x2
+    STORE.i32.slot0 @r4, r2, offset:0
+    NOP.end";
+
+#[test]
+fn threads_have_memory_of_their_own() {
+    let machine = Machine::new(2);
+    let uniforms = [DATA as u32, (DATA >> 32) as u32];
+    let stream = machine.dispatch(LOCAL, [48, 1, 1], [2, 1, 1], &uniforms);
+    machine.run(&stream).unwrap();
+    assert_eq!(machine.words(DATA, 96), (0..96).collect::<Vec<u32>>());
+    // Beyond its 64 bytes a thread has none.
+    let beyond = LOCAL.replace("offset:60\n    BARRIER", "offset:61\n    BARRIER");
+    let stream = machine.dispatch(&beyond, [48, 1, 1], [2, 1, 1], &uniforms);
+    let fault = machine.run(&stream).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Unbound);
+    let text = fault.program.expect("an instruction").text;
+    assert!(text.starts_with("STORE.i32.force.slot0 @r60"), "{text}");
+}
+
+/// Atomics with results, and buffers of a resource table, reads beyond which give zero.
+#[test]
+fn buffers_have_bounds_and_atomics_return_old_values() {
+    let source = "
+        LEA_BUFFER.slot0 @r0:r1, 0x0, 0x0
+        IADD_IMM.i32.wait0 r4, 0x0, #0x3
+        ATOM_RETURN.i32.slot0.aadd @r5, @r4, r0, offset:0x8
+        LSHIFT_OR.i32.wait0 r6, r5, 0x3020100.b00, 0x0
+        LSHIFT_OR.i32 r7, r60, 0x3020100.b22, 0x0
+        IADD_IMM.i32 r7, r7, #0x10
+        LD_BUFFER.i32.unsigned.slot0 @r8, r7, 0x0
+        NOP.wait0
+        SHADDX.u64 r2, u0, r60.w0, shift:0x3
+        MOV.i32 r10, r6
+        MOV.i32 r11, r8
+        STORE.i64.slot0 @r10:r11, r2, offset:0
+        NOP.end";
+    let machine = Machine::new(1);
+    let to = DATA + 0x1000;
+    for i in 0..32u32 {
+        machine.vm.write(DATA + 4 * u64::from(i), &(100 + i).to_le_bytes()).unwrap();
+    }
+    let stream = machine.dispatch(source, [16, 1, 1], [1, 1, 1], &[to as u32, (to >> 32) as u32]);
+    machine.run(&stream).unwrap();
+    // The buffer has 16 words.
+    let read = |i: u32| if i + 4 < 16 { 104 + i } else { 0 };
+    let expected: Vec<u32> = (0..16).flat_map(|i| [102 + 3 * i, read(i)]).collect();
+    assert_eq!(machine.words(to, 32), expected);
+    assert_eq!(machine.words(DATA + 8, 1), [102 + 48]);
+}
+
+#[test]
+fn queues_wait_for_each_other() {
+    let machine = Machine::new(1);
+    let mut group = machine.gpu.group(2);
+    // Queue 0 waits until the object is greater than 1, then copies it.
+    let wait = [
+        move48(2, DATA),
+        move48(4, 1),
+        word(&CsSyncWait64 {
+            condition: CsCondition::Greater,
+            data: 4,
+            address: 2,
+            ..Default::default()
+        }),
+        word(&CsLoadMultiple { mask: 3, address: 2, base_register: 6, ..Default::default() }),
+        word(&CsStoreMultiple { offset: 64, mask: 3, address: 2, base_register: 6 }),
+    ];
+    let add = [
+        move48(2, DATA),
+        move48(4, 2),
+        word(&CsSyncAdd64 { data: 4, address: 2, ..Default::default() }),
+    ];
+    machine.start(&mut group, 0, &wait);
+    assert_eq!(machine.gpu.run(&machine.vm, &mut group), []);
+    assert_eq!(group.state(0), Some(QueueState::Waiting { address: DATA }));
+    machine.start(&mut group, 1, &add);
+    let mut done = machine.gpu.run(&machine.vm, &mut group);
+    done.extend(machine.gpu.run(&machine.vm, &mut group));
+    let queues: Vec<usize> = done.iter().map(|c| c.queue).collect();
+    assert_eq!(queues, [1, 0]);
+    assert!(done.iter().all(|c| c.outcome.is_ok()));
+    assert_eq!(machine.words(DATA + 64, 2), [2, 0]);
+    // Waiting costs no instructions.
+    assert_eq!(done[1].outcome.as_ref().map(|s| s.commands), Ok(5));
+}
+
+#[test]
+fn streams_loop_and_call() {
+    let machine = Machine::new(1);
+    let callee = STREAMS + 0x8000;
+    let body = [
+        word(&CsAddImmediate32 { immediate: 7, source: 10, destination: 10 }),
+        word(&CsAddImmediate32 { immediate: -1, source: 11, destination: 11 }),
+    ];
+    for (i, word) in body.iter().enumerate() {
+        machine.vm.write(callee + 8 * i as u64, &word.to_le_bytes()).unwrap();
+    }
+    let stream = [
+        move32(10, 0),
+        move32(11, 6),
+        move48(12, callee),
+        move32(14, 16),
+        word(&CsCall { length: 14, address: 12 }),
+        word(&CsBranch { offset: -2, condition: CsCondition::Greater, value: 11 }),
+        move48(16, DATA),
+        word(&CsStoreMultiple { offset: 0, mask: 3, address: 16, base_register: 10 }),
+        word(&CsStoreState {
+            offset: 8,
+            state: CsState::Timestamp,
+            address: 16,
+            ..Default::default()
+        }),
+    ];
+    machine.run(&stream).unwrap();
+    assert_eq!(machine.words(DATA, 4), [42, 0, 1234, 0]);
+}
+
+#[test]
+fn faults_say_what_and_where() {
+    let machine = Machine::new(2);
+    let fault = machine.run(&[move32(1, 2), u64::MAX]).unwrap_err();
+    assert_eq!((fault.kind, fault.packet), (FaultKind::Undecodable, Some(STREAMS + 8)));
+    let fault = machine.run(&[word(&CsRunIdvs::default())]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Unimplemented);
+    assert!(fault.to_string().contains("RUN_IDVS"), "{fault}");
+    let fault = machine.run(&[move32(200, 2)]).unwrap_err();
+    assert!(fault.to_string().contains("none is r200"), "{fault}");
+    // Endless streams and shaders.
+    let fault = machine
+        .run(&[word(&CsBranch { offset: -1, condition: CsCondition::Always, value: 0 })])
+        .unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Endless);
+    let stream = machine.dispatch(
+        "again: BRANCHZ.eq.reconverge 0x0, offset:again\nNOP.end",
+        [16, 1, 1],
+        [1, 1, 1],
+        &[],
+    );
+    assert_eq!(machine.run(&stream).unwrap_err().kind, FaultKind::Endless);
+    // An instruction that the model does not execute, and a wild store.
+    let stream = machine.dispatch("FATAN_ASSIST.f32 r0, r1, r2\nNOP.end", [1; 3], [1; 3], &[]);
+    let fault = machine.run(&stream).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Unimplemented);
+    assert!(fault.to_string().contains("FATAN_ASSIST.f32 r0, r1, r2"), "{fault}");
+    let stream = machine.dispatch("NOP\nSTORE.i32.slot0 @r0, r2, offset:0", [1; 3], [1; 3], &[]);
+    let fault = machine.run(&stream).unwrap_err();
+    assert_eq!((fault.kind, fault.program.map(|p| p.offset)), (FaultKind::Unbound, Some(8)));
+    let stream = machine.dispatch("NOP", [1; 3], [1; 3], &[]);
+    assert_eq!(machine.run(&stream).unwrap_err().kind, FaultKind::Invalid);
+}

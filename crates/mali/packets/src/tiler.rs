@@ -1,0 +1,125 @@
+//! The tiler.
+//!
+// source: Mesa, src/panfrost/lib/genxml/v10.xml.
+
+use tepui_packets::types::{Address, Bool, Int, Minus, Nested, Shr, Uint};
+use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
+
+use crate::framebuffer::SamplePattern;
+use crate::shader::{BufferType, DescriptorType};
+
+bits_enum! {
+    /// Chunk Size.
+    pub enum ChunkSize = "Chunk Size" {
+        /// 256 KiB.
+        #[default]
+        N256KiB = 0 => "256 KiB",
+        /// 512 KiB.
+        N512KiB = 1 => "512 KiB",
+        /// 1 MiB.
+        N1MiB = 2 => "1 MiB",
+        /// 2 MiB.
+        N2MiB = 3 => "2 MiB",
+    }
+}
+
+bits_enum! {
+    /// Chunk Partition.
+    pub enum ChunkPartition = "Chunk Partition" {
+        /// Dynamic.
+        #[default]
+        Dynamic = 0 => "Dynamic",
+        /// Static 25%.
+        Static25 = 1 => "Static 25%",
+        /// Static 50%.
+        Static50 = 2 => "Static 50%",
+        /// Static 75%.
+        Static75 = 3 => "Static 75%",
+    }
+}
+
+packet! {
+    /// The memory from which the tiler allocates.
+    pub struct TilerHeap = "Tiler Heap", 32 bytes
+    fixed {
+        "Type" DescriptorType [0..4] = DescriptorType::Buffer;
+        "Buffer type" BufferType [4..8] = BufferType::TilerHeap;
+    }
+    fields {
+        /// Chunk size.
+        chunk_size: ChunkSize [8..10] "Chunk size" = ChunkSize::N256KiB;
+        /// Partitioning.
+        partitioning: ChunkPartition [10..12] "Partitioning" = ChunkPartition::Dynamic;
+        /// Size.
+        size: Uint [32..64] "Size";
+        /// Base.
+        base: Address [64..128] "Base";
+        /// Bottom.
+        bottom: Address [128..192] "Bottom";
+        /// Top.
+        top: Address [192..256] "Top";
+    }
+}
+
+packet! {
+    /// State that the hardware keeps for itself.
+    pub struct TilerState = "Tiler State", 32 bytes
+    fields {
+        /// Word0.
+        word0: Uint [0..32] "Word0";
+        /// Word1.
+        word1: Uint [32..64] "Word1";
+        /// Word2.
+        word2: Uint [64..96] "Word2";
+        /// Word3.
+        word3: Uint [96..128] "Word3";
+        /// Word4.
+        word4: Uint [128..160] "Word4";
+        /// Word5.
+        word5: Uint [160..192] "Word5";
+        /// Word6.
+        word6: Uint [192..224] "Word6";
+        /// Word7.
+        word7: Uint [224..256] "Word7";
+    }
+}
+
+packet! {
+    /// The tiler's state of a frame.
+    pub struct TilerContext = "Tiler Context", 128 bytes
+    fields {
+        /// Polygon List.
+        polygon_list: Address [0..64] "Polygon List";
+        /// Hierarchy Mask.
+        hierarchy_mask: Uint [64..77] "Hierarchy Mask";
+        /// Sample Pattern.
+        sample_pattern: SamplePattern [77..80] "Sample Pattern";
+        /// Sample test disable.
+        sample_test_disable: Bool [81..82] "Sample test disable";
+        /// First provoking vertex.
+        first_provoking_vertex: Bool [82..83] "First provoking vertex";
+        /// FB Width.
+        fb_width: Minus<Uint, 1> [96..112] "FB Width";
+        /// FB Height.
+        fb_height: Minus<Uint, 1> [112..128] "FB Height";
+        /// Layer count.
+        layer_count: Minus<Uint, 1> [128..136] "Layer count" = 1;
+        /// Layer offset.
+        layer_offset: Int [136..145] "Layer offset";
+        /// Heap.
+        heap: Address [192..256] "Heap";
+        /// Geometry buffer size.
+        geometry_buffer_size: Shr<Uint, 12> [256..268] "Geometry buffer size" = 65536;
+        /// Geometry buffer.
+        geometry_buffer: Shr<Address, 12> [268..320] "Geometry buffer";
+        /// Completed top.
+        completed_top: Address [320..384] "Completed top";
+        /// Completed bottom.
+        completed_bottom: Address [384..448] "Completed bottom";
+        /// Private state.
+        private_state: Nested<TilerState> [768..1024] "Private state";
+    }
+}
+
+/// The reflection tables of this module.
+pub static ALL: &[&PacketInfo] = &[TilerHeap::INFO, TilerState::INFO, TilerContext::INFO];

@@ -1,0 +1,132 @@
+//! Memory as a unit of the GPU reaches it: through the page table, with the last ranges remembered.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::fault::{Access, Fault, FaultKind};
+use crate::vm::{AddressSpace, Protection, RangeCache};
+
+/// An address space as one thread of the host uses it.
+pub struct UnitMemory<'a> {
+    vm: &'a AddressSpace,
+    ranges: RangeCache,
+}
+
+impl<'a> UnitMemory<'a> {
+    /// Access to an address space.
+    pub fn new(vm: &'a AddressSpace) -> UnitMemory<'a> {
+        let mut ranges = RangeCache::default();
+        ranges.refresh(vm);
+        UnitMemory { vm, ranges }
+    }
+
+    /// Reads bytes.
+    ///
+    /// # Errors
+    /// A page is not bound.
+    #[inline]
+    pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        match self.ranges.lookup(self.vm, address, into.len() as u64, Protection::READ) {
+            Some(host) => {
+                // SAFETY: the range was found to hold so many bytes; others may write at the same
+                // time, as they may on silicon, and then the bytes are either.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(host.cast_const(), into.as_mut_ptr(), into.len());
+                }
+                Ok(())
+            }
+            None => self.vm.read(address, into),
+        }
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// A page is not bound; then nothing is written.
+    #[inline]
+    pub fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        match self.ranges.lookup(self.vm, address, from.len() as u64, Protection::WRITE) {
+            Some(host) => {
+                // SAFETY: as in `read`.
+                unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), host, from.len()) }
+                Ok(())
+            }
+            None => self.vm.write(address, from),
+        }
+    }
+
+    /// Reads `N` bytes.
+    ///
+    /// # Errors
+    /// As [`UnitMemory::read`].
+    #[inline]
+    pub fn read_array<const N: usize>(&mut self, address: u64) -> Result<[u8; N], Fault> {
+        let mut bytes = [0; N];
+        self.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Changes a word of 32 bits in one step; returns the old value.
+    ///
+    /// # Errors
+    /// The page is not bound, or the address is not that of a word.
+    pub fn update_u32(&mut self, address: u64, change: impl Fn(u32) -> u32) -> Result<u32, Fault> {
+        let host = self.aligned(address, 4)?;
+        // SAFETY: the address is bound, aligned, and lives while the job runs; all that change it at
+        // the same time do so atomically or accept either value.
+        let word = unsafe { AtomicU32::from_ptr(host.cast()) };
+        let updated =
+            word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(change(old)));
+        Ok(updated.unwrap_or_else(|old| old))
+    }
+
+    /// As [`UnitMemory::update_u32`], of 64 bits.
+    ///
+    /// # Errors
+    /// As [`UnitMemory::update_u32`].
+    pub fn update_u64(&mut self, address: u64, change: impl Fn(u64) -> u64) -> Result<u64, Fault> {
+        let host = self.aligned(address, 8)?;
+        // SAFETY: as in `update_u32`.
+        let word = unsafe { AtomicU64::from_ptr(host.cast()) };
+        let updated =
+            word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(change(old)));
+        Ok(updated.unwrap_or_else(|old| old))
+    }
+
+    fn aligned(&mut self, address: u64, bytes: u64) -> Result<*mut u8, Fault> {
+        if !address.is_multiple_of(bytes) {
+            return Err(Fault { address, access: Access::Atomic, kind: FaultKind::Misaligned });
+        }
+        match self.ranges.lookup(self.vm, address, bytes, Protection::READ | Protection::WRITE) {
+            Some(host) => Ok(host),
+            None => self.vm.translate(address, Access::Atomic),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::memory::Memory;
+
+    #[test]
+    fn words_change_in_one_step_where_they_may() {
+        let vm = AddressSpace::new(12, 39);
+        let memory = Arc::new(Memory::new(2 << 12).expect("memory"));
+        vm.bind(0x1000, memory.clone(), 0, 1 << 12, Protection::READ | Protection::WRITE).unwrap();
+        vm.bind(0x2000, memory, 1 << 12, 1 << 12, Protection::READ).unwrap();
+        let mut unit = UnitMemory::new(&vm);
+        unit.write(0x1008, &7u64.to_le_bytes()).unwrap();
+        assert_eq!(unit.update_u32(0x1008, |v| v + 1), Ok(7));
+        assert_eq!(unit.update_u64(0x1008, |v| v << 32), Ok(8));
+        assert_eq!(unit.read_array::<8>(0x1008), Ok((8u64 << 32).to_le_bytes()));
+        let kind = |result: Result<u32, Fault>| result.unwrap_err().kind;
+        assert_eq!(kind(unit.update_u32(0x1002, |v| v)), FaultKind::Misaligned);
+        assert_eq!(kind(unit.update_u32(0x2000, |v| v)), FaultKind::Permission);
+        assert_eq!(kind(unit.update_u32(0x5000, |v| v)), FaultKind::Unmapped);
+        // Across two bindings, of which the second cannot be written.
+        assert!(unit.write(0x1ffc, &[0; 8]).is_err());
+        assert!(unit.read_array::<8>(0x1ffc).is_ok());
+    }
+}

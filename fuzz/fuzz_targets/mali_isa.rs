@@ -1,0 +1,22 @@
+//! Machine code of Valhall: whatever decodes must encode to the same word, and its text must parse to
+//! the same instruction; every other input is an error, never a panic or a hang.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tepui_mali_isa::{asm, disasm, validate};
+
+fuzz_target!(|code: &[u8]| {
+    for line in disasm::disassemble(code, 0) {
+        if let disasm::Content::Inst(inst) = &line.content {
+            let word = inst.encode().expect("what decodes encodes");
+            assert_eq!(word.to_le_bytes(), line.bytes[..]);
+            assert_eq!(asm::parse(&inst.to_string()).as_ref(), Ok(&**inst));
+            let _ = validate::check(inst);
+        }
+    }
+    let _ = asm::assemble(&disasm::program(code));
+    if let Ok(text) = core::str::from_utf8(code) {
+        let _ = asm::assemble(text);
+    }
+});

@@ -1,0 +1,154 @@
+//! Geometry shaders behind every way to draw: restarts, offsets, and arguments in memory.
+
+use ash::vk;
+
+use super::canvas::{FRAGMENT, VERTEX, band, mesh_state, nearly, output, picture, vertices};
+use super::draws::{INDEX_TYPES, indices};
+use crate::case::{Bench, Case, Shader};
+use crate::gpu::{Commands, Graphics, Result};
+
+const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
+
+/// Draws a band of vertices through a geometry shader that makes primitives smaller.
+fn drawn(
+    name: &str,
+    about: &str,
+    topology: vk::PrimitiveTopology,
+    restart: bool,
+    draw: impl Fn(&Bench, &Graphics, &Commands) -> Result<()> + Send + Sync + 'static,
+) -> Case {
+    use vk::PrimitiveTopology as T;
+    let (input, out, body) = match topology {
+        T::POINT_LIST => ("points", "triangle_strip", 0),
+        T::LINE_LIST | T::LINE_STRIP => ("lines", "line_strip", 1),
+        T::LINE_LIST_WITH_ADJACENCY | T::LINE_STRIP_WITH_ADJACENCY => {
+            ("lines_adjacency", "line_strip", 3)
+        }
+        T::TRIANGLE_LIST_WITH_ADJACENCY | T::TRIANGLE_STRIP_WITH_ADJACENCY => {
+            ("triangles_adjacency", "triangle_strip", 2)
+        }
+        _ => ("triangles", "triangle_strip", 1),
+    };
+    let shaders = vec![
+        Shader::new("mesh.vert").define("INSTANCED", 1),
+        Shader::new("stage.geom")
+            .define("IN", input)
+            .define("OUT", out)
+            .define("BODY", body)
+            .define("INVOCATIONS", 2),
+        Shader::new("shade.frag"),
+    ];
+    Case::new(format!("stages/geometry_{name}"), about, shaders, move |bench| {
+        let modules = [VERTEX, GEOMETRY, FRAGMENT];
+        let modules: Vec<_> =
+            modules.into_iter().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
+        let mut state = mesh_state();
+        state.topology = topology;
+        state.restart = restart;
+        state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+        let pipeline = bench.gpu.graphics(&modules, &state, &[])?;
+        let buffer = vertices(bench, &band(24))?;
+        let pixels = picture(bench, |c| {
+            c.vertex_buffers(&[&buffer]);
+            c.bind_graphics(&pipeline);
+            draw(bench, &pipeline, c)
+        })?;
+        Ok(vec![output(&pixels, nearly())])
+    })
+}
+
+/// Strips that restart: some without a primitive, one restart after another, and one at the end.
+fn restarts() -> Vec<Case> {
+    use vk::PrimitiveTopology as T;
+    let mut cases = Vec::new();
+    for (name, topology) in [
+        ("line_strip", T::LINE_STRIP),
+        ("strip", T::TRIANGLE_STRIP),
+        ("fan", T::TRIANGLE_FAN),
+        ("line_strip_adjacency", T::LINE_STRIP_WITH_ADJACENCY),
+        ("strip_adjacency", T::TRIANGLE_STRIP_WITH_ADJACENCY),
+    ] {
+        for (size, kind) in INDEX_TYPES {
+            let about = "restarts in front of a geometry shader";
+            let name = format!("restart_{name}_{size}");
+            cases.push(drawn(&name, about, topology, true, move |bench, pipeline, c| {
+                let end = match kind {
+                    vk::IndexType::UINT8_KHR => 0xff,
+                    vk::IndexType::UINT16 => 0xffff,
+                    _ => u32::MAX,
+                };
+                let mut list: Vec<u32> = vec![end, 0, end, end];
+                list.extend(0..9);
+                list.push(end);
+                list.extend([10, 11, end, 12, end]);
+                // More than a sub-group looks at.
+                list.extend((0..60).map(|i| i % 7 + 14));
+                list.push(end);
+                list.extend(13..24);
+                list.push(end);
+                c.index_buffer(&indices(bench, kind, &list)?, kind);
+                c.draw_indexed(pipeline, list.len() as u32, 2);
+                Ok(())
+            }));
+        }
+    }
+    cases
+}
+
+/// Draws whose arguments are in memory, and direct ones with the same arguments.
+fn indirect() -> Vec<Case> {
+    use vk::PrimitiveTopology as T;
+    let mut cases = Vec::new();
+    for (name, topology) in
+        [("points", T::POINT_LIST), ("triangles", T::TRIANGLE_LIST), ("strip", T::TRIANGLE_STRIP)]
+    {
+        // Vertices, instances, first vertex, first instance; one draw of nothing.
+        let plain = [[9u32, 3, 1, 2], [0, 5, 0, 0], [7, 1, 12, 9]];
+        let with_index = [[9u32, 3, 1, 2, 2], [2, 0, 0, 0, 0], [8, 1, 12, 3, 11]];
+        for in_memory in [false, true] {
+            let way = if in_memory { "indirect" } else { "offsets" };
+            let about = "first vertices and instances in front of a geometry shader";
+            let draw = move |bench: &Bench, _: &Graphics, c: &Commands| {
+                let device = &bench.gpu.device;
+                let arguments = bench.gpu.buffer(&plain.concat())?;
+                // SAFETY: a pipeline and its vertex buffers are bound, and the buffer holds three draws.
+                unsafe {
+                    match in_memory {
+                        true => device.cmd_draw_indirect(c.handle, arguments.handle, 0, 3, 16),
+                        false => plain
+                            .iter()
+                            .for_each(|&[n, i, v, f]| device.cmd_draw(c.handle, n, i, v, f)),
+                    }
+                }
+                Ok(())
+            };
+            cases.push(drawn(&format!("{way}_{name}"), about, topology, false, draw));
+            for (size, kind) in INDEX_TYPES {
+                let draw = move |bench: &Bench, _: &Graphics, c: &Commands| {
+                    let device = &bench.gpu.device;
+                    let list: Vec<u32> = (0..20).map(|i| i * 7 % 20).collect();
+                    c.index_buffer(&indices(bench, kind, &list)?, kind);
+                    let arguments = bench.gpu.buffer(&with_index.concat())?;
+                    let (handle, from) = (c.handle, arguments.handle);
+                    // SAFETY: as above, with an index buffer.
+                    unsafe {
+                        match in_memory {
+                            true => device.cmd_draw_indexed_indirect(handle, from, 0, 3, 20),
+                            false => with_index.iter().for_each(|&[n, i, first, add, f]| {
+                                device.cmd_draw_indexed(handle, n, i, first, add as i32, f);
+                            }),
+                        }
+                    }
+                    Ok(())
+                };
+                cases.push(drawn(&format!("{way}_{name}_{size}"), about, topology, false, draw));
+            }
+        }
+    }
+    cases
+}
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    [restarts(), indirect()].into_iter().flatten().collect()
+}
