@@ -6,7 +6,8 @@
 //!
 //! - [`record`] says where the outputs of a vertex or patch are in memory;
 //! - [`lower`] makes the compute shader of a stage;
-//! - [`pull`] makes the vertex shader that fetches.
+//! - [`pull`] makes the vertex shader that fetches;
+//! - [`gather`] makes the programs of transform feedback.
 //!
 //! A stage is launched with x counting the invocations of an instance and y the instances. It finds
 //! its buffers in words that the driver supplies ([`word`]), read with `load_uniform`.
@@ -17,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod gather;
 pub mod lower;
 pub mod pull;
 pub mod record;

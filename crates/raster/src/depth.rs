@@ -42,6 +42,12 @@ fn start(sample: usize, y: usize) -> usize {
 }
 
 impl<const MAX: usize> DepthStencil<MAX> {
+    /// A tile of so many samples a pixel, of which alone the other functions may be called.
+    pub fn of_samples(samples: usize) -> DepthStencil<MAX> {
+        let n = start(samples.min(MAX), 0);
+        DepthStencil { depth: vec![0.0; n], stencil: vec![0; n], unorm_bits: 0 }
+    }
+
     /// Sets all samples of pixels with `samples`.
     pub fn clear(&mut self, samples: usize, depth: f32, stencil: u8) {
         let n = start(samples.min(MAX), 0);

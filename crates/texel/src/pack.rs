@@ -154,7 +154,7 @@ fn fixed(channels: &Channels) -> Option<Fixed> {
 
 /// Packs all lanes of a format of [`Kind::Rows`].
 #[inline(always)]
-pub(crate) fn pack_rows<const N: usize>(
+pub(crate) fn pack_rows<const N: usize, const WIDTH: usize>(
     packer: &Packer,
     channels: &[Row<N>; 4],
     words: &mut [Row<N>; 4],
@@ -175,9 +175,9 @@ pub(crate) fn pack_rows<const N: usize>(
             };
         }
         match fixed {
-            Fixed::Unorm => each!(v => rounded(f32::from_bits(v), 0.0, all)),
-            Fixed::Srgb if c == 3 => each!(v => rounded(f32::from_bits(v), 0.0, all)),
-            Fixed::Snorm => each!(v => rounded(f32::from_bits(v), -1.0, all >> 1)),
+            Fixed::Unorm => each!(v => rounded::<WIDTH>(f32::from_bits(v), 0.0, all)),
+            Fixed::Srgb if c == 3 => each!(v => rounded::<WIDTH>(f32::from_bits(v), 0.0, all)),
+            Fixed::Snorm => each!(v => rounded::<WIDTH>(f32::from_bits(v), -1.0, all >> 1)),
             Fixed::Srgb => each!(v => u32::from(srgb::encode(f32::from_bits(v)))),
             Fixed::Half => each!(v => half::narrow(f32::from_bits(v))),
             Fixed::Uint => each!(v => v.min(all)),
@@ -190,14 +190,19 @@ pub(crate) fn pack_rows<const N: usize>(
 }
 
 /// A float from `least` (0 or -1) to 1 times `most`, rounded once, ties to even; NaN becomes 0.
-/// Bits above those of `most` are of no meaning.
+/// Bits above those of `most`, which has at most 16, are of no meaning.
 #[inline(always)]
-fn rounded(value: f32, least: f32, most: u32) -> u32 {
-    /// Added to a number, leaves the nearest integer in the lowest bits.
+fn rounded<const WIDTH: usize>(value: f32, least: f32, most: u32) -> u32 {
+    /// Added to a number, these leave the nearest integer in the lowest bits.
     const INTEGERS: f64 = 6_755_399_441_055_744.0;
+    const FEW_INTEGERS: f32 = 12_582_912.0;
     let value = if value.is_nan() { 0.0 } else { value };
     let value = if value > least { value } else { least };
     let value = if value < 1.0 { value } else { 1.0 };
+    if WIDTH >= 8 {
+        // Such hosts round but once.
+        return value.mul_add(most as f32, FEW_INTEGERS).to_bits();
+    }
     // The product is exact in double precision.
     (f64::from(value) * f64::from(most) + INTEGERS).to_bits() as u32
 }

@@ -3,7 +3,15 @@
 layout(IN, invocations = INVOCATIONS) in;
 layout(OUT, max_vertices = 12) out;
 layout(location = 0) in vec4 shade_in[];
+#ifdef FEEDBACK
+layout(xfb_buffer = 0, xfb_stride = 40) out gl_PerVertex {
+    layout(xfb_offset = 0) vec4 gl_Position;
+    float gl_PointSize;
+};
+layout(location = 0, xfb_buffer = 0, xfb_offset = 16) out vec4 shade;
+#else
 layout(location = 0) out vec4 shade;
+#endif
 
 void put(vec4 position, vec4 color) {
     gl_Position = position;

@@ -130,3 +130,20 @@ fn at_constant_place(s: &Shader, load: Inst) -> bool {
             })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::counts_lanes;
+    use tepui_ir::Op;
+
+    #[test]
+    fn only_ops_of_sub_groups_see_who_was_discarded() {
+        for op in [Op::Ballot, Op::Reduce, Op::Elect] {
+            assert!(counts_lanes(op), "{}", op.name());
+        }
+        // Pure or convergent, or both by quads.
+        for op in [Op::FAdd, Op::Barrier, Op::DdxFine, Op::TexSample, Op::StoreGlobal] {
+            assert!(!counts_lanes(op), "{}", op.name());
+        }
+    }
+}

@@ -85,6 +85,8 @@ pub enum Program {
         /// Bytes of an index.
         index_bytes: u8,
     },
+    /// Turns counts into sums of those before.
+    Sums,
     /// Computes how many captured vertices fit.
     Fit,
     /// Makes a draw of what was captured.
@@ -423,6 +425,7 @@ fn build(p: Program) -> Ir {
         Program::Place { order, index_bytes, restart } => {
             expand::place(&mut m, order, index_bytes, restart)
         }
+        Program::Sums => expand::sums(&mut m),
         Program::Restarts { order, index_bytes } => expand::restarts(&mut m, order, index_bytes),
         Program::Fit => feedback::fit(&mut m),
         Program::ByteCount => feedback::byte_count(&mut m),

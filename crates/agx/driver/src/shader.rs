@@ -21,7 +21,7 @@ use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
-use tepui_expand::{Expansion, Record, pull};
+use tepui_expand::{Emission, Expansion, Record, gather, pull};
 use tepui_ir::{Op, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
@@ -431,6 +431,8 @@ pub struct Shader {
     pub(crate) mains: Mains,
     /// The vertex shader that fetches what a geometry or evaluation shader left.
     pull: OnceLock<Arc<Shader>>,
+    /// The programs of transform feedback of a geometry shader, for the first and the last provoking vertex.
+    gather: [OnceLock<[Arc<Variant>; 2]>; 2],
     /// Input attachments are read, which may be colours of the tile.
     pub reads_attachments: bool,
     /// A vertex shader chooses attributes at run time, which prologs cannot leave in registers.
@@ -608,6 +610,7 @@ impl Shader {
             linking,
             mains,
             pull: OnceLock::new(),
+            gather: Default::default(),
             reads_attachments,
             indexes_attributes,
             passes_primitive,
@@ -794,6 +797,34 @@ impl Shader {
         let places = Places::default();
         let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
         Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+    }
+
+    /// The programs that count what a geometry shader emits and store what it captures.
+    ///
+    /// # Errors
+    /// When they do not compile.
+    pub fn gather(&self, last: bool) -> Result<[Arc<Variant>; 2]> {
+        let slot = &self.gather[usize::from(last)];
+        if let Some(programs) = slot.get() {
+            return Ok(programs.clone());
+        }
+        let (record, emission) = (Record::of_vertices(&self.ir), Emission::of(&self.ir));
+        let irs =
+            [gather::count(&emission), gather::shader(&self.ir.captures, &record, &emission, last)];
+        let mut programs = Vec::with_capacity(2);
+        for (k, ir) in irs.into_iter().enumerate() {
+            let origin = Origin {
+                key: self.origin.key.wrapping_add(2 + k as u128 + 2 * u128::from(last)),
+                programs: self.origin.programs.clone(),
+                captures: self.origin.captures,
+                ..Origin::default()
+            };
+            let places = Places::default();
+            let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
+            programs.push(shader.compute()?);
+        }
+        let [count, store] = [programs[0].clone(), programs[1].clone()];
+        Ok(slot.get_or_init(|| [count, store]).clone())
     }
 
     /// How variants are made that no pipeline asked for in advance.

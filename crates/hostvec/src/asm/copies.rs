@@ -287,6 +287,9 @@ fn is_unary(op: Vop) -> bool {
             | Vop::CVTTPS2DQ
             | Vop::CVTPH2PS
             | Vop::PMOVZXWD
+            | Vop::PMOVSXWD
+            | Vop::PBROADCASTW
+            | Vop::PBROADCASTQ
             | Vop::PSHUFD
             | Vop::PBROADCASTD
             | Vop::MOVDQU_LOAD

@@ -146,6 +146,14 @@ impl Vop {
     const CVTPH2PS: Vop = Vop(2, 1, 0x13);
     /// Words, in the low part of a register, to zero-extended lanes.
     pub const PMOVZXWD: Vop = Vop(2, 1, 0x33);
+    /// As `PMOVZXWD`, with the sign.
+    pub const PMOVSXWD: Vop = Vop(2, 1, 0x23);
+    /// Sums of words of 16 bits.
+    pub const PADDW: Vop = Vop(1, 1, 0xfd);
+    /// 16 bits of memory everywhere. AVX2 only, as the next.
+    pub const PBROADCASTW: Vop = Vop(2, 1, 0x79);
+    /// 64 bits of memory everywhere.
+    pub const PBROADCASTQ: Vop = Vop(2, 1, 0x59);
     /// Floats to halves in the low part of a register.
     pub const CVTPS2PH: Vop = Vop(3, 1, 0x1d);
     /// Shifts by a constant; which one is the register field.
@@ -345,6 +353,19 @@ impl Assembler {
     pub fn mask_to_byte(&mut self, base: Gpr, offset: i32, a: Mask) {
         debug_assert!(self.target == Target::Avx2);
         self.vex_mask_to_byte(base, offset, a);
+    }
+
+    /// AVX2 only: `d = op(a, table)`, with a word of the table for each lane.
+    pub fn table(&mut self, op: Vop, d: V, a: V, table: [u32; 8]) {
+        debug_assert!(self.target == Target::Avx2);
+        self.vex_table(op, d, a, table);
+    }
+
+    /// AVX2 only: bytes of `a`, each from the place within its half of the register that a table says.
+    pub fn shuffle_bytes(&mut self, d: V, a: V, places: [u8; 32]) {
+        debug_assert!(self.target == Target::Avx2);
+        let words = places.as_chunks::<4>().0;
+        self.vex_table(vex::PSHUFB, d, a, std::array::from_fn(|i| u32::from_le_bytes(words[i])));
     }
 
     /// Lane 0 of one of the first eight vector registers to one of the first eight registers.

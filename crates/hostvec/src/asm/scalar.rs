@@ -52,6 +52,13 @@ impl Assembler {
         self.memory(d.0, base, offset);
     }
 
+    /// Stores 64 bits.
+    pub fn store_word(&mut self, base: Gpr, offset: i32, a: Gpr) {
+        self.rex(true, a, base);
+        self.bytes(&[0x89]);
+        self.memory(a.0, base, offset);
+    }
+
     /// Stores a 32-bit constant.
     pub fn store_half(&mut self, base: Gpr, offset: i32, value: u32) {
         self.rex(false, Gpr(0), base);
@@ -82,6 +89,20 @@ impl Assembler {
     pub fn and_constant(&mut self, d: Gpr, value: i8) {
         self.rex(true, Gpr(0), d);
         self.bytes(&[0x83, 0xe0 | d.0 & 7, value as u8]);
+    }
+
+    /// `d &= value`, 32 bits.
+    pub fn and_half_constant(&mut self, d: Gpr, value: u32) {
+        self.rex(false, Gpr(0), d);
+        self.bytes(&[0x81, 0xe0 | d.0 & 7]);
+        self.word(value as i32);
+    }
+
+    /// Compares the low 32 bits of a register with a constant.
+    pub fn compare_half_constant(&mut self, a: Gpr, value: u32) {
+        self.rex(false, Gpr(0), a);
+        self.bytes(&[0x81, 0xf8 | a.0 & 7]);
+        self.word(value as i32);
     }
 
     /// `d -= word at base + offset`, 64 bits.
@@ -245,4 +266,5 @@ pub enum Condition {
     Zero = 4,
     NotZero = 5,
     Above = 7,
+    Less = 12,
 }

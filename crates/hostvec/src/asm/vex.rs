@@ -20,7 +20,7 @@ const PBLENDW: Vop = Vop(3, 1, 0x0e);
 /// Lanes, by the immediate.
 const PBLENDD: Vop = Vop(3, 1, 0x02);
 /// Bytes of each half of the register, to where a second operand says.
-const PSHUFB: Vop = Vop(2, 1, 0x00);
+pub(super) const PSHUFB: Vop = Vop(2, 1, 0x00);
 const GATHER: Vop = Vop(2, 1, 0x90);
 
 /// All bits, a sign, the low and the high half of each lane.

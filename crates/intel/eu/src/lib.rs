@@ -9,12 +9,13 @@
 //! offsets in one array that holds all registers (`memory`). Its handler (`handlers`, `alu`, `math`)
 //! reads its sources to rows of 32 channels, computes, and writes the enabled ones (`rows`). Flow control keeps
 //! one instruction pointer, and for the channels that are not there the place where they go on
-//! (`thread`). Runs of operations between two changes of flow are translated to the host's vector instructions once a program
-//! has run a few times (`translate`).
+//! (`thread`). Operations between two messages are translated to the host's vector instructions, with their flow control, once a
+//! program has run a few times (`translate`).
 
 mod alu;
 pub mod fault;
 mod handlers;
+pub mod inputs;
 mod lane;
 mod math;
 mod memory;
@@ -28,6 +29,7 @@ pub mod thread;
 mod translate;
 
 pub use fault::{Fault, FaultKind, Refusal};
+pub use inputs::Inputs;
 pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
 pub use program::Program;
 pub use thread::{Dispatch, REGISTERS, Stop, Thread};

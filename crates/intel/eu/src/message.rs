@@ -58,22 +58,26 @@ pub struct ThreadView<'t> {
 }
 
 impl<'t> ThreadView<'t> {
+    #[inline]
     pub(crate) fn new(thread: &'t mut Thread, message: Message) -> ThreadView<'t> {
         ThreadView { thread, message }
     }
 
     /// The payload: the bytes of the registers from `src0` on. Empty for the null register.
+    #[inline]
     pub fn payload(&self) -> &[u8] {
         self.registers(self.message.src0, self.message.src0_registers)
     }
 
     /// The second payload of a split send.
+    #[inline]
     pub fn payload1(&self) -> &[u8] {
         self.registers(self.message.src1, self.message.src1_registers)
     }
 
     /// The registers of the response. Bytes that the unit does not write keep their values, so a
     /// unit that honours the channel mask writes the enabled channels alone.
+    #[inline]
     pub fn response(&mut self) -> &mut [u8] {
         match self.message.dst {
             Some(first) => {
@@ -88,6 +92,7 @@ impl<'t> ThreadView<'t> {
 
     /// Register `n` of the payload as eight double words: zeros where the payload has no such
     /// register. Register `src0_registers` and above are those of the second payload.
+    #[inline]
     pub fn dwords(&self, n: usize) -> [u32; 8] {
         let first = self.payload();
         let bytes = match n * REGISTER_BYTES {
@@ -95,19 +100,23 @@ impl<'t> ThreadView<'t> {
             at => self.payload1().get(at - first.len()..).unwrap_or(&[]),
         };
         let mut dwords = [0; 8];
-        for (dword, bytes) in dwords.iter_mut().zip(bytes.chunks_exact(4)) {
-            *dword = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        if let Some(register) = bytes.first_chunk::<REGISTER_BYTES>() {
+            for (dword, bytes) in dwords.iter_mut().zip(register.as_chunks::<4>().0) {
+                *dword = u32::from_le_bytes(*bytes);
+            }
         }
         dwords
     }
 
     /// Writes eight double words to register `n` of the response, where `mask` has a channel's bit.
+    #[inline]
     pub fn respond(&mut self, n: usize, dwords: [u32; 8], mask: u8) {
         let response = self.response();
         let Some(bytes) = response.get_mut(n * REGISTER_BYTES..) else { return };
-        for (lane, (dword, bytes)) in dwords.iter().zip(bytes.chunks_exact_mut(4)).enumerate() {
-            if mask >> lane & 1 != 0 {
-                bytes.copy_from_slice(&dword.to_le_bytes());
+        let Some(register) = bytes.first_chunk_mut::<REGISTER_BYTES>() else { return };
+        for (lane, (dword, bytes)) in dwords.iter().zip(register.as_chunks_mut().0).enumerate() {
+            if mask == 0xff || mask >> lane & 1 != 0 {
+                *bytes = dword.to_le_bytes();
             }
         }
     }
@@ -122,6 +131,7 @@ impl<'t> ThreadView<'t> {
         self.thread
     }
 
+    #[inline]
     fn registers(&self, first: Option<u8>, count: u8) -> &[u8] {
         let Some(first) = first else { return &[] };
         let grf = self.thread.grf();

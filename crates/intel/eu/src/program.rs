@@ -9,6 +9,7 @@ use tepui_intel_isa::{
 
 use crate::fault::{Fault, FaultKind};
 use crate::handlers;
+use crate::inputs::{self, Inputs};
 use crate::op::{Arithmetic, Direct, Flow, Message, Op};
 use crate::operand::{Layout, Source, Target};
 use crate::translate::{Lazy, Translated};
@@ -26,6 +27,8 @@ pub struct Program {
     pub(crate) ops: Vec<Op>,
     /// The instructions behind the operations, for messages.
     insts: Vec<Inst>,
+    inputs: Inputs,
+    channels: u32,
     translation: Lazy,
 }
 
@@ -99,6 +102,16 @@ impl Program {
         self.translation.get(&self.ops, control)
     }
 
+    /// The registers that it may read before it has written them.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// The channels that its instructions have, those without a mask apart.
+    pub(crate) fn channels(&self) -> u32 {
+        self.channels
+    }
+
     /// The instructions, by address.
     pub fn instructions(&self) -> impl Iterator<Item = (u32, &Inst)> {
         self.ops.iter().zip(&self.insts).map(|(op, inst)| (op.ip, inst))
@@ -138,7 +151,16 @@ impl Program {
             op.joins = joins;
         }
         let insts = order.into_iter().map(|(_, inst)| inst).collect();
-        Ok(Program { ops, insts, translation: Lazy::after(RUNS_BEFORE_TRANSLATION) })
+        let inputs = inputs::inputs(&ops);
+        let masked = ops.iter().filter(|op| !op.no_mask);
+        let channels = masked.fold(0, |all, op| all | op.all() << op.first);
+        Ok(Program {
+            ops,
+            insts,
+            inputs,
+            channels,
+            translation: Lazy::after(RUNS_BEFORE_TRANSLATION),
+        })
     }
 
     /// A fault of the instruction at an address.

@@ -52,9 +52,9 @@ pub struct Thread {
     /// Channels that the dispatch enabled.
     dispatched: u32,
     /// Channels that are at the instruction pointer.
-    active: u32,
+    pub(crate) active: u32,
     /// Index of the operation at which each other channel goes on.
-    resume: [u32; CHANNELS],
+    pub(crate) resume: [u32; CHANNELS],
     /// Index of the next operation.
     next: u32,
     /// Instructions since the start.
@@ -66,6 +66,8 @@ pub struct Thread {
 /// A thread's state that translated code needs beside the registers.
 #[derive(Debug, Default)]
 pub(crate) struct HostState {
+    /// Operations that may still be executed.
+    pub left: i64,
     /// The channels of `exec_row`.
     pub exec: u32,
     /// All ones for each of them.
@@ -108,12 +110,24 @@ impl Thread {
         write32(&mut self.memory, memory::CONTROL, control);
     }
 
+    /// Clears the general registers that a program may read before it has written them, so that nothing depends on
+    /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute.
+    pub fn clear_for(&mut self, program: &Program, mask: u32) {
+        let inputs = program.inputs();
+        let whole = program.channels() & !mask == 0;
+        for run in if whole { &inputs.whole_runs } else { &inputs.any_runs } {
+            self.memory[run.clone()].fill(0);
+        }
+    }
+
     /// The general registers: register n is bytes 32 n to 32 n + 31.
+    #[inline]
     pub fn grf(&self) -> &[u8] {
         &self.memory[..memory::GENERAL]
     }
 
     /// The general registers, to write.
+    #[inline]
     pub fn grf_mut(&mut self) -> &mut [u8] {
         &mut self.memory[..memory::GENERAL]
     }
@@ -248,21 +262,30 @@ impl Thread {
             if let Some(translated) = translation
                 && let Some(block) = translated.block(self.next)
                 && *budget >= u64::from(block.length)
+                && translated.suits(self.dispatched)
             {
-                if op.joins {
-                    self.join();
+                let before = i64::try_from(*budget).unwrap_or(i64::MAX);
+                self.host.left = before;
+                let next = translated.run(self, &program.ops, block);
+                let executed = (before - self.host.left) as u64;
+                *budget -= executed;
+                self.executed += executed;
+                match next {
+                    Ok(next) => self.next = next,
+                    Err(index) => {
+                        let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
+                        let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
+                        return Err(program.fault(ip, kind));
+                    }
                 }
-                *budget -= u64::from(block.length);
-                self.executed += u64::from(block.length);
-                let active = self.active;
-                if let Err(index) = translated.run(self, &program.ops, block, active) {
-                    let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
-                    let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
-                    return Err(program.fault(ip, kind));
+                // At an operation that begins a block, the budget is at its end.
+                if translated.block(self.next).is_none() {
+                    continue;
                 }
-                self.next += block.length;
-                continue;
             }
+            let Some(op) = program.ops.get(self.next as usize) else {
+                return Err(program.fault_at_end(self.next));
+            };
             let step = self.step(op, units, budget);
             // Blocks do not write the control register.
             if self.float_mode() != mode {

@@ -339,6 +339,34 @@ fn collatz() {
     }
 }
 
+/// Loops whose channels leave at their `while`, in different rounds, and some within a branch that only some take.
+#[test]
+fn channels_leave_loops_at_different_rounds() {
+    let text = "
+        mov(16) g12<1>D 0D { align1 1H };
+        cmp.g.f1.0(16) null<1>D g10<8,8,1>D 3D { align1 1H };
+        (+f1.0) if(16) JIP: ENDIF UIP: ENDIF { align1 1H };
+        LOOP:
+        add(16) g12<1>D g12<8,8,1>D 3D { align1 1H };
+        add(16) g10<1>D g10<8,8,1>D -1D { align1 1H };
+        cmp.nz.f0.0(16) null<1>D g10<8,8,1>D 0D { align1 1H };
+        (+f0.0) while(16) JIP: LOOP { align1 1H };
+        ENDIF:
+        endif(16) JIP: END { align1 1H };
+        END:
+        add(16) g12<1>D g12<8,8,1>D 1D { align1 1H };";
+    for mask in [0xffffu32, 0xa5f3, 0x0010] {
+        let start: [u32; 16] = std::array::from_fn(|i| [5, 1, 9, 7][i % 4] + i as u32 % 3);
+        let thread = run(text, mask, |t| t.write_payload(10, &start));
+        for (channel, n) in start.into_iter().enumerate() {
+            let executes = mask >> channel & 1 != 0;
+            let rounds = if n > 3 { 3 * n } else { 0 };
+            let want = if executes { rounds + 1 } else { 0 };
+            assert_eq!(dwords(&thread, 12, 16)[channel], want, "channel {channel}");
+        }
+    }
+}
+
 #[test]
 fn jumps_without_channels() {
     let text = "

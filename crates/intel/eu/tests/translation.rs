@@ -39,14 +39,66 @@ impl Random {
     fn source(&mut self, ty: &str, modifiers: &[&str], constants: bool) -> String {
         let modifier = self.of(modifiers);
         let register = first(ty) + self.below(12);
-        match self.below(6) {
+        match self.below(7) {
             0 => format!("{modifier}g{register}.{}<0,1,0>{ty}", self.below(8)),
             1 if constants && ty == "F" => {
                 format!("{}F", self.of(&["0x3f800000", "0xc0490fdb", "0x0", "0x7f800000"]))
             }
             1 if constants => format!("0x{:08x}{ty}", self.of(&[1u32, 5, 31, 0x7fff_ffff, 240])),
+            // One of each four channels, and pairs of it.
+            2 => {
+                let region = self.of(&["<4,4,0>", "<4,2,0>"]);
+                format!("{modifier}g{register}.{}{region}{ty}", self.below(4))
+            }
             _ => format!("{modifier}g{register}<8,8,1>{ty}"),
         }
+    }
+
+    /// A source of 16 bits.
+    fn words(&mut self, constants: bool) -> String {
+        let register = first("UD") + self.below(12);
+        let ty = self.of(&["W", "UW"]);
+        match self.below(5) {
+            0 => format!("g{register}.{}<0,1,0>{ty}", self.below(16)),
+            1 => format!("g{register}.{}<1,4,0>{ty}", self.below(8)),
+            2 if constants => self.of(&["0x11001010V", "0xfedc9876V", "0x0007W"]).to_owned(),
+            3 => format!("g{register}<8,4,1>{ty}"),
+            _ => format!("g{register}<8,8,1>{ty}"),
+        }
+    }
+
+    /// An instruction on 16 bits, or one that copies what does not lie side by side.
+    fn narrow(&mut self, text: &mut String) {
+        let n = self.of(&[8, 16, 16, 32]);
+        let half = match n {
+            8 => self.of(&["1Q", "2Q"]),
+            16 => self.of(&["1H", "2H"]),
+            _ => "",
+        };
+        let mask = self.of(&["", "WE_all "]);
+        let dst = first("UD") + self.below(12);
+        let ty = self.of(&["W", "UW"]);
+        let float = first("F") + self.below(12);
+        let body = match self.below(7) {
+            0 => format!("mov({n}) g{dst}<1>{ty} {}", self.words(false)),
+            1 => format!("add({n}) g{dst}<1>{ty} {} {}", self.words(false), self.words(true)),
+            2 => format!("mov({n}) g{float}<1>F {}", self.words(false)),
+            3 => format!("mov({n}) g{dst}<1>D {}", self.words(false)),
+            4 => format!("add({n}) g{dst}<1>D {} g{}<8,8,1>D", self.words(false), first("D") + 3),
+            5 => format!(
+                "cmp.l.f0.0({n}) null<1>D {} g{}<8,8,1>D",
+                self.words(false),
+                first("D") + 5
+            ),
+            _ => format!(
+                "mov(8) g{dst}<2>UD g{}.{}<{}>UD",
+                first("UD") + self.below(10),
+                self.below(2),
+                self.of(&["8,4,2", "4,4,1", "8,8,1"])
+            ),
+        };
+        let half = if body.starts_with("mov(8)") && half != "2Q" { "1Q" } else { half };
+        let _ = writeln!(text, "{body} {{ align1 {mask}{half} }};");
     }
 
     /// An instruction of one of the operations.
@@ -175,7 +227,10 @@ fn straight_programs() {
         let mut random = Random(seed);
         let mut text = String::new();
         for _ in 0..1 + random.below(10) {
-            random.line(&mut text);
+            match random.one_in(4) {
+                true => random.narrow(&mut text),
+                false => random.line(&mut text),
+            }
         }
         let mask = if random.one_in(2) { u32::MAX } else { random.next() as u32 };
         // Denormals kept or not, rounding to nearest or towards zero.

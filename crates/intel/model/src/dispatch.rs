@@ -311,7 +311,7 @@ impl Worker<'_> {
         }
         self.ports.begin_group();
         for (number, thread) in self.threads[..count].iter_mut().enumerate() {
-            start(thread, dispatch, group, number, first_slot + number as u32);
+            start(thread, dispatch, program, group, number, first_slot + number as u32);
         }
         self.stats.threads += count as u64;
         let mut running: Vec<usize> = (0..count).collect();
@@ -353,8 +353,15 @@ impl Worker<'_> {
 }
 
 /// Makes a thread ready: its payload, channels and modes.
-fn start(thread: &mut Thread, dispatch: &Dispatch, group: [u32; 3], number: usize, slot: u32) {
-    thread.grf_mut().fill(0);
+fn start(
+    thread: &mut Thread,
+    dispatch: &Dispatch,
+    program: &Program,
+    group: [u32; 3],
+    number: usize,
+    slot: u32,
+) {
+    thread.clear_for(program, dispatch.mask(number as u32));
     thread.start(&tepui_intel_eu::Dispatch {
         mask: dispatch.mask(number as u32),
         vector_mask: dispatch.mask(number as u32),

@@ -12,6 +12,7 @@ use tepui_format::Format as F;
 use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
 use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
+use tepui_texel::{Packer, Pick, Unpacker};
 
 /// How texels are converted.
 #[derive(Clone, Copy)]
@@ -37,6 +38,10 @@ pub(crate) struct Format {
     integer: bool,
     /// Typed reads convert it.
     converted: bool,
+    /// How texels of all lanes are unpacked and packed together; none for blocks, and for formats that the loops
+    /// over lanes do not know.
+    pub unpacker: Option<Unpacker>,
+    pub packer: Option<Packer>,
 }
 
 impl std::fmt::Debug for Format {
@@ -47,6 +52,9 @@ impl std::fmt::Debug for Format {
 
 /// Bytes of the largest texel or block.
 pub(crate) const MOST_BYTES: usize = 16;
+
+/// The components of a texel in their order.
+const COMPONENTS: [Component; 4] = [Component::R, Component::G, Component::B, Component::A];
 
 /// Numbers of formats, and what they are.
 const TABLE: &[(u32, F)] = &[
@@ -237,6 +245,12 @@ impl Format {
         };
         let even = widths.windows(2).all(|pair| pair[0] == pair[1]);
         let integer = matches!(numeric, Numeric::Uint | Numeric::Sint);
+        let texels = matches!(codec, Codec::Texel(_))
+            && match &info.encoding {
+                Encoding::Plain(channels) => channels.get(Component::R).is_some(),
+                Encoding::SharedExponent => true,
+                _ => false,
+            };
         Some(Format {
             format,
             bytes: info.block.bytes as usize,
@@ -245,7 +259,56 @@ impl Format {
             opaque,
             integer,
             converted: even && (integer || numeric == Numeric::Sfloat),
+            unpacker: Unpacker::new(format).ok().filter(|_| texels),
+            packer: Packer::new(format).ok().filter(|_| texels),
         })
+    }
+
+    /// What the components of [`Format::raw`] are divided by.
+    pub fn divisor(&self) -> [f32; 4] {
+        match &self.unpacker {
+            Some(unpacker) if !self.integer => unpacker.divisor,
+            _ => [1.0; 4],
+        }
+    }
+
+    /// As [`Format::unpack`], but fixed-point components are the integers that are stored: a weighted sum of them
+    /// is exact, so that all who filter get the same bits.
+    pub fn raw(&self, texel: &[u8], place: [u32; 2]) -> [u32; 4] {
+        let Some(unpacker) = self.unpacker.as_ref().filter(|_| !self.integer) else {
+            return self.unpack(texel, place);
+        };
+        let bits = load(texel);
+        let words = [0, 1, 2, 3].map(|word| [(bits >> (32 * word)) as u32]);
+        std::array::from_fn(|c| match self.pick(c) {
+            Pick::Channel(k) => unpacker.float::<1, 4>(&words, &[0], usize::from(k))[0].to_bits(),
+            Pick::One => unpacker.divisor[c].to_bits(),
+            Pick::Zero => 0,
+        })
+    }
+
+    /// Where a component comes from: missing colours are 0, a missing alpha is 1.
+    pub fn pick(&self, component: usize) -> Pick {
+        let there = match &self.format.info().encoding {
+            Encoding::Plain(channels) => channels.get(COMPONENTS[component]).is_some(),
+            Encoding::SharedExponent => component < 3,
+            _ => true,
+        };
+        match (there && !(self.opaque && component == 3), component) {
+            (true, c) => Pick::Channel(c as u8),
+            (false, 3) => Pick::One,
+            (false, _) => Pick::Zero,
+        }
+    }
+
+    /// The bits of a texel that components have, lowest word first; `None` if they do not have bits of their own.
+    pub fn mask(&self, components: [bool; 4]) -> Option<[u32; 4]> {
+        let Encoding::Plain(channels) = &self.format.info().encoding else { return None };
+        let chosen = COMPONENTS.into_iter().zip(components).filter(|(_, chosen)| *chosen);
+        let bits = chosen
+            .filter_map(|(component, _)| channels.get(component))
+            .fold(0, |all, c| all | ((1u128 << c.bits) - 1) << c.shift);
+        Some([0, 1, 2, 3].map(|word| (bits >> (32 * word)) as u32))
     }
 
     /// The kind of numbers.
@@ -260,12 +323,10 @@ impl Format {
 
     /// A colour with what the format does not have: missing colours are 0, a missing alpha is 1.
     pub fn present(&self, colour: [u32; 4]) -> [u32; 4] {
-        let Encoding::Plain(channels) = &self.format.info().encoding else { return colour };
-        let components = [Component::R, Component::G, Component::B, Component::A];
-        let missing = [0, 0, 0, self.one()];
-        std::array::from_fn(|c| match channels.get(components[c]) {
-            Some(_) if !(self.opaque && c == 3) => colour[c],
-            _ => missing[c],
+        std::array::from_fn(|c| match self.pick(c) {
+            Pick::Channel(_) => colour[c],
+            Pick::One => self.one(),
+            Pick::Zero => 0,
         })
     }
 
@@ -339,9 +400,8 @@ impl Format {
             return;
         };
         let new = load(new);
-        let components = [Component::R, Component::G, Component::B, Component::A];
         let mut bits = load(texel);
-        for (component, _) in components.into_iter().zip(write).filter(|(_, write)| *write) {
+        for (component, _) in COMPONENTS.into_iter().zip(write).filter(|(_, write)| *write) {
             if let Some(channel) = channels.get(component) {
                 let mask = ((1u128 << channel.bits) - 1) << channel.shift;
                 bits = bits & !mask | new & mask;
@@ -354,6 +414,48 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stored_integers_divide_to_what_texels_mean() {
+        let mut seed = 1u32;
+        for &(number, format) in TABLE.iter().chain(OPAQUE) {
+            let found = find(number).unwrap();
+            for _ in 0..64 {
+                let mut bytes = [0; MOST_BYTES];
+                for byte in &mut bytes[..found.bytes] {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    *byte = (seed >> 24) as u8;
+                }
+                let texel = &bytes[..found.bytes];
+                let (want, raw) = (found.unpack(texel, [0; 2]), found.raw(texel, [0; 2]));
+                for c in 0..4 {
+                    if found.is_integer() {
+                        assert_eq!(raw[c], want[c], "{} {c}", format.name());
+                        continue;
+                    }
+                    let got = f32::from_bits(raw[c]) / found.divisor()[c];
+                    let want = f32::from_bits(want[c]);
+                    let same = got == want || got.is_nan() && want.is_nan();
+                    assert!(same, "{} {c}: {got}, want {want}", format.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn components_have_the_bits_that_merging_changes() {
+        for &(number, format) in TABLE {
+            let found = find(number).unwrap();
+            for write in 0..16u32 {
+                let write = [0, 1, 2, 3].map(|c| write >> c & 1 != 0);
+                let Some(mask) = found.mask(write) else { continue };
+                let mut texel = vec![0; found.bytes];
+                found.merge(&vec![0xff; found.bytes], write, &mut texel);
+                let mask = mask.map(u32::to_le_bytes);
+                assert_eq!(texel, mask.as_flattened()[..found.bytes], "{}", format.name());
+            }
+        }
+    }
 
     #[test]
     fn every_row_has_a_codec() {

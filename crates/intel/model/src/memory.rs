@@ -63,6 +63,13 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// Where bytes are on the host, if they lie in one bound range with permissions. They stay there while the batch
+    /// runs.
+    #[inline]
+    pub fn window(&mut self, at: u64, bytes: u64, need: Protection) -> Option<*mut u8> {
+        self.ranges.lookup(self.vm, address(at), bytes, need)
+    }
+
     /// Reads a double word.
     ///
     /// # Errors

@@ -310,10 +310,11 @@ fn images_are_loaded_and_stored() {
         MOV.i32 r13, r3
         NOP.wait1
         ST_CVT.slot0.v4.f32 @r10:r11:r12:r13, r4, r6, offset:0x0
+        LD_CVT.slot0.wait0.v4.f32 @r0:r1:r2:r3, r4, r6, offset:0x0
         IMUL.i32 r9, r61, u1
         IADD.u32 r9, r9, r60
         SHADDX.u64 r4, u2, r9.w0, shift:0x2
-        F32_TO_U32 r7, r3
+        F32_TO_U32.wait0 r7, r3
         STORE.i32.slot0.wait0 @r7, r4, offset:0
         NOP.end";
     let to = DATA + 0x1_0000;

@@ -149,7 +149,7 @@ kernels! {
     /// The channels of a tap of integers.
     integers(tap: &Tap<'_, N>, out: &mut [Row<N>; 4]) = blend::tap_integers::<N>;
     /// [`pack::pack_rows`].
-    pack(packer: &Packer, channels: &[Row<N>; 4], words: &mut [Row<N>; 4]) = pack::pack_rows::<N>;
+    pack(packer: &Packer, channels: &[Row<N>; 4], words: &mut [Row<N>; 4]) = pack::pack_rows::<N, WIDTH>;
     /// Compares the first channel with a reference: 1 where it passes, else 0.
     compare(tap: &Tap<'_, N>, func: CompareFunc, reference: &Floats<N>, out: &mut Row<N>) = blend::tap_compare::<N, WIDTH>;
     /// Adds rows, weighted, in the lanes where the weight is not zero.

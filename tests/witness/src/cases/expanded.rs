@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::canvas::{FRAGMENT, VERTEX, band, mesh_state, nearly, output, picture, vertices};
 use super::draws::{INDEX_TYPES, indices};
-use crate::case::{Bench, Case, Shader};
+use crate::case::{Bench, Case, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result};
 
 const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
@@ -148,7 +148,45 @@ fn indirect() -> Vec<Case> {
     cases
 }
 
+/// Emitted primitives that are captured: in strips of several, in part, and without a rasteriser.
+fn feedback() -> Vec<Case> {
+    use vk::PrimitiveTopology as T;
+    let mut cases = Vec::new();
+    for (name, input, out, body, topology) in [
+        ("points", "points", "points", 1, T::POINT_LIST),
+        ("squares", "points", "triangle_strip", 0, T::POINT_LIST),
+        ("lines", "lines", "line_strip", 1, T::LINE_STRIP),
+        ("counts", "triangles", "triangle_strip", 4, T::TRIANGLE_STRIP),
+    ] {
+        for (suffix, discard, room) in
+            [("drawn", false, 2000), ("discarded", true, 2000), ("full", true, 270)]
+        {
+            let mut state = mesh_state();
+            state.topology = topology;
+            state.discard = discard;
+            state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+            let geometry = Shader::new("stage.geom")
+                .define("IN", input)
+                .define("OUT", out)
+                .define("BODY", body)
+                .define("INVOCATIONS", 2)
+                .define("FEEDBACK", 1);
+            let shaders = vec![Shader::new("mesh.vert"), geometry, Shader::new("shade.frag")];
+            let used: &[_] =
+                if discard { &[VERTEX, GEOMETRY] } else { &[VERTEX, GEOMETRY, FRAGMENT] };
+            // A line of which an end moved by one unit in the last place has other pixels.
+            if name == "lines" && !discard {
+                continue;
+            }
+            let name = format!("geometry_feedback_{name}_{suffix}");
+            // Products may be added with one rounding.
+            cases.push(super::stages::captured(&name, shaders, used, state, room, Rule::Ulp(4.0)));
+        }
+    }
+    cases
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [restarts(), indirect()].into_iter().flatten().collect()
+    [restarts(), indirect(), feedback()].into_iter().flatten().collect()
 }

@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::canvas::{
-    SIZE_PX, TOPOLOGIES, mesh_state, nearly, onto, output, scattered, small, stages, target,
-    vertices,
+    FRAGMENT, SIZE_PX, TOPOLOGIES, VERTEX, mesh_state, nearly, onto, output, scattered, small,
+    stages, target, vertices,
 };
 use crate::case::{Case, Output, Rule, Shader};
 
@@ -138,24 +138,41 @@ fn timestamps() -> Case {
 fn statistics() -> Vec<Case> {
     use vk::QueryPipelineStatisticFlags as F;
     let mut cases = Vec::new();
-    for (name, topology) in TOPOLOGIES {
-        let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let plain = TOPOLOGIES.into_iter().map(|(name, topology)| (name, topology, false));
+    let emitting = [("emitted", vk::PrimitiveTopology::TRIANGLE_LIST, true)];
+    for (name, topology, emits) in plain.chain(emitting) {
+        let mut shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+        if emits {
+            let geometry = Shader::new("stage.geom")
+                .define("IN", "triangles")
+                .define("OUT", "triangle_strip")
+                .define("BODY", 4)
+                .define("INVOCATIONS", 3);
+            shaders.insert(1, geometry);
+        }
         cases.push(Case::new(
             format!("queries/statistics_{name}"),
             "vertices, primitives and invocations of a draw of two instances",
             shaders,
             move |bench| {
                 let gpu = bench.gpu;
-                let stages = stages(bench);
+                let used: &[_] = match emits {
+                    true => &[VERTEX, vk::ShaderStageFlags::GEOMETRY, FRAGMENT],
+                    false => &[VERTEX, FRAGMENT],
+                };
+                let stages: Vec<_> =
+                    used.iter().copied().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
                 let mut state = mesh_state();
                 state.topology = topology;
                 let pipeline = gpu.graphics(&stages, &state, &[])?;
                 let buffer = vertices(bench, &scattered(92, 12))?;
                 let kinds = F::INPUT_ASSEMBLY_VERTICES
                     | F::INPUT_ASSEMBLY_PRIMITIVES
-                    | F::VERTEX_SHADER_INVOCATIONS
                     | F::CLIPPING_INVOCATIONS
-                    | F::CLIPPING_PRIMITIVES;
+                    | match emits {
+                        true => F::GEOMETRY_SHADER_INVOCATIONS | F::GEOMETRY_SHADER_PRIMITIVES,
+                        false => F::VERTEX_SHADER_INVOCATIONS | F::CLIPPING_PRIMITIVES,
+                    };
                 let create = vk::QueryPoolCreateInfo::default()
                     .query_type(vk::QueryType::PIPELINE_STATISTICS)
                     .query_count(1)

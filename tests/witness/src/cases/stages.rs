@@ -198,6 +198,69 @@ fn tessellation() -> Vec<Case> {
     cases
 }
 
+/// Captures the vertices of two instances of a band into `room` words, which `rule` judges.
+pub fn captured(
+    name: &str,
+    shaders: Vec<Shader>,
+    used: &'static [vk::ShaderStageFlags],
+    state: State,
+    room: usize,
+    rule: Rule,
+) -> Case {
+    let about = "captured vertices, how many, and how many there would have been";
+    Case::new(format!("stages/{name}"), about, shaders, move |bench| {
+        bench.gpu.require(ash::ext::transform_feedback::NAME)?;
+        let gpu = bench.gpu;
+        let calls = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
+        let modules: Vec<_> =
+            used.iter().copied().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
+        let pipeline = gpu.graphics(&modules, &state, &[])?;
+        let list = band(13);
+        let buffer = vertices(bench, &list)?;
+        let captured = gpu.output::<f32>(room)?;
+        let counter = gpu.buffer(&[0u32; 4])?;
+        let queries = gpu.query_pool(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, 1)?;
+        let answers = gpu.output::<u64>(2)?;
+        let image = target(bench)?;
+        let pass = onto(&image);
+        gpu.submit(|c| {
+            // SAFETY: all objects are live, and queries and captures are begun and ended once
+            // each, the captures inside of the rendering.
+            unsafe {
+                c.reset_queries(queries, 1);
+                c.render(&pass, |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    c.bind_graphics(&pipeline);
+                    let (calls, null) = (calls.fp(), std::ptr::null());
+                    (calls.cmd_bind_transform_feedback_buffers_ext)(
+                        c.handle,
+                        0,
+                        1,
+                        &captured.handle,
+                        &0,
+                        null,
+                    );
+                    let flags = vk::QueryControlFlags::empty();
+                    (calls.cmd_begin_query_indexed_ext)(c.handle, queries, 0, flags, 0);
+                    (calls.cmd_begin_transform_feedback_ext)(c.handle, 0, 0, null.cast(), null);
+                    c.draw(&pipeline, list.len() as u32, 2);
+                    let to = &counter.handle;
+                    (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, to, &0);
+                    (calls.cmd_end_query_indexed_ext)(c.handle, queries, 0, 0);
+                });
+                c.query_results(queries, 1, 2, &answers);
+            }
+        })?;
+        let pixels = gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
+        Ok(vec![
+            Output::peer("captured", &captured.read::<f32>(), rule.clone()),
+            Output::peer("counter", &counter.read::<u32>(), Rule::Bits),
+            Output::peer("queries", &answers.read::<u64>(), Rule::Bits),
+            output(&pixels, nearly()),
+        ])
+    })
+}
+
 /// The expected capture of `mesh.vert`, from a draw that may or may not be rasterised.
 fn feedback() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -214,75 +277,13 @@ fn feedback() -> Vec<Case> {
             state.topology = topology;
             state.discard = discard;
             state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
-            let case = Case::new(
-                format!("stages/feedback_{name}_{suffix}"),
-                "captured vertices, how many, and how many there would have been",
+            let case = captured(
+                &format!("feedback_{name}_{suffix}"),
                 shaders,
-                move |bench| {
-                    bench.gpu.require(ash::ext::transform_feedback::NAME)?;
-                    let gpu = bench.gpu;
-                    let calls =
-                        ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
-                    let stages = stages(bench);
-                    let stages = if discard { &stages[..1] } else { &stages[..] };
-                    let pipeline = gpu.graphics(stages, &state, &[])?;
-                    let list = band(13);
-                    let buffer = vertices(bench, &list)?;
-                    let captured = gpu.output::<f32>(8 * room as usize)?;
-                    let counter = gpu.buffer(&[0u32; 4])?;
-                    let queries =
-                        gpu.query_pool(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, 1)?;
-                    let answers = gpu.output::<u64>(2)?;
-                    let image = target(bench)?;
-                    let pass = onto(&image);
-                    gpu.submit(|c| {
-                        // SAFETY: all objects are live, and queries and captures are begun and
-                        // ended once each, the captures inside of the rendering.
-                        unsafe {
-                            c.reset_queries(queries, 1);
-                            c.render(&pass, |c| {
-                                c.vertex_buffers(&[&buffer]);
-                                c.bind_graphics(&pipeline);
-                                let calls = calls.fp();
-                                (calls.cmd_bind_transform_feedback_buffers_ext)(
-                                    c.handle,
-                                    0,
-                                    1,
-                                    &captured.handle,
-                                    &0,
-                                    std::ptr::null(),
-                                );
-                                let flags = vk::QueryControlFlags::empty();
-                                (calls.cmd_begin_query_indexed_ext)(c.handle, queries, 0, flags, 0);
-                                (calls.cmd_begin_transform_feedback_ext)(
-                                    c.handle,
-                                    0,
-                                    0,
-                                    std::ptr::null(),
-                                    std::ptr::null(),
-                                );
-                                c.draw(&pipeline, list.len() as u32, 2);
-                                (calls.cmd_end_transform_feedback_ext)(
-                                    c.handle,
-                                    0,
-                                    1,
-                                    &counter.handle,
-                                    &0,
-                                );
-                                (calls.cmd_end_query_indexed_ext)(c.handle, queries, 0, 0);
-                            });
-                            c.query_results(queries, 1, 2, &answers);
-                        }
-                    })?;
-                    let pixels =
-                        gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
-                    Ok(vec![
-                        Output::peer("captured", &captured.read::<u32>(), Rule::Bits),
-                        Output::peer("counter", &counter.read::<u32>(), Rule::Bits),
-                        Output::peer("queries", &answers.read::<u64>(), Rule::Bits),
-                        output(&pixels, nearly()),
-                    ])
-                },
+                if discard { &[VERTEX] } else { &[VERTEX, FRAGMENT] },
+                state,
+                8 * room as usize,
+                Rule::Bits,
             );
             cases.push(case);
         }

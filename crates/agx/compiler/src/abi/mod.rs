@@ -272,3 +272,24 @@ pub fn input_locations(s: &Shader) -> u32 {
 pub(crate) fn attributes(s: &Shader) -> u8 {
     (u32::BITS - input_locations(s).leading_zeros()) as u8
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uniforms_of_vertex_shaders_stand_side_by_side() {
+        for n in 0..=16 {
+            let mut places: Vec<(u16, u16)> =
+                vertex_uniforms(n).iter().map(|u| (u.half, u.source.halves())).collect();
+            places.sort_unstable();
+            let mut end = 0;
+            for (half, halves) in places {
+                assert!(half == end, "{n} attributes: {half} follows {end}");
+                end = half + halves;
+            }
+            // The last is a half-word, and words follow.
+            assert_eq!(end.next_multiple_of(2), vertex_halves(n), "{n} attributes");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
+use tepui_expand::gather::{vertices as gather_vertices, word as gather};
 use tepui_expand::{Emission, Expansion, Record, word as words};
 use tepui_ir::PrimitiveKind;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
@@ -11,13 +12,14 @@ use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::draw::{VertexSources, vertex_key};
+use super::feedback::FIT_VERTICES;
 use super::record::split;
 use super::values::long;
 use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
-use crate::meta::feedback::Order;
+use crate::meta::feedback::{Order, PARAMETERS_B};
 use crate::shader::{Linking, Results, Shader, Variant, VertexKey};
 use std::sync::Arc;
 
@@ -221,6 +223,24 @@ impl Encoder {
             (words::FIRST, Word::Short(0)),
         ];
         self.stage(&program, state, &bindings, threads, d, &all)?;
+        if self.looks_at_emissions(state) {
+            let invocations = invocations as u32;
+            let mut bytes = vec![0; params::BYTES];
+            let table = self.room(4 * u64::from(invocations))?;
+            let groups = invocations.div_ceil(THREADS);
+            for (offset, value) in [
+                (params::GATHER + gather::LIST, list),
+                (params::GATHER + gather::TABLE, table),
+                (params::GATHER + gather::RECORDS, records),
+                (params::GATHER + gather::COUNT, u64::from(invocations)),
+                (params::GATHER_GROUPS, u64::from(groups) | 1 << 32),
+                (params::GATHER_GROUPS + 8, 1),
+            ] {
+                bytes[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
+            }
+            let parameters = self.upload(&bytes, 64)?.address;
+            self.emissions(state, &geometry, &emission, parameters)?;
+        }
         let topology = topology(&emission);
         let list = List::Direct { records, address: list, indices };
         Ok(Some(Expanded { last: geometry, list, topology }))
@@ -276,7 +296,8 @@ impl Encoder {
             false => Program::Unroll { order, index_bytes },
         };
         let v = self.device.clone().meta(lists)?.compute()?;
-        self.driver[7..10].copy_from_slice(&[e, f, emission.indices * emission.invocations]);
+        let per_primitive = emission.indices * emission.invocations;
+        self.driver[7..11].copy_from_slice(&[e, f, per_primitive, emission.invocations]);
         let none = Bindings::default();
         let groups = |at: u32| Dispatch::Indirect([0; 3], parameters + u64::from(at));
         let listing = |s: Source| match s {
@@ -321,8 +342,76 @@ impl Encoder {
         };
         let dispatch = groups(params::GEOMETRY_GROUPS);
         self.launch_with(&program, &bindings, &state.push, &dispatch, &|_| None, &in_memory)?;
+        if self.looks_at_emissions(state) {
+            self.emissions(state, &geometry, &emission, parameters)?;
+        }
         let list = List::Indirect { parameters, heap };
         Ok(Expanded { last: geometry, list, topology: topology(&emission) })
+    }
+
+    /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
+    fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
+        state.feedback.active || self.statistics.is_some()
+    }
+
+    /// Counts the primitives that a geometry shader emitted, and captures their vertices.
+    fn emissions(
+        &mut self,
+        state: &CommandState<Agx>,
+        geometry: &Shader,
+        emission: &Emission,
+        parameters: u64,
+    ) -> Result<()> {
+        let [count, store] = geometry.gather(state.graphics.provoking_last)?;
+        let none = Bindings::default();
+        let gathered = parameters + u64::from(params::GATHER);
+        let groups = Dispatch::Indirect([0; 3], parameters + u64::from(params::GATHER_GROUPS));
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } => Some(gathered + u64::from(offset)),
+            _ => None,
+        };
+        self.launch_with(&count, &none, &state.push, &groups, &|_| None, &in_memory)?;
+        // The number of the first primitive of each invocation.
+        let each = gather_vertices(emission.output);
+        let emitted = parameters + u64::from(params::EMITTED);
+        let [low, high] = split(emitted);
+        let sums = self.device.clone().meta(Program::Sums)?.compute()?;
+        self.driver[3..6].copy_from_slice(&[low, high, each]);
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } if offset < 8 => {
+                Some(gathered + u64::from(gather::TABLE + offset))
+            }
+            Source::Driver { offset: 8 } => Some(gathered + u64::from(gather::COUNT)),
+            _ => None,
+        };
+        let one = Dispatch::Direct([0; 3], [1; 3]);
+        self.launch_with(&sums, &none, &state.push, &one, &|_| None, &in_memory)?;
+        self.count_emissions(emitted + 4, gathered + u64::from(gather::COUNT))?;
+        if !state.feedback.active {
+            return Ok(());
+        }
+        // How many fit.
+        let fit = self.device.clone().meta(Program::Fit)?.compute()?;
+        let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
+        let buffers = state.feedback.buffers;
+        let words = self.fit_words(&buffers, geometry.feedback, parameters, [0, 1, each]);
+        self.driver[..words.len()].copy_from_slice(&words);
+        let in_memory = |s: Source| (s == FIT_VERTICES).then_some(emitted);
+        self.launch_with(&fit, &none, &state.push, &one, &|_| None, &in_memory)?;
+        if geometry.feedback == [0; 4] {
+            return Ok(());
+        }
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } if offset < gather::BUFFERS => {
+                Some(gathered + u64::from(offset))
+            }
+            Source::Driver { offset } if offset < gather::LIMIT => {
+                Some(parameters + u64::from(ADDRESSES + offset - gather::BUFFERS))
+            }
+            Source::Driver { .. } => Some(parameters + u64::from(LIMIT)),
+            _ => None,
+        };
+        self.launch_with(&store, &none, &state.push, &groups, &|_| None, &in_memory)
     }
 
     /// The heap of draws whose sizes the GPU knows alone: all of a command buffer's take from it.

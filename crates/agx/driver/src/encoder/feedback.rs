@@ -9,7 +9,7 @@ use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::capture::THREADS;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::CommandState;
-use tepui_vulkan::feedback::Counters;
+use tepui_vulkan::feedback::{Counters, FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::{Error, Result};
 
 use super::draw::{VertexSources, vertex_key};
@@ -22,6 +22,8 @@ use crate::shader::Results;
 
 /// Most bytes that a buffer takes: offsets are words.
 const MAX_BYTES: u64 = u32::MAX as u64;
+/// The word of that program that counts the vertices of an instance.
+pub(super) const FIT_VERTICES: Source = Source::Driver { offset: 80 };
 
 impl Encoder {
     pub(super) fn begin_capture(&mut self, counters: &Counters) -> Result<()> {
@@ -60,6 +62,24 @@ impl Encoder {
         let words = [a, b, c, d, start, stride, instances, first_instance];
         self.run(Program::ByteCount, &words, &[], [1; 3])?;
         Ok(to)
+    }
+
+    /// The words of the program that computes how many vertices fit: `counts` are the vertices of an instance, the instances, and
+    /// the vertices of a primitive.
+    pub(super) fn fit_words(
+        &self,
+        buffers: &[FeedbackBuffer; MAX_FEEDBACK],
+        strides: [u32; MAX_FEEDBACK],
+        parameters: u64,
+        counts: [u32; 3],
+    ) -> Vec<u32> {
+        let mut words = [split(self.feedback), split(parameters)].concat();
+        words.extend(buffers.iter().flat_map(|b| split(b.address)));
+        words.extend(buffers.iter().map(|b| b.size.min(MAX_BYTES) as u32));
+        words.extend(strides);
+        words.extend(counts);
+        words.extend(split(self.feedback_query));
+        words
     }
 
     /// Captures the vertices of a draw.
@@ -110,13 +130,8 @@ impl Encoder {
         self.run(p, &words, &[], [most.max(1), 1, 1])?;
         // How many fit, and where they go.
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
-        let ([s0, s1], [p0, p1]) = (split(self.feedback), split(parameters));
-        let [q0, q1] = split(self.feedback_query);
-        let mut words = vec![s0, s1, p0, p1];
-        words.extend(buffers.iter().flat_map(|b| split(b.address)));
-        words.extend(buffers.iter().map(|b| b.size.min(MAX_BYTES) as u32));
-        words.extend(strides);
-        words.extend([vertices, instances, per_primitive, q0, q1]);
+        let words =
+            self.fit_words(&buffers, strides, parameters, [vertices, instances, per_primitive]);
         self.run(Program::Fit, &words, &[], [1; 3])?;
         if strides == [0; 4] {
             return Ok(());

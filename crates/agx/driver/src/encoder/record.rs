@@ -716,7 +716,7 @@ impl Record<Agx> for Encoder {
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
         let mut draw = self.conditional_draw(state.condition, *draw)?;
-        if state.feedback.active {
+        if state.feedback.active && state.between.is_empty() {
             self.capture(state, &draw)?;
         }
         // Draws behind a count in memory become draws without instances, once for all that look at them.

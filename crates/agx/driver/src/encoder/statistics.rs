@@ -4,13 +4,14 @@
 //! Fragments count themselves, in variants of their shaders that only draws inside of such queries use. Every vertex
 //! counts as an invocation, and every primitive as clipped to one.
 
+use tepui_agx_compiler::Source;
 use tepui_vulkan::backend::{Dispatch, Draw};
-use tepui_vulkan::command::CommandState;
+use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 use tepui_vulkan::{Error, Result};
 
-use super::Encoder;
 use super::record::split;
+use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::Order;
@@ -22,18 +23,19 @@ pub struct Statistics {
     /// GPU address of its values.
     address: u64,
     flags: Flags,
-    /// Vertices, primitives and compute invocations so far.
-    sums: [u64; 3],
+    /// Sums so far, as [`COUNTED`] has them.
+    sums: [u64; 4],
 }
 
-/// The statistics that count vertices, primitives, and compute invocations.
-const COUNTED: [Flags; 3] = [
+/// The statistics that count vertices, primitives, compute invocations, and primitives that are rasterised.
+const COUNTED: [Flags; 4] = [
     Flags::INPUT_ASSEMBLY_VERTICES.union(Flags::VERTEX_SHADER_INVOCATIONS),
-    Flags::INPUT_ASSEMBLY_PRIMITIVES
-        .union(Flags::CLIPPING_INVOCATIONS)
-        .union(Flags::CLIPPING_PRIMITIVES),
+    Flags::INPUT_ASSEMBLY_PRIMITIVES,
     Flags::COMPUTE_SHADER_INVOCATIONS,
+    RASTERISED,
 ];
+/// The statistics of primitives behind all shaders of vertices.
+const RASTERISED: Flags = Flags::CLIPPING_INVOCATIONS.union(Flags::CLIPPING_PRIMITIVES);
 
 impl Statistics {
     /// Addresses of the values that count something.
@@ -56,7 +58,7 @@ impl Encoder {
     /// Begins to count, if the pool is one of statistics.
     pub(super) fn begin_statistics(&mut self, pool: &Queries, query: u32) -> bool {
         let Some((address, flags)) = pool.statistics(query) else { return false };
-        self.set_statistics(Some(Statistics { address, flags, sums: [0; 3] }));
+        self.set_statistics(Some(Statistics { address, flags, sums: [0; 4] }));
         true
     }
 
@@ -85,18 +87,25 @@ impl Encoder {
     pub(super) fn count_draw(&mut self, state: &CommandState<Agx>, draw: &Draw) -> Result<()> {
         let Some(mut s) = self.statistics else { return Ok(()) };
         let g = &state.graphics;
-        let order = Order::new(g.topology, g.provoking_last)
+        let order = Order::with_adjacency(g.topology, g.provoking_last)
             .ok_or_else(|| Error::unsupported("pipeline statistics of this topology"))?;
         match *draw {
             Draw::Direct { count, instances, .. } => {
                 let primitives = u64::from(order.count(count) / order.vertices());
                 s.sums[0] += u64::from(count) * u64::from(instances);
                 s.sums[1] += primitives * u64::from(instances);
+                if state.between.is_empty() {
+                    s.sums[3] += primitives * u64::from(instances);
+                }
                 self.statistics = Some(s);
             }
             Draw::Indirect { address, count, stride, .. } => {
                 let [a, b] = split(address);
-                for (primitives, of) in [(false, COUNTED[0]), (true, COUNTED[1])] {
+                let mut counted = vec![(false, COUNTED[0]), (true, COUNTED[1])];
+                if state.between.is_empty() {
+                    counted.push((true, RASTERISED));
+                }
+                for (primitives, of) in counted {
                     let order = primitives.then_some(order);
                     for at in s.places(of) {
                         let [c, d] = split(at);
@@ -104,6 +113,26 @@ impl Encoder {
                         self.run(Program::CountDraws(order), &words, &[], [1; 3])?;
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what a geometry shader emitted: addresses of the number of primitives, and of that of invocations.
+    pub(super) fn count_emissions(&mut self, primitives: u64, invocations: u64) -> Result<()> {
+        let Some(s) = self.statistics else { return Ok(()) };
+        let add = self.device.clone().meta(Program::Add)?.compute()?;
+        for (of, from) in [
+            (RASTERISED | Flags::GEOMETRY_SHADER_PRIMITIVES, primitives),
+            (Flags::GEOMETRY_SHADER_INVOCATIONS, invocations),
+        ] {
+            for at in s.places(of) {
+                let [low, high] = split(at);
+                self.driver[..4].copy_from_slice(&[low, high, 0, 0]);
+                let value = |s: Source| (s == Source::Driver { offset: 8 }).then_some(from);
+                let one = Dispatch::Direct([0; 3], [1; 3]);
+                let none = Bindings::default();
+                self.launch_with(&add, &none, &[0; MAX_PUSH], &one, &|_| None, &value)?;
             }
         }
         Ok(())

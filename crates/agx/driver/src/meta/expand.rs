@@ -1,8 +1,9 @@
 //! Programs of expanded draws: where the buffers of an indirect draw are, and the primitives of indices with restarts.
 
 use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
+use tepui_expand::gather::word as gather;
 use tepui_expand::word as stage;
-use tepui_ir::{Attrs, Op, Type, Value};
+use tepui_ir::{Attrs, Op, Reduce, ReduceOp, Type, Value};
 
 use super::Make;
 use super::feedback::{Order, position};
@@ -25,8 +26,14 @@ pub mod params {
     pub const GEOMETRY_GROUPS: u32 = 188;
     /// Arguments of the indexed draw.
     pub const DRAW: u32 = 200;
+    /// Words of the programs that gather what was emitted ([`tepui_expand::gather::word`]).
+    pub const GATHER: u32 = 256;
+    /// Their workgroups.
+    pub const GATHER_GROUPS: u32 = 336;
+    /// Vertices of the emitted primitives, then the primitives.
+    pub const EMITTED: u32 = 348;
     /// Bytes of all.
-    pub const BYTES: usize = 256;
+    pub const BYTES: usize = 384;
 }
 
 /// Words: arguments of the draw (2), heap (2), its bytes, parameters (2), indices (2), indices in the buffer; bytes of a vertex,
@@ -57,7 +64,10 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let four = m.0.u32(4);
     let listed_b = m.op(Op::IAdd, vertex_b, four);
     let listed_b = m.op(Op::IMul, listed_b, n);
-    let emitted_b = m.op(Op::IMul, indices, four);
+    // An invocation has a word of the table of emitted primitives, too.
+    let one = m.0.u32(1);
+    let words = m.op(Op::IAdd, indices, one);
+    let emitted_b = m.op(Op::IMul, words, four);
     let emitted_b = m.op(Op::IAdd, emitted_b, records_b);
     let emitted_b = m.op(Op::IMul, emitted_b, invocations);
     let each_b = m.op(Op::IAdd, listed_b, emitted_b);
@@ -87,6 +97,7 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let records = take(m, vertices, vertex_b);
     let output = take(m, emissions, records_b);
     let index_list = take(m, emissions, indices_b);
+    let table = take(m, emissions, four);
     let slack = m.0.u32(255 + 4 * THREADS);
     let mask = m.0.u32(!255);
     let end = m.op(Op::IAdd, at, slack);
@@ -103,7 +114,6 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let inside = m.op(Op::UGe, in_buffer, skipped);
     let left = m.op(Op::ISub, in_buffer, skipped);
     let left = m.0.select(inside, left, zero);
-    let one = m.0.u32(1);
     let groups = |m: &mut Make<'_>, n: Value, threads: Value| {
         let more = m.op(Op::ISub, threads, one);
         let n = m.op(Op::IAdd, n, more);
@@ -116,6 +126,7 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let listed_from = if restart { count } else { listed };
     let work = m.op(Op::IMul, primitives, invocations);
     let geometry_groups = groups(m, work, threads);
+    let gather_groups = groups(m, emissions, simd);
     for (offset, v) in [
         (stage::VERTICES, records),
         (stage::OUTPUT, output),
@@ -145,6 +156,13 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
         (params::DRAW + 8, first_index),
         (params::DRAW + 12, zero),
         (params::DRAW + 16, zero),
+        (params::GATHER + gather::LIST, index_list),
+        (params::GATHER + gather::TABLE, table),
+        (params::GATHER + gather::RECORDS, output),
+        (params::GATHER + gather::COUNT, emissions),
+        (params::GATHER_GROUPS, gather_groups),
+        (params::GATHER_GROUPS + 4, one),
+        (params::GATHER_GROUPS + 8, one),
     ] {
         m.store(to, v, offset as i32);
     }
@@ -154,12 +172,12 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
 /// list the primitives of a run of indices side by side.
 ///
 /// Words: as [`super::feedback::unroll`], with the number of indices; then parameters (2), and indices of an invocation times the
-/// invocations of a primitive.
+/// invocations of a primitive; those invocations.
 pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     let [lane, ..] = m.id();
     let (list, indices) = (m.driver_long(0), m.driver_long(2));
     let (added, count, in_buffer) = (m.driver(4), m.driver(5), m.driver(6));
-    let (to, indices_each) = (m.driver_long(7), m.driver(9));
+    let (to, indices_each, invocations) = (m.driver_long(7), m.driver(9), m.driver(10));
     let (zero, one) = (m.0.u32(0), m.0.u32(1));
     let lanes = m.0.u32(THREADS);
     let restart = match index_bytes {
@@ -238,6 +256,7 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     let listed = m.op(Op::IMul, primitives, n);
     let all = m.op(Op::IMul, listed, instances);
     let drawn = m.op(Op::IMul, primitives, instances);
+    let emissions = m.op(Op::IMul, drawn, invocations);
     let drawn = m.op(Op::IMul, drawn, indices_each);
     let first = m.op(Op::IEq, lane, zero);
     m.when(first, |m| {
@@ -246,8 +265,45 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
             (params::VERTEX + VERTICES, listed),
             (params::VERTEX + LIMIT, all),
             (params::DRAW, drawn),
+            (params::GATHER + gather::COUNT, emissions),
         ] {
             m.store(to, v, offset as i32);
         }
+    });
+}
+
+/// Turns counts into sums of those before; one workgroup.
+///
+/// Words: counts (2), their number, where the sum goes (2): times a factor, then by itself; the factor.
+pub(super) fn sums(m: &mut Make<'_>) {
+    let [lane, ..] = m.id();
+    let (table, count, to, factor) = (m.driver_long(0), m.driver(2), m.driver_long(3), m.driver(5));
+    let zero = m.0.u32(0);
+    let lanes = m.0.u32(THREADS);
+    let all = m.while_(
+        &[zero, zero],
+        |m, p| m.op(Op::ULt, p[0], count),
+        |m, p| {
+            let k = m.op(Op::IAdd, p[0], lane);
+            let there = m.op(Op::ULt, k, count);
+            let safe = m.0.select(there, k, p[0]);
+            let at = m.long(safe);
+            let at = m.shl(at, 2);
+            let at = m.op(Op::IAdd, table, at);
+            let n = m.load(at, Type::B32, 0);
+            let n = m.0.select(there, n, zero);
+            let reduce = Attrs::Reduce(Reduce { op: ReduceOp::IAdd, cluster: 0 });
+            let before = m.0.value(Op::ExclusiveScan, reduce, &[n], Type::B32);
+            let sum = m.0.value(Op::Reduce, reduce, &[n], Type::B32);
+            let first = m.op(Op::IAdd, p[1], before);
+            m.when(there, |m| m.store(at, first, 0));
+            vec![m.op(Op::IAdd, p[0], lanes), m.op(Op::IAdd, p[1], sum)]
+        },
+    );
+    let first = m.op(Op::IEq, lane, zero);
+    m.when(first, |m| {
+        let times = m.op(Op::IMul, all[1], factor);
+        m.store(to, times, 0);
+        m.store(to, all[1], 4);
     });
 }

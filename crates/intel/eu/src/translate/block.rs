@@ -3,7 +3,8 @@
 use tepui_hostvec::Target;
 use tepui_hostvec::asm::{Assembler, Condition, Gpr, Group, Label, Mask, V};
 
-use super::code::{Block, Translated};
+use super::code::{Block, FAILED, Translated};
+use super::flow;
 use super::kind::{self, Kind, PART_B};
 use crate::lane::FloatMode;
 use crate::memory;
@@ -27,17 +28,21 @@ macro_rules! field {
         (std::mem::offset_of!(Thread, host) + std::mem::offset_of!(HostState, $name)) as i32
     };
 }
+pub(super) use field;
 
-const GROUP: Group = Group {
-    lanes: CHANNELS,
-    base: THREAD,
-    exec: field!(exec),
-    exec_row: field!(exec_row),
-    // No template asks which channels exist.
-    alive: field!(exec),
-};
+/// How code finds the thread of a program with so many channels.
+fn group(lanes: usize) -> Group {
+    Group {
+        lanes,
+        base: THREAD,
+        exec: std::mem::offset_of!(Thread, active) as i32,
+        exec_row: field!(exec_row),
+        // No template asks which channels exist.
+        alive: field!(exec),
+    }
+}
 
-/// Translates a program's blocks; `None` where the host cannot run them or there are none.
+/// Translates a program; `None` where the host cannot run it or there is nothing to translate.
 pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
     if !Target::Avx2.is_available() {
         return None;
@@ -46,43 +51,70 @@ pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
     let rounded = |kind: &Kind| matches!(kind, Kind::ToFloat(_) | Kind::Float | Kind::Plane);
     let rounds = |kind: &Kind| !(mode.to_zero() && rounded(kind));
     let kinds: Vec<Option<Kind>> = ops.iter().map(|op| kind::kind(op).filter(rounds)).collect();
-    let mut blocks = vec![Block::default(); ops.len()];
-    let mut places: Vec<(usize, [Label; 2])> = Vec::new();
-    let mut t = Translator::new(mode);
-    t.enter();
-    let mut index = 0;
-    while index < ops.len() {
-        let length = length(&ops[index..]);
-        let run = index..index + length;
-        if length == 0 || kinds[run.clone()].iter().all(Option::is_none) {
-            index += length.max(1);
-            continue;
-        }
-        let versions = [false, true].map(|masked| t.block(ops, &kinds, run.clone(), masked));
-        places.push((index, versions));
-        let masked = ops[run].iter().filter(|op| !op.no_mask);
-        let channels = masked.fold(0, |all, op| all | op.all() << op.first);
-        blocks[index] = Block { length: length as u32, channels, ..Block::default() };
-        index += length;
-    }
-    t.exit();
-    if places.is_empty() {
+    if kinds.iter().all(Option::is_none) {
         return None;
     }
-    let (code, labels) = t.asm.finish();
-    for (index, [whole, masked]) in places {
-        blocks[index].whole = labels[whole.0 as usize];
-        blocks[index].masked = labels[masked.0 as usize];
+    let masked = ops.iter().filter(|op| !op.no_mask);
+    let channels = masked.fold(0, |all, op| all | op.all() << op.first);
+    let starts = starts(ops, channels);
+    let mut t = Translator::new(mode, channels, ops.len());
+    t.enter();
+    let mut blocks = vec![Block::default(); ops.len()];
+    for masked in [false, true] {
+        t.masked = masked;
+        for index in (0..ops.len()).filter(|&index| starts[index]) {
+            let length = length(ops, &starts, index, channels);
+            if length == 0 {
+                continue;
+            }
+            blocks[index].length = length as u32;
+            t.block(ops, &kinds, index..index + length);
+        }
     }
-    Translated::new(&code, blocks)
+    t.stubs();
+    t.exit();
+    let places = t.labels;
+    let (code, labels) = t.asm.finish();
+    for (block, [whole, masked]) in blocks.iter_mut().zip(places).filter(|(b, _)| b.length != 0) {
+        let place = |label: Option<Label>| label.map_or(0, |label| labels[label.0 as usize]);
+        (block.whole, block.masked) = (place(whole), place(masked));
+    }
+    Translated::new(&code, blocks, channels)
 }
 
-/// Operations of the block that begins with the first one.
-fn length(ops: &[Op]) -> usize {
-    let within = |op: &Op| op.flow == Flow::None && !op.reads_state && !writes_control(op);
-    let first = ops.first().is_some_and(within);
-    let behind = ops.iter().skip(1).take_while(|op| within(op) && !op.joins).count();
-    if first { 1 + behind } else { 0 }
+/// Where blocks begin: at the first operation, behind those that are not translated and those of flow control, and where
+/// flow control goes.
+fn starts(ops: &[Op], channels: u32) -> Vec<bool> {
+    let mut starts = vec![false; ops.len() + 1];
+    starts[0] = true;
+    for (index, op) in ops.iter().enumerate() {
+        starts[index] |= op.joins;
+        if !(within(op) && op.flow == Flow::None) {
+            starts[index + 1] = true;
+            starts[index] |= !within(op) && flow::kind(op, channels).is_none();
+        }
+        match op.flow {
+            Flow::Branch(_, jip, _) => starts[jip as usize] = true,
+            Flow::Jump(to) => starts[to as usize] = true,
+            _ => {}
+        }
+    }
+    starts
+}
+
+/// Operations of the block that begins with one; none if that is not translated.
+fn length(ops: &[Op], starts: &[bool], first: usize, channels: u32) -> usize {
+    let mut end = first;
+    while end < ops.len() && (end == first || !starts[end]) && within(&ops[end]) {
+        end += 1;
+    }
+    let flows = ops.get(end).is_some_and(|op| flow::kind(op, channels).is_some());
+    end - first + usize::from(flows && (end == first || !starts[end]))
+}
+
+/// An operation that only computes, in the same float mode as before.
+fn within(op: &Op) -> bool {
+    op.flow == Flow::None && !op.reads_state && !writes_control(op)
 }
 
 /// The float mode may change.
@@ -117,6 +149,14 @@ pub struct Translator {
     pub asm: Assembler,
     /// The version at hand writes only the channels of the mask.
     pub masked: bool,
+    /// Channels of all operations that the mask matters to.
+    pub channels: u32,
+    /// Where each block is, for threads whose channels all execute and for others, and where code goes that leaves for an
+    /// operation, as far as something goes there.
+    labels: Vec<[Option<Label>; 2]>,
+    exits: Vec<Option<Label>>,
+    /// Blocks that were translated, of both versions.
+    placed: Vec<[bool; 2]>,
     /// Denormals of floats are zeros.
     pub flush: bool,
     out: Label,
@@ -127,12 +167,17 @@ pub struct Translator {
 }
 
 impl Translator {
-    fn new(mode: FloatMode) -> Translator {
-        let mut asm = Assembler::new(Target::Avx2, GROUP);
+    fn new(mode: FloatMode, channels: u32, ops: usize) -> Translator {
+        let lanes = if channels >> 16 == 0 { 16 } else { CHANNELS };
+        let mut asm = Assembler::new(Target::Avx2, group(lanes));
         let out = asm.label();
         Translator {
             asm,
             masked: false,
+            channels,
+            labels: vec![[None; 2]; ops + 2],
+            exits: vec![None; ops + 2],
+            placed: vec![[false; 2]; ops + 2],
             flush: !mode.keeps_denormals(),
             out,
             rows: [None; POOL.end as usize],
@@ -172,30 +217,75 @@ impl Translator {
         }
     }
 
+    /// Where an operation's code is in a version.
+    pub fn label(&mut self, index: usize, masked: bool) -> Label {
+        let label = self.labels[index][usize::from(masked)];
+        label.unwrap_or_else(|| {
+            let label = self.asm.label();
+            self.labels[index][usize::from(masked)] = Some(label);
+            label
+        })
+    }
+
     /// A version of a block.
-    fn block(
-        &mut self,
-        ops: &[Op],
-        kinds: &[Option<Kind>],
-        run: std::ops::Range<usize>,
-        masked: bool,
-    ) -> Label {
-        let begin = self.asm.label();
+    fn block(&mut self, ops: &[Op], kinds: &[Option<Kind>], run: std::ops::Range<usize>) {
+        let (first, end) = (run.start, run.end);
+        let begin = self.label(first, self.masked);
         self.asm.forget();
         self.asm.place(begin);
-        self.masked = masked;
+        self.placed[first][usize::from(self.masked)] = true;
         self.rows = Default::default();
+        if self.masked && ops[first].joins {
+            self.join(first);
+        }
+        // The interpreter finds out where the budget ends.
+        let exit = self.exit_for(first);
+        self.asm.compare_memory_word(THREAD, field!(left), run.len() as i32);
+        self.asm.jump_if(Condition::Less, exit);
+        self.asm.add_to(THREAD, field!(left), -(run.len() as i32));
         for index in run {
-            match kinds[index] {
-                Some(kind) => self.template(&ops[index], kind),
+            let op = &ops[index];
+            if let Some(kind) = flow::kind(op, self.channels) {
+                self.asm.forget();
+                self.flow(ops, index, kind);
+                continue;
+            }
+            let whole = |kind: &Kind| !(kind.needs_all() && self.masked && !op.no_mask);
+            match kinds[index].filter(whole) {
+                Some(kind) => self.template(op, kind),
                 None => self.by_handler(index),
             }
         }
         self.asm.forget();
-        self.asm.mov_constant(Gpr::RAX, 0);
+        let next = self.label(end, self.masked);
+        self.asm.jump(next);
+    }
+
+    /// Where code goes that leaves for an operation.
+    pub fn exit_for(&mut self, index: usize) -> Label {
+        let exit = self.exits[index];
+        exit.unwrap_or_else(|| {
+            let label = self.asm.label();
+            self.exits[index] = Some(label);
+            label
+        })
+    }
+
+    /// What leaves translated code: for operations that were not translated, and where the budget ends.
+    fn stubs(&mut self) {
         let out = self.out;
-        self.asm.jump(out);
-        begin
+        for index in 0..self.labels.len() {
+            let open = [0, 1].map(|version| {
+                self.labels[index][version].filter(|_| !self.placed[index][version])
+            });
+            let leaving = [open[0], open[1], self.exits[index]];
+            if leaving == [None; 3] {
+                continue;
+            }
+            leaving.into_iter().flatten().for_each(|label| self.asm.place(label));
+            self.asm.mov_constant(Gpr::RAX, index as u64);
+            self.asm.jump(out);
+        }
     }
 
     fn by_handler(&mut self, index: usize) {
@@ -210,7 +300,7 @@ impl Translator {
         let done = self.asm.label();
         self.asm.test(Gpr::RAX);
         self.asm.jump_if(Condition::Zero, done);
-        self.asm.mov_constant(Gpr::RAX, index as u64 + 1);
+        self.asm.mov_constant(Gpr::RAX, FAILED | index as u64);
         let out = self.out;
         self.asm.jump(out);
         self.asm.place(done);

@@ -4,7 +4,7 @@ use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
 
 use crate::memory;
 use crate::op::{Arithmetic, Flow, Op};
-use crate::operand::{Layout, Source};
+use crate::operand::{CHANNELS, Layout, Source};
 
 /// Channels of a vector of the host.
 pub const PART: usize = 8;
@@ -20,6 +20,13 @@ pub enum Value {
     Scalar(u16),
     /// These bits for all channels.
     Bits(u32),
+    /// For each four channels four elements side by side, from this byte on, in the order that two bits for each channel
+    /// say.
+    Quads { base: u16, order: u8 },
+    /// 16 bits each, one behind the other, from this byte on.
+    Words { base: u16, signed: bool },
+    /// 16 bits for all channels, at this byte.
+    ScalarWord { base: u16, signed: bool },
 }
 
 /// What a template does.
@@ -47,6 +54,17 @@ pub enum Kind {
     CompareInt {
         signed: bool,
     },
+    /// Sums or copies of 16 bits, sixteen at a time. Only where all channels execute, as the next.
+    Words,
+    /// A copy of elements that lie anywhere.
+    Pieces,
+}
+
+impl Kind {
+    /// The template is only for operations all of whose channels execute.
+    pub fn needs_all(self) -> bool {
+        matches!(self, Kind::Words | Kind::Pieces)
+    }
 }
 
 fn is_word(ty: Type) -> bool {
@@ -54,30 +72,49 @@ fn is_word(ty: Type) -> bool {
 }
 
 /// Where a source's elements are, if they have 32 bits and lie side by side.
-pub fn value(src: &Source) -> Option<Value> {
+pub fn value(src: &Source, n: usize) -> Option<Value> {
     match src.layout {
         _ if !is_word(src.ty) => None,
         Layout::Even { base, stride: 4 } => Some(Value::Row(base)),
         Layout::Even { base, stride: 0 } => Some(Value::Scalar(base)),
         Layout::Scalar(bits) => Some(Value::Bits(bits as u32)),
+        Layout::Table(ref table) => quads(table, n),
         _ => None,
     }
 }
 
-/// As [`value`], also for constants of 16 bits among integers.
-fn int_value(src: &Source) -> Option<Value> {
-    match (&src.layout, src.ty) {
-        (Layout::Scalar(bits), Type::W) => Some(Value::Bits(i32::from(*bits as i16) as u32)),
-        (Layout::Scalar(bits), Type::UW) => Some(Value::Bits(u32::from(*bits as u16))),
-        _ => value(src),
+/// Elements of 32 bits that lie as [`Value::Quads`] says.
+fn quads(table: &[u16; CHANNELS], n: usize) -> Option<Value> {
+    let base = table[0] & !15;
+    let place = |i: usize| (table[i].wrapping_sub(base) / 4) & 3;
+    let fits = |i: usize| table[i] == base + 16 * (i as u16 / 4) + 4 * place(i % 4);
+    let order = (0..4).fold(0, |order, i| order | (place(i) as u8) << (2 * i));
+    (n >= PART && (0..n).all(fits)).then_some(Value::Quads { base, order })
+}
+
+/// As [`value`], also for integers of 16 bits.
+fn int_value(src: &Source, n: usize) -> Option<Value> {
+    let signed = match src.ty {
+        Type::W => true,
+        Type::UW => false,
+        _ => return value(src, n),
+    };
+    match src.layout {
+        Layout::Scalar(bits) if signed => Some(Value::Bits(i32::from(bits as i16) as u32)),
+        Layout::Scalar(bits) => Some(Value::Bits(u32::from(bits as u16))),
+        Layout::Even { base, stride: 2 } => Some(Value::Words { base, signed }),
+        Layout::Even { base, stride: 0 } => Some(Value::ScalarWord { base, signed }),
+        _ => None,
     }
 }
 
 /// Where the elements of a source are, as the operation's arithmetic reads them.
 pub fn operand(op: &Op, k: usize) -> Option<Value> {
-    match op.arithmetic {
-        Arithmetic::Int32 if op.opcode != Opcode::Mov => int_value(&op.src[k]),
-        _ => value(&op.src[k]),
+    let n = usize::from(op.n);
+    let wide = op.arithmetic == Arithmetic::Int64 && matches!(op.opcode, Opcode::Mov | Opcode::Cmp);
+    match op.arithmetic == Arithmetic::Int32 || wide {
+        true if !(op.copies && op.opcode == Opcode::Mov) => int_value(&op.src[k], n),
+        _ => value(&op.src[k], n),
     }
 }
 
@@ -100,9 +137,11 @@ fn overlaps(op: &Op, first: u16, bytes: usize) -> bool {
 fn signedness(op: &Op) -> Option<bool> {
     let of = |k: usize| {
         let src = &op.src[k];
-        match value(src)? {
+        match int_value(src, usize::from(op.n))? {
             Value::Bits(bits) if bits >> 31 == 0 && !src.negate => Some(None),
-            _ => Some(Some(src.ty == Type::D)),
+            // They are never negative.
+            _ if src.ty == Type::UW && !src.negate => Some(None),
+            _ => Some(Some(src.ty != Type::UD)),
         }
     };
     match (of(0)?, of(1)?) {
@@ -134,7 +173,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
     if let (true, 1, 0, Condition::None) =
         (op.copies && op.no_mask, op.n, op.predicate, op.condition)
         && let (Some(Value::Bits(bits)), Some(Layout::Even { .. })) =
-            (value(&op.src[0]), &op.dst.layout)
+            (value(&op.src[0], 1), &op.dst.layout)
         && op.dst.mask == u32::MAX
         && !op.dst.accumulator
         && !op.acc_write
@@ -163,6 +202,13 @@ pub fn kind(op: &Op) -> Option<Kind> {
         }
         _ => false,
     };
+    let bare = op.condition == Condition::None && op.predicate == 0 && !op.saturate;
+    if plain
+        && bare
+        && let Some(kind) = words(op)
+    {
+        return Some(kind);
+    }
     if !plain || !written || !derived {
         return None;
     }
@@ -173,6 +219,13 @@ pub fn kind(op: &Op) -> Option<Kind> {
     for k in 0..n {
         let hazard = match operand(op, k)? {
             Value::Row(base) => overlaps(op, base, 4 * usize::from(op.n)),
+            Value::Quads { base, .. } => overlaps(op, base, 4 * usize::from(op.n)),
+            Value::Words { base, .. } => {
+                overlaps(op, base, 2 * usize::from(op.n)) || row(op) == Some(base) && op.n > 8
+            }
+            Value::ScalarWord { base, .. } => {
+                overlaps(op, base & !3, 4) || row(op) == Some(base & !3) && op.n > 8
+            }
             Value::Scalar(base) => overlaps(op, base, 4) || row(op) == Some(base) && op.n > 8,
             Value::Bits(_) => false,
         };
@@ -184,16 +237,18 @@ pub fn kind(op: &Op) -> Option<Kind> {
     let floats = all(|ty| ty == Type::F) && op.arithmetic == Arithmetic::Float;
     let ints = all(|ty| ty != Type::F);
     let int_dst = op.dst.ty != Type::F;
-    // Magnitudes of integers are rare.
-    let no_abs = op.src[..n].iter().all(|src| !src.abs);
+    // Magnitudes of integers are rare, and so are words that are inverted.
+    let narrow = |src: &Source| matches!(src.ty, Type::W | Type::UW);
+    let inverted = op.logic && op.src[..n].iter().any(|src| src.negate && narrow(src));
+    let no_abs = op.src[..n].iter().all(|src| !src.abs) && !inverted;
     let derives = op.condition != Condition::None;
     Some(match op.opcode {
         Opcode::Mov if op.copies => Kind::Copy,
         Opcode::Mov => match (op.dst.ty, op.src[0].ty) {
             (Type::F, Type::F) => Kind::FloatMove,
-            (Type::F, from) if no_abs && !op.src[0].negate => Kind::ToFloat(from == Type::D),
+            (Type::F, from) if no_abs && !op.src[0].negate => Kind::ToFloat(from != Type::UD),
             (to, Type::F) if !op.saturate => Kind::ToInt(to == Type::D),
-            (_, Type::D | Type::UD) if int_dst && !op.saturate && no_abs => Kind::IntMove,
+            _ if ints && int_dst && !op.saturate && no_abs => Kind::IntMove,
             _ => return None,
         },
         Opcode::Add | Opcode::Mul | Opcode::Mad if floats && !int_dst => Kind::Float,
@@ -253,4 +308,107 @@ fn plane(op: &Op) -> bool {
         && !overlaps(op, *plane, 16)
         && !overlaps(op, *at, bytes)
         && (op.n == 8 || row(op) != Some(*at) && row(op) != Some(*plane))
+}
+
+/// Channels of a vector of words.
+pub const WORDS: usize = 16;
+
+/// Where the words of a source are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordValue {
+    /// One behind the other, from this byte on.
+    Row(u16),
+    /// One for all channels, at this byte.
+    Scalar(u16),
+    /// One for each four channels, from this byte on.
+    Fours(u16),
+    /// Eight constants, again and again.
+    Constants([i8; 8]),
+    /// The same bits for all.
+    Bits(u16),
+}
+
+/// Where a source has its words, if it is one of these.
+pub fn word_value(src: &Source, n: usize) -> Option<WordValue> {
+    if src.negate || src.abs || !matches!(src.ty, Type::W | Type::UW | Type::V | Type::UV) {
+        return None;
+    }
+    match &src.layout {
+        Layout::Even { base, stride: 2 } => Some(WordValue::Row(*base)),
+        Layout::Even { base, stride: 0 } => Some(WordValue::Scalar(*base)),
+        Layout::Scalar(bits) => Some(WordValue::Bits(*bits as u16)),
+        Layout::Integers(values) => Some(WordValue::Constants(*values)),
+        Layout::Table(table) => {
+            let fours = (0..n).all(|i| table[i] == table[0] + 2 * (i as u16 / 4));
+            fours.then_some(WordValue::Fours(table[0]))
+        }
+        _ => None,
+    }
+}
+
+/// The template of an operation on words, and of copies of what lies anywhere.
+fn words(op: &Op) -> Option<Kind> {
+    let (Some(Layout::Even { base: to, stride }), n) = (&op.dst.layout, usize::from(op.n)) else {
+        return None;
+    };
+    let to = usize::from(*to);
+    let bytes = op.dst.ty.bytes();
+    let end = to + n * usize::from(*stride);
+    let apart = |first: usize, last: usize| last <= to || end <= first;
+    let row = op.dst.ty == Type::UD && *stride == 4 && value(&op.src[0], n).is_some();
+    if op.copies
+        && !row
+        && let Some(runs) = pieces(op)
+        && runs.iter().all(|&(_, from, length)| {
+            apart(usize::from(from), usize::from(from) + usize::from(length))
+        })
+    {
+        return Some(Kind::Pieces);
+    }
+    let sums = match op.opcode {
+        Opcode::Mov => n.is_multiple_of(WORDS),
+        Opcode::Add => n.is_multiple_of(WORDS) && op.arithmetic == Arithmetic::Int32,
+        _ => false,
+    };
+    let narrow = matches!(op.dst.ty, Type::W | Type::UW) && usize::from(*stride) == bytes;
+    if !sums || !narrow {
+        return None;
+    }
+    for src in &op.src[..sources(op)] {
+        let (first, last) = match word_value(src, n)? {
+            WordValue::Row(base) => (usize::from(base), usize::from(base) + 2 * n),
+            WordValue::Scalar(base) => (usize::from(base), usize::from(base) + 2),
+            // Eight bytes are read for each sixteen channels.
+            WordValue::Fours(base) => (usize::from(base), usize::from(base) + n / 2),
+            WordValue::Constants(_) | WordValue::Bits(_) => continue,
+        };
+        if !apart(first, last) {
+            return None;
+        }
+    }
+    Some(Kind::Words)
+}
+
+/// A copy of elements that lie neither side by side nor at one place as runs of bytes: where each goes, where it comes
+/// from, and its length, a multiple of four. `None` if there are many or they are short.
+pub fn pieces(op: &Op) -> Option<Vec<(u16, u16, u16)>> {
+    const MOST: usize = 8;
+    let Some(Layout::Even { base: to, stride }) = op.dst.layout else { return None };
+    let bytes = op.dst.ty.bytes() as u16;
+    let n = usize::from(op.n);
+    let from = |i: usize| match &op.src[0].layout {
+        Layout::Even { base, stride } => Some(base + i as u16 * stride),
+        Layout::Table(table) => Some(table[i]),
+        _ => None,
+    };
+    let mut runs: Vec<(u16, u16, u16)> = Vec::new();
+    for i in 0..n {
+        let (to, from) = (to + i as u16 * stride, from(i)?);
+        match runs.last_mut() {
+            Some((t, f, length)) if *t + *length == to && *f + *length == from => *length += bytes,
+            _ => runs.push((to, from, bytes)),
+        }
+    }
+    let whole = runs.iter().all(|(_, _, length)| length.is_multiple_of(4));
+    (whole && runs.len() <= MOST).then_some(runs)
 }

@@ -1,20 +1,22 @@
 //! Translates runs of operations to machine code of the host (x86-64 with AVX2).
 //!
 //! The interpreter spends most of an instruction's time on finding out what to do and on moving rows
-//! of channels through memory. A *block* is a run of operations between two that flow control, messages or reads of the thread's
-//! state belong to: the channels that execute are the same for all of it. A block becomes code that reads and writes the
-//! thread's registers eight channels at a time; operations without a template are calls of their handlers, so interpreter and
-//! translation agree and either goes on where the other stopped. Each block has two versions: one for threads whose channels all
-//! execute, and one that writes only the channels of a mask.
+//! of channels through memory. A *block* is a run of operations that begins where channels may join or flow control goes, and ends
+//! with flow control or before a message or a read of the thread's state. It becomes code that reads and writes the
+//! thread's registers eight channels at a time; operations without a template are calls of their handlers. Blocks jump to one
+//! another, so that loops and branches stay in translated code until a message comes. All is there twice: for threads whose
+//! channels all execute, and with the channels of a mask. Code keeps the channels that execute and wait as the interpreter does, and
+//! counts each block against the thread's budget, so interpreter and translation agree and either goes on where the other stopped.
 //!
-//! `block` finds the blocks and translates them, `kind` says for which operations there are templates, `templates` has these, and
-//! `code` what can be executed.
+//! `block` finds the blocks and translates them, `kind` says for which operations there are templates, `templates` has these, `flow`
+//! those of flow control, and `code` what can be executed.
 //!
-//! Templates touch the thread's register file, whose offsets `Source::new` and `Target::new` have compared with its end, and the
-//! fields of `HostState`, nothing else. So no address outside of them can be formed, whatever a program says.
+//! Templates touch the thread's register file, whose offsets `Source::new` and `Target::new` have compared with its end, the masks of
+//! its channels and the fields of `HostState`, nothing else. So no address outside of them can be formed, whatever a program says.
 
 mod block;
 mod code;
+mod flow;
 mod kind;
 mod templates;
 

@@ -1,10 +1,12 @@
 //! Templates: each does for eight channels at a time what the handler of its operation does for all.
 
-use tepui_hostvec::asm::{ALL, Kop, Mask, Rm, Shift, V, Vop, float, integer};
+use tepui_hostvec::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
 
 use super::block::{REGISTERS, Translator};
-use super::kind::{Kind, PART, PART_B, Value, operand, row, sources};
+use super::kind::{
+    Kind, PART, PART_B, Value, WORDS, WordValue, operand, pieces, row, sources, word_value,
+};
 use crate::memory;
 use crate::message::REGISTER_BYTES;
 use crate::op::Op;
@@ -35,6 +37,11 @@ impl Translator {
             self.forget(base, 4);
             self.asm.store_half(REGISTERS, i32::from(base), bits);
         }
+        match kind {
+            Kind::Words => return self.words(op),
+            Kind::Pieces => return self.pieces(op),
+            _ => {}
+        }
         for part in 0..usize::from(op.n) / PART {
             self.asm.forget();
             match kind {
@@ -51,7 +58,7 @@ impl Translator {
     fn result(&mut self, op: &Op, kind: Kind, part: usize) {
         match kind {
             Kind::Copy => {
-                let from = self.operand(op, 0, part);
+                let from = self.operand(RESULT, op, 0, part);
                 self.asm.load(RESULT, from);
             }
             Kind::FloatMove => {
@@ -60,7 +67,7 @@ impl Translator {
             }
             Kind::IntMove => self.int(RESULT, op, 0, part),
             Kind::ToFloat(signed) => {
-                let from = self.operand(op, 0, part);
+                let from = self.operand(V(1), op, 0, part);
                 self.asm.load(V(1), from);
                 let convert = if signed { Vop::CVTDQ2PS } else { Vop::CVTUDQ2PS };
                 self.asm.vector(convert, RESULT, ALL, V(0), Rm::Reg(V(1)), None);
@@ -72,15 +79,37 @@ impl Translator {
             Kind::SelectFloat => self.select_float(op, part),
             Kind::SelectInt { signed } => self.select_int(op, part, signed),
             Kind::Nothing | Kind::Constant(_) => {}
-            Kind::CompareFloat | Kind::CompareInt { .. } => {}
+            Kind::CompareFloat | Kind::CompareInt { .. } | Kind::Words | Kind::Pieces => {}
         }
     }
 
     // ---- sources ----
 
-    /// A source's elements as they lie.
-    fn operand(&mut self, op: &Op, k: usize, part: usize) -> Rm {
+    /// A source's elements without modifiers: in a scratch register if no instruction can read them where they lie.
+    fn operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
         match operand(op, k) {
+            Some(Value::Quads { base, order }) => {
+                let base = base + (part * PART_B) as u16;
+                let from = self.held(base).map_or(Rm::Mem(REGISTERS, i32::from(base)), Rm::Reg);
+                self.asm.vector(Vop::PSHUFD, scratch, ALL, V(0), from, Some(order));
+                Rm::Reg(scratch)
+            }
+            Some(Value::Words { base, signed }) => {
+                let from = Rm::Mem(REGISTERS, i32::from(base) + (part * PART_B / 2) as i32);
+                let extend = if signed { Vop::PMOVSXWD } else { Vop::PMOVZXWD };
+                self.asm.vector(extend, scratch, ALL, V(0), from, None);
+                Rm::Reg(scratch)
+            }
+            Some(Value::ScalarWord { base, signed }) => {
+                // The double word around it, shifted up and down.
+                self.asm.load(scratch, Rm::Broadcast(REGISTERS, i32::from(base & !3)));
+                if base & 2 == 0 {
+                    self.asm.shift(Shift::Left, scratch, scratch, 16);
+                }
+                let down = if signed { Shift::Arithmetic } else { Shift::Right };
+                self.asm.shift(down, scratch, scratch, 16);
+                Rm::Reg(scratch)
+            }
             Some(Value::Row(base)) => {
                 let base = base + (part * PART_B) as u16;
                 match self.held(base) {
@@ -96,7 +125,7 @@ impl Translator {
 
     /// A float with its modifiers.
     fn float(&mut self, d: V, op: &Op, k: usize, part: usize) {
-        let from = self.operand(op, k, part);
+        let from = self.operand(d, op, k, part);
         self.asm.load(d, from);
         if op.src[k].abs {
             self.asm.vector(Vop::PANDD, d, ALL, d, Rm::Constant(!SIGN), None);
@@ -109,7 +138,7 @@ impl Translator {
     /// The same as an operand.
     fn float_operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
         if !op.src[k].abs && !op.src[k].negate {
-            return self.operand(op, k, part);
+            return self.operand(scratch, op, k, part);
         }
         self.float(scratch, op, k, part);
         Rm::Reg(scratch)
@@ -117,8 +146,9 @@ impl Translator {
 
     /// An integer with its modifier: inverted by logic, else negated.
     fn int(&mut self, d: V, op: &Op, k: usize, part: usize) {
-        let from = self.operand(op, k, part);
-        if op.src[k].negate && !op.logic {
+        let negated = op.src[k].negate && !op.logic;
+        let from = self.operand(if negated { V(5) } else { d }, op, k, part);
+        if negated {
             self.asm.load(d, Rm::Constant(0));
             self.asm.vector(Vop::PSUBD, d, ALL, d, from, None);
             return;
@@ -131,7 +161,7 @@ impl Translator {
 
     fn int_operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
         if !op.src[k].negate {
-            return self.operand(op, k, part);
+            return self.operand(scratch, op, k, part);
         }
         self.int(scratch, op, k, part);
         Rm::Reg(scratch)
@@ -325,6 +355,76 @@ impl Translator {
         self.asm.vector(Vop::PBLENDMD, RESULT, take, V(2), Rm::Reg(V(1)), None);
     }
 
+    // ---- words ----
+
+    /// Sums or copies of words, all channels.
+    fn words(&mut self, op: &Op) {
+        let Some(base) = row(op) else { return };
+        let n = usize::from(op.n);
+        for part in 0..n / WORDS {
+            self.asm.forget();
+            self.word_source(RESULT, op, 0, part);
+            if op.opcode == Opcode::Add {
+                self.word_source(V(1), op, 1, part);
+                self.asm.vector(Vop::PADDW, RESULT, ALL, RESULT, Rm::Reg(V(1)), None);
+            }
+            let to = Rm::Mem(REGISTERS, i32::from(base) + (part * PART_B) as i32);
+            self.asm.store(to, ALL, RESULT);
+        }
+        self.forget(base, 2 * n);
+    }
+
+    /// Sixteen words of a source.
+    fn word_source(&mut self, d: V, op: &Op, k: usize, part: usize) {
+        let at =
+            |base: u16, bytes: usize| Rm::Mem(REGISTERS, i32::from(base) + (part * bytes) as i32);
+        match word_value(&op.src[k], usize::from(op.n)) {
+            Some(WordValue::Row(base)) => self.asm.load(d, at(base, PART_B)),
+            Some(WordValue::Scalar(base)) => {
+                self.asm.vector(Vop::PBROADCASTW, d, ALL, V(0), at(base, 0), None);
+            }
+            Some(WordValue::Bits(bits)) => {
+                self.asm.load(d, Rm::Constant(u32::from(bits) << 16 | u32::from(bits)));
+            }
+            Some(WordValue::Fours(base)) => {
+                self.asm.vector(Vop::PBROADCASTQ, d, ALL, V(0), at(base, 8), None);
+                // Word n comes from word n / 4.
+                let places = std::array::from_fn(|byte| (byte / 8 * 2 + byte % 2) as u8);
+                self.asm.shuffle_bytes(d, d, places);
+            }
+            Some(WordValue::Constants(values)) => {
+                let pair = |i: usize| {
+                    let [low, high] = [2 * i, 2 * i + 1].map(|n| i16::from(values[n % 8]) as u16);
+                    u32::from(high) << 16 | u32::from(low)
+                };
+                self.asm.load(d, Rm::Constant(0));
+                self.asm.table(Vop::PORD, d, d, std::array::from_fn(pair));
+            }
+            None => unreachable!("`kind` looked at the sources"),
+        }
+    }
+
+    /// A copy of all channels, in runs of bytes.
+    fn pieces(&mut self, op: &Op) {
+        self.asm.forget();
+        for (to, from, length) in pieces(op).unwrap_or_default() {
+            let mut done = 0;
+            while done < length {
+                let [to, from] = [to, from].map(|base| i32::from(base + done));
+                if length - done >= 8 {
+                    self.asm.load_word(Gpr::RAX, REGISTERS, from);
+                    self.asm.store_word(REGISTERS, to, Gpr::RAX);
+                    done += 8;
+                } else {
+                    self.asm.load_half(Gpr::RAX, REGISTERS, from);
+                    self.asm.store_low(REGISTERS, to, Gpr::RAX);
+                    done += 4;
+                }
+            }
+            self.forget(to, usize::from(length));
+        }
+    }
+
     // ---- comparisons ----
 
     /// The channels in which a condition holds, in [`OUTCOME`].
@@ -360,9 +460,9 @@ impl Translator {
     fn compare(&mut self, op: &Op, kind: Kind, part: usize) {
         match kind {
             Kind::CompareInt { signed } => {
-                let a = self.operand(op, 0, part);
+                let a = self.operand(V(1), op, 0, part);
                 self.asm.load(V(1), a);
-                let b = self.operand(op, 1, part);
+                let b = self.operand(V(2), op, 1, part);
                 self.int_outcome(op.condition, V(1), b, signed);
             }
             _ => {
@@ -380,7 +480,7 @@ impl Translator {
     }
 
     /// The flags of a part's channels, in [`PREDICATE`].
-    fn predicate(&mut self, op: &Op, part: usize) {
+    pub fn predicate(&mut self, op: &Op, part: usize) {
         let register = memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES;
         let first = (usize::from(op.flag) + 8 * part) & 31;
         self.asm.bits_to_mask(PREDICATE, REGISTERS, register as i32, first as u8);

@@ -145,6 +145,15 @@ pub(crate) struct LevelPlane {
 }
 
 impl LevelPlane {
+    /// The column and the row at which a layer begins, of images of two dimensions and one sample whose texels are no
+    /// blocks; `None` where they do not fit 32 bits.
+    pub fn first(&self, image: &Image, layer: u32) -> Option<[u64; 2]> {
+        let layer = u64::from(self.base_layer.wrapping_add(layer));
+        let row = layer.checked_mul(image.qpitch)?.checked_add(self.top)?;
+        let fits = |v: u64| u32::try_from(v).is_ok();
+        (fits(row) && fits(self.left)).then_some([self.left, row])
+    }
+
     /// The address of a sample of a texel of a layer (or slice); `None` outside of the image.
     #[inline]
     pub fn texel(&self, image: &Image, [x, y]: [u32; 2], layer: u32, sample: u32) -> Option<u64> {

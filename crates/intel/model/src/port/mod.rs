@@ -13,6 +13,7 @@ pub(crate) mod auxiliary;
 mod block;
 pub(crate) mod image;
 mod interpolator;
+pub(crate) mod plain;
 mod render;
 mod sampler;
 mod scattered;
@@ -21,6 +22,7 @@ mod tail;
 mod typed;
 mod untyped;
 mod urb;
+mod window;
 
 use std::fmt::Display;
 
@@ -34,8 +36,11 @@ use crate::dispatch::Dispatch;
 use crate::gpu::Gpu;
 use crate::memory::Memory;
 use crate::render::target::{BackEnd, Target};
-use sampler::{BlockCache, Sampler};
+pub(crate) use sampler::Unit;
+use sampler::{BlockCache, Sampler, Scratch, Texture};
 use surface::Surface;
+use tepui_texel::Kernels;
+use window::Window;
 
 /// Why a message is refused, and who refuses it.
 pub(crate) fn refuse(what: impl Display) -> Refusal {
@@ -57,6 +62,8 @@ mod index {
     pub const STATELESS: u32 = 253;
     /// The surface state is named by the extended descriptor.
     pub const BINDLESS: u32 = 252;
+    /// All below are places in the binding table.
+    pub const FIRST_RESERVED: usize = 252;
 }
 
 /// What all threads of a dispatch share.
@@ -105,17 +112,35 @@ pub(crate) struct Ports<'a> {
     local: Vec<u8>,
     /// Threads that reached the barrier.
     arrived: usize,
-    /// Surface states by their address, as far as messages named them.
-    surfaces: FxHashMap<u64, Surface>,
+    /// Surfaces as far as messages named them, and their places by the address of their state and by their index in
+    /// the binding table.
+    surfaces: Vec<Bound>,
+    by_state: FxHashMap<u64, u32>,
+    by_index: [u32; index::FIRST_RESERVED],
     /// The entries of the vertices of a vertex shader's thread.
     urb: Vec<u32>,
     /// What the pixels of a pixel shader's thread are written to.
     pixels: Option<Box<BackEnd<'a>>>,
-    /// Render targets by their place in the binding table, as far as messages named them.
-    targets: Vec<Option<Option<Target>>>,
+    /// Render targets by their place in the binding table, and of which places it is known what is there.
+    targets: Vec<Option<Box<Target>>>,
+    known_targets: Vec<bool>,
     /// Samplers by their address, as far as messages named them.
     samplers: Vec<(u64, Sampler)>,
     blocks: BlockCache,
+    kernels: &'static Kernels<LANES, Unit>,
+    scratch: Box<Scratch>,
+}
+
+/// Channels of the widest message.
+const LANES: usize = 16;
+
+/// A surface that messages named.
+struct Bound {
+    surface: Surface,
+    /// What the sampler keeps of it for messages that it reads with all channels together.
+    texture: Texture,
+    /// Where it is on the host, if it is a buffer that is contiguous there; none before a message asked.
+    window: Option<Option<Window>>,
 }
 
 impl<'a> Ports<'a> {
@@ -126,12 +151,17 @@ impl<'a> Ports<'a> {
             memory: Memory::new(vm),
             local: vec![0; local_bytes],
             arrived: 0,
-            surfaces: FxHashMap::default(),
+            surfaces: Vec::new(),
+            by_state: FxHashMap::default(),
+            by_index: [u32::MAX; index::FIRST_RESERVED],
             urb: Vec::new(),
             pixels: None,
             targets: Vec::new(),
+            known_targets: Vec::new(),
             samplers: Vec::new(),
             blocks: BlockCache::new(),
+            kernels: Kernels::of_host(),
+            scratch: Box::new(Scratch::new()),
         }
     }
 
@@ -186,14 +216,39 @@ impl<'a> Ports<'a> {
 
     /// The surface of a message of the data port or the sampler.
     fn surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
-        let state = self.surface_state(message)?;
-        if let Some(surface) = self.surfaces.get(&state) {
-            return Ok(*surface);
+        let place = self.bound(message)?;
+        Ok(self.surfaces[place].surface)
+    }
+
+    /// The place of that among the surfaces that messages named.
+    #[inline]
+    fn bound(&mut self, message: &Message) -> Result<usize, Refusal> {
+        let known = self.by_index.get((message.desc & 0xff) as usize);
+        match known.filter(|&&place| place != u32::MAX) {
+            Some(&place) => Ok(place as usize),
+            None => self.bind(message),
         }
-        let mut surface = Surface::read(&mut self.memory, state)?;
-        surface.look_for_clear_blocks(&mut self.memory);
-        self.surfaces.insert(state, surface);
-        Ok(surface)
+    }
+
+    #[cold]
+    fn bind(&mut self, message: &Message) -> Result<usize, Refusal> {
+        let state = self.surface_state(message)?;
+        let place = match self.by_state.get(&state) {
+            Some(&place) => place,
+            None => {
+                let mut surface = Surface::read(&mut self.memory, state)?;
+                surface.look_for_clear_blocks(&mut self.memory);
+                let place = self.surfaces.len() as u32;
+                let texture = Texture::of(&surface);
+                self.surfaces.push(Bound { surface, texture, window: None });
+                self.by_state.insert(state, place);
+                place
+            }
+        };
+        if let Some(known) = self.by_index.get_mut((message.desc & 0xff) as usize) {
+            *known = place;
+        }
+        Ok(place as usize)
     }
 
     /// Where the addresses of a message lead. `header` is the base of stateless messages.

@@ -3,8 +3,9 @@
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
-use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
-use crate::render::target::{Order, Target, Written};
+use super::{LANES, Payload, Ports, lanes, put_u32, refuse, unimplemented};
+use crate::render::target::{Target, Written};
+use crate::render::write::Rows;
 
 /// Forms of a render target write.
 ///
@@ -42,14 +43,16 @@ impl Ports<'_> {
                 return Err(unimplemented(format!("the form {other} of render target writes")));
             }
         };
-        let payload = Payload::new(view, message);
-        let target = self.target(message)?;
-        let Some(back_end) = self.pixels.as_mut() else {
+        let binding = self.target(message)?;
+        let Ports { memory, pixels, targets, kernels, .. } = self;
+        let Some(back_end) = pixels.as_mut() else {
             return Err(refuse("a thread without pixels writes a render target"));
         };
+        let mut target = targets[binding].as_deref_mut();
         let registers = width / 8;
-        let header = payload.header.unwrap_or_default();
-        // The header has two registers, of which the payload has taken off one.
+        let header = if message.header { view.dwords(0) } else { [0; 8] };
+        // The header has two registers, of which `Payload` takes off one.
+        let skip = usize::from(message.header);
         let mut next = usize::from(message.header);
         let mut part = |there: bool, registers: usize| {
             let at = next;
@@ -74,10 +77,43 @@ impl Ports<'_> {
         // The pixels that are left, if shaders may discard: the upper register's last double word.
         let index = header[2] as usize & 7;
         let first = usize::from(message.channel_offset);
-        let binding = (message.desc & 0xff) as usize;
         if let Some(target) = &target {
-            back_end.prepare(&mut self.memory, target, binding).map_err(refuse)?;
+            back_end.prepare(memory, target, binding).map_err(refuse)?;
         }
+        if let Some(target) = target.as_deref_mut()
+            && [alpha, mask, depth, stencil] == [None; 4]
+        {
+            let rows = |at: usize, out: &mut [[u32; LANES]; 4]| {
+                for (component, row) in out.iter_mut().enumerate() {
+                    if replicated {
+                        row.fill(view.dwords(skip + at)[component]);
+                        continue;
+                    }
+                    let eights = row.as_chunks_mut().0.iter_mut().take(registers);
+                    for (k, eight) in eights.enumerate() {
+                        *eight = view.dwords(skip + at + component * registers + k);
+                    }
+                }
+            };
+            let mut written = Rows {
+                first,
+                channels: message.channels & ((1 << width) - 1),
+                colour: [[0; LANES]; 4],
+                second: None,
+            };
+            rows(colour, &mut written.colour);
+            if let Some(second) = second {
+                rows(second, written.second.get_or_insert([[0; LANES]; 4]));
+            }
+            if back_end
+                .write_rows(memory, kernels, target, [index, binding], &written)
+                .map_err(refuse)?
+            {
+                return Ok(());
+            }
+        }
+        let payload = Payload::new(view, message);
+        let target = target.as_deref();
         for lane in lanes(message, width) {
             let channel = first + lane;
             if back_end.covered[channel] == 0 {
@@ -101,9 +137,7 @@ impl Ports<'_> {
                 depth: depth.map(|at| f32::from_bits(payload.u32(at, lane))),
                 stencil: stencil.map(|at| payload.byte(at, lane)),
             };
-            back_end
-                .write(&mut self.memory, target.as_ref(), [index, binding], channel, &written)
-                .map_err(refuse)?;
+            back_end.write(memory, target, [index, binding], channel, &written).map_err(refuse)?;
         }
         Ok(())
     }
@@ -115,19 +149,18 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let width = if message.desc >> 8 & 1 != 0 { 8 } else { 16 };
-        let target = self.target(message)?;
-        let Some(back_end) = self.pixels.as_mut() else {
+        let binding = self.target(message)?;
+        let Ports { memory, pixels, targets, .. } = self;
+        let Some(back_end) = pixels.as_mut() else {
             return Err(refuse("a thread without pixels reads a render target"));
         };
-        let Some(target) = target else { return Ok(()) };
-        let binding = (message.desc & 0xff) as usize;
-        back_end.prepare(&mut self.memory, &target, binding).map_err(refuse)?;
+        let Some(target) = targets[binding].as_deref() else { return Ok(()) };
+        back_end.prepare(memory, target, binding).map_err(refuse)?;
         for lane in lanes(message, width) {
             let channel = usize::from(message.channel_offset) + lane;
             let of_sample = message.desc >> 13 & 1 != 0;
-            let value = back_end
-                .read(&mut self.memory, &target, binding, channel, of_sample)
-                .map_err(refuse)?;
+            let value =
+                back_end.read(memory, target, binding, channel, of_sample).map_err(refuse)?;
             for (component, value) in value.into_iter().enumerate() {
                 put_u32(view, component * width / 8, lane, value);
             }
@@ -135,26 +168,30 @@ impl Ports<'_> {
         Ok(())
     }
 
-    /// The render target of a message; none if its surface is null.
-    fn target(&mut self, message: &Message) -> Result<Option<Target>, Refusal> {
+    /// The place of a message's render target; there is none if its surface is null.
+    #[inline]
+    fn target(&mut self, message: &Message) -> Result<usize, Refusal> {
         let index = (message.desc & 0xff) as usize;
-        if let Some(target) = self.targets.get(index).copied().flatten() {
-            return Ok(target);
+        if self.known_targets.get(index) != Some(&true) {
+            self.find_target(message, index)?;
         }
+        Ok(index)
+    }
+
+    #[cold]
+    fn find_target(&mut self, message: &Message, index: usize) -> Result<(), Refusal> {
         let state = self.surface_state(message)?;
         let target = match Surface::read(&mut self.memory, state)? {
             Surface::Null => None,
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
-            Surface::Image(image) => {
-                let level = image.level_plane(image.target_level);
-                let auxiliary = image.auxiliary.map(|a| a.plane(&image, image.target_level));
-                Some(Target { image, level, auxiliary, order: Order::of(image.swizzle) })
-            }
+            Surface::Image(image) => Some(Box::new(Target::new(image))),
         };
         if index >= self.targets.len() {
-            self.targets.resize(index + 1, None);
+            self.targets.resize_with(index + 1, || None);
+            self.known_targets.resize(index + 1, false);
         }
-        self.targets[index] = Some(target);
-        Ok(target)
+        self.targets[index] = target;
+        self.known_targets[index] = true;
+        Ok(())
     }
 }

@@ -293,6 +293,14 @@ impl Image {
         self.format.unpack(texel, [0; 2])
     }
 
+    /// The same as filters want it.
+    pub fn clear_raw(&self) -> [u32; 4] {
+        let mut bytes = [0; MOST_BYTES];
+        let texel = &mut bytes[..self.format.bytes];
+        self.format.pack(self.clear, texel);
+        self.format.raw(texel, [0; 2])
+    }
+
     fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
         if state.number_of_multisamples > 4 {
             return Err(refuse("an image of more than 16 samples"));

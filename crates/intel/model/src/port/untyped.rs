@@ -2,6 +2,7 @@
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
+use super::window::Offsets;
 use super::{Ports, Space, lanes, refuse};
 
 /// Most channels of a message.
@@ -28,6 +29,16 @@ impl Control {
             _ => return Err(refuse("an untyped surface message of SIMD4x2")),
         };
         Ok(Control { components: !control & 0xf, width })
+    }
+
+    /// The offsets of the channels that execute.
+    #[inline]
+    fn offsets(&self, view: &ThreadView<'_>, message: &Message) -> Offsets {
+        Offsets {
+            at: words(view, message, 0),
+            exec: message.channels & all_lanes(self.width),
+            width: self.width,
+        }
     }
 
     /// Registers of a double word for each channel.
@@ -59,11 +70,12 @@ fn field<'v>(view: &'v ThreadView<'_>, message: &Message, register: usize) -> &'
 }
 
 /// A double word for each channel, from a register on; 0 behind the payload's end.
+#[inline]
 fn words(view: &ThreadView<'_>, message: &Message, register: usize) -> [u32; CHANNELS] {
-    let (bytes, _) = field(view, message, register).as_chunks::<4>();
+    let first = usize::from(message.header) + register;
     let mut words = [0; CHANNELS];
-    for (word, bytes) in words.iter_mut().zip(bytes) {
-        *word = u32::from_le_bytes(*bytes);
+    for (k, eight) in words.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *eight = view.dwords(first + k);
     }
     words
 }
@@ -95,6 +107,20 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
+        if let Some(window) = self.window(message)? {
+            let offsets = control.offsets(view, message);
+            let (stride, response) = (control.registers() * REGISTER_B, view.response());
+            let done = match control.components {
+                0b0001 => window.read::<1>(&offsets, response, stride),
+                0b0011 => window.read::<2>(&offsets, response, stride),
+                0b0111 => window.read::<3>(&offsets, response, stride),
+                0b1111 => window.read::<4>(&offsets, response, stride),
+                _ => false,
+            };
+            if done {
+                return Ok(());
+            }
+        }
         let space = self.space(message, message.header.then(|| view.dwords(0)))?;
         let at = offsets(view, message);
         self.read_components(view, message, &control, space, at)
@@ -118,34 +144,7 @@ impl Ports<'_> {
         space: Space,
         at: [u64; CHANNELS],
     ) -> Result<(), Refusal> {
-        let width = control.width;
         let response = view.response();
-        let all = message.channels & all_lanes(width) == all_lanes(width);
-        if control.components == 1 && all && response.len() >= 4 * width {
-            // Neighbours read neighbours, or all the same: one read.
-            if at[..width]
-                .iter()
-                .enumerate()
-                .all(|(lane, &a)| a == at[0].wrapping_add(4 * lane as u64))
-            {
-                let whole = match width {
-                    16 => self
-                        .load_inside::<64>(&space, at[0])?
-                        .map(|b| response[..64].copy_from_slice(&b)),
-                    _ => self
-                        .load_inside::<32>(&space, at[0])?
-                        .map(|b| response[..32].copy_from_slice(&b)),
-                };
-                if whole.is_some() {
-                    return Ok(());
-                }
-            } else if at[..width].iter().all(|&a| a == at[0])
-                && let Some(word) = self.load_inside::<4>(&space, at[0])?
-            {
-                response[..4 * width].as_chunks_mut::<4>().0.fill(word);
-                return Ok(());
-            }
-        }
         match control.words() {
             1 => self.read_each::<1, 4>(response, message, control, &space, &at),
             2 => self.read_each::<2, 8>(response, message, control, &space, &at),
@@ -194,6 +193,19 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
+        if let Some(window) = self.window(message)?
+            && control.components.wrapping_add(1).is_power_of_two()
+        {
+            let offsets = control.offsets(view, message);
+            let mut rows = [[0; CHANNELS]; 4];
+            let rows = &mut rows[..control.components.count_ones() as usize];
+            for (component, row) in rows.iter_mut().enumerate() {
+                *row = words(view, message, control.registers() * (1 + component));
+            }
+            if window.write(&offsets, rows) {
+                return Ok(());
+            }
+        }
         let space = self.space(message, message.header.then(|| view.dwords(0)))?;
         let at = offsets(view, message);
         self.write_components(view, message, &control, space, control.registers(), at)

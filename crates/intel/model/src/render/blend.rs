@@ -7,6 +7,7 @@ use tepui_intel_packets::output::{
     LogicOpFunction, State3dBlendStatePointers, State3dCcStatePointers,
 };
 use tepui_raster::Compare;
+use tepui_texel::{Floats, Vectors};
 
 use super::UNIT;
 use super::depth::compare;
@@ -15,6 +16,12 @@ use crate::context::HardwareContext;
 use crate::format::Format;
 use crate::job::JobFault;
 use crate::memory::Memory;
+
+/// Channels of a message.
+pub(crate) const LANES: usize = 16;
+
+/// The colours of all channels of a message, a row for each component.
+pub(crate) type Colours = [Floats<LANES>; 4];
 
 /// Most render targets.
 pub(crate) const MOST_TARGETS: usize = 8;
@@ -86,6 +93,11 @@ impl Blending {
         constant: [0.0; 4],
     };
 
+    /// Whether a pixel's alpha changes what it covers.
+    pub fn changes_coverage(&self) -> bool {
+        self.alpha_test.is_some() || self.alpha_to_coverage
+    }
+
     /// What a context says of blending.
     pub fn of(context: &HardwareContext, memory: &mut Memory<'_>) -> Result<Blending, JobFault> {
         let mut blending = Blending::NONE;
@@ -135,6 +147,112 @@ impl Blending {
             }
         }
         Ok(blending)
+    }
+
+    /// As [`Blending::blend`], of all channels of a message.
+    pub fn blend_rows(
+        &self,
+        blend: &Blend,
+        numeric: Numeric,
+        source: &Colours,
+        second: &Colours,
+        old: &Colours,
+    ) -> Colours {
+        #[cfg(target_arch = "x86_64")]
+        if Vectors::of_host() != Vectors::Any {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.blend_rows_wide(blend, numeric, source, second, old) };
+        }
+        self.blend_rows_any(blend, numeric, source, second, old)
+    }
+
+    /// As [`Blending::blend_rows_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn blend_rows_wide(
+        &self,
+        blend: &Blend,
+        numeric: Numeric,
+        source: &Colours,
+        second: &Colours,
+        old: &Colours,
+    ) -> Colours {
+        self.blend_rows_any(blend, numeric, source, second, old)
+    }
+
+    #[inline(always)]
+    fn blend_rows_any(
+        &self,
+        blend: &Blend,
+        numeric: Numeric,
+        source: &Colours,
+        second: &Colours,
+        old: &Colours,
+    ) -> Colours {
+        // Inputs are clamped to what the target can hold; a NaN stays one.
+        let range = match numeric {
+            Numeric::Unorm | Numeric::Srgb => Some([0.0, 1.0]),
+            Numeric::Snorm => Some([-1.0, 1.0]),
+            _ => None,
+        };
+        let (mut s, mut s1, mut constant) =
+            (*source, *second, self.constant.map(|value| [value; LANES]));
+        if let Some([low, high]) = range {
+            for row in s.iter_mut().chain(&mut s1).chain(&mut constant) {
+                row.iter_mut().for_each(|value| *value = value.clamp(low, high));
+            }
+        }
+        let plain = |number: u32, c: usize| -> Floats<LANES> {
+            match number {
+                factor::ONE => [1.0; LANES],
+                factor::SRC_COLOR => s[c],
+                factor::SRC_ALPHA => s[3],
+                factor::DST_ALPHA => old[3],
+                factor::DST_COLOR => old[c],
+                factor::SRC_ALPHA_SATURATE if c < 3 => {
+                    std::array::from_fn(|i| s[3][i].min(1.0 - old[3][i]))
+                }
+                factor::SRC_ALPHA_SATURATE => [1.0; LANES],
+                factor::CONST_COLOR => constant[c],
+                factor::CONST_ALPHA => constant[3],
+                factor::SRC1_COLOR => s1[c],
+                factor::SRC1_ALPHA => s1[3],
+                _ => [0.0; LANES],
+            }
+        };
+        let value = |number: u32, c: usize| match number {
+            0..factor::INVERSE => plain(number, c),
+            _ => {
+                let mut row = plain(number - factor::INVERSE, c);
+                row.iter_mut().for_each(|value| *value = 1.0 - *value);
+                row
+            }
+        };
+        let mut out = [[0.0; LANES]; 4];
+        for (c, out) in out.iter_mut().enumerate() {
+            let (function, [from, to]) = if c < 3 { blend.colour } else { blend.alpha };
+            let (a, b) = (&s[c], &old[c]);
+            let (f, t) = (value(from, c), value(to, c));
+            macro_rules! each {
+                ($i:ident => $result:expr) => {
+                    for $i in 0..LANES {
+                        out[$i] = $result;
+                    }
+                };
+            }
+            match function {
+                Function::Add => each!(i => a[i] * f[i] + b[i] * t[i]),
+                Function::Subtract => each!(i => a[i] * f[i] - b[i] * t[i]),
+                Function::ReverseSubtract => each!(i => b[i] * t[i] - a[i] * f[i]),
+                // Without factors.
+                Function::Min => each!(i => a[i].min(b[i])),
+                Function::Max => each!(i => a[i].max(b[i])),
+            }
+        }
+        out
     }
 
     /// The result of a target's blending. `second` is the second colour of dual source blending.
@@ -241,6 +359,27 @@ pub(crate) fn has_logic(format: &Format) -> bool {
 }
 
 #[cfg(test)]
+impl Blending {
+    /// Random factors, functions and masks.
+    pub fn random(next: &mut impl FnMut() -> u32) -> Blending {
+        let functions = [Function::Add, Function::Subtract, Function::ReverseSubtract];
+        let mut pair = || {
+            let function = functions[next() as usize % functions.len()];
+            (function, [next() % 27, next() % 27])
+        };
+        let (colour, alpha) = (pair(), pair());
+        let (enabled, mask) = (next() >> 8 & 1 != 0, next() >> 8);
+        let write = [0, 1, 2, 3].map(|c| next() >> 9 & 1 == 0 || mask >> c & 1 != 0);
+        let entry = Blend { write, enabled, colour, alpha, logic: None };
+        Blending {
+            entries: [entry; MOST_TARGETS],
+            constant: [0.25, 0.5, 0.75, 1.0],
+            ..Blending::NONE
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -264,6 +403,52 @@ mod tests {
             [0.0, 1.0, 0.5, 0.75],
         );
         assert_eq!(out, [0.25, 0.75, 0.5, 0.75]);
+    }
+
+    /// Every function with every factor, of numbers of each kind.
+    #[test]
+    fn rows_are_blended_as_single_colours() {
+        let blending = blending();
+        let mut seed = 1u32;
+        let mut colours = || -> Colours {
+            std::array::from_fn(|_| {
+                std::array::from_fn(|i| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    match i {
+                        0 => f32::INFINITY,
+                        1 => -0.0,
+                        _ => (seed >> 8) as f32 / (1 << 22) as f32 - 1.5,
+                    }
+                })
+            })
+        };
+        for function in [
+            Function::Add,
+            Function::Subtract,
+            Function::ReverseSubtract,
+            Function::Min,
+            Function::Max,
+        ] {
+            for number in 0..27 * 27 {
+                let factors = [number % 27, number / 27];
+                let [reversed, swapped] = [[factors[1], factors[0]], factors];
+                let (colour, alpha) = ((function, swapped), (Function::Add, reversed));
+                let blend = Blend { enabled: true, colour, alpha, ..Blend::NONE };
+                let (source, second, old) = (colours(), colours(), colours());
+                for numeric in [Numeric::Unorm, Numeric::Snorm, Numeric::Srgb, Numeric::Sfloat] {
+                    let rows = blending.blend_rows(&blend, numeric, &source, &second, &old);
+                    for i in 0..LANES {
+                        let of = |rows: &Colours| rows.map(|row| row[i]);
+                        let want =
+                            blending.blend(&blend, numeric, of(&source), of(&second), of(&old));
+                        for (got, want) in of(&rows).into_iter().zip(want) {
+                            let same = got == want || got.is_nan() && want.is_nan();
+                            assert!(same, "{function:?} {factors:?} {numeric:?}: {got} {want}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,14 +5,16 @@ use tepui_intel_packets::output::{
     State3dStencilBuffer, StencilOperation,
 };
 use tepui_raster::{Compare, DepthStencil, Stencil, StencilOp, TILE_SIDE, Tests};
-use tepui_softgpu::Fault;
+use tepui_softgpu::{Fault, Protection};
 
+use super::plain_tile;
 use super::state::{State, latched};
 use super::{MOST_SAMPLES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
 use crate::port::auxiliary::{Auxiliary, AuxiliaryPlane};
+use crate::port::plain::PlainLevel;
 use crate::port::surface::{Dimension, Image, Tiling};
 
 /// How depths are kept.
@@ -26,6 +28,7 @@ pub(crate) enum DepthFormat {
 
 impl DepthFormat {
     /// A depth as memory has it.
+    #[inline(always)]
     pub fn pack(self, depth: f32) -> u32 {
         match self {
             DepthFormat::Float => depth.to_bits(),
@@ -38,6 +41,7 @@ impl DepthFormat {
     }
 
     /// A depth from memory.
+    #[inline(always)]
     pub fn unpack(self, texel: u32) -> f32 {
         match self {
             DepthFormat::Float => f32::from_bits(texel),
@@ -234,6 +238,10 @@ impl Buffers {
     ) -> Result<(), JobFault> {
         let fault = |fault| JobFault::memory(UNIT, fault);
         if let Some((image, format)) = self.depth.as_ref().filter(|_| depth) {
+            if let Some(plain) = self.plain(memory, image, layer) {
+                plain_tile::load(&plain, *format, tile, corner);
+                return self.load_rest(memory, tile, corner, layer, [depth, stencil]);
+            }
             let mut row = [0; TILE_SIDE];
             self.texels(image, corner, layer, |sample, y, addresses| {
                 for (at, texel) in addresses.iter().zip(&mut row) {
@@ -247,6 +255,21 @@ impl Buffers {
                 }
                 Ok(())
             })?;
+        }
+        self.load_rest(memory, tile, corner, layer, [depth, stencil])
+    }
+
+    /// Reads what says that depths are clear, and stencil.
+    fn load_rest(
+        &self,
+        memory: &mut Memory<'_>,
+        tile: &mut DepthStencil<MOST_SAMPLES>,
+        corner: [u32; 2],
+        layer: u32,
+        [depth, stencil]: [bool; 2],
+    ) -> Result<(), JobFault> {
+        let fault = |fault| JobFault::memory(UNIT, fault);
+        if depth {
             self.load_clear(memory, tile, corner, layer).map_err(fault)?;
         }
         if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
@@ -319,14 +342,18 @@ impl Buffers {
     ) -> Result<(), JobFault> {
         let fault = |fault| JobFault::memory(UNIT, fault);
         if let Some((image, format)) = self.depth.as_ref().filter(|_| depth) {
-            self.texels(image, corner, layer, |sample, y, addresses| {
-                let depths = tile.depth_row(sample, y);
-                for (at, &depth) in addresses.iter().zip(depths.iter()) {
-                    let bytes = format.pack(depth).to_le_bytes();
-                    memory.write(*at, &bytes[..image.format.bytes]).map_err(fault)?;
-                }
-                Ok(())
-            })?;
+            if let Some(plain) = self.plain(memory, image, layer) {
+                plain_tile::store(&plain, *format, tile, corner);
+            } else {
+                self.texels(image, corner, layer, |sample, y, addresses| {
+                    let depths = tile.depth_row(sample, y);
+                    for (at, &depth) in addresses.iter().zip(depths.iter()) {
+                        let bytes = format.pack(depth).to_le_bytes();
+                        memory.write(*at, &bytes[..image.format.bytes]).map_err(fault)?;
+                    }
+                    Ok(())
+                })?;
+            }
             self.store_not_clear(memory, corner, layer).map_err(fault)?;
         }
         if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
@@ -344,6 +371,13 @@ impl Buffers {
             })?;
         }
         Ok(())
+    }
+
+    /// A layer of the depth buffer, if it is contiguous in host memory.
+    fn plain(&self, memory: &mut Memory<'_>, image: &Image, layer: u32) -> Option<PlainLevel> {
+        let level = image.level_plane(image.level);
+        PlainLevel::new(memory, image, &level, layer, Protection::READ | Protection::WRITE)
+            .filter(plain_tile::suits)
     }
 
     /// Calls `row` with the addresses of each row of each sample of a tile.

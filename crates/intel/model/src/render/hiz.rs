@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use tepui_intel_packets::pixel::State3dWmHzOp;
-use tepui_softgpu::{AddressSpace, Fault};
+use tepui_softgpu::{AddressSpace, Fault, Protection};
 
 use super::UNIT;
 use super::depth::Buffers;
@@ -15,6 +15,7 @@ use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
 use crate::port::auxiliary::AuxiliaryPlane;
+use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
 
 /// Columns and rows.
@@ -66,6 +67,10 @@ pub(crate) fn operate(
 /// Fills an area of an image's level.
 fn fill(memory: &mut Memory<'_>, image: &Image, area: &Area, texel: &[u8]) -> Result<(), Fault> {
     let level = image.level_plane(image.level);
+    if let Some(plain) = PlainLevel::new(memory, image, &level, 0, Protection::WRITE) {
+        plain.fill(area.clone(), texel);
+        return Ok(());
+    }
     let [width, height, _] = image.level_size(image.level);
     for y in area[1].start..area[1].end.min(height) {
         for x in area[0].start..area[0].end.min(width) {

@@ -24,6 +24,8 @@ pub(crate) mod hiz;
 mod lines;
 mod outputs;
 mod pixel;
+mod plain_tile;
+mod points;
 mod setup;
 mod shader;
 mod state;
@@ -35,6 +37,7 @@ mod tessellator;
 mod tile;
 mod vertex;
 mod windows;
+pub(crate) mod write;
 
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 
 use tepui_intel_packets::Packet as _;
 use tepui_intel_packets::pixel::{State3dPolyStippleOffset, State3dPolyStipplePattern};
-use tepui_raster::{Samples, TILE_SIDE};
+use tepui_raster::{Samples, TILE_SIDE, Tests};
 
 use super::MOST_SAMPLES;
 use super::blend::Blending;
@@ -34,7 +34,7 @@ pub(super) fn output(
             true => Some(stipple(context)?),
             false => None,
         },
-        tests: [tepui_raster::Tests::NONE; 2],
+        tests: [Tests::NONE; 2],
         late: false,
         depth_format: DepthFormat::Float,
         depth_present: extra.pixel_shader_computed_depth_mode != 0,
@@ -65,7 +65,8 @@ pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) ->
         || output.blending.alpha_test.is_some();
     let late = state.has_pixel_shader()
         && match state.wm.early_depth_stencil_control {
-            SHADER_FIRST => true,
+            // Where all pass, it does not matter who is first.
+            SHADER_FIRST => changes || !tests.iter().all(Tests::is_trivial),
             TESTS_FIRST => false,
             _ => changes,
         };

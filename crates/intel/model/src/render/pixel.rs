@@ -7,6 +7,7 @@ use tepui_intel_packets::pixel::State3dPs;
 use tepui_softgpu::AddressSpace;
 
 use super::geometry::{Primitive, value};
+use super::points::Points;
 use super::state::{Bindings, State};
 use super::target::LANES;
 use super::{REGISTER_BYTES, UNIT};
@@ -84,6 +85,16 @@ impl Registers<'_> {
         let at = register * REGISTER_BYTES + 4 * dword;
         if let Some(to) = self.0.get_mut(at..at + 4) {
             to.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// Writes a whole register.
+    fn put_row(&mut self, register: usize, dwords: &[u32; 8]) {
+        let at = register * REGISTER_BYTES;
+        if let Some(to) = self.0.get_mut(at..at + REGISTER_BYTES) {
+            for (to, dword) in to.as_chunks_mut::<4>().0.iter_mut().zip(dwords) {
+                *to = dword.to_le_bytes();
+            }
         }
     }
 }
@@ -166,9 +177,11 @@ impl PixelShader {
             }
             vector_mask |= 0xf << (4 * slot);
         }
-        thread.grf_mut().fill(0);
+        let program = self.variant.program.program();
+        let channels = if self.vector_mask { vector_mask } else { mask };
+        thread.clear_for(program, channels);
         thread.start(&tepui_intel_eu::Dispatch {
-            mask: if self.vector_mask { vector_mask } else { mask },
+            mask: channels,
             vector_mask,
             state: 0,
             control: self.control,
@@ -201,6 +214,11 @@ impl PixelShader {
         let mut next = 1 + halves;
         let width = self.variant.lanes.min(16);
         for half in 0..halves {
+            if samples.count == 1 && !self.offsets {
+                let of_half = &subspans[subspans.len().min(4 * half)..];
+                next = self.payload_of_pixels(&mut grf, next, primitive, samples.px(0), of_half);
+                continue;
+            }
             let lanes = (0..width).filter_map(|lane| {
                 let subspan = subspans.get(4 * half + lane / 4)?;
                 Some((lane, subspan, lane % 4))
@@ -280,18 +298,84 @@ impl PixelShader {
         let room = grf.len().saturating_sub(start);
         let length = self.constants.len().min(room);
         grf[start..start + length].copy_from_slice(&self.constants[..length]);
-        let setup = &mut grf[start + length..];
-        for (to, value) in setup.chunks_exact_mut(4).zip(attributes) {
-            to.copy_from_slice(&value.to_le_bytes());
+        let setup = grf[start + length..].as_chunks_mut::<4>().0;
+        for (to, value) in setup.iter_mut().zip(attributes) {
+            *to = value.to_le_bytes();
         }
         let before = *budget;
         let stop = thread
-            .run(self.variant.program.program(), ports, budget)
+            .run(program, ports, budget)
             .map_err(|fault| thread_fault(self.variant.kernel, fault))?;
         if stop != Stop::EndOfThread {
             return Err(JobFault::new(UNIT, "a pixel shader waits").of(FaultKind::Endless));
         }
         Ok(before - *budget)
+    }
+
+    /// The part of the payload behind the header for a half of a thread whose pixels have one sample, at `sample`; returns
+    /// the register behind it. Registers that the program does not read are left out.
+    fn payload_of_pixels(
+        &self,
+        grf: &mut Registers<'_>,
+        from: usize,
+        primitive: &Primitive,
+        sample: [f32; 2],
+        subspans: &[Subspan],
+    ) -> usize {
+        let width = self.variant.lanes.min(16);
+        let wanted = self.variant.program.program().inputs().any;
+        // Each of these has two coordinates.
+        let rows = 2 * self.barycentrics.count_ones() as usize
+            + usize::from(self.depth)
+            + usize::from(self.w)
+            + usize::from(self.coverage);
+        let end = from + rows * width / 8;
+        let all =
+            |first: usize, end: usize| (first..end).fold(0u128, |all, n| all | 1 << (n & 127));
+        if wanted & all(from, end) == 0 {
+            return end;
+        }
+        let points = Points::of(subspans, sample);
+        let mut next = from;
+        let row = |grf: &mut Registers<'_>, row: &[f32; 16], stride: usize, at: usize| {
+            for (k, eight) in row.as_chunks::<8>().0.iter().enumerate().take(width / 8) {
+                grf.put_row(at + k * stride, &eight.map(f32::to_bits));
+            }
+        };
+        for mode in 0..6 {
+            if self.barycentrics >> mode & 1 == 0 {
+                continue;
+            }
+            if wanted & all(next, next + width / 4) != 0 {
+                let [b, c] =
+                    points.barycentrics(&primitive.interpolation, mode >= 3, mode % 3 == 2);
+                // Eight channels of the first, then of the second coordinate.
+                row(grf, &b, 2, next);
+                row(grf, &c, 2, next + 1);
+            }
+            next += width / 4;
+        }
+        // Position ZW Interpolation Mode, as in threads of several samples.
+        let of_sample = self.per_sample || self.position_mode == 3;
+        if self.depth {
+            // It is clamped when it is tested, not here.
+            row(grf, &points.depths(&primitive.depth, of_sample), 1, next);
+            next += width / 8;
+        }
+        if self.w {
+            row(grf, &points.w(&primitive.interpolation, of_sample), 1, next);
+            next += width / 8;
+        }
+        if self.coverage {
+            for (lane, subspan) in (0..width).step_by(4).zip(subspans) {
+                for pixel in 0..4 {
+                    let lane = lane + pixel;
+                    grf.put(next + lane / 8, lane % 8, subspan.coverage[pixel]);
+                }
+            }
+            next += width / 8;
+        }
+        next
     }
 }
 

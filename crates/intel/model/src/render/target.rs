@@ -9,7 +9,7 @@ use std::ops::Range;
 use tepui_format::info::Numeric;
 use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
-use tepui_softgpu::Fault;
+use tepui_softgpu::{Fault, Protection};
 
 use super::MOST_SAMPLES;
 use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
@@ -20,6 +20,7 @@ use crate::format::MOST_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{AuxiliaryPlane, is_clear_pixel, own_slices, slice};
 use crate::port::image::LevelPlane;
+use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
 
 /// Channels of the widest thread.
@@ -71,12 +72,25 @@ pub(crate) struct Written {
 }
 
 /// A render target of a draw.
-#[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub image: Image,
     pub level: LevelPlane,
     pub auxiliary: Option<AuxiliaryPlane>,
     pub order: Order,
+    /// The layer that [`write_rows`](BackEnd::write_rows) wrote last, if it can write that.
+    pub plain: Option<(u32, Option<PlainLevel>)>,
+}
+
+impl Target {
+    pub fn new(image: Image) -> Target {
+        Target {
+            level: image.level_plane(image.target_level),
+            auxiliary: image.auxiliary.map(|a| a.plane(&image, image.target_level)),
+            order: Order::of(image.swizzle),
+            plain: None,
+            image,
+        }
+    }
 }
 
 /// The order of a target's components: for each of the shader's the number of the one in the texel.
@@ -95,8 +109,13 @@ impl Order {
         Order(if all { order } else { [0, 1, 2, 3] })
     }
 
+    /// Whether texels have the shader's order.
+    pub fn is_same(self) -> bool {
+        self.0 == [0, 1, 2, 3]
+    }
+
     /// From the shader's order to the texel's.
-    fn stored<T: Copy>(self, shader: [T; 4]) -> [T; 4] {
+    pub fn stored<T: Copy>(self, shader: [T; 4]) -> [T; 4] {
         let mut texel = shader;
         for (value, to) in shader.into_iter().zip(self.0) {
             texel[usize::from(to & 3)] = value;
@@ -105,7 +124,7 @@ impl Order {
     }
 
     /// From the texel's order to the shader's.
-    fn seen<T: Copy>(self, texel: [T; 4]) -> [T; 4] {
+    pub fn seen<T: Copy>(self, texel: [T; 4]) -> [T; 4] {
         self.0.map(|from| texel[usize::from(from & 3)])
     }
 }
@@ -142,7 +161,7 @@ pub(crate) struct BackEnd<'a> {
     pub plane: Plane,
     pub depth_range: [f32; 2],
     /// Channels whose late tests are done.
-    tested: u32,
+    pub tested: u32,
     /// Samples that passed depth and stencil tests.
     pub passed: u64,
     /// The number of the tile, and the clear blocks of targets by their place in the binding table.
@@ -154,7 +173,7 @@ impl<'a> BackEnd<'a> {
     pub fn new(output: &'a Output) -> BackEnd<'a> {
         BackEnd {
             output,
-            tile: DepthStencil::default(),
+            tile: DepthStencil::of_samples(output.samples.count),
             corner: [0; 2],
             places: [[0; 2]; LANES],
             covered: [0; LANES],
@@ -211,7 +230,7 @@ impl<'a> BackEnd<'a> {
 
     /// Writes the colours of a pixel's block if it is clear, which it is no more then.
     #[inline]
-    fn unclear(
+    pub fn unclear(
         &mut self,
         memory: &mut Memory<'_>,
         target: &Target,
@@ -283,11 +302,14 @@ impl<'a> BackEnd<'a> {
         &self.output.tests[usize::from(!self.front)]
     }
 
+    /// Whether some block of a target in the tile is clear.
+    pub fn has_clear_blocks(&self, index: usize) -> bool {
+        self.clear_blocks.get(index).is_some_and(|known| known.clear != 0)
+    }
+
     /// The samples of a channel's pixel that a write goes to.
-    fn samples(&mut self, lane: usize, written: &Written) -> u32 {
-        let blending = &self.output.blending;
-        let changes =
-            written.mask.is_some() || blending.alpha_test.is_some() || blending.alpha_to_coverage;
+    pub fn samples(&mut self, lane: usize, written: &Written) -> u32 {
+        let changes = written.mask.is_some() || self.output.blending.changes_coverage();
         if !self.output.late && !changes || self.tested >> lane & 1 != 0 {
             return self.covered[lane];
         }
@@ -459,6 +481,11 @@ impl Target {
         let mut bytes = [0; MOST_BYTES];
         let texel = &mut bytes[..image.format.bytes];
         image.format.pack(image.clear, texel);
+        let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
+        if let Some(plain) = plain {
+            plain.fill([columns, rows], texel);
+            return Ok(());
+        }
         for y in rows {
             for x in columns.clone() {
                 for sample in 0..image.samples {

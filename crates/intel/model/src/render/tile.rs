@@ -4,7 +4,7 @@
 //! number of threads.
 
 use tepui_intel_eu::Thread;
-use tepui_raster::{Bins, Compare, Coverage, Shape, TILE_SIDE};
+use tepui_raster::{Bins, Compare, Coverage, Shape, TILE_SIDE, Tests};
 use tepui_softgpu::AddressSpace;
 
 use super::depth::Buffers;
@@ -190,6 +190,9 @@ impl<'w> Worker<'w, '_> {
         back_end.depth_range = primitive.depth_range;
         back_end.plane = [plane[0] as f32, plane[1] as f32, start as f32];
         let tests = back_end.tests();
+        if count == 1 {
+            return self.shape_of_pixels(corner, primitive, tests);
+        }
         // Pairs of rows, so that subspans are whole.
         for y in (from & !1..to).step_by(2) {
             let mut covered = [[0u32; 2]; MOST_SAMPLES];
@@ -204,16 +207,8 @@ impl<'w> Worker<'w, '_> {
                     if line < from || line >= to {
                         continue;
                     }
-                    let mut bits = self.coverage.bits[sample][line];
-                    if let Some(stipple) = output.stipple.as_ref().filter(|_| primitive.polygon) {
-                        bits &= stipple[line];
-                    }
-                    if let Some(dashes) = &primitive.dashes {
-                        bits &= dashes.row(corner, line);
-                    }
-                    if let Some(smooth) = &primitive.smooth {
-                        bits &= smooth.row(corner, line);
-                    }
+                    let bits =
+                        self.coverage.bits[sample][line] & self.pattern(corner, line, primitive);
                     covered[sample][row] = bits;
                     if bits == 0 {
                         continue;
@@ -240,6 +235,88 @@ impl<'w> Worker<'w, '_> {
             }
         }
         self.flush(primitive)
+    }
+
+    /// As [`Worker::shape`], of pixels of one sample.
+    fn shape_of_pixels(
+        &mut self,
+        corner: [u32; 2],
+        primitive: &Primitive,
+        tests: &Tests,
+    ) -> Result<(), JobFault> {
+        let output = self.drawing.output;
+        if output.sample_mask & 1 == 0 {
+            return Ok(());
+        }
+        let [from, to] = self.coverage.rows;
+        let tested = !output.late && !tests.is_trivial();
+        let patterned = output.stipple.is_some() && primitive.polygon
+            || primitive.dashes.is_some()
+            || primitive.smooth.is_some();
+        let [dx, dy] = output.samples.px(0);
+        let shaded = self.drawing.shader.is_some();
+        // Pairs of rows, so that subspans are whole.
+        for y in (from & !1..to).step_by(2) {
+            let mut covered = [0u32; 2];
+            for (covered, line) in covered.iter_mut().zip(y..) {
+                if line >= from && line < to {
+                    *covered = self.coverage.bits[0][line];
+                }
+            }
+            if patterned {
+                for (covered, line) in covered.iter_mut().zip(y..) {
+                    *covered &= self.pattern(corner, line, primitive);
+                }
+            }
+            let mut passed = covered;
+            if tested {
+                let back_end = self.back_end()?;
+                let (plane, range) = (back_end.plane, back_end.depth_range);
+                for (passed, line) in passed.iter_mut().zip(y..).filter(|(p, _)| **p != 0) {
+                    let at = [dx, line as f32 + dy];
+                    *passed = back_end.tile.test_row(tests, [0, line], *passed, &plane, at, range);
+                }
+            }
+            let pixels = passed[0].count_ones() + passed[1].count_ones();
+            if !output.late {
+                self.part.counts.passed += u64::from(pixels);
+            }
+            if pixels == 0 || !shaded {
+                continue;
+            }
+            self.part.counts.shaded += u64::from(pixels);
+            let any = passed[0] | passed[1];
+            let mut left = (any | any >> 1) & 0x5555_5555;
+            while left != 0 {
+                let x = left.trailing_zeros();
+                left &= left - 1;
+                let pixels = |[upper, lower]: [u32; 2]| {
+                    let [upper, lower] = [upper >> x, lower >> x];
+                    [upper & 1, upper >> 1 & 1, lower & 1, lower >> 1 & 1]
+                };
+                let subspan = Subspan {
+                    place: [corner[0] + x, corner[1] + y as u32],
+                    covered: pixels(passed),
+                    coverage: pixels(covered),
+                    sample: 0,
+                };
+                self.add(primitive, subspan)?;
+            }
+        }
+        self.flush(primitive)
+    }
+
+    /// The pixels of a row that stipple, dashes and smooth sides leave.
+    fn pattern(&self, corner: [u32; 2], line: usize, primitive: &Primitive) -> u32 {
+        let stipple = self.drawing.output.stipple.as_ref().filter(|_| primitive.polygon);
+        let mut bits = stipple.map_or(u32::MAX, |rows| rows[line]);
+        if let Some(dashes) = &primitive.dashes {
+            bits &= dashes.row(corner, line);
+        }
+        if let Some(smooth) = &primitive.smooth {
+            bits &= smooth.row(corner, line);
+        }
+        bits
     }
 
     fn plane(&mut self) -> Result<[f32; 3], JobFault> {
@@ -272,17 +349,20 @@ impl<'w> Worker<'w, '_> {
                     subspan.coverage[pixel] |= bit(covered[sample][row]);
                 }
             }
+            let pixels = |subspan: &Subspan| {
+                subspan.covered.iter().filter(|mask| **mask != 0).count() as u64
+            };
             if shader.per_sample {
                 for sample in 0..count {
                     let only = subspan.covered.map(|mask| mask & 1 << sample);
                     if only != [0; 4] {
-                        self.add(
-                            primitive,
-                            Subspan { covered: only, sample: sample as u8, ..subspan },
-                        )?;
+                        let only = Subspan { covered: only, sample: sample as u8, ..subspan };
+                        self.part.counts.shaded += pixels(&only);
+                        self.add(primitive, only)?;
                     }
                 }
             } else {
+                self.part.counts.shaded += pixels(&subspan);
                 self.add(primitive, subspan)?;
             }
         }
@@ -302,8 +382,6 @@ impl<'w> Worker<'w, '_> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let pixels = self.pending.iter().flat_map(|s| s.covered).filter(|&mask| mask != 0).count();
-        self.part.counts.shaded += pixels as u64;
         self.part.stats.threads += 1;
         let attributes =
             &self.scene.attributes[primitive.attributes..][..self.drawing.attribute_dwords];

@@ -247,6 +247,17 @@ rows! {
         ST_CVT = "ST_CVT" 32, 0x71, 0x0;
     }
 
+    "Loads a texel from an address in the format of a conversion descriptor. Mesa 26.1 emits it."
+    Form {
+        modifiers: &[SLOT, MEMORY_ACCESS_AT_37, VECTOR_SIZE, REGISTER_FORMAT],
+        staging: &[WRITE],
+        sources: &[ADDRESS, src(2, "conversion").sized(32)],
+        immediates: &[SHORT_OFFSET],
+        ..LS
+    } => {
+        LD_CVT = "LD_CVT" 32, 0x70, 0x0;
+    }
+
     "Changes memory in one step by an operation with the constant 1; returns the old value, or \
      with no staging register nothing."
     Form {

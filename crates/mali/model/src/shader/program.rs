@@ -195,7 +195,7 @@ fn operation(
             op.flags = format | message::IN_INSTRUCTION;
             return Some(op);
         }
-        _ if matches!(inst.op, Isa::LD_TEX | Isa::LEA_TEX | Isa::ST_CVT) => {
+        _ if matches!(inst.op, Isa::LD_TEX | Isa::LEA_TEX | Isa::ST_CVT | Isa::LD_CVT) => {
             op.flags = format;
             return Some(op);
         }

@@ -8,14 +8,15 @@ use tepui_intel_eu::Refusal;
 use tepui_texel::axis::{Axis, AxisRule, axis};
 use tepui_texel::cube::{FaceTexel, Faces, across, faces, gradients};
 use tepui_texel::lod::{self, Footprint, Gradient, Plan};
-use tepui_texel::{Floats, LevelLayout, MipFilter, Row, TextureUnit, Wrap};
+use tepui_texel::{Floats, MipFilter, Row, TextureUnit, Wrap};
 
 use super::super::image::LevelPlane;
+use super::super::plain::PlainLevel;
 use super::super::refuse;
 use super::super::surface::{Dimension, Image};
 use super::WIDTH;
 use super::state::{Reduction, Sampler};
-use super::texel::{BlockCache, load, swizzled};
+use super::texel::{BlockCache, load_raw, swizzled};
 use crate::memory::Memory;
 
 /// Where a message's level of detail comes from.
@@ -48,43 +49,16 @@ pub(super) struct Request {
 /// The precision of the sampler.
 ///
 /// source: Mesa, anv_physical_device.c: `subTexelPrecisionBits`, `mipmapPrecisionBits`.
-struct Unit;
-
-/// Texels are found by address here.
-enum NoLevel {}
+pub(crate) struct Unit;
 
 impl TextureUnit for Unit {
     const SUBTEXEL_BITS: u32 = 8;
     const LOD_BITS: u32 = 8;
-    type Level = NoLevel;
-}
-
-impl LevelLayout for NoLevel {
-    fn size(&self) -> [u32; 2] {
-        match *self {}
-    }
-    fn column(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn line(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn plain_column(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn plain_line(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn is_linear(&self) -> bool {
-        match *self {}
-    }
-    fn is_morton(&self) -> bool {
-        match *self {}
-    }
+    type Level = PlainLevel;
 }
 
 /// Most levels of an image.
-const MOST_LEVELS: usize = 16;
+pub(super) const MOST_LEVELS: usize = 16;
 
 /// The texels of an image as one message reads them.
 struct Reader<'r, 'm> {
@@ -95,7 +69,9 @@ struct Reader<'r, 'm> {
     levels: [Option<LevelPlane>; MOST_LEVELS],
     /// Axes that are filtered along.
     axes: usize,
-    /// The border colour as the format has it.
+    /// What the components of texels are divided by in the end.
+    divisor: [f32; 4],
+    /// The border colour as the format has it, times that.
     border: [u32; 4],
     one: u32,
     integer: bool,
@@ -179,6 +155,13 @@ pub(super) fn sample(
         _ => r,
     };
     let one = image.format.one();
+    let divisor = image.format.divisor();
+    let mut border = image.format.present(sampler.border);
+    if !image.format.is_integer() {
+        for (border, divisor) in border.iter_mut().zip(divisor) {
+            *border = (f32::from_bits(*border) * divisor).to_bits();
+        }
+    }
     let mut reader = Reader {
         memory,
         blocks,
@@ -186,7 +169,8 @@ pub(super) fn sample(
         sampler,
         levels: [None; MOST_LEVELS],
         axes,
-        border: image.format.present(sampler.border),
+        divisor,
+        border,
         one,
         integer: image.format.is_integer(),
     };
@@ -264,7 +248,11 @@ pub(super) fn sample(
                 total.add(first, share);
             }
         }
-        values[lane] = swizzled(total.total.map(f32::to_bits), image.swizzle, one);
+        let sum = match reference {
+            None => reader.divided(total.total),
+            Some(_) => total.total,
+        };
+        values[lane] = swizzled(sum.map(f32::to_bits), image.swizzle, one);
     }
     Ok(())
 }
@@ -337,7 +325,12 @@ impl Reader<'_, '_> {
         out
     }
 
-    /// A texel at a level's column and row.
+    /// What components that are stored as integers mean.
+    fn divided(&self, components: [f32; 4]) -> [f32; 4] {
+        std::array::from_fn(|c| components[c] / self.divisor[c])
+    }
+
+    /// A texel at a level's column and row; see [`Format::raw`](crate::format::Format::raw).
     fn at(
         &mut self,
         plane: &LevelPlane,
@@ -350,10 +343,10 @@ impl Reader<'_, '_> {
         if image.may_be_clear
             && image.is_clear(self.memory, plane.level, [x, y], layer).map_err(refuse)?
         {
-            return Ok(image.clear_texel());
+            return Ok(image.clear_raw());
         }
         let [width, height] = self.image.format.block;
-        load(self.memory, self.blocks, self.image.format, at, [x % width, y % height])
+        load_raw(self.memory, self.blocks, self.image.format, at, [x % width, y % height])
     }
 
     /// The nearest texel.
@@ -378,7 +371,10 @@ impl Reader<'_, '_> {
         let texel = texel.map(f32::from_bits);
         match reference {
             None => texel,
-            Some(reference) => [self.sampler.compare(texel[0], reference), 0.0, 0.0, 1.0],
+            Some(reference) => {
+                let texel = texel[0] / self.divisor[0];
+                [self.sampler.compare(texel, reference), 0.0, 0.0, 1.0]
+            }
         }
     }
 
@@ -507,7 +503,8 @@ impl Reader<'_, '_> {
         for (out, k) in out.iter_mut().zip([2, 3, 1, 0]) {
             let texel = taps[k].0;
             let texel = match lane.reference {
-                None => texel,
+                None if self.integer => texel,
+                None => self.divided(texel.map(f32::from_bits)).map(f32::to_bits),
                 Some(_) => self.compared(texel, lane.reference).map(f32::to_bits),
             };
             *out = swizzled(texel, self.image.swizzle, self.one)[channel];

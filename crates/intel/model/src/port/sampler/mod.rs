@@ -4,6 +4,7 @@
 //! [`filter`] the filters, [`texel`] single texels.
 
 mod filter;
+mod plain;
 mod state;
 mod texel;
 
@@ -12,12 +13,14 @@ use tepui_texel::Floats;
 
 use super::surface::{Dimension, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
+pub(crate) use filter::Unit;
 use filter::{Lod, Request};
+pub(super) use plain::{Scratch, Texture};
 pub(super) use state::Sampler;
 pub(super) use texel::BlockCache;
 
 /// Channels of the widest message.
-pub(super) const WIDTH: usize = 16;
+pub(super) const WIDTH: usize = super::LANES;
 
 /// Messages.
 ///
@@ -94,6 +97,9 @@ impl Ports<'_> {
             2 => 16,
             _ => return Err(refuse("a sampler message of an unknown width")),
         };
+        if self.plain_read(view, message, width)? {
+            return Ok(());
+        }
         let payload = Payload::new(view, message);
         let surface = self.surface(message)?;
         let registers = width / 8;
@@ -187,6 +193,16 @@ impl Ports<'_> {
         Ok(())
     }
 
+    /// The sampler at an address.
+    fn sampler_at(&mut self, at: u64) -> Result<Sampler, Refusal> {
+        if let Some((_, sampler)) = self.samplers.iter().find(|(place, _)| *place == at) {
+            return Ok(*sampler);
+        }
+        let sampler = Sampler::read(&mut self.memory, at, self.shared.bases.dynamic)?;
+        self.samplers.push((at, sampler));
+        Ok(sampler)
+    }
+
     /// Messages that filter or compare.
     fn filtered(
         &mut self,
@@ -212,14 +228,7 @@ impl Ports<'_> {
             request.channel = (bits >> 16 & 3) as usize;
         }
         at += 16 * u64::from(message.desc >> 8 & 0xf);
-        let sampler = match self.samplers.iter().find(|(place, _)| *place == at) {
-            Some((_, sampler)) => *sampler,
-            None => {
-                let sampler = Sampler::read(&mut self.memory, at, dynamic)?;
-                self.samplers.push((at, sampler));
-                sampler
-            }
-        };
+        let sampler = self.sampler_at(at)?;
         filter::sample(
             &mut self.memory,
             &mut self.blocks,

@@ -78,6 +78,24 @@ pub(super) fn load(
     Ok(format.unpack(texel, place))
 }
 
+/// As [`load`], but for filters: see [`Format::raw`].
+#[inline]
+pub(super) fn load_raw(
+    memory: &mut Memory<'_>,
+    blocks: &mut BlockCache,
+    format: &'static Format,
+    at: u64,
+    place: [u32; 2],
+) -> Result<[u32; 4], Refusal> {
+    if format.block != [1, 1] {
+        return blocks.texel(memory, format, at, place);
+    }
+    let mut bytes = [0; MOST_BYTES];
+    let texel = &mut bytes[..format.bytes];
+    memory.read(at, texel).map_err(refuse)?;
+    Ok(format.raw(texel, place))
+}
+
 /// Applies a surface's swizzle.
 ///
 /// source: genxml, Shader Channel Select.

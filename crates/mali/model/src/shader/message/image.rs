@@ -117,6 +117,7 @@ pub fn handler(isa: Isa) -> Option<Handler> {
         Isa::LD_TEX_IMM | Isa::LD_TEX => load,
         Isa::LEA_TEX_IMM | Isa::LEA_TEX => address,
         Isa::ST_CVT => store,
+        Isa::LD_CVT => load_converted,
         Isa::TEX_FETCH => fetch,
         _ => return None,
     })
@@ -319,6 +320,29 @@ fn address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     for (i, row) in rows.iter().enumerate().take(count.into()) {
         l.put_register(register + i as u8, row);
     }
+    Ok(())
+}
+
+/// Loads texels in the format of a conversion descriptor.
+fn load_converted(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (addresses, conversions) = (l.get64(&op.src[0]), l.get(&op.src[1]));
+    let mut channels = [Row::splat(0); 4];
+    for lane in l.active() {
+        let address = addresses[lane].wrapping_add(op.immediate.into());
+        let address = l.port.address(address, lane, 16, Access::Read)?;
+        let Some(address) = address else { continue };
+        let bits = conversions.0[lane] & FORMAT;
+        let format = PixelFormat::new(bits)
+            .ok_or_else(|| Box::new(Trap::Unimplemented(format!("loads in format {bits:#x}"))))?;
+        let mut bytes = [0; 16];
+        let texel = &mut bytes[..format.bytes()];
+        l.port.memory.read(address, texel).map_err(failed)?;
+        let values = format.unpack(texel, kind(op.flags).unwrap_or(format.kind()));
+        for (row, value) in channels.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &channels);
     Ok(())
 }
 

@@ -1,0 +1,292 @@
+//! Transform feedback of geometry shaders: the emitted primitives, one behind the other.
+//!
+//! Two programs do it. [`count`] counts the primitives of each invocation's strips; the driver
+//! turns the counts into numbers of first primitives. [`shader`] stores the captured outputs of
+//! those that fit.
+
+use crate::record::Record;
+use crate::{Emission, RESTART, THREADS};
+use tepui_ir::{
+    Attrs, Builder, Builtin, Capture, IoLoc, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage,
+    Type, Value, Var, VarData,
+};
+
+/// Byte offsets of the driver's words, two words for an address.
+pub mod word {
+    /// Address of the index list of all invocations.
+    pub const LIST: u32 = 0;
+    /// Address of a word for each invocation: the number of its primitives, which [`super::count`]
+    /// writes, then the number of its first primitive.
+    pub const TABLE: u32 = 8;
+    /// Address of the records that indices name.
+    pub const RECORDS: u32 = 16;
+    /// Invocations.
+    pub const COUNT: u32 = 24;
+    /// Addresses of the four buffers.
+    pub const BUFFERS: u32 = 32;
+    /// Vertices that fit into the buffers.
+    pub const LIMIT: u32 = 64;
+    /// Bytes of all words.
+    pub const BYTES: u32 = 68;
+}
+
+/// Vertices of an emitted primitive.
+#[must_use]
+pub fn vertices(output: PrimitiveKind) -> u32 {
+    match output {
+        PrimitiveKind::Points => 1,
+        PrimitiveKind::Lines => 2,
+        _ => 3,
+    }
+}
+
+/// Makes the program that counts the primitives of each invocation.
+#[must_use]
+pub fn count(emission: &Emission) -> Shader {
+    build(emission, |w, b| {
+        let n = b.load_var(w.primitives, None);
+        let to = w.table_entry(b);
+        store(b, to, 0, n);
+    })
+}
+
+/// Makes the program that stores captured outputs; `last` says that the last vertex of a primitive
+/// is the provoking one.
+#[must_use]
+pub fn shader(captures: &[Capture], record: &Record, emission: &Emission, last: bool) -> Shader {
+    let each = vertices(emission.output);
+    let mut s = build_with(emission, |w, b, k, run| {
+        // Which of all primitives it is, and where its vertices go.
+        let n = b.load_var(w.primitives, None);
+        let entry = w.table_entry(b);
+        let first = load(b, entry, 0, Type::B32);
+        let n = b.alu(Op::IAdd, &[first, n]);
+        let each_value = b.u32(each);
+        let from = b.alu(Op::IMul, &[n, each_value]);
+        let end = b.alu(Op::IAdd, &[from, each_value]);
+        let limit = driver(b, word::LIMIT, Type::B32);
+        let fits = b.alu(Op::UGe, &[limit, end]);
+        let then = b.shader.make_region();
+        {
+            let mut b = Builder::at(b.shader, then);
+            for v in 0..each {
+                let back = behind(&mut b, each, v, run, last);
+                let at = b.alu(Op::ISub, &[k, back]);
+                let index = w.index(&mut b, at);
+                let records = driver(&mut b, word::RECORDS, Type::B64);
+                let from_record = scaled(&mut b, records, index, record.stride());
+                let v = b.u32(v);
+                let to = b.alu(Op::IAdd, &[from, v]);
+                for c in captures {
+                    let buffer = driver(&mut b, word::BUFFERS + 8 * c.buffer, Type::B64);
+                    let to = scaled(&mut b, buffer, to, c.stride);
+                    copy(&mut b, c, record, from_record, to);
+                }
+            }
+            b.yield_(&[]);
+        }
+        let other = nothing(b);
+        b.if_(fits, then, other, &[]);
+    });
+    s.info.entry = "gather".to_owned();
+    s
+}
+
+/// How far vertex `v` of a primitive is behind the last index of it. Odd triangles of a strip
+/// exchange the two vertices that do not provoke. source: Vulkan specification, "Triangle Strips"
+fn behind(b: &mut Builder<'_>, each: u32, v: u32, run: Value, last: bool) -> Value {
+    let even = b.u32(each - 1 - v);
+    let exchanged = match (last, v) {
+        (false, 1) => 2,
+        (false, 2) => 1,
+        (true, 0) => 1,
+        (true, 1) => 0,
+        _ => return even,
+    };
+    if each != 3 {
+        return even;
+    }
+    let odd = b.u32(2 - exchanged);
+    // The first triangle of a strip ends with its third vertex.
+    let one = b.u32(1);
+    let parity = b.alu(Op::IAnd, &[run, one]);
+    let is_odd = b.alu(Op::INe, &[parity, one]);
+    b.alu(Op::Select, &[is_odd, odd, even])
+}
+
+/// Copies a captured output, component by component.
+fn copy(b: &mut Builder<'_>, c: &Capture, record: &Record, from: Value, to: Value) {
+    let words = c.ty.elem_bytes().div_ceil(4);
+    let component_b = c.ty.elem_bytes();
+    let (mut slot, mut at) = (c.slot, c.offset);
+    // Vectors of more than two 64-bit components take two locations.
+    let wide = c.ty.size_bytes() > 16;
+    for _ in 0..c.locations / if wide { 2 } else { 1 } {
+        for k in 0..u32::from(c.ty.comps()) {
+            let word = k * words;
+            // Components behind the fourth word are in the next location.
+            let mut place = IoSlot { component: slot.component + (word % 4) as u8, ..slot };
+            if let (IoLoc::Location(l), true) = (slot.loc, word >= 4) {
+                place.loc = IoLoc::Location(l + 1);
+            }
+            for part in 0..words {
+                let place = IoSlot { component: place.component + part as u8, ..place };
+                // What the shader does not write is left as it is.
+                let Some(offset) = record.offset(place) else { continue };
+                let value = load(b, from, offset, Type::B32);
+                let narrow = component_b < 4;
+                let value = if narrow { b.convert(Op::U2U, value, c.ty.bits()) } else { value };
+                store(b, to, at + k * component_b + 4 * part, value);
+            }
+        }
+        at += c.ty.size_bytes();
+        match &mut slot.loc {
+            IoLoc::Location(l) => *l += if wide { 2 } else { 1 },
+            IoLoc::Builtin(_) => slot.component += 1,
+        }
+    }
+}
+
+/// What the programs keep while they walk over an invocation's indices.
+struct Walk {
+    /// The invocation.
+    x: Value,
+    /// Its number of indices.
+    indices: u32,
+    /// Primitives so far.
+    primitives: Var,
+}
+
+impl Walk {
+    /// Address of the invocation's word.
+    fn table_entry(&self, b: &mut Builder<'_>) -> Value {
+        let table = driver(b, word::TABLE, Type::B64);
+        scaled(b, table, self.x, 4)
+    }
+
+    /// Index `k` of the invocation.
+    fn index(&self, b: &mut Builder<'_>, k: Value) -> Value {
+        let n = b.u32(self.indices);
+        let first = b.alu(Op::IMul, &[self.x, n]);
+        let at = b.alu(Op::IAdd, &[first, k]);
+        let list = driver(b, word::LIST, Type::B64);
+        let from = scaled(b, list, at, 4);
+        load(b, from, 0, Type::B32)
+    }
+}
+
+fn build(emission: &Emission, end: impl FnOnce(&Walk, &mut Builder<'_>)) -> Shader {
+    walk(emission, |_, _, _, _| {}, end)
+}
+
+fn build_with(
+    emission: &Emission,
+    each: impl FnOnce(&Walk, &mut Builder<'_>, Value, Value),
+) -> Shader {
+    walk(emission, each, |_, _| {})
+}
+
+/// Walks over the indices of each invocation: `each` builds what happens at the last index of a
+/// primitive, which it gets with the length of the strip so far; `end` what happens at the end.
+fn walk(
+    emission: &Emission,
+    each: impl FnOnce(&Walk, &mut Builder<'_>, Value, Value),
+    end: impl FnOnce(&Walk, &mut Builder<'_>),
+) -> Shader {
+    let mut s = Shader::new(Stage::Compute);
+    s.info.workgroup_size = [THREADS, 1, 1];
+    let mut var =
+        |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
+    let (primitives, run, at) = (var("primitives"), var("run"), var("at"));
+    let mut b = Builder::new(&mut s);
+    let id = b.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
+    let x = b.extract(id, 0);
+    let count = driver(&mut b, word::COUNT, Type::B32);
+    let inside = b.alu(Op::ULt, &[x, count]);
+    let w = Walk { x, indices: emission.indices, primitives };
+    let then = b.shader.make_region();
+    {
+        let mut b = Builder::at(b.shader, then);
+        let zero = b.u32(0);
+        for var in [primitives, run, at] {
+            b.store_var(var, zero, None);
+        }
+        let body = b.shader.make_region();
+        {
+            let mut b = Builder::at(b.shader, body);
+            let (zero, one, n) = (b.u32(0), b.u32(1), b.u32(emission.indices));
+            let k = b.load_var(at, None);
+            let more = b.alu(Op::ULt, &[k, n]);
+            let (go, stop) = (b.shader.make_region(), b.shader.make_region());
+            Builder::at(b.shader, go).yield_(&[]);
+            Builder::at(b.shader, stop).break_(&[]);
+            b.if_(more, go, stop, &[]);
+            let index = w.index(&mut b, k);
+            let restart = b.u32(RESTART);
+            let ends = b.alu(Op::IEq, &[index, restart]);
+            let before = b.load_var(run, None);
+            let longer = b.alu(Op::IAdd, &[before, one]);
+            let length = b.alu(Op::Select, &[ends, zero, longer]);
+            b.store_var(run, length, None);
+            let least = b.u32(vertices(emission.output));
+            let completes = b.alu(Op::UGe, &[length, least]);
+            let then = b.shader.make_region();
+            {
+                let mut b = Builder::at(b.shader, then);
+                each(&w, &mut b, k, length);
+                let n = b.load_var(primitives, None);
+                let one = b.u32(1);
+                let n = b.alu(Op::IAdd, &[n, one]);
+                b.store_var(primitives, n, None);
+                b.yield_(&[]);
+            }
+            let other = nothing(&mut b);
+            b.if_(completes, then, other, &[]);
+            let next = b.alu(Op::IAdd, &[k, one]);
+            b.store_var(at, next, None);
+            b.continue_(&[]);
+        }
+        b.loop_(body, &[], &[]);
+        end(&w, &mut b);
+        b.yield_(&[]);
+    }
+    let other = nothing(&mut b);
+    b.if_(inside, then, other, &[]);
+    b.yield_(&[]);
+    s
+}
+
+/// A region that does nothing.
+fn nothing(b: &mut Builder<'_>) -> Region {
+    let r = b.shader.make_region();
+    Builder::at(b.shader, r).yield_(&[]);
+    r
+}
+
+fn driver(b: &mut Builder<'_>, offset: u32, ty: Type) -> Value {
+    let at = b.u32(offset);
+    let mem = Mem { align_log2: 2, ..Mem::default() };
+    b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], ty)
+}
+
+/// `base + number * stride`.
+fn scaled(b: &mut Builder<'_>, base: Value, number: Value, stride: u32) -> Value {
+    let stride = b.u64(u64::from(stride));
+    let number = b.convert(Op::U2U, number, 64);
+    let offset = b.alu(Op::IMul, &[number, stride]);
+    b.alu(Op::IAdd, &[base, offset])
+}
+
+fn mem(ty: Type, offset: u32) -> Attrs {
+    let align_log2 = ty.elem_bytes().min(4).trailing_zeros() as u8;
+    Attrs::Mem(Mem { align_log2, offset: offset as i32, ..Mem::default() })
+}
+
+fn load(b: &mut Builder<'_>, at: Value, offset: u32, ty: Type) -> Value {
+    b.value(Op::LoadGlobal, mem(ty, offset), &[at], ty)
+}
+
+fn store(b: &mut Builder<'_>, at: Value, offset: u32, v: Value) {
+    let attrs = mem(b.shader.ty(v), offset);
+    b.effect(Op::StoreGlobal, attrs, &[at, v]);
+}

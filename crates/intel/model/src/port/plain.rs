@@ -1,0 +1,234 @@
+//! Levels of images that are contiguous in host memory, for loops over all lanes of a message.
+//!
+//! A message reads or writes the texels of up to sixteen channels. Where the image is single-sampled and lies in
+//! rows or in tiles X or Y, the place of a texel is the sum of a part that depends on its column and one that
+//! depends on its row ([`LevelLayout`]), which `tepui_texel` computes for all channels at once.
+
+use std::ops::Range;
+
+use tepui_softgpu::Protection;
+use tepui_texel::LevelLayout;
+
+use super::image::LevelPlane;
+use super::surface::{Dimension, Image, Tiling};
+use crate::memory::Memory;
+
+/// A layer of a level, and where it is on the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainLevel {
+    /// Width and height in texels.
+    size: [u32; 2],
+    /// The level's first column and row in the image.
+    first: [u32; 2],
+    columns: Columns,
+    rows: Rows,
+    /// Bits of a texel's bytes.
+    pub shift: u32,
+    /// The image's first byte. All texels of the level are inside of memory that is bound to the image's addresses,
+    /// and that stays until no batch runs.
+    host: *mut u8,
+    linear: bool,
+}
+
+// SAFETY: threads of the host may all read and write what memory the GPU has, as silicon's units do.
+unsafe impl Send for PlainLevel {}
+
+/// How a column becomes texels: those of whole tiles, those of a tile's columns of 16 bytes, and the rest.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    tile: u32,
+    tile_texels: u32,
+    in_tile: u32,
+    part: u32,
+    part_texels: u32,
+    rest: u32,
+}
+
+/// How a row becomes texels: those of whole rows of tiles, and the rest.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    tile: u32,
+    pitch: u32,
+    in_tile: u32,
+    texels: u32,
+}
+
+impl PlainLevel {
+    /// The layer of a level, to be accessed as `need` says; `None` if it is not contiguous, or not as this module
+    /// wants it.
+    pub fn new(
+        memory: &mut Memory<'_>,
+        image: &Image,
+        level: &LevelPlane,
+        layer: u32,
+        need: Protection,
+    ) -> Option<PlainLevel> {
+        let bytes = image.format.bytes as u64;
+        let plain = image.samples == 1
+            && image.format.block == [1, 1]
+            && bytes.is_power_of_two()
+            && image.dimension == Dimension::Two
+            && layer < level.layers;
+        if !plain {
+            return None;
+        }
+        let [left, top] = level.first(image, layer)?;
+        let [width, height] = level.size.map(u64::from);
+        // Bytes across and rows of a tile.
+        let [across, down] = match image.tiling {
+            Tiling::Linear => [bytes, 1],
+            Tiling::X => [512, 8],
+            Tiling::Y => [128, 32],
+            _ => return None,
+        };
+        let pitch = image.pitch;
+        // No column leaves the pitch, so that no texel lies behind the last row of tiles.
+        if !pitch.is_multiple_of(across) || (left + width) * bytes > pitch {
+            return None;
+        }
+        let span = (top + height).next_multiple_of(down).checked_mul(pitch)?;
+        // Linear images may end with their last texel.
+        let span = match image.tiling {
+            Tiling::Linear => span - pitch + (left + width) * bytes,
+            _ => span,
+        };
+        if span > 1 << 31 {
+            return None;
+        }
+        let host = memory.window(image.base, span, need)?;
+        let shift = bytes.trailing_zeros();
+        let texels = |bytes: u32| bytes - shift;
+        let (columns, rows) = match image.tiling {
+            Tiling::Linear => (
+                Columns {
+                    tile: 31,
+                    tile_texels: 0,
+                    in_tile: 0,
+                    part: 0,
+                    part_texels: 0,
+                    rest: u32::MAX,
+                },
+                Rows { tile: 0, pitch: (pitch >> shift) as u32, in_tile: 0, texels: 0 },
+            ),
+            Tiling::X => (
+                Columns {
+                    tile: texels(9),
+                    tile_texels: texels(12),
+                    in_tile: 0,
+                    part: 0,
+                    part_texels: 0,
+                    rest: (1 << texels(9)) - 1,
+                },
+                Rows {
+                    tile: 3,
+                    pitch: ((8 * pitch) >> shift) as u32,
+                    in_tile: 7,
+                    texels: texels(9),
+                },
+            ),
+            _ => (
+                Columns {
+                    tile: texels(7),
+                    tile_texels: texels(12),
+                    in_tile: (1 << texels(7)) - 1,
+                    part: texels(4),
+                    part_texels: texels(9),
+                    rest: (1 << texels(4)) - 1,
+                },
+                Rows {
+                    tile: 5,
+                    pitch: ((32 * pitch) >> shift) as u32,
+                    in_tile: 31,
+                    texels: texels(4),
+                },
+            ),
+        };
+        Some(PlainLevel {
+            size: level.size,
+            first: [left as u32, top as u32],
+            columns,
+            rows,
+            shift,
+            host,
+            linear: image.tiling == Tiling::Linear,
+        })
+    }
+
+    /// Whether the level's first column in the image is a multiple of a power of two, so that pixels which begin at a
+    /// multiple of it stay in one column of 16 bytes if they fit one.
+    pub fn begins_at_multiple(&self, pixels: u32) -> bool {
+        self.first[0].is_multiple_of(pixels)
+    }
+
+    /// Fills an area, as far as it is inside of the level, which was asked for to be written.
+    pub fn fill(&self, [columns, rows]: [Range<u32>; 2], texel: &[u8]) {
+        debug_assert_eq!(texel.len(), 1 << self.shift);
+        let [width, height] = self.size;
+        let columns = columns.start..columns.end.min(width);
+        let word = texel.first_chunk::<4>().filter(|_| texel.len() == 4);
+        for y in rows.start..rows.end.min(height) {
+            let line = self.plain_line(y);
+            for x in columns.clone() {
+                let element = self.plain_column(x).wrapping_add(line);
+                let to = self.host.wrapping_add((element as usize) << self.shift);
+                // SAFETY: the texel is inside of the level.
+                unsafe {
+                    match word {
+                        Some(word) => to.cast::<[u8; 4]>().write_unaligned(*word),
+                        None => std::ptr::copy_nonoverlapping(texel.as_ptr(), to, texel.len()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first byte of the image. Texels of the level are at their [`element`](LevelLayout::element) times their
+    /// bytes from there, for the access that [`PlainLevel::new`] was asked for.
+    #[inline(always)]
+    pub fn host(&self) -> *mut u8 {
+        self.host
+    }
+}
+
+impl LevelLayout for PlainLevel {
+    #[inline(always)]
+    fn size(&self) -> [u32; 2] {
+        self.size
+    }
+
+    #[inline(always)]
+    fn column(&self, x: u32) -> u32 {
+        self.plain_column(x)
+    }
+
+    #[inline(always)]
+    fn line(&self, y: u32) -> u32 {
+        self.plain_line(y)
+    }
+
+    #[inline(always)]
+    fn plain_column(&self, x: u32) -> u32 {
+        let x = x.wrapping_add(self.first[0]);
+        let c = &self.columns;
+        ((x >> c.tile) << c.tile_texels)
+            .wrapping_add((x & c.in_tile) >> c.part << c.part_texels)
+            .wrapping_add(x & c.rest)
+    }
+
+    #[inline(always)]
+    fn plain_line(&self, y: u32) -> u32 {
+        let y = y.wrapping_add(self.first[1]);
+        let r = &self.rows;
+        (y >> r.tile).wrapping_mul(r.pitch).wrapping_add((y & r.in_tile) << r.texels)
+    }
+
+    #[inline(always)]
+    fn is_linear(&self) -> bool {
+        self.linear
+    }
+
+    #[inline(always)]
+    fn is_morton(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,514 @@
+//! The short way of the sampler: one or four texels of a level that is contiguous in host memory, the same level and
+//! layer for all channels. Loops of `tepui_texel` compute all channels at once.
+//!
+//! All other messages take the general way ([`filter`](super::filter), [`texel`](super::texel)), which has the same
+//! results.
+
+use tepui_intel_eu::{Message, Refusal, ThreadView};
+use tepui_softgpu::Protection;
+use tepui_texel::axis::{Axis, AxisRule};
+use tepui_texel::lod::{Footprint, Plan};
+use tepui_texel::{
+    Floats, LevelLayout, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap,
+    Unpacker, Wrap, floats,
+};
+
+use super::super::Ports;
+use super::super::plain::PlainLevel;
+use super::super::surface::{Dimension, Image, Surface};
+use super::filter::{MOST_LEVELS, Unit};
+use super::state::Sampler;
+use super::texel::swizzled;
+use super::{WIDTH, kind};
+use crate::memory::Memory;
+
+type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
+
+/// Rows that messages use one after the other; their old contents are never read.
+pub(in crate::port) struct Scratch {
+    /// The words of texels.
+    taps: [[Row<WIDTH>; 4]; 4],
+    axes: [Axis<WIDTH>; 3],
+    placed: Placed<WIDTH>,
+    rows: [Row<WIDTH>; 4],
+}
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        Scratch {
+            taps: [[[0; WIDTH]; 4]; 4],
+            axes: [Axis::ZERO; 3],
+            placed: Placed::ZERO,
+            rows: [[0; WIDTH]; 4],
+        }
+    }
+}
+
+/// What is kept of a surface.
+pub(in crate::port) struct Texture {
+    /// How texels are unpacked; none if the surface does not suit.
+    unpacker: Option<Unpacker>,
+    /// Where components come from.
+    picks: [Pick; 4],
+    /// The layer of which these levels are, and whether each suits; none that was not looked at.
+    layer: u32,
+    levels: [Option<Option<PlainLevel>>; MOST_LEVELS],
+}
+
+impl Texture {
+    pub fn of(surface: &Surface) -> Texture {
+        let image = match surface {
+            Surface::Image(image) => Some(image),
+            _ => None,
+        };
+        let suits =
+            |image: &&Image| !image.cube && image.dimension == Dimension::Two && image.samples == 1;
+        let image = image.filter(suits);
+        let picks = image.map_or([Pick::Zero; 4], |image| {
+            // source: genxml, Shader Channel Select.
+            image.swizzle.map(|select| match select {
+                4..=7 => image.format.pick(select as usize - 4),
+                1 => Pick::One,
+                _ => Pick::Zero,
+            })
+        });
+        Texture {
+            unpacker: image.and_then(|image| image.format.unpacker),
+            picks,
+            layer: 0,
+            levels: [None; MOST_LEVELS],
+        }
+    }
+
+    fn level(
+        &mut self,
+        memory: &mut Memory<'_>,
+        image: &Image,
+        level: u32,
+        layer: u32,
+    ) -> Option<PlainLevel> {
+        if layer != self.layer {
+            self.layer = layer;
+            self.levels = [None; MOST_LEVELS];
+        }
+        *self.levels.get_mut(level as usize)?.get_or_insert_with(|| {
+            let plane = image.sampled_plane(image.level.checked_add(level)?);
+            PlainLevel::new(memory, image, &plane, layer, Protection::READ)
+        })
+    }
+}
+
+/// Whether channels of a mask have the same value.
+#[inline(always)]
+fn same(row: &Row<WIDTH>, exec: u32) -> bool {
+    let first = row[exec.trailing_zeros() as usize % WIDTH];
+    let mut apart = 0;
+    for (lane, value) in row.iter().enumerate() {
+        apart |= (value ^ first) & (exec >> lane & 1).wrapping_neg();
+    }
+    apart == 0
+}
+
+impl Ports<'_> {
+    /// Executes a message if it suits.
+    pub(super) fn plain_read(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+        width: usize,
+    ) -> Result<bool, Refusal> {
+        /// The response has halves.
+        const HALVES: u32 = 1 << 30;
+        let exec = message.channels & ((1 << width) - 1);
+        if message.header || message.desc & HALVES != 0 || exec == 0 {
+            return Ok(false);
+        }
+        let bound = self.bound(message)?;
+        if self.surfaces[bound].texture.unpacker.is_none() {
+            return Ok(false);
+        }
+        let number = message.desc >> 12 & 0x1f;
+        let sampler = match number {
+            kind::LD | kind::LD_LZ => None,
+            kind::SAMPLE | kind::SAMPLE_L | kind::SAMPLE_LZ => {
+                let at = self.shared.samplers + 16 * u64::from(message.desc >> 8 & 0xf);
+                Some(self.sampler_at(at)?)
+            }
+            _ => return Ok(false),
+        };
+        let registers = width / 8;
+        // A parameter of all channels; 0 if the message does not have it.
+        let parameters = |k: usize| {
+            let mut row = [0; WIDTH];
+            for (n, eight) in row.as_chunks_mut::<8>().0.iter_mut().enumerate().take(registers) {
+                *eight = view.dwords(k * registers + n);
+            }
+            row
+        };
+        let Ports { memory, surfaces, kernels, scratch, .. } = self;
+        let Some(bound) = surfaces.get_mut(bound) else { return Ok(false) };
+        let Surface::Image(image) = &bound.surface else { return Ok(false) };
+        let texture = &mut bound.texture;
+        let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
+        let read = match &sampler {
+            None => reader.load(number == kind::LD_LZ, &parameters),
+            Some(sampler) => {
+                let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
+                reader.sample(number, sampler, all / registers, &parameters)
+            }
+        };
+        if read.is_none() {
+            return Ok(false);
+        }
+        for (component, row) in scratch.rows.iter().enumerate() {
+            for (register, eight) in row.as_chunks::<8>().0.iter().enumerate().take(registers) {
+                view.respond(
+                    component * registers + register,
+                    *eight,
+                    (exec >> (8 * register)) as u8,
+                );
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Reads the texels of a message to the rows of the scratch memory; `None` where the general way has to.
+struct Reader<'r, 'm> {
+    kernels: &'static Kernels,
+    memory: &'r mut Memory<'m>,
+    image: &'r Image,
+    texture: &'r mut Texture,
+    exec: u32,
+    scratch: &'r mut Scratch,
+}
+
+impl Reader<'_, '_> {
+    /// Texels by their columns and rows; zeros outside of the level.
+    fn load(&mut self, lz: bool, p: &impl Fn(usize) -> Row<WIDTH>) -> Option<()> {
+        let (x, y) = (p(0), p(1));
+        let (lod, layer) = if lz { ([0; WIDTH], p(2)) } else { (p(2), p(3)) };
+        if !same(&layer, self.exec) || !same(&lod, self.exec) {
+            return None;
+        }
+        let first = self.exec.trailing_zeros() as usize % WIDTH;
+        let (layer, lod) = (layer[first], lod[first]);
+        if lod >= self.image.levels || !self.image.array && layer != 0 {
+            return None;
+        }
+        let level = self.texture.level(self.memory, self.image, lod, layer)?;
+        if self.exec == 0xffff && level.shift == 2 && is_strip([&x, &y]) {
+            let clear = match self.image.may_be_clear {
+                true => self.clear_strip([x[0], y[0]], lod, layer),
+                false => Some(false),
+            };
+            if clear == Some(false) && strip(&level, [x[0], y[0]], &mut self.scratch.taps[0][0]) {
+                self.scratch.placed.outside = [0; WIDTH];
+                return self.deliver();
+            }
+        }
+        self.kernels.place_load(&level, [&x, &y], &mut self.scratch.placed);
+        let Scratch { placed, taps, .. } = &mut *self.scratch;
+        let at = [&placed.at[0], &placed.at[1]];
+        // SAFETY: texels that were placed are inside of the level.
+        unsafe { words(self.kernels, &level, at, self.exec, &mut taps[0]) };
+        self.deliver()?;
+        if self.image.may_be_clear {
+            let clear = self.clear_channels(lod, layer)?;
+            let texel =
+                swizzled(self.image.clear_texel(), self.image.swizzle, self.image.format.one());
+            for lane in tepui_texel::lanes(clear) {
+                for (row, value) in self.scratch.rows.iter_mut().zip(texel) {
+                    row[lane] = value;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Whether the block is clear that all texels of a strip are in; `None` if they are in several.
+    fn clear_strip(&mut self, [x, y]: [u32; 2], lod: u32, layer: u32) -> Option<bool> {
+        let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
+        let [width, height] = auxiliary.block();
+        if x % width + 8 > width || y % height + 2 > height {
+            return None;
+        }
+        auxiliary.is_clear(self.memory, [x / width, y / height], layer).ok()
+    }
+
+    /// The channels whose texels are inside of the level and in blocks that are clear.
+    fn clear_channels(&mut self, lod: u32, layer: u32) -> Option<u32> {
+        let placed = &self.scratch.placed;
+        let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
+        // Powers of two.
+        let [width, height] = auxiliary.block().map(u32::trailing_zeros);
+        // Neighbours are mostly in one block.
+        let mut known = ([u32::MAX; 2], false);
+        let mut clear = 0;
+        for lane in 0..WIDTH {
+            if self.exec >> lane & 1 == 0 || placed.outside[lane] != 0 {
+                continue;
+            }
+            let block = [placed.at[0][lane] as u32 >> width, placed.at[1][lane] as u32 >> height];
+            if known.0 != block {
+                known = (block, auxiliary.is_clear(self.memory, block, layer).ok()?);
+            }
+            clear |= u32::from(known.1) << lane;
+        }
+        Some(clear)
+    }
+
+    #[inline(always)]
+    fn delivery<'p>(picks: &'p [Pick; 4], unpacker: &Unpacker) -> Delivery<'p> {
+        Delivery { picks, mask: 15, narrow: false, integer: unpacker.is_integer() }
+    }
+
+    /// Unpacks the first of the taps, zeros where `placed` is outside.
+    #[inline(always)]
+    fn deliver(&mut self) -> Option<()> {
+        let unpacker = self.texture.unpacker.as_ref()?;
+        let Scratch { placed, taps, rows, .. } = &mut *self.scratch;
+        let tap = Tap {
+            unpacker,
+            words: &taps[0],
+            x: &[0; WIDTH],
+            outside: &placed.outside,
+            border: [0; 4],
+            wanted: 0,
+        };
+        self.kernels.deliver_tap(&tap, &Self::delivery(&self.texture.picks, unpacker), rows);
+        Some(())
+    }
+
+    /// Filtered texels.
+    fn sample(
+        &mut self,
+        number: u32,
+        sampler: &Sampler,
+        count: usize,
+        p: &impl Fn(usize) -> Row<WIDTH>,
+    ) -> Option<()> {
+        if self.image.may_be_clear {
+            return None;
+        }
+        let border = |wrap: Wrap| matches!(wrap, Wrap::ClampToBorder | Wrap::ClampGl);
+        if sampler.reduction.is_some() || sampler.wrap[..2].iter().any(|&wrap| border(wrap)) {
+            return None;
+        }
+        let image = self.image;
+        // The level comes behind the coordinates.
+        let coordinates = if number == kind::SAMPLE_L { 1 } else { 0 };
+        let has = |k: usize| k < count;
+        // The parameters behind the four coordinates.
+        if has(4 + coordinates) {
+            return None;
+        }
+        let at = |k: usize| if has(k) { p(k) } else { [0; WIDTH] };
+        let explicit = (number == kind::SAMPLE_L).then(|| at(0));
+        let (u, v) = (floats(&at(coordinates)), floats(&at(coordinates + 1)));
+        let mut layer = 0;
+        if image.array && image.layers > 1 {
+            let last = (image.layers - 1) as f32;
+            let rows = floats(&at(coordinates + 2));
+            // A NaN becomes 0.
+            let rows = rows.map(|row| row.round_ties_even().clamp(0.0, last) as u32);
+            if !same(&rows, self.exec) {
+                return None;
+            }
+            layer = rows[self.exec.trailing_zeros() as usize % WIDTH];
+        }
+        let one_filter = sampler.min_linear == sampler.mag_linear;
+        let last = image.levels.clamp(1, MOST_LEVELS as u32) - 1;
+        let one_level = last == 0 || sampler.mip == MipFilter::None;
+        let mut plan = Plan::ZERO;
+        let many = sampler.anisotropy > 1 && explicit.is_none() && number != kind::SAMPLE_LZ;
+        if !one_filter || !one_level || many {
+            let lod = match (number, explicit) {
+                (_, Some(row)) => floats(&row),
+                (kind::SAMPLE_LZ, _) => [0.0; WIDTH],
+                _ => self.detail(sampler, [&u, &v])?,
+            };
+            let lod = lod.map(|v| v + sampler.bias);
+            let mut clamped = [0.0; WIDTH];
+            self.kernels.clamp_lod(&lod, sampler.lod_range, None, &mut clamped);
+            self.kernels.plan(&clamped, sampler.mip, last as f32, &mut plan);
+            if !same(&plan.level, self.exec) || !one_filter && !same(&plan.magnify, self.exec) {
+                return None;
+            }
+        }
+        let first = self.exec.trailing_zeros() as usize % WIDTH;
+        let linear = match plan.magnify[first] {
+            0 => sampler.min_linear,
+            _ => sampler.mag_linear,
+        };
+        let level = plan.level[first];
+        let between = (0..WIDTH).any(|lane| self.exec >> lane & 1 != 0 && plan.between[lane] != 0);
+        if !linear && !between {
+            let level = self.axes(sampler, [&u, &v], level, layer, false)?;
+            let Scratch { axes: [x, y, _], placed, taps, .. } = &mut *self.scratch;
+            placed.outside = [0; WIDTH];
+            let at = [&x.texel[0], &y.texel[0]];
+            // SAFETY: texels of axes are inside of the level.
+            unsafe { words(self.kernels, &level, at, self.exec, &mut taps[0]) };
+            return self.deliver();
+        }
+        let unpacker = self.texture.unpacker?;
+        if !linear || unpacker.is_integer() {
+            return None;
+        }
+        let mut sum = [[0; WIDTH]; 4];
+        self.quad(sampler, [&u, &v], level, layer, &mut sum)?;
+        if between {
+            let mut next = [[0; WIDTH]; 4];
+            self.quad(sampler, [&u, &v], (level + 1).min(last), layer, &mut next)?;
+            self.kernels.mix(&next, &plan, &mut sum);
+        }
+        let delivery = Self::delivery(&self.texture.picks, &unpacker);
+        self.kernels.deliver(&sum, &unpacker.divisor, &delivery, &mut self.scratch.rows);
+        Some(())
+    }
+
+    /// The level of detail from the differences between neighbours, if one sample is enough for it.
+    fn detail(&self, sampler: &Sampler, [u, v]: [&Floats<WIDTH>; 2]) -> Option<Floats<WIDTH>> {
+        let zero = [0.0; WIDTH];
+        let size = self.image.level_size(self.image.level).map(|v| v as f32);
+        let scale = if sampler.pixel { [1.0; 3] } else { size };
+        let mut gradient = [[zero; 2]; 3];
+        self.kernels.gradient(&[*u, *v, zero], 2, &mut gradient);
+        let mut footprint = Footprint { lod: zero, samples: [1.0; WIDTH], down: zero };
+        self.kernels.footprint(&gradient, &scale, 2, sampler.anisotropy, &mut footprint);
+        let many = |lane: usize| self.exec >> lane & 1 != 0 && footprint.samples[lane] > 1.0;
+        (!(0..WIDTH).any(many)).then_some(footprint.lod)
+    }
+
+    /// Finds the texels of both axes.
+    #[inline(always)]
+    fn axes(
+        &mut self,
+        sampler: &Sampler,
+        at: [&Floats<WIDTH>; 2],
+        level: u32,
+        layer: u32,
+        linear: bool,
+    ) -> Option<PlainLevel> {
+        let size = self.image.level_size(self.image.level + level);
+        let level = self.texture.level(self.memory, self.image, level, layer)?;
+        for (a, axis) in self.scratch.axes.iter_mut().enumerate().take(2) {
+            let rule = AxisRule {
+                size: size[a],
+                wrap: sampler.wrap[a],
+                pixel: sampler.pixel,
+                linear,
+                moved: false,
+            };
+            self.kernels.axis(&rule, at[a], &[0; WIDTH], axis);
+        }
+        Some(level)
+    }
+
+    /// The weighted sums of four neighbours.
+    #[inline(always)]
+    fn quad(
+        &mut self,
+        sampler: &Sampler,
+        at: [&Floats<WIDTH>; 2],
+        level: u32,
+        layer: u32,
+        sum: &mut [Row<WIDTH>; 4],
+    ) -> Option<()> {
+        let level = self.axes(sampler, at, level, layer, true)?;
+        let Scratch { axes, taps, .. } = &mut *self.scratch;
+        let mut offsets = [[0; WIDTH]; 4];
+        self.kernels.corners(&level, level.shift, [u32::MAX; 2], axes, &mut offsets);
+        for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
+            // SAFETY: texels of axes are inside of the level.
+            unsafe { scattered(self.kernels, &level, offsets, self.exec, words) };
+        }
+        let unpacker = self.texture.unpacker.as_ref()?;
+        let weight = [&axes[0].weight, &axes[1].weight];
+        self.kernels.quad(&Quad { unpacker, words: taps, weight, wanted: 15 }, sum);
+        Some(())
+    }
+}
+
+/// Whether channels stand in a strip of eight by two texels, as pixel threads do: four squares of two by two.
+#[inline(always)]
+fn is_strip([x, y]: [&Row<WIDTH>; 2]) -> bool {
+    const PLACES: [Row<WIDTH>; 2] = {
+        let mut places = [[0; WIDTH]; 2];
+        let mut lane = 0;
+        while lane < WIDTH {
+            places[0][lane] = (2 * (lane / 4) + lane % 2) as u32;
+            places[1][lane] = (lane / 2 % 2) as u32;
+            lane += 1;
+        }
+        places
+    };
+    let mut apart = 0;
+    for lane in 0..WIDTH {
+        apart |= x[lane] ^ x[0].wrapping_add(PLACES[0][lane]);
+        apart |= y[lane] ^ y[0].wrapping_add(PLACES[1][lane]);
+    }
+    apart == 0
+}
+
+/// The words of the texels of such a strip, of four bytes each; `false` if it is not all inside of the level, or its rows do not
+/// lie in runs of 16 bytes.
+#[inline(always)]
+fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut Row<WIDTH>) -> bool {
+    let [width, height] = level.size();
+    let inside = x.checked_add(8).is_some_and(|end| end <= width)
+        && y.checked_add(2).is_some_and(|end| end <= height);
+    if !inside || !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
+        return false;
+    }
+    let columns = [0, 4].map(|right| level.plain_column(x + right));
+    let lines = [0, 1].map(|down| level.plain_line(y + down));
+    for (squares, column) in words.as_chunks_mut::<8>().0.iter_mut().zip(columns) {
+        let [upper, lower] = lines.map(|line| {
+            let from = level.host().wrapping_add((column.wrapping_add(line) as usize) << 2);
+            // SAFETY: the four texels are inside of the level, and lie side by side: in rows, or in a column of 16 bytes.
+            unsafe { from.cast::<[u32; 4]>().read_unaligned() }
+        });
+        *squares = [upper[0], upper[1], lower[0], lower[1], upper[2], upper[3], lower[2], lower[3]];
+    }
+    true
+}
+
+/// The words of texels.
+///
+/// # Safety
+/// The columns and rows of all channels must be inside of the level.
+#[inline(always)]
+unsafe fn words(
+    kernels: &Kernels,
+    level: &PlainLevel,
+    at: [&[i32; WIDTH]; 2],
+    exec: u32,
+    words: &mut [Row<WIDTH>; 4],
+) {
+    let mut offsets = [0; WIDTH];
+    kernels.texel_offsets(level, level.shift, [u32::MAX; 2], at, &mut offsets);
+    // SAFETY: the caller's promise.
+    unsafe { scattered(kernels, level, &offsets, exec, words) }
+}
+
+/// The words of texels at offsets from the image's first byte.
+///
+/// # Safety
+/// The offsets of all channels must be those of texels inside of the level.
+#[inline(always)]
+unsafe fn scattered(
+    kernels: &Kernels,
+    level: &PlainLevel,
+    offsets: &Row<WIDTH>,
+    exec: u32,
+    words: &mut [Row<WIDTH>; 4],
+) {
+    // SAFETY: the caller's promise; the level's texels are inside of memory that is there to be read.
+    let texels = unsafe { Scattered::new(level.host(), offsets, exec, 1 << level.shift) };
+    kernels.texels(&texels, words);
+}
+
+#[cfg(test)]
+mod tests;
