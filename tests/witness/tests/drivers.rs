@@ -85,7 +85,14 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
 ];
 
 /// As [`NOT_YET`], of PanVK on the virtual Mali-G610.
-const NOT_YET_ON_MALI: &[(&str, &str)] = &[];
+const NOT_YET_ON_MALI: &[(&str, &str)] = &[
+    // The driver's scheduler moves loads of workgroup memory over barriers: with BIFROST_MESA_DEBUG=nopsched they pass.
+    ("algorithms/matmul_i32", "elements wrong"),
+    ("algorithms/scan", "elements wrong"),
+    ("algorithms/quicksort", "ERROR_DEVICE_LOST"),
+    // It samples an image, which the model does not yet.
+    ("compiled/mutable", "ERROR_DEVICE_LOST"),
+];
 
 /// What a case says when a driver does not have its images.
 const LACKS: &str = "the driver lacks images like";
@@ -107,7 +114,6 @@ const COMPRESSED: &[&str] =
 const ON_MALI: &[&str] = &[
     "algorithms",
     "atomics",
-    "blocks",
     "commands",
     "compiled",
     "control",
@@ -125,8 +131,17 @@ const ON_MALI: &[&str] = &[
     "u8",
 ];
 
-/// Groups that run there only if [`ALL_ON_MALI`] is `all`: they take the longest.
-const LONG_ON_MALI: &[&str] = &["subgroup", "image", "texel_buffer", "sequences", "query", "many"];
+/// What runs there only if [`ALL_ON_MALI`] is `all`, the beginning of a case's name: it takes the longest.
+const LONG_ON_MALI: &[&str] = &[
+    "subgroup/",
+    "image/",
+    "texel_buffer/",
+    "sequences/",
+    "query/",
+    "many/",
+    // The driver's compiler spills registers for minutes, under qemu.
+    "memory/spills",
+];
 
 /// The variable that adds [`LONG_ON_MALI`].
 const ALL_ON_MALI: &str = "TEPUI_WITNESS_MALI";
@@ -435,9 +450,8 @@ fn main() -> ExitCode {
         if case.on_honeykrisp {
             drivers.push(Driver::M1);
         }
-        if ON_MALI.contains(&group_of(&name).as_str())
-            || all_on_mali && LONG_ON_MALI.contains(&group_of(&name).as_str())
-        {
+        let is_long = LONG_ON_MALI.iter().any(|long| name.starts_with(long));
+        if if is_long { all_on_mali } else { ON_MALI.contains(&group_of(&name).as_str()) } {
             drivers.push(Driver::Mali);
         }
         if DRAWN.contains(&group_of(&name).as_str()) {
