@@ -142,7 +142,7 @@ fn for_arm64(witness: &Path) -> Result<PathBuf, String> {
     }
     let target = witness.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
     let path = target.join("aarch64-unknown-linux-gnu/release/witness");
-    let build = "build it first: tools/cross -p tepui-witness";
+    let build = "build it first: tools/cross -p tepui-witness --no-default-features";
     let modified = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified());
     let built = modified(&path).map_err(|e| format!("{}: {e}; {build}", path.display()))?;
     let list = path.with_extension("d");

@@ -90,8 +90,6 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
     ("algorithms/matmul_i32", "elements wrong"),
     ("algorithms/scan", "elements wrong"),
     ("algorithms/quicksort", "ERROR_DEVICE_LOST"),
-    // It samples an image, which the model does not yet.
-    ("compiled/mutable", "ERROR_DEVICE_LOST"),
 ];
 
 /// What a case says when a driver does not have its images.
@@ -125,6 +123,8 @@ const ON_MALI: &[&str] = &[
     "i64",
     "i8",
     "memory",
+    "query",
+    "subgroup",
     "u16",
     "u32",
     "u64",
@@ -134,11 +134,6 @@ const ON_MALI: &[&str] = &[
 /// What runs there only if [`ALL_ON_MALI`] is `all`, the beginning of a case's name: it takes the longest.
 const LONG_ON_MALI: &[&str] = &[
     "subgroup/",
-    "image/",
-    "texel_buffer/",
-    "sequences/",
-    "query/",
-    "many/",
     // The driver's compiler spills registers for minutes, under qemu.
     "memory/spills",
 ];
@@ -451,7 +446,7 @@ fn main() -> ExitCode {
             drivers.push(Driver::M1);
         }
         let is_long = LONG_ON_MALI.iter().any(|long| name.starts_with(long));
-        if if is_long { all_on_mali } else { ON_MALI.contains(&group_of(&name).as_str()) } {
+        if ON_MALI.contains(&group_of(&name).as_str()) && (all_on_mali || !is_long) {
             drivers.push(Driver::Mali);
         }
         if DRAWN.contains(&group_of(&name).as_str()) {
