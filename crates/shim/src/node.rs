@@ -72,11 +72,10 @@ impl Virtual {
 
     /// Handles an ioctl if its descriptor belongs to the device.
     pub fn ioctl(&self, fd: c_int, request: Request, arg: *mut c_void) -> Answer<u32> {
-        let file = file_of(fd)?;
         let arg = arg as u64;
         let answer = match &self.device {
-            Device::Here(host) => host.ioctl(&this_process(), file, request, arg),
-            Device::Elsewhere(remote) => remote.ioctl(file, request, arg),
+            Device::Here(host) => host.ioctl(&this_process(), file_of(fd)?, request, arg),
+            Device::Elsewhere(remote) => remote.ioctl(fd, request, arg),
         };
         if request.family() == Request::DRM {
             hints::hint(fd, answer.is_some());
@@ -93,13 +92,12 @@ impl Virtual {
         protection: c_int,
         flags: c_int,
     ) -> Answer<Mapping> {
-        let file = file_of(fd)?;
         let answer = match &self.device {
             Device::Here(host) => host
-                .mapping(file, offset, length, protection, flags)
+                .mapping(file_of(fd)?, offset, length, protection, flags)
                 .map(|gem| gem.map(Mapping::Here)),
             Device::Elsewhere(remote) => remote
-                .mapping(file, offset, length, protection, flags)
+                .mapping(fd, offset, length, protection, flags)
                 .map(|fd| fd.map(Mapping::File)),
         };
         hints::hint(fd, answer.is_some());
@@ -108,10 +106,10 @@ impl Virtual {
 
     /// Whether a descriptor is an open node.
     pub fn is_node(&self, fd: c_int) -> bool {
-        let is_node = file_of(fd).is_some_and(|file| match &self.device {
-            Device::Here(host) => host.is_node(file),
-            Device::Elsewhere(remote) => remote.is_node(file),
-        });
+        let is_node = match &self.device {
+            Device::Here(host) => file_of(fd).is_some_and(|file| host.is_node(file)),
+            Device::Elsewhere(remote) => remote.is_node(fd),
+        };
         if fd >= 0 {
             hints::hint(fd, is_node);
         }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
+use tepui_drm::token::FileId;
 use tepui_drm::user::UserMemory;
 
 use crate::message::{Call, Reply};
@@ -36,6 +37,13 @@ impl<'a> ClientProcess<'a> {
     /// Whether the connection failed during a call: there is nobody to answer.
     pub fn is_broken(&self) -> bool {
         self.broken.get()
+    }
+
+    /// The file of one of its descriptors. `None` for one that is closed. The system is asked and not the client, so that a
+    /// client reaches only the files that it holds.
+    pub fn file(&self, descriptor: i32) -> Option<FileId> {
+        let stat = rustix::fs::stat(format!("/proc/{}/fd/{descriptor}", self.pid)).ok()?;
+        Some(FileId::new(stat.st_dev, stat.st_ino))
     }
 
     fn transfer(

@@ -13,10 +13,9 @@
 use serde::{Deserialize, Serialize};
 use tepui_drm::Errno;
 use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
-use tepui_drm::token::FileId;
 
 /// Version of the messages. Client and server must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Longest message in bytes.
 pub const MAX_BYTES: usize = 2048;
@@ -34,28 +33,6 @@ impl From<Errno> for ErrorNumber {
 impl From<ErrorNumber> for Errno {
     fn from(number: ErrorNumber) -> Errno {
         Errno::from_raw_os_error(number.0)
-    }
-}
-
-/// The file behind a descriptor: device and inode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct File {
-    /// `st_dev`.
-    pub device: u64,
-    /// `st_ino`.
-    pub inode: u64,
-}
-
-impl From<FileId> for File {
-    fn from(id: FileId) -> File {
-        let [device, inode] = id.parts();
-        File { device, inode }
-    }
-}
-
-impl From<File> for FileId {
-    fn from(file: File) -> FileId {
-        FileId::new(file.device, file.inode)
     }
 }
 
@@ -78,8 +55,8 @@ pub enum Call {
     },
     /// An ioctl.
     Ioctl {
-        /// The descriptor's file.
-        file: File,
+        /// The descriptor, as the client numbers it.
+        descriptor: i32,
         /// The request word.
         request: u32,
         /// The argument's address.
@@ -87,8 +64,8 @@ pub enum Call {
     },
     /// An mmap. The answer comes with the descriptor to be mapped at offset 0.
     Map {
-        /// The descriptor's file.
-        file: File,
+        /// The descriptor, as the client numbers it.
+        descriptor: i32,
         /// Offset.
         offset: u64,
         /// Length in bytes.
@@ -100,8 +77,8 @@ pub enum Call {
     },
     /// Whether a descriptor is an open node: 1 or 0.
     IsNode {
-        /// The descriptor's file.
-        file: File,
+        /// The descriptor, as the client numbers it.
+        descriptor: i32,
     },
     /// Answers [`Reply::Install`].
     Installed(Result<i32, ErrorNumber>),

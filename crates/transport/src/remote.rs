@@ -1,12 +1,11 @@
 //! A device in another process, as the client sees it.
 
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::{Errno, FdFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use tepui_drm::token::FileId;
 use tepui_drm::uapi::Request;
 
 use crate::Answer;
@@ -72,8 +71,8 @@ impl Remote {
     }
 
     /// Forwards an ioctl; see [`Host::ioctl`](crate::Host::ioctl).
-    pub fn ioctl(&self, id: FileId, request: Request, arg: u64) -> Answer<u32> {
-        let call = Call::Ioctl { file: id.into(), request: request.0, arg };
+    pub fn ioctl(&self, fd: RawFd, request: Request, arg: u64) -> Answer<u32> {
+        let call = Call::Ioctl { descriptor: fd, request: request.0, arg };
         self.ask(&call).map(|answer| answer.map(|(value, _)| value))
     }
 
@@ -81,19 +80,19 @@ impl Remote {
     /// [`Host::mapping`](crate::Host::mapping).
     pub fn mapping(
         &self,
-        id: FileId,
+        fd: RawFd,
         offset: u64,
         length: u64,
         protection: i32,
         flags: i32,
     ) -> Answer<OwnedFd> {
-        let call = Call::Map { file: id.into(), offset, length, protection, flags };
+        let call = Call::Map { descriptor: fd, offset, length, protection, flags };
         self.ask(&call).map(|answer| answer?.1.ok_or(Errno::PROTO))
     }
 
     /// Whether a descriptor is an open node.
-    pub fn is_node(&self, id: FileId) -> bool {
-        matches!(self.ask(&Call::IsNode { file: id.into() }), Some(Ok((1, _))))
+    pub fn is_node(&self, fd: RawFd) -> bool {
+        matches!(self.ask(&Call::IsNode { descriptor: fd }), Some(Ok((1, _))))
     }
 
     fn ask(&self, call: &Call) -> Answer<(u32, Option<OwnedFd>)> {

@@ -209,12 +209,15 @@ impl Server {
         let done = |result: Result<u32, Errno>| Reply::Done(result.map_err(Into::into));
         let reply = match *call {
             Call::Open { flags } => done(self.host.open(client, flags).map(|fd| fd as u32)),
-            Call::Ioctl { file, request, arg } => self
-                .host
-                .ioctl(client, file.into(), Request(request), arg)
+            Call::Ioctl { descriptor, request, arg } => client
+                .file(descriptor)
+                .and_then(|file| self.host.ioctl(client, file, Request(request), arg))
                 .map_or(Reply::NotOurs, done),
-            Call::Map { file, offset, length, protection, flags } => {
-                match self.host.mapping(file.into(), offset, length, protection, flags) {
+            Call::Map { descriptor, offset, length, protection, flags } => {
+                let gem = client
+                    .file(descriptor)
+                    .and_then(|file| self.host.mapping(file, offset, length, protection, flags));
+                match gem {
                     None => Reply::NotOurs,
                     Some(Err(errno)) => done(Err(errno)),
                     Some(Ok(gem)) => match gem.file() {
@@ -223,7 +226,10 @@ impl Server {
                     },
                 }
             }
-            Call::IsNode { file } => done(Ok(self.host.is_node(file.into()).into())),
+            Call::IsNode { descriptor } => {
+                let file = client.file(descriptor);
+                done(Ok(file.is_some_and(|file| self.host.is_node(file)).into()))
+            }
             Call::Hello { .. } | Call::Installed(_) | Call::Fetched(_) => done(Err(Errno::PROTO)),
         };
         if client.is_broken() {

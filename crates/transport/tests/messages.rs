@@ -2,11 +2,10 @@
 
 use proptest::prelude::*;
 use tepui_transport::message::{
-    BusText, Call, ErrorNumber, File, MAX_BYTES, MessageError, NodeText, Reply, decode, encode,
+    BusText, Call, ErrorNumber, MAX_BYTES, MessageError, NodeText, Reply, decode, encode,
 };
 
 fn calls() -> impl Strategy<Value = Call> {
-    let file = (any::<u64>(), any::<u64>()).prop_map(|(device, inode)| File { device, inode });
     prop_oneof![
         any::<(u32, u64, u64)>().prop_map(|(version, address, value)| Call::Hello {
             version,
@@ -14,19 +13,19 @@ fn calls() -> impl Strategy<Value = Call> {
             value
         }),
         any::<i32>().prop_map(|flags| Call::Open { flags }),
-        (file.clone(), any::<u32>(), any::<u64>()).prop_map(|(file, request, arg)| Call::Ioctl {
-            file,
+        any::<(i32, u32, u64)>().prop_map(|(descriptor, request, arg)| Call::Ioctl {
+            descriptor,
             request,
             arg
         }),
-        (file.clone(), any::<(u64, u64, i32, i32)>()).prop_map(|(file, n)| Call::Map {
-            file,
-            offset: n.0,
-            length: n.1,
-            protection: n.2,
-            flags: n.3
+        any::<(i32, u64, u64, i32, i32)>().prop_map(|n| Call::Map {
+            descriptor: n.0,
+            offset: n.1,
+            length: n.2,
+            protection: n.3,
+            flags: n.4
         }),
-        file.prop_map(|file| Call::IsNode { file }),
+        any::<i32>().prop_map(|descriptor| Call::IsNode { descriptor }),
         any::<i32>().prop_map(|n| Call::Installed(Ok(n))),
         any::<i32>().prop_map(|n| Call::Fetched(Err(ErrorNumber(n)))),
     ]

@@ -1,7 +1,7 @@
 //! Clients of one device in several processes. Each test starts this test program again; the functions of the module
 //! `client` run there, and find the server by the environment.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tepui_drm::Errno;
 use tepui_drm::device::{Call, CallObserver, VirtualDevice};
-use tepui_drm::token::FileId;
 use tepui_drm::uapi::panthor::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
 use tepui_mali_kernel::exercise::Reader;
@@ -78,7 +77,7 @@ impl<'a> Node<'a> {
     }
 
     fn ask<T: KernelStruct>(&self, info: &IoctlInfo, args: &mut T) -> Result<u32, Errno> {
-        let id = FileId::of(&self.fd).unwrap();
+        let id = self.fd.as_raw_fd();
         let at = std::ptr::from_mut(args) as u64;
         self.remote.ioctl(id, info.request, at).expect("an open node")
     }
@@ -92,7 +91,7 @@ impl<'a> Node<'a> {
     fn map(&self, handle: u32) -> *mut u32 {
         let mut args = uapi::BoMmapOffset { handle, ..Default::default() };
         self.ask(Ioctl::BoMmapOffset.info(), &mut args).unwrap();
-        let id = FileId::of(&self.fd).unwrap();
+        let id = self.fd.as_raw_fd();
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let file = self.remote.mapping(id, args.offset, 8192, access, libc::MAP_SHARED);
         let file = file.expect("an open node").unwrap();
@@ -154,16 +153,19 @@ fn a_client_sees_the_node_and_its_own_errors() {
     assert_eq!(remote.node().minor, 130);
     assert_eq!(remote.node().node(), serving.device.node());
     let node = Node::open(&remote);
-    assert!(remote.is_node(FileId::of(&node.fd).unwrap()));
+    assert!(remote.is_node(node.fd.as_raw_fd()));
     let mut args = uapi::BoCreate::default();
     assert_eq!(node.ask(Ioctl::BoCreate.info(), &mut args), Err(Errno::INVAL));
     // A pointer that leads nowhere, and a descriptor that is not the device's.
-    let id = FileId::of(&node.fd).unwrap();
+    let id = node.fd.as_raw_fd();
     let request = Ioctl::BoCreate.info().request;
     assert_eq!(remote.ioctl(id, request, 8), Some(Err(Errno::FAULT)));
-    let other = FileId::of(std::io::stderr().as_fd()).unwrap();
+    let other = std::io::stderr().as_raw_fd();
     assert_eq!(remote.ioctl(other, request, 8), None);
     assert!(!remote.is_node(other));
+    // Numbers that are nobody's.
+    assert!(!remote.is_node(-1) && !remote.is_node(i32::MAX));
+    assert_eq!(remote.ioctl(i32::MAX, request, 8), None);
     assert_eq!(node.import(-1), Err(Errno::BADF));
     assert_eq!(node.import(node.fd.as_raw_fd()), Err(Errno::INVAL));
     assert_eq!(remote.ioctl(id, Request(0), 0), None);
@@ -174,7 +176,7 @@ fn registers_are_read_only() {
     let serving = serve();
     let remote = serving.connect();
     let node = Node::open(&remote);
-    let id = FileId::of(&node.fd).unwrap();
+    let id = node.fd.as_raw_fd();
     let map = |length, protection, flags| {
         let answer = remote.mapping(id, uapi::USER_MMIO_OFFSET_64BIT, length, protection, flags);
         answer.expect("an open node").map(drop)

@@ -28,7 +28,9 @@ pub fn compile(shader: &Shader, cache: &Path) -> Result<Vec<u32>, String> {
         std::fs::create_dir_all(cache).map_err(|e| format!("{}: {e}", cache.display()))?;
         glslang(shader, &source, &binary)?;
     }
-    tepui_corpus::read(&binary).map_err(|e| format!("{}: {e}", binary.display()))
+    std::fs::File::open(&binary)
+        .and_then(|mut file| ash::util::read_spv(&mut file))
+        .map_err(|e| format!("{}: {e}", binary.display()))
 }
 
 /// The files that shaders include.

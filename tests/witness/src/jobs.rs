@@ -4,7 +4,7 @@
 //! crash its process. [`ask`] is the test's side, [`run`] the client's: `witness dispatch` and
 //! `witness draw`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub enum Driver {
     M1,
     /// ANV on the virtual Skylake.
     Skylake,
+    /// PanVK on the virtual Mali-G610: an arm64 driver, so the witness is an arm64 program, too.
+    Mali,
     /// Tepui's own driver on the virtual M1.
     Tepui,
     /// The same with pipelines that are linked from libraries.
@@ -46,6 +48,7 @@ impl Driver {
             Driver::Lavapipe => "lavapipe",
             Driver::M1 => "m1",
             Driver::Skylake => "skl",
+            Driver::Mali => "mali",
             Driver::Tepui => "tepui",
             Driver::TepuiLibraries => "tepui-libraries",
             Driver::TepuiDynamic => "tepui-dynamic",
@@ -58,7 +61,7 @@ impl Driver {
     /// Whether it is Tepui's own driver.
     #[must_use]
     pub fn is_tepui(self) -> bool {
-        !matches!(self, Driver::Lavapipe | Driver::M1 | Driver::Skylake)
+        !matches!(self, Driver::Lavapipe | Driver::M1 | Driver::Skylake | Driver::Mali)
     }
 
     /// How graphics pipelines are made on it: an argument of `witness run --pipelines`.
@@ -78,6 +81,7 @@ impl Driver {
         match self {
             Driver::Lavapipe => "llvmpipe",
             Driver::Skylake => "Intel",
+            Driver::Mali => "Mali-G610",
             Driver::TepuiNode => "Apple M1 Pro",
             _ => "Apple M1",
         }
@@ -86,7 +90,7 @@ impl Driver {
     /// The command that runs the witness on this driver, up to the witness's own arguments.
     ///
     /// # Errors
-    /// When the virtual GPU has not been built.
+    /// When the virtual GPU has not been built, or the arm64 witness that [`Driver::Mali`] needs.
     pub fn command(self, witness: &Path) -> Result<Command, String> {
         let (mut command, icd) = match self {
             Driver::Lavapipe => (Command::new(mesa_tool()), "lavapipe"),
@@ -105,6 +109,7 @@ impl Driver {
                 let (verb, gpu, icd) = match self {
                     Driver::Skylake => ("shim", "skl", "anv"),
                     Driver::M1 => ("shim", "m1", "honeykrisp"),
+                    Driver::Mali => ("shim", "mali-g610", "panvk"),
                     _ => ("run", "m1", "none"),
                 };
                 command.args([verb, "--gpu", gpu, "--"]);
@@ -115,13 +120,41 @@ impl Driver {
                 (command, icd)
             }
         };
-        command.args(["run", "--icd", icd, "--"]).arg(witness);
+        command.args(["run", "--icd", icd]);
+        if self == Driver::Mali {
+            command.args(["--arch", "arm64", "--"]).arg(for_arm64(witness)?);
+        } else {
+            command.arg("--").arg(witness);
+        }
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
         if self == Driver::TepuiUncompressed {
             command.env("TEPUI_DEBUG", "nocompress");
         }
         Ok(command)
     }
+}
+
+/// The witness as an arm64 program, which `tools/cross` puts beside that of this machine. One that is older than a file
+/// it was made of is refused: its cases would be others.
+fn for_arm64(witness: &Path) -> Result<PathBuf, String> {
+    if cfg!(target_arch = "aarch64") {
+        return Ok(witness.to_owned());
+    }
+    let target = witness.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+    let path = target.join("aarch64-unknown-linux-gnu/release/witness");
+    let build = "build it first: tools/cross -p tepui-witness --no-default-features";
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified());
+    let built = modified(&path).map_err(|e| format!("{}: {e}; {build}", path.display()))?;
+    let list = path.with_extension("d");
+    let list =
+        std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}; {build}", list.display()))?;
+    // As in a makefile: the program, a colon, its sources.
+    for source in list.split_whitespace().skip(1) {
+        if modified(Path::new(source)).is_ok_and(|at| at > built) {
+            return Err(format!("{} is older than {source}; {build}", path.display()));
+        }
+    }
+    Ok(path)
 }
 
 /// What marks the start of a case in the log of a process that runs cases.

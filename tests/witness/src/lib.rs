@@ -32,6 +32,7 @@ pub mod gpu;
 pub mod jobs;
 pub mod number;
 pub mod offers;
+#[cfg(feature = "compiler")]
 pub mod pipelines;
 pub mod speed;
 pub mod texel;

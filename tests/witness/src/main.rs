@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+#[cfg(feature = "compiler")]
 use tepui_ir::Stage;
 use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::endurance::{self, Endurance};
 use tepui_witness::gpu::{Gpu, Pipelines, Robustness};
-use tepui_witness::{cases, compare, compile, dispatch, draw, driver_speed, jobs, pipelines};
+#[cfg(feature = "compiler")]
+use tepui_witness::pipelines;
+use tepui_witness::{cases, compare, compile, dispatch, draw, driver_speed, jobs};
 
 /// As in `tepui`, whose compiler is measured here.
 #[cfg(target_arch = "x86_64")]
@@ -95,6 +98,7 @@ enum Cli {
         times: u64,
     },
     /// Compiles shaders with the driver and with Tepui, in turns, and prints what both make of them.
+    #[cfg(feature = "compiler")]
     Pipelines {
         /// Part of the device's name.
         #[arg(long)]
@@ -157,6 +161,7 @@ fn answered(done: Result<(), String>) -> ExitCode {
     }
 }
 
+#[cfg(feature = "compiler")]
 fn stage(name: &str) -> Result<Stage, String> {
     Stage::from_name(name).ok_or_else(|| "compute, vertex or fragment".to_owned())
 }
@@ -195,6 +200,7 @@ fn main() -> ExitCode {
                 .and_then(|gpu| tepui_witness::speed::run(&gpu, &spirv, &only));
             print("speed", times)
         }
+        #[cfg(feature = "compiler")]
         Cli::Pipelines { device, n, json, stages, files } => {
             let rows = tepui_corpus::modules(&files).map_err(|e| e.to_string()).and_then(|files| {
                 Gpu::open(&device, Robustness::Off)

@@ -299,3 +299,38 @@ impl Random {
         (0..count).map(|_| random.float(low, high)).collect()
     }
 }
+
+/// The half nearest to a number, ties to even. `f16::from_f64` is not it on every host: where there is no instruction for it,
+/// the lower word of the number is cut off first.
+pub fn nearest_half(x: f64) -> f16 {
+    // To a float, to odd where it is not exact, so that the second rounding sees what the first left out.
+    let mut float = x as f32;
+    if !x.is_nan() && f64::from(float) != x {
+        let down = u32::from(f64::from(float).abs() > x.abs());
+        float = f32::from_bits((float.to_bits() - down) | 1);
+    }
+    f16::from_f32(float)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_half_is_found_in_one_rounding() {
+        let tie = 1.0 + 2f64.powi(-11);
+        let next = 1.0 + 2f64.powi(-10);
+        assert_eq!(nearest_half(tie).to_f64(), 1.0);
+        // Differences that neither a float nor the upper word of the double holds.
+        assert_eq!(nearest_half(tie + 2f64.powi(-45)).to_f64(), next);
+        assert_eq!(nearest_half(tie - 2f64.powi(-45)).to_f64(), 1.0);
+        assert_eq!(nearest_half(-tie - 2f64.powi(-30)).to_f64(), -next);
+        assert_eq!(nearest_half(1e300), f16::INFINITY);
+        assert_eq!(nearest_half(65519.99), f16::MAX);
+        assert!(nearest_half(f64::NAN).is_nan());
+        for bits in 0..=u16::MAX {
+            let half = f16::from_bits(bits);
+            assert!(half.is_nan() || nearest_half(half.to_f64()).to_bits() == bits);
+        }
+    }
+}

@@ -2,7 +2,8 @@
 //! compares the buffers.
 //!
 //! Each case is three tests: `m1::CASE` (Honeykrisp), `tepui::CASE` (Tepui's own driver) and
-//! `skl::CASE` (Mesa's ANV on the virtual Skylake). Cases that draw run on Tepui's driver three times
+//! `skl::CASE` (Mesa's ANV on the virtual Skylake). Cases that compute are a test `mali::CASE` more (Mesa's PanVK on
+//! the virtual Mali-G610, all of it arm64 programs); some only if the variable `TEPUI_WITNESS_MALI` is `all`. Cases that draw run on Tepui's driver three times
 //! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
 //! groups run once more without compressed images, and some on a render node, through ioctls. A driver on the virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
@@ -83,6 +84,14 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
     ("ycbcr/format_420_3_12", LACKS),
 ];
 
+/// As [`NOT_YET`], of PanVK on the virtual Mali-G610.
+const NOT_YET_ON_MALI: &[(&str, &str)] = &[
+    // The driver's scheduler moves loads of workgroup memory over barriers: with BIFROST_MESA_DEBUG=nopsched they pass.
+    ("algorithms/matmul_i32", "elements wrong"),
+    ("algorithms/scan", "elements wrong"),
+    ("algorithms/quicksort", "ERROR_DEVICE_LOST"),
+];
+
 /// What a case says when a driver does not have its images.
 const LACKS: &str = "the driver lacks images like";
 
@@ -99,10 +108,44 @@ const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes
 const COMPRESSED: &[&str] =
     &["compression", "depth", "format", "passes", "samples", "sequences", "stencil", "target"];
 
+/// Groups that run on the virtual Mali-G610: those that neither draw nor read textures.
+const ON_MALI: &[&str] = &[
+    "algorithms",
+    "atomics",
+    "commands",
+    "compiled",
+    "control",
+    "convert",
+    "f16",
+    "f32",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "memory",
+    "query",
+    "subgroup",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+];
+
+/// What runs there only if [`ALL_ON_MALI`] is `all`, the beginning of a case's name: it takes the longest.
+const LONG_ON_MALI: &[&str] = &[
+    "subgroup/",
+    // The driver's compiler spills registers for minutes, under qemu.
+    "memory/spills",
+];
+
+/// The variable that adds [`LONG_ON_MALI`].
+const ALL_ON_MALI: &str = "TEPUI_WITNESS_MALI";
+
 /// What a case says that does not run on a driver yet.
 fn not_yet(driver: Driver, case: &str) -> Option<&'static str> {
     let list = match driver {
         Driver::Skylake => NOT_YET_ON_SKYLAKE,
+        Driver::Mali => NOT_YET_ON_MALI,
         _ if driver.is_tepui() => NOT_YET,
         _ => return None,
     };
@@ -391,6 +434,7 @@ fn main() -> ExitCode {
     let mut groups: HashMap<(Driver, String), Vec<String>> = HashMap::new();
     let (mut trials, mut alone) = (Vec::new(), HashSet::new());
     let rows = selected(&arguments, ROWS_TEST);
+    let all_on_mali = std::env::var_os(ALL_ON_MALI).is_some_and(|value| value == "all");
     for case in cases::all() {
         let name = case.name;
         if !case.on_lavapipe {
@@ -400,6 +444,10 @@ fn main() -> ExitCode {
         let mut drivers = vec![Driver::Tepui, Driver::Skylake];
         if case.on_honeykrisp {
             drivers.push(Driver::M1);
+        }
+        let is_long = LONG_ON_MALI.iter().any(|long| name.starts_with(long));
+        if ON_MALI.contains(&group_of(&name).as_str()) && (all_on_mali || !is_long) {
+            drivers.push(Driver::Mali);
         }
         if DRAWN.contains(&group_of(&name).as_str()) {
             drivers.extend([Driver::TepuiLibraries, Driver::TepuiDynamic, Driver::TepuiObjects]);

@@ -11,7 +11,7 @@ use half::f16;
 
 use super::map;
 use crate::case::{Case, Output, Rule};
-use crate::number::{Elem, Random, Scalar};
+use crate::number::{Elem, Random, Scalar, nearest_half};
 
 /// A float type, calculated with as `f64`.
 pub(super) trait Float: Scalar {
@@ -36,7 +36,7 @@ impl Float for f16 {
         self.to_f64()
     }
     fn from(x: f64) -> f16 {
-        f16::from_f64(x)
+        nearest_half(x)
     }
 }
 
