@@ -3,8 +3,8 @@
 use crate::record::Record;
 use crate::word;
 use tepui_ir::{
-    Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, Sampling,
-    Shader, Stage, Type,
+    Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, PrimitiveKind,
+    Sampling, Shader, Stage, Type,
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
@@ -45,6 +45,36 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
             _ => slot,
         };
         b.effect(Op::StoreOutput, Attrs::Io(slot), &[v, zero]);
+    }
+    b.yield_(&[]);
+    s
+}
+
+/// Makes the geometry shader that a draw of primitives with adjacent vertices takes which has none: it passes on those
+/// of the primitive itself. `slots` are the outputs of the stage before.
+#[must_use]
+pub fn without_adjacent(input: PrimitiveKind, slots: &[(IoSlot, Type)]) -> Shader {
+    let mut s = Shader::new(Stage::Geometry);
+    let (output, own): (_, &[u32]) = match input {
+        PrimitiveKind::LinesAdjacency => (PrimitiveKind::Lines, &[1, 2]),
+        _ => (PrimitiveKind::Triangles, &[0, 2, 4]),
+    };
+    s.info.primitives.input = Some(input);
+    s.info.primitives.output = output;
+    s.info.primitives.vertices = own.len() as u32;
+    let mut b = Builder::new(&mut s);
+    let zero = b.u32(0);
+    let number = b.builtin(Builtin::PrimitiveId, Type::B32);
+    let number_slot = IoSlot { loc: IoLoc::Builtin(Builtin::PrimitiveId), ..PRIMITIVE };
+    for &v in own {
+        let v = b.u32(v);
+        for &(slot, ty) in slots {
+            let read = IoSlot { interp: Interp::PerVertex, ..slot };
+            let value = b.value(Op::LoadInputVertex, Attrs::Io(read), &[zero, v], ty);
+            b.effect(Op::StoreOutput, Attrs::Io(slot), &[value, zero]);
+        }
+        b.effect(Op::StoreOutput, Attrs::Io(number_slot), &[number, zero]);
+        b.effect(Op::EmitVertex, Attrs::Index(0), &[]);
     }
     b.yield_(&[]);
     s

@@ -22,7 +22,7 @@ use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_expand::{Emission, Expansion, Record, gather, pull};
-use tepui_ir::{Op, ResKind, Shader as Ir, Stage};
+use tepui_ir::{Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
@@ -431,6 +431,8 @@ pub struct Shader {
     pub(crate) mains: Mains,
     /// The vertex shader that fetches what a geometry or evaluation shader left.
     pull: OnceLock<Arc<Shader>>,
+    /// The geometry shaders of a vertex shader, for lines and for triangles with adjacent vertices.
+    without_adjacent: [OnceLock<Arc<Shader>>; 2],
     /// The programs of transform feedback of a geometry shader, for the first and the last provoking vertex.
     gather: [OnceLock<[Arc<Variant>; 2]>; 2],
     /// Input attachments are read, which may be colours of the tile.
@@ -611,6 +613,7 @@ impl Shader {
             mains,
             pull: OnceLock::new(),
             gather: Default::default(),
+            without_adjacent: Default::default(),
             reads_attachments,
             indexes_attributes,
             passes_primitive,
@@ -797,6 +800,31 @@ impl Shader {
         let places = Places::default();
         let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
         Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+    }
+
+    /// The geometry shader of draws with this vertex shader that have none, of primitives with adjacent vertices.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn without_adjacent(&self, triangles: bool) -> Result<Arc<Shader>> {
+        let slot = &self.without_adjacent[usize::from(triangles)];
+        if let Some(s) = slot.get() {
+            return Ok(s.clone());
+        }
+        let input = match triangles {
+            true => PrimitiveKind::TrianglesAdjacency,
+            false => PrimitiveKind::LinesAdjacency,
+        };
+        let ir = pull::without_adjacent(input, &pull::outputs(&self.ir));
+        let origin = Origin {
+            key: self.origin.key.wrapping_add(6 + u128::from(triangles)),
+            programs: self.origin.programs.clone(),
+            captures: self.origin.captures,
+            ..Origin::default()
+        };
+        let places = Places::default();
+        let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
+        Ok(slot.get_or_init(|| Arc::new(shader)).clone())
     }
 
     /// The programs that count what a geometry shader emits and store what it captures.

@@ -13,7 +13,9 @@
 
 use super::{Interface, VertexResults};
 use tepui_expand::Record;
-use tepui_ir::{Attrs, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value};
+use tepui_ir::{
+    Attrs, Builder, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value,
+};
 use tepui_passes::lower_io;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
@@ -41,7 +43,28 @@ pub fn run(s: &mut Shader, interface: &Interface) -> bool {
         VertexResults::Record => Stores::Record(Record::of_vertices(s)),
         _ => Stores::Captures(std::mem::take(&mut s.captures)),
     };
-    rewrite::run(s, &mut stores)
+    rewrite::run(s, &mut stores);
+    guard(s);
+    true
+}
+
+/// Puts the shader into an `if`: the last workgroup of an instance has threads behind its last vertex, which must
+/// not do what can be seen.
+fn guard(s: &mut Shader) {
+    let root = s.root;
+    let body = std::mem::take(&mut s.regions[root].insts);
+    let (then, other) = (s.make_region(), s.make_region());
+    s.regions[then].insts = body;
+    Builder::at(s, other).yield_(&[]);
+    let mut b = Builder::at(s, root);
+    let id = b.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
+    let x = b.extract(id, 0);
+    let at = b.u32(VERTICES);
+    let mem = Mem { align_log2: 2, ..Mem::default() };
+    let count = b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::B32);
+    let inside = b.alu(Op::ULt, &[x, count]);
+    b.if_(inside, then, other, &[]);
+    b.yield_(&[]);
 }
 
 /// Where outputs go.
@@ -110,10 +133,7 @@ fn store(e: &mut Emit, buffer: u32, stride: u32, offset: u32, value: Value) {
     let (per_instance, limit) = (driver(e, VERTICES, Type::B32), driver(e, LIMIT, Type::B32));
     let before = e.op(Op::IMul, &[y, per_instance]);
     let number = e.op(Op::IAdd, &[before, x]);
-    // The last workgroup of an instance has more threads than vertices are left.
-    let vertex = e.op(Op::ULt, &[x, per_instance]);
-    let fits = e.op(Op::ULt, &[number, limit]);
-    let room = e.op(Op::IAnd, &[vertex, fits]);
+    let room = e.op(Op::ULt, &[number, limit]);
     let base = driver(e, ADDRESSES + 8 * buffer, Type::B64);
     let stride = e.u32(stride);
     let [number, stride] = [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));

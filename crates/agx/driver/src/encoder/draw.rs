@@ -121,6 +121,16 @@ fn primitive(t: vk::PrimitiveTopology) -> Result<vdm::Primitive> {
     })
 }
 
+/// Whether primitives have adjacent vertices, and are triangles.
+pub(super) fn has_adjacent(t: vk::PrimitiveTopology) -> Option<bool> {
+    use vk::PrimitiveTopology as T;
+    match t {
+        T::LINE_LIST_WITH_ADJACENCY | T::LINE_STRIP_WITH_ADJACENCY => Some(false),
+        T::TRIANGLE_LIST_WITH_ADJACENCY | T::TRIANGLE_STRIP_WITH_ADJACENCY => Some(true),
+        _ => None,
+    }
+}
+
 /// The vertex of a primitive whose flat values count, as primitives are assembled.
 pub fn provoking(s: &GraphicsState) -> u8 {
     use vk::PrimitiveTopology as T;
@@ -280,7 +290,7 @@ impl Encoder {
             Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(()),
             _ => {}
         }
-        if !state.between.is_empty() {
+        if !state.between.is_empty() || has_adjacent(state.graphics.topology).is_some() {
             return self.draw_expanded(state, draw);
         }
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);

@@ -11,7 +11,7 @@ use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::{Error, Result, vk};
 
-use super::draw::{VertexSources, vertex_key};
+use super::draw::{VertexSources, has_adjacent, vertex_key};
 use super::feedback::FIT_VERTICES;
 use super::record::split;
 use super::values::long;
@@ -351,7 +351,7 @@ impl Encoder {
 
     /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
     fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
-        state.feedback.active || self.statistics.is_some()
+        !state.between.is_empty() && (state.feedback.active || self.statistics.is_some())
     }
 
     /// Counts the primitives that a geometry shader emitted, and captures their vertices.
@@ -533,8 +533,11 @@ fn stages(state: &CommandState<Agx>) -> Result<(Arc<Shader>, Arc<Shader>)> {
     if state.between.evaluation.is_some() {
         return Err(Error::unsupported("tessellation"));
     }
-    match (&state.vertex, &state.between.geometry) {
-        (Some(vertex), Some(geometry)) => Ok((vertex.clone(), geometry.clone())),
+    match (&state.vertex, &state.between.geometry, has_adjacent(state.graphics.topology)) {
+        (Some(vertex), Some(geometry), _) => Ok((vertex.clone(), geometry.clone())),
+        (Some(vertex), None, Some(triangles)) => {
+            Ok((vertex.clone(), vertex.without_adjacent(triangles)?))
+        }
         _ => Err(Error::unsupported("draws without a vertex shader")),
     }
 }
