@@ -312,3 +312,27 @@ fn join(
     }
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_together_do_what_either_does() {
+        let nothing = FragmentTable::default();
+        let all = FragmentTable {
+            kills: true,
+            decides: true,
+            tested: true,
+            writes_memory: true,
+            per_sample: true,
+            reads_tile: true,
+            writes_tile: true,
+            reads_lanes: true,
+            ..FragmentTable::default()
+        };
+        assert_eq!(all.before(&nothing), all);
+        assert_eq!(nothing.before(&all), all);
+        assert_eq!(nothing.before(&nothing), nothing);
+    }
+}

@@ -154,3 +154,17 @@ impl Stats {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{threads, tier};
+
+    #[test]
+    fn more_registers_leave_fewer_threads() {
+        assert_eq!([0, 104, 105, 112, 256].map(threads), [1024, 1024, 896, 896, 384]);
+        for halves in 1..=256 {
+            assert!(threads(halves) <= threads(halves - 1), "{halves}");
+            assert_eq!(threads(tier(halves)), threads(halves), "{halves}");
+        }
+    }
+}
