@@ -133,7 +133,6 @@ const ON_MALI: &[&str] = &[
 
 /// What runs there only if [`MALI`] is `all`, the beginning of a case's name: it takes the longest.
 const LONG_ON_MALI: &[&str] = &[
-    "subgroup/",
     // The driver's compiler spills registers for minutes, under qemu.
     "memory/spills",
 ];
