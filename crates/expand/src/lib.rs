@@ -5,7 +5,7 @@
 //! program, which the hardware runs, fetches the finished vertices ([`pull::vertex_shader`]).
 //!
 //! - [`record`] says where the outputs of a vertex or patch are in memory;
-//! - [`lower`] makes the compute shader of a stage;
+//! - [`lower()`] makes the compute shader of a stage;
 //! - [`pull`] makes the vertex shader that fetches;
 //! - [`gather`] makes the programs of transform feedback.
 //!
