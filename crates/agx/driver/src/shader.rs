@@ -791,15 +791,19 @@ impl Shader {
         }
         let record = Record::of_vertices(&self.ir);
         let ir = pull::vertex_shader(&record, &pull::outputs(&self.ir));
+        let shader = self.derived(ir, 1)?;
+        Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+    }
+
+    /// The `n`-th shader that follows from this one, without descriptors.
+    fn derived(&self, ir: Ir, n: u128) -> Result<Shader> {
         let origin = Origin {
-            key: self.origin.key.wrapping_add(1),
+            key: self.origin.key.wrapping_add(n),
             programs: self.origin.programs.clone(),
             captures: self.origin.captures,
             ..Origin::default()
         };
-        let places = Places::default();
-        let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
-        Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+        Shader::new(&self.device, ir, Places::default(), false, origin, Linking::Whole)
     }
 
     /// The geometry shader of draws with this vertex shader that have none, of primitives with adjacent vertices.
@@ -816,14 +820,7 @@ impl Shader {
             false => PrimitiveKind::LinesAdjacency,
         };
         let ir = pull::without_adjacent(input, &pull::outputs(&self.ir));
-        let origin = Origin {
-            key: self.origin.key.wrapping_add(6 + u128::from(triangles)),
-            programs: self.origin.programs.clone(),
-            captures: self.origin.captures,
-            ..Origin::default()
-        };
-        let places = Places::default();
-        let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
+        let shader = self.derived(ir, 6 + u128::from(triangles))?;
         Ok(slot.get_or_init(|| Arc::new(shader)).clone())
     }
 
@@ -841,14 +838,7 @@ impl Shader {
             [gather::count(&emission), gather::shader(&self.ir.captures, &record, &emission, last)];
         let mut programs = Vec::with_capacity(2);
         for (k, ir) in irs.into_iter().enumerate() {
-            let origin = Origin {
-                key: self.origin.key.wrapping_add(2 + k as u128 + 2 * u128::from(last)),
-                programs: self.origin.programs.clone(),
-                captures: self.origin.captures,
-                ..Origin::default()
-            };
-            let places = Places::default();
-            let shader = Shader::new(&self.device, ir, places, false, origin, Linking::Whole)?;
+            let shader = self.derived(ir, 2 + k as u128 + 2 * u128::from(last))?;
             programs.push(shader.compute()?);
         }
         let [count, store] = [programs[0].clone(), programs[1].clone()];
