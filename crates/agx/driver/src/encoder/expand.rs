@@ -12,7 +12,7 @@ use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::draw::{VertexSources, has_adjacent, vertex_key};
-use super::feedback::FIT_VERTICES;
+use super::feedback::{FIT_VERTICES, indices_from};
 use super::record::split;
 use super::values::long;
 use super::{Bindings, Encoder};
@@ -265,10 +265,7 @@ impl Encoder {
         let heap = self.expansion_heap()?;
         let parameters = self.upload(&[0; params::BYTES], 64)?.address;
         let index = if indexed { state.index } else { None };
-        let (indices, index_bytes, in_buffer) = match index {
-            Some(i) => (i.address, i.index_bytes as u8, (i.size / u64::from(i.index_bytes)) as u32),
-            None => (0, 0, u32::MAX),
-        };
+        let (indices, index_bytes, in_buffer) = indices_from(index, 0);
         let ([a, b], [c, d]) = (split(arguments), split(heap.0));
         let ([e, f], [g, h]) = (split(parameters), split(indices));
         let records_b = emission.vertices * output.stride().max(16);
@@ -421,14 +418,13 @@ impl Encoder {
         }
         let address = self.room(u64::from(HEAP_B))?;
         // The number of bytes in use.
-        let used = u64::from(HEAP_HEAD_B);
-        self.fill_buffer(address, 4, used as u32)?;
+        self.fill_buffer(address, 4, HEAP_HEAD_B)?;
         self.heap = Some((address, HEAP_B));
         Ok((address, HEAP_B))
     }
 
     /// The descriptor sets of graphics, whatever a draw has seen of them.
-    fn all_bindings(&mut self, state: &CommandState<Agx>) -> Result<Bindings> {
+    pub(super) fn all_bindings(&mut self, state: &CommandState<Agx>) -> Result<Bindings> {
         let mut bindings = Bindings::default();
         let mut sets = state.graphics_sets.clone();
         sets.changed = u32::MAX;
@@ -453,18 +449,11 @@ impl Encoder {
     ) -> Result<u64> {
         let key = record_key(vertex, &state.graphics);
         let index = if d.indexed { state.index } else { None };
-        let (indices, index_bytes, in_buffer) = match index {
-            Some(i) => (
-                i.address + u64::from(d.first) * u64::from(i.index_bytes),
-                i.index_bytes,
-                (i.size / u64::from(i.index_bytes)).saturating_sub(u64::from(d.first)) as u32,
-            ),
-            None => (0, 0, u32::MAX),
-        };
+        let (indices, index_bytes, in_buffer) = indices_from(index, d.first);
         let added = if d.indexed { d.vertex_offset as u32 } else { d.first };
         let list = self.room(4 * u64::from(listed.next_multiple_of(THREADS)))?;
         let ([a, b], [e, f]) = (split(list), split(indices));
-        let unroll = Program::Unroll { order, index_bytes: index_bytes as u8 };
+        let unroll = Program::Unroll { order, index_bytes };
         let own = [a, b, e, f, added, listed, in_buffer];
         // Threads behind the last vertex read the list, too.
         self.run(unroll, &own, &[], [listed, 1, 1])?;

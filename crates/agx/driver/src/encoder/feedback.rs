@@ -8,13 +8,13 @@
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::capture::THREADS;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
-use tepui_vulkan::command::CommandState;
+use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::feedback::{Counters, FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::{Error, Result};
 
+use super::Encoder;
 use super::draw::{VertexSources, vertex_key};
 use super::record::split;
-use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B};
@@ -115,17 +115,10 @@ impl Encoder {
         let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
         let list = self.upload(&vec![0; 4 * most.next_multiple_of(THREADS) as usize], 16)?.address;
         let index = if indexed { state.index } else { None };
-        let (indices, index_bytes, indices_in_buffer) = match index {
-            Some(i) => (
-                i.address + u64::from(first) * u64::from(i.index_bytes),
-                i.index_bytes,
-                (i.size / u64::from(i.index_bytes)).saturating_sub(u64::from(first)) as u32,
-            ),
-            None => (0, 0, u32::MAX),
-        };
+        let (indices, index_bytes, indices_in_buffer) = indices_from(index, first);
         let added = if indexed { vertex_offset as u32 } else { first };
         let ([a, b], [c, d]) = (split(list), split(indices));
-        let p = Program::Unroll { order, index_bytes: index_bytes as u8 };
+        let p = Program::Unroll { order, index_bytes };
         let words = [a, b, c, d, added, most, indices_in_buffer];
         self.run(p, &words, &[], [most.max(1), 1, 1])?;
         // How many fit, and where they go.
@@ -138,10 +131,7 @@ impl Encoder {
         }
         // The vertex shader.
         let v = shader.vertex(&key, crate::shader::Linking::Whole)?;
-        let mut bindings = Bindings::default();
-        let mut sets = state.graphics_sets.clone();
-        sets.changed = u32::MAX;
-        bindings.update(self, &mut sets)?;
+        let bindings = self.all_bindings(state)?;
         let sources = VertexSources {
             state,
             zeros: self.device.zeros.address,
@@ -161,4 +151,13 @@ impl Encoder {
         let dispatch = Dispatch::Indirect([0; 3], parameters + u64::from(LIST));
         self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &from_memory)
     }
+}
+
+/// Where the indices of a draw begin, their bytes, and how many are in the buffer from there; without a buffer, vertices have
+/// numbers of their own.
+pub(super) fn indices_from(index: Option<IndexBuffer>, first: u32) -> (u64, u8, u32) {
+    let Some(i) = index else { return (0, 0, u32::MAX) };
+    let bytes = u64::from(i.index_bytes);
+    let left = (i.size / bytes).saturating_sub(u64::from(first)) as u32;
+    (i.address + u64::from(first) * bytes, i.index_bytes as u8, left)
 }
