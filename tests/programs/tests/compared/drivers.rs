@@ -101,11 +101,6 @@ const SKYLAKE: Driver = Driver {
 /// Programs that do not run right on the virtual Skylake yet.
 const NOT_ON_SKYLAKE: &[(&str, &str)] = &[
     ("wgpu_compute", "its histogram wants workgroup memory that begins with zeros"),
-    ("ffmpeg/libplacebo", NEEDS_USERPTR),
-    ("ffmpeg/scale_vulkan", "FFmpeg says `Operation not supported` of its upload"),
-    ("mpv", NEEDS_USERPTR),
-    ("glmark2-es2/buffer:update-method=map", NOTHING_OF_MAPPED),
-    ("glmark2-es2/buffer:interleave=true", NOTHING_OF_MAPPED),
     ("vkmark/cube_wayland_dma_bufs", "the compositor draws with OpenGL"),
     ("vkmark/cube_dri3", "as above"),
 ];

@@ -363,8 +363,9 @@ fn ffmpeg<'a>(filter: &str, command: &'a mut Command, driver: &Driver) -> &'a mu
         }
         // libplacebo takes the picture out of the GPU: `hwdownload` of this FFmpeg returns empty
         // frames on devices without VK_EXT_external_memory_host, whose buffers hold the right
-        // bytes.
-        _ => "format=gbrp,hwupload,scale_vulkan=w=480:h=360:scaler=bilinear,libplacebo=format=rgba",
+        // bytes. Of formats without alpha this FFmpeg chooses one of three bytes, of which ANV makes
+        // no images to store to.
+        _ => "format=rgba,hwupload,scale_vulkan=w=480:h=360:scaler=bilinear,libplacebo=format=rgba",
     };
     command.args(["-nostdin", "-hide_banner", "-loglevel", "verbose"]);
     command.args(["-init_hw_device", "vulkan=gpu", "-filter_hw_device", "gpu"]);
