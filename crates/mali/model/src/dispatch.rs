@@ -30,7 +30,7 @@ use crate::shader::warp::Warp;
 const UNIT: Unit = Unit::Dispatch;
 
 /// Instructions that a worker takes from a dispatch's budget at once.
-const BUDGET_STEP: u64 = 1 << 20;
+pub(crate) const BUDGET_STEP: u64 = 1 << 20;
 
 /// A dispatch: what registers of the command stream say.
 #[derive(Clone, Copy, Debug)]
@@ -134,12 +134,7 @@ impl Launch {
         let threads = threads.filter(|n| *n <= MAX_WORKGROUP_SIZE).ok_or_else(|| {
             JobFault::new(UNIT, format!("a workgroup of {size:?} has too many threads"))
         })?;
-        let (at, pairs) = (dispatch.uniforms & ((1 << 48) - 1), dispatch.uniforms >> 56);
-        let mut words = vec![0; (2 * pairs as usize).min(UNIFORM_WORDS)];
-        for (i, word) in words.iter_mut().enumerate() {
-            let bytes = memory.read_array(at + 4 * i as u64).map_err(memory_fault)?;
-            *word = u32::from_le_bytes(bytes);
-        }
+        let words = uniform_words(&mut memory, dispatch.uniforms)?;
         let code = gpu.program(&mut memory, program.binary);
         let mut uniforms = Uniforms::new(&words, &code.rows);
         uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
@@ -166,11 +161,27 @@ impl Launch {
 
     /// Bytes of a thread's local storage.
     fn thread_bytes(&self) -> u64 {
-        match self.storage.tls_base_pointer {
-            0 => 0,
-            _ => 16 << self.storage.tls_size,
-        }
+        thread_bytes(&self.storage)
     }
+}
+
+/// Bytes of a thread's local storage.
+pub(crate) fn thread_bytes(storage: &LocalStorage) -> u64 {
+    match storage.tls_base_pointer {
+        0 => 0,
+        _ => 16 << storage.tls_size,
+    }
+}
+
+/// The uniforms at an address, above 56 bits of which the number of pairs stands.
+pub(crate) fn uniform_words(
+    memory: &mut UnitMemory<'_>,
+    uniforms: u64,
+) -> Result<Vec<u32>, JobFault> {
+    let (at, pairs) = (uniforms & ((1 << 48) - 1), uniforms >> 56);
+    let mut bytes = vec![0; 4 * (2 * pairs as usize).min(UNIFORM_WORDS)];
+    memory.read(at, &mut bytes).map_err(memory_fault)?;
+    Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 /// What stands for no memory of workgroups in the number of instances.
@@ -310,6 +321,9 @@ impl Worker<'_> {
                     self.left = BUDGET_STEP;
                 }
                 Err(trapped) => return Err(fault(&launch.program, trapped)),
+                Ok(Stop::Jump(_)) => {
+                    return Err(JobFault::unimplemented(Unit::ShaderCore, "jumps in compute"));
+                }
                 Ok(stop) => return Ok(stop),
             }
         }
@@ -318,7 +332,7 @@ impl Worker<'_> {
 
 /// The address of thread-local storage. In packed mode the descriptor has it without its lower eight
 /// bits.
-fn local_base(storage: &LocalStorage) -> u64 {
+pub(crate) fn local_base(storage: &LocalStorage) -> u64 {
     use tepui_mali_packets::shader::AddressMode;
     match storage.tls_address_mode {
         AddressMode::Packed => storage.tls_base_pointer << 8,
@@ -327,7 +341,7 @@ fn local_base(storage: &LocalStorage) -> u64 {
 }
 
 /// The fault of a trap.
-fn fault(program: &Program, trapped: Trapped) -> JobFault {
+pub(crate) fn fault(program: &Program, trapped: Trapped) -> JobFault {
     let Trapped { trap, index } = trapped;
     let fault = match *trap {
         Trap::Unimplemented(what) => JobFault::unimplemented(Unit::ShaderCore, what),

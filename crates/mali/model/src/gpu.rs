@@ -113,7 +113,9 @@ impl Gpu {
                     continue;
                 }
                 let before = queue.stats.commands;
-                let outcome = catch_panic(|| stream::run(self, vm, queue)).unwrap_or_else(|what| {
+                let scenes = &mut group.scenes;
+                let run = || stream::run(self, vm, scenes, queue);
+                let outcome = catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
                 });
                 progress |= queue.stats.commands > before;

@@ -2,6 +2,7 @@
 
 use crate::job::JobStats;
 use crate::limits::{CS_REGISTERS, CS_SLOTS};
+use crate::render::scene::Scenes;
 use crate::stream::{Range, Streams};
 
 /// A command stream: instructions of eight bytes from an address on.
@@ -56,6 +57,8 @@ pub enum QueueState {
 /// the next.
 pub struct Group {
     pub(crate) queues: Vec<Queue>,
+    /// What draws have put into tiler contexts.
+    pub(crate) scenes: Scenes,
 }
 
 /// A queue's state.
@@ -82,7 +85,8 @@ impl Group {
             exception_handler: Range::default(),
             stats: JobStats::default(),
         };
-        Group { queues: (0..queues.min(CS_SLOTS as usize)).map(queue).collect() }
+        let queues = (0..queues.min(CS_SLOTS as usize)).map(queue).collect();
+        Group { queues, scenes: Scenes::default() }
     }
 
     /// What a queue does. `None` if the group has no such queue.

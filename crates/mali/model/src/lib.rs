@@ -30,6 +30,7 @@ mod group;
 mod job;
 pub mod limits;
 mod pixel;
+mod render;
 mod shader;
 mod stream;
 

@@ -7,6 +7,7 @@
 // Order").
 
 use tepui_format::Format;
+use tepui_format::info::{Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
 use tepui_mali_packets::texture::{ComponentOrder, Format as Code};
 
@@ -20,6 +21,10 @@ pub struct PixelFormat {
     missing: [bool; 4],
     /// Numbers are stored with a sign.
     signed: bool,
+    /// Channels that texels have.
+    present: [bool; 4],
+    /// Texels are normalised fixed point without a sign.
+    unorm: bool,
 }
 
 /// Four channels in registers of 32 bits.
@@ -60,7 +65,44 @@ impl PixelFormat {
             };
         }
         let signed = format.name().ends_with("_SINT");
-        Some(PixelFormat { codec: TexelCodec::new(format).ok()?, channels, missing, signed })
+        let unorm = matches!(format.info().numeric(), Numeric::Unorm | Numeric::Srgb);
+        let components = match &format.info().encoding {
+            Encoding::Plain(channels) => channels.as_slice().len(),
+            Encoding::SharedExponent => 3,
+            _ => 1,
+        };
+        let mut present = [false; 4];
+        for channel in channels.iter().take(components).flatten() {
+            present[*channel] = true;
+        }
+        let codec = TexelCodec::new(format).ok()?;
+        Some(PixelFormat { codec, channels, missing, signed, present, unorm })
+    }
+
+    /// The format of a tile's pixels: as [`PixelFormat::new`], and those of the formats that are
+    /// blended.
+    pub fn of_tile(bits: u32) -> Option<PixelFormat> {
+        let code = Code::from_raw(u64::from(bits >> 12 & 0xff))?;
+        let plain = match code {
+            Code::Rgba8Tb => Code::Rgba8Unorm,
+            Code::Rgb10A2Tb => Code::Rgb10A2Unorm,
+            Code::Rgb5A1Au | Code::Rgb5A1Pu => Code::Rgb5A1Unorm,
+            Code::R5g6b5Au | Code::R5g6b5Pu => Code::Rgb565,
+            Code::Rgba4Au | Code::Rgba4Pu => Code::Rgba4Unorm,
+            _ => return PixelFormat::new(bits),
+        };
+        PixelFormat::new(bits & !(0xff << 12) | (plain.raw() as u32) << 12)
+    }
+
+    /// Bits of the largest component of a format that is blended.
+    pub fn most_bits(bits: u32) -> u32 {
+        match Code::from_raw(u64::from(bits >> 12 & 0xff)) {
+            Some(Code::Rgb10A2Tb) => 10,
+            Some(Code::Rgb5A1Au | Code::Rgb5A1Pu) => 5,
+            Some(Code::R5g6b5Au | Code::R5g6b5Pu) => 6,
+            Some(Code::Rgba4Au | Code::Rgba4Pu) => 4,
+            _ => 8,
+        }
     }
 
     /// Bytes of a pixel.
@@ -75,6 +117,32 @@ impl PixelFormat {
             (false, true) => Kind::Signed,
             (false, false) => Kind::Unsigned,
         }
+    }
+
+    /// Whether texels are normalised fixed point without a sign.
+    pub fn is_unorm(&self) -> bool {
+        self.unorm
+    }
+
+    /// Channels as texels of the format have them: those that are missing become 0 or 1.
+    pub fn present(&self, channels: [u32; 4], kind: Kind) -> [u32; 4] {
+        let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+        std::array::from_fn(|c| match self.present[c] {
+            true => channels[c],
+            false if self.missing[c] => one,
+            false => 0,
+        })
+    }
+
+    /// As [`PixelFormat::unpack`] of components that were decoded already.
+    pub fn ordered(&self, components: [f32; 4]) -> [u32; 4] {
+        let mut out = self.missing.map(|one| if one { 1f32.to_bits() } else { 0 });
+        for (component, channel) in self.channels.iter().enumerate() {
+            if let Some(channel) = channel {
+                out[*channel] = components[component].to_bits();
+            }
+        }
+        out
     }
 
     /// The channels of a pixel, as bits of floats or integers.
@@ -116,6 +184,7 @@ fn name(code: Code, srgb: bool) -> Option<String> {
     let text = code.to_string();
     let packed = match text.as_str() {
         "RGB565" => Some("B5G6R5_UNORM_PACK16"),
+        "RGBA4 UNORM" => Some("A4B4G4R4_UNORM_PACK16"),
         "RGB5 A1 UNORM" => Some("A1B5G5R5_UNORM_PACK16"),
         "RGB10 A2 UNORM" => Some("A2B10G10R10_UNORM_PACK32"),
         "RGB10 A2 SNORM" => Some("A2B10G10R10_SNORM_PACK32"),
@@ -126,6 +195,7 @@ fn name(code: Code, srgb: bool) -> Option<String> {
         // Depth and stencil read as red.
         "Z32" => Some("R32_SFLOAT"),
         "Z16 UNORM" => Some("R16_UNORM"),
+        "Z24X8 UNORM" => Some("X8_D24_UNORM_PACK32"),
         "S8" => Some("R8_UINT"),
         _ => None,
     };

@@ -16,6 +16,9 @@ use crate::gpu::Gpu;
 use crate::group::{Queue, QueueState};
 use crate::job::{FaultKind, JobFault, Unit};
 use crate::limits::CS_REGISTERS;
+use crate::render::draw::{self, StateRegisters};
+use crate::render::fragment;
+use crate::render::scene::Scenes;
 
 const UNIT: Unit = Unit::CommandStream;
 
@@ -56,8 +59,13 @@ impl Streams {
 }
 
 /// Executes a queue for a turn.
-pub(crate) fn run(gpu: &Gpu, vm: &AddressSpace, queue: &mut Queue) -> Result<(), JobFault> {
-    let mut front = FrontEnd { gpu, vm, memory: UnitMemory::new(vm), queue };
+pub(crate) fn run(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    queue: &mut Queue,
+) -> Result<(), JobFault> {
+    let mut front = FrontEnd { gpu, vm, memory: UnitMemory::new(vm), scenes, queue };
     for _ in 0..TURN {
         if !front.queue.streams.unwind() {
             front.queue.state = QueueState::Idle;
@@ -87,6 +95,7 @@ struct FrontEnd<'a> {
     gpu: &'a Gpu,
     vm: &'a AddressSpace,
     memory: UnitMemory<'a>,
+    scenes: &'a mut Scenes,
     queue: &'a mut Queue,
 }
 
@@ -181,7 +190,6 @@ impl FrontEnd<'_> {
             | CsOpcode::TracePoint
             | CsOpcode::HeapOperation
             | CsOpcode::FinishTiling
-            | CsOpcode::FinishFragment
             | CsOpcode::SetSbEntry
             | CsOpcode::SyncWait32
             | CsOpcode::SyncWait64 => {}
@@ -294,9 +302,23 @@ impl FrontEnd<'_> {
                 let i = unpack!(CsRunComputeIndirect);
                 self.compute([i.srt_select, i.fau_select, i.spd_select, i.tsd_select])?;
             }
+            CsOpcode::RunIdvs => {
+                let i = unpack!(CsRunIdvs);
+                let registers = StateRegisters(&self.queue.registers);
+                let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
+                draw::execute(gpu, vm, self.scenes, &registers, &i, stats)?;
+            }
+            CsOpcode::RunFragment => {
+                let registers = StateRegisters(&self.queue.registers);
+                let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
+                fragment::execute(gpu, vm, self.scenes, &registers, stats)?;
+            }
+            CsOpcode::FinishFragment => {
+                let i = unpack!(CsFinishFragment);
+                let chunks = self.pair(i.first_heap_chunk)?;
+                draw::finish(self.scenes, chunks);
+            }
             CsOpcode::RunTiling
-            | CsOpcode::RunIdvs
-            | CsOpcode::RunFragment
             | CsOpcode::RunFullscreen
             | CsOpcode::ProgressWait
             | CsOpcode::ProgressStore

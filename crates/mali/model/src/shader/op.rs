@@ -39,6 +39,10 @@ pub enum Next {
     Barrier,
     /// None: the lanes end.
     End,
+    /// The next operation, without the lanes that help others.
+    Discard,
+    /// The operation has chosen it, perhaps in another program.
+    Jump,
 }
 
 /// How a result goes into the destination register.
@@ -89,7 +93,11 @@ impl Op {
             src: [Src::NONE; 4],
             dest: 0,
             written: Written::Word,
-            next: if flow == Flow::End { Next::End } else { Next::Following },
+            next: match flow {
+                Flow::End => Next::End,
+                Flow::Discard => Next::Discard,
+                _ => Next::Following,
+            },
             clamp: Clamp::None,
             round: RoundMode::Rte,
             condition: Condition::Eq,
@@ -184,7 +192,21 @@ impl Lanes<'_, '_> {
     /// The active lanes, by number.
     #[inline(always)]
     pub fn active(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut mask = self.warp.mask;
+        numbers(self.warp.mask)
+    }
+
+    /// The active lanes that may write to memory: those that do not help others.
+    #[inline(always)]
+    pub fn writing(&self) -> impl Iterator<Item = usize> + use<> {
+        numbers(self.warp.mask & !self.warp.helpers)
+    }
+}
+
+/// The lanes of a mask, by number.
+#[inline(always)]
+pub fn numbers(mask: u16) -> impl Iterator<Item = usize> {
+    {
+        let mut mask = mask;
         std::iter::from_fn(move || {
             let lane = mask.trailing_zeros() as usize;
             (mask != 0).then(|| {

@@ -3,9 +3,8 @@
 use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
-    AtomicOperation, AtomicOperation1, Clamp, Condition, Dimension, Flow, InactiveResult,
-    LaneOperation, Mux, NanMode, RegisterFormat, RegisterWidth, ResultType, RoundMode,
-    SubgroupSize, WriteMask,
+    AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
+    NanMode, RegisterFormat, ResultType, RoundMode, SubgroupSize,
 };
 use tepui_mali_isa::table::field::Unit;
 use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
@@ -83,6 +82,18 @@ fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
+/// Instructions whose modifiers are a register format.
+const FORMATTED: &[Isa] = &[
+    Isa::LD_TEX,
+    Isa::LEA_TEX,
+    Isa::ST_CVT,
+    Isa::LD_CVT,
+    Isa::LD_ATTR,
+    Isa::LEA_ATTR,
+    Isa::LD_TILE,
+    Isa::ST_TILE,
+];
+
 /// A modifier of [`Op::flags`] of branches: taken if the source is zero.
 const IF_ZERO: u32 = 1;
 
@@ -95,6 +106,29 @@ fn branch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let taken = if op.flags & IF_ZERO != 0 { !nonzero } else { nonzero };
     let taken = taken & l.warp.mask;
     l.warp.branch(taken, op.immediate);
+    Ok(())
+}
+
+/// Goes on at an address if the first source is zero, or not.
+fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (value, target) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let (mut taken, mut to) = (0u16, None);
+    for lane in l.active() {
+        if (value.0[lane] == 0) == (op.flags & IF_ZERO != 0) {
+            taken |= 1 << lane;
+            let target = target.0[lane].wrapping_add(op.immediate);
+            if to.replace(target).is_some_and(|other| other != target) {
+                return Err(Box::new(Trap::Unimplemented("jumps to several addresses".into())));
+            }
+        }
+    }
+    if taken == 0 {
+        l.warp.branch(0, 0);
+    } else if taken == l.warp.mask {
+        l.warp.jump = to;
+    } else {
+        return Err(Box::new(Trap::Unimplemented("a jump of some of the lanes".into())));
+    }
     Ok(())
 }
 
@@ -174,15 +208,43 @@ fn operation(
             return Some(op);
         }
         Isa::BRANCHZ => return Some(branch_op(inst, op, index, length)),
+        Isa::BRANCHZI => {
+            op.run = jump;
+            op.flags = u32::from(inst.flag(&f::EQ));
+            if !inst.flag(&f::ABSOLUTE) {
+                op.immediate = (address as u32).wrapping_add((index as u32 + 1) * BYTES as u32);
+            }
+            op.next = Next::Jump;
+            return Some(op);
+        }
         _ => {}
     }
     op.run = handler(inst.op)?;
+    if inst.op == Isa::BLEND {
+        op.flags = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
+        op.next = Next::Chosen;
+        if inst.flow == Flow::End {
+            op.flags |= message::ENDS;
+        }
+        let skipped = inst.immediate("target").unwrap_or(0) / BYTES as i64;
+        op.immediate = u32::try_from(index as i64 + 1 + skipped).ok()?;
+        return Some(op);
+    }
+    if inst.op == Isa::DISCARD_F32 {
+        op.next = Next::Chosen;
+        return Some(op);
+    }
+    if inst.op == Isa::ZS_EMIT {
+        op.flags |= if inst.flag(&f::Z) { message::DEPTH } else { 0 };
+        op.flags |= if inst.flag(&f::STENCIL) { message::STENCIL } else { 0 };
+        return Some(op);
+    }
     if let Some(value) = inst.immediates.first() {
         op.immediate = *value as u32;
     }
     let format = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
-    if inst.op == Isa::TEX_FETCH {
-        op.flags = texture_flags(inst);
+    if row.form.unit == Unit::Texture {
+        op.flags = message::texture_flags(inst);
         return Some(op);
     }
     match (inst.immediate("table"), inst.immediate("index")) {
@@ -192,10 +254,14 @@ fn operation(
         }
         (Some(table), Some(index)) => {
             op.immediate = message::handle(table, index);
-            op.flags = format | message::IN_INSTRUCTION;
+            op.flags = format | message::IN_INSTRUCTION | message::varying_flags(inst);
             return Some(op);
         }
-        _ if matches!(inst.op, Isa::LD_TEX | Isa::LEA_TEX | Isa::ST_CVT | Isa::LD_CVT) => {
+        _ if matches!(row.form.unit, Unit::Varying) => {
+            op.flags = format | message::varying_flags(inst);
+            return Some(op);
+        }
+        _ if FORMATTED.contains(&inst.op) => {
             op.flags = format;
             return Some(op);
         }
@@ -244,23 +310,6 @@ fn operation(
         }
     };
     Some(op)
-}
-
-/// The modifiers of a texture instruction.
-fn texture_flags(inst: &Inst) -> u32 {
-    let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
-    let coordinates = match inst.modifier() {
-        Some(Dimension::D1) => 1,
-        Some(Dimension::D3) => 3,
-        _ => 2,
-    };
-    let mask = inst.modifier().map_or(0xf, |mask: WriteMask| mask.raw().into());
-    let short = inst.modifier() == Some(RegisterWidth::W16);
-    mask | flag(&f::WIDE_INDICES, message::WIDE)
-        | flag(&f::ARRAY_ENABLE, message::ARRAY)
-        | flag(&f::TEXEL_OFFSET, message::OFFSET)
-        | if short { message::SHORT } else { 0 }
-        | coordinates << message::COORDINATES
 }
 
 /// How results go into a destination. Those of 32 bits are narrowed to a half: Mesa's compiler

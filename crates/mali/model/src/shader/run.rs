@@ -13,6 +13,8 @@ pub enum Stop {
     End,
     /// It waits at a barrier.
     Barrier,
+    /// All its lanes go on at an address, of which these are the lower 32 bits.
+    Jump(u32),
 }
 
 /// A trap, and the operation that raised it.
@@ -66,6 +68,16 @@ pub fn run(
                 break Ok(Stop::Barrier);
             }
             Next::End => warp.end(),
+            Next::Discard => warp.end_lanes(warp.helpers),
+            Next::Jump => {
+                if let Some(target) = warp.jump.take() {
+                    if !warp.is_together() {
+                        let what = "a jump to another program by some of the lanes".into();
+                        break Err(Trapped { trap: Box::new(Trap::Unimplemented(what)), index });
+                    }
+                    break Ok(Stop::Jump(target));
+                }
+            }
         }
     };
     *budget = left;

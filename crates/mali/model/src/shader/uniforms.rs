@@ -17,8 +17,19 @@ pub const ZERO: u16 = CONSTANT;
 /// The first row of special values.
 const SPECIAL: u16 = CONSTANT + CONSTANTS.len() as u16;
 /// Special values, two rows each.
-const SPECIALS: [Special; 6] = [
+const SPECIALS: [Special; 17] = [
     Special::WarpId,
+    Special::FramebufferSize,
+    Special::AtestDatum,
+    Special::Sample,
+    Special::BlendDescriptor0,
+    Special::BlendDescriptor1,
+    Special::BlendDescriptor2,
+    Special::BlendDescriptor3,
+    Special::BlendDescriptor4,
+    Special::BlendDescriptor5,
+    Special::BlendDescriptor6,
+    Special::BlendDescriptor7,
     Special::ThreadLocalPointer,
     Special::WorkgroupLocalPointer,
     Special::ResourceTablePointer,
@@ -38,7 +49,7 @@ pub fn constant(index: u8) -> u16 {
     CONSTANT + u16::from(index)
 }
 
-/// The row of a word of a special value. `None` if compute has none such.
+/// The row of a word of a special value. `None` if there is none.
 pub fn special(special: Special, word: u8) -> Option<u16> {
     let at = SPECIALS.iter().position(|s| *s == special)?;
     Some(SPECIAL + 2 * at as u16 + u16::from(word))
@@ -77,6 +88,12 @@ impl Uniforms {
                 self.rows[usize::from(row - UNIFORMS)] = Row::splat(bits);
             }
         }
+    }
+
+    /// Takes the rows of another program in place of the last one's.
+    pub fn set_program(&mut self, program: &[Row]) {
+        self.rows.truncate(usize::from(PROGRAM - UNIFORMS));
+        self.rows.extend_from_slice(program);
     }
 
     /// A row.

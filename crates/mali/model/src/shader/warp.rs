@@ -26,6 +26,10 @@ pub struct Warp {
     pub registers: [Row; REGISTERS],
     /// The lanes that execute.
     pub mask: u16,
+    /// Lanes that help their neighbours with derivatives: they write nothing but registers.
+    pub helpers: u16,
+    /// The lower 32 bits of the address at which the lanes go on, if it is another program's.
+    pub jump: Option<u32>,
     /// The index of the next operation.
     pub pc: u32,
     /// Lanes that are elsewhere, the nearest last.
@@ -39,6 +43,8 @@ impl Default for Warp {
         Warp {
             registers: [Row::splat(0); REGISTERS],
             mask: 0,
+            helpers: 0,
+            jump: None,
             pc: 0,
             waiting: ArrayVec::new(),
             meet: u32::MAX,
@@ -50,6 +56,8 @@ impl Warp {
     /// Begins a program with some lanes.
     pub fn start(&mut self, mask: u16) {
         self.mask = mask;
+        self.helpers = 0;
+        self.jump = None;
         self.pc = 0;
         self.waiting.clear();
         self.meet = u32::MAX;
@@ -75,6 +83,18 @@ impl Warp {
     pub fn end(&mut self) {
         self.mask = 0;
         self.choose();
+    }
+
+    /// Active lanes end; the others go on at the next operation.
+    pub fn end_lanes(&mut self, lanes: u16) {
+        self.mask &= !lanes;
+        self.pc += 1;
+        self.choose();
+    }
+
+    /// Whether no lanes are elsewhere in the program.
+    pub fn is_together(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// Lets lanes wait at their address, with others that are there.

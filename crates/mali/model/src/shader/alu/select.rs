@@ -71,7 +71,7 @@ fn mask(condition: bool) -> u32 {
 /// Whether two values compare so. Integers have no `gtlt` and `total` of their own: all integers are
 /// ordered.
 #[inline(always)]
-fn holds<T: PartialOrd>(condition: Condition, a: T, b: T) -> bool {
+pub fn holds<T: PartialOrd>(condition: Condition, a: T, b: T) -> bool {
     match condition {
         Condition::Eq => a == b,
         Condition::Gt => a > b,

@@ -114,7 +114,7 @@ fn atomic32(
 ) -> Result<(), Box<Trap>> {
     let addresses = l.get64(&op.src[0]);
     let mut old = Row::splat(0);
-    for lane in l.active() {
+    for lane in l.writing() {
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 4, Access::Atomic)?;
         let Some(address) = address else { continue };
@@ -136,7 +136,7 @@ fn atomic64(
 ) -> Result<(), Box<Trap>> {
     let addresses = l.get64(&op.src[0]);
     let mut old = [Row::splat(0); 2];
-    for lane in l.active() {
+    for lane in l.writing() {
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 8, Access::Atomic)?;
         let Some(address) = address else { continue };

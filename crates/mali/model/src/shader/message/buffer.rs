@@ -25,6 +25,9 @@ const INDEX_BITS: u32 = 24;
 /// but the top two.
 const CONTENT_OF_TABLES: u32 = 62;
 
+/// The table that names what vertex shaders store.
+const VERTICES: u32 = 61;
+
 /// A buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
@@ -62,7 +65,10 @@ impl Default for Cache {
 
 impl Port<'_> {
     /// The buffer of a handle.
-    fn buffer(&mut self, handle: u32) -> Result<Descriptor, Box<Trap>> {
+    pub(super) fn buffer(&mut self, handle: u32) -> Result<Descriptor, Box<Trap>> {
+        if handle >> INDEX_BITS == VERTICES {
+            return Ok(self.vertices.descriptor());
+        }
         let place = handle as usize % Cache::SIZE;
         if self.buffers.entries[place].0 == handle {
             return Ok(self.buffers.entries[place].1);

@@ -126,7 +126,7 @@ fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<T
     let addresses = l.get64(&op.src[0]);
     let offset = op.immediate as i32 as i64;
     let (register, count) = op.staging[1];
-    for lane in l.active() {
+    for lane in l.writing() {
         let address = addresses[lane].wrapping_add_signed(offset);
         let address = l.port.address(address, lane, BYTES as u64, Access::Write)?;
         let Some(address) = address else { continue };
@@ -136,7 +136,7 @@ fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<T
                 *chunk = l.raw(u16::from(register) + i as u16).0[lane].to_le_bytes();
             }
         }
-        l.port.memory.write(address, &bytes[..BYTES]).map_err(failed)?;
+        l.port.write(address, &bytes[..BYTES])?;
     }
     Ok(())
 }

@@ -1,19 +1,31 @@
 //! Messages: what the load/store unit does for a warp.
 
 mod atomic;
+mod attribute;
 mod buffer;
 mod image;
 mod memory;
+mod pixel;
+mod sampler;
+mod texture;
+mod varying;
+mod vertices;
+mod view;
 
 use tepui_mali_isa::Op as Isa;
 use tepui_softgpu::{Access, AddressSpace, Fault, FaultKind, UnitMemory};
 
 use super::op::{Handler, Trap};
+use crate::render::pixels::Pixels;
 
 pub use atomic::COMPARE;
 pub use buffer::handle;
-pub use image::{ARRAY, COORDINATES, IN_INSTRUCTION, OFFSET, SHORT, WIDE};
+pub use image::IN_INSTRUCTION;
 pub use memory::{SIGNED, place};
+pub use pixel::{DEPTH, ENDS, STENCIL};
+pub use texture::flags as texture_flags;
+pub use varying::flags as varying_flags;
+pub use vertices::VertexOutput;
 
 /// The upper half of an address of thread-local storage.
 ///
@@ -46,8 +58,13 @@ pub struct Port<'vm> {
     pub resources: u64,
     /// Thread-local storage.
     pub local: LocalStorage,
+    /// What a vertex shader stores.
+    pub vertices: VertexOutput,
+    /// The units of fragments.
+    pub pixels: Option<Box<Pixels>>,
     buffers: buffer::Cache,
-    images: image::Cache,
+    views: view::Cache,
+    samplers: sampler::Cache,
 }
 
 impl<'vm> Port<'vm> {
@@ -57,9 +74,30 @@ impl<'vm> Port<'vm> {
             memory: UnitMemory::new(vm),
             resources,
             local: LocalStorage::default(),
+            vertices: VertexOutput::default(),
+            pixels: None,
             buffers: buffer::Cache::default(),
-            images: image::Cache::default(),
+            views: view::Cache::default(),
+            samplers: sampler::Cache::default(),
         }
+    }
+
+    /// Makes ready for another shader.
+    pub fn begin(&mut self, resources: u64) {
+        self.resources = resources;
+        self.vertices.end();
+        self.buffers = buffer::Cache::default();
+        self.views = view::Cache::default();
+        self.samplers = sampler::Cache::default();
+    }
+
+    /// Writes bytes of memory or of a vertex.
+    #[inline(always)]
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Box<Trap>> {
+        if address >> 56 == vertices::WINDOW >> 56 {
+            return self.vertices.write(address, bytes);
+        }
+        self.memory.write(address, bytes).map_err(failed)
     }
 
     /// The address that a lane's address means; `None` if an access does nothing.
@@ -71,7 +109,7 @@ impl<'vm> Port<'vm> {
         bytes: u64,
         access: Access,
     ) -> Result<Option<u64>, Box<Trap>> {
-        if address >> 56 == 0 {
+        if address >> 56 == 0 || address >> 56 == vertices::WINDOW >> 56 {
             return Ok(Some(address));
         }
         if address >> 56 == NOWHERE >> 56 {
@@ -102,4 +140,8 @@ pub fn handler(isa: Isa) -> Option<Handler> {
         .or_else(|| atomic::handler(isa))
         .or_else(|| buffer::handler(isa))
         .or_else(|| image::handler(isa))
+        .or_else(|| texture::handler(isa))
+        .or_else(|| attribute::handler(isa))
+        .or_else(|| varying::handler(isa))
+        .or_else(|| pixel::handler(isa))
 }

@@ -1,0 +1,159 @@
+//! Colours of the tile buffer: their bits, clear colours, and how they are written to memory.
+//!
+//! Formats that the hardware blends are kept as integers of the memory format's precision. Silicon
+//! keeps further bits, with which it dithers; nobody sees them unless dithering is on.
+//!
+// source: Mesa, pan_clear.c (`tib_layouts`), pan_format.c (`panfrost_blendable_formats`), pan_desc.c
+// (`pan_rt_init_format`).
+
+use tepui_mali_packets::framebuffer::{
+    ColorBufferInternalFormat as Internal, ColorFormat, RenderTarget,
+};
+
+use crate::job::{JobFault, Unit};
+
+/// How a target's pixels are written.
+pub(crate) struct TargetFormat {
+    /// Bits of the components of the tile buffer's pixel, the lowest first; none if it is raw.
+    internal: Option<[u32; 4]>,
+    /// Bits of the memory's components, the lowest first.
+    memory: [u32; 4],
+    /// What each of the memory's components is: a component of the tile buffer, 0 or 1.
+    swizzle: [u32; 4],
+    /// Bytes of a pixel in memory.
+    pub bytes: usize,
+}
+
+/// Bits of components in the tile buffer, and further bits below each in clear colours.
+fn layout(format: Internal) -> Option<[(u32, u32); 4]> {
+    Some(match format {
+        Internal::R8g8b8a8 => [(8, 0); 4],
+        Internal::R10g10b10a2 => [(10, 0), (10, 0), (10, 0), (2, 0)],
+        Internal::R8g8b8a2 => [(8, 2), (8, 2), (8, 2), (2, 0)],
+        Internal::R4g4b4a4 => [(4, 4); 4],
+        Internal::R5g6b5a0 => [(5, 5), (6, 4), (5, 5), (0, 2)],
+        Internal::R5g5b5a1 => [(5, 5), (5, 5), (5, 5), (1, 1)],
+        _ => return None,
+    })
+}
+
+impl TargetFormat {
+    /// The format of a render target.
+    pub fn new(target: &RenderTarget) -> Result<TargetFormat, JobFault> {
+        let internal = layout(target.internal_format).map(|list| list.map(|(bits, _)| bits));
+        let mut swizzle = [0, 1, 2, 3].map(|k| target.swizzle >> (3 * k) & 7);
+        let memory = match target.writeback_format {
+            ColorFormat::R8 => [8, 0, 0, 0],
+            ColorFormat::R8g8 => [8, 8, 0, 0],
+            ColorFormat::R8g8b8 => [8, 8, 8, 0],
+            ColorFormat::R8g8b8a8 => [8; 4],
+            ColorFormat::R4g4b4a4 => [4; 4],
+            ColorFormat::R5g6b5 => [5, 6, 5, 0],
+            ColorFormat::R10g10b10a2 => [10, 10, 10, 2],
+            ColorFormat::R5g5b5a1 => [5, 5, 5, 1],
+            ColorFormat::A2b10g10r10 => {
+                swizzle.reverse();
+                [2, 10, 10, 10]
+            }
+            ColorFormat::A1b5g5r5 => {
+                swizzle.reverse();
+                [1, 5, 5, 5]
+            }
+            ColorFormat::Raw8 => [8, 0, 0, 0],
+            ColorFormat::Raw16 => [16, 0, 0, 0],
+            ColorFormat::Raw24 => [24, 0, 0, 0],
+            ColorFormat::Raw32 => [32, 0, 0, 0],
+            ColorFormat::Raw48 => [48, 0, 0, 0],
+            ColorFormat::Raw64 => [64, 0, 0, 0],
+            ColorFormat::Raw96 => [96, 0, 0, 0],
+            ColorFormat::Raw128 => [128, 0, 0, 0],
+            other => {
+                let what = format!("render targets in format {other}");
+                return Err(JobFault::unimplemented(Unit::Fragment, what));
+            }
+        };
+        let bytes = memory.iter().sum::<u32>().div_ceil(8) as usize;
+        Ok(TargetFormat { internal, memory, swizzle, bytes })
+    }
+
+    /// The bits of a cleared pixel in the tile buffer.
+    pub fn clear(target: &RenderTarget) -> u128 {
+        let c = &target.clear;
+        let words = [c.color_0, c.color_1, c.color_2, c.color_3];
+        let all = words.iter().rev().fold(0u128, |bits, word| bits << 32 | u128::from(*word));
+        let Some(list) = layout(target.internal_format) else { return all };
+        let (mut from, mut to, mut out) = (0, 0, 0);
+        for (bits, below) in list {
+            let value = all >> (from + below) & ((1 << bits) - 1);
+            out |= value << to;
+            from += bits + below;
+            to += bits;
+        }
+        out
+    }
+
+    /// The bytes of a pixel in memory, of which [`TargetFormat::bytes`] count.
+    #[inline]
+    pub fn to_memory(&self, pixel: u128) -> [u8; 16] {
+        let Some(internal) = &self.internal else { return pixel.to_le_bytes() };
+        let mut components = [(0, 0); 4];
+        let mut from = 0;
+        for (component, bits) in components.iter_mut().zip(internal) {
+            *component = (pixel >> from & ((1 << bits) - 1), *bits);
+            from += bits;
+        }
+        let (mut to, mut out) = (0, 0u128);
+        for (bits, which) in self.memory.iter().zip(self.swizzle) {
+            let most = (1 << bits) - 1;
+            let value = match which {
+                0..4 => {
+                    let (value, own) = components[which as usize];
+                    // A component of fewer bits is repeated.
+                    match own {
+                        0 => most,
+                        _ if own == *bits => value,
+                        _ => value * most / ((1 << own) - 1),
+                    }
+                }
+                4 => 0,
+                _ => most,
+            };
+            out |= value << to;
+            to += bits;
+        }
+        out.to_le_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tepui_mali_packets::framebuffer::RtClear;
+
+    fn target(internal_format: Internal, writeback_format: ColorFormat) -> RenderTarget {
+        let swizzle = 1 << 3 | 2 << 6 | 3 << 9;
+        RenderTarget { internal_format, writeback_format, swizzle, ..Default::default() }
+    }
+
+    #[test]
+    fn clear_colours_lose_the_bits_for_dithering() {
+        let mut target = target(Internal::R5g6b5a0, ColorFormat::R5g6b5);
+        let color_0 = 31 << 5 | 63 << 14 | 1 << 25;
+        target.clear = RtClear { color_0, ..Default::default() };
+        assert_eq!(TargetFormat::clear(&target), 31 | 63 << 5 | 1 << 11);
+        target.internal_format = Internal::Raw64;
+        target.clear.color_1 = 7;
+        assert_eq!(TargetFormat::clear(&target) as u64, u64::from(color_0) | 7 << 32);
+    }
+
+    #[test]
+    fn components_go_where_the_swizzle_says() {
+        let mut bgra = target(Internal::R8g8b8a8, ColorFormat::R8g8b8a8);
+        bgra.swizzle = 2 | 1 << 3 | 5 << 9;
+        let format = TargetFormat::new(&bgra).unwrap();
+        assert_eq!(format.bytes, 4);
+        assert_eq!(format.to_memory(0x4433_2211)[..4], [0x33, 0x22, 0x11, 0xff]);
+        let raw = TargetFormat::new(&target(Internal::Raw128, ColorFormat::Raw96)).unwrap();
+        assert_eq!((raw.bytes, raw.to_memory(u128::MAX)), (12, [0xff; 16]));
+    }
+}

@@ -1,0 +1,194 @@
+//! RUN_IDVS: what registers of the command stream say about a draw.
+//!
+// source: registers: Mesa, decode_csf.c (`pandecode_run_idvs`).
+
+use tepui_mali_packets::cs::CsRunIdvs;
+use tepui_mali_packets::draw::{DcdFlags0, DcdFlags1, PrimitiveFlags, Scissor};
+use tepui_mali_packets::shader::ShaderStage;
+use tepui_mali_packets::tiler::TilerContext;
+use tepui_mali_packets::{Packet, Problem};
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use super::geometry;
+use super::scene::Scenes;
+use super::stage::{Stage, StageAddresses};
+use super::vertex;
+use crate::gpu::Gpu;
+use crate::job::{JobFault, JobStats, Unit};
+
+const UNIT: Unit = Unit::Tiler;
+
+/// What pixels need of a draw: addresses of descriptors, which are read when the frame is drawn.
+#[derive(Clone)]
+pub(crate) struct Draw {
+    /// The fragment shader; none if its program's address is 0.
+    pub fragment: StageAddresses,
+    /// Flags of the draw descriptor.
+    pub flags_0: DcdFlags0,
+    /// Sample and render target masks.
+    pub flags_1: DcdFlags1,
+    /// Depths between which fragments are.
+    pub depth_range: [f32; 2],
+    /// Address of the occlusion counter.
+    pub occlusion: u64,
+    /// Address of the blend descriptors.
+    pub blend: u64,
+    /// Their number.
+    pub blend_count: u32,
+    /// Address of the depth and stencil descriptor.
+    pub depth_stencil: u64,
+    /// Bytes of a vertex's varyings.
+    pub varying_stride: u32,
+}
+
+/// The state registers of a queue.
+pub(crate) struct StateRegisters<'a>(pub &'a [u32]);
+
+impl StateRegisters<'_> {
+    /// A register.
+    pub fn word(&self, index: usize) -> u32 {
+        self.0.get(index).copied().unwrap_or(0)
+    }
+
+    /// A pair of registers.
+    pub fn pair(&self, index: usize) -> u64 {
+        u64::from(self.word(index)) | u64::from(self.word(index + 1)) << 32
+    }
+}
+
+/// A packet of words that stand in registers.
+pub(crate) fn packet<P: Packet>(what: &str, words: &[u32]) -> Result<P, JobFault> {
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    P::unpack(&bytes).map_err(|problem| invalid(what, problem))
+}
+
+pub(crate) fn invalid(what: &str, problem: Problem) -> JobFault {
+    JobFault::new(UNIT, format!("{what}: {problem}"))
+}
+
+/// Reads the tiler context.
+pub(crate) fn context(memory: &mut UnitMemory<'_>, at: u64) -> Result<TilerContext, JobFault> {
+    let bytes = memory.read_array::<{ TilerContext::SIZE_BYTES }>(at);
+    let bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    TilerContext::unpack(&bytes).map_err(|problem| invalid("tiler context", problem))
+}
+
+/// Byte offset of the private state in a tiler context, whose first word is the scene's number.
+const PRIVATE_STATE: u64 = 96;
+
+/// Executes a draw.
+pub(crate) fn execute(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    registers: &StateRegisters<'_>,
+    instruction: &CsRunIdvs,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    stats.draws += 1;
+    let r = registers;
+    let flags = r.word(56) | instruction.flags_override;
+    let flags: PrimitiveFlags = packet("primitive flags", &[flags])?;
+    if flags.view_mask != 0 {
+        return Err(JobFault::unimplemented(UNIT, "draws to several views"));
+    }
+    if !instruction.malloc_enable {
+        return Err(JobFault::unimplemented(UNIT, "draws without memory allocation (IDVS)"));
+    }
+    let mut memory = UnitMemory::new(vm);
+    let at = r.pair(40);
+    let context = context(&mut memory, at)?;
+    let mut number = context.private_state.word0;
+    if number == 0 {
+        number = scenes.create();
+        memory
+            .write(at + PRIVATE_STATE, &number.to_le_bytes())
+            .map_err(|fault| JobFault::memory(UNIT, fault))?;
+    }
+    let select =
+        |chosen: bool, own: usize, position: usize| r.pair(if chosen { own } else { position });
+    let position = StageAddresses {
+        resources: r.pair(0),
+        uniforms: r.pair(8),
+        program: r.pair(16),
+        storage: r.pair(24),
+    };
+    let varying = StageAddresses {
+        resources: select(instruction.varying_srt_select, 2, 0),
+        uniforms: select(instruction.varying_fau_select, 10, 8),
+        program: r.pair(18),
+        storage: select(instruction.varying_tsd_select, 26, 24),
+    };
+    let fragment = StageAddresses {
+        resources: select(instruction.fragment_srt_select, 4, 0),
+        uniforms: r.pair(12),
+        program: r.pair(20),
+        storage: select(instruction.fragment_tsd_select, 28, 24),
+    };
+    let draw = Draw {
+        fragment,
+        flags_0: packet("draw flags", &[r.word(57)])?,
+        flags_1: packet("draw flags", &[r.word(58)])?,
+        depth_range: [f32::from_bits(r.word(44)), f32::from_bits(r.word(45))],
+        occlusion: r.pair(46),
+        blend: r.pair(50) & !0xf,
+        blend_count: r.word(50) & 0xf,
+        depth_stencil: r.pair(52),
+        varying_stride: if flags.secondary_shader { r.word(48) } else { 0 },
+    };
+    let vertices = vertex::Vertices {
+        count: r.word(33),
+        instances: r.word(34),
+        base: r.word(36),
+        first_instance: r.word(37),
+        index_type: flags.index_type,
+        first_index: r.word(35),
+        indices: r.pair(54),
+        index_bytes: r.word(39),
+        restart: flags.primitive_restart,
+        draw_id: u32::from(instruction.draw_id_register_enable) * instruction.draw_id,
+    };
+    if vertices.count == 0 || vertices.instances == 0 {
+        return Ok(());
+    }
+    let Some(position) = Stage::read(gpu, vm, &position, ShaderStage::Vertex)? else {
+        return Ok(());
+    };
+    let varying = match flags.secondary_shader {
+        true => Stage::read(gpu, vm, &varying, ShaderStage::Vertex)?,
+        false => None,
+    };
+    let scissor: Scissor = packet("scissor", &[r.word(42), r.word(43)])?;
+    let setup = geometry::Setup::new(
+        &mut memory,
+        &flags,
+        &draw,
+        &context,
+        scissor,
+        f32::from_bits(r.word(60)),
+    )?;
+    scenes.change(number, |scene| {
+        vertex::draw(
+            gpu,
+            vm,
+            &vertices,
+            &position,
+            varying.as_ref(),
+            &flags,
+            draw,
+            &setup,
+            scene,
+            stats,
+        )
+    })
+}
+
+/// Gives the scene of chunks of the heap back.
+pub(crate) fn finish(scenes: &mut Scenes, chunks: u64) {
+    if let Ok(number) = u32::try_from(chunks / CHUNK) {
+        scenes.remove(number);
+    }
+}
+
+/// What a scene's number is multiplied with, so that it looks like an address of a chunk.
+pub(crate) const CHUNK: u64 = 4096;

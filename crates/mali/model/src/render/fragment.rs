@@ -1,0 +1,161 @@
+//! RUN_FRAGMENT: draws the primitives of a scene's layer, tile by tile.
+//!
+//! A tile's primitives are drawn in their order by one worker, so that pictures are the same at any
+//! number of threads.
+//!
+// source: Mesa, decode_csf.c (`pandecode_run_fragment`), pan_desc.c, panvk_vX_cmd_fb_preload.c (frame
+// shaders).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tepui_mali_packets::draw::{Draw as DrawDescriptor, Scissor};
+use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
+use tepui_raster::{Bins, TILE_SIDE};
+use tepui_softgpu::worker_pool::Budget;
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use super::draw::{CHUNK, StateRegisters, context, packet};
+use super::framebuffer::Framebuffer;
+use super::pipeline::Pipeline;
+use super::pixels::Pixels;
+use super::quads::Worker;
+use super::scene::{Scene, Scenes};
+use crate::gpu::Gpu;
+use crate::job::{JobFault, JobStats, Unit};
+
+const UNIT: Unit = Unit::Fragment;
+
+/// Pixels of a tile's side.
+pub(crate) const SIDE: u32 = TILE_SIDE as u32;
+
+/// Byte offset of the completed chunks in a tiler context.
+const COMPLETED: u64 = 40;
+
+/// What drawing a frame needs.
+pub(crate) struct Frame<'a> {
+    pub gpu: &'a Gpu,
+    pub framebuffer: Arc<Framebuffer>,
+    pub scene: Arc<Scene>,
+    /// Pipelines of the scene's draws that have primitives here.
+    pub pipelines: HashMap<u32, Arc<Pipeline>>,
+    /// Frame shaders: two before a tile's primitives, one behind.
+    pub shaders: [Option<(Mode, Arc<Pipeline>)>; 3],
+    pub budget: Budget,
+    /// What is drawn, from the first pixel to one behind the last.
+    pub area: [[u32; 2]; 2],
+}
+
+/// Executes a RUN_FRAGMENT.
+pub(crate) fn execute(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    registers: &StateRegisters<'_>,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let mut memory = UnitMemory::new(vm);
+    let framebuffer = Arc::new(Framebuffer::read(&mut memory, registers.pair(40))?);
+    let p = &framebuffer.parameters;
+    let scissor: Scissor = packet("scissor", &[registers.word(42), registers.word(43)])?;
+    let min = [
+        scissor.scissor_minimum_x.max(p.bound_min_x),
+        scissor.scissor_minimum_y.max(p.bound_min_y),
+    ];
+    let max = [
+        (scissor.scissor_maximum_x.min(p.bound_max_x) + 1).min(p.width),
+        (scissor.scissor_maximum_y.min(p.bound_max_y) + 1).min(p.height),
+    ];
+    let mut scene = Arc::<Scene>::default();
+    if p.tiler != 0 {
+        let context = context(&mut memory, p.tiler)?;
+        let number = context.private_state.word0;
+        if number != 0 {
+            scene = scenes.get(number).ok_or_else(|| {
+                let what = format!("the tiler context names scene {number}, which there is not");
+                JobFault::new(UNIT, what)
+            })?;
+            // The chunks that the frame has used, which FINISH_FRAGMENT gives back.
+            let chunk = u64::from(number) * CHUNK;
+            let chunks = [chunk.to_le_bytes(), chunk.to_le_bytes()].concat();
+            let written = memory.write(p.tiler + COMPLETED, &chunks);
+            written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+        }
+    }
+    if min[0] >= max[0] || min[1] >= max[1] {
+        return Ok(());
+    }
+    let layer = p.internal_layer_index;
+    let members: Vec<u32> = (0u32..)
+        .zip(&scene.shapes)
+        .filter(|(_, s)| scene.primitives[s.primitive as usize].layer == layer)
+        .map(|(index, _)| index)
+        .collect();
+    let mut pipelines = HashMap::new();
+    for index in &members {
+        let number = scene.primitives[scene.shapes[*index as usize].primitive as usize].draw;
+        if let std::collections::hash_map::Entry::Vacant(entry) = pipelines.entry(number) {
+            let draw = &scene.draws[number as usize];
+            entry.insert(Arc::new(Pipeline::of_draw(gpu, vm, &framebuffer, draw)?));
+        }
+    }
+    let mut shaders = [None, None, None];
+    for (index, mode) in [p.pre_frame_0, p.pre_frame_1, p.post_frame].into_iter().enumerate() {
+        if mode != Mode::Never {
+            let at = p.frame_shader_dcds + (index * DrawDescriptor::SIZE_BYTES) as u64;
+            let pipeline = Pipeline::of_descriptor(gpu, vm, &framebuffer, at)?;
+            shaders[index] = Some((mode, Arc::new(pipeline)));
+        }
+    }
+    let frame = Frame {
+        gpu,
+        framebuffer,
+        scene,
+        pipelines,
+        shaders,
+        budget: Budget::new(0, gpu.options.most_instructions),
+        area: [min, max],
+    };
+    draw(&frame, vm, &members, stats)
+}
+
+/// Draws all tiles.
+fn draw(
+    frame: &Frame<'_>,
+    vm: &AddressSpace,
+    members: &[u32],
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let [min, max] = frame.area;
+    let p = &frame.framebuffer.parameters;
+    let tiles = [p.width.div_ceil(SIDE), p.height.div_ceil(SIDE)];
+    let mut bins = Bins::default();
+    bins.fill(&frame.scene.shapes, members, tiles, [SIDE, SIDE]);
+    let items: Vec<[u32; 2]> = (min[1] / SIDE..max[1].div_ceil(SIDE))
+        .flat_map(|y| (min[0] / SIDE..max[0].div_ceil(SIDE)).map(move |x| [x, y]))
+        .collect();
+    let begin = |number| {
+        let pixels = Pixels::new(frame.framebuffer.clone(), frame.scene.clone());
+        Worker::new(frame, vm, number, pixels)
+    };
+    let run = |worker: &mut Worker<'_, '_>, [x, y]: [u32; 2]| {
+        worker.tile([x * SIDE, y * SIDE], &mut bins.tile(y * tiles[0] + x))
+    };
+    let shared = frame.gpu.pool.share(items.into_iter(), begin, run, Worker::finish);
+    let (parts, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
+    let mut counted: HashMap<u64, (u64, bool)> = HashMap::new();
+    for (part, counters) in parts {
+        stats.threads += part.threads;
+        stats.instructions += part.instructions;
+        for (address, (count, exact)) in counters {
+            counted.entry(address).or_insert((0, exact)).0 += count;
+        }
+    }
+    outcome?;
+    let mut memory = UnitMemory::new(vm);
+    for (address, (count, exact)) in counted {
+        let add = |old: u64| if exact { old.wrapping_add(count) } else { old | 1 };
+        memory.update_u64(address, add).map_err(|fault| JobFault::memory(UNIT, fault))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The framebuffer of a RUN_FRAGMENT: attachments and what runs over each tile.
+//!
+// source: Mesa, pan_desc.c (`pan_emit_fbd`).
+
+use arrayvec::ArrayVec;
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::framebuffer::{
+    FramebufferParameters, Msaa, RenderTarget, SFormat, SamplePattern, ZInternalFormat,
+    ZsCrcExtension, ZsFormat,
+};
+use tepui_raster::Samples;
+use tepui_softgpu::UnitMemory;
+
+use super::colour::TargetFormat;
+use super::geometry::GRID;
+use super::target::Surface;
+use super::{MOST_SAMPLES, MOST_TARGETS};
+use crate::job::{JobFault, Unit};
+
+const UNIT: Unit = Unit::Fragment;
+
+/// Byte offset of what follows the parameters.
+const EXTENSION: u64 = 128;
+
+/// A colour attachment.
+pub(crate) struct Target {
+    pub format: TargetFormat,
+    /// Bits of a cleared pixel.
+    pub clear: u128,
+    /// Where it is written to.
+    pub surface: Option<Surface>,
+    /// Tiles in which nothing was drawn are written.
+    pub clean: bool,
+}
+
+/// Where depths or stencils are written to.
+pub(crate) struct DepthTarget<F> {
+    pub format: F,
+    pub surface: Surface,
+}
+
+/// The framebuffer.
+pub(crate) struct Framebuffer {
+    pub parameters: FramebufferParameters,
+    pub samples: Samples<MOST_SAMPLES>,
+    pub targets: ArrayVec<Target, MOST_TARGETS>,
+    pub depth: Option<DepthTarget<ZsFormat>>,
+    pub stencil: Option<DepthTarget<SFormat>>,
+    /// Depth and stencil of tiles in which nothing was drawn are written.
+    pub clean_depth: bool,
+}
+
+impl Framebuffer {
+    /// Reads the descriptors that a pointer with flags names.
+    pub fn read(memory: &mut UnitMemory<'_>, pointer: u64) -> Result<Framebuffer, JobFault> {
+        let at = pointer & !0x3f;
+        let parameters: FramebufferParameters = packet(memory, at, "framebuffer")?;
+        let mut next = at + EXTENSION;
+        let (mut depth, mut stencil) = (None, None);
+        let mut clean_depth = false;
+        if parameters.has_zs_crc_extension {
+            let extension: ZsCrcExtension = packet(memory, next, "depth and stencil attachment")?;
+            next += ZsCrcExtension::SIZE_BYTES as u64;
+            clean_depth = extension.zs_clean_pixel_write_enable;
+            let combined_stencil = extension.zs_write_format == ZsFormat::D24s8;
+            let has_depth = extension.zs_writeback_base != 0;
+            if has_depth && (parameters.z_write_enable || combined_stencil) {
+                layered(extension.zs_msaa)?;
+                depth = Some(DepthTarget {
+                    format: extension.zs_write_format,
+                    surface: Surface::depth(&extension)?,
+                });
+            }
+            if parameters.s_write_enable && !(has_depth && combined_stencil) {
+                layered(extension.s_msaa)?;
+                stencil = Some(DepthTarget {
+                    format: extension.s_write_format,
+                    surface: Surface::stencil(&extension)?,
+                });
+            }
+        }
+        let mut targets = ArrayVec::new();
+        for _ in 0..parameters.render_target_count {
+            let target: RenderTarget = packet(memory, next, "render target")?;
+            next += RenderTarget::SIZE_BYTES as u64;
+            let surface = match target.write_enable {
+                true => Some(Surface::colour(&target)?),
+                false => None,
+            };
+            if target.write_enable && target.writeback_msaa == Msaa::Multiple
+                || target.writeback_msaa == Msaa::Average
+            {
+                let what = format!("samples in memory as {}", target.writeback_msaa);
+                return Err(JobFault::unimplemented(UNIT, what));
+            }
+            let made = Target {
+                format: TargetFormat::new(&target)?,
+                clear: TargetFormat::clear(&target),
+                surface,
+                clean: target.clean_pixel_write_enable,
+            };
+            targets.try_push(made).map_err(|_| {
+                let what = format!("{} render targets", parameters.render_target_count);
+                JobFault::new(UNIT, what)
+            })?;
+        }
+        let samples = samples(memory, &parameters)?;
+        Ok(Framebuffer { parameters, samples, targets, depth, stencil, clean_depth })
+    }
+
+    /// Bits of fixed point of depths in tiles; 0 where they are floats.
+    pub fn unorm_bits(&self) -> u32 {
+        match self.parameters.z_internal_format {
+            ZInternalFormat::D16 => 16,
+            ZInternalFormat::D24 => 24,
+            ZInternalFormat::D32 => 0,
+        }
+    }
+}
+
+fn layered(msaa: Msaa) -> Result<(), JobFault> {
+    match msaa {
+        Msaa::Single | Msaa::Layered => Ok(()),
+        other => {
+            let what = format!("depths in memory as samples of kind {other}");
+            Err(JobFault::unimplemented(UNIT, what))
+        }
+    }
+}
+
+pub(crate) fn packet<P: Packet>(
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+    what: &str,
+) -> Result<P, JobFault> {
+    let mut bytes = vec![0; P::INFO.size_bytes];
+    memory.read(at, &mut bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
+    P::unpack(&bytes).map_err(|problem| JobFault::new(UNIT, format!("{what}: {problem}")))
+}
+
+/// Where samples are: a table in memory, in 1/256 of a pixel.
+///
+// source: Mesa, pan_samples.c.
+fn samples(
+    memory: &mut UnitMemory<'_>,
+    parameters: &FramebufferParameters,
+) -> Result<Samples<MOST_SAMPLES>, JobFault> {
+    let of_pattern = match parameters.sample_pattern {
+        SamplePattern::SingleSampled => 1,
+        SamplePattern::Ordered4xGrid | SamplePattern::Rotated4xGrid => 4,
+        SamplePattern::D3d8xGrid => 8,
+        SamplePattern::D3d16xGrid => 16,
+    };
+    let count = of_pattern.max(parameters.sample_count as usize).min(MOST_SAMPLES);
+    let mut places = [[8; 2]; MOST_SAMPLES];
+    if count > 1 {
+        for (sample, place) in places.iter_mut().enumerate().take(count) {
+            let at = parameters.sample_locations + 4 * sample as u64;
+            let bytes = memory.read_array::<4>(at);
+            let [x0, x1, y0, y1] = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+            let sixteenths = |low, high| (u16::from_le_bytes([low, high]) / 16).min(16) as u8;
+            *place = [sixteenths(x0, x1), sixteenths(y0, y1)];
+        }
+    }
+    Ok(Samples::new(&GRID, count, places))
+}

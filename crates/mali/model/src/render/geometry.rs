@@ -1,0 +1,242 @@
+//! From shaded vertices to primitives and their shapes on the screen: assembly, clipping, culling,
+//! planes.
+//!
+//! Shaders store positions in the window with 1/w, so that a vertex in clip space is what the
+//! quotient of both is.
+//!
+// source: Mesa, nir_lower_viewport_transform.c.
+
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::draw::{DepthStencil, DrawMode, PrimitiveFlags, Scissor};
+use tepui_mali_packets::tiler::TilerContext;
+use tepui_raster::{
+    Assembler, ClipVolume, FillRule, Grid, Interpolation, Kind, Limits, Outline, Piece, Placed,
+    Provoking, Shape, Topology, Viewport,
+};
+use tepui_softgpu::UnitMemory;
+
+use super::draw::{Draw, invalid};
+use super::scene::{Barycentrics, Primitive, Scene};
+use super::vertex::Shaded;
+use crate::job::{JobFault, Unit};
+
+const UNIT: Unit = Unit::Tiler;
+
+/// Vertices are snapped to 1/256 of a pixel, and clipped where fixed point ends.
+///
+/// source: Mesa, panvk_physical_device.c (`subPixelPrecisionBits`): 8 bits. The guard band of 32768
+/// pixels is an assumption; no API can tell.
+pub(crate) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
+
+/// Positions are those of the window.
+const WINDOW: Viewport = Viewport { scale: [1.0; 3], translate: [0.0; 3] };
+
+/// How a draw's primitives are set up.
+pub(crate) struct Setup {
+    topology: Topology,
+    provoking: Provoking,
+    limits: Limits,
+    /// Diameter of points and width of lines that the draw gives.
+    pub size_px: f32,
+    /// Depths that are clipped: below the first, above the second.
+    low: Option<f32>,
+    high: Option<f32>,
+    front_is_counter_clockwise: bool,
+    cull_front: bool,
+    cull_back: bool,
+    /// Depths have a bias.
+    biased: bool,
+    /// Layers of the context, and what is added to a vertex's layer.
+    layers: u32,
+    layer_offset: i32,
+}
+
+impl Setup {
+    /// Reads what a draw says.
+    pub fn new(
+        memory: &mut UnitMemory<'_>,
+        flags: &PrimitiveFlags,
+        draw: &Draw,
+        context: &TilerContext,
+        scissor: Scissor,
+        size_px: f32,
+    ) -> Result<Setup, JobFault> {
+        let topology = match flags.draw_mode {
+            DrawMode::Points => Topology::Points,
+            DrawMode::Lines => Topology::Lines,
+            DrawMode::LineStrip => Topology::LineStrip,
+            DrawMode::LineLoop => Topology::LineLoop,
+            DrawMode::Triangles => Topology::Triangles,
+            DrawMode::TriangleStrip => Topology::TriangleStrip,
+            DrawMode::TriangleFan | DrawMode::Polygon => Topology::TriangleFan,
+            DrawMode::Quads => Topology::Quads,
+            DrawMode::None => return Err(JobFault::new(UNIT, "a draw without primitives")),
+        };
+        let bytes = memory.read_array::<{ DepthStencil::SIZE_BYTES }>(draw.depth_stencil);
+        let depth = DepthStencil::unpack(&bytes.map_err(|fault| JobFault::memory(UNIT, fault))?)
+            .map_err(|problem| invalid("depth and stencil", problem))?;
+        let clip = depth.depth_cull_enable;
+        let [low, high] = draw.depth_range;
+        let max = [
+            (scissor.scissor_maximum_x + 1).min(context.fb_width),
+            (scissor.scissor_maximum_y + 1).min(context.fb_height),
+        ];
+        Ok(Setup {
+            topology,
+            provoking: match context.first_provoking_vertex {
+                true => Provoking::First,
+                false => Provoking::Last,
+            },
+            limits: Limits { min: [scissor.scissor_minimum_x, scissor.scissor_minimum_y], max },
+            size_px,
+            low: (flags.low_depth_cull && clip).then_some(low),
+            high: (flags.high_depth_cull && clip).then_some(high),
+            front_is_counter_clockwise: draw.flags_0.front_face_ccw,
+            cull_front: draw.flags_0.cull_front_face,
+            cull_back: draw.flags_0.cull_back_face,
+            biased: depth.depth_bias_enable,
+            layers: context.layer_count,
+            layer_offset: context.layer_offset,
+        })
+    }
+
+    /// The assembly of a draw's primitives.
+    pub fn assembly(&self, draw: u32) -> Assembly<'_> {
+        let assembler = Assembler::new(self.topology, self.provoking);
+        let kind = assembler.kind();
+        let provoking = match (self.provoking, self.topology, kind) {
+            (_, _, Kind::Point) => 0,
+            // The hub of a fan is not its triangles' first vertex.
+            (Provoking::First, Topology::TriangleFan, _) => 1,
+            (Provoking::First, ..) => 0,
+            (Provoking::Last, _, Kind::Line) => 1,
+            (Provoking::Last, ..) => 2,
+        };
+        Assembly { setup: self, assembler, kind, provoking, draw, number: 0, pieces: Vec::new() }
+    }
+}
+
+/// Turns a draw's vertices into primitives.
+pub(crate) struct Assembly<'a> {
+    setup: &'a Setup,
+    assembler: Assembler,
+    kind: Kind,
+    provoking: u8,
+    draw: u32,
+    /// Primitives of the instance so far.
+    number: u32,
+    pieces: Vec<Piece>,
+}
+
+impl Assembly<'_> {
+    /// Begins an instance.
+    pub fn instance(&mut self) {
+        self.number = 0;
+    }
+
+    /// Takes a vertex of the instance.
+    pub fn vertex(&mut self, vertex: u32, of_instance: &[Shaded], scene: &mut Scene) {
+        let mut made = [[0; 3]; 2];
+        let mut count = 0;
+        self.assembler.push(vertex, |three| {
+            made[count] = three;
+            count += 1;
+        });
+        for three in &made[..count] {
+            self.primitive(three, of_instance, scene);
+        }
+    }
+
+    /// Ends a strip.
+    pub fn restart(&mut self, of_instance: &[Shaded], scene: &mut Scene) {
+        let mut last = None;
+        self.assembler.restart(|three| last = Some(three));
+        if let Some(three) = last {
+            self.primitive(&three, of_instance, scene);
+        }
+    }
+
+    fn primitive(&mut self, three: &[u32; 3], of_instance: &[Shaded], scene: &mut Scene) {
+        let number = self.number;
+        self.number += 1;
+        let setup = self.setup;
+        let vertices = three.map(|v| of_instance[v as usize % of_instance.len()]);
+        let layer =
+            i64::from(vertices[usize::from(self.provoking)].layer) + i64::from(setup.layer_offset);
+        let Ok(layer) = u32::try_from(layer) else { return };
+        if layer >= setup.layers {
+            return;
+        }
+        let clip = vertices.map(|v| {
+            let [x, y, z, reciprocal] = v.position;
+            let w = 1.0 / reciprocal;
+            [x * w, y * w, z * w, w]
+        });
+        let depths = |bound: f32, sign: f32| clip.map(|p| sign * (p[2] - bound * p[3]));
+        let planes = setup
+            .low
+            .map(|low| depths(low, 1.0))
+            .into_iter()
+            .chain(setup.high.map(|high| depths(high, -1.0)));
+        let volume = ClipVolume { w_min: f32::MIN_POSITIVE, depth: None };
+        let Some(placed) = Placed::new(&GRID, &WINDOW, &volume, clip, planes) else { return };
+        let mut front = true;
+        self.pieces.clear();
+        match self.kind {
+            Kind::Triangle => {
+                let turn = placed.turn();
+                if turn == 0.0 || turn.is_nan() {
+                    return;
+                }
+                front = (turn < 0.0) == setup.front_is_counter_clockwise;
+                if if front { setup.cull_front } else { setup.cull_back } {
+                    return;
+                }
+                placed.triangle(turn, &mut self.pieces);
+            }
+            Kind::Line => placed.line([0, 1], &mut self.pieces),
+            Kind::Point => placed.point(0, &mut self.pieces),
+        }
+        let size_px = match self.kind {
+            Kind::Point => vertices[0].size,
+            _ => setup.size_px,
+        };
+        let first = scene.shapes.len();
+        let outline = Outline {
+            kind: self.kind,
+            size_px,
+            primitive: scene.primitives.len() as u32,
+            centre_only: false,
+        };
+        for piece in &self.pieces {
+            scene.shapes.extend(Shape::new(&GRID, piece, &outline, &setup.limits));
+        }
+        if scene.shapes.len() == first {
+            return;
+        }
+        let interpolation = Interpolation::new(self.kind, &placed.window);
+        let depth = interpolation.depth(&placed.window);
+        let biased = (setup.biased && self.kind == Kind::Triangle).then(|| Box::new(placed.window));
+        let point = (self.kind == Kind::Point).then(|| {
+            Box::new(interpolation.point_coordinates(&GRID, placed.window[0], size_px, true))
+        });
+        scene.primitives.push(Primitive {
+            draw: self.draw,
+            layer,
+            number,
+            front,
+            depth,
+            biased,
+            barycentrics: Barycentrics {
+                one_over_w: interpolation.one_over_w(),
+                over_w: [
+                    interpolation.over_w([0.0, 1.0, 0.0]),
+                    interpolation.over_w([0.0, 0.0, 1.0]),
+                ],
+            },
+            vertices: vertices.map(|v| v.varyings),
+            provoking: self.provoking,
+            point,
+        });
+    }
+}

@@ -1,0 +1,35 @@
+//! Draws: from RUN_IDVS to pixels in memory.
+//!
+//! ```text
+//!  RUN_IDVS ──vertex──▶ positions, varyings ──geometry──▶ primitives of a [`scene`]
+//!  RUN_FRAGMENT ──framebuffer──▶ attachments; ──fragment──▶ tiles, in parallel:
+//!      coverage, depth and stencil ──quads──▶ warps of fragments ──pixels──▶ blending into the [`tile`]
+//!      ──target──▶ memory
+//! ```
+//!
+//! A tiler context in memory names its scene by a number in the words that are the hardware's own.
+//! Silicon keeps polygon lists in the heap there; nobody but the hardware reads them, so that this
+//! model keeps primitives beside memory.
+//!
+//! Start reading in `draw.rs`, then `geometry.rs` and `fragment.rs`.
+
+pub(crate) mod blend;
+pub(crate) mod colour;
+pub(crate) mod draw;
+pub(crate) mod fragment;
+mod framebuffer;
+mod geometry;
+mod pipeline;
+pub(crate) mod pixels;
+mod quads;
+pub(crate) mod scene;
+pub(crate) mod stage;
+pub(crate) mod target;
+pub(crate) mod tile;
+mod vertex;
+
+/// Most samples of a pixel.
+pub(crate) const MOST_SAMPLES: usize = 16;
+
+/// Most render targets.
+pub(crate) const MOST_TARGETS: usize = 8;

@@ -1,0 +1,257 @@
+//! What fragments of a draw go through, once its descriptors have been read.
+
+use arrayvec::ArrayVec;
+use tepui_mali_isa::Special;
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::draw::{
+    Blend, DcdFlags0, DcdFlags1, DepthClampMode, DepthSource, DepthStencil, Draw as DrawDescriptor,
+    OcclusionMode, PixelKill, StencilOp as Op,
+};
+use tepui_mali_packets::shader::ShaderStage;
+use tepui_mali_packets::texture::CompareFunction;
+use tepui_raster::{Compare, DepthBias, Stencil, StencilOp, Tests};
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use super::MOST_TARGETS;
+use super::draw::Draw;
+use super::framebuffer::{Framebuffer, packet};
+use super::stage::{Stage, StageAddresses};
+use crate::gpu::Gpu;
+use crate::job::{JobFault, Unit};
+
+/// What fragments go through.
+pub(crate) struct Pipeline {
+    pub stage: Option<Stage>,
+    /// Tests of fragments of front and back faces.
+    pub tests: [Tests; 2],
+    /// Depth and stencil are tested and written behind the shader.
+    pub late: bool,
+    /// What fails the depth test need not be shaded, though the test comes later.
+    pub killed_early: bool,
+    /// The shader gives depth or stencil.
+    pub emits: bool,
+    /// Depths are clamped to this range.
+    pub range: [f32; 2],
+    pub bias: Option<DepthBias>,
+    pub sample_mask: u32,
+    /// Shaders run for each sample.
+    pub per_sample: bool,
+    pub alpha_to_coverage: bool,
+    /// Where passing samples are counted.
+    pub occlusion: Option<(u64, OcclusionMode)>,
+    pub blends: ArrayVec<Blend, MOST_TARGETS>,
+    /// Targets that are written.
+    pub targets: u32,
+    /// Bytes of a vertex's varyings.
+    pub varying_stride: u32,
+}
+
+/// What a draw and a frame shader have alike.
+struct State {
+    fragment: StageAddresses,
+    flags_0: DcdFlags0,
+    flags_1: DcdFlags1,
+    depth_range: [f32; 2],
+    occlusion: u64,
+    blend: u64,
+    blend_count: u32,
+    depth_stencil: u64,
+    varying_stride: u32,
+}
+
+/// The comparison of a function.
+pub(crate) fn compare(function: CompareFunction) -> Compare {
+    match function {
+        CompareFunction::Never => Compare::NEVER,
+        CompareFunction::Less => Compare::LESS,
+        CompareFunction::Equal => Compare::EQUAL,
+        CompareFunction::Lequal => Compare::LEQUAL,
+        CompareFunction::Greater => Compare::GREATER,
+        CompareFunction::NotEqual => Compare::NOT_EQUAL,
+        CompareFunction::Gequal => Compare::GEQUAL,
+        CompareFunction::Always => Compare::ALWAYS,
+    }
+}
+
+fn operation(op: Op) -> StencilOp {
+    match op {
+        Op::Keep => StencilOp::Keep,
+        Op::Replace => StencilOp::Replace,
+        Op::Zero => StencilOp::Zero,
+        Op::Invert => StencilOp::Invert,
+        Op::IncrWrap => StencilOp::IncrWrap,
+        Op::DecrWrap => StencilOp::DecrWrap,
+        Op::IncrSat => StencilOp::IncrSat,
+        Op::DecrSat => StencilOp::DecrSat,
+    }
+}
+
+fn tests(d: &DepthStencil) -> [Tests; 2] {
+    let depth = compare(d.depth_function);
+    let of = |stencil: Stencil| Tests {
+        depth,
+        write: d.depth_write_enable,
+        stencil: d.stencil_test_enable.then_some(stencil),
+    };
+    let front = Stencil {
+        compare: compare(d.front_compare_function),
+        reference: d.front_reference_value as u8,
+        read_mask: d.front_value_mask as u8,
+        write_mask: d.front_write_mask as u8,
+        fail: operation(d.front_stencil_fail),
+        depth_fail: operation(d.front_depth_fail),
+        pass: operation(d.front_depth_pass),
+    };
+    let back = Stencil {
+        compare: compare(d.back_compare_function),
+        reference: d.back_reference_value as u8,
+        read_mask: d.back_value_mask as u8,
+        write_mask: d.back_write_mask as u8,
+        fail: operation(d.back_stencil_fail),
+        depth_fail: operation(d.back_depth_fail),
+        pass: operation(d.back_depth_pass),
+    };
+    [of(front), of(back)]
+}
+
+impl Pipeline {
+    /// The pipeline of a draw.
+    pub fn of_draw(
+        gpu: &Gpu,
+        vm: &AddressSpace,
+        framebuffer: &Framebuffer,
+        draw: &Draw,
+    ) -> Result<Pipeline, JobFault> {
+        let state = State {
+            fragment: draw.fragment,
+            flags_0: draw.flags_0.clone(),
+            flags_1: draw.flags_1.clone(),
+            depth_range: draw.depth_range,
+            occlusion: draw.occlusion,
+            blend: draw.blend,
+            blend_count: draw.blend_count,
+            depth_stencil: draw.depth_stencil,
+            varying_stride: draw.varying_stride,
+        };
+        Pipeline::new(gpu, vm, framebuffer, &state)
+    }
+
+    /// The pipeline of a frame shader, which a draw descriptor in memory describes.
+    pub fn of_descriptor(
+        gpu: &Gpu,
+        vm: &AddressSpace,
+        framebuffer: &Framebuffer,
+        at: u64,
+    ) -> Result<Pipeline, JobFault> {
+        let mut memory = UnitMemory::new(vm);
+        let d: DrawDescriptor = packet(&mut memory, at, "draw descriptor")?;
+        let bytes = memory.read_array::<8>(at).map_err(|f| JobFault::memory(Unit::Fragment, f))?;
+        let flags = |problem| JobFault::new(Unit::Fragment, format!("draw flags: {problem}"));
+        let state = State {
+            fragment: StageAddresses {
+                resources: d.shader.resources,
+                uniforms: d.shader.fau | u64::from(d.shader.fau_count) << 56,
+                program: d.shader.shader,
+                storage: d.shader.thread_storage,
+            },
+            flags_0: DcdFlags0::unpack(&bytes[..4]).map_err(flags)?,
+            flags_1: DcdFlags1::unpack(&bytes[4..]).map_err(flags)?,
+            depth_range: [d.minimum_z, d.maximum_z],
+            occlusion: d.occlusion,
+            blend: d.blend,
+            blend_count: d.blend_count,
+            depth_stencil: d.depth_stencil,
+            varying_stride: 0,
+        };
+        Pipeline::new(gpu, vm, framebuffer, &state)
+    }
+
+    fn new(
+        gpu: &Gpu,
+        vm: &AddressSpace,
+        framebuffer: &Framebuffer,
+        state: &State,
+    ) -> Result<Pipeline, JobFault> {
+        let mut memory = UnitMemory::new(vm);
+        let flags = &state.flags_0;
+        let mut stage = Stage::read(gpu, vm, &state.fragment, ShaderStage::Fragment)?;
+        let d: DepthStencil = packet(&mut memory, state.depth_stencil, "depth and stencil")?;
+        let mut blends = ArrayVec::new();
+        for index in 0..state.blend_count.min(MOST_TARGETS as u32) {
+            let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
+            let bytes = memory.read_array::<{ Blend::SIZE_BYTES }>(at);
+            let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
+            let blend = Blend::unpack(&bytes).map_err(|problem| {
+                JobFault::new(Unit::Fragment, format!("blend {index}: {problem}"))
+            })?;
+            blends.push(blend);
+            // The shader sees the upper half.
+            let (_, upper) = bytes.as_chunks::<8>().0.split_at(1);
+            if let (Some(stage), [upper]) = (&mut stage, upper) {
+                stage.uniforms.set(DESCRIPTORS[index as usize], u64::from_le_bytes(*upper));
+            }
+        }
+        let p = &framebuffer.parameters;
+        if let Some(stage) = &mut stage {
+            stage.uniforms.set(Special::Sample, p.sample_locations);
+            let size = u64::from(p.bound_max_x) | u64::from(p.bound_max_y) << 16;
+            stage.uniforms.set(Special::FramebufferSize, size);
+        }
+        let emits = stage.is_some()
+            && (d.depth_source != DepthSource::FixedFunction || d.stencil_from_shader);
+        let late = stage.is_some() && (flags.zs_update_operation == PixelKill::ForceLate || emits);
+        let unit = match framebuffer.unorm_bits() {
+            0 => None,
+            bits => Some(1.0 / (1u64 << bits) as f64),
+        };
+        Ok(Pipeline {
+            stage,
+            tests: tests(&d),
+            late,
+            killed_early: flags.pixel_kill_operation != PixelKill::ForceLate
+                && !emits
+                && !d.stencil_test_enable,
+            emits,
+            range: match d.depth_clamp_mode {
+                DepthClampMode::ZeroToOne => [0.0, 1.0],
+                DepthClampMode::Bounds => ordered(state.depth_range),
+            },
+            bias: d.depth_bias_enable.then_some(DepthBias {
+                constant: d.depth_units,
+                slope: d.depth_factor,
+                clamp: d.depth_bias_clamp,
+                unit,
+            }),
+            sample_mask: match flags.multisample_enable {
+                true => state.flags_1.sample_mask,
+                false => 0xffff,
+            },
+            per_sample: flags.evaluate_per_sample && framebuffer.samples.count > 1,
+            alpha_to_coverage: flags.alpha_to_coverage,
+            occlusion: match flags.occlusion_query {
+                OcclusionMode::Disabled => None,
+                mode => (state.occlusion != 0).then_some((state.occlusion, mode)),
+            },
+            blends,
+            targets: state.flags_1.render_target_mask,
+            varying_stride: state.varying_stride,
+        })
+    }
+}
+
+/// A range whose ends are in order and no NaN.
+fn ordered([from, to]: [f32; 2]) -> [f32; 2] {
+    let [from, to] = [from, to].map(|v| if v.is_nan() { 0.0 } else { v });
+    [from.min(to), from.max(to)]
+}
+
+const DESCRIPTORS: [Special; MOST_TARGETS] = [
+    Special::BlendDescriptor0,
+    Special::BlendDescriptor1,
+    Special::BlendDescriptor2,
+    Special::BlendDescriptor3,
+    Special::BlendDescriptor4,
+    Special::BlendDescriptor5,
+    Special::BlendDescriptor6,
+    Special::BlendDescriptor7,
+];

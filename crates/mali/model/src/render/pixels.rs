@@ -1,0 +1,206 @@
+//! The units that a warp of fragments reaches: varyings, tests, blending, the tile buffer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tepui_mali_packets::draw::{BlendMode, OcclusionMode};
+use tepui_raster::depth::at;
+
+use super::blend::blend;
+use super::framebuffer::Framebuffer;
+use super::pipeline::Pipeline;
+use super::scene::{Primitive, Scene, value};
+use super::tile::Tile;
+use crate::pixel::{Kind, PixelFormat};
+use crate::shader::row::LANES;
+
+/// A fragment, or a lane that helps its neighbours.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Lane {
+    /// Column and row in the tile.
+    pub place: [u8; 2],
+    /// Samples that are drawn.
+    pub coverage: u16,
+    /// The sample for which the shader runs.
+    pub sample: u8,
+    /// Its primitive in the scene; none of frame shaders.
+    pub primitive: Option<u32>,
+    /// Depth and stencil are still to be tested.
+    pub untested: bool,
+}
+
+/// Where a varying is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Point {
+    Centre,
+    /// A covered sample of these, unless all are covered.
+    Centroid(u16),
+    Sample(u8),
+    /// 1/256 of a pixel from the pixel's corner.
+    Explicit([i16; 2]),
+}
+
+/// The units.
+pub(crate) struct Pixels {
+    pub framebuffer: Arc<Framebuffer>,
+    pub scene: Arc<Scene>,
+    pub pipeline: Option<Arc<Pipeline>>,
+    pub tile: Tile,
+    /// The tile's first pixel.
+    pub corner: [u32; 2],
+    pub lanes: [Lane; LANES],
+    /// Samples that passed, by the address of their counter.
+    pub counted: HashMap<u64, (u64, bool)>,
+    formats: Vec<(u32, Option<PixelFormat>)>,
+}
+
+impl Pixels {
+    /// Units of a framebuffer.
+    pub fn new(framebuffer: Arc<Framebuffer>, scene: Arc<Scene>) -> Pixels {
+        let tile = Tile::new(&framebuffer);
+        Pixels {
+            framebuffer,
+            scene,
+            pipeline: None,
+            tile,
+            corner: [0; 2],
+            lanes: [Lane::default(); LANES],
+            counted: HashMap::new(),
+            formats: Vec::new(),
+        }
+    }
+
+    /// Counts samples that passed the tests.
+    pub fn count(&mut self, passed: u64) {
+        if let Some((address, mode)) = self.pipeline.as_ref().and_then(|p| p.occlusion)
+            && passed > 0
+        {
+            let entry = self.counted.entry(address).or_insert((0, mode == OcclusionMode::Counter));
+            entry.0 += passed;
+        }
+    }
+
+    /// The primitive of a lane.
+    pub fn primitive(&self, lane: usize) -> Option<&Primitive> {
+        self.scene.primitives.get(self.lanes[lane].primitive? as usize)
+    }
+
+    /// Where in its pixel a varying of a lane is wanted.
+    pub fn within(&self, lane: usize, point: Point) -> [f32; 2] {
+        let samples = &self.framebuffer.samples;
+        match point {
+            Point::Explicit(at) => at.map(|v| f32::from(v) / 256.0),
+            _ if samples.count == 1 => [0.5; 2],
+            Point::Centre => [0.5; 2],
+            Point::Sample(sample) => samples.px(usize::from(sample) % samples.count),
+            Point::Centroid(coverage) => {
+                let all = ((1u32 << samples.count) - 1) as u16;
+                let coverage = coverage & all;
+                match coverage {
+                    0 => [0.5; 2],
+                    _ if coverage == all => [0.5; 2],
+                    _ => samples.px(coverage.trailing_zeros() as usize),
+                }
+            }
+        }
+        .map(|v| if lane < LANES { v } else { 0.0 })
+    }
+
+    /// The same place in the window.
+    pub fn point(&self, lane: usize, point: Point) -> [f64; 2] {
+        let within = self.within(lane, point);
+        let place = self.lanes[lane].place;
+        std::array::from_fn(|k| {
+            f64::from(self.corner[k]) + f64::from(place[k]) + f64::from(within[k])
+        })
+    }
+
+    /// The depth of a lane's primitive at a place within its pixel, before it is clamped.
+    pub fn depth(&self, lane: usize, [dx, dy]: [f32; 2]) -> f32 {
+        let Some(primitive) = self.primitive(lane) else { return 0.0 };
+        let plane = self.plane(primitive);
+        let [x, y] = self.lanes[lane].place;
+        at(&plane, f32::from(x) + dx, f32::from(y) + dy)
+    }
+
+    /// The plane of depths, counted from the tile's first pixel.
+    pub fn plane(&self, primitive: &Primitive) -> [f32; 3] {
+        let bias = self.pipeline.as_ref().and_then(|p| p.bias.as_ref());
+        let plane = match (&primitive.biased, bias) {
+            (Some(positions), Some(bias)) => {
+                let kind = tepui_raster::Kind::Triangle;
+                tepui_raster::Interpolation::new(kind, positions).biased_depth(positions, bias)
+            }
+            _ => primitive.depth,
+        };
+        let start = value(&plane, self.corner.map(f64::from));
+        [plane[0] as f32, plane[1] as f32, start as f32]
+    }
+
+    /// Tests a lane's samples with what the shader gave; returns those that pass.
+    pub fn test(&mut self, lane: usize, z: Option<f32>, stencil: Option<u8>) -> u16 {
+        let Some(pipeline) = self.pipeline.clone() else { return 0 };
+        let Lane { place: [x, y], coverage, .. } = self.lanes[lane];
+        self.lanes[lane].untested = false;
+        let front = self.primitive(lane).is_none_or(|p| p.front);
+        let tests = &pipeline.tests[usize::from(!front)];
+        let [low, high] = pipeline.range;
+        let mut passed = 0u16;
+        for sample in (0..self.framebuffer.samples.count).filter(|s| coverage >> s & 1 != 0) {
+            let z = z.unwrap_or_else(|| self.depth(lane, self.framebuffer.samples.px(sample)));
+            let z = z.clamp(low, high);
+            if self.tile.depth.test(tests, sample, x.into(), y.into(), z, stencil) {
+                passed |= 1 << sample;
+            }
+        }
+        self.tile.dirty |= coverage != 0;
+        self.count(u64::from(passed.count_ones()));
+        self.lanes[lane].coverage = passed;
+        passed
+    }
+
+    /// The format of a conversion descriptor; `None` if the model does not know it.
+    pub fn format(&mut self, conversion: u32) -> Option<PixelFormat> {
+        let bits = conversion & ((1 << 22) - 1);
+        if let Some((_, format)) = self.formats.iter().find(|(b, _)| *b == bits) {
+            return format.clone();
+        }
+        let format = PixelFormat::of_tile(bits);
+        self.formats.push((bits, format.clone()));
+        format
+    }
+
+    /// Writes a lane's colour to a target, as the target's blend descriptor or the shader's says.
+    pub fn write(
+        &mut self,
+        lane: usize,
+        target: usize,
+        samples: u16,
+        colour: [u32; 4],
+        kind: Kind,
+        mode: BlendMode,
+        format: &PixelFormat,
+        conversion: u32,
+    ) {
+        let Some(pipeline) = self.pipeline.clone() else { return };
+        if pipeline.targets >> target & 1 == 0 || mode == BlendMode::Off {
+            return;
+        }
+        let place = self.lanes[lane].place;
+        let state = pipeline.blends.get(target).filter(|_| mode == BlendMode::FixedFunction);
+        for sample in (0..self.framebuffer.samples.count).filter(|s| samples >> s & 1 != 0) {
+            let Some(pixel) = self.tile.colour(target, sample, place) else { continue };
+            let colour = match state {
+                Some(state) => {
+                    let dest = format.unpack(&pixel.to_le_bytes()[..format.bytes()], Kind::Float);
+                    let dest = dest.map(f32::from_bits);
+                    let bits = PixelFormat::most_bits(conversion);
+                    blend(state, colour.map(f32::from_bits), dest, bits).map(f32::to_bits)
+                }
+                None => colour,
+            };
+            *pixel = u128::from_le_bytes(format.pack(colour, kind));
+        }
+        self.tile.dirty |= samples != 0;
+    }
+}

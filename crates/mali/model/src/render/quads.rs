@@ -1,0 +1,348 @@
+//! A worker that draws tiles: covered samples, early tests, and warps of four quads of fragments.
+//!
+//! A warp's quads may be of several primitives of a draw, but each pixel is in it once: what comes
+//! later to the same pixel waits for the next warp.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
+use tepui_raster::{Coverage, TILE_SIDE};
+use tepui_softgpu::AddressSpace;
+
+use super::MOST_SAMPLES;
+use super::fragment::{Frame, SIDE};
+use super::pipeline::Pipeline;
+use super::pixels::{Lane, Pixels};
+use super::stage::Core;
+use crate::job::{JobFault, JobStats, Unit};
+use crate::shader::row::{LANES, Row};
+
+/// A worker.
+pub(crate) struct Worker<'f, 'vm> {
+    frame: &'f Frame<'f>,
+    core: Core<'vm>,
+    coverage: Coverage<MOST_SAMPLES>,
+    /// The draw whose shader is ready.
+    current: Option<Current>,
+    /// Lanes of the next warp.
+    lanes: usize,
+    /// Pixels that have a lane in it, a bit for each column.
+    busy: [u32; TILE_SIDE],
+}
+
+/// Whose shader is ready: a draw, or a frame shader.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Current {
+    Draw(u32),
+    FrameShader(usize),
+}
+
+/// Samples of the pixels of a quad.
+type Quad = [u16; 4];
+
+impl<'f, 'vm> Worker<'f, 'vm> {
+    /// A worker with the units of fragments.
+    pub fn new(frame: &'f Frame<'f>, vm: &'vm AddressSpace, number: u32, pixels: Pixels) -> Self {
+        let mut core = Core::new(vm, number);
+        core.port.pixels = Some(Box::new(pixels));
+        Worker {
+            frame,
+            core,
+            coverage: Coverage::default(),
+            current: None,
+            lanes: 0,
+            busy: [0; TILE_SIDE],
+        }
+    }
+
+    /// What it counted.
+    pub fn finish(self) -> (JobStats, HashMap<u64, (u64, bool)>) {
+        (self.core.stats, self.core.port.pixels.map(|p| p.counted).unwrap_or_default())
+    }
+
+    fn pixels(&mut self) -> Result<&mut Pixels, JobFault> {
+        let missing = || JobFault::new(Unit::Fragment, "fragments without units");
+        self.core.port.pixels.as_deref_mut().ok_or_else(missing)
+    }
+
+    /// Draws the tile at a corner.
+    pub fn tile(
+        &mut self,
+        corner: [u32; 2],
+        shapes: &mut dyn Iterator<Item = u32>,
+    ) -> Result<(), JobFault> {
+        let frame = self.frame;
+        let [min, max] = frame.area;
+        let min = [0, 1].map(|k| min[k].max(corner[k]));
+        let max = [0, 1].map(|k| max[k].min(corner[k] + SIDE));
+        let pixels = self.pixels()?;
+        pixels.corner = corner;
+        pixels.tile.clear(&frame.framebuffer);
+        let mut shapes = shapes.peekable();
+        let any = shapes.peek().is_some();
+        for index in 0..2 {
+            self.frame_shader(index, any)?;
+        }
+        for index in shapes {
+            self.shape(index, corner)?;
+        }
+        self.flush()?;
+        self.frame_shader(2, any)?;
+        let Some(pixels) = self.core.port.pixels.as_deref_mut() else { return Ok(()) };
+        let memory = &mut self.core.port.memory;
+        pixels
+            .tile
+            .write(memory, &frame.framebuffer, corner, [min, max])
+            .map_err(|fault| JobFault::memory(Unit::Fragment, fault))
+    }
+
+    /// Runs a frame shader for all pixels of the tile.
+    fn frame_shader(&mut self, index: usize, any: bool) -> Result<(), JobFault> {
+        let Some((mode, pipeline)) = &self.frame.shaders[index] else { return Ok(()) };
+        if *mode == Mode::Intersect && !any {
+            return Ok(());
+        }
+        self.choose(Current::FrameShader(index), pipeline)?;
+        let p = &self.frame.framebuffer.parameters;
+        let size = [p.width, p.height];
+        let pixels = self.pixels()?;
+        let corner = pixels.corner;
+        let dirty = pixels.tile.dirty;
+        let count = pixels.framebuffer.samples.count;
+        let mask = (1u32 << count) - 1 & pipeline.sample_mask;
+        for y in (0..SIDE).step_by(2) {
+            for x in (0..SIDE).step_by(2) {
+                let quad = [0, 1, 2, 3].map(|k| {
+                    let (x, y) = (corner[0] + x + k % 2, corner[1] + y + k / 2);
+                    if x < size[0] && y < size[1] { mask as u16 } else { 0 }
+                });
+                if quad != [0; 4] {
+                    self.quads(pipeline, [x, y], quad, None)?;
+                }
+            }
+        }
+        self.flush()?;
+        // What a frame shader loads need not be written back.
+        if index < 2 {
+            self.pixels()?.tile.dirty = dirty;
+        }
+        Ok(())
+    }
+
+    /// Makes a shader ready.
+    fn choose(&mut self, wanted: Current, pipeline: &Arc<Pipeline>) -> Result<(), JobFault> {
+        if self.current == Some(wanted) {
+            return Ok(());
+        }
+        self.flush()?;
+        self.current = Some(wanted);
+        self.core.forget();
+        if let Some(stage) = &pipeline.stage {
+            self.core.begin(stage);
+        }
+        self.pixels()?.pipeline = Some(pipeline.clone());
+        Ok(())
+    }
+
+    /// Draws a shape.
+    fn shape(&mut self, index: u32, corner: [u32; 2]) -> Result<(), JobFault> {
+        let frame = self.frame;
+        let shape = &frame.scene.shapes[index as usize];
+        let samples = &frame.framebuffer.samples;
+        if !self.coverage.draw(shape, samples, corner, [SIDE; 2]) {
+            return Ok(());
+        }
+        let primitive = &frame.scene.primitives[shape.primitive as usize];
+        let Some(pipeline) = frame.pipelines.get(&primitive.draw) else { return Ok(()) };
+        self.choose(Current::Draw(primitive.draw), pipeline)?;
+        let [from, to] = self.coverage.rows;
+        let count = samples.count;
+        if pipeline.late {
+            // Tests of earlier fragments come first.
+            let covers = |s: usize, y: usize| self.coverage.bits[s][y] & self.busy[y] != 0;
+            if (from..to).any(|y| (0..count).any(|s| covers(s, y))) {
+                self.flush()?;
+            }
+        }
+        let front = primitive.front;
+        let pixels = self.core.port.pixels.as_deref_mut();
+        let Some(pixels) = pixels else { return Ok(()) };
+        let plane = pixels.plane(primitive);
+        let tests = &pipeline.tests[usize::from(!front)];
+        let early = !pipeline.late && !tests.is_trivial();
+        let kills = pipeline.late && pipeline.killed_early;
+        let mut passed_all = 0;
+        for y in (from & !1)..to {
+            for sample in 0..count {
+                let bits = &mut self.coverage.bits[sample][y];
+                if y < from || pipeline.sample_mask >> sample & 1 == 0 {
+                    *bits = 0;
+                }
+                if *bits == 0 {
+                    continue;
+                }
+                let [dx, dy] = samples.px(sample);
+                let place = [dx, y as f32 + dy];
+                if early {
+                    let depth = &mut pixels.tile.depth;
+                    pixels.tile.dirty = true;
+                    *bits =
+                        depth.test_row(tests, [sample, y], *bits, &plane, place, pipeline.range);
+                } else if kills {
+                    let look = tepui_raster::Tests { write: false, ..*tests };
+                    let depth = &mut pixels.tile.depth;
+                    *bits =
+                        depth.test_row(&look, [sample, y], *bits, &plane, place, pipeline.range);
+                }
+                passed_all += u64::from(bits.count_ones());
+            }
+        }
+        if !pipeline.late {
+            pixels.count(passed_all);
+        }
+        if pipeline.stage.is_none() || passed_all == 0 {
+            return Ok(());
+        }
+        let primitive = shape.primitive;
+        let pipeline = pipeline.clone();
+        for y in ((from & !1)..to).step_by(2) {
+            let row = |y: usize| match y < to {
+                true => (0..count).fold(0, |any, s| any | self.coverage.bits[s][y]),
+                false => 0,
+            };
+            let any = row(y) | row(y + 1);
+            let mut left = (any | any >> 1) & 0x5555_5555;
+            while left != 0 {
+                let x = left.trailing_zeros();
+                left &= left - 1;
+                let mut quad: Quad = [0; 4];
+                for (k, mask) in quad.iter_mut().enumerate() {
+                    let (column, line) = (x + k as u32 % 2, y + k / 2);
+                    if line < to {
+                        for sample in 0..count {
+                            let bit = self.coverage.bits[sample][line] >> column & 1;
+                            *mask |= (bit as u16) << sample;
+                        }
+                    }
+                }
+                self.quads(&pipeline, [x, y as u32], quad, Some(primitive))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a quad, for each sample if the shader runs for each.
+    fn quads(
+        &mut self,
+        pipeline: &Pipeline,
+        place: [u32; 2],
+        quad: Quad,
+        primitive: Option<u32>,
+    ) -> Result<(), JobFault> {
+        if !pipeline.per_sample {
+            return self.add(pipeline, place, quad, 0, primitive);
+        }
+        for sample in 0..self.frame.framebuffer.samples.count {
+            let only = quad.map(|mask| mask & 1 << sample);
+            if only != [0; 4] {
+                self.add(pipeline, place, only, sample as u8, primitive)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a quad to the next warp, which runs when it is full.
+    fn add(
+        &mut self,
+        pipeline: &Pipeline,
+        [x, y]: [u32; 2],
+        quad: Quad,
+        sample: u8,
+        primitive: Option<u32>,
+    ) -> Result<(), JobFault> {
+        let row = |k: usize| (u32::from(quad[k] != 0) | u32::from(quad[k + 1] != 0) << 1) << x;
+        let rows = [row(0), row(2)];
+        let line = y as usize;
+        if self.busy[line] & rows[0] | self.busy[(line + 1) % TILE_SIDE] & rows[1] != 0 {
+            self.flush()?;
+        }
+        self.busy[line] |= rows[0];
+        self.busy[(line + 1) % TILE_SIDE] |= rows[1];
+        let first = self.lanes;
+        let pixels = self.pixels()?;
+        for (k, coverage) in quad.into_iter().enumerate() {
+            pixels.lanes[first + k] = Lane {
+                place: [(x as usize + k % 2) as u8, (line + k / 2) as u8],
+                coverage,
+                sample,
+                primitive,
+                untested: pipeline.late && coverage != 0,
+            };
+        }
+        self.lanes += 4;
+        if self.lanes == LANES { self.flush() } else { Ok(()) }
+    }
+
+    /// Runs the warp of the quads that wait.
+    fn flush(&mut self) -> Result<(), JobFault> {
+        let count = std::mem::take(&mut self.lanes);
+        if count == 0 {
+            return Ok(());
+        }
+        self.busy = [0; TILE_SIDE];
+        let pixels = self.pixels()?;
+        let Some(pipeline) = pixels.pipeline.clone() else { return Ok(()) };
+        let Some(stage) = &pipeline.stage else { return Ok(()) };
+        let all = (u32::from(u16::MAX) >> (LANES - count)) as u16;
+        let lanes = pixels.lanes;
+        let corner = pixels.corner;
+        let argument = pixels.framebuffer.parameters.frame_argument;
+        let mut flags = [0; LANES];
+        let mut numbers = [0; LANES];
+        let mut live = 0u16;
+        for lane in 0..count {
+            live |= u16::from(lanes[lane].coverage != 0) << lane;
+            if let Some(primitive) = pixels.primitive(lane) {
+                flags[lane] = u32::from(!primitive.front);
+                numbers[lane] = primitive.number;
+            }
+        }
+        let core = &mut self.core;
+        core.uniforms.set_program(&stage.program.rows);
+        let warp = &mut core.warp;
+        warp.start(all);
+        warp.helpers = all & !live;
+        warp.registers.fill(Row::splat(0));
+        let row = |of: &dyn Fn(&Lane) -> u32| {
+            Row(std::array::from_fn(|lane| if lane < count { of(&lanes[lane]) } else { 0 }))
+        };
+        let mut set = |register: usize, row: Row| {
+            if stage.preloads(register) {
+                warp.registers[register] = row;
+            }
+        };
+        set(57, Row(numbers));
+        set(58, Row(flags));
+        set(
+            59,
+            row(&|lane| {
+                let [x, y] = [0, 1].map(|k| corner[k] + u32::from(lane.place[k]));
+                x & 0xffff | y << 16
+            }),
+        );
+        set(60, row(&|lane| lane.coverage.into()));
+        set(61, row(&|lane| u32::from(lane.coverage) | u32::from(lane.sample) << 16));
+        set(62, Row::splat(argument as u32));
+        set(63, Row::splat((argument >> 32) as u32));
+        core.stats.threads += u64::from(live.count_ones());
+        core.run(self.frame.gpu, stage, &self.frame.budget)?;
+        let pixels = self.pixels()?;
+        for lane in (0..count).filter(|lane| live >> lane & 1 != 0) {
+            if pixels.lanes[lane].untested {
+                pixels.test(lane, None, None);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! Scenes: the primitives that draws have put into a tiler context.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tepui_raster::{Shape, WindowPlane};
+
+use super::draw::Draw;
+use crate::job::{FaultKind, JobFault, Unit};
+
+/// Most bytes of all scenes of a group, beyond which the heap counts as exhausted.
+const MOST_BYTES: usize = 1 << 30;
+
+/// The barycentric coordinates of a primitive as planes over the window.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Barycentrics {
+    /// 1/w.
+    pub one_over_w: WindowPlane,
+    /// The coordinates of the second and third vertex, over w.
+    pub over_w: [WindowPlane; 2],
+}
+
+/// The value of a plane at a point of the window.
+#[inline(always)]
+pub(crate) fn value(plane: &WindowPlane, [x, y]: [f64; 2]) -> f64 {
+    plane[0] * x + plane[1] * y + plane[2]
+}
+
+impl Barycentrics {
+    /// The weights of the three vertices at a point.
+    #[inline(always)]
+    pub fn at(&self, point: [f64; 2]) -> [f32; 3] {
+        let w = 1.0 / value(&self.one_over_w, point);
+        let b = value(&self.over_w[0], point) * w;
+        let c = value(&self.over_w[1], point) * w;
+        [(1.0 - b - c) as f32, b as f32, c as f32]
+    }
+}
+
+/// What pixels need of a primitive.
+pub(crate) struct Primitive {
+    /// Its draw.
+    pub draw: u32,
+    /// Its layer, counted from the context's first.
+    pub layer: u32,
+    /// Its number in the draw's instance.
+    pub number: u32,
+    /// It faces the viewer.
+    pub front: bool,
+    /// The depth in the window, without bias.
+    pub depth: WindowPlane,
+    /// The vertices in the window, of a triangle whose depths have a bias.
+    pub biased: Option<Box<[[f32; 4]; 3]>>,
+    /// How varyings are interpolated.
+    pub barycentrics: Barycentrics,
+    /// Where the varyings of its vertices begin in [`Scene::varyings`].
+    pub vertices: [u32; 3],
+    /// Which of its vertices gives flat varyings.
+    pub provoking: u8,
+    /// Of a point: the coordinates in it, with y downwards.
+    pub point: Option<Box<[WindowPlane; 2]>>,
+}
+
+/// The primitives of a tiler context.
+#[derive(Default)]
+pub(crate) struct Scene {
+    /// The draws, in order.
+    pub draws: Vec<Draw>,
+    /// Their primitives, in order.
+    pub primitives: Vec<Primitive>,
+    /// The shapes of the primitives, in order.
+    pub shapes: Vec<Shape>,
+    /// Varyings of vertices.
+    pub varyings: Vec<u8>,
+}
+
+impl Scene {
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> usize {
+        self.draws.capacity() * size_of::<Draw>()
+            + self.primitives.capacity() * size_of::<Primitive>()
+            + self.shapes.capacity() * size_of::<Shape>()
+            + self.varyings.capacity()
+    }
+}
+
+/// The scenes of a group, by number.
+#[derive(Default)]
+pub(crate) struct Scenes {
+    scenes: HashMap<u32, Arc<Scene>>,
+    last: u32,
+    /// Bytes of all scenes.
+    bytes: usize,
+}
+
+impl Scenes {
+    /// A new scene's number.
+    pub fn create(&mut self) -> u32 {
+        loop {
+            self.last = self.last.wrapping_add(1);
+            if self.last != 0 && !self.scenes.contains_key(&self.last) {
+                self.scenes.insert(self.last, Arc::default());
+                return self.last;
+            }
+        }
+    }
+
+    /// A scene.
+    pub fn get(&self, number: u32) -> Option<Arc<Scene>> {
+        self.scenes.get(&number).cloned()
+    }
+
+    /// Adds to a scene.
+    pub fn change(
+        &mut self,
+        number: u32,
+        body: impl FnOnce(&mut Scene) -> Result<(), JobFault>,
+    ) -> Result<(), JobFault> {
+        let Some(scene) = self.scenes.get_mut(&number) else {
+            let what = format!("the tiler context names scene {number}, which there is not");
+            return Err(JobFault::new(Unit::Tiler, what));
+        };
+        // Nobody has another handle while the queues take turns.
+        let Some(scene) = Arc::get_mut(scene) else {
+            return Err(JobFault::new(Unit::Tiler, "the scene is being drawn"));
+        };
+        let before = scene.bytes();
+        let outcome = body(scene);
+        self.bytes = self.bytes - before.min(self.bytes) + scene.bytes();
+        if self.bytes > MOST_BYTES {
+            let what = format!("the primitives need more than {MOST_BYTES} bytes of the heap");
+            return Err(JobFault::new(Unit::Tiler, what).of(FaultKind::Endless));
+        }
+        outcome
+    }
+
+    /// Gives a scene's memory back.
+    pub fn remove(&mut self, number: u32) {
+        if let Some(scene) = self.scenes.remove(&number) {
+            self.bytes -= scene.bytes().min(self.bytes);
+        }
+    }
+}

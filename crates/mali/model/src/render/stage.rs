@@ -1,0 +1,198 @@
+//! A shader of a draw: its program and what it is given.
+
+use std::sync::Arc;
+
+use tepui_mali_isa::Special;
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::shader::{LocalStorage, ShaderProgram, ShaderStage};
+use tepui_softgpu::worker_pool::Budget;
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use crate::dispatch::{self, BUDGET_STEP};
+use crate::gpu::Gpu;
+use crate::job::{JobFault, JobStats, Unit};
+use crate::limits::{MAX_THREADS, SHADER_PRESENT};
+use crate::shader::message::{self, LOCAL_WINDOW, Port};
+use crate::shader::op::Trap;
+use crate::shader::program::Program;
+use crate::shader::row::LANES;
+use crate::shader::run::{Stop, Trapped, run};
+use crate::shader::uniforms::Uniforms;
+use crate::shader::warp::Warp;
+
+/// Addresses of what a shader is given.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StageAddresses {
+    /// Address and count of the resource tables.
+    pub resources: u64,
+    /// Address of the uniforms, and above 56 bits the number of pairs of words.
+    pub uniforms: u64,
+    /// Address of the shader program descriptor.
+    pub program: u64,
+    /// Address of the local storage descriptor.
+    pub storage: u64,
+}
+
+/// A shader once its descriptors have been read.
+pub(crate) struct Stage {
+    pub program: Arc<Program>,
+    pub uniforms: Uniforms,
+    storage: LocalStorage,
+    pub resources: u64,
+    /// Registers r48 to r63 that are set at the start.
+    preload: u16,
+}
+
+impl Stage {
+    /// Reads the descriptors; `None` if there is no program.
+    pub fn read(
+        gpu: &Gpu,
+        vm: &AddressSpace,
+        addresses: &StageAddresses,
+        stage: ShaderStage,
+    ) -> Result<Option<Stage>, JobFault> {
+        if addresses.program == 0 {
+            return Ok(None);
+        }
+        let unit = Unit::Dispatch;
+        let mut memory = UnitMemory::new(vm);
+        let memory_fault = |fault| JobFault::memory(unit, fault);
+        let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(addresses.program);
+        let program = ShaderProgram::unpack(&bytes.map_err(memory_fault)?)
+            .map_err(|problem| JobFault::new(unit, format!("shader program: {problem}")))?;
+        if program.stage != stage {
+            let what = format!("a {} shader where a {stage} shader is expected", program.stage);
+            return Err(JobFault::new(unit, what));
+        }
+        let storage = match addresses.storage {
+            0 => LocalStorage::default(),
+            at => {
+                let bytes = memory.read_array::<{ LocalStorage::SIZE_BYTES }>(at);
+                LocalStorage::unpack(&bytes.map_err(memory_fault)?)
+                    .map_err(|problem| JobFault::new(unit, format!("local storage: {problem}")))?
+            }
+        };
+        let words = dispatch::uniform_words(&mut memory, addresses.uniforms)?;
+        let code = gpu.program(&mut memory, program.binary);
+        let mut uniforms = Uniforms::new(&words, &code.rows);
+        uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
+        uniforms.set(Special::ResourceTablePointer, addresses.resources);
+        Ok(Some(Stage {
+            program: code,
+            uniforms,
+            storage,
+            resources: addresses.resources,
+            preload: program.preload as u16,
+        }))
+    }
+
+    /// Whether a register has a value at the start.
+    #[inline(always)]
+    pub fn preloads(&self, register: usize) -> bool {
+        self.preload >> (register - 48) & 1 != 0
+    }
+}
+
+/// A worker of the host, which acts as a shader core and runs one warp at a time.
+pub(crate) struct Core<'vm> {
+    pub warp: Warp,
+    pub uniforms: Uniforms,
+    pub port: Port<'vm>,
+    /// Programs that shaders jump to.
+    called: Vec<Arc<Program>>,
+    number: u32,
+    /// Instructions that were taken from the budget and not executed.
+    left: u64,
+    pub stats: JobStats,
+}
+
+impl<'vm> Core<'vm> {
+    /// The core of a worker.
+    pub fn new(vm: &'vm AddressSpace, number: u32) -> Core<'vm> {
+        Core {
+            warp: Warp::default(),
+            uniforms: Uniforms::new(&[], &[]),
+            port: Port::new(vm, 0),
+            called: Vec::new(),
+            number,
+            left: 0,
+            stats: JobStats::default(),
+        }
+    }
+
+    /// Makes ready for warps of a shader.
+    pub fn begin(&mut self, stage: &Stage) {
+        self.uniforms.clone_from(&stage.uniforms);
+        self.port.begin(stage.resources);
+        let cores = SHADER_PRESENT.count_ones();
+        let index = self.number % cores;
+        let core = (0..64u32).filter(|n| SHADER_PRESENT >> n & 1 != 0).nth(index as usize);
+        let core = core.unwrap_or(0);
+        let warp = u64::from(self.number / cores);
+        let bytes = dispatch::thread_bytes(&stage.storage);
+        let thread = u64::from(core) * u64::from(MAX_THREADS) + warp * LANES as u64;
+        let base = dispatch::local_base(&stage.storage).wrapping_add(thread.wrapping_mul(bytes));
+        self.port.local = message::LocalStorage { base, bytes };
+        self.uniforms.set(Special::CoreId, core.into());
+        let most = u64::from(MAX_THREADS) / LANES as u64 - 1;
+        self.uniforms.set(Special::WarpId, warp | most << 32);
+    }
+
+    /// Runs the warp to its end. Its lanes may go to another program, as blend shaders are, and
+    /// come back.
+    pub fn run(&mut self, gpu: &Gpu, stage: &Stage, budget: &Budget) -> Result<(), JobFault> {
+        let mut program = stage.program.clone();
+        loop {
+            let before = self.left;
+            let result =
+                run(&program, &mut self.warp, &self.uniforms, &mut self.port, &mut self.left);
+            self.stats.instructions += before - self.left;
+            match result {
+                Err(Trapped { trap, .. })
+                    if *trap == Trap::Endless && budget.spend(BUDGET_STEP).is_ok() =>
+                {
+                    self.left = BUDGET_STEP;
+                }
+                Err(trapped) => return Err(dispatch::fault(&program, trapped)),
+                Ok(Stop::Barrier) => {}
+                Ok(Stop::End) => return Ok(()),
+                Ok(Stop::Jump(low)) => {
+                    // Programs that jump to each other are in the same 4 GiB.
+                    let target = program.address & !0xffff_ffff | u64::from(low);
+                    program = self.target(gpu, stage, target)?;
+                    self.warp.pc = ((target - program.address) / 8) as u32;
+                    self.uniforms.set_program(&program.rows);
+                }
+            }
+        }
+    }
+
+    /// The program that has an address.
+    fn target(&mut self, gpu: &Gpu, stage: &Stage, at: u64) -> Result<Arc<Program>, JobFault> {
+        let has = |program: &Program| {
+            at >= program.address && at - program.address < program.code.len() as u64
+        };
+        if !at.is_multiple_of(8) {
+            let what = format!("a jump to {at:#x}, which is not aligned");
+            return Err(JobFault::new(Unit::ShaderCore, what));
+        }
+        if has(&stage.program) {
+            return Ok(stage.program.clone());
+        }
+        if let Some(program) = self.called.iter().find(|program| has(program)) {
+            return Ok(program.clone());
+        }
+        let program = gpu.program(&mut self.port.memory, at);
+        if program.code.is_empty() {
+            let what = format!("a jump to {at:#x}, where no program is");
+            return Err(JobFault::new(Unit::ShaderCore, what));
+        }
+        self.called.push(program.clone());
+        Ok(program)
+    }
+
+    /// Forgets the programs that were jumped to.
+    pub fn forget(&mut self) {
+        self.called.clear();
+    }
+}

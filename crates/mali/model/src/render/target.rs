@@ -1,0 +1,227 @@
+//! Images in memory that tiles are written to.
+//!
+//! Superblocks of AFBC are written without compression, as its headers can say: each has room for
+//! its pixels. The order of pixels within a superblock is this model's own, since nobody but the
+//! hardware reads it.
+//!
+// source: Mesa, pan_desc.c (`pan_prepare_rt`, `pan_prepare_zs`), pan_layout.c; of AFBC headers:
+// pan_afbc_cso.c (sizes of subblocks).
+
+use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
+use tepui_mali_layout::index_in_tile;
+use tepui_mali_packets::framebuffer::{BlockFormat, RenderTarget, ZsCrcExtension};
+use tepui_softgpu::{Fault, UnitMemory};
+
+use crate::job::{JobFault, Unit};
+
+/// The order of an image's pixels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    Linear,
+    UInterleaved,
+    Afbc(AfbcImage),
+}
+
+/// A surface of AFBC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AfbcImage {
+    pub afbc: Afbc,
+    /// Superblocks in a row, padding included.
+    pub stride: u32,
+    /// Bytes from the headers to the bodies.
+    pub body_offset: u64,
+}
+
+/// An image that tiles are written to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surface {
+    pub base: u64,
+    pub order: Order,
+    /// Bytes from row to row of pixels, or of tiles.
+    pub row_stride: u64,
+    /// Bytes from sample to sample.
+    pub surface_stride: u64,
+}
+
+/// Superblocks that a row of headers has.
+pub(crate) fn header_columns(afbc: Afbc, row_stride: u64) -> u32 {
+    let tile = if afbc.tiled { 8 } else { 1 };
+    (row_stride / HEADER_B / tile) as u32
+}
+
+impl Surface {
+    /// The image of a colour attachment.
+    pub fn colour(target: &RenderTarget) -> Result<Surface, JobFault> {
+        if target.yuv_enable || target.is_afrc() {
+            let what = "render targets in several planes or in AFRC";
+            return Err(JobFault::unimplemented(Unit::Fragment, what));
+        }
+        let superblock = if target.wide_block { Superblock::S32x8 } else { Superblock::S16x16 };
+        let order = order(
+            target.writeback_block_format,
+            superblock,
+            target.row_stride,
+            target.body_offset,
+        )?;
+        Ok(Surface {
+            base: if target.is_afbc() { target.header } else { target.base },
+            order,
+            row_stride: target.row_stride.into(),
+            surface_stride: target.surface_stride.into(),
+        })
+    }
+
+    /// The image of depths.
+    pub fn depth(extension: &ZsCrcExtension) -> Result<Surface, JobFault> {
+        let stride = extension.zs_writeback_row_stride;
+        Ok(Surface {
+            base: extension.zs_writeback_base,
+            order: order(
+                extension.zs_block_format,
+                Superblock::S16x16,
+                stride,
+                extension.zs_afbc_body_offset,
+            )?,
+            row_stride: stride.into(),
+            surface_stride: extension.zs_writeback_surface_stride.into(),
+        })
+    }
+
+    /// The image of stencils.
+    pub fn stencil(extension: &ZsCrcExtension) -> Result<Surface, JobFault> {
+        let stride = extension.s_writeback_row_stride;
+        Ok(Surface {
+            base: extension.s_writeback_base,
+            order: order(
+                extension.s_block_format,
+                Superblock::S16x16,
+                stride,
+                extension.s_afbc_body_offset,
+            )?,
+            row_stride: stride.into(),
+            surface_stride: extension.s_writeback_surface_stride.into(),
+        })
+    }
+
+    /// The address of a pixel.
+    #[inline]
+    pub fn pixel(&self, [x, y]: [u32; 2], sample: u32, bytes: u64) -> u64 {
+        let offset = match &self.order {
+            Order::Linear => u64::from(y) * self.row_stride + u64::from(x) * bytes,
+            Order::UInterleaved => u_interleaved([x, y], self.row_stride, bytes),
+            Order::Afbc(image) => image.body_offset + image.place([x, y], bytes),
+        };
+        self.base.wrapping_add(u64::from(sample) * self.surface_stride).wrapping_add(offset)
+    }
+
+    /// Writes the headers of the superblocks that a rectangle touches.
+    pub fn headers(
+        &self,
+        memory: &mut UnitMemory<'_>,
+        [min, max]: [[u32; 2]; 2],
+        bytes: u64,
+    ) -> Result<(), Fault> {
+        let Order::Afbc(image) = &self.order else { return Ok(()) };
+        let size = image.afbc.superblock.extent();
+        for y in min[1] / size.h..max[1].div_ceil(size.h) {
+            for x in min[0] / size.w..max[0].div_ceil(size.w) {
+                let index = image.afbc.header_index(x, y, image.stride);
+                let body = image.body_offset + index * SUPERBLOCK_PIXELS * bytes;
+                let header = header(body as u32);
+                memory.write(self.base + index * HEADER_B, &header)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pixels of a superblock.
+const SUPERBLOCK_PIXELS: u64 = 256;
+
+/// The byte offset of a pixel in tiles of 16 by 16.
+#[inline]
+pub(crate) fn u_interleaved([x, y]: [u32; 2], row_stride: u64, bytes: u64) -> u64 {
+    let tile = u64::from(y / 16) * row_stride + u64::from(x / 16) * 256 * bytes;
+    tile + u64::from(index_in_tile(x % 16, y % 16)) * bytes
+}
+
+/// The header of a superblock without compression: where its body is, and sixteen sizes of six bits,
+/// of which 1 stands for the uncompressed size.
+fn header(body: u32) -> [u8; 16] {
+    let sizes = (0..16).fold(0u128, |bits, n| bits | 1 << (6 * n));
+    (u128::from(body) | sizes << 32).to_le_bytes()
+}
+
+impl AfbcImage {
+    /// The byte offset of a pixel from the bodies' start.
+    #[inline]
+    fn place(&self, [x, y]: [u32; 2], bytes: u64) -> u64 {
+        let size = self.afbc.superblock.extent();
+        let index = self.afbc.header_index(x / size.w, y / size.h, self.stride);
+        (index * SUPERBLOCK_PIXELS + self.within([x, y])) * bytes
+    }
+
+    /// The number of a pixel in its superblock.
+    #[inline]
+    pub fn within(&self, [x, y]: [u32; 2]) -> u64 {
+        let size = self.afbc.superblock.extent();
+        u64::from(y % size.h * size.w + x % size.w)
+    }
+}
+
+/// What a header says about its superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// It was never written.
+    Empty,
+    /// Pixels without compression, from this byte on, counted from the headers.
+    Plain(u32),
+    /// Something that this model does not write.
+    Compressed,
+}
+
+/// Reads a header.
+pub(crate) fn body(bytes: [u8; 16]) -> Body {
+    let body = u128::from_le_bytes(bytes) as u32;
+    match bytes {
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] => Body::Empty,
+        _ if bytes == header(body) => Body::Plain(body),
+        _ => Body::Compressed,
+    }
+}
+
+fn order(
+    format: BlockFormat,
+    superblock: Superblock,
+    row_stride: u32,
+    body_offset: u32,
+) -> Result<Order, JobFault> {
+    let afbc = |tiled| {
+        let afbc = Afbc { superblock, tiled, ..Afbc::PLAIN };
+        let stride = header_columns(afbc, row_stride.into());
+        Order::Afbc(AfbcImage { afbc, stride, body_offset: body_offset.into() })
+    };
+    Ok(match format {
+        BlockFormat::Linear => Order::Linear,
+        BlockFormat::TiledUInterleaved => Order::UInterleaved,
+        BlockFormat::Afbc => afbc(false),
+        BlockFormat::AfbcTiled => afbc(true),
+        BlockFormat::NoWrite => {
+            return Err(JobFault::new(Unit::Fragment, "a written attachment without a layout"));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_say_where_bodies_are() {
+        assert_eq!(body([0; 16]), Body::Empty);
+        assert_eq!(body(header(0x1234_5600)), Body::Plain(0x1234_5600));
+        let mut other = header(0x1000);
+        other[5] ^= 1;
+        assert_eq!(body(other), Body::Compressed);
+    }
+}

@@ -1,0 +1,372 @@
+//! Vertex shading: indices, warps of the position and the varying shader, and what they store.
+//!
+//! A vertex that a draw's instance names several times is shaded once. Both shaders store through an
+//! address that LEA_BUF_IMM gives for table 61, by the linear id in r59: positions as elements of 16
+//! bytes, varyings as packets. In the extended format four positions are followed by four elements
+//! with point size and layer.
+//!
+// source: Mesa, bifrost_compile.c (`bi_emit_store_vary`), panvk_vX_shader.c. That vertices are shaded
+// in groups of four is how the offsets of the extended format come about.
+
+use std::collections::HashMap;
+
+use half::f16;
+use tepui_mali_packets::draw::{FifoFormat, IndexType, PointSizeArrayFormat, PrimitiveFlags};
+use tepui_softgpu::worker_pool::Budget;
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use super::draw::Draw;
+use super::geometry::Setup;
+use super::scene::Scene;
+use super::stage::{Core, Stage};
+use crate::gpu::Gpu;
+use crate::job::{FaultKind, JobFault, JobStats, Unit};
+use crate::shader::row::{LANES, Row};
+
+const UNIT: Unit = Unit::Tiler;
+
+/// Most vertices that are shaded before their primitives are assembled.
+const CHUNK: usize = 1 << 16;
+
+/// Most indices of a draw.
+const MOST_INDICES: usize = 1 << 26;
+
+/// Bytes of an element of positions.
+const POSITION_BYTES: usize = 16;
+
+/// What a draw's vertices are.
+pub(crate) struct Vertices {
+    pub count: u32,
+    pub instances: u32,
+    /// Added to indices.
+    pub base: u32,
+    pub first_instance: u32,
+    pub index_type: IndexType,
+    pub first_index: u32,
+    /// Address of the indices.
+    pub indices: u64,
+    /// Bytes of them.
+    pub index_bytes: u32,
+    /// The highest index ends a strip.
+    pub restart: bool,
+    pub draw_id: u32,
+}
+
+/// A shaded vertex.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Shaded {
+    /// In the window, with 1/w.
+    pub position: [f32; 4],
+    /// Diameter of a point.
+    pub size: f32,
+    pub layer: u8,
+    /// Where its varyings begin in the scene.
+    pub varyings: u32,
+}
+
+/// The order of vertices: numbers of an instance's unique ones, none where a strip ends.
+struct Order {
+    unique: Vec<u32>,
+    sequence: Option<Vec<Option<u32>>>,
+}
+
+impl Vertices {
+    /// The vertices of an instance.
+    fn order(&self, memory: &mut UnitMemory<'_>) -> Result<Order, JobFault> {
+        let bytes = match self.index_type {
+            IndexType::None => {
+                let unique = (0..self.count).map(|i| i.wrapping_add(self.base));
+                if self.count as usize > MOST_INDICES {
+                    return Err(too_many(self.count));
+                }
+                return Ok(Order { unique: unique.collect(), sequence: None });
+            }
+            IndexType::Uint8 => 1,
+            IndexType::Uint16 => 2,
+            IndexType::Uint32 => 4u32,
+        };
+        if self.count as usize > MOST_INDICES {
+            return Err(too_many(self.count));
+        }
+        let start = u64::from(self.first_index) * u64::from(bytes);
+        let there = u64::from(self.index_bytes).saturating_sub(start);
+        let length = (u64::from(self.count) * u64::from(bytes)).min(there) as usize;
+        // Indices beyond the end are 0.
+        let mut data = vec![0; self.count as usize * bytes as usize];
+        memory
+            .read(self.indices.wrapping_add(start), &mut data[..length])
+            .map_err(|fault| JobFault::memory(UNIT, fault))?;
+        let end = u32::MAX >> (32 - 8 * bytes);
+        let mut unique = Vec::new();
+        let mut numbers = HashMap::new();
+        let mut sequence = Vec::with_capacity(self.count as usize);
+        for index in data.chunks_exact(bytes as usize) {
+            let mut word = [0; 4];
+            word[..index.len()].copy_from_slice(index);
+            let index = u32::from_le_bytes(word);
+            if self.restart && index == end {
+                sequence.push(None);
+                continue;
+            }
+            let number = *numbers.entry(index).or_insert_with(|| {
+                unique.push(index.wrapping_add(self.base));
+                unique.len() as u32 - 1
+            });
+            sequence.push(Some(number));
+        }
+        Ok(Order { unique, sequence: Some(sequence) })
+    }
+}
+
+fn too_many(count: u32) -> JobFault {
+    JobFault::new(UNIT, format!("a draw of {count} indices")).of(FaultKind::Endless)
+}
+
+/// The shaders of a draw's vertices.
+struct Shading<'a> {
+    gpu: &'a Gpu,
+    vm: &'a AddressSpace,
+    position: &'a Stage,
+    varying: Option<&'a Stage>,
+    extended: bool,
+    sized: bool,
+    layered: bool,
+    size: f32,
+    varying_stride: usize,
+    draw_id: u32,
+}
+
+/// Shades a draw's vertices and adds its primitives to a scene.
+#[allow(clippy::too_many_arguments, reason = "all that a draw consists of")]
+pub(crate) fn draw(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    vertices: &Vertices,
+    position: &Stage,
+    varying: Option<&Stage>,
+    flags: &PrimitiveFlags,
+    draw: Draw,
+    setup: &Setup,
+    scene: &mut Scene,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let order = vertices.order(&mut UnitMemory::new(vm))?;
+    let per_instance = order.unique.len();
+    let shading = Shading {
+        gpu,
+        vm,
+        position,
+        varying,
+        extended: flags.position_fifo_format == FifoFormat::Extended,
+        sized: match flags.point_size_array_format {
+            PointSizeArrayFormat::None => false,
+            PointSizeArrayFormat::Fp16 => true,
+            format @ PointSizeArrayFormat::Fp32 => {
+                let what = format!("point sizes of format {format}");
+                return Err(JobFault::unimplemented(UNIT, what));
+            }
+        },
+        layered: flags.layer_index_enable,
+        size: setup.size_px,
+        varying_stride: if varying.is_some() { draw.varying_stride as usize } else { 0 },
+        draw_id: vertices.draw_id,
+    };
+    scene.draws.push(draw);
+    let number = scene.draws.len() as u32 - 1;
+    let budget = Budget::new(0, gpu.options.most_instructions);
+    let mut assembly = setup.assembly(number);
+    // Whole instances, unless one has more vertices than are shaded at once.
+    let at_once = (CHUNK / per_instance.max(1)).max(1) as u32;
+    let mut instance = 0;
+    while instance < vertices.instances && per_instance > 0 {
+        let count = at_once.min(vertices.instances - instance);
+        let first = vertices.first_instance.wrapping_add(instance);
+        let shaded = shading.shade(&order.unique, first, count, scene, &budget, stats)?;
+        for (index, of_instance) in shaded.chunks(per_instance).enumerate() {
+            assembly.instance();
+            match &order.sequence {
+                None => {
+                    (0..per_instance as u32).for_each(|v| assembly.vertex(v, of_instance, scene));
+                }
+                Some(sequence) => {
+                    for vertex in sequence {
+                        match vertex {
+                            Some(v) => assembly.vertex(*v, of_instance, scene),
+                            None => assembly.restart(of_instance, scene),
+                        }
+                    }
+                }
+            }
+            assembly.restart(of_instance, scene);
+            let _ = index;
+        }
+        instance += count;
+    }
+    Ok(())
+}
+
+impl Shading<'_> {
+    /// Shades the vertices of some instances, in order.
+    fn shade(
+        &self,
+        unique: &[u32],
+        first: u32,
+        instances: u32,
+        scene: &mut Scene,
+        budget: &Budget,
+        stats: &mut JobStats,
+    ) -> Result<Vec<Shaded>, JobFault> {
+        let total = unique.len() * instances as usize;
+        let start = scene.varyings.len();
+        let bytes = total * self.varying_stride;
+        if start + bytes > u32::MAX as usize {
+            let what = "the varyings need more than 4 GiB";
+            return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
+        }
+        let warps = total.div_ceil(LANES);
+        // Some warps at once, so that workers do not wait for each other.
+        const WARPS: usize = 16;
+        let items = warps.div_ceil(WARPS);
+        let run = |worker: &mut Worker<'_>, item: usize| {
+            let from = item * WARPS * LANES;
+            let to = (from + WARPS * LANES).min(total);
+            let mut part = Part { from, shaded: Vec::new(), varyings: Vec::new() };
+            part.shaded.reserve(to - from);
+            part.varyings.reserve((to - from) * self.varying_stride);
+            let vertex = |n: usize| {
+                (unique[n % unique.len()], first.wrapping_add((n / unique.len()) as u32))
+            };
+            self.positions(&mut worker.core, from..to, &vertex, budget, &mut part)?;
+            if let Some(stage) = self.varying {
+                self.varyings(&mut worker.core, stage, from..to, &vertex, budget, &mut part)?;
+            }
+            worker.parts.push(part);
+            Ok(())
+        };
+        let begin = |number| Worker { core: Core::new(self.vm, number), parts: Vec::new() };
+        let finish = |worker: Worker<'_>| (worker.parts, worker.core.stats);
+        let shared = self.gpu.pool.share(0..items, begin, run, finish);
+        let (workers, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
+        let mut shaded = vec![Shaded::default(); total];
+        scene.varyings.resize(start + bytes, 0);
+        for (parts, counted) in workers {
+            stats.threads += counted.threads;
+            stats.instructions += counted.instructions;
+            for part in parts {
+                shaded[part.from..][..part.shaded.len()].copy_from_slice(&part.shaded);
+                let at = start + part.from * self.varying_stride;
+                scene.varyings[at..][..part.varyings.len()].copy_from_slice(&part.varyings);
+            }
+        }
+        outcome?;
+        for (n, vertex) in shaded.iter_mut().enumerate() {
+            vertex.varyings = (start + n * self.varying_stride) as u32;
+        }
+        Ok(shaded)
+    }
+
+    fn positions(
+        &self,
+        core: &mut Core<'_>,
+        range: std::ops::Range<usize>,
+        vertex: &dyn Fn(usize) -> (u32, u32),
+        budget: &Budget,
+        part: &mut Part,
+    ) -> Result<(), JobFault> {
+        core.begin(self.position);
+        let place = |lane: usize| if self.extended { lane / 4 * 8 + lane % 4 } else { lane };
+        core.port.vertices.begin(POSITION_BYTES as u32, 2 * LANES * POSITION_BYTES);
+        for first in range.clone().step_by(LANES) {
+            let count = (range.end - first).min(LANES);
+            core.port.vertices.clear();
+            let id = |lane: usize| place(lane) as u32;
+            self.start(core, self.position, first, count, vertex, &id);
+            core.run(self.gpu, self.position, budget)?;
+            for lane in 0..count {
+                let at = place(lane) * POSITION_BYTES;
+                let bytes = core.port.vertices.bytes();
+                let word = |k: usize| {
+                    let bytes = &bytes[at + 4 * k..at + 4 * k + 4];
+                    f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+                };
+                let position = [word(0), word(1), word(2), word(3)];
+                let further = at + 4 * POSITION_BYTES;
+                let (mut size, mut layer) = (self.size, 0);
+                if self.extended && self.sized {
+                    size = f16::from_le_bytes([bytes[further], bytes[further + 1]]).to_f32();
+                }
+                if self.extended && self.layered {
+                    layer = bytes[further + 2];
+                }
+                part.shaded.push(Shaded { position, size, layer, varyings: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    fn varyings(
+        &self,
+        core: &mut Core<'_>,
+        stage: &Stage,
+        range: std::ops::Range<usize>,
+        vertex: &dyn Fn(usize) -> (u32, u32),
+        budget: &Budget,
+        part: &mut Part,
+    ) -> Result<(), JobFault> {
+        if self.varying_stride == 0 {
+            return Ok(());
+        }
+        core.begin(stage);
+        core.port.vertices.begin(self.varying_stride as u32, LANES * self.varying_stride);
+        for first in range.clone().step_by(LANES) {
+            let count = (range.end - first).min(LANES);
+            core.port.vertices.clear();
+            self.start(core, stage, first, count, vertex, &|lane| lane as u32);
+            core.run(self.gpu, stage, budget)?;
+            let bytes = &core.port.vertices.bytes()[..count * self.varying_stride];
+            part.varyings.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Makes the warp ready for some vertices.
+    fn start(
+        &self,
+        core: &mut Core<'_>,
+        stage: &Stage,
+        first: usize,
+        count: usize,
+        vertex: &dyn Fn(usize) -> (u32, u32),
+        id: &dyn Fn(usize) -> u32,
+    ) {
+        core.uniforms.set_program(&stage.program.rows);
+        let warp = &mut core.warp;
+        warp.start((u32::from(u16::MAX) >> (LANES - count)) as u16);
+        warp.registers.fill(Row::splat(0));
+        let pairs: [(u32, u32); LANES] =
+            std::array::from_fn(|lane| if lane < count { vertex(first + lane) } else { (0, 0) });
+        let mut set = |register: usize, row: Row| {
+            if stage.preloads(register) {
+                warp.registers[register] = row;
+            }
+        };
+        set(59, Row(std::array::from_fn(id)));
+        set(60, Row(pairs.map(|(vertex, _)| vertex)));
+        set(61, Row(pairs.map(|(_, instance)| instance)));
+        set(62, Row::splat(self.draw_id));
+        core.stats.threads += count as u64;
+    }
+}
+
+/// A worker.
+struct Worker<'vm> {
+    core: Core<'vm>,
+    parts: Vec<Part>,
+}
+
+/// Vertices that were shaded, from one on.
+struct Part {
+    from: usize,
+    shaded: Vec<Shaded>,
+    varyings: Vec<u8>,
+}

@@ -1,0 +1,242 @@
+//! Messages of fragment shaders to the end of the pipeline: alpha test, depth and stencil, blending,
+//! the tile buffer.
+//!
+//! Tests that come late are done by ATEST, or by ZS_EMIT where the shader gives depth or stencil.
+//!
+// source: ISA.xml; Mesa, bifrost_compile.c (`bi_emit_fragment_out`, `bi_emit_blend_op`), va_pack.c
+// (`va_lower_blend`), pan_earlyzs.c; of pixel indices: bifrost.h (`bifrost_pixel_indices`).
+
+use tepui_mali_isa::Op as Isa;
+use tepui_mali_packets::draw::{BlendMode, RegisterFileFormat};
+
+use super::super::alu::select::holds;
+use super::super::op::{Handler, Lanes, Op, Trap};
+use super::super::row::{LANES, Row, float16, halves};
+use super::image::{deliver, is_short, kind};
+use crate::pixel::Kind;
+use crate::render::pixels::Pixels;
+
+/// Modifiers of BLEND in [`Op::flags`]: the lanes end where the hardware blends.
+pub const ENDS: u32 = 1 << 8;
+/// Of ZS_EMIT: the first source is a depth, the second a stencil.
+pub const DEPTH: u32 = 1 << 9;
+/// See [`DEPTH`].
+pub const STENCIL: u32 = 1 << 10;
+
+/// The pixel of the lane itself, in pixel indices.
+const OWN_PIXEL: u32 = 255;
+/// All samples, in pixel indices.
+const ALL_SAMPLES: u32 = 255;
+
+/// The handler of an instruction.
+pub fn handler(isa: Isa) -> Option<Handler> {
+    Some(match isa {
+        Isa::ATEST => alpha_test,
+        Isa::ZS_EMIT => emit,
+        Isa::BLEND => blend,
+        Isa::LD_TILE => load,
+        Isa::ST_TILE => store,
+        Isa::DISCARD_F32 => discard,
+        _ => return None,
+    })
+}
+
+fn no_pixels() -> Box<Trap> {
+    Box::new(Trap::Invalid("a message of fragments from another shader".into()))
+}
+
+/// The units of fragments.
+fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
+    l.port.pixels.as_deref_mut().ok_or_else(no_pixels)
+}
+
+fn alpha_test(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (coverage, alpha) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let lanes = l.writing();
+    let pixels = pixels(l)?;
+    let pipeline = pixels.pipeline.clone().ok_or_else(no_pixels)?;
+    let count = pixels.framebuffer.samples.count;
+    let mut out = Row::splat(0);
+    for lane in lanes {
+        let mut left = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
+        if pipeline.alpha_to_coverage {
+            // How alpha becomes samples is not known: those whose share lies below it.
+            let alpha = f32::from_bits(alpha.0[lane]);
+            let below = (0..count).filter(|s| alpha > *s as f32 / count as f32);
+            left &= below.fold(0, |mask, s| mask | 1 << s);
+        }
+        pixels.lanes[lane].coverage = left;
+        if pixels.lanes[lane].untested && !pipeline.emits {
+            left = pixels.test(lane, None, None);
+        }
+        out.0[lane] = left.into();
+    }
+    if op.staging[0].1 > 0 {
+        l.put_register(op.staging[0].0, &out);
+    }
+    Ok(())
+}
+
+fn emit(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let [depth, stencil, coverage] = [0, 1, 2].map(|i| l.get(&op.src[i]));
+    let lanes = l.writing();
+    let pixels = pixels(l)?;
+    let mut out = Row::splat(0);
+    for lane in lanes {
+        let given = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
+        pixels.lanes[lane].coverage = given;
+        let z = (op.flags & DEPTH != 0).then(|| f32::from_bits(depth.0[lane]));
+        let s = (op.flags & STENCIL != 0).then_some(stencil.0[lane] as u8);
+        let left = match pixels.lanes[lane].untested {
+            true => pixels.test(lane, z, s),
+            false => given,
+        };
+        out.0[lane] = left.into();
+    }
+    if op.staging[0].1 > 0 {
+        l.put_register(op.staging[0].0, &out);
+    }
+    Ok(())
+}
+
+/// The channels of the registers that a message reads.
+fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
+    let (register, count) = op.staging[1];
+    let mut out = [Row::splat(0); 4];
+    for i in 0..usize::from(count).min(4) {
+        let row = *l.raw(u16::from(register) + i as u16);
+        if !short {
+            out[i] = row;
+        } else if i < 2 {
+            for lane in 0..LANES {
+                for (n, half) in halves(row.0[lane]).into_iter().enumerate() {
+                    out[2 * i + n].0[lane] = match kind {
+                        Kind::Float => float16(half).to_bits(),
+                        Kind::Signed => half as i16 as i32 as u32,
+                        Kind::Unsigned => half.into(),
+                    };
+                }
+            }
+        }
+    }
+    out
+}
+
+/// How the registers of a message hold colours: of its register format or, where that follows the
+/// conversion, of the conversion's. Whether numbers have 16 bits, and what they are.
+fn registers(op: &Op, conversion: u32) -> (bool, Kind) {
+    if let Some(kind) = kind(op.flags) {
+        return (is_short(op.flags), kind);
+    }
+    match RegisterFileFormat::from_raw(u64::from(conversion >> 24 & 7)) {
+        Some(RegisterFileFormat::F16) => (true, Kind::Float),
+        Some(RegisterFileFormat::I32) => (false, Kind::Signed),
+        Some(RegisterFileFormat::U32) => (false, Kind::Unsigned),
+        Some(RegisterFileFormat::I16) => (true, Kind::Signed),
+        Some(RegisterFileFormat::U16) => (true, Kind::Unsigned),
+        _ => (false, Kind::Float),
+    }
+}
+
+fn unknown(conversion: u32) -> Box<Trap> {
+    Box::new(Trap::Unimplemented(format!("pixels of format {:#x}", conversion & 0x3f_ffff)))
+}
+
+fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let descriptor = l.get64(&op.src[0]);
+    let coverage = l.get(&op.src[1]);
+    let mask = l.warp.mask;
+    let first = mask.trailing_zeros() as usize % LANES;
+    let (low, conversion) = (descriptor[first] as u32, (descriptor[first] >> 32) as u32);
+    let mode = BlendMode::from_raw(u64::from(low & 3)).unwrap_or(BlendMode::Off);
+    if mode == BlendMode::Shader {
+        l.warp.branch(0, 0);
+        return Ok(());
+    }
+    if mode != BlendMode::Off {
+        let (short, kind) = registers(op, conversion);
+        let colours = channels(l, op, short, kind);
+        let target = (low >> 16 & 0xf) as usize;
+        let lanes = l.writing();
+        let pixels = pixels(l)?;
+        let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
+        for lane in lanes {
+            let samples = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
+            let colour = colours.map(|row| row.0[lane]);
+            pixels.write(lane, target, samples, colour, kind, mode, &format, conversion);
+        }
+    }
+    if op.flags & ENDS != 0 {
+        l.warp.end();
+    } else {
+        l.warp.branch(mask, op.immediate);
+    }
+    Ok(())
+}
+
+/// Target, sample and place of pixel indices.
+fn indices(bits: u32, own: [u8; 2]) -> (usize, u32, [u8; 2]) {
+    let [sample, target, x, y] = bits.to_le_bytes();
+    let place = if u32::from(y) == OWN_PIXEL { own } else { [x, y] };
+    (target.into(), sample.into(), place)
+}
+
+fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (wanted, conversions) = (l.get(&op.src[0]), l.get(&op.src[2]));
+    let lanes = l.active();
+    let pixels = pixels(l)?;
+    let mut out = [Row::splat(0); 4];
+    for lane in lanes {
+        let conversion = conversions.0[lane];
+        let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
+        let (_, kind) = registers(op, conversion);
+        let (target, sample, place) = indices(wanted.0[lane], pixels.lanes[lane].place);
+        let sample = if sample == ALL_SAMPLES { 0 } else { sample as usize };
+        let sample = sample % pixels.framebuffer.samples.count;
+        let Some(pixel) = pixels.tile.colour(target, sample, place) else { continue };
+        let values = format.unpack(&pixel.to_le_bytes()[..format.bytes()], kind);
+        for (row, value) in out.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &out);
+    Ok(())
+}
+
+fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let [wanted, coverage, conversions] = [0, 1, 2].map(|i| l.get(&op.src[i]));
+    let first = l.warp.mask.trailing_zeros() as usize % LANES;
+    let (short, kind) = registers(op, conversions.0[first]);
+    let colours = channels(l, op, short, kind);
+    let lanes = l.writing();
+    let pixels = pixels(l)?;
+    for lane in lanes {
+        let conversion = conversions.0[lane];
+        let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
+        let (target, sample, _) = indices(wanted.0[lane], pixels.lanes[lane].place);
+        let covered = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
+        let samples = match sample {
+            ALL_SAMPLES => covered,
+            sample => covered & 1u16.checked_shl(sample).unwrap_or(0),
+        };
+        let colour = colours.map(|row| row.0[lane]);
+        let mode = BlendMode::Opaque;
+        pixels.write(lane, target, samples, colour, kind, mode, &format, conversion);
+    }
+    Ok(())
+}
+
+fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let mut ended = 0u16;
+    for lane in l.active() {
+        let [a, b] = [a.0[lane], b.0[lane]].map(f32::from_bits);
+        ended |= u16::from(holds(op.condition, a, b)) << lane;
+    }
+    let pixels = pixels(l)?;
+    for lane in super::super::op::numbers(ended) {
+        pixels.lanes[lane].coverage = 0;
+    }
+    l.warp.end_lanes(ended);
+    Ok(())
+}

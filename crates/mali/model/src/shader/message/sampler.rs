@@ -1,0 +1,389 @@
+//! Samplers, and filtered texels.
+//!
+// source: Mesa, panvk_vX_sampler.c; Vulkan specification, "Texel Filtering".
+
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::texture::{
+    CompareFunction, LodAlgorithm, MipmapMode, ReductionMode, Sampler as Descriptor,
+    TextureDimension, WrapMode,
+};
+use tepui_softgpu::UnitMemory;
+use tepui_texel::axis::{Axis, AxisRule, axis};
+use tepui_texel::cube::{FaceTexel, across};
+use tepui_texel::{LevelLayout, MipFilter, TextureUnit, Wrap};
+
+use super::super::op::Trap;
+use super::Port;
+use super::view::{Texel, View};
+use crate::pixel::Kind;
+
+/// The precision of the texture unit.
+///
+/// source: Mesa, panvk_physical_device.c (`subTexelPrecisionBits`, `mipmapPrecisionBits`): 8 bits.
+pub struct Unit;
+
+impl TextureUnit for Unit {
+    const SUBTEXEL_BITS: u32 = 8;
+    const LOD_BITS: u32 = 8;
+    type Level = NoLevel;
+}
+
+/// Levels are not addressed by the shared code.
+pub enum NoLevel {}
+
+impl LevelLayout for NoLevel {
+    fn size(&self) -> [u32; 2] {
+        match *self {}
+    }
+    fn column(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn line(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn plain_column(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn plain_line(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn is_linear(&self) -> bool {
+        match *self {}
+    }
+    fn is_morton(&self) -> bool {
+        match *self {}
+    }
+}
+
+/// Samplers that were read last, by handle.
+#[derive(Default)]
+pub struct Cache {
+    entries: Vec<(u32, Sampler)>,
+}
+
+impl Cache {
+    const SIZE: usize = 64;
+}
+
+/// A sampler.
+#[derive(Clone, Copy)]
+pub struct Sampler {
+    pub min_linear: bool,
+    pub mag_linear: bool,
+    pub mip: MipFilter,
+    /// Samples along the line of anisotropy, at most.
+    pub anisotropy: u32,
+    pub bias: f32,
+    pub lod: [f32; 2],
+    wrap: [Wrap; 3],
+    /// Coordinates count texels.
+    pub pixel: bool,
+    seamless: bool,
+    compare: CompareFunction,
+    reduction: ReductionMode,
+    border: [u32; 4],
+}
+
+impl Port<'_> {
+    /// The sampler of a handle; a default one where no table has a descriptor.
+    pub fn sampler(&mut self, handle: u32) -> Result<Sampler, Box<Trap>> {
+        if let Some((_, sampler)) = self.samplers.entries.iter().find(|(h, _)| *h == handle) {
+            return Ok(*sampler);
+        }
+        let descriptor = match self.descriptor(handle)? {
+            Some(bytes) if bytes.iter().any(|b| *b != 0) => Descriptor::unpack(&bytes)
+                .map_err(|e| Box::new(Trap::Invalid(format!("sampler {handle:#x}: {e}"))))?,
+            _ => Descriptor::default(),
+        };
+        let sampler = Sampler::new(&descriptor)?;
+        if self.samplers.entries.len() >= Cache::SIZE {
+            self.samplers.entries.clear();
+        }
+        self.samplers.entries.push((handle, sampler));
+        Ok(sampler)
+    }
+}
+
+impl Sampler {
+    fn new(d: &Descriptor) -> Result<Sampler, Box<Trap>> {
+        let wrap = |mode| {
+            Ok(match mode {
+                WrapMode::Repeat => Wrap::Repeat,
+                WrapMode::ClampToEdge => Wrap::ClampToEdge,
+                WrapMode::ClampToBorder => Wrap::ClampToBorder,
+                WrapMode::MirroredRepeat => Wrap::MirroredRepeat,
+                WrapMode::MirroredClampToEdge => Wrap::MirroredClampToEdge,
+                WrapMode::MirroredClampToBorder => {
+                    let what = format!("samplers that wrap by {mode}");
+                    return Err(Box::new(Trap::Unimplemented(what)));
+                }
+            })
+        };
+        Ok(Sampler {
+            min_linear: !d.minify_nearest,
+            mag_linear: !d.magnify_nearest,
+            mip: match d.mipmap_mode {
+                MipmapMode::Nearest => MipFilter::Nearest,
+                MipmapMode::None => MipFilter::None,
+                MipmapMode::Trilinear => MipFilter::Linear,
+            },
+            anisotropy: match d.lod_algorithm {
+                LodAlgorithm::Isotropic => 1,
+                LodAlgorithm::Anisotropic => d.maximum_anisotropy,
+            },
+            bias: d.lod_bias as i16 as f32 / 256.0,
+            lod: [d.minimum_lod, d.maximum_lod],
+            wrap: [wrap(d.wrap_mode_s)?, wrap(d.wrap_mode_t)?, wrap(d.wrap_mode_r)?],
+            pixel: !d.normalized_coordinates,
+            seamless: d.seamless_cube_map,
+            compare: d.compare_function,
+            reduction: d.reduction_mode,
+            border: [d.border_color_r, d.border_color_g, d.border_color_b, d.border_color_a],
+        })
+    }
+
+    /// 1 if a texel passes the comparison with the reference.
+    fn compare(&self, texel: f32, reference: f32) -> f32 {
+        let passes = match self.compare {
+            CompareFunction::Never => false,
+            CompareFunction::Less => texel < reference,
+            CompareFunction::Equal => texel == reference,
+            CompareFunction::Lequal => texel <= reference,
+            CompareFunction::Greater => texel > reference,
+            CompareFunction::NotEqual => texel != reference,
+            CompareFunction::Gequal => texel >= reference,
+            CompareFunction::Always => true,
+        };
+        if passes { 1.0 } else { 0.0 }
+    }
+}
+
+/// Where a lane samples.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub at: [f32; 3],
+    /// The layer, or the first of a cube's.
+    pub layer: u32,
+    pub face: u32,
+    pub offset: [i32; 3],
+    pub reference: Option<f32>,
+}
+
+/// The texels of a linear filter, with their weights.
+type Taps = [([u32; 4], f32); 8];
+
+/// A filter over a view.
+pub struct Filter<'f, 'm> {
+    pub view: &'f mut View,
+    pub memory: &'f mut UnitMemory<'m>,
+    pub sampler: Sampler,
+}
+
+impl Filter<'_, '_> {
+    fn axes(&self) -> usize {
+        match self.view.texture.dimension {
+            TextureDimension::N1d => 1,
+            TextureDimension::N2d | TextureDimension::Cube => 2,
+            TextureDimension::N3d => 3,
+        }
+    }
+
+    fn is_cube(&self) -> bool {
+        self.view.texture.dimension == TextureDimension::Cube
+    }
+
+    fn along(&self, place: &Place, a: usize, size: u32, linear: bool) -> Axis<1> {
+        let mut out = Axis::ZERO;
+        let offset = place.offset[a];
+        let wrap = if self.is_cube() { Wrap::ClampToEdge } else { self.sampler.wrap[a] };
+        let pixel = self.sampler.pixel;
+        let rule = AxisRule { size, wrap, pixel, linear, moved: offset != 0 };
+        axis::<1, Unit>(&rule, &[place.at[a]], &[offset], &mut out);
+        out
+    }
+
+    fn border(&self) -> [u32; 4] {
+        self.view.format().present(self.sampler.border, self.view.kind())
+    }
+
+    fn texel(
+        &mut self,
+        [x, y, z]: [i32; 3],
+        layer: u32,
+        level: u32,
+    ) -> Result<[u32; 4], Box<Trap>> {
+        let [x, y, z] = [x, y, z].map(|v| v as u32);
+        let kind = self.view.kind();
+        let at = Texel { x, y, z, layer, level };
+        Ok(self.view.texel(self.memory, at, kind)?.unwrap_or_default())
+    }
+
+    /// The nearest texel of a level.
+    pub fn nearest(&mut self, place: &Place, level: u32) -> Result<[u32; 4], Box<Trap>> {
+        let size = self.view.size(level);
+        let axes = self.axes();
+        let mut at = [0; 3];
+        let mut outside = 0;
+        for a in 0..axes {
+            let axis = self.along(place, a, size[a], false);
+            at[a] = axis.texel[0][0];
+            outside |= axis.outside[0][0];
+        }
+        if outside != 0 {
+            return Ok(self.border());
+        }
+        self.texel(at, place.layer + place.face, level)
+    }
+
+    /// The texels of a linear filter: columns, then rows, then slices.
+    fn taps(&mut self, place: &Place, level: u32) -> Result<Taps, Box<Trap>> {
+        let mut taps = [([0; 4], 0.0); 8];
+        let size = self.view.size(level);
+        if self.is_cube() && self.sampler.seamless {
+            self.cube_taps(place, level, size[0], &mut taps)?;
+            return Ok(taps);
+        }
+        let axes = self.axes();
+        let none = Axis::ZERO;
+        let x = self.along(place, 0, size[0], true);
+        let y = if axes > 1 { self.along(place, 1, size[1], true) } else { none };
+        let z = if axes > 2 { self.along(place, 2, size[2], true) } else { none };
+        let weight = |axis: &Axis<1>, k: usize| match k {
+            0 => 1.0 - axis.weight[0],
+            _ => axis.weight[0],
+        };
+        let border = self.border();
+        for (k, tap) in taps.iter_mut().enumerate() {
+            let [i, j, l] = [k & 1, k >> 1 & 1, k >> 2];
+            tap.1 = weight(&x, i) * weight(&y, j) * weight(&z, l);
+            // Gathers want the texels of all four.
+            if tap.1 == 0.0 && l > 0 {
+                continue;
+            }
+            let outside = x.outside[i][0] | y.outside[j][0] | z.outside[l][0];
+            tap.0 = match outside {
+                0 => {
+                    let at = [x.texel[i][0], y.texel[j][0], z.texel[l][0]];
+                    self.texel(at, place.layer + place.face, level)?
+                }
+                _ => border,
+            };
+        }
+        Ok(taps)
+    }
+
+    /// The texels of a filter on a cube's face, across its edges where need be.
+    fn cube_taps(
+        &mut self,
+        place: &Place,
+        level: u32,
+        size: u32,
+        taps: &mut Taps,
+    ) -> Result<(), Box<Trap>> {
+        // A face with a border of one texel, so that nothing is clamped away.
+        let along = |a: usize| {
+            let mut out: Axis<1> = Axis::ZERO;
+            let rule = AxisRule {
+                size: size + 2,
+                wrap: Wrap::ClampToEdge,
+                pixel: true,
+                linear: true,
+                moved: false,
+            };
+            axis::<1, Unit>(&rule, &[place.at[a] * size as f32 + 1.0], &[0], &mut out);
+            ([out.texel[0][0] - 1, out.texel[1][0] - 1], out.weight[0])
+        };
+        let ((x, right), (y, down)) = (along(0), along(1));
+        let mut missing = None;
+        let mut sum = [0.0; 4];
+        for (k, tap) in taps.iter_mut().enumerate().take(4) {
+            let [i, j] = [k & 1, k >> 1];
+            let weight = |w: f32, k: usize| if k == 0 { 1.0 - w } else { w };
+            tap.1 = weight(right, i) * weight(down, j);
+            let wanted = FaceTexel { face: place.face, x: x[i], y: y[j] };
+            match across(wanted, size as i32) {
+                Some(found) => {
+                    tap.0 = self.texel([found.x, found.y, 0], place.layer + found.face, level)?;
+                    let texel = tap.0.map(f32::from_bits);
+                    (0..4).for_each(|c| sum[c] += texel[c] / 3.0);
+                }
+                None => missing = Some(k),
+            }
+        }
+        // At a corner three texels meet: the fourth is their mean.
+        if let Some(k) = missing {
+            taps[k].0 = sum.map(f32::to_bits);
+        }
+        Ok(())
+    }
+
+    /// A texel's channels for a filter, after the comparison if there is one.
+    fn compared(&self, texel: [u32; 4], reference: Option<f32>) -> [f32; 4] {
+        let texel = texel.map(f32::from_bits);
+        match reference {
+            None => texel,
+            Some(reference) => [self.sampler.compare(texel[0], reference), 0.0, 0.0, 1.0],
+        }
+    }
+
+    /// The filtered texel of a level.
+    pub fn level(
+        &mut self,
+        place: &Place,
+        level: u32,
+        linear: bool,
+    ) -> Result<[f32; 4], Box<Trap>> {
+        if !linear {
+            let texel = self.nearest(place, level)?;
+            return Ok(self.compared(texel, place.reference));
+        }
+        let taps = self.taps(place, level)?;
+        let mut total = [0.0; 4];
+        let mut any = false;
+        for (texel, weight) in taps.iter().filter(|tap| tap.1 != 0.0) {
+            let texel = self.compared(*texel, place.reference);
+            for (total, value) in total.iter_mut().zip(texel) {
+                *total = match self.sampler.reduction {
+                    ReductionMode::Average => *total + value * weight,
+                    _ if !any => value,
+                    ReductionMode::Minimum => total.min(value),
+                    ReductionMode::Maximum => total.max(value),
+                };
+            }
+            any = true;
+        }
+        Ok(total)
+    }
+
+    /// Combines two results as the sampler says.
+    pub fn mix(&self, a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
+        std::array::from_fn(|c| match self.sampler.reduction {
+            ReductionMode::Average => a[c] * (1.0 - weight) + b[c] * weight,
+            ReductionMode::Minimum => a[c].min(b[c]),
+            ReductionMode::Maximum => a[c].max(b[c]),
+        })
+    }
+
+    /// A channel of the four texels of a filter: from left to right, then down.
+    pub fn gather(&mut self, place: &Place, channel: u32) -> Result<[u32; 4], Box<Trap>> {
+        let taps = self.taps(place, 0)?;
+        let kind = self.view.kind();
+        Ok(std::array::from_fn(|k| {
+            let texel = match place.reference {
+                None => taps[k].0,
+                reference => self.compared(taps[k].0, reference).map(f32::to_bits),
+            };
+            swizzled(texel, self.view.texture.swizzle, kind)[channel as usize & 3]
+        }))
+    }
+}
+
+/// What a view's swizzle makes of channels: three bits for each, a channel, 0 or 1.
+pub fn swizzled(texel: [u32; 4], swizzle: u32, kind: Kind) -> [u32; 4] {
+    let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+    std::array::from_fn(|i| match swizzle >> (3 * i) & 7 {
+        channel @ 0..4 => texel[channel as usize],
+        4 => 0,
+        _ => one,
+    })
+}

@@ -1,0 +1,468 @@
+//! Texture instructions: fetches, samples, gathers, gradients.
+//!
+//! Staging registers hold, in this order and as far as they are wanted: coordinates (of a cube, the
+//! face with s, and t), the layer, the reference, offsets with level or sample, the level of detail,
+//! two words that TEX_GRADIENT gave. What the latter hold is this model's own, but for the level of
+//! detail in the lowest 16 bits, at which shaders look.
+//!
+// source: Mesa, bifrost_compile.c (`bi_emit_tex_valhall`, `bi_emit_texc_cube_coord`), ISA.xml.
+
+use half::f16;
+use tepui_mali_isa::modifier::{
+    Dimension, FetchComponent, LodMode, RegisterWidth, RoundMode, WriteMask, fields as f,
+};
+use tepui_mali_isa::{Inst, Op as Isa};
+use tepui_texel::MipFilter;
+use tepui_texel::cube::{Faces, gradients};
+use tepui_texel::lod::{self, Footprint, Gradient};
+
+use super::super::alu::rounding::to_half;
+use super::super::op::{Handler, Lanes, Op, Trap};
+use super::super::row::{LANES, Row, join};
+use super::sampler::{Filter, Place, Sampler, Unit, swizzled};
+use super::view::Texel;
+use crate::pixel::Kind;
+
+/// Modifiers in [`Op::flags`]: the components that are returned, in the lowest four bits; handles are
+/// 32 bits each.
+const WIDE: u32 = 1 << 4;
+/// The staging registers have a layer.
+const ARRAY: u32 = 1 << 5;
+/// The staging registers have offsets, and the level or the sample.
+const OFFSET: u32 = 1 << 6;
+/// Results have 16 bits.
+const SHORT: u32 = 1 << 7;
+/// Coordinates, from this bit on.
+const COORDINATES: u32 = 8;
+/// The staging registers have a reference.
+const SHADOW: u32 = 1 << 10;
+/// Where the level of detail comes from, from this bit on.
+const LOD: u32 = 11;
+/// The component that a gather returns, from this bit on.
+const COMPONENT: u32 = 14;
+/// The texture is a cube.
+const CUBE: u32 = 1 << 16;
+/// The sampler's bias does not count.
+const NO_BIAS: u32 = 1 << 17;
+/// The sampler's range does not count.
+const NO_CLAMP: u32 = 1 << 18;
+/// The staging registers hold derivatives.
+const DERIVATIVES: u32 = 1 << 19;
+/// Coordinates are texels.
+const INTEGER: u32 = 1 << 20;
+
+/// The modifiers of an instruction.
+pub fn flags(inst: &Inst) -> u32 {
+    let flag = |field, bit: u32| if inst.flag(field) { bit } else { 0 };
+    let dimension = inst.modifier().unwrap_or(Dimension::D2);
+    let coordinates = match dimension {
+        Dimension::D1 => 1,
+        Dimension::D2 | Dimension::Cube => 2,
+        Dimension::D3 => 3,
+    };
+    let mask = inst.modifier().map_or(0xf, |mask: WriteMask| mask.raw().into());
+    let short = inst.modifier() == Some(RegisterWidth::W16);
+    let lod = inst.modifier().unwrap_or(LodMode::Zero) as u32;
+    let component = inst.modifier().map_or(0, |component: FetchComponent| component as u32);
+    mask | flag(&f::WIDE_INDICES, WIDE)
+        | flag(&f::ARRAY_ENABLE, ARRAY)
+        | flag(&f::TEXEL_OFFSET, OFFSET)
+        | if short { SHORT } else { 0 }
+        | coordinates << COORDINATES
+        | flag(&f::SHADOW, SHADOW)
+        | lod << LOD
+        | component << COMPONENT
+        | if dimension == Dimension::Cube { CUBE } else { 0 }
+        | flag(&f::LOD_BIAS_DISABLE, NO_BIAS)
+        | flag(&f::LOD_CLAMP_DISABLE, NO_CLAMP)
+        | flag(&f::DERIVATIVE_ENABLE, DERIVATIVES)
+        | flag(&f::INTEGER_COORDINATES, INTEGER)
+}
+
+use tepui_mali_isa::ModifierValue;
+
+/// The handler of an instruction.
+pub fn handler(isa: Isa) -> Option<Handler> {
+    Some(match isa {
+        Isa::TEX_FETCH => fetch,
+        Isa::TEX_SINGLE => sample,
+        Isa::TEX_GATHER => gather,
+        Isa::TEX_GRADIENT => gradient,
+        _ => return None,
+    })
+}
+
+/// The handles of texture and sampler, in the 64 bits of an instruction's source: a word each, the
+/// sampler's first, or with five bits of the table and eleven of the index the halves of the lower
+/// word.
+fn handle_pair(source: u64, flags: u32) -> [u32; 2] {
+    if flags & WIDE != 0 {
+        return [(source >> 32) as u32, source as u32];
+    }
+    let narrow = |half: u32| super::handle(i64::from(half >> 11), i64::from(half & 0x7ff));
+    [narrow(source as u32 >> 16), narrow(source as u32 & 0xffff)]
+}
+
+/// The staging registers of an instruction.
+struct Staging {
+    rows: [Row; 8],
+}
+
+impl Staging {
+    fn new(l: &Lanes<'_, '_>, op: &Op) -> Staging {
+        let (first, count) = op.staging[1];
+        let mut rows = [Row::splat(0); 8];
+        for (n, row) in rows.iter_mut().enumerate().take(count.into()) {
+            *row = *l.raw(u16::from(first) + n as u16);
+        }
+        Staging { rows }
+    }
+
+    fn word(&self, n: usize, lane: usize) -> u32 {
+        self.rows.get(n).map_or(0, |row| row.0[lane])
+    }
+}
+
+/// Writes the components that an instruction wants. The kind is that of the texels.
+fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4], kind: Kind) {
+    let mut returned = [Row::splat(0); 4];
+    let wanted = (0..4).filter(|i| op.flags >> i & 1 != 0);
+    for (n, channel) in wanted.enumerate() {
+        returned[n] = channels[channel];
+    }
+    let (register, count) = op.staging[0];
+    for n in 0..usize::from(count).min(4) {
+        let row = match op.flags & SHORT != 0 {
+            false => returned[n],
+            true if n > 1 => Row::splat(0),
+            true => {
+                let short = |v: u32| match kind {
+                    Kind::Float => to_half(f32::from_bits(v), RoundMode::Rte),
+                    _ => v as u16,
+                };
+                let pair = [&returned[2 * n], &returned[2 * n + 1]];
+                Row(std::array::from_fn(|lane| join(pair.map(|row| short(row.0[lane])))))
+            }
+        };
+        l.put_register(register + n as u8, &row);
+    }
+}
+
+/// Bytes with a sign.
+fn signed(bytes: [u8; 4]) -> [i32; 3] {
+    [0, 1, 2].map(|k| i32::from(bytes[k] as i8))
+}
+
+/// Loads texels at integer coordinates, each offset by bytes with a sign of a further register. Its third
+/// byte is the sample of images that have several, its top byte the level of others.
+fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let sources = l.get64(&op.src[0]);
+    let staging = Staging::new(l, op);
+    let coordinates = (op.flags >> COORDINATES & 3) as usize;
+    let mut channels = [Row::splat(0); 4];
+    let mut kind = Kind::Float;
+    for lane in l.active() {
+        let [texture, _] = handle_pair(sources[lane], op.flags);
+        let Some((view, memory)) = l.port.view(texture)? else { continue };
+        let mut next = coordinates;
+        let mut take = |present: bool| {
+            let value = if present { staging.word(next, lane) } else { 0 };
+            next += usize::from(present);
+            value
+        };
+        let layer = take(op.flags & ARRAY != 0);
+        let offsets = take(op.flags & OFFSET != 0).to_le_bytes();
+        let [dx, dy, dz] = signed(offsets);
+        let place = |n: usize, offset: i32| match n < coordinates {
+            true => staging.word(n, lane).wrapping_add_signed(offset),
+            false => 0,
+        };
+        let sampled = view.texture.sample_count > 1;
+        let at = Texel {
+            x: place(0, dx),
+            y: place(1, dy),
+            z: if sampled { offsets[2].into() } else { place(2, dz) },
+            layer,
+            level: if sampled { 0 } else { offsets[3].into() },
+        };
+        kind = view.kind();
+        let values = view.texel(memory, at, kind)?.unwrap_or_default();
+        let values = swizzled(values, view.texture.swizzle, kind);
+        for (row, value) in channels.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &channels, kind);
+    Ok(())
+}
+
+/// What lanes of a sample say.
+struct Request {
+    at: [[f32; LANES]; 3],
+    face: [u32; LANES],
+    layer: Row,
+    reference: Option<Row>,
+    offsets: Row,
+    lod: Row,
+    descriptor: [Row; 2],
+}
+
+impl Request {
+    fn new(staging: &Staging, op: &Op) -> Request {
+        let coordinates = (op.flags >> COORDINATES & 3) as usize;
+        let mut at = [[0.0; LANES]; 3];
+        let mut face = [0; LANES];
+        for (n, axis) in at.iter_mut().enumerate().take(coordinates) {
+            for (lane, value) in axis.iter_mut().enumerate() {
+                let word = staging.word(n, lane);
+                *value = f32::from_bits(word);
+                if n == 0 && op.flags & CUBE != 0 {
+                    // The upper bits of a number from 0 to 1 are the same for all but the tiniest.
+                    face[lane] = (word >> 29).min(5);
+                    *value = f32::from_bits(word & 0x1fff_ffff | 1 << 29);
+                }
+            }
+        }
+        let mut next = coordinates;
+        let mut take = |present: bool| {
+            next += usize::from(present);
+            if present { staging.rows[(next - 1).min(7)] } else { Row::splat(0) }
+        };
+        let layer = take(op.flags & ARRAY != 0);
+        let reference = take(op.flags & SHADOW != 0);
+        let offsets = take(op.flags & OFFSET != 0);
+        let mode = op.flags >> LOD & 7;
+        let lod = take(mode == LodMode::Explicit as u32 || mode == LodMode::ComputedBias as u32);
+        let given = mode == LodMode::Grdesc as u32;
+        let descriptor = [take(given), take(given)];
+        let reference = (op.flags & SHADOW != 0).then_some(reference);
+        Request { at, face, layer, reference, offsets, lod, descriptor }
+    }
+
+    /// The gradient of coordinates across quads, on the faces of a cube.
+    fn gradient(&self, op: &Op, out: &mut Gradient<LANES>) {
+        if op.flags & CUBE == 0 {
+            lod::gradient(&self.at, 3, out);
+            return;
+        }
+        // Neighbours may be on other faces: the directions are what has a gradient.
+        let mut direction = [[0.0; LANES]; 3];
+        for lane in 0..LANES {
+            let [s, t] = [0, 1].map(|k| 2.0 * self.at[k][lane] - 1.0);
+            let v = match self.face[lane] {
+                0 => [1.0, -t, -s],
+                1 => [-1.0, -t, s],
+                2 => [s, 1.0, t],
+                3 => [s, -1.0, -t],
+                4 => [s, -t, 1.0],
+                _ => [-s, -t, -1.0],
+            };
+            (0..3).for_each(|k| direction[k][lane] = v[k]);
+        }
+        let mut own = [[[0.0; LANES]; 2]; 3];
+        lod::gradient(&direction, 3, &mut own);
+        let faces = Faces { face: self.face, place: [self.at[0], self.at[1]] };
+        gradients(&faces.face, &direction, &own, out);
+    }
+}
+
+/// The axes that count for levels of detail, and what gradients are multiplied with.
+fn scale(size: [u32; 3], sampler: &Sampler) -> [f32; 3] {
+    if sampler.pixel { [1.0; 3] } else { size.map(|v| v as f32) }
+}
+
+fn explicit(word: u32) -> f32 {
+    f32::from(word as u16 as i16) / 256.0
+}
+
+fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let sources = l.get64(&op.src[0]);
+    let staging = Staging::new(l, op);
+    let request = Request::new(&staging, op);
+    let coordinates = (op.flags >> COORDINATES & 3) as usize;
+    let mode = op.flags >> LOD & 7;
+    let computed = mode == LodMode::Computed as u32 || mode == LodMode::ComputedBias as u32;
+    let mut rates = [[[0.0; LANES]; 2]; 3];
+    if computed {
+        request.gradient(op, &mut rates);
+    }
+    let mut channels = [Row::splat(0); 4];
+    let mut kind = Kind::Float;
+    for lane in l.active() {
+        let [texture, sampler] = handle_pair(sources[lane], op.flags);
+        let sampler = l.port.sampler(sampler)?;
+        let Some((view, memory)) = l.port.view(texture)? else { continue };
+        kind = view.kind();
+        let mut footprint = Footprint { lod: [0.0], samples: [1.0], down: [0.0] };
+        let mut line = [0.0; 2];
+        match mode {
+            m if m == LodMode::Explicit as u32 => footprint.lod = [explicit(request.lod.0[lane])],
+            m if m == LodMode::Grdesc as u32 => {
+                let [first, second] = [0, 1].map(|k| request.descriptor[k].0[lane]);
+                footprint.lod = [explicit(first)];
+                footprint.samples = [(first >> 16 & 0x1f) as f32];
+                line = [second as u16, (second >> 16) as u16].map(|v| f16::from_bits(v).to_f32());
+            }
+            _ if computed => {
+                let own = [0, 1, 2].map(|a| [0, 1].map(|way| [rates[a][way][lane]]));
+                let scale = scale(view.size(0), &sampler);
+                lod::footprint(&own, &scale, coordinates, sampler.anisotropy, &mut footprint);
+                let way = usize::from(footprint.down[0] != 0.0);
+                line = [own[0][way][0], own[1][way][0]];
+            }
+            _ => {}
+        }
+        let mut level = footprint.lod[0] + sampler.bias;
+        if mode == LodMode::ComputedBias as u32 {
+            level += explicit(request.lod.0[lane]);
+        }
+        let mut clamped = [0.0];
+        lod::clamp::<1, Unit>(&[level], sampler.lod, None, &mut clamped);
+        let mut plan = lod::Plan::ZERO;
+        let last = view.texture.levels.saturating_sub(1);
+        lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
+        let place = place(&request, view.layers(), view.format().is_unorm(), op, lane);
+        let linear = match plan.magnify[0] {
+            0 => sampler.min_linear,
+            _ => sampler.mag_linear,
+        };
+        let (first, swizzle) = (plan.level[0], view.texture.swizzle);
+        let mut filter = Filter { view, memory, sampler };
+        let values = if kind != Kind::Float {
+            filter.nearest(&place, first)?
+        } else {
+            let count = footprint.samples[0].max(1.0);
+            let mut total: Option<[f32; 4]> = None;
+            for n in 0..count as u32 {
+                let mut at = place;
+                if count > 1.0 {
+                    // Samples lie along the longer gradient, evenly.
+                    // source: Vulkan specification, "Texel Anisotropic Filtering"
+                    let t = (n + 1) as f32 / (count + 1.0) - 0.5;
+                    for (at, rate) in at.at.iter_mut().zip(line) {
+                        *at += rate * t;
+                    }
+                }
+                let mut own = filter.level(&at, first, linear)?;
+                if plan.between[0] != 0 {
+                    let next = filter.level(&at, (first + 1).min(last), linear)?;
+                    own = filter.mix(own, next, plan.next[0]);
+                }
+                total = Some(match total {
+                    None => own,
+                    // The mean of all so far.
+                    Some(total) => filter.mix(total, own, 1.0 / (n + 1) as f32),
+                });
+            }
+            total.unwrap_or_default().map(f32::to_bits)
+        };
+        let values = swizzled(values, swizzle, kind);
+        for (row, value) in channels.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &channels, kind);
+    Ok(())
+}
+
+/// Where a lane samples.
+fn place(request: &Request, layers: u32, unorm: bool, op: &Op, lane: usize) -> Place {
+    let cube = op.flags & CUBE != 0;
+    let layers = if cube { (layers / 6).max(1) } else { layers.max(1) };
+    // A NaN becomes 0.
+    let layer = f32::from_bits(request.layer.0[lane]).round_ties_even();
+    let layer = match op.flags & ARRAY != 0 {
+        true => layer.clamp(0.0, (layers - 1) as f32) as u32,
+        false => 0,
+    };
+    let reference = request.reference.map(|row| f32::from_bits(row.0[lane]));
+    Place {
+        at: [0, 1, 2].map(|a| request.at[a][lane]),
+        layer: if cube { 6 * layer } else { layer },
+        face: request.face[lane],
+        offset: signed(request.offsets.0[lane].to_le_bytes()),
+        reference: match unorm {
+            true => reference.map(|r| r.clamp(0.0, 1.0)),
+            false => reference,
+        },
+    }
+}
+
+fn gather(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    if op.flags & INTEGER != 0 {
+        let what = "gathers at integer coordinates";
+        return Err(Box::new(Trap::Unimplemented(what.into())));
+    }
+    let sources = l.get64(&op.src[0]);
+    let staging = Staging::new(l, op);
+    // A gather has no level of detail.
+    let request = Request::new(&staging, &Op { flags: op.flags & !(7 << LOD), ..op.clone() });
+    let mut channels = [Row::splat(0); 4];
+    let mut kind = Kind::Float;
+    for lane in l.active() {
+        let [texture, sampler] = handle_pair(sources[lane], op.flags);
+        let sampler = l.port.sampler(sampler)?;
+        let Some((view, memory)) = l.port.view(texture)? else { continue };
+        kind = view.kind();
+        let place = place(&request, view.layers(), view.format().is_unorm(), op, lane);
+        let mut filter = Filter { view, memory, sampler };
+        let values = filter.gather(&place, op.flags >> COMPONENT & 3)?;
+        for (row, value) in channels.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &channels, kind);
+    Ok(())
+}
+
+/// Computes the level of detail of coordinates or of derivatives.
+fn gradient(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let sources = l.get64(&op.src[0]);
+    let staging = Staging::new(l, op);
+    let coordinates = (op.flags >> COORDINATES & 3) as usize;
+    let request =
+        Request::new(&staging, &Op { flags: op.flags & !(7 << LOD | ARRAY), ..op.clone() });
+    let mut rates = [[[0.0; LANES]; 2]; 3];
+    if op.flags & DERIVATIVES != 0 {
+        // To the right and down, of each coordinate.
+        for (a, rates) in rates.iter_mut().enumerate().take(coordinates) {
+            for (way, rates) in rates.iter_mut().enumerate() {
+                *rates = std::array::from_fn(|i| f32::from_bits(staging.word(2 * a + way, i)));
+            }
+        }
+    } else {
+        request.gradient(op, &mut rates);
+    }
+    let mut rows = [Row::splat(0); 2];
+    for lane in l.active() {
+        let [texture, sampler] = handle_pair(sources[lane], op.flags);
+        let sampler = l.port.sampler(sampler)?;
+        let Some((view, _)) = l.port.view(texture)? else { continue };
+        let own = [0, 1, 2].map(|a| [0, 1].map(|way| [rates[a][way][lane]]));
+        let mut footprint = Footprint { lod: [0.0], samples: [1.0], down: [0.0] };
+        let scale = scale(view.size(0), &sampler);
+        lod::footprint(&own, &scale, coordinates, sampler.anisotropy, &mut footprint);
+        let mut level = footprint.lod[0];
+        if op.flags & NO_BIAS == 0 {
+            level += sampler.bias;
+        }
+        if op.flags & NO_CLAMP == 0 {
+            let last = view.texture.levels.saturating_sub(1) as f32;
+            level = level.max(sampler.lod[0]).min(sampler.lod[1]).clamp(0.0, last);
+            if sampler.mip == MipFilter::None {
+                level = 0.0;
+            }
+        }
+        // A NaN becomes 0.
+        let fixed = (level * 256.0).round_ties_even().clamp(-32768.0, 32767.0) as i16;
+        rows[0].0[lane] = u32::from(fixed as u16) | (footprint.samples[0] as u32 & 0x1f) << 16;
+        let way = usize::from(footprint.down[0] != 0.0);
+        let line = [own[0][way][0], own[1][way][0]].map(|v| f16::from_f32(v).to_bits());
+        rows[1].0[lane] = join(line);
+    }
+    let (register, count) = op.staging[0];
+    for (n, row) in rows.iter().enumerate().take(count.into()) {
+        l.put_register(register + n as u8, row);
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! Varyings: interpolated, flat and special ones.
+//!
+// source: ISA.xml; Mesa, bifrost_compile.c (`bi_emit_load_vary`, `bi_varying_src0_for_barycentric`).
+
+use tepui_mali_isa::modifier::{SampleMode, SourceFormat, UpdateMode, fields as f};
+use tepui_mali_isa::{Inst, Op as Isa};
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::shader::{Attribute, AttributeType};
+
+use super::super::alu::rounding::to_half;
+use super::super::op::{Handler, Lanes, Op, Trap};
+use super::super::row::{Row, float16, halves, join};
+use super::image::{IN_INSTRUCTION, deliver};
+use crate::pixel::{Kind, PixelFormat};
+use crate::render::pixels::{Pixels, Point};
+use tepui_mali_isa::modifier::RoundMode;
+
+/// Modifiers in [`Op::flags`], from these bits on: where a varying is wanted, its format in memory.
+const SAMPLE: u32 = 10;
+const SOURCE: u32 = 12;
+/// The hidden position of an earlier instruction is wanted.
+const RETRIEVE: u32 = 1 << 16;
+
+/// Special varyings.
+const POINT: u32 = 0;
+const FRAGMENT_W: u32 = 2;
+const FRAGMENT_Z: u32 = 3;
+
+/// What a descriptor's offset has added to that of the varyings in a packet.
+const PACKET_OFFSET: i32 = 1024;
+
+/// The modifiers of an instruction that loads varyings.
+pub fn flags(inst: &Inst) -> u32 {
+    let sample = inst.modifier().map_or(0, |mode: SampleMode| mode as u32);
+    let source = inst.modifier().map_or(0, |format: SourceFormat| format as u32);
+    let retrieve = inst.modifier() == Some(UpdateMode::Retrieve);
+    let _ = f::SAMPLE_MODE;
+    sample << SAMPLE | source << SOURCE | if retrieve { RETRIEVE } else { 0 }
+}
+
+/// The handler of an instruction.
+pub fn handler(isa: Isa) -> Option<Handler> {
+    Some(match isa {
+        Isa::LD_VAR_BUF_IMM_F32 => |l, op| buffer(l, op, None, false),
+        Isa::LD_VAR_BUF_IMM_F16 => |l, op| buffer(l, op, None, true),
+        Isa::LD_VAR_BUF_F32 => |l, op| buffer(l, op, Some(1), false),
+        Isa::LD_VAR_BUF_F16 => |l, op| buffer(l, op, Some(1), true),
+        Isa::LD_VAR_SPECIAL => special,
+        Isa::LD_VAR_IMM => |l, op| descriptor(l, op, None, Some(0)),
+        Isa::LD_VAR => |l, op| descriptor(l, op, Some(1), Some(0)),
+        Isa::LD_VAR_FLAT_IMM => |l, op| descriptor(l, op, None, None),
+        Isa::LD_VAR_FLAT => |l, op| descriptor(l, op, Some(0), None),
+        _ => return None,
+    })
+}
+
+fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
+    let what = || Box::new(Trap::Invalid("a varying in a shader that is not of fragments".into()));
+    l.port.pixels.as_deref_mut().ok_or_else(what)
+}
+
+/// Where a lane wants its varying.
+fn point(flags: u32, mode: u32) -> Result<Point, Box<Trap>> {
+    if flags & RETRIEVE != 0 {
+        let what = "varyings at the position of an earlier instruction";
+        return Err(Box::new(Trap::Unimplemented(what.into())));
+    }
+    Ok(match flags >> SAMPLE & 3 {
+        m if m == SampleMode::Center as u32 => Point::Centre,
+        m if m == SampleMode::Centroid as u32 => Point::Centroid(mode as u16),
+        m if m == SampleMode::Sample as u32 => Point::Sample((mode >> 16 & 0x1f) as u8),
+        _ => Point::Explicit(halves(mode).map(|v| v as i16)),
+    })
+}
+
+/// A component of a lane's varying, at a byte of the vertices' packets; halves if `short`.
+fn component(
+    pixels: &Pixels,
+    lane: usize,
+    offset: u32,
+    weights: Option<[f32; 3]>,
+    short: bool,
+) -> u32 {
+    let Some(primitive) = pixels.primitive(lane) else { return 0 };
+    let stride = pixels.pipeline.as_ref().map_or(0, |p| p.varying_stride);
+    let bytes = if short { 2 } else { 4 };
+    if offset.checked_add(bytes).is_none_or(|end| end > stride) {
+        return 0;
+    }
+    let read = |vertex: usize| {
+        let at = (primitive.vertices[vertex] + offset) as usize;
+        let data = &pixels.scene.varyings;
+        let mut word = [0; 4];
+        if let Some(bytes) = data.get(at..at + bytes as usize) {
+            word[..bytes.len()].copy_from_slice(bytes);
+        }
+        u32::from_le_bytes(word)
+    };
+    let Some([_, b, c]) = weights else { return read(primitive.provoking.into()) };
+    let value = |vertex| match short {
+        true => float16(read(vertex) as u16),
+        false => f32::from_bits(read(vertex)),
+    };
+    let first = value(0);
+    (first + b * (value(1) - first) + c * (value(2) - first)).to_bits()
+}
+
+/// The weights of a lane's vertices.
+fn weights(pixels: &Pixels, lane: usize, at: Point) -> [f32; 3] {
+    let place = pixels.point(lane, at);
+    pixels.primitive(lane).map_or([1.0, 0.0, 0.0], |p| p.barycentrics.at(place))
+}
+
+/// Varyings at a byte offset of the packets.
+fn buffer(
+    l: &mut Lanes<'_, '_>,
+    op: &Op,
+    offset: Option<usize>,
+    halves: bool,
+) -> Result<(), Box<Trap>> {
+    let mode = l.get(&op.src[0]);
+    let offsets = offset.map_or(Row::splat(op.immediate), |source| l.get(&op.src[source]));
+    let source = op.flags >> SOURCE & 0xf;
+    let flat = source == SourceFormat::SrcFlat32 as u32 || source == SourceFormat::SrcFlat16 as u32;
+    let short = source == SourceFormat::SrcFlat16 as u32 || source == SourceFormat::SrcF16 as u32;
+    let (register, count) = op.staging[0];
+    let lanes = l.active();
+    let pixels = pixels(l)?;
+    let mut rows = [Row::splat(0); 4];
+    let wanted = (usize::from(count) * if halves { 2 } else { 1 }).min(4);
+    for lane in lanes {
+        let weights = match flat {
+            true => None,
+            false => Some(weights(pixels, lane, point(op.flags, mode.0[lane])?)),
+        };
+        for (k, row) in rows.iter_mut().enumerate().take(wanted) {
+            let offset = offsets.0[lane].wrapping_add(k as u32 * if short { 2 } else { 4 });
+            row.0[lane] = component(pixels, lane, offset, weights, short);
+        }
+    }
+    for i in 0..count.min(4) {
+        let n = usize::from(i);
+        let row = match halves {
+            false => rows[n],
+            true if n > 1 => break,
+            true => {
+                let half = |v: u32| match flat {
+                    true => v as u16,
+                    false => to_half(f32::from_bits(v), RoundMode::Rte),
+                };
+                let (a, b) = (&rows[2 * n], &rows[2 * n + 1]);
+                Row(std::array::from_fn(|lane| join([half(a.0[lane]), half(b.0[lane])])))
+            }
+        };
+        l.put_register(register + i, &row);
+    }
+    Ok(())
+}
+
+/// Point coordinates, 1/w and depth.
+fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let mode = l.get(&op.src[0]);
+    let lanes = l.active();
+    let which = op.immediate;
+    let pixels = pixels(l)?;
+    let mut rows = [Row::splat(0); 4];
+    let down = !pixels.framebuffer.parameters.point_sprite_coord_origin_max_y;
+    for lane in lanes {
+        let at = point(op.flags, mode.0[lane])?;
+        let place = pixels.point(lane, at);
+        let Some(primitive) = pixels.primitive(lane) else { continue };
+        match which {
+            POINT => {
+                let Some(planes) = &primitive.point else { continue };
+                let mut at = [0, 1].map(|k| crate::render::scene::value(&planes[k], place));
+                if !down {
+                    at[1] = 1.0 - at[1];
+                }
+                for (row, value) in rows.iter_mut().zip(at) {
+                    row.0[lane] = (value as f32).to_bits();
+                }
+            }
+            FRAGMENT_W => {
+                let plane = &primitive.barycentrics.one_over_w;
+                let w = crate::render::scene::value(plane, place) as f32;
+                rows[0].0[lane] = w.to_bits();
+            }
+            FRAGMENT_Z => {
+                let z = pixels.depth(lane, pixels.within(lane, at));
+                let [low, high] = pixels.pipeline.as_ref().map_or([0.0, 1.0], |p| p.range);
+                rows[0].0[lane] = z.clamp(low, high).to_bits();
+            }
+            other => {
+                let what = format!("the special varying {other}");
+                return Err(Box::new(Trap::Unimplemented(what)));
+            }
+        }
+    }
+    deliver(l, op, &rows);
+    Ok(())
+}
+
+/// Varyings that a descriptor describes.
+fn descriptor(
+    l: &mut Lanes<'_, '_>,
+    op: &Op,
+    handle: Option<usize>,
+    mode: Option<usize>,
+) -> Result<(), Box<Trap>> {
+    let handles = match op.flags & IN_INSTRUCTION != 0 {
+        true => Row::splat(op.immediate),
+        false => handle.map_or(Row::splat(0), |source| l.get(&op.src[source])),
+    };
+    let modes = mode.map(|source| l.get(&op.src[source]));
+    let mut rows = [Row::splat(0); 4];
+    for lane in l.active() {
+        let Some(bytes) = l.port.descriptor(handles.0[lane])? else { continue };
+        let attribute = Attribute::unpack(&bytes)
+            .map_err(|e| Box::new(Trap::Invalid(format!("varying: {e}"))))?;
+        if attribute.attribute_type != AttributeType::VertexPacket {
+            let what = format!("varyings of type {}", attribute.attribute_type);
+            return Err(Box::new(Trap::Unimplemented(what)));
+        }
+        let format = PixelFormat::new(attribute.format).ok_or_else(|| {
+            Box::new(Trap::Unimplemented(format!("varyings of format {:#x}", attribute.format)))
+        })?;
+        let offset = attribute.offset.wrapping_sub(PACKET_OFFSET) as u32;
+        let components = (format.bytes() / 4).min(4) as u32;
+        let float = format.kind() == Kind::Float;
+        let pixels = pixels(l)?;
+        let weights = match modes {
+            Some(modes) if float => Some(weights(pixels, lane, point(op.flags, modes.0[lane])?)),
+            _ => None,
+        };
+        for (k, row) in (0..4).zip(&mut rows) {
+            row.0[lane] = match k < components {
+                true => component(pixels, lane, offset + 4 * k, weights, false),
+                false if k < 3 => 0,
+                false if float => 1f32.to_bits(),
+                false => 1,
+            };
+        }
+    }
+    deliver(l, op, &rows);
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! What vertex shaders store: positions and varyings.
+//!
+//! Silicon allocates memory for vertices from the tiler's heap and gives shaders its address. Nobody
+//! else looks there, so that the addresses are this model's own.
+
+use tepui_softgpu::{Access, Fault, FaultKind};
+
+use super::super::op::Trap;
+use super::buffer::Descriptor;
+
+/// The address of the first byte.
+pub const WINDOW: u64 = 1 << 61;
+
+/// Bytes of a warp's vertices.
+#[derive(Default)]
+pub struct VertexOutput {
+    bytes: Vec<u8>,
+    stride: u32,
+}
+
+impl VertexOutput {
+    /// Makes ready for elements of `stride` bytes.
+    pub fn begin(&mut self, stride: u32, bytes: usize) {
+        self.stride = stride;
+        self.bytes.resize(bytes, 0);
+    }
+
+    /// Zeros all bytes.
+    pub fn clear(&mut self) {
+        self.bytes.fill(0);
+    }
+
+    /// No shader stores vertices.
+    pub fn end(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The buffer that shaders see.
+    pub fn descriptor(&self) -> Descriptor {
+        let size = self.bytes.len() as u64;
+        Descriptor { address: WINDOW, size, stride: self.stride.into() }
+    }
+
+    /// Stores bytes.
+    pub fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Box<Trap>> {
+        let start = usize::try_from(address - WINDOW).unwrap_or(usize::MAX);
+        let to = start.checked_add(from.len()).and_then(|end| self.bytes.get_mut(start..end));
+        match to {
+            Some(to) => to.copy_from_slice(from),
+            None => {
+                let (access, kind) = (Access::Write, FaultKind::OutOfRange);
+                return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,391 @@
+//! Textures as instructions see them: descriptors, planes, and texels in any layout and format.
+//!
+//! A texture descriptor points to planes, one for each level of each layer. Texels beyond an image's
+//! edges are not there.
+//!
+// source: Mesa, pan_texture.c (`panfrost_emit_texture_payload`, `panfrost_emit_plane`).
+
+use tepui_format::Format;
+use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
+use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::texture::{
+    AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane, PlaneType, Texture,
+    TextureDimension,
+};
+use tepui_softgpu::UnitMemory;
+
+use super::super::op::Trap;
+use super::{Port, failed};
+use crate::pixel::{Kind, PixelFormat};
+use crate::render::target::{AfbcImage, Body, body, header_columns, u_interleaved};
+
+/// A texel's place.
+#[derive(Clone, Copy)]
+pub struct Texel {
+    pub x: u32,
+    pub y: u32,
+    /// The slice of a volume, or the sample.
+    pub z: u32,
+    pub layer: u32,
+    pub level: u32,
+}
+
+/// Views that were read last, by handle.
+#[derive(Default)]
+pub struct Cache {
+    entries: Vec<(u32, Option<View>)>,
+}
+
+impl Cache {
+    const SIZE: usize = 64;
+}
+
+/// A texture with what was read for it.
+pub struct View {
+    pub texture: Texture,
+    format: PixelFormat,
+    srgb: bool,
+    /// Planes that were read, by number.
+    planes: Vec<Option<Box<Surface>>>,
+    /// Blocks that were decoded last, by address.
+    blocks: Vec<(u64, Box<[[f32; 4]; MAX_BLOCK_PX]>)>,
+}
+
+/// How elements become texels.
+#[derive(Clone)]
+enum Content {
+    Texels,
+    /// A stencil in the upper byte of four.
+    UpperByte,
+    Blocks {
+        codec: BlockCodec,
+        width: u32,
+        height: u32,
+    },
+}
+
+/// A plane, ready to be read.
+struct Surface {
+    plane: Plane,
+    content: Content,
+    /// Bytes of an element: a texel or a block.
+    bytes: u64,
+    afbc: Option<AfbcImage>,
+}
+
+/// Planes that are kept.
+const MOST_PLANES: u32 = 1 << 14;
+
+/// Blocks that are kept.
+const MOST_BLOCKS: usize = 16;
+
+impl<'vm> Port<'vm> {
+    /// The texture of a handle, and memory; `None` where no table has a descriptor.
+    pub fn view(
+        &mut self,
+        handle: u32,
+    ) -> Result<Option<(&mut View, &mut UnitMemory<'vm>)>, Box<Trap>> {
+        let found = self.views.entries.iter().position(|(h, _)| *h == handle);
+        let index = match found {
+            Some(index) => index,
+            None => {
+                let view = match self.descriptor(handle)? {
+                    Some(bytes) if bytes.iter().any(|b| *b != 0) => {
+                        Some(View::new(&bytes, handle)?)
+                    }
+                    _ => None,
+                };
+                if self.views.entries.len() >= Cache::SIZE {
+                    self.views.entries.clear();
+                }
+                self.views.entries.push((handle, view));
+                self.views.entries.len() - 1
+            }
+        };
+        let memory = &mut self.memory;
+        Ok(self.views.entries[index].1.as_mut().map(|view| (view, memory)))
+    }
+}
+
+impl View {
+    fn new(bytes: &[u8; 32], handle: u32) -> Result<View, Box<Trap>> {
+        let texture = Texture::unpack(bytes)
+            .map_err(|e| Box::new(Trap::Invalid(format!("texture {handle:#x}: {e}"))))?;
+        let format = PixelFormat::new(texture.format).ok_or_else(|| {
+            let what = format!("textures of format {:#x}", texture.format);
+            Box::new(Trap::Unimplemented(what))
+        })?;
+        let srgb = texture.format >> 20 & 1 != 0;
+        Ok(View { texture, format, srgb, planes: Vec::new(), blocks: Vec::new() })
+    }
+
+    /// What texels are.
+    pub fn kind(&self) -> Kind {
+        self.format.kind()
+    }
+
+    /// The format of texels.
+    pub fn format(&self) -> &PixelFormat {
+        &self.format
+    }
+
+    /// Width, height and depth of a level.
+    pub fn size(&self, level: u32) -> [u32; 3] {
+        let t = &self.texture;
+        let minified = |texels: u32| (texels >> level.min(31)).max(1);
+        let height = if t.dimension == TextureDimension::N1d { 1 } else { minified(t.height) };
+        let volume = t.dimension == TextureDimension::N3d;
+        [minified(t.width), height, if volume { minified(t.depth) } else { 1 }]
+    }
+
+    /// Layers, of which a cube has six each.
+    pub fn layers(&self) -> u32 {
+        let faces = if self.texture.dimension == TextureDimension::Cube { 6 } else { 1 };
+        self.texture.array_size * faces
+    }
+
+    /// Whether a texel is there.
+    fn has(&self, at: Texel) -> bool {
+        let [width, height, depth] = self.size(at.level);
+        let depth = match self.texture.dimension {
+            TextureDimension::N3d => depth,
+            _ => self.texture.sample_count,
+        };
+        at.x < width
+            && at.y < height
+            && at.z < depth
+            && at.layer < self.layers()
+            && at.level < self.texture.levels
+    }
+
+    /// The plane of a layer's level.
+    fn surface(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        layer: u32,
+        level: u32,
+    ) -> Result<&Surface, Box<Trap>> {
+        let t = &self.texture;
+        let index = layer.wrapping_mul(t.levels).wrapping_add(t.minimum_level).wrapping_add(level);
+        let slot = (index % MOST_PLANES) as usize;
+        if slot >= self.planes.len() {
+            self.planes.resize_with(slot + 1, || None);
+        }
+        if self.planes[slot].is_none() || index >= MOST_PLANES {
+            let at = t.surfaces.wrapping_add(u64::from(index) * Plane::SIZE_BYTES as u64);
+            let bytes = memory.read_array::<{ Plane::SIZE_BYTES }>(at).map_err(failed)?;
+            let plane = Plane::unpack(&bytes)
+                .map_err(|e| Box::new(Trap::Invalid(format!("plane of a texture: {e}"))))?;
+            let surface = Surface::new(plane, &self.format, self.srgb)?;
+            self.planes[slot] = Some(Box::new(surface));
+        }
+        self.planes[slot]
+            .as_deref()
+            .ok_or_else(|| Box::new(Trap::Invalid("a plane of a texture".into())))
+    }
+
+    /// The address of a texel of an image that is stored to; `None` beyond the edges of its level.
+    pub fn address(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        at: Texel,
+    ) -> Result<Option<u64>, Box<Trap>> {
+        if !self.has(at) {
+            return Ok(None);
+        }
+        let surface = self.surface(memory, at.layer, at.level)?;
+        if !matches!(surface.content, Content::Texels) || surface.afbc.is_some() {
+            let what = format!("addresses in planes of type {}", surface.plane.plane_type);
+            return Err(Box::new(Trap::Unimplemented(what)));
+        }
+        Ok(Some(surface.element([at.x, at.y], at.z)))
+    }
+
+    /// The channels of a texel, before the view's swizzle; `None` beyond the edges of its level.
+    pub fn texel(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        at: Texel,
+        kind: Kind,
+    ) -> Result<Option<[u32; 4]>, Box<Trap>> {
+        if !self.has(at) {
+            return Ok(None);
+        }
+        let surface = self.surface(memory, at.layer, at.level)?;
+        let length = surface.bytes as usize;
+        let mut bytes = [0; 16];
+        match surface.content.clone() {
+            Content::Texels => {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], at.z)? {
+                    memory.read(address, &mut bytes[..length]).map_err(failed)?;
+                }
+                Ok(Some(self.format.unpack(&bytes[..length], kind)))
+            }
+            Content::UpperByte => {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], at.z)? {
+                    memory.read(address, &mut bytes[..length]).map_err(failed)?;
+                }
+                Ok(Some(self.format.unpack(&bytes[3..4], kind)))
+            }
+            Content::Blocks { codec, width, height } => {
+                let address = surface.element([at.x / width, at.y / height], at.z);
+                let within = (at.y % height * width + at.x % width) as usize;
+                let known = self.blocks.iter().position(|(a, _)| *a == address);
+                let index = match known {
+                    Some(index) => index,
+                    None => {
+                        memory.read(address, &mut bytes[..length]).map_err(failed)?;
+                        let mut texels = Box::new([[0.0; 4]; MAX_BLOCK_PX]);
+                        codec.decode(&bytes[..length], &mut texels[..]);
+                        if self.blocks.len() >= MOST_BLOCKS {
+                            self.blocks.remove(0);
+                        }
+                        self.blocks.push((address, texels));
+                        self.blocks.len() - 1
+                    }
+                };
+                Ok(Some(self.format.ordered(self.blocks[index].1[within])))
+            }
+        }
+    }
+}
+
+impl Surface {
+    fn new(plane: Plane, format: &PixelFormat, srgb: bool) -> Result<Surface, Box<Trap>> {
+        let unimplemented = |what: String| Box::new(Trap::Unimplemented(what));
+        let mut bytes = format.bytes() as u64;
+        let (mut content, mut afbc) = (Content::Texels, None);
+        match plane.plane_type {
+            PlaneType::Generic => {
+                let (element, name) = clump(plane.clump_format, srgb).ok_or_else(|| {
+                    unimplemented(format!("textures of clumps {}", plane.clump_format))
+                })?;
+                bytes = if element == 0 { bytes } else { element };
+                if let Some(name) = name {
+                    content = blocks(name)?;
+                } else if plane.clump_format == ClumpFormat::X24s8 {
+                    content = Content::UpperByte;
+                }
+            }
+            PlaneType::Astc2d => {
+                let side = |dimension| match dimension {
+                    Astc2dDimension::N4 => 4,
+                    Astc2dDimension::N5 => 5,
+                    Astc2dDimension::N6 => 6,
+                    Astc2dDimension::N8 => 8,
+                    Astc2dDimension::N10 => 10,
+                    Astc2dDimension::N12 => 12,
+                };
+                let size = [side(plane.block_width_2d), side(plane.block_height_2d)];
+                let numeric = if srgb { "SRGB" } else { "UNORM" };
+                content = blocks(&format!("ASTC_{}x{}_{numeric}_BLOCK", size[0], size[1]))?;
+                bytes = 16;
+            }
+            PlaneType::Afbc => {
+                let superblock = match plane.superblock_size {
+                    AfbcSuperblockSize::N16x16 => Superblock::S16x16,
+                    AfbcSuperblockSize::N32x8 => Superblock::S32x8,
+                    AfbcSuperblockSize::N64x4 => Superblock::S64x4,
+                };
+                let image = Afbc { superblock, tiled: plane.tiled_header, ..Afbc::PLAIN };
+                let stride = header_columns(image, plane.row_stride.into());
+                afbc = Some(AfbcImage { afbc: image, stride, body_offset: 0 });
+            }
+            other => return Err(unimplemented(format!("textures in planes of type {other}"))),
+        }
+        Ok(Surface { plane, content, bytes, afbc })
+    }
+
+    /// The address of an element: a texel or a block.
+    fn element(&self, [x, y]: [u32; 2], z: u32) -> u64 {
+        let row = u64::from(self.plane.row_stride);
+        let offset = match (self.plane.clump_ordering, &self.content) {
+            (ClumpOrdering::Linear, _) => u64::from(y) * row + u64::from(x) * self.bytes,
+            (_, Content::Blocks { .. }) => {
+                // Tiles of four by four blocks.
+                let tile = u64::from(y / 4) * row + u64::from(x / 4) * 16 * self.bytes;
+                let within = tepui_mali_layout::index_in_tile(x % 4, y % 4);
+                tile + u64::from(within) * self.bytes
+            }
+            (ClumpOrdering::TiledUInterleaved, _) => u_interleaved([x, y], row, self.bytes),
+        };
+        let slice = i64::from(self.plane.slice_stride) * i64::from(z);
+        self.plane.pointer.wrapping_add(offset).wrapping_add_signed(slice)
+    }
+
+    /// The address of a texel; `None` where nothing was written.
+    fn texel(
+        &self,
+        memory: &mut UnitMemory<'_>,
+        at: [u32; 2],
+        z: u32,
+    ) -> Result<Option<u64>, Box<Trap>> {
+        let Some(image) = &self.afbc else { return Ok(Some(self.element(at, z))) };
+        let size = image.afbc.superblock.extent();
+        let index = image.afbc.header_index(at[0] / size.w, at[1] / size.h, image.stride);
+        let slice = i64::from(self.plane.slice_stride) * i64::from(z);
+        let headers = self.plane.pointer.wrapping_add_signed(slice);
+        let header = memory.read_array(headers.wrapping_add(index * HEADER_B)).map_err(failed)?;
+        match body(header) {
+            Body::Empty => Ok(None),
+            Body::Plain(offset) => {
+                let within = image.within(at) * self.bytes;
+                Ok(Some(headers.wrapping_add(u64::from(offset)).wrapping_add(within)))
+            }
+            Body::Compressed => {
+                let what = "superblocks of AFBC that this GPU has not written";
+                Err(Box::new(Trap::Unimplemented(what.into())))
+            }
+        }
+    }
+}
+
+/// Bytes of a clump of texels (0: those of the format) and, if it is a compressed block, its format.
+fn clump(format: ClumpFormat, srgb: bool) -> Option<(u64, Option<&'static str>)> {
+    let either = |linear, encoded| Some(if srgb { encoded } else { linear });
+    Some(match format {
+        ClumpFormat::Raw8
+        | ClumpFormat::Raw16
+        | ClumpFormat::Raw24
+        | ClumpFormat::Raw32
+        | ClumpFormat::Raw48
+        | ClumpFormat::Raw64
+        | ClumpFormat::Raw96
+        | ClumpFormat::Raw128
+        | ClumpFormat::A8
+        | ClumpFormat::L8a8
+        | ClumpFormat::S8 => (0, None),
+        ClumpFormat::X24s8 => (4, None),
+        ClumpFormat::Etc2Rgb8 => (8, either("ETC2_R8G8B8_UNORM_BLOCK", "ETC2_R8G8B8_SRGB_BLOCK")),
+        ClumpFormat::Etc2Rgb8a1 => {
+            (8, either("ETC2_R8G8B8A1_UNORM_BLOCK", "ETC2_R8G8B8A1_SRGB_BLOCK"))
+        }
+        ClumpFormat::Etc2Rgba8 => {
+            (16, either("ETC2_R8G8B8A8_UNORM_BLOCK", "ETC2_R8G8B8A8_SRGB_BLOCK"))
+        }
+        ClumpFormat::Etc2R11Unorm => (8, Some("EAC_R11_UNORM_BLOCK")),
+        ClumpFormat::Etc2R11Snorm => (8, Some("EAC_R11_SNORM_BLOCK")),
+        ClumpFormat::Etc2Rg11Unorm => (16, Some("EAC_R11G11_UNORM_BLOCK")),
+        ClumpFormat::Etc2Rg11Snorm => (16, Some("EAC_R11G11_SNORM_BLOCK")),
+        ClumpFormat::Bc1Unorm => (8, either("BC1_RGBA_UNORM_BLOCK", "BC1_RGBA_SRGB_BLOCK")),
+        ClumpFormat::Bc2Unorm => (16, either("BC2_UNORM_BLOCK", "BC2_SRGB_BLOCK")),
+        ClumpFormat::Bc3Unorm => (16, either("BC3_UNORM_BLOCK", "BC3_SRGB_BLOCK")),
+        ClumpFormat::Bc4Unorm => (8, Some("BC4_UNORM_BLOCK")),
+        ClumpFormat::Bc4Snorm => (8, Some("BC4_SNORM_BLOCK")),
+        ClumpFormat::Bc5Unorm => (16, Some("BC5_UNORM_BLOCK")),
+        ClumpFormat::Bc5Snorm => (16, Some("BC5_SNORM_BLOCK")),
+        ClumpFormat::Bc6hUf16 => (16, Some("BC6H_UFLOAT_BLOCK")),
+        ClumpFormat::Bc6hSf16 => (16, Some("BC6H_SFLOAT_BLOCK")),
+        ClumpFormat::Bc7Unorm => (16, either("BC7_UNORM_BLOCK", "BC7_SRGB_BLOCK")),
+        _ => return None,
+    })
+}
+
+fn blocks(name: &str) -> Result<Content, Box<Trap>> {
+    let unknown = || Box::new(Trap::Unimplemented(format!("textures of format {name}")));
+    let format: Format = name.parse().map_err(|_| unknown())?;
+    let codec = BlockCodec::new(format).map_err(|_| unknown())?;
+    let block = format.info().block;
+    Ok(Content::Blocks { codec, width: block.width_px, height: block.height_px })
+}
