@@ -94,15 +94,19 @@ impl PixelFormat {
         PixelFormat::new(bits & !(0xff << 12) | (plain.raw() as u32) << 12)
     }
 
-    /// Bits of the largest component of a format that is blended.
-    pub fn most_bits(bits: u32) -> u32 {
-        match Code::from_raw(u64::from(bits >> 12 & 0xff)) {
+    /// What the constant of a blend descriptor stands for: fixed point of the bits of the format's
+    /// largest component, in the upper ones of sixteen, or a float where the format has floats.
+    pub fn constant(bits: u32, constant: u32) -> f32 {
+        let most = match Code::from_raw(u64::from(bits >> 12 & 0xff)) {
+            Some(Code::Rgba8Tb) => 8,
             Some(Code::Rgb10A2Tb) => 10,
             Some(Code::Rgb5A1Au | Code::Rgb5A1Pu) => 5,
             Some(Code::R5g6b5Au | Code::R5g6b5Pu) => 6,
             Some(Code::Rgba4Au | Code::Rgba4Pu) => 4,
-            _ => 8,
-        }
+            _ => return half::f16::from_bits(constant as u16).to_f32(),
+        };
+        let one = ((1u32 << most) - 1) << (16 - most);
+        constant as f32 / one as f32
     }
 
     /// Bytes of a pixel.

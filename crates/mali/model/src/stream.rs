@@ -216,11 +216,12 @@ impl FrontEnd<'_> {
                 let value = self.register(i.source_1)?.min(self.register(i.source_2)?);
                 self.set(i.destination, value)?;
             }
+            // Words in memory stand side by side, whichever registers they are of.
             CsOpcode::LoadMultiple => {
                 let i = unpack!(CsLoadMultiple);
                 let base = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
-                for n in (0..16).filter(|n| i.mask >> n & 1 != 0) {
-                    let at = base.wrapping_add(4 * u64::from(n));
+                for (word, n) in (0..).zip((0..16).filter(|n| i.mask >> n & 1 != 0)) {
+                    let at = base.wrapping_add(4 * word);
                     let word = self.memory.read_array(at).map_err(memory_fault)?;
                     self.set(i.base_register + n, u32::from_le_bytes(word))?;
                 }
@@ -228,8 +229,8 @@ impl FrontEnd<'_> {
             CsOpcode::StoreMultiple => {
                 let i = unpack!(CsStoreMultiple);
                 let base = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
-                for n in (0..16).filter(|n| i.mask >> n & 1 != 0) {
-                    let at = base.wrapping_add(4 * u64::from(n));
+                for (word, n) in (0..).zip((0..16).filter(|n| i.mask >> n & 1 != 0)) {
+                    let at = base.wrapping_add(4 * word);
                     let word = self.register(i.base_register + n)?.to_le_bytes();
                     self.memory.write(at, &word).map_err(memory_fault)?;
                 }

@@ -130,6 +130,13 @@ bits_enum! {
         R5g6b5a0 = 5 => "R5G6B5A0",
         /// R5G5B5A1.
         R5g5b5a1 = 6 => "R5G5B5A1",
+        /// R16F. This and the next two are not named in genxml; drivers use them for formats of floats of
+        /// 16 bits.
+        R16f = 16 => "R16F",
+        /// R16G16F.
+        R16g16f = 17 => "R16G16F",
+        /// R16G16B16A16F.
+        R16g16b16a16f = 18 => "R16G16B16A16F",
         /// RAW8.
         Raw8 = 32 => "RAW8",
         /// RAW16.

@@ -45,12 +45,16 @@ impl Equation {
 }
 
 /// Blends a colour with the old one of a target; components that are not written keep their value.
-pub(crate) fn blend(blend: &Blend, src: [f32; 4], dest: [f32; 4], bits: u32) -> [f32; 4] {
-    // The targets are of normalised numbers, to which sources are clamped before.
-    let src = src.map(|v| if v > 0.0 { v.min(1.0) } else { 0.0 });
-    // The constant is fixed point of the target's bits, in the upper ones of sixteen.
-    let one = ((1u32 << bits) - 1) << (16 - bits);
-    let constant = blend.constant as f32 / one as f32;
+pub(crate) fn blend(
+    blend: &Blend,
+    src: [f32; 4],
+    dest: [f32; 4],
+    constant: f32,
+    unorm: bool,
+) -> [f32; 4] {
+    // Of normalised numbers, sources are clamped before.
+    let clamp = |v: f32| if v > 0.0 { v.min(1.0) } else { 0.0 };
+    let src = if unorm { src.map(clamp) } else { src };
     let colour = Equation {
         a: blend.rgb_a,
         negate_a: blend.rgb_negate_a,
@@ -93,7 +97,7 @@ mod tests {
             color_mask: 0b1011,
             ..Default::default()
         };
-        let found = blend(&over, [1.0, 0.5, 0.25, 0.5], [0.0, 1.0, 1.0, 0.75], 8);
+        let found = blend(&over, [1.0, 0.5, 0.25, 0.5], [0.0, 1.0, 1.0, 0.75], 0.0, true);
         assert_eq!(found, [0.5, 0.75, 1.0, 0.5]);
         let reverse = Blend {
             rgb_a: A::Zero,
@@ -102,8 +106,8 @@ mod tests {
             rgb_invert_c: true,
             ..over
         };
-        let reverse = Blend { rgb_c: C::Constant, constant: 0xff00 / 4, ..reverse };
-        let found = blend(&reverse, [2.0; 4], [1.0, 0.0, 0.0, 0.0], 8);
+        let reverse = Blend { rgb_c: C::Constant, ..reverse };
+        let found = blend(&reverse, [2.0; 4], [1.0, 0.0, 0.0, 0.0], 0.25, true);
         assert!((found[0] + 0.75).abs() < 1e-4, "{found:?}");
     }
 }

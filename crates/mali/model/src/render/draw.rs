@@ -69,7 +69,9 @@ pub(crate) fn invalid(what: &str, problem: Problem) -> JobFault {
 /// Reads the tiler context.
 pub(crate) fn context(memory: &mut UnitMemory<'_>, at: u64) -> Result<TilerContext, JobFault> {
     let bytes = memory.read_array::<{ TilerContext::SIZE_BYTES }>(at);
-    let bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    // Words that drivers use for themselves.
+    bytes[56..PRIVATE_STATE as usize].fill(0);
     TilerContext::unpack(&bytes).map_err(|problem| invalid("tiler context", problem))
 }
 

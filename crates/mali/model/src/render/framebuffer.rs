@@ -59,7 +59,7 @@ impl Framebuffer {
         let (mut depth, mut stencil) = (None, None);
         let mut clean_depth = false;
         if parameters.has_zs_crc_extension {
-            let extension: ZsCrcExtension = packet(memory, next, "depth and stencil attachment")?;
+            let extension = extension(memory, next)?;
             next += ZsCrcExtension::SIZE_BYTES as u64;
             clean_depth = extension.zs_clean_pixel_write_enable;
             let combined_stencil = extension.zs_write_format == ZsFormat::D24s8;
@@ -116,6 +116,19 @@ impl Framebuffer {
             ZInternalFormat::D32 => 0,
         }
     }
+}
+
+/// Reads the depth and stencil attachments. The formats of those that are not there are 0.
+fn extension(memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcExtension, JobFault> {
+    let bytes = memory.read_array::<{ ZsCrcExtension::SIZE_BYTES }>(at);
+    let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    for byte in [0, 2] {
+        if bytes[byte] & 0xf == 0 {
+            bytes[byte] |= 1;
+        }
+    }
+    ZsCrcExtension::unpack(&bytes)
+        .map_err(|problem| JobFault::new(UNIT, format!("depth and stencil attachment: {problem}")))
 }
 
 fn layered(msaa: Msaa) -> Result<(), JobFault> {

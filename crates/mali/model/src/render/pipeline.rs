@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 use tepui_mali_isa::Special;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::draw::{
-    Blend, DcdFlags0, DcdFlags1, DepthClampMode, DepthSource, DepthStencil, Draw as DrawDescriptor,
-    OcclusionMode, PixelKill, StencilOp as Op,
+    Blend, BlendMode, DcdFlags0, DcdFlags1, DepthClampMode, DepthSource, DepthStencil,
+    Draw as DrawDescriptor, OcclusionMode, PixelKill, StencilOp as Op,
 };
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::texture::CompareFunction;
@@ -124,8 +124,8 @@ impl Pipeline {
     ) -> Result<Pipeline, JobFault> {
         let state = State {
             fragment: draw.fragment,
-            flags_0: draw.flags_0.clone(),
-            flags_1: draw.flags_1.clone(),
+            flags_0: draw.flags_0,
+            flags_1: draw.flags_1,
             depth_range: draw.depth_range,
             occlusion: draw.occlusion,
             blend: draw.blend,
@@ -181,9 +181,16 @@ impl Pipeline {
             let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
             let bytes = memory.read_array::<{ Blend::SIZE_BYTES }>(at);
             let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
-            let blend = Blend::unpack(&bytes).map_err(|problem| {
-                JobFault::new(Unit::Fragment, format!("blend {index}: {problem}"))
-            })?;
+            // Where a shader blends, or nothing, the equation is not read.
+            let mode = BlendMode::from_raw(u64::from(bytes[8] & 3));
+            let blend = match mode {
+                Some(mode @ (BlendMode::Shader | BlendMode::Off)) => {
+                    Blend { mode, ..Blend::default() }
+                }
+                _ => Blend::unpack(&bytes).map_err(|problem| {
+                    JobFault::new(Unit::Fragment, format!("blend {index}: {problem}"))
+                })?,
+            };
             blends.push(blend);
             // The shader sees the upper half.
             let (_, upper) = bytes.as_chunks::<8>().0.split_at(1);

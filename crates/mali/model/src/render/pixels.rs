@@ -40,6 +40,18 @@ pub(crate) enum Point {
     Explicit([i16; 2]),
 }
 
+/// How colours are written.
+pub(crate) struct Write<'f> {
+    pub target: usize,
+    /// What colours are.
+    pub kind: Kind,
+    pub mode: BlendMode,
+    /// The format of the tile buffer's pixels.
+    pub format: &'f PixelFormat,
+    /// The conversion descriptor that names it.
+    pub conversion: u32,
+}
+
 /// The units.
 pub(crate) struct Pixels {
     pub framebuffer: Arc<Framebuffer>,
@@ -170,18 +182,10 @@ impl Pixels {
         format
     }
 
-    /// Writes a lane's colour to a target, as the target's blend descriptor or the shader's says.
-    pub fn write(
-        &mut self,
-        lane: usize,
-        target: usize,
-        samples: u16,
-        colour: [u32; 4],
-        kind: Kind,
-        mode: BlendMode,
-        format: &PixelFormat,
-        conversion: u32,
-    ) {
+    /// Writes a lane's colour to samples of a target, as the target's blend descriptor or the
+    /// shader's says.
+    pub fn write(&mut self, lane: usize, samples: u16, colour: [u32; 4], how: &Write<'_>) {
+        let &Write { target, kind, mode, format, conversion } = how;
         let Some(pipeline) = self.pipeline.clone() else { return };
         if pipeline.targets >> target & 1 == 0 || mode == BlendMode::Off {
             return;
@@ -194,8 +198,9 @@ impl Pixels {
                 Some(state) => {
                     let dest = format.unpack(&pixel.to_le_bytes()[..format.bytes()], Kind::Float);
                     let dest = dest.map(f32::from_bits);
-                    let bits = PixelFormat::most_bits(conversion);
-                    blend(state, colour.map(f32::from_bits), dest, bits).map(f32::to_bits)
+                    let constant = PixelFormat::constant(conversion, state.constant);
+                    let colour = colour.map(f32::from_bits);
+                    blend(state, colour, dest, constant, format.is_unorm()).map(f32::to_bits)
                 }
                 None => colour,
             };

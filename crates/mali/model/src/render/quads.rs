@@ -110,7 +110,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let corner = pixels.corner;
         let dirty = pixels.tile.dirty;
         let count = pixels.framebuffer.samples.count;
-        let mask = (1u32 << count) - 1 & pipeline.sample_mask;
+        let mask = ((1u32 << count) - 1) & pipeline.sample_mask;
         for y in (0..SIDE).step_by(2) {
             for x in (0..SIDE).step_by(2) {
                 let quad = [0, 1, 2, 3].map(|k| {

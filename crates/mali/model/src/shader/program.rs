@@ -96,6 +96,8 @@ const FORMATTED: &[Isa] = &[
 
 /// A modifier of [`Op::flags`] of branches: taken if the source is zero.
 const IF_ZERO: u32 = 1;
+/// As [`IF_ZERO`], of jumps: lanes that do not jump end.
+const ENDS: u32 = 2;
 
 fn branch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let value = l.get(&op.src[0]);
@@ -122,7 +124,9 @@ fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             }
         }
     }
-    if taken == 0 {
+    if taken == 0 && op.flags & ENDS != 0 {
+        l.warp.end();
+    } else if taken == 0 {
         l.warp.branch(0, 0);
     } else if taken == l.warp.mask {
         l.warp.jump = to;
@@ -211,6 +215,9 @@ fn operation(
         Isa::BRANCHZI => {
             op.run = jump;
             op.flags = u32::from(inst.flag(&f::EQ));
+            if inst.flow == Flow::End {
+                op.flags |= ENDS;
+            }
             if !inst.flag(&f::ABSOLUTE) {
                 op.immediate = (address as u32).wrapping_add((index as u32 + 1) * BYTES as u32);
             }

@@ -14,7 +14,7 @@ use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::{LANES, Row, float16, halves};
 use super::image::{deliver, is_short, kind};
 use crate::pixel::Kind;
-use crate::render::pixels::Pixels;
+use crate::render::pixels::{Pixels, Write};
 
 /// Modifiers of BLEND in [`Op::flags`]: the lanes end where the hardware blends.
 pub const ENDS: u32 = 1 << 8;
@@ -163,7 +163,8 @@ fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         for lane in lanes {
             let samples = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
             let colour = colours.map(|row| row.0[lane]);
-            pixels.write(lane, target, samples, colour, kind, mode, &format, conversion);
+            let how = Write { target, kind, mode, format: &format, conversion };
+            pixels.write(lane, samples, colour, &how);
         }
     }
     if op.flags & ENDS != 0 {
@@ -221,7 +222,8 @@ fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         };
         let colour = colours.map(|row| row.0[lane]);
         let mode = BlendMode::Opaque;
-        pixels.write(lane, target, samples, colour, kind, mode, &format, conversion);
+        let how = Write { target, kind, mode, format: &format, conversion };
+        pixels.write(lane, samples, colour, &how);
     }
     Ok(())
 }

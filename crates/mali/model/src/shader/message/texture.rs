@@ -247,9 +247,9 @@ impl Request {
         }
         // Neighbours may be on other faces: the directions are what has a gradient.
         let mut direction = [[0.0; LANES]; 3];
-        for lane in 0..LANES {
+        for (lane, face) in self.face.into_iter().enumerate() {
             let [s, t] = [0, 1].map(|k| 2.0 * self.at[k][lane] - 1.0);
-            let v = match self.face[lane] {
+            let v = match face {
                 0 => [1.0, -t, -s],
                 1 => [-1.0, -t, s],
                 2 => [s, 1.0, t],
