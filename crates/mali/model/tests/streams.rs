@@ -455,9 +455,9 @@ fn faults_say_what_and_where() {
     let machine = Machine::new(2);
     let fault = machine.run(&[move32(1, 2), u64::MAX]).unwrap_err();
     assert_eq!((fault.kind, fault.packet), (FaultKind::Undecodable, Some(STREAMS + 8)));
-    let fault = machine.run(&[word(&CsRunIdvs::default())]).unwrap_err();
+    let fault = machine.run(&[word(&CsRunTiling::default())]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Unimplemented);
-    assert!(fault.to_string().contains("RUN_IDVS"), "{fault}");
+    assert!(fault.to_string().contains("RUN_TILING"), "{fault}");
     let fault = machine.run(&[move32(200, 2)]).unwrap_err();
     assert!(fault.to_string().contains("none is r200"), "{fault}");
     // Endless streams and shaders.

@@ -164,7 +164,11 @@ fn samples(
         SamplePattern::D3d8xGrid => 8,
         SamplePattern::D3d16xGrid => 16,
     };
-    let count = of_pattern.max(parameters.sample_count as usize).min(MOST_SAMPLES);
+    // A framebuffer of one sample may still be drawn to with several.
+    let count = match parameters.sample_count {
+        0 | 1 => of_pattern,
+        count => (count as usize).min(MOST_SAMPLES),
+    };
     let mut places = [[8; 2]; MOST_SAMPLES];
     if count > 1 {
         for (sample, place) in places.iter_mut().enumerate().take(count) {
