@@ -99,13 +99,9 @@ impl<'t> ThreadView<'t> {
             at if at < first.len() => &first[at..],
             at => self.payload1().get(at - first.len()..).unwrap_or(&[]),
         };
-        let mut dwords = [0; 8];
-        if let Some(register) = bytes.first_chunk::<REGISTER_BYTES>() {
-            for (dword, bytes) in dwords.iter_mut().zip(register.as_chunks::<4>().0) {
-                *dword = u32::from_le_bytes(*bytes);
-            }
-        }
-        dwords
+        let register = bytes.first_chunk::<REGISTER_BYTES>();
+        register
+            .map_or([0; 8], |register| bytemuck::cast::<_, [u32; 8]>(*register).map(u32::from_le))
     }
 
     /// Writes eight double words to register `n` of the response, where `mask` has a channel's bit.
@@ -114,8 +110,12 @@ impl<'t> ThreadView<'t> {
         let response = self.response();
         let Some(bytes) = response.get_mut(n * REGISTER_BYTES..) else { return };
         let Some(register) = bytes.first_chunk_mut::<REGISTER_BYTES>() else { return };
+        if mask == 0xff {
+            *register = bytemuck::cast(dwords.map(u32::to_le));
+            return;
+        }
         for (lane, (dword, bytes)) in dwords.iter().zip(register.as_chunks_mut().0).enumerate() {
-            if mask == 0xff || mask >> lane & 1 != 0 {
+            if mask >> lane & 1 != 0 {
                 *bytes = dword.to_le_bytes();
             }
         }

@@ -165,7 +165,7 @@ impl PixelShader {
             return Err(JobFault::new(UNIT, "pixels without a back end"));
         };
         let (mut mask, mut vector_mask) = (0u32, 0u32);
-        back_end.begin(primitive.interpolation);
+        back_end.tested = 0;
         back_end.covered = [0; LANES];
         for (slot, subspan) in subspans.iter().enumerate() {
             for pixel in 0..4 {

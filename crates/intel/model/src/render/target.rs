@@ -282,12 +282,6 @@ impl<'a> BackEnd<'a> {
         Ok(target.order.seen(image.format.unpack(texel, [0; 2])))
     }
 
-    /// A new thread begins.
-    pub fn begin(&mut self, interpolation: Barycentrics) {
-        self.interpolation = interpolation;
-        self.tested = 0;
-    }
-
     /// The depth of the primitive at a sample of a pixel of the tile.
     pub fn depth(&self, place: [u32; 2], sample: usize) -> f32 {
         let [x, y] = self.output.samples.px(sample);

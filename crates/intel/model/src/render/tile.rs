@@ -185,6 +185,7 @@ impl<'w> Worker<'w, '_> {
         let plane = primitive.depth;
         let start = plane[0] * f64::from(corner[0]) + plane[1] * f64::from(corner[1]) + plane[2];
         let back_end = self.back_end()?;
+        back_end.interpolation = primitive.interpolation;
         back_end.front = primitive.front;
         back_end.smooth = primitive.smooth;
         back_end.depth_range = primitive.depth_range;

@@ -60,7 +60,9 @@ impl BackEnd<'_> {
             return Ok(true);
         }
         if self.has_clear_blocks(binding) {
-            for lane in tepui_texel::lanes(wanted) {
+            // A subspan is in one block: these are at least two by two pixels, of the next power of two.
+            let subspans = (wanted | wanted >> 1 | wanted >> 2 | wanted >> 3) & 0x1111;
+            for lane in tepui_texel::lanes(subspans) {
                 let place = self.places[rows.first + lane];
                 self.unclear(memory, target, binding, place)?;
             }
@@ -152,7 +154,13 @@ impl<'t> Store<'t> {
         let (Some(packer), Some(unpacker)) = (&self.format.packer, &self.format.unpacker) else {
             return;
         };
-        let offsets = offsets(level, places, wanted);
+        let strip = (level.shift == 2 && wanted == 0xffff && !self.blends && self.mask.is_none())
+            .then(|| strip(level, places))
+            .flatten();
+        let offsets = match strip {
+            Some(_) => [0; LANES],
+            None => offsets(level, places, wanted),
+        };
         let mut old = [[0; LANES]; 4];
         if self.blends || self.mask.is_some() {
             // SAFETY: the pixels of `wanted` are inside of the level, whose texels may be read; the others' offsets are
@@ -215,7 +223,46 @@ impl<'t> Store<'t> {
             }
         }
         // SAFETY: as above: the level was asked for to be written.
-        unsafe { scatter(level, &offsets, wanted, &words) }
+        unsafe {
+            match strip {
+                Some(rows) => write_strip(level, rows, &words[0]),
+                None => scatter(level, &offsets, wanted, &words),
+            }
+        }
+    }
+}
+
+/// The byte offsets of the four runs of 16 bytes, two of each row, that eight by two pixels of 32 bits are, of which all are
+/// inside of the level; `None` if channels stand otherwise, or the pixels do not lie in such runs.
+#[inline(always)]
+fn strip(level: &PlainLevel, places: &[[u32; 2]; LANES]) -> Option<[u32; 4]> {
+    let [x, y] = places[0];
+    let next = |subspan: usize| places[4 * subspan] == [x + 2 * subspan as u32, y];
+    if !x.is_multiple_of(4) || !level.begins_at_multiple(4) || !(1..4).all(next) {
+        return None;
+    }
+    let columns = [x, x + 4].map(|x| level.plain_column(x));
+    let lines = [y, y + 1].map(|y| level.plain_line(y));
+    let at = |column: usize, line: usize| columns[column].wrapping_add(lines[line]) << 2;
+    Some([at(0, 0), at(0, 1), at(1, 0), at(1, 1)])
+}
+
+/// Writes the texels of a strip.
+///
+/// # Safety
+/// At the offsets there must be room for 16 bytes in the level.
+#[inline(always)]
+unsafe fn write_strip(level: &PlainLevel, offsets: [u32; 4], words: &Row<LANES>) {
+    let host = level.host();
+    let squares = words.as_chunks::<8>().0.iter();
+    for (squares, at) in squares.zip(offsets.as_chunks::<2>().0) {
+        let [a, b, c, d, e, f, g, h] = *squares;
+        for (row, offset) in [[a, b, e, f], [c, d, g, h]].into_iter().zip(at) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                host.wrapping_add(*offset as usize).cast::<[u32; 4]>().write_unaligned(row);
+            }
+        }
     }
 }
 
@@ -380,11 +427,19 @@ mod tests {
             let corner = [0, 0];
             // Different places: a thread has each pixel once.
             let start = next() % 77;
-            let places: [[u32; 2]; 8] = std::array::from_fn(|slot| {
+            let mut places: [[u32; 2]; 8] = std::array::from_fn(|slot| {
                 let place = (start + 9 * slot as u32) % 77;
                 [2 * (place % 11), 2 * (place / 11)]
             });
-            let covered = next();
+            let mut covered = next();
+            if next() % 2 == 0 {
+                // Whole strips, as most threads have.
+                let x = 2 * (next() % 7);
+                places = std::array::from_fn(|slot| {
+                    [x + 2 * (slot as u32 % 4), 2 * (slot as u32 / 4 + start % 5)]
+                });
+                (rows.channels, covered) = (0xffff, u32::MAX);
+            }
             let mut left = Vec::new();
             for in_rows in [false, true] {
                 vm.write(BASE, &bytes).unwrap();

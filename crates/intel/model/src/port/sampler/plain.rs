@@ -14,6 +14,7 @@ use tepui_texel::{
 };
 
 use super::super::Ports;
+use super::super::auxiliary::AuxiliaryPlane;
 use super::super::plain::PlainLevel;
 use super::super::surface::{Dimension, Image, Surface};
 use super::filter::{MOST_LEVELS, Unit};
@@ -53,6 +54,10 @@ pub(in crate::port) struct Texture {
     /// The layer of which these levels are, and whether each suits; none that was not looked at.
     layer: u32,
     levels: [Option<Option<PlainLevel>>; MOST_LEVELS],
+    /// What is read of clear blocks, if there are any.
+    clear: [u32; 4],
+    /// Which blocks of a level are clear: the level, and what says so of it.
+    marks: Option<(u32, AuxiliaryPlane)>,
 }
 
 impl Texture {
@@ -77,6 +82,22 @@ impl Texture {
             picks,
             layer: 0,
             levels: [None; MOST_LEVELS],
+            clear: image.filter(|image| image.may_be_clear).map_or([0; 4], |image| {
+                swizzled(image.clear_texel(), image.swizzle, image.format.one())
+            }),
+            marks: None,
+        }
+    }
+
+    /// What says which blocks of a level are clear.
+    fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
+        match self.marks {
+            Some((known, marks)) if known == level => Some(marks),
+            _ => {
+                let marks = image.auxiliary?.plane(image, image.level.checked_add(level)?);
+                self.marks = Some((level, marks));
+                Some(marks)
+            }
         }
     }
 
@@ -199,9 +220,15 @@ impl Reader<'_, '_> {
         let level = self.texture.level(self.memory, self.image, lod, layer)?;
         if self.exec == 0xffff && level.shift == 2 && is_strip([&x, &y]) {
             let clear = match self.image.may_be_clear {
-                true => self.clear_strip([x[0], y[0]], lod, layer),
+                true => self.clear_strip(&level, [x[0], y[0]], lod, layer),
                 false => Some(false),
             };
+            if clear == Some(true) {
+                for (row, value) in self.scratch.rows.iter_mut().zip(self.texture.clear) {
+                    row.fill(value);
+                }
+                return Some(());
+            }
             if clear == Some(false) && strip(&level, [x[0], y[0]], &mut self.scratch.taps[0][0]) {
                 self.scratch.placed.outside = [0; WIDTH];
                 return self.deliver();
@@ -215,10 +242,8 @@ impl Reader<'_, '_> {
         self.deliver()?;
         if self.image.may_be_clear {
             let clear = self.clear_channels(lod, layer)?;
-            let texel =
-                swizzled(self.image.clear_texel(), self.image.swizzle, self.image.format.one());
             for lane in tepui_texel::lanes(clear) {
-                for (row, value) in self.scratch.rows.iter_mut().zip(texel) {
+                for (row, value) in self.scratch.rows.iter_mut().zip(self.texture.clear) {
                     row[lane] = value;
                 }
             }
@@ -226,20 +251,32 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// Whether the block is clear that all texels of a strip are in; `None` if they are in several.
-    fn clear_strip(&mut self, [x, y]: [u32; 2], lod: u32, layer: u32) -> Option<bool> {
-        let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
-        let [width, height] = auxiliary.block();
-        if x % width + 8 > width || y % height + 2 > height {
+    /// Whether the block is clear that all texels of a strip are in; `None` if they are in several, or not all inside of the
+    /// level.
+    fn clear_strip(
+        &mut self,
+        level: &PlainLevel,
+        [x, y]: [u32; 2],
+        lod: u32,
+        layer: u32,
+    ) -> Option<bool> {
+        let marks = self.texture.marks(self.image, lod)?;
+        let size = level.size();
+        // Powers of two.
+        let [width, height] = marks.block().map(u32::trailing_zeros);
+        let block = [x >> width, y >> height];
+        let one = x.checked_add(7)? >> width == block[0] && y.checked_add(1)? >> height == block[1];
+        let inside = x.checked_add(8)? <= size[0] && y.checked_add(2)? <= size[1];
+        if !one || !inside {
             return None;
         }
-        auxiliary.is_clear(self.memory, [x / width, y / height], layer).ok()
+        marks.is_clear(self.memory, block, layer).ok()
     }
 
     /// The channels whose texels are inside of the level and in blocks that are clear.
     fn clear_channels(&mut self, lod: u32, layer: u32) -> Option<u32> {
+        let auxiliary = self.texture.marks(self.image, lod)?;
         let placed = &self.scratch.placed;
-        let auxiliary = self.image.auxiliary?.plane(self.image, self.image.level + lod);
         // Powers of two.
         let [width, height] = auxiliary.block().map(u32::trailing_zeros);
         // Neighbours are mostly in one block.

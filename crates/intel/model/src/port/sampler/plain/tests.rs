@@ -9,6 +9,7 @@ use super::super::filter::{self, Lod, Request};
 use super::super::texel::BlockCache;
 use super::*;
 use crate::format;
+use crate::port::auxiliary::Auxiliary;
 use crate::port::surface::Tiling;
 
 const BASE: u64 = 0x10_0000;
@@ -96,8 +97,22 @@ fn same_values(integer: bool, a: u32, b: u32) -> bool {
 
 #[test]
 fn loads_are_those_of_single_texels() {
-    let mut read = 0;
+    let (mut read, mut cleared) = (0, 0);
     images(|numbers, image, memory| {
+        let mut image = *image;
+        if numbers.below(2) == 0 {
+            image.auxiliary = Some(Auxiliary::hiz(BASE + 0xc_0000, 256, 128));
+            image.may_be_clear = true;
+            image.clear = [0.25f32, 1.0, 0.5, 0.75].map(f32::to_bits);
+            for level in 0..image.levels {
+                let marks = image.auxiliary.unwrap().plane(&image, level);
+                for place in 0..256 {
+                    let (clear, layer) = (numbers.below(2) == 0, place / 128);
+                    marks.set_clear(memory, [place % 8, place / 8 % 16], layer, clear).unwrap();
+                }
+            }
+        }
+        let image = &image;
         let surface = Surface::Image(*image);
         let mut texture = Texture::of(&surface);
         for _ in 0..8 {
@@ -108,7 +123,7 @@ fn loads_are_those_of_single_texels() {
             });
             if numbers.below(2) == 0 {
                 exec = 0xffff;
-                let [x, y] = [4 * numbers.below(12), numbers.below(16)];
+                let [x, y] = [4 * numbers.below(16), numbers.below(16)];
                 at[0] = std::array::from_fn(|i| x + (2 * (i / 4) + i % 2) as u32);
                 at[1] = std::array::from_fn(|i| y + (i / 2 % 2) as u32);
             }
@@ -127,6 +142,13 @@ fn loads_are_those_of_single_texels() {
                 let place = [at[0][lane], at[1][lane]];
                 let plane = image.sampled_plane(lod);
                 let want = match plane.texel(image, place, layer, 0) {
+                    Some(_)
+                        if image.may_be_clear
+                            && image.is_clear(memory, lod, place, layer).unwrap() =>
+                    {
+                        cleared += 1;
+                        image.clear_texel()
+                    }
                     Some(at) => {
                         let mut bytes = vec![0; image.format.bytes];
                         memory.read(at, &mut bytes).unwrap();
@@ -143,6 +165,7 @@ fn loads_are_those_of_single_texels() {
         }
     });
     assert_eq!(read, 8 * 9 * FORMATS.len());
+    assert!(cleared > 500, "{cleared}");
 }
 
 #[test]
