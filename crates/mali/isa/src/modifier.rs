@@ -135,6 +135,7 @@ kinds! {
         Wait0126 = 8 "wait0126",
         Wait = 9 "wait",
         Reconverge = 10 "reconverge",
+        WaitResource = 12 "wait_resource",
         Discard = 13 "discard",
         End = 15 "end",
     }

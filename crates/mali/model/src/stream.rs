@@ -319,8 +319,13 @@ impl FrontEnd<'_> {
                 let chunks = self.pair(i.first_heap_chunk)?;
                 draw::finish(self.scenes, chunks);
             }
+            CsOpcode::RunFullscreen => {
+                let i = unpack!(CsRunFullscreen);
+                let registers = StateRegisters(&self.queue.registers);
+                let stats = &mut self.queue.stats;
+                draw::fullscreen(self.vm, self.scenes, &registers, &i, stats)?;
+            }
             CsOpcode::RunTiling
-            | CsOpcode::RunFullscreen
             | CsOpcode::ProgressWait
             | CsOpcode::ProgressStore
             | CsOpcode::ProgressLoad

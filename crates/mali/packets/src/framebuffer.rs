@@ -77,6 +77,8 @@ bits_enum! {
         TiledUInterleaved = 1 => "Tiled U-Interleaved",
         /// Linear.
         Linear = 2 => "Linear",
+        /// Tiles of 64 KiB. Mesa names it since 26.0.
+        Interleaved64k = 8 => "Interleaved 64K",
         /// AFBC.
         Afbc = 12 => "AFBC",
         /// AFBC Tiled.
@@ -130,13 +132,15 @@ bits_enum! {
         R5g6b5a0 = 5 => "R5G6B5A0",
         /// R5G5B5A1.
         R5g5b5a1 = 6 => "R5G5B5A1",
-        /// R16F. This and the next two are not named in genxml; drivers use them for formats of floats of
-        /// 16 bits.
+        /// R16F. This and the next three are not in Mesa 25.0's genxml; its driver 26.1 uses them for
+        /// formats of these components.
         R16f = 16 => "R16F",
         /// R16G16F.
         R16g16f = 17 => "R16G16F",
         /// R16G16B16A16F.
         R16g16b16a16f = 18 => "R16G16B16A16F",
+        /// R11G11B10F.
+        R11g11b10f = 20 => "R11G11B10F",
         /// RAW8.
         Raw8 = 32 => "RAW8",
         /// RAW16.

@@ -569,6 +569,8 @@ bits_enum! {
         TiledUInterleaved = 1 => "Tiled U-Interleaved",
         /// Linear.
         Linear = 2 => "Linear",
+        /// Tiles of 64 KiB. Mesa names it since 26.0.
+        Interleaved64k = 8 => "Interleaved 64K",
     }
 }
 
@@ -690,6 +692,8 @@ bits_enum! {
         /// R8.
         #[default]
         R8 = 0 => "R8",
+        /// R16. This one, R16G16 and R16G16B16A16 are not in Mesa 25.0's genxml; its driver 26.1 uses them.
+        R16 = 1 => "R16",
         /// R8G8.
         R8g8 = 3 => "R8G8",
         /// R5G6B5.
@@ -698,6 +702,8 @@ bits_enum! {
         R4g4b4a4 = 5 => "R4G4B4A4",
         /// R5G5B5A1.
         R5g5b5a1 = 6 => "R5G5B5A1",
+        /// R16G16.
+        R16g16 = 8 => "R16G16",
         /// R8G8B8.
         R8g8b8 = 9 => "R8G8B8",
         /// R8G8B8A8.
@@ -710,6 +716,8 @@ bits_enum! {
         S8 = 14 => "S8",
         /// X24S8.
         X24s8 = 15 => "X24S8",
+        /// R16G16B16A16.
+        R16g16b16a16 = 17 => "R16G16B16A16",
         /// YUV420 6c8.
         Yuv4206c8 = 32 => "YUV420 6c8",
         /// YUV420 2c8.

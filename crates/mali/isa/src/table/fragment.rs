@@ -32,7 +32,7 @@ rows! {
         ST_TILE = "ST_TILE" 32, 0x79, 0x0;
     }
 
-    "Blends a colour into a render target, and branches by `target` bytes; where the descriptor \
+    "Blends a colour into a render target, and branches by `target` instructions from the next one; where the descriptor \
      names a blend shader, does nothing."
     Form {
         modifiers: &[SLOT, VECTOR_SIZE, REGISTER_FORMAT],

@@ -37,6 +37,18 @@ fn layout(format: Internal) -> Option<[(u32, u32); 4]> {
     })
 }
 
+/// Bits of the components of formats of floats, which memory has as the tile buffer does: their
+/// writeback format says nothing.
+fn floats(format: Internal) -> Option<[u32; 4]> {
+    Some(match format {
+        Internal::R16f => [16, 0, 0, 0],
+        Internal::R16g16f => [16, 16, 0, 0],
+        Internal::R16g16b16a16f => [16; 4],
+        Internal::R11g11b10f => [11, 11, 10, 0],
+        _ => return None,
+    })
+}
+
 impl TargetFormat {
     /// The format of a render target.
     pub fn new(target: &RenderTarget) -> Result<TargetFormat, JobFault> {
@@ -67,11 +79,14 @@ impl TargetFormat {
             ColorFormat::Raw64 => [64, 0, 0, 0],
             ColorFormat::Raw96 => [96, 0, 0, 0],
             ColorFormat::Raw128 => [128, 0, 0, 0],
+            _ if floats(target.internal_format).is_some() => [0; 4],
             other => {
                 let what = format!("render targets in format {other}");
                 return Err(JobFault::unimplemented(Unit::Fragment, what));
             }
         };
+        let memory = floats(target.internal_format).unwrap_or(memory);
+        let internal = internal.or(floats(target.internal_format));
         let bytes = memory.iter().sum::<u32>().div_ceil(8) as usize;
         Ok(TargetFormat { internal, memory, swizzle, bytes })
     }

@@ -2,8 +2,10 @@
 //!
 // source: registers: Mesa, decode_csf.c (`pandecode_run_idvs`).
 
-use tepui_mali_packets::cs::CsRunIdvs;
-use tepui_mali_packets::draw::{DcdFlags0, DcdFlags1, PrimitiveFlags, Scissor};
+use tepui_mali_packets::cs::{CsRunFullscreen, CsRunIdvs};
+use tepui_mali_packets::draw::{
+    DcdFlags0, DcdFlags1, Draw as DrawDescriptor, PrimitiveFlags, Scissor,
+};
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_mali_packets::{Packet, Problem};
@@ -39,6 +41,33 @@ pub(crate) struct Draw {
     pub depth_stencil: u64,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
+}
+
+impl Draw {
+    /// What a draw descriptor in memory says.
+    pub fn from_descriptor(memory: &mut UnitMemory<'_>, at: u64) -> Result<Draw, JobFault> {
+        let memory_fault = |fault| JobFault::memory(UNIT, fault);
+        let bytes = memory.read_array::<{ DrawDescriptor::SIZE_BYTES }>(at);
+        let bytes = bytes.map_err(memory_fault)?;
+        let d = DrawDescriptor::unpack(&bytes).map_err(|p| invalid("draw descriptor", p))?;
+        let (flags, _) = bytes.as_chunks::<4>();
+        Ok(Draw {
+            fragment: StageAddresses {
+                resources: d.shader.resources,
+                uniforms: d.shader.fau | u64::from(d.shader.fau_count) << 56,
+                program: d.shader.shader,
+                storage: d.shader.thread_storage,
+            },
+            flags_0: DcdFlags0::unpack(&flags[0]).map_err(|p| invalid("draw flags", p))?,
+            flags_1: DcdFlags1::unpack(&flags[1]).map_err(|p| invalid("draw flags", p))?,
+            depth_range: [d.minimum_z, d.maximum_z],
+            occlusion: d.occlusion,
+            blend: d.blend,
+            blend_count: d.blend_count,
+            depth_stencil: d.depth_stencil,
+            varying_stride: 0,
+        })
+    }
 }
 
 /// The state registers of a queue.
@@ -91,22 +120,13 @@ pub(crate) fn execute(
     let r = registers;
     let flags = r.word(56) | instruction.flags_override;
     let flags: PrimitiveFlags = packet("primitive flags", &[flags])?;
-    if flags.view_mask != 0 {
-        return Err(JobFault::unimplemented(UNIT, "draws to several views"));
-    }
     if !instruction.malloc_enable {
         return Err(JobFault::unimplemented(UNIT, "draws without memory allocation (IDVS)"));
     }
     let mut memory = UnitMemory::new(vm);
     let at = r.pair(40);
     let context = context(&mut memory, at)?;
-    let mut number = context.private_state.word0;
-    if number == 0 {
-        number = scenes.create();
-        memory
-            .write(at + PRIVATE_STATE, &number.to_le_bytes())
-            .map_err(|fault| JobFault::memory(UNIT, fault))?;
-    }
+    let number = scene(&mut memory, scenes, at, &context)?;
     let select =
         |chosen: bool, own: usize, position: usize| r.pair(if chosen { own } else { position });
     let position = StageAddresses {
@@ -148,7 +168,10 @@ pub(crate) fn execute(
         indices: r.pair(54),
         index_bytes: r.word(39),
         restart: flags.primitive_restart,
-        draw_id: u32::from(instruction.draw_id_register_enable) * instruction.draw_id,
+        draw_id: match instruction.draw_id_register_enable {
+            true => r.word(instruction.draw_id as usize),
+            false => 0,
+        },
     };
     if vertices.count == 0 || vertices.instances == 0 {
         return Ok(());
@@ -182,6 +205,46 @@ pub(crate) fn execute(
             scene,
             stats,
         )
+    })
+}
+
+/// The number of a tiler context's scene, which begins with its first draw.
+fn scene(
+    memory: &mut UnitMemory<'_>,
+    scenes: &mut Scenes,
+    at: u64,
+    context: &TilerContext,
+) -> Result<u32, JobFault> {
+    match context.private_state.word0 {
+        0 => {
+            let number = scenes.create();
+            let written = memory.write(at + PRIVATE_STATE, &number.to_le_bytes());
+            written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+            Ok(number)
+        }
+        number => Ok(number),
+    }
+}
+
+/// Executes a RUN_FULLSCREEN: a draw descriptor's fragments for all pixels within the scissor.
+pub(crate) fn fullscreen(
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    registers: &StateRegisters<'_>,
+    instruction: &CsRunFullscreen,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    stats.draws += 1;
+    let r = registers;
+    let mut memory = UnitMemory::new(vm);
+    let at = r.pair(40);
+    let context = context(&mut memory, at)?;
+    let number = scene(&mut memory, scenes, at, &context)?;
+    let draw = Draw::from_descriptor(&mut memory, r.pair(instruction.dcd as usize))?;
+    let scissor: Scissor = packet("scissor", &[r.word(42), r.word(43)])?;
+    scenes.change(number, |scene| {
+        geometry::fullscreen(draw, &context, &scissor, scene);
+        Ok(())
     })
 }
 

@@ -15,7 +15,7 @@ use tepui_raster::{Bins, TILE_SIDE};
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::draw::{CHUNK, StateRegisters, context, packet};
+use super::draw::{CHUNK, Draw, StateRegisters, context, packet};
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::pixels::Pixels;
@@ -96,14 +96,15 @@ pub(crate) fn execute(
         let number = scene.primitives[scene.shapes[*index as usize].primitive as usize].draw;
         if let std::collections::hash_map::Entry::Vacant(entry) = pipelines.entry(number) {
             let draw = &scene.draws[number as usize];
-            entry.insert(Arc::new(Pipeline::of_draw(gpu, vm, &framebuffer, draw)?));
+            entry.insert(Arc::new(Pipeline::new(gpu, vm, &framebuffer, draw)?));
         }
     }
     let mut shaders = [None, None, None];
     for (index, mode) in [p.pre_frame_0, p.pre_frame_1, p.post_frame].into_iter().enumerate() {
         if mode != Mode::Never {
             let at = p.frame_shader_dcds + (index * DrawDescriptor::SIZE_BYTES) as u64;
-            let pipeline = Pipeline::of_descriptor(gpu, vm, &framebuffer, at)?;
+            let draw = Draw::from_descriptor(&mut memory, at)?;
+            let pipeline = Pipeline::new(gpu, vm, &framebuffer, &draw)?;
             shaders[index] = Some((mode, Arc::new(pipeline)));
         }
     }

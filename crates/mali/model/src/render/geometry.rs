@@ -77,17 +77,13 @@ impl Setup {
             .map_err(|problem| invalid("depth and stencil", problem))?;
         let clip = depth.depth_cull_enable;
         let [low, high] = draw.depth_range;
-        let max = [
-            (scissor.scissor_maximum_x + 1).min(context.fb_width),
-            (scissor.scissor_maximum_y + 1).min(context.fb_height),
-        ];
         Ok(Setup {
             topology,
             provoking: match context.first_provoking_vertex {
                 true => Provoking::First,
                 false => Provoking::Last,
             },
-            limits: Limits { min: [scissor.scissor_minimum_x, scissor.scissor_minimum_y], max },
+            limits: limits(&scissor, context),
             size_px,
             low: (flags.low_depth_cull && clip).then_some(low),
             high: (flags.high_depth_cull && clip).then_some(high),
@@ -113,6 +109,49 @@ impl Setup {
             (Provoking::Last, ..) => 2,
         };
         Assembly { setup: self, assembler, kind, provoking, draw, number: 0, pieces: Vec::new() }
+    }
+}
+
+/// What a scissor leaves of the framebuffer.
+fn limits(scissor: &Scissor, context: &TilerContext) -> Limits {
+    Limits {
+        min: [scissor.scissor_minimum_x, scissor.scissor_minimum_y],
+        max: [
+            (scissor.scissor_maximum_x + 1).min(context.fb_width),
+            (scissor.scissor_maximum_y + 1).min(context.fb_height),
+        ],
+    }
+}
+
+/// Adds a primitive that covers all pixels within the scissor, in each layer. Its depth is 0, which
+/// is an assumption.
+pub(crate) fn fullscreen(draw: Draw, context: &TilerContext, scissor: &Scissor, scene: &mut Scene) {
+    let limits = limits(scissor, context);
+    if (0..2).any(|k| limits.min[k] >= limits.max[k]) {
+        return;
+    }
+    scene.draws.push(draw);
+    for layer in 0..context.layer_count {
+        scene.shapes.push(Shape {
+            edges: Default::default(),
+            sides: 0,
+            min_px: limits.min.map(|v| v as u16),
+            max_px: limits.max.map(|v| v.min(u32::from(u16::MAX)) as u16),
+            primitive: scene.primitives.len() as u32,
+            centre_only: false,
+        });
+        scene.primitives.push(Primitive {
+            draw: scene.draws.len() as u32 - 1,
+            layer,
+            number: 0,
+            front: true,
+            depth: [0.0; 3],
+            biased: None,
+            barycentrics: Barycentrics { one_over_w: [0.0, 0.0, 1.0], ..Default::default() },
+            vertices: [0; 3],
+            provoking: 0,
+            point: None,
+        });
     }
 }
 

@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 use tepui_mali_isa::Special;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::draw::{
-    Blend, BlendMode, DcdFlags0, DcdFlags1, DepthClampMode, DepthSource, DepthStencil,
-    Draw as DrawDescriptor, OcclusionMode, PixelKill, StencilOp as Op,
+    Blend, BlendMode, DepthClampMode, DepthSource, DepthStencil, OcclusionMode, PixelKill,
+    StencilOp as Op,
 };
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::texture::CompareFunction;
@@ -15,7 +15,7 @@ use tepui_softgpu::{AddressSpace, UnitMemory};
 use super::MOST_TARGETS;
 use super::draw::Draw;
 use super::framebuffer::{Framebuffer, packet};
-use super::stage::{Stage, StageAddresses};
+use super::stage::Stage;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
 
@@ -44,19 +44,6 @@ pub(crate) struct Pipeline {
     pub targets: u32,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
-}
-
-/// What a draw and a frame shader have alike.
-struct State {
-    fragment: StageAddresses,
-    flags_0: DcdFlags0,
-    flags_1: DcdFlags1,
-    depth_range: [f32; 2],
-    occlusion: u64,
-    blend: u64,
-    blend_count: u32,
-    depth_stencil: u64,
-    varying_stride: u32,
 }
 
 /// The comparison of a function.
@@ -116,61 +103,11 @@ fn tests(d: &DepthStencil) -> [Tests; 2] {
 
 impl Pipeline {
     /// The pipeline of a draw.
-    pub fn of_draw(
+    pub fn new(
         gpu: &Gpu,
         vm: &AddressSpace,
         framebuffer: &Framebuffer,
-        draw: &Draw,
-    ) -> Result<Pipeline, JobFault> {
-        let state = State {
-            fragment: draw.fragment,
-            flags_0: draw.flags_0,
-            flags_1: draw.flags_1,
-            depth_range: draw.depth_range,
-            occlusion: draw.occlusion,
-            blend: draw.blend,
-            blend_count: draw.blend_count,
-            depth_stencil: draw.depth_stencil,
-            varying_stride: draw.varying_stride,
-        };
-        Pipeline::new(gpu, vm, framebuffer, &state)
-    }
-
-    /// The pipeline of a frame shader, which a draw descriptor in memory describes.
-    pub fn of_descriptor(
-        gpu: &Gpu,
-        vm: &AddressSpace,
-        framebuffer: &Framebuffer,
-        at: u64,
-    ) -> Result<Pipeline, JobFault> {
-        let mut memory = UnitMemory::new(vm);
-        let d: DrawDescriptor = packet(&mut memory, at, "draw descriptor")?;
-        let bytes = memory.read_array::<8>(at).map_err(|f| JobFault::memory(Unit::Fragment, f))?;
-        let flags = |problem| JobFault::new(Unit::Fragment, format!("draw flags: {problem}"));
-        let state = State {
-            fragment: StageAddresses {
-                resources: d.shader.resources,
-                uniforms: d.shader.fau | u64::from(d.shader.fau_count) << 56,
-                program: d.shader.shader,
-                storage: d.shader.thread_storage,
-            },
-            flags_0: DcdFlags0::unpack(&bytes[..4]).map_err(flags)?,
-            flags_1: DcdFlags1::unpack(&bytes[4..]).map_err(flags)?,
-            depth_range: [d.minimum_z, d.maximum_z],
-            occlusion: d.occlusion,
-            blend: d.blend,
-            blend_count: d.blend_count,
-            depth_stencil: d.depth_stencil,
-            varying_stride: 0,
-        };
-        Pipeline::new(gpu, vm, framebuffer, &state)
-    }
-
-    fn new(
-        gpu: &Gpu,
-        vm: &AddressSpace,
-        framebuffer: &Framebuffer,
-        state: &State,
+        state: &Draw,
     ) -> Result<Pipeline, JobFault> {
         let mut memory = UnitMemory::new(vm);
         let flags = &state.flags_0;
@@ -204,9 +141,9 @@ impl Pipeline {
             let size = u64::from(p.bound_max_x) | u64::from(p.bound_max_y) << 16;
             stage.uniforms.set(Special::FramebufferSize, size);
         }
-        let emits = stage.is_some()
-            && (d.depth_source != DepthSource::FixedFunction || d.stencil_from_shader);
-        let late = stage.is_some() && (flags.zs_update_operation == PixelKill::ForceLate || emits);
+        let late = stage.is_some() && flags.zs_update_operation == PixelKill::ForceLate;
+        // What a shader gives does not count where tests come first.
+        let emits = late && (d.depth_source != DepthSource::FixedFunction || d.stencil_from_shader);
         let unit = match framebuffer.unorm_bits() {
             0 => None,
             bits => Some(1.0 / (1u64 << bits) as f64),

@@ -19,6 +19,7 @@ use crate::job::{JobFault, Unit};
 pub(crate) enum Order {
     Linear,
     UInterleaved,
+    Interleaved64k,
     Afbc(AfbcImage),
 }
 
@@ -109,6 +110,7 @@ impl Surface {
         let offset = match &self.order {
             Order::Linear => u64::from(y) * self.row_stride + u64::from(x) * bytes,
             Order::UInterleaved => u_interleaved([x, y], self.row_stride, bytes),
+            Order::Interleaved64k => interleaved_64k([x, y], self.row_stride, bytes),
             Order::Afbc(image) => image.body_offset + image.place([x, y], bytes),
         };
         self.base.wrapping_add(u64::from(sample) * self.surface_stride).wrapping_add(offset)
@@ -143,6 +145,21 @@ const SUPERBLOCK_PIXELS: u64 = 256;
 pub(crate) fn u_interleaved([x, y]: [u32; 2], row_stride: u64, bytes: u64) -> u64 {
     let tile = u64::from(y / 16) * row_stride + u64::from(x / 16) * 256 * bytes;
     tile + u64::from(index_in_tile(x % 16, y % 16)) * bytes
+}
+
+/// The byte offset of an element in tiles of 64 KiB, which are as wide as high or twice as wide.
+/// Squares of 16 by 16 stand side by side in a tile.
+///
+// source: Linux, drm_fourcc.h (`DRM_FORMAT_MOD_ARM_INTERLEAVED_64K`).
+#[inline]
+pub(crate) fn interleaved_64k([x, y]: [u32; 2], row_stride: u64, bytes: u64) -> u64 {
+    const TILE: u64 = 1 << 16;
+    let bits = 16 - bytes.max(1).ilog2();
+    let [width, height] = [bits.div_ceil(2), bits / 2];
+    let tile = u64::from(y >> height) * row_stride + u64::from(x >> width) * TILE;
+    let [x, y] = [x & ((1 << width) - 1), y & ((1 << height) - 1)];
+    let square = u64::from((y / 16) << (width - 4)) + u64::from(x / 16);
+    tile + (square * 256 + u64::from(index_in_tile(x % 16, y % 16))) * bytes
 }
 
 /// The header of a superblock without compression: where its body is, and sixteen sizes of six bits,
@@ -204,6 +221,7 @@ fn order(
     Ok(match format {
         BlockFormat::Linear => Order::Linear,
         BlockFormat::TiledUInterleaved => Order::UInterleaved,
+        BlockFormat::Interleaved64k => Order::Interleaved64k,
         BlockFormat::Afbc => afbc(false),
         BlockFormat::AfbcTiled => afbc(true),
         BlockFormat::NoWrite => {
@@ -215,6 +233,21 @@ fn order(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tiles_of_64_kib_have_an_element_at_each_place() {
+        for bytes in [1u64, 2, 4, 8, 16] {
+            let bits = 16 - bytes.ilog2();
+            let [width, height] = [1u32 << bits.div_ceil(2), 1 << (bits / 2)];
+            let mut seen = vec![false; 1 << 16];
+            for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let at = interleaved_64k([x, y], 0, bytes) as usize;
+                assert!(!std::mem::replace(&mut seen[at], true), "{bytes} {x} {y}");
+            }
+            assert_eq!(seen.iter().filter(|s| **s).count() as u64, (1 << 16) / bytes);
+            assert_eq!(interleaved_64k([width, height], 1 << 20, bytes), (1 << 20) + (1 << 16));
+        }
+    }
 
     #[test]
     fn headers_say_where_bodies_are() {

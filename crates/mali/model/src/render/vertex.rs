@@ -134,6 +134,8 @@ struct Shading<'a> {
     size: f32,
     varying_stride: usize,
     draw_id: u32,
+    /// Layers that a vertex has positions for, none if it says itself which.
+    views: Vec<u8>,
 }
 
 /// Shades a draw's vertices and adds its primitives to a scene.
@@ -170,6 +172,7 @@ pub(crate) fn draw(
         size: setup.size_px,
         varying_stride: if varying.is_some() { draw.varying_stride as usize } else { 0 },
         draw_id: vertices.draw_id,
+        views: (0..8).filter(|view| flags.view_mask >> view & 1 != 0).collect(),
     };
     scene.draws.push(draw);
     let number = scene.draws.len() as u32 - 1;
@@ -182,7 +185,7 @@ pub(crate) fn draw(
         let count = at_once.min(vertices.instances - instance);
         let first = vertices.first_instance.wrapping_add(instance);
         let shaded = shading.shade(&order.unique, first, count, scene, &budget, stats)?;
-        for (index, of_instance) in shaded.chunks(per_instance).enumerate() {
+        for of_instance in shaded.iter().flat_map(|view| view.chunks(per_instance)) {
             assembly.instance();
             match &order.sequence {
                 None => {
@@ -198,7 +201,6 @@ pub(crate) fn draw(
                 }
             }
             assembly.restart(of_instance, scene);
-            let _ = index;
         }
         instance += count;
     }
@@ -206,7 +208,17 @@ pub(crate) fn draw(
 }
 
 impl Shading<'_> {
-    /// Shades the vertices of some instances, in order.
+    /// Views of each vertex.
+    fn views(&self) -> usize {
+        self.views.len().max(1)
+    }
+
+    /// Bytes of a vertex's varyings in all views.
+    fn varying_bytes(&self) -> usize {
+        self.varying_stride * self.views()
+    }
+
+    /// Shades the vertices of some instances, in order; a list for each view.
     fn shade(
         &self,
         unique: &[u32],
@@ -215,10 +227,10 @@ impl Shading<'_> {
         scene: &mut Scene,
         budget: &Budget,
         stats: &mut JobStats,
-    ) -> Result<Vec<Shaded>, JobFault> {
+    ) -> Result<Vec<Vec<Shaded>>, JobFault> {
         let total = unique.len() * instances as usize;
         let start = scene.varyings.len();
-        let bytes = total * self.varying_stride;
+        let bytes = total * self.varying_bytes();
         if start + bytes > u32::MAX as usize {
             let what = "the varyings need more than 4 GiB";
             return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
@@ -231,8 +243,8 @@ impl Shading<'_> {
             let from = item * WARPS * LANES;
             let to = (from + WARPS * LANES).min(total);
             let mut part = Part { from, shaded: Vec::new(), varyings: Vec::new() };
-            part.shaded.reserve(to - from);
-            part.varyings.reserve((to - from) * self.varying_stride);
+            part.shaded.reserve((to - from) * self.views());
+            part.varyings.reserve((to - from) * self.varying_bytes());
             let vertex = |n: usize| {
                 (unique[n % unique.len()], first.wrapping_add((n / unique.len()) as u32))
             };
@@ -247,20 +259,27 @@ impl Shading<'_> {
         let finish = |worker: Worker<'_>| (worker.parts, worker.core.stats);
         let shared = self.gpu.pool.share(0..items, begin, run, finish);
         let (workers, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
-        let mut shaded = vec![Shaded::default(); total];
+        let mut shaded = vec![vec![Shaded::default(); total]; self.views()];
         scene.varyings.resize(start + bytes, 0);
         for (parts, counted) in workers {
             stats.threads += counted.threads;
             stats.instructions += counted.instructions;
             for part in parts {
-                shaded[part.from..][..part.shaded.len()].copy_from_slice(&part.shaded);
-                let at = start + part.from * self.varying_stride;
+                for (n, vertex) in part.shaded.chunks(self.views()).enumerate() {
+                    for (list, shaded) in shaded.iter_mut().zip(vertex) {
+                        list[part.from + n] = *shaded;
+                    }
+                }
+                let at = start + part.from * self.varying_bytes();
                 scene.varyings[at..][..part.varyings.len()].copy_from_slice(&part.varyings);
             }
         }
         outcome?;
-        for (n, vertex) in shaded.iter_mut().enumerate() {
-            vertex.varyings = (start + n * self.varying_stride) as u32;
+        for (view, list) in shaded.iter_mut().enumerate() {
+            for (n, vertex) in list.iter_mut().enumerate() {
+                let at = start + n * self.varying_bytes() + view * self.varying_stride;
+                vertex.varyings = at as u32;
+            }
         }
         Ok(shaded)
     }
@@ -274,8 +293,11 @@ impl Shading<'_> {
         part: &mut Part,
     ) -> Result<(), JobFault> {
         core.begin(self.position);
-        let place = |lane: usize| if self.extended { lane / 4 * 8 + lane % 4 } else { lane };
-        core.port.vertices.begin(POSITION_BYTES as u32, 2 * LANES * POSITION_BYTES);
+        // Four vertices of each view are followed by their sizes and layers.
+        let group = if self.extended { 8 } else { 4 };
+        let place = |lane: usize| lane / 4 * group * self.views() + lane % 4;
+        let elements = LANES / 4 * group * self.views();
+        core.port.vertices.begin(POSITION_BYTES as u32, elements * POSITION_BYTES);
         for first in range.clone().step_by(LANES) {
             let count = (range.end - first).min(LANES);
             core.port.vertices.clear();
@@ -283,25 +305,29 @@ impl Shading<'_> {
             self.start(core, self.position, first, count, vertex, &id);
             core.run(self.gpu, self.position, budget)?;
             for lane in 0..count {
-                let at = place(lane) * POSITION_BYTES;
-                let bytes = core.port.vertices.bytes();
-                let word = |k: usize| {
-                    let bytes = &bytes[at + 4 * k..at + 4 * k + 4];
-                    f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-                };
-                let position = [word(0), word(1), word(2), word(3)];
-                let further = at + 4 * POSITION_BYTES;
-                let (mut size, mut layer) = (self.size, 0);
-                if self.extended && self.sized {
-                    size = f16::from_le_bytes([bytes[further], bytes[further + 1]]).to_f32();
+                for view in 0..self.views() {
+                    let element = place(lane) + view * group;
+                    let bytes = &core.port.vertices.bytes()[element * POSITION_BYTES..];
+                    part.shaded.push(self.shaded(bytes, self.views.get(view)));
                 }
-                if self.extended && self.layered {
-                    layer = bytes[further + 2];
-                }
-                part.shaded.push(Shaded { position, size, layer, varyings: 0 });
             }
         }
         Ok(())
+    }
+
+    /// What a vertex is of which this is the position.
+    fn shaded(&self, bytes: &[u8], view: Option<&u8>) -> Shaded {
+        let (words, _) = bytes.as_chunks::<4>();
+        let position = [0, 1, 2, 3].map(|k| f32::from_le_bytes(words[k]));
+        let (mut size, mut layer) = (self.size, 0);
+        let further = &bytes[(4 * POSITION_BYTES).min(bytes.len())..];
+        if self.extended && self.sized {
+            size = f16::from_le_bytes([further[0], further[1]]).to_f32();
+        }
+        if self.extended && self.layered {
+            layer = further[2];
+        }
+        Shaded { position, size, layer: view.copied().unwrap_or(layer), varyings: 0 }
     }
 
     fn varyings(
@@ -317,14 +343,23 @@ impl Shading<'_> {
             return Ok(());
         }
         core.begin(stage);
-        core.port.vertices.begin(self.varying_stride as u32, LANES * self.varying_stride);
+        // Packets of four vertices in one view are side by side.
+        let views = self.views();
+        let place = |lane: usize, view: usize| (lane / 4 * views + view) * 4 + lane % 4;
+        let bytes = LANES * self.varying_bytes();
+        core.port.vertices.begin(self.varying_stride as u32, bytes);
         for first in range.clone().step_by(LANES) {
             let count = (range.end - first).min(LANES);
             core.port.vertices.clear();
-            self.start(core, stage, first, count, vertex, &|lane| lane as u32);
+            self.start(core, stage, first, count, vertex, &|lane| place(lane, 0) as u32);
             core.run(self.gpu, stage, budget)?;
-            let bytes = &core.port.vertices.bytes()[..count * self.varying_stride];
-            part.varyings.extend_from_slice(bytes);
+            for lane in 0..count {
+                for view in 0..views {
+                    let at = place(lane, view) * self.varying_stride;
+                    let bytes = &core.port.vertices.bytes()[at..][..self.varying_stride];
+                    part.varyings.extend_from_slice(bytes);
+                }
+            }
         }
         Ok(())
     }

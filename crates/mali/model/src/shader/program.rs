@@ -233,7 +233,7 @@ fn operation(
         if inst.flow == Flow::End {
             op.flags |= message::ENDS;
         }
-        let skipped = inst.immediate("target").unwrap_or(0) / BYTES as i64;
+        let skipped = inst.immediate("target").unwrap_or(0);
         op.immediate = u32::try_from(index as i64 + 1 + skipped).ok()?;
         return Some(op);
     }

@@ -18,7 +18,9 @@ use tepui_softgpu::UnitMemory;
 use super::super::op::Trap;
 use super::{Port, failed};
 use crate::pixel::{Kind, PixelFormat};
-use crate::render::target::{AfbcImage, Body, body, header_columns, u_interleaved};
+use crate::render::target::{
+    AfbcImage, Body, body, header_columns, interleaved_64k, u_interleaved,
+};
 
 /// A texel's place.
 #[derive(Clone, Copy)]
@@ -302,6 +304,7 @@ impl Surface {
         let row = u64::from(self.plane.row_stride);
         let offset = match (self.plane.clump_ordering, &self.content) {
             (ClumpOrdering::Linear, _) => u64::from(y) * row + u64::from(x) * self.bytes,
+            (ClumpOrdering::Interleaved64k, _) => interleaved_64k([x, y], row, self.bytes),
             (_, Content::Blocks { .. }) => {
                 // Tiles of four by four blocks.
                 let tile = u64::from(y / 4) * row + u64::from(x / 4) * 16 * self.bytes;
