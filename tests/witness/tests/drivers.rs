@@ -90,6 +90,43 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
     ("algorithms/matmul_i32", "elements wrong"),
     ("algorithms/scan", "elements wrong"),
     ("algorithms/quicksort", "ERROR_DEVICE_LOST"),
+    // The driver does not offer lines and points of polygons, clip and cull distances, layers that vertex shaders choose.
+    ("geometry/polygon_line", "elements wrong"),
+    ("geometry/polygon_point", "elements wrong"),
+    ("geometry/clip_distances_1_points", "elements wrong"),
+    ("geometry/clip_distances_2_points", "elements wrong"),
+    ("geometry/clip_distances_2_triangles", "elements wrong"),
+    ("geometry/clip_distances_5_points", "elements wrong"),
+    ("geometry/clip_distances_5_triangles", "elements wrong"),
+    ("geometry/clip_distances_8", "elements wrong"),
+    ("geometry/cull_distances_1", "elements wrong"),
+    ("geometry/cull_distances_3", "elements wrong"),
+    ("geometry/clip_and_cull", "elements wrong"),
+    ("passes/layers_", "vkCreateGraphicsPipelines"),
+    // The driver's places of two samples are the first of four.
+    ("samples/resolve_2", "elements wrong"),
+    ("samples/depth_2", "elements wrong"),
+    ("samples/depth_discard_2", "elements wrong"),
+    ("samples/shading_2", "elements wrong"),
+    ("samples/per_sample_2", "elements wrong"),
+    ("samples/blend_2", "elements wrong"),
+    ("samples/blend_shading_2", "elements wrong"),
+    // Not understood yet.
+    ("passes/views", "elements wrong"),
+    ("passes/feedback_loop", "elements wrong"),
+    ("passes/levels_stencil", "elements wrong"),
+    // The driver lacks the formats.
+    ("compression/solid_", LACKS),
+    ("copy/format_R10X6_UNORM_PACK16", LACKS),
+    ("copy/format_R12X4_UNORM_PACK16", LACKS),
+    ("fetch/R10X6_UNORM_PACK16", LACKS),
+    ("fetch/R12X4_UNORM_PACK16", LACKS),
+    ("fetch_copied/R10X6_UNORM_PACK16", LACKS),
+    ("fetch_copied/R12X4_UNORM_PACK16", LACKS),
+    ("codecs/R10X6G10X6_UNORM_2PACK16", LACKS),
+    ("codecs/R12X4G12X4_UNORM_2PACK16", LACKS),
+    ("ycbcr/format_420_2_10", LACKS),
+    ("ycbcr/format_420_3_12", LACKS),
 ];
 
 /// What a case says when a driver does not have its images.
@@ -108,28 +145,8 @@ const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes
 const COMPRESSED: &[&str] =
     &["compression", "depth", "format", "passes", "samples", "sequences", "stencil", "target"];
 
-/// Groups that run on the virtual Mali-G610: those that neither draw nor read textures.
-const ON_MALI: &[&str] = &[
-    "algorithms",
-    "atomics",
-    "commands",
-    "compiled",
-    "control",
-    "convert",
-    "f16",
-    "f32",
-    "i16",
-    "i32",
-    "i64",
-    "i8",
-    "memory",
-    "query",
-    "subgroup",
-    "u16",
-    "u32",
-    "u64",
-    "u8",
-];
+/// Groups that do not run on the virtual Mali-G610: PanVK itself crashes in them.
+const NOT_ON_MALI: &[&str] = &["queries", "stages"];
 
 /// What runs there only if [`MALI`] is `all`, the beginning of a case's name: it takes the longest.
 const LONG_ON_MALI: &[&str] = &[
@@ -447,7 +464,8 @@ fn main() -> ExitCode {
             drivers.push(Driver::M1);
         }
         let is_long = LONG_ON_MALI.iter().any(|long| name.starts_with(long));
-        if on_mali && ON_MALI.contains(&group_of(&name).as_str()) && (all_on_mali || !is_long) {
+        let runs = !NOT_ON_MALI.contains(&group_of(&name).as_str());
+        if on_mali && runs && (all_on_mali || !is_long) {
             drivers.push(Driver::Mali);
         }
         if DRAWN.contains(&group_of(&name).as_str()) {

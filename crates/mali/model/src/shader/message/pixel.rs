@@ -60,9 +60,9 @@ fn alpha_test(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     for lane in lanes {
         let mut left = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
         if pipeline.alpha_to_coverage {
-            // How alpha becomes samples is not known: those whose share lies below it.
+            // How alpha becomes samples is not known: so many, the first ones, rounded.
             let alpha = f32::from_bits(alpha.0[lane]);
-            let below = (0..count).filter(|s| alpha > *s as f32 / count as f32);
+            let below = (0..count).filter(|s| alpha * count as f32 >= *s as f32 + 0.5);
             left &= below.fold(0, |mask, s| mask | 1 << s);
         }
         pixels.lanes[lane].coverage = left;

@@ -280,7 +280,11 @@ impl Surface {
                     Astc2dDimension::N12 => 12,
                 };
                 let size = [side(plane.block_width_2d), side(plane.block_height_2d)];
-                let numeric = if srgb { "SRGB" } else { "UNORM" };
+                let numeric = match (srgb, plane.decode_hdr) {
+                    (true, _) => "SRGB",
+                    (false, true) => "SFLOAT",
+                    (false, false) => "UNORM",
+                };
                 content = blocks(&format!("ASTC_{}x{}_{numeric}_BLOCK", size[0], size[1]))?;
                 bytes = 16;
             }
