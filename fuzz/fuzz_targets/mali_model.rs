@@ -1,4 +1,4 @@
-//! Command streams and shaders on the model of Mali: each ends or faults, without a panic.
+//! Command streams, shaders and draws on the model of Mali: each ends or faults, without a panic.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use tepui_mali_model::{FaultKind, exercise};
 
 fuzz_target!(|input: &[u8]| {
-    for done in exercise::run(input).unwrap_or_default() {
+    for done in [exercise::run(input), exercise::draws(input)].into_iter().flatten().flatten() {
         if let Err(fault) = done.outcome {
             assert_ne!(fault.kind, FaultKind::Panic, "{fault}");
         }

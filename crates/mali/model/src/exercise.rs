@@ -1,7 +1,8 @@
 //! Streams and shaders made of bytes, for fuzzers and property tests.
 //!
 //! Memory holds two command streams whose instructions are mostly valid, a dispatch's states, and a
-//! shader of random instructions; registers point to where memory is.
+//! shader of random instructions; registers point to where memory is. In [`draws`] it holds a frame of
+//! draws, whose states are those of a plain triangle but for some fields.
 
 use std::sync::Arc;
 
@@ -12,6 +13,10 @@ use tepui_mali_packets::{Base, Packet};
 use tepui_softgpu::{Memory, Protection};
 
 use crate::{Completion, Gpu, Options, Stream, address_space};
+
+mod draws;
+
+pub use draws::draws;
 
 /// Where memory is.
 const BASE: u64 = 0x1_0000;

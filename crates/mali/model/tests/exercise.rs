@@ -33,3 +33,34 @@ fn the_streams_get_somewhere() {
         "{ended} {dispatches} {instructions}"
     );
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn frames_end_without_a_panic(input in prop::collection::vec(any::<u8>(), 0..512)) {
+        for done in exercise::draws(&input).expect("a frame") {
+            if let Err(fault) = done.outcome {
+                prop_assert_ne!(fault.kind, FaultKind::Panic, "{}", fault);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_frames_are_drawn() {
+    let (mut ended, mut threads) = (0, 0);
+    let mut faults = std::collections::BTreeMap::new();
+    for seed in 0..500u32 {
+        for done in exercise::draws(&seed.to_le_bytes()).expect("a frame") {
+            match done.outcome {
+                Ok(stats) => {
+                    ended += 1;
+                    threads += stats.threads;
+                }
+                Err(fault) => *faults.entry(fault.to_string()).or_insert(0) += 1,
+            }
+        }
+    }
+    assert!(ended > 100 && threads > 10_000, "{ended} {threads} {faults:#?}");
+}
