@@ -7,7 +7,8 @@
 //! - [`record`] says where the outputs of a vertex or patch are in memory;
 //! - [`lower()`] makes the compute shader of a stage;
 //! - [`pull`] makes the vertex shader that fetches;
-//! - [`gather`] makes the programs of transform feedback.
+//! - [`gather`] makes the programs of transform feedback;
+//! - [`tessellate`] makes those that divide patches.
 //!
 //! A stage is launched with x counting the invocations of an instance and y the instances. It finds
 //! its buffers in words that the driver supplies ([`word`]), read with `load_uniform`.
@@ -19,9 +20,11 @@
 #![forbid(unsafe_code)]
 
 pub mod gather;
+mod kernel;
 pub mod lower;
 pub mod pull;
 pub mod record;
+pub mod tessellate;
 
 pub use lower::{Expansion, Unsupported, lower};
 pub use record::Record;

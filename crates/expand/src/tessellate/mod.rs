@@ -1,0 +1,239 @@
+//! The tessellator: programs that divide patches into points and primitives.
+//!
+//! The pattern is that of Direct3D 11's reference tessellator, which software rasterisers and Mesa's
+//! drivers use too: concentric rings of points around the middle of the patch, the outermost of
+//! which follows the levels of the edges, and rows of triangles between them.
+//!
+//! [`count`] says how many points and indices each patch has; once the driver has made places of
+//! the counts, [`fill`] writes them. A sub-group works on a patch: each lane has points and triangles
+//! of its own, whose places follow from their numbers.
+
+mod edge;
+mod rings;
+mod triangles;
+
+use crate::kernel::{Address, Flag, Kernel, Word};
+use crate::{TESSELLATED_B, THREADS};
+use edge::{Edge, ONE, Place, clamped};
+use rings::Rings;
+use tepui_ir::{Builtin, PrimitiveKind, Shader, Spacing};
+
+/// Byte offsets of the driver's words: two words for an address.
+pub mod word {
+    /// Address of the records of patches.
+    pub const PATCHES: u32 = 0;
+    /// Address of a word for each patch: the number of its points, which [`super::count`] writes,
+    /// then that of its first point.
+    pub const POINTS: u32 = 8;
+    /// Address of a word for each patch: the same of its indices.
+    pub const INDICES: u32 = 16;
+    /// Address of the points that are written, [`crate::TESSELLATED_B`] bytes each.
+    pub const LIST: u32 = 24;
+    /// Address of the indices that are written.
+    pub const INDEX_LIST: u32 = 32;
+    /// Patches of all instances.
+    pub const COUNT: u32 = 40;
+    /// Bytes from patch to patch.
+    pub const STRIDE: u32 = 44;
+    /// Where the outer levels are in a patch.
+    pub const OUTER: u32 = 48;
+    /// Where the inner levels are.
+    pub const INNER: u32 = 52;
+    /// Bytes of all words.
+    pub const BYTES: u32 = 56;
+}
+
+/// How patches are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tessellation {
+    /// Triangles, quads or isolines.
+    pub domain: PrimitiveKind,
+    /// How edges are divided.
+    pub spacing: Spacing,
+    /// The points are drawn, without triangles or lines.
+    pub points: bool,
+    /// Triangles are clockwise where u goes right and v up.
+    pub clockwise: bool,
+}
+
+impl Tessellation {
+    /// What the indices make.
+    #[must_use]
+    pub fn output(&self) -> PrimitiveKind {
+        match self.domain {
+            _ if self.points => PrimitiveKind::Points,
+            PrimitiveKind::Isolines => PrimitiveKind::Lines,
+            _ => PrimitiveKind::Triangles,
+        }
+    }
+}
+
+/// Makes the program that counts the points and indices of patches, one for each thread.
+#[must_use]
+pub fn count(t: &Tessellation) -> Shader {
+    let k = Kernel::new(THREADS, "count_tessellated");
+    let patch = k.builtin(Builtin::GlobalInvocationId, 0);
+    k.when(patch.less(k.driver(word::COUNT)), || {
+        let pattern = Pattern::new(&k, t, patch);
+        let (points, indices) = pattern.counts(&k, t);
+        for (table, n) in [(word::POINTS, points), (word::INDICES, indices)] {
+            let n = pattern.drawn.select(n, 0);
+            k.driver_address(table).plus(patch, 4).store(0, &[n]);
+        }
+    });
+    k.finish()
+}
+
+/// Makes the program that writes the points and indices of a patch, one for each workgroup.
+#[must_use]
+pub fn fill(t: &Tessellation) -> Shader {
+    let k = Kernel::new(THREADS, "tessellate");
+    let patch = k.builtin(Builtin::WorkgroupId, 0);
+    let pattern = Pattern::new(&k, t, patch);
+    let first = k.driver_address(word::POINTS).plus(patch, 4).load(0);
+    let to = Output {
+        k: &k,
+        lane: k.builtin(Builtin::LocalInvocationId, 0),
+        patch,
+        first,
+        points: k.driver_address(word::LIST).plus(first, TESSELLATED_B),
+        indices: {
+            let first = k.driver_address(word::INDICES).plus(patch, 4).load(0);
+            k.driver_address(word::INDEX_LIST).plus(first, 4)
+        },
+        clockwise: t.clockwise,
+    };
+    k.when(pattern.drawn, || {
+        pattern.points(&to);
+        if t.points {
+            let (points, _) = pattern.counts(&k, t);
+            to.lanes(points, |n| to.indices(n, &[n]));
+        } else {
+            pattern.primitives(&to);
+        }
+    });
+    k.finish()
+}
+
+/// Where a patch's points and indices go.
+struct Output<'k> {
+    k: &'k Kernel,
+    lane: Word<'k>,
+    patch: Word<'k>,
+    /// Number of the patch's first point.
+    first: Word<'k>,
+    points: Address<'k>,
+    indices: Address<'k>,
+    clockwise: bool,
+}
+
+impl<'k> Output<'k> {
+    /// Runs `f` for the numbers below `count`, one for each lane at a time.
+    fn lanes(&self, count: Word<'k>, f: impl FnOnce(Word<'k>)) {
+        self.k.range(self.lane, count, THREADS, f);
+    }
+
+    /// Writes a point of the patch.
+    fn point(&self, number: Word<'k>, [u, v]: [Word<'k>; 2]) {
+        let float = |at: Word<'k>| at.to_float().float_times(1.0 / ONE as f32);
+        self.points.plus(number, TESSELLATED_B).store(0, &[self.patch, float(u), float(v)]);
+    }
+
+    /// Writes the indices of a primitive; points are numbered within the patch.
+    fn indices(&self, primitive: Word<'k>, points: &[Word<'k>]) {
+        let words: Vec<Word<'k>> = points.iter().map(|&p| p + self.first).collect();
+        self.indices.plus(primitive, 4 * words.len() as u32).store(0, &words);
+    }
+
+    /// Writes the indices of a triangle whose points go counter-clockwise.
+    fn triangle(&self, number: Word<'k>, [a, b, c]: [Word<'k>; 3]) {
+        self.indices(number, &if self.clockwise { [a, c, b] } else { [a, b, c] });
+    }
+}
+
+/// The pattern of a patch.
+struct Pattern<'k> {
+    /// Whether the patch is drawn: no level of an edge is zero, negative or no number.
+    drawn: Flag<'k>,
+    kind: Kind<'k>,
+}
+
+enum Kind<'k> {
+    /// Triangles or quads.
+    Rings(Rings<'k>),
+    /// Lines and their points.
+    Isolines {
+        /// The lines; there is none at the end of the edge.
+        lines: Edge<'k>,
+        /// The points of each.
+        line: Edge<'k>,
+    },
+}
+
+impl<'k> Pattern<'k> {
+    fn new(k: &'k Kernel, t: &Tessellation, patch: Word<'k>) -> Pattern<'k> {
+        let record = k.driver_address(word::PATCHES).plus(patch, k.driver(word::STRIDE));
+        let level = |of: u32, n: u32| record.plus(k.driver(of), 1).load(4 * n);
+        let edges = match t.domain {
+            PrimitiveKind::Isolines => 2,
+            PrimitiveKind::Triangles => 3,
+            _ => 4,
+        };
+        let outer: Vec<Word<'k>> = (0..edges).map(|n| level(word::OUTER, n)).collect();
+        let drawn = outer.iter().fold(k.flag(true), |all, l| all & l.float_more(0.0));
+        let divided = |l: Word<'k>, spacing| {
+            Edge::new(k, clamped(l, spacing, Place::Outside), spacing, false)
+        };
+        let kind = match t.domain {
+            PrimitiveKind::Isolines => Kind::Isolines {
+                lines: divided(outer[0], Spacing::Equal),
+                line: divided(outer[1], t.spacing),
+            },
+            _ => {
+                let inner = (0..edges - 2).map(|n| level(word::INNER, n)).collect();
+                Kind::Rings(Rings::new(k, t.spacing, outer, inner))
+            }
+        };
+        Pattern { drawn, kind }
+    }
+
+    /// How many points and indices there are.
+    fn counts(&self, k: &'k Kernel, t: &Tessellation) -> (Word<'k>, Word<'k>) {
+        let (points, indices) = match &self.kind {
+            Kind::Rings(r) => (r.point_count(), r.triangle_count(k) * 3),
+            Kind::Isolines { lines, line } => {
+                let n = lines.points - 1;
+                (n * line.points, n * (line.points - 1) * 2)
+            }
+        };
+        (points, if t.points { points } else { indices })
+    }
+
+    fn points(&self, to: &Output<'k>) {
+        match &self.kind {
+            Kind::Rings(r) => r.points(to),
+            Kind::Isolines { lines, line } => {
+                to.lanes((lines.points - 1) * line.points, |n| {
+                    let row = n.over(line.points);
+                    let in_row = n - row * line.points;
+                    let at = [line.position(to.k, in_row), lines.position(to.k, row)];
+                    to.point(n, at);
+                });
+            }
+        }
+    }
+
+    fn primitives(&self, to: &Output<'k>) {
+        match &self.kind {
+            Kind::Rings(r) => r.triangles(to),
+            Kind::Isolines { lines, line } => {
+                let each = line.points - 1;
+                to.lanes((lines.points - 1) * each, |n| {
+                    // A line has one point more than segments.
+                    let from = n + n.over(each);
+                    to.indices(n, &[from, from + 1]);
+                });
+            }
+        }
+    }
+}
