@@ -18,6 +18,8 @@ pub struct Expansion {
     pub patch: Record,
     /// Evaluation: vertices of a patch that is read.
     pub patch_vertices: u32,
+    /// Evaluation: patches are triangles.
+    pub triangles: bool,
     /// Geometry: the primitives that are read are in an index list.
     pub indexed: bool,
 }
@@ -361,13 +363,13 @@ impl Memory {
             Builtin::TessCoord => {
                 let at = self.tessellated(e);
                 let [u, v] = [4, 8].map(|offset| load(e, at, offset, Type::B32));
-                let w = match e.s.info.primitives.input {
-                    Some(PrimitiveKind::Triangles) => {
+                let w = match self.expansion.triangles {
+                    true => {
                         let one = e.f32(1.0);
                         let rest = e.op(Op::FSub, &[one, u]);
                         e.op(Op::FSub, &[rest, v])
                     }
-                    _ => e.f32(0.0),
+                    false => e.f32(0.0),
                 };
                 e.vec(&[u, v, w])
             }

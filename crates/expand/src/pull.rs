@@ -1,7 +1,7 @@
 //! The vertex shader that fetches finished vertices from memory.
 
 use crate::record::Record;
-use crate::word;
+use crate::{TESSELLATED_B, word};
 use tepui_ir::{
     Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, PrimitiveKind,
     Sampling, Shader, Stage, Type,
@@ -20,19 +20,23 @@ pub const PRIMITIVE: IoSlot = IoSlot {
 };
 
 /// Makes the vertex shader for the records of a stage: a vertex's number is that of its record.
-/// `slots` are the outputs, with their types; the words are at [`word::OUTPUT`].
+/// `slots` are the outputs, with their types; the words are at [`word::OUTPUT`]. With `numbered`, it also passes on the
+/// numbers of patches, from the points at [`word::LIST`] and [`word::PATCH_COUNT`].
 #[must_use]
-pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
+pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)], numbered: bool) -> Shader {
     let mut s = Shader::new(Stage::Vertex);
     let mut b = Builder::new(&mut s);
     let number = b.builtin(Builtin::VertexIndex, Type::B32);
     let number = b.convert(Op::U2U, number, 64);
-    let stride = b.u64(u64::from(record.stride()));
-    let offset = b.alu(Op::IMul, &[number, stride]);
-    let at = b.u32(word::OUTPUT);
     let words = Attrs::Mem(Mem { align_log2: 2, ..Mem::default() });
-    let base = b.value(Op::LoadUniform, words, &[at], Type::B64);
-    let at = b.alu(Op::IAdd, &[base, offset]);
+    let place = |b: &mut Builder<'_>, base: u32, stride: u32| {
+        let stride = b.u64(u64::from(stride));
+        let offset = b.alu(Op::IMul, &[number, stride]);
+        let at = b.u32(base);
+        let base = b.value(Op::LoadUniform, words, &[at], Type::B64);
+        b.alu(Op::IAdd, &[base, offset])
+    };
+    let at = place(&mut b, word::OUTPUT, record.stride());
     let zero = b.u32(0);
     for &(slot, ty) in slots {
         let Some(offset) = record.offset(slot) else { continue };
@@ -46,18 +50,30 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
         };
         b.effect(Op::StoreOutput, Attrs::Io(slot), &[v, zero]);
     }
+    if numbered {
+        let at = place(&mut b, word::LIST, TESSELLATED_B);
+        let patch = b.value(Op::LoadGlobal, words, &[at], Type::B32);
+        let count = b.u32(word::PATCH_COUNT);
+        let count = b.value(Op::LoadUniform, words, &[count], Type::B32);
+        let patch = b.alu(Op::UMod, &[patch, count]);
+        b.effect(Op::StoreOutput, Attrs::Io(PRIMITIVE), &[patch, zero]);
+    }
     b.yield_(&[]);
     s
 }
 
-/// Makes the geometry shader that a draw of primitives with adjacent vertices takes which has none: it passes on those
-/// of the primitive itself. `slots` are the outputs of the stage before.
+/// Makes the geometry shader of a draw that needs one and has none: it passes on the vertices of primitives, without adjacent ones.
+/// `slots` are the outputs of the stage before.
 #[must_use]
-pub fn without_adjacent(input: PrimitiveKind, slots: &[(IoSlot, Type)]) -> Shader {
+pub fn passing_on(input: PrimitiveKind, slots: &[(IoSlot, Type)]) -> Shader {
+    use PrimitiveKind as P;
     let mut s = Shader::new(Stage::Geometry);
     let (output, own): (_, &[u32]) = match input {
-        PrimitiveKind::LinesAdjacency => (PrimitiveKind::Lines, &[1, 2]),
-        _ => (PrimitiveKind::Triangles, &[0, 2, 4]),
+        P::Points => (P::Points, &[0]),
+        P::Lines | P::Isolines => (P::Lines, &[0, 1]),
+        P::LinesAdjacency => (P::Lines, &[1, 2]),
+        P::Triangles | P::Quads => (P::Triangles, &[0, 1, 2]),
+        P::TrianglesAdjacency => (P::Triangles, &[0, 2, 4]),
     };
     s.info.primitives.input = Some(input);
     s.info.primitives.output = output;
@@ -73,7 +89,9 @@ pub fn without_adjacent(input: PrimitiveKind, slots: &[(IoSlot, Type)]) -> Shade
             let value = b.value(Op::LoadInputVertex, Attrs::Io(read), &[zero, v], ty);
             b.effect(Op::StoreOutput, Attrs::Io(slot), &[value, zero]);
         }
-        b.effect(Op::StoreOutput, Attrs::Io(number_slot), &[number, zero]);
+        if slots.iter().all(|s| s.0.loc != number_slot.loc) {
+            b.effect(Op::StoreOutput, Attrs::Io(number_slot), &[number, zero]);
+        }
         b.effect(Op::EmitVertex, Attrs::Index(0), &[]);
     }
     b.yield_(&[]);

@@ -3,10 +3,24 @@
 layout(vertices = POINTS) out;
 layout(location = 0) in vec4 shade_in[];
 layout(location = 0) out vec4 shade[];
+#ifdef TINT
+layout(location = 1) patch out vec4 tint;
+#endif
 
 void main() {
     gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;
     shade[gl_InvocationID] = shade_in[gl_InvocationID];
+#ifdef TINT
+    // What the other invocations wrote; the last one says it to the patch.
+    barrier();
+    if (gl_InvocationID == POINTS - 1) {
+        vec4 sum = vec4(0.0);
+        for (int i = 0; i < POINTS; ++i) {
+            sum += shade[i] / float(POINTS);
+        }
+        tint = sum;
+    }
+#endif
     if (gl_InvocationID == 0) {
         float level = LEVEL + 1.7 * float(gl_PrimitiveID);
         for (int i = 0; i < 4; ++i) {
@@ -14,5 +28,9 @@ void main() {
         }
         gl_TessLevelInner[0] = level;
         gl_TessLevelInner[1] = level + 1.0;
+#ifdef CULLED
+        // Every third patch is not drawn.
+        gl_TessLevelOuter[gl_PrimitiveID % 2] *= gl_PrimitiveID % 3 == 1 ? 0.0 : 1.0;
+#endif
     }
 }

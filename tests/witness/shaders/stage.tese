@@ -2,7 +2,18 @@
 // Corners interpolated; the coordinates show in the colour.
 layout(MODE) in;
 layout(location = 0) in vec4 shade_in[];
+#ifdef FEEDBACK
+layout(xfb_buffer = 0, xfb_stride = 32) out gl_PerVertex {
+    layout(xfb_offset = 0) vec4 gl_Position;
+    float gl_PointSize;
+};
+layout(location = 0, xfb_buffer = 0, xfb_offset = 16) out vec4 shade;
+#else
 layout(location = 0) out vec4 shade;
+#endif
+#ifdef TINT
+layout(location = 1) patch in vec4 tint;
+#endif
 
 void main() {
     vec3 at = gl_TessCoord;
@@ -15,5 +26,9 @@ void main() {
     shade = mix(mix(shade_in[0], shade_in[1], at.x), mix(shade_in[3], shade_in[2], at.x), at.y);
 #endif
     shade.b = fract(at.x * 5.0);
+#ifdef TINT
+    shade = mix(shade, tint, 0.5);
+    shade.g = float(gl_PrimitiveID) * 0.1 + gl_TessLevelOuter[1] * 0.01 + float(gl_PatchVerticesIn) * 0.02;
+#endif
     gl_PointSize = 3.0;
 }

@@ -36,7 +36,7 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// What Tepui's driver does not have yet: the beginning of a case's name, and what its error says.
 /// A case that passes in spite of this, or fails in another way, fails its test.
-const NOT_YET: &[(&str, &str)] = &[("stages/tessellation", "ERROR_FEATURE_NOT_PRESENT")];
+const NOT_YET: &[(&str, &str)] = &[];
 
 /// As [`NOT_YET`], of ANV on the virtual Skylake.
 const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[

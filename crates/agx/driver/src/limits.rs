@@ -202,6 +202,14 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_vertex_input_attribute_offset: 65535,
         max_vertex_input_binding_stride: 2048,
         max_vertex_output_components: 96,
+        max_tessellation_generation_level: 64,
+        max_tessellation_patch_size: 32,
+        max_tessellation_control_per_vertex_input_components: 128,
+        max_tessellation_control_per_vertex_output_components: 128,
+        max_tessellation_control_per_patch_output_components: 120,
+        max_tessellation_control_total_output_components: 4216,
+        max_tessellation_evaluation_input_components: 128,
+        max_tessellation_evaluation_output_components: 116,
         max_geometry_shader_invocations: 32,
         max_geometry_input_components: 96,
         max_geometry_output_components: 96,
@@ -285,6 +293,8 @@ pub fn features() -> vk::PhysicalDeviceFeatures {
         image_cube_array: TRUE,
         independent_blend: TRUE,
         geometry_shader: TRUE,
+        tessellation_shader: TRUE,
+        shader_tessellation_and_geometry_point_size: TRUE,
         sample_rate_shading: TRUE,
         dual_src_blend: TRUE,
         logic_op: TRUE,
@@ -440,7 +450,9 @@ fn feature_chain() -> Answers {
     answer! { a,
         PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, robust_image_access2, null_descriptor }
         PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
-        PhysicalDeviceExtendedDynamicState2FeaturesEXT { extended_dynamic_state2, extended_dynamic_state2_logic_op }
+        PhysicalDeviceExtendedDynamicState2FeaturesEXT {
+            extended_dynamic_state2, extended_dynamic_state2_logic_op, extended_dynamic_state2_patch_control_points,
+        }
         PhysicalDeviceExtendedDynamicState3FeaturesEXT {
             extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
             extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
@@ -449,7 +461,7 @@ fn feature_chain() -> Answers {
             extended_dynamic_state3_color_blend_equation, extended_dynamic_state3_color_write_mask,
             extended_dynamic_state_3depth_clip_enable, extended_dynamic_state3_provoking_vertex_mode,
             extended_dynamic_state3_line_rasterization_mode, extended_dynamic_state3_line_stipple_enable,
-            extended_dynamic_state_3depth_clip_negative_one_to_one,
+            extended_dynamic_state_3depth_clip_negative_one_to_one, extended_dynamic_state3_tessellation_domain_origin,
         }
         PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
         PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback }

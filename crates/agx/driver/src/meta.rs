@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 use tepui_agx_compiler::abi::spilled;
+use tepui_expand::tessellate::{self, Tessellation};
 use tepui_ir::{
     Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, Mem, NumKind,
     Op, ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
@@ -87,6 +88,12 @@ pub enum Program {
     },
     /// Turns counts into sums of those before.
     Sums,
+    /// Counts the points and indices of patches.
+    CountTessellated(Tessellation),
+    /// Writes the points and indices of patches.
+    Tessellate(Tessellation),
+    /// Computes where the buffers behind the tessellator are; there is a geometry shader.
+    PlaceTessellated(bool),
     /// Computes how many captured vertices fit.
     Fit,
     /// Makes a draw of what was captured.
@@ -374,6 +381,8 @@ pub const RECTANGLE: [u32; 3] = [8, 4, 1];
 
 fn build(p: Program) -> Ir {
     let stage = match p {
+        Program::CountTessellated(t) => return tessellate::count(&t),
+        Program::Tessellate(t) => return tessellate::fill(&t),
         Program::ClearVertices => Stage::Vertex,
         Program::ClearFragments(..) | Program::ResolveTile { .. } | Program::Nothing => {
             Stage::Fragment
@@ -390,6 +399,7 @@ fn build(p: Program) -> Ir {
         Program::Word
         | Program::Fit
         | Program::Place { .. }
+        | Program::PlaceTessellated(_)
         | Program::ByteCount
         | Program::Add
         | Program::CountDraws(_)
@@ -426,6 +436,7 @@ fn build(p: Program) -> Ir {
             expand::place(&mut m, order, index_bytes, restart)
         }
         Program::Sums => expand::sums(&mut m),
+        Program::PlaceTessellated(geometry) => expand::place_tessellated(&mut m, geometry),
         Program::Restarts { order, index_bytes } => expand::restarts(&mut m, order, index_bytes),
         Program::Fit => feedback::fit(&mut m),
         Program::ByteCount => feedback::byte_count(&mut m),
@@ -463,7 +474,7 @@ fn build(p: Program) -> Ir {
         Program::ResolveTile { averaged, first, integers, samples } => {
             resolve_tile(&mut m, averaged, first, integers, samples)
         }
-        Program::Nothing => {}
+        Program::CountTessellated(_) | Program::Tessellate(_) | Program::Nothing => {}
     }
     m.0.yield_(&[]);
     s

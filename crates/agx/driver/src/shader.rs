@@ -22,7 +22,7 @@ use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_expand::{Emission, Expansion, Record, gather, pull};
-use tepui_ir::{Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
+use tepui_ir::{Attrs, Builtin, Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
@@ -429,10 +429,10 @@ pub struct Shader {
     linking: Linking,
     /// Main parts, for the variants that are linked from parts.
     pub(crate) mains: Mains,
-    /// The vertex shader that fetches what a geometry or evaluation shader left.
-    pull: OnceLock<Arc<Shader>>,
-    /// The geometry shaders of a vertex shader, for lines and for triangles with adjacent vertices.
-    without_adjacent: [OnceLock<Arc<Shader>>; 2],
+    /// The vertex shaders that fetch what a geometry or evaluation shader left, without and with the numbers of patches.
+    pull: [OnceLock<Arc<Shader>>; 2],
+    /// The geometry shaders behind this stage of draws that have none, by the kind of primitive.
+    passed_on: [OnceLock<Arc<Shader>>; PrimitiveKind::ALL.len()],
     /// The programs of transform feedback of a geometry shader, for the first and the last provoking vertex.
     gather: [OnceLock<[Arc<Variant>; 2]>; 2],
     /// Input attachments are read, which may be colours of the tile.
@@ -441,6 +441,8 @@ pub struct Shader {
     pub(crate) indexes_attributes: bool,
     /// A vertex shader passes the number of the primitive to fragments.
     pub passes_primitive: bool,
+    /// The shader asks for the number of the primitive.
+    pub reads_primitive: bool,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
     /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
@@ -600,6 +602,8 @@ impl Shader {
             && ir
                 .any(|s, _, i| s.insts[i].op == Op::LoadInput && s.as_const(s.arg(i, 0)).is_none());
         let passes_primitive = ir.info.stage == Stage::Vertex && pull::passes_primitive(&ir);
+        let number = Attrs::Builtin(Builtin::PrimitiveId);
+        let reads_primitive = ir.any(|s, _, i| s.insts[i].attrs == number);
         let mains = Mains::default();
         let reads_attachments = ir.resources.values().any(|r| r.kind == ResKind::InputAttachment);
         let shader = Shader {
@@ -611,12 +615,13 @@ impl Shader {
             variants,
             linking,
             mains,
-            pull: OnceLock::new(),
+            pull: Default::default(),
             gather: Default::default(),
-            without_adjacent: Default::default(),
+            passed_on: Default::default(),
             reads_attachments,
             indexes_attributes,
             passes_primitive,
+            reads_primitive,
             inputs,
             feedback,
         };
@@ -781,18 +786,20 @@ impl Shader {
         })
     }
 
-    /// The vertex shader that fetches what this shader leaves in memory.
+    /// The vertex shader that fetches what this shader leaves in memory; `numbered` says that it passes on the numbers of the
+    /// patches that an evaluation shader's vertices are in.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn pull(&self) -> Result<Arc<Shader>> {
-        if let Some(s) = self.pull.get() {
+    pub fn pull(&self, numbered: bool) -> Result<Arc<Shader>> {
+        let slot = &self.pull[usize::from(numbered)];
+        if let Some(s) = slot.get() {
             return Ok(s.clone());
         }
         let record = Record::of_vertices(&self.ir);
-        let ir = pull::vertex_shader(&record, &pull::outputs(&self.ir));
-        let shader = self.derived(ir, 1)?;
-        Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+        let ir = pull::vertex_shader(&record, &pull::outputs(&self.ir), numbered);
+        let shader = self.derived(ir, if numbered { 13 } else { 1 })?;
+        Ok(slot.get_or_init(|| Arc::new(shader)).clone())
     }
 
     /// The `n`-th shader that follows from this one, without descriptors.
@@ -806,21 +813,18 @@ impl Shader {
         Shader::new(&self.device, ir, Places::default(), false, origin, Linking::Whole)
     }
 
-    /// The geometry shader of draws with this vertex shader that have none, of primitives with adjacent vertices.
+    /// The geometry shader of draws with this stage as the last that have none, but need one for such primitives.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn without_adjacent(&self, triangles: bool) -> Result<Arc<Shader>> {
-        let slot = &self.without_adjacent[usize::from(triangles)];
+    pub fn passed_on(&self, input: PrimitiveKind) -> Result<Arc<Shader>> {
+        let slot = &self.passed_on[input as usize];
         if let Some(s) = slot.get() {
             return Ok(s.clone());
         }
-        let input = match triangles {
-            true => PrimitiveKind::TrianglesAdjacency,
-            false => PrimitiveKind::LinesAdjacency,
-        };
-        let ir = pull::without_adjacent(input, &pull::outputs(&self.ir));
-        let shader = self.derived(ir, 6 + u128::from(triangles))?;
+        let mut ir = pull::passing_on(input, &pull::outputs(&self.ir));
+        ir.captures = self.ir.captures.clone();
+        let shader = self.derived(ir, 6 + input as u128)?;
         Ok(slot.get_or_init(|| Arc::new(shader)).clone())
     }
 

@@ -1,4 +1,4 @@
-//! Geometry shaders behind every way to draw: restarts, offsets, and arguments in memory.
+//! Geometry and tessellation shaders behind every way to draw: restarts, offsets, and arguments in memory.
 
 use ash::vk;
 
@@ -8,6 +8,8 @@ use crate::case::{Bench, Case, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result};
 
 const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
+const CONTROL: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_CONTROL;
+const EVALUATION: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_EVALUATION;
 
 /// Draws a band of vertices through a geometry shader that makes primitives smaller.
 fn drawn(
@@ -186,7 +188,151 @@ fn feedback() -> Vec<Case> {
     cases
 }
 
+/// What the patches of a case are.
+#[derive(Clone, Copy)]
+struct Patches {
+    mode: &'static str,
+    points: u32,
+    /// The shader of fragments shows the number of the patch.
+    numbered: bool,
+    /// A geometry shader follows.
+    geometry: bool,
+}
+
+/// The stages of a tessellated draw and their shaders.
+fn tessellated(p: Patches, feedback: bool) -> (Vec<vk::ShaderStageFlags>, Vec<Shader>) {
+    let mut evaluation = Shader::new("stage.tese")
+        .define("POINTS", p.points)
+        .define("MODE", p.mode)
+        .define("TINT", 1);
+    if feedback {
+        evaluation = evaluation.define("FEEDBACK", 1);
+    }
+    let control = Shader::new("stage.tesc")
+        .define("POINTS", p.points)
+        .define("LEVEL", "1.5")
+        .define("CULLED", 1)
+        .define("TINT", 1);
+    let vertex = Shader::new("mesh.vert").define("INSTANCED", 1);
+    let mut stages = vec![(VERTEX, vertex), (CONTROL, control), (EVALUATION, evaluation)];
+    if p.geometry {
+        let shader = Shader::new("stage.geom")
+            .define("IN", "triangles")
+            .define("OUT", "triangle_strip")
+            .define("BODY", 1)
+            .define("INVOCATIONS", 2);
+        stages.push((GEOMETRY, shader));
+    }
+    let fragment = Shader::new("shade.frag");
+    let fragment = if p.numbered { fragment.define("PRIMITIVE", 1) } else { fragment };
+    stages.push((FRAGMENT, fragment));
+    stages.into_iter().unzip()
+}
+
+/// Patches of every way to draw.
+fn patches() -> Vec<Case> {
+    let plain = Patches { mode: "triangles", points: 3, numbered: false, geometry: false };
+    let quads = Patches { mode: "quads, fractional_odd_spacing", points: 4, ..plain };
+    let lines = Patches { mode: "isolines", points: 4, ..plain };
+    let mut cases = Vec::new();
+    for (name, p) in [
+        ("triangles", plain),
+        ("quads", quads),
+        ("isolines", lines),
+        ("points", Patches { mode: "quads, point_mode", points: 5, ..plain }),
+        ("many_points", Patches { mode: "triangles", points: 32, ..plain }),
+        ("numbered", Patches { numbered: true, ..quads }),
+        ("geometry", Patches { geometry: true, ..plain }),
+        ("geometry_numbered", Patches { geometry: true, numbered: true, ..plain }),
+    ] {
+        for (way, indexed, in_memory) in [
+            ("offsets", false, false),
+            ("indirect", false, true),
+            ("indices", true, false),
+            ("indirect_indices", true, true),
+        ] {
+            let (stages, shaders) = tessellated(p, false);
+            let about = "patches with what others of the patch wrote";
+            let name = format!("stages/tessellation_{name}_{way}");
+            cases.push(Case::new(name, about, shaders, move |bench| {
+                let modules: Vec<_> =
+                    stages.iter().copied().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
+                let mut state = mesh_state();
+                state.topology = vk::PrimitiveTopology::PATCH_LIST;
+                state.patch_points = p.points;
+                state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+                let pipeline = bench.gpu.graphics(&modules, &state, &[])?;
+                let buffer = vertices(bench, &band(140))?;
+                let n = p.points;
+                // Three patches and a vertex more, of two instances; nothing; one patch of another instance.
+                let plain = [[3 * n + 1, 2, 1, 2], [n - 1, 5, 0, 0], [n, 1, 12, 9]].concat();
+                let offset = [[3 * n + 1, 2, 1, 2, 2], [2, 0, 0, 0, 0], [n, 1, 12, 3, 11]].concat();
+                let device = &bench.gpu.device;
+                let arguments = bench.gpu.buffer(if indexed { &offset } else { &plain })?;
+                let list: Vec<u32> = (0..130).map(|i| i * 7 % 129).collect();
+                let list = indices(bench, vk::IndexType::UINT16, &list)?;
+                let pixels = picture(bench, |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    c.index_buffer(&list, vk::IndexType::UINT16);
+                    c.bind_graphics(&pipeline);
+                    let (to, from) = (c.handle, arguments.handle);
+                    // SAFETY: a pipeline and its buffers are bound, and the buffer holds three draws.
+                    unsafe {
+                        match (indexed, in_memory) {
+                            (false, true) => device.cmd_draw_indirect(to, from, 0, 3, 16),
+                            (true, true) => device.cmd_draw_indexed_indirect(to, from, 0, 3, 20),
+                            (false, false) => plain
+                                .chunks(4)
+                                .for_each(|d| device.cmd_draw(to, d[0], d[1], d[2], d[3])),
+                            (true, false) => offset.chunks(5).for_each(|d| {
+                                device.cmd_draw_indexed(to, d[0], d[1], d[2], d[3] as i32, d[4]);
+                            }),
+                        }
+                    }
+                    Ok(())
+                })?;
+                Ok(vec![output(&pixels, nearly())])
+            }));
+        }
+    }
+    cases
+}
+
+/// Vertices of the tessellator that are captured.
+fn tessellation_feedback() -> Vec<Case> {
+    let plain = Patches { mode: "triangles", points: 3, numbered: false, geometry: false };
+    let mut cases = Vec::new();
+    for (name, p) in [
+        ("triangles", plain),
+        ("quads", Patches { mode: "quads, fractional_even_spacing, cw", points: 4, ..plain }),
+        ("isolines", Patches { mode: "isolines", points: 4, ..plain }),
+        ("points", Patches { mode: "triangles, point_mode", ..plain }),
+    ] {
+        for (suffix, discard, room) in
+            [("drawn", false, 6000), ("discarded", true, 6000), ("full", true, 270)]
+        {
+            if p.mode == "isolines" && !discard {
+                continue;
+            }
+            let mut state = mesh_state();
+            state.topology = vk::PrimitiveTopology::PATCH_LIST;
+            state.patch_points = p.points;
+            state.discard = discard;
+            let (_, mut shaders) = tessellated(p, true);
+            let used: &[_] = match discard {
+                true => &[VERTEX, CONTROL, EVALUATION],
+                false => &[VERTEX, CONTROL, EVALUATION, FRAGMENT],
+            };
+            shaders.truncate(used.len());
+            let name = format!("tessellation_feedback_{name}_{suffix}");
+            cases.push(super::stages::captured(&name, shaders, used, state, room, Rule::Ulp(8.0)));
+        }
+    }
+    cases
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [restarts(), indirect(), feedback()].into_iter().flatten().collect()
+    let all = [restarts(), indirect(), feedback(), patches(), tessellation_feedback()];
+    all.into_iter().flatten().collect()
 }

@@ -1,19 +1,23 @@
-//! Draws with geometry shaders: each stage before the rasteriser runs as a compute program before the rendering, and a vertex
+//! Draws with geometry or tessellation shaders: each stage before the rasteriser runs as a compute program before the rendering, and a vertex
 //! program fetches what the last one left in memory ([`tepui_expand`]).
 
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_expand::gather::{vertices as gather_vertices, word as gather};
+use tepui_expand::lower::patch_stride;
+use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Expansion, Record, word as words};
-use tepui_ir::PrimitiveKind;
+use tepui_ir::{PrimitiveKind, Spacing, Stage};
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups};
+use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 use tepui_vulkan::{Error, Result, vk};
 
 use super::draw::{VertexSources, has_adjacent, vertex_key};
 use super::feedback::{FIT_VERTICES, indices_from};
 use super::record::split;
+use super::statistics::RASTERISED;
 use super::values::long;
 use super::{Bindings, Encoder};
 use crate::Agx;
@@ -29,6 +33,49 @@ const MOST_B: u64 = 1 << 30;
 const HEAP_B: u32 = 1 << 28;
 /// Bytes at the start of the heap that are not given away.
 const HEAP_HEAD_B: u32 = 256;
+
+/// What the first stage behind the vertices leaves in memory.
+struct First {
+    program: Arc<Variant>,
+    /// Invocations for each primitive; for patches one.
+    invocations: u32,
+    /// Bytes of an invocation's records.
+    bytes: u32,
+    /// Words of its list.
+    indices: u32,
+    /// Invocations of a workgroup.
+    threads: u32,
+}
+
+impl First {
+    /// That of a geometry shader.
+    fn emissions(geometry: &Shader, expansion: &Expansion) -> Result<First> {
+        let program = geometry.expanded(expansion)?;
+        let emission = Emission::of(&geometry.ir);
+        let record = Record::of_vertices(&geometry.ir);
+        Ok(First {
+            invocations: emission.invocations,
+            bytes: emission.vertices * record.stride().max(16),
+            indices: emission.indices,
+            threads: program.workgroup[0],
+            program,
+        })
+    }
+
+    /// That of a control shader: the tessellator counts points in its list.
+    fn patches(control: &Shader, expansion: &Expansion) -> Result<First> {
+        let program = control.expanded(expansion)?;
+        let vertices = control.ir.info.primitives.vertices.max(1);
+        let (patch, record) = (Record::of_patch(&control.ir), Record::of_vertices(&control.ir));
+        Ok(First {
+            invocations: 1,
+            bytes: patch_stride(&patch, &record, vertices),
+            indices: 1,
+            threads: program.workgroup[0] / vertices,
+            program,
+        })
+    }
+}
 
 /// The counts of a draw.
 #[derive(Clone, Copy)]
@@ -80,6 +127,7 @@ impl Encoder {
         draw: &Draw,
     ) -> Result<()> {
         let restarts = state.graphics.restart && draw.is_indexed();
+        let tessellates = state.between.evaluation.is_some();
         match *draw {
             Draw::Direct {
                 count,
@@ -89,7 +137,7 @@ impl Encoder {
                 first_instance,
                 indexed,
                 draw_index,
-            } if !restarts => {
+            } if !restarts && !tessellates => {
                 let d = Counts {
                     vertices: count,
                     instances,
@@ -110,13 +158,16 @@ impl Encoder {
                 first,
                 vertex_offset,
                 first_instance,
+                indexed,
                 draw_index,
-                ..
             } => {
-                let words = [count, instances, first, vertex_offset as u32, first_instance];
+                let mut words = vec![count, instances, first, vertex_offset as u32, first_instance];
+                if !indexed {
+                    words.remove(3);
+                }
                 let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
                 let address = self.upload(&bytes, 16)?.address;
-                let e = self.expand_indirect(state, address, true, draw_index)?;
+                let e = self.expand_indirect(state, address, indexed, draw_index)?;
                 self.fetch(state, e, draw_index)
             }
             Draw::Indirect { address, count, stride, indexed, draw_index, .. } => {
@@ -133,7 +184,9 @@ impl Encoder {
     /// Draws what the last stage left.
     fn fetch(&mut self, state: &mut CommandState<Agx>, e: Expanded, draw_index: u32) -> Result<()> {
         let own = state.graphics.clone();
-        let vertex = state.vertex.replace(e.last.pull()?);
+        let numbered = e.last.ir.info.stage == Stage::TessEvaluation
+            && state.fragment.as_ref().is_some_and(|f| f.reads_primitive);
+        let vertex = state.vertex.replace(e.last.pull(numbered)?);
         let (index, fetched) = match e.list {
             List::Direct { records, address, indices } => {
                 self.put_words(&[(words::OUTPUT, Word::Long(records))]);
@@ -185,7 +238,10 @@ impl Encoder {
 
     /// Runs the stages of a draw; nothing if it makes no primitives.
     fn expand(&mut self, state: &mut CommandState<Agx>, d: Counts) -> Result<Option<Expanded>> {
-        let (vertex, geometry) = stages(state)?;
+        let emissions = self.looks_at_emissions(state);
+        let Stages { vertex, geometry: Some(geometry), .. } = Stages::new(state, emissions)? else {
+            return Err(Error::unsupported("draws without a geometry shader"));
+        };
         let order = input_order(&state.graphics)?;
         let listed = order.count(d.vertices);
         let primitives = listed / order.vertices();
@@ -254,21 +310,26 @@ impl Encoder {
         indexed: bool,
         draw_index: u32,
     ) -> Result<Expanded> {
-        let (vertex, geometry) = stages(state)?;
+        let emissions = self.looks_at_emissions(state);
+        let Stages { vertex, tessellation, geometry } = Stages::new(state, emissions)?;
         let s = &state.graphics;
         let order = input_order(s)?;
         let restart = indexed && s.restart;
         let bindings = self.all_bindings(state)?;
-        let (input, output) = (Record::of_vertices(&vertex.ir), Record::of_vertices(&geometry.ir));
-        let emission = Emission::of(&geometry.ir);
-        let program = geometry.expanded(&Expansion { vertices: input, ..Expansion::default() })?;
+        let input = Record::of_vertices(&vertex.ir);
+        let expansion = Expansion { vertices: input, ..Expansion::default() };
+        // What the first stage leaves for each primitive or patch.
+        let first = match (&tessellation, &geometry) {
+            (Some(t), _) => First::patches(&t.control, &expansion)?,
+            (None, Some(g)) => First::emissions(g, &expansion)?,
+            (None, None) => return Err(Error::unsupported("draws that need no expansion")),
+        };
         let heap = self.expansion_heap()?;
         let parameters = self.upload(&[0; params::BYTES], 64)?.address;
         let index = if indexed { state.index } else { None };
         let (indices, index_bytes, in_buffer) = indices_from(index, 0);
         let ([a, b], [c, d]) = (split(arguments), split(heap.0));
         let ([e, f], [g, h]) = (split(parameters), split(indices));
-        let records_b = emission.vertices * output.stride().max(16);
         let own = [
             a,
             b,
@@ -281,10 +342,10 @@ impl Encoder {
             h,
             in_buffer,
             input.stride().max(16),
-            emission.invocations,
-            records_b,
-            emission.indices,
-            program.workgroup[0],
+            first.invocations,
+            first.bytes,
+            first.indices,
+            first.threads,
         ];
         self.run(Program::Place { order, index_bytes, restart }, &own, &[], [1; 3])?;
         // The list of vertices.
@@ -293,8 +354,8 @@ impl Encoder {
             false => Program::Unroll { order, index_bytes },
         };
         let v = self.device.clone().meta(lists)?.compute()?;
-        let per_primitive = emission.indices * emission.invocations;
-        self.driver[7..11].copy_from_slice(&[e, f, per_primitive, emission.invocations]);
+        let per_primitive = first.indices * first.invocations;
+        self.driver[7..11].copy_from_slice(&[e, f, per_primitive, first.invocations]);
         let none = Bindings::default();
         let groups = |at: u32| Dispatch::Indirect([0; 3], parameters + u64::from(at));
         let listing = |s: Source| match s {
@@ -332,18 +393,36 @@ impl Encoder {
         let dispatch = groups(params::VERTEX_GROUPS);
         let own = |s: Source| sources.get(s);
         self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &in_memory)?;
-        // The primitives.
-        let in_memory = |s: Source| match s {
-            Source::Driver { offset } => from(offset),
-            _ => None,
-        };
+        // The primitives or patches.
         let dispatch = groups(params::GEOMETRY_GROUPS);
-        self.launch_with(&program, &bindings, &state.push, &dispatch, &|_| None, &in_memory)?;
-        if self.looks_at_emissions(state) {
-            self.emissions(state, &geometry, &emission, parameters)?;
+        self.launch_at(&first.program, &bindings, state, &dispatch, parameters)?;
+        let (parameters, last) = match tessellation {
+            None => (parameters, None),
+            Some(t) => {
+                let behind =
+                    self.tessellate(state, &bindings, parameters, &t, geometry.as_ref())?;
+                (behind, Some((t.evaluation, t.how.output())))
+            }
+        };
+        if emissions && let Some(g) = &geometry {
+            self.emissions(state, g, &Emission::of(&g.ir), parameters)?;
         }
         let list = List::Indirect { parameters, heap };
-        Ok(Expanded { last: geometry, list, topology: topology(&emission) })
+        match (geometry, last) {
+            (Some(last), _) => {
+                let topology = topology(&Emission::of(&last.ir));
+                Ok(Expanded { last, list, topology })
+            }
+            (None, Some((last, output))) => {
+                let topology = match output {
+                    PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,
+                    PrimitiveKind::Lines => vk::PrimitiveTopology::LINE_LIST,
+                    _ => vk::PrimitiveTopology::TRIANGLE_LIST,
+                };
+                Ok(Expanded { last, list, topology })
+            }
+            (None, None) => Err(Error::unsupported("draws that need no expansion")),
+        }
     }
 
     /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
@@ -371,23 +450,20 @@ impl Encoder {
         // The number of the first primitive of each invocation.
         let each = gather_vertices(emission.output);
         let emitted = parameters + u64::from(params::EMITTED);
-        let [low, high] = split(emitted);
-        let sums = self.device.clone().meta(Program::Sums)?.compute()?;
-        self.driver[3..6].copy_from_slice(&[low, high, each]);
-        let in_memory = |s: Source| match s {
-            Source::Driver { offset } if offset < 8 => {
-                Some(gathered + u64::from(gather::TABLE + offset))
-            }
-            Source::Driver { offset: 8 } => Some(gathered + u64::from(gather::COUNT)),
-            _ => None,
-        };
-        let one = Dispatch::Direct([0; 3], [1; 3]);
-        self.launch_with(&sums, &none, &state.push, &one, &|_| None, &in_memory)?;
-        self.count_emissions(emitted + 4, gathered + u64::from(gather::COUNT))?;
+        let table = gathered + u64::from(gather::TABLE);
+        let number = gathered + u64::from(gather::COUNT);
+        self.sums(state, table, number, emitted, each)?;
+        let mut counted = vec![(RASTERISED, emitted + 4)];
+        if state.between.geometry.is_some() {
+            counted.push((Flags::GEOMETRY_SHADER_PRIMITIVES, emitted + 4));
+            counted.push((Flags::GEOMETRY_SHADER_INVOCATIONS, number));
+        }
+        self.count_from_memory(&counted)?;
         if !state.feedback.active {
             return Ok(());
         }
         // How many fit.
+        let one = Dispatch::Direct([0; 3], [1; 3]);
         let fit = self.device.clone().meta(Program::Fit)?.compute()?;
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
         let buffers = state.feedback.buffers;
@@ -411,8 +487,46 @@ impl Encoder {
         self.launch_with(&store, &none, &state.push, &groups, &|_| None, &in_memory)
     }
 
+    /// Turns a table of counts into sums of those before: addresses of its address, of their number, and where the sum of all goes,
+    /// times a factor and by itself.
+    pub(super) fn sums(
+        &mut self,
+        state: &CommandState<Agx>,
+        table: u64,
+        number: u64,
+        to: u64,
+        factor: u32,
+    ) -> Result<()> {
+        let [low, high] = split(to);
+        let sums = self.device.clone().meta(Program::Sums)?.compute()?;
+        self.driver[3..6].copy_from_slice(&[low, high, factor]);
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } if offset < 8 => Some(table + u64::from(offset)),
+            Source::Driver { offset: 8 } => Some(number),
+            _ => None,
+        };
+        let one = Dispatch::Direct([0; 3], [1; 3]);
+        self.launch_with(&sums, &Bindings::default(), &state.push, &one, &|_| None, &in_memory)
+    }
+
+    /// Runs a program whose words of the driver's are in memory.
+    pub(super) fn launch_at(
+        &mut self,
+        program: &Arc<Variant>,
+        bindings: &Bindings,
+        state: &CommandState<Agx>,
+        dispatch: &Dispatch,
+        words: u64,
+    ) -> Result<()> {
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } => Some(words + u64::from(offset)),
+            _ => None,
+        };
+        self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
+    }
+
     /// The heap of draws whose sizes the GPU knows alone: all of a command buffer's take from it.
-    fn expansion_heap(&mut self) -> Result<(u64, u32)> {
+    pub(super) fn expansion_heap(&mut self) -> Result<(u64, u32)> {
         if let Some(heap) = self.heap {
             return Ok(heap);
         }
@@ -517,22 +631,68 @@ impl Encoder {
     }
 }
 
-/// The stages of a draw.
-fn stages(state: &CommandState<Agx>) -> Result<(Arc<Shader>, Arc<Shader>)> {
-    if state.between.evaluation.is_some() {
-        return Err(Error::unsupported("tessellation"));
+/// The stages of a draw before the rasteriser.
+struct Stages {
+    vertex: Arc<Shader>,
+    tessellation: Option<Tessellated>,
+    geometry: Option<Arc<Shader>>,
+}
+
+/// The stages around the tessellator.
+pub(super) struct Tessellated {
+    pub control: Arc<Shader>,
+    pub evaluation: Arc<Shader>,
+    pub how: Tessellation,
+}
+
+impl Stages {
+    /// `emissions` says that something asks for the primitives that reach the rasteriser.
+    fn new(state: &CommandState<Agx>, emissions: bool) -> Result<Stages> {
+        let between = &state.between;
+        let missing = |what| move || Error::unsupported(format!("draws without {what} shader"));
+        let vertex = state.vertex.clone().ok_or_else(missing("a vertex"))?;
+        let tessellation = match (&between.control, &between.evaluation) {
+            (None, None) => None,
+            (control, evaluation) => {
+                let control = control.clone().ok_or_else(missing("a control"))?;
+                let evaluation = evaluation.clone().ok_or_else(missing("an evaluation"))?;
+                let how = tessellation(&control, &evaluation, state.graphics.patch_lower_left);
+                Some(Tessellated { control, evaluation, how })
+            }
+        };
+        let geometry = match (&between.geometry, &tessellation) {
+            (Some(geometry), _) => Some(geometry.clone()),
+            // Something has to count and capture what the tessellator makes.
+            (None, Some(t)) if emissions => Some(t.evaluation.passed_on(t.how.output())?),
+            (None, Some(_)) => None,
+            (None, None) => match has_adjacent(state.graphics.topology) {
+                Some(true) => Some(vertex.passed_on(PrimitiveKind::TrianglesAdjacency)?),
+                Some(false) => Some(vertex.passed_on(PrimitiveKind::LinesAdjacency)?),
+                None => return Err(Error::unsupported("draws that need no expansion")),
+            },
+        };
+        Ok(Stages { vertex, tessellation, geometry })
     }
-    match (&state.vertex, &state.between.geometry, has_adjacent(state.graphics.topology)) {
-        (Some(vertex), Some(geometry), _) => Ok((vertex.clone(), geometry.clone())),
-        (Some(vertex), None, Some(triangles)) => {
-            Ok((vertex.clone(), vertex.without_adjacent(triangles)?))
-        }
-        _ => Err(Error::unsupported("draws without a vertex shader")),
+}
+
+/// How the tessellator divides patches: either stage may say it.
+fn tessellation(control: &Shader, evaluation: &Shader, lower_left: bool) -> Tessellation {
+    let [c, e] = [&control.ir.info.primitives, &evaluation.ir.info.primitives];
+    let clockwise = e.clockwise.or(c.clockwise).unwrap_or(false);
+    Tessellation {
+        domain: e.input.or(c.input).unwrap_or(PrimitiveKind::Triangles),
+        spacing: e.spacing.or(c.spacing).unwrap_or(Spacing::Equal),
+        points: e.point_mode || c.point_mode,
+        // With v going down, what is clockwise is counter-clockwise to the tessellator.
+        clockwise: clockwise == lower_left,
     }
 }
 
 /// The order of the vertices of a draw's primitives.
-fn input_order(s: &GraphicsState) -> Result<Order> {
+pub(super) fn input_order(s: &GraphicsState) -> Result<Order> {
+    if s.topology == vk::PrimitiveTopology::PATCH_LIST {
+        return Ok(Order::Whole(s.patch_points.max(1)));
+    }
     Order::with_adjacency(s.topology, s.provoking_last)
         .ok_or_else(|| Error::unsupported("geometry shaders with this topology"))
 }

@@ -10,6 +10,7 @@ mod expand;
 mod feedback;
 mod record;
 mod statistics;
+mod tessellate;
 pub mod values;
 
 use std::sync::Arc;

@@ -5,16 +5,16 @@
 //! counts as an invocation, and every primitive as clipped to one.
 
 use tepui_agx_compiler::Source;
+use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Dispatch, Draw};
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
-use tepui_vulkan::{Error, Result};
 
+use super::expand::input_order;
 use super::record::split;
 use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
-use crate::meta::feedback::Order;
 use crate::query::Queries;
 
 /// A query of statistics that counts.
@@ -35,7 +35,7 @@ const COUNTED: [Flags; 4] = [
     RASTERISED,
 ];
 /// The statistics of primitives behind all shaders of vertices.
-const RASTERISED: Flags = Flags::CLIPPING_INVOCATIONS.union(Flags::CLIPPING_PRIMITIVES);
+pub(super) const RASTERISED: Flags = Flags::CLIPPING_INVOCATIONS.union(Flags::CLIPPING_PRIMITIVES);
 
 impl Statistics {
     /// Addresses of the values that count something.
@@ -87,8 +87,7 @@ impl Encoder {
     pub(super) fn count_draw(&mut self, state: &CommandState<Agx>, draw: &Draw) -> Result<()> {
         let Some(mut s) = self.statistics else { return Ok(()) };
         let g = &state.graphics;
-        let order = Order::with_adjacency(g.topology, g.provoking_last)
-            .ok_or_else(|| Error::unsupported("pipeline statistics of this topology"))?;
+        let order = input_order(g)?;
         match *draw {
             Draw::Direct { count, instances, .. } => {
                 let primitives = u64::from(order.count(count) / order.vertices());
@@ -118,14 +117,11 @@ impl Encoder {
         Ok(())
     }
 
-    /// Counts what a geometry shader emitted: addresses of the number of primitives, and of that of invocations.
-    pub(super) fn count_emissions(&mut self, primitives: u64, invocations: u64) -> Result<()> {
+    /// Adds numbers that are in memory: which statistics, and the number's address.
+    pub(super) fn count_from_memory(&mut self, numbers: &[(Flags, u64)]) -> Result<()> {
         let Some(s) = self.statistics else { return Ok(()) };
         let add = self.device.clone().meta(Program::Add)?.compute()?;
-        for (of, from) in [
-            (RASTERISED | Flags::GEOMETRY_SHADER_PRIMITIVES, primitives),
-            (Flags::GEOMETRY_SHADER_INVOCATIONS, invocations),
-        ] {
+        for &(of, from) in numbers {
             for at in s.places(of) {
                 let [low, high] = split(at);
                 self.driver[..4].copy_from_slice(&[low, high, 0, 0]);

@@ -1,14 +1,18 @@
-//! Programs of expanded draws: where the buffers of an indirect draw are, and the primitives of indices with restarts.
+//! Programs of expanded draws: where the buffers of an indirect draw are, those of tessellated patches, and the primitives of
+//! indices with restarts.
 
 use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_expand::gather::word as gather;
-use tepui_expand::word as stage;
+use tepui_expand::tessellate::word as tessellate;
+use tepui_expand::{TESSELLATED_B, word as stage};
 use tepui_ir::{Attrs, Op, Reduce, ReduceOp, Type, Value};
 
 use super::Make;
 use super::feedback::{Order, position};
 
-/// The parameters of an expanded draw in memory, by byte: words of the geometry shader come first ([`stage`]).
+/// The parameters of an expanded draw in memory, by byte: words of the geometry or control shader come first ([`stage`]).
+///
+/// A draw that is tessellated has a second set of them, for the geometry shader behind the tessellator and the last draw.
 pub mod params {
     /// Words of the vertex shader, as captures have them.
     pub const VERTEX: u32 = 64;
@@ -22,7 +26,7 @@ pub mod params {
     pub const LIST_GROUPS: u32 = 164;
     /// Workgroups of the vertex shader.
     pub const VERTEX_GROUPS: u32 = 176;
-    /// Workgroups of the geometry shader.
+    /// Workgroups of the geometry or control shader.
     pub const GEOMETRY_GROUPS: u32 = 188;
     /// Arguments of the indexed draw.
     pub const DRAW: u32 = 200;
@@ -32,8 +36,20 @@ pub mod params {
     pub const GATHER_GROUPS: u32 = 336;
     /// Vertices of the emitted primitives, then the primitives.
     pub const EMITTED: u32 = 348;
+    /// Words of the tessellator ([`tepui_expand::tessellate::word`]).
+    pub const TESSELLATE: u32 = 384;
+    /// Points of all patches, twice.
+    pub const POINTS: u32 = 440;
+    /// Indices of all patches, twice.
+    pub const INDICES: u32 = 448;
+    /// Workgroups of the tessellator.
+    pub const TESSELLATE_GROUPS: u32 = 456;
+    /// Words of the evaluation shader.
+    pub const EVALUATE: u32 = 512;
+    /// Its workgroups.
+    pub const EVALUATE_GROUPS: u32 = 568;
     /// Bytes of all.
-    pub const BYTES: usize = 384;
+    pub const BYTES: usize = 640;
 }
 
 /// Words: arguments of the draw (2), heap (2), its bytes, parameters (2), indices (2), indices in the buffer; bytes of a vertex,
@@ -129,10 +145,12 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let gather_groups = groups(m, emissions, simd);
     for (offset, v) in [
         (stage::VERTICES, records),
+        (stage::PATCHES, output),
         (stage::OUTPUT, output),
         (stage::LIST, index_list),
         (stage::COUNT, primitives),
         (stage::FIRST, zero),
+        (stage::PATCH_VERTICES, n),
         (params::VERTEX + ADDRESSES, records),
         (params::VERTEX + VERTICES, listed),
         (params::VERTEX + LIMIT, vertices),
@@ -157,6 +175,146 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
         (params::DRAW + 12, zero),
         (params::DRAW + 16, zero),
         (params::GATHER + gather::LIST, index_list),
+        (params::GATHER + gather::TABLE, table),
+        (params::GATHER + gather::RECORDS, output),
+        (params::GATHER + gather::COUNT, emissions),
+        (params::GATHER_GROUPS, gather_groups),
+        (params::GATHER_GROUPS + 4, one),
+        (params::GATHER_GROUPS + 8, one),
+        (params::TESSELLATE + tessellate::PATCHES, output),
+        (params::TESSELLATE + tessellate::POINTS, index_list),
+        (params::TESSELLATE + tessellate::INDICES, table),
+        (params::TESSELLATE + tessellate::COUNT, emissions),
+    ] {
+        m.store(to, v, offset as i32);
+    }
+}
+
+/// Where the buffers behind the tessellator are, once the points and indices of all patches are known.
+///
+/// Words: parameters of the patches (2), those of what comes behind (2), heap (2), its bytes; bytes of a vertex. With a geometry
+/// shader: invocations for each primitive, bytes of the vertices and number of the indices of an invocation, vertices of a primitive.
+pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
+    let (from, to, heap) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
+    let [heap_b, vertex_b] = [6, 7].map(|k| m.driver(k));
+    let [invocations, records_b, indices_each, vertices] = [8, 9, 10, 11].map(|k| m.driver(k));
+    let known = |m: &mut Make<'_>, at: u32| m.load(from, Type::B32, at as i32);
+    let points = known(m, params::POINTS + 4);
+    let indices = known(m, params::INDICES + 4);
+    let patches = known(m, params::TESSELLATE + tessellate::COUNT);
+    let in_instance = known(m, stage::COUNT);
+    let records = m.load(from, Type::B64, stage::PATCHES as i32);
+    let [zero, one, four] = [0, 1, 4].map(|k| m.0.u32(k));
+    let (primitives, emissions) = match geometry {
+        true => {
+            let primitives = m.op(Op::UDiv, indices, vertices);
+            (primitives, m.op(Op::IMul, primitives, invocations))
+        }
+        false => (zero, zero),
+    };
+    // They have room, or nothing is drawn.
+    let used = m.load(heap, Type::B32, 0);
+    let room = m.op(Op::ISub, heap_b, used);
+    let room = m.long(room);
+    let point_b = m.0.u32(TESSELLATED_B);
+    let list_b = m.op(Op::IMul, indices_each, four);
+    let parts = [
+        (points, point_b),
+        (points, vertex_b),
+        (indices, four),
+        (emissions, records_b),
+        (emissions, list_b),
+        (emissions, four),
+    ];
+    let parts = if geometry { &parts[..] } else { &parts[..3] };
+    let mut bytes = m.long(zero);
+    for &(n, each) in parts {
+        let (n, each) = (m.long(n), m.long(each));
+        let part = m.op(Op::IMul, n, each);
+        bytes = m.op(Op::IAdd, bytes, part);
+    }
+    let fits = m.op(Op::ULt, bytes, room);
+    let [points, indices, patches, primitives, emissions] =
+        [points, indices, patches, primitives, emissions].map(|n| m.0.select(fits, n, zero));
+    let mut at = used;
+    let mut take = |m: &mut Make<'_>, number: Value, bytes: Value| {
+        let from = at;
+        let size = m.op(Op::IMul, number, bytes);
+        at = m.op(Op::IAdd, at, size);
+        let from = m.long(from);
+        m.op(Op::IAdd, heap, from)
+    };
+    let list = take(m, points, point_b);
+    let evaluated = take(m, points, vertex_b);
+    let index_list = take(m, indices, four);
+    let (output, emitted, table) = match geometry {
+        true => {
+            (take(m, emissions, records_b), take(m, emissions, list_b), take(m, emissions, four))
+        }
+        false => (evaluated, index_list, heap),
+    };
+    let slack = m.0.u32(255);
+    let mask = m.0.u32(!255);
+    let end = m.op(Op::IAdd, at, slack);
+    let end = m.op(Op::IAnd, end, mask);
+    m.store(heap, end, 0);
+    let drawn = match geometry {
+        true => m.op(Op::IMul, emissions, indices_each),
+        false => indices,
+    };
+    let from_heap = m.op(Op::ISub, emitted, heap);
+    let from_heap = m.0.convert(Op::U2U, from_heap, 32);
+    let first_index = m.shr(from_heap, 2);
+    let groups = |m: &mut Make<'_>, n: Value| {
+        let more = m.0.u32(THREADS - 1);
+        let n = m.op(Op::IAdd, n, more);
+        m.shr(n, THREADS.trailing_zeros())
+    };
+    let evaluate_groups = groups(m, points);
+    let gather_groups = groups(m, emissions);
+    for (offset, v) in [
+        (params::TESSELLATE + tessellate::LIST, list),
+        (params::TESSELLATE + tessellate::INDEX_LIST, index_list),
+        (params::TESSELLATE_GROUPS, patches),
+        (params::TESSELLATE_GROUPS + 4, one),
+        (params::TESSELLATE_GROUPS + 8, one),
+        (params::EVALUATE + stage::PATCHES, records),
+        (params::EVALUATE + stage::OUTPUT, evaluated),
+        (params::EVALUATE + stage::LIST, list),
+        (params::EVALUATE + stage::COUNT, points),
+        (params::EVALUATE + stage::PATCH_COUNT, in_instance),
+        (params::EVALUATE + stage::FIRST, zero),
+        (params::EVALUATE_GROUPS, evaluate_groups),
+        (params::EVALUATE_GROUPS + 4, one),
+        (params::EVALUATE_GROUPS + 8, one),
+    ] {
+        m.store(from, v, offset as i32);
+    }
+    for (offset, v) in [
+        (stage::OUTPUT, output),
+        (stage::LIST, if geometry { emitted } else { list }),
+        (stage::PATCH_COUNT, in_instance),
+        (params::DRAW, drawn),
+        (params::DRAW + 4, one),
+        (params::DRAW + 8, first_index),
+        (params::DRAW + 12, zero),
+        (params::DRAW + 16, zero),
+    ] {
+        m.store(to, v, offset as i32);
+    }
+    if !geometry {
+        return;
+    }
+    let geometry_groups = groups(m, emissions);
+    for (offset, v) in [
+        (stage::VERTICES, evaluated),
+        (stage::INDICES, index_list),
+        (stage::COUNT, primitives),
+        (stage::FIRST, zero),
+        (params::GEOMETRY_GROUPS, geometry_groups),
+        (params::GEOMETRY_GROUPS + 4, one),
+        (params::GEOMETRY_GROUPS + 8, one),
+        (params::GATHER + gather::LIST, emitted),
         (params::GATHER + gather::TABLE, table),
         (params::GATHER + gather::RECORDS, output),
         (params::GATHER + gather::COUNT, emissions),
@@ -266,13 +424,14 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
             (params::VERTEX + LIMIT, all),
             (params::DRAW, drawn),
             (params::GATHER + gather::COUNT, emissions),
+            (params::TESSELLATE + tessellate::COUNT, emissions),
         ] {
             m.store(to, v, offset as i32);
         }
     });
 }
 
-/// Turns counts into sums of those before; one workgroup.
+/// Turns counts into sums of those before, which saturate; one workgroup.
 ///
 /// Words: counts (2), their number, where the sum goes (2): times a factor, then by itself; the factor.
 pub(super) fn sums(m: &mut Make<'_>) {
@@ -297,7 +456,7 @@ pub(super) fn sums(m: &mut Make<'_>) {
             let sum = m.0.value(Op::Reduce, reduce, &[n], Type::B32);
             let first = m.op(Op::IAdd, p[1], before);
             m.when(there, |m| m.store(at, first, 0));
-            vec![m.op(Op::IAdd, p[0], lanes), m.op(Op::IAdd, p[1], sum)]
+            vec![m.op(Op::IAdd, p[0], lanes), m.op(Op::UAddSat, p[1], sum)]
         },
     );
     let first = m.op(Op::IEq, lane, zero);

@@ -1,0 +1,116 @@
+//! The tessellator between control and evaluation shaders, and the stages behind it ([`tepui_expand::tessellate`]).
+
+use std::sync::Arc;
+use tepui_agx_compiler::Source;
+use tepui_expand::lower::patch_stride;
+use tepui_expand::tessellate::word;
+use tepui_expand::{Emission, Expansion, Record};
+use tepui_ir::{Builtin, Interp, IoLoc, IoSlot, NumKind, Sampling};
+use tepui_vulkan::Result;
+use tepui_vulkan::backend::Dispatch;
+use tepui_vulkan::command::CommandState;
+use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
+
+use super::expand::Tessellated;
+use super::record::split;
+use super::{Bindings, Encoder};
+use crate::Agx;
+use crate::meta::Program;
+use crate::meta::expand::params;
+use crate::shader::Shader;
+
+impl Encoder {
+    /// Divides the patches that the control shader left, and runs the evaluation shader and the geometry shader, if there is one.
+    /// Gives the address of the parameters of what comes behind.
+    pub(super) fn tessellate(
+        &mut self,
+        state: &CommandState<Agx>,
+        bindings: &Bindings,
+        parameters: u64,
+        t: &Tessellated,
+        geometry: Option<&Arc<Shader>>,
+    ) -> Result<u64> {
+        let vertices = t.control.ir.info.primitives.vertices.max(1);
+        let patch = Record::of_patch(&t.control.ir);
+        let controlled = Record::of_vertices(&t.control.ir);
+        let evaluated = Record::of_vertices(&t.evaluation.ir);
+        let level = |b: Builtin| {
+            let (interp, sampling) = (Interp::Flat, Sampling::Center);
+            let slot = IoSlot {
+                loc: IoLoc::Builtin(b),
+                component: 0,
+                index: 0,
+                kind: NumKind::Float,
+                interp,
+                sampling,
+            };
+            patch.offset(slot).unwrap_or(0)
+        };
+        let own = [
+            patch_stride(&patch, &controlled, vertices),
+            level(Builtin::TessLevelOuter),
+            level(Builtin::TessLevelInner),
+        ];
+        let at = |offset: u32| parameters + u64::from(offset);
+        let in_memory = |s: Source| match s {
+            Source::Driver { offset } if offset < word::STRIDE => {
+                Some(at(params::TESSELLATE + offset))
+            }
+            _ => None,
+        };
+        let none = Bindings::default();
+        let groups = |offset: u32| Dispatch::Indirect([0; 3], at(offset));
+        let first = word::STRIDE as usize / 4;
+        // How many points and indices there are, and where each patch has its own.
+        let count = self.device.clone().meta(Program::CountTessellated(t.how))?.compute()?;
+        self.driver[first..first + 3].copy_from_slice(&own);
+        let dispatch = groups(params::GATHER_GROUPS);
+        self.launch_with(&count, &none, &state.push, &dispatch, &|_| None, &in_memory)?;
+        let patches = at(params::TESSELLATE + word::COUNT);
+        for (table, sum) in [(word::POINTS, params::POINTS), (word::INDICES, params::INDICES)] {
+            self.sums(state, at(params::TESSELLATE + table), patches, at(sum), 1)?;
+        }
+        self.count_from_memory(&[
+            (Flags::TESSELLATION_CONTROL_SHADER_PATCHES, patches),
+            (Flags::TESSELLATION_EVALUATION_SHADER_INVOCATIONS, at(params::POINTS + 4)),
+        ])?;
+        let heap = self.expansion_heap()?;
+        let behind = self.upload(&[0; params::BYTES], 64)?.address;
+        let ([a, b], [c, d], [e, f]) = (split(parameters), split(behind), split(heap.0));
+        let mut place = vec![a, b, c, d, e, f, heap.1, evaluated.stride().max(16)];
+        if let Some(g) = geometry {
+            let (emission, record) = (Emission::of(&g.ir), Record::of_vertices(&g.ir));
+            place.extend([
+                emission.invocations,
+                emission.vertices * record.stride().max(16),
+                emission.indices,
+                emission.reads,
+            ]);
+        }
+        self.run(Program::PlaceTessellated(geometry.is_some()), &place, &[], [1; 3])?;
+        // The points and indices.
+        let fill = self.device.clone().meta(Program::Tessellate(t.how))?.compute()?;
+        self.driver[first..first + 3].copy_from_slice(&own);
+        let dispatch = groups(params::TESSELLATE_GROUPS);
+        self.launch_with(&fill, &none, &state.push, &dispatch, &|_| None, &in_memory)?;
+        // The vertices.
+        let expansion = Expansion {
+            vertices: controlled,
+            patch,
+            patch_vertices: vertices,
+            triangles: t.how.domain == tepui_ir::PrimitiveKind::Triangles,
+            ..Expansion::default()
+        };
+        let program = t.evaluation.expanded(&expansion)?;
+        let dispatch = groups(params::EVALUATE_GROUPS);
+        self.launch_at(&program, bindings, state, &dispatch, at(params::EVALUATE))?;
+        if let Some(g) = geometry {
+            let expansion =
+                Expansion { vertices: evaluated, indexed: true, ..Expansion::default() };
+            let program = g.expanded(&expansion)?;
+            let dispatch = Dispatch::Indirect([0; 3], behind + u64::from(params::GEOMETRY_GROUPS));
+            self.launch_at(&program, bindings, state, &dispatch, behind)?;
+        }
+        Ok(behind)
+    }
+}
