@@ -54,12 +54,14 @@ pub mod word {
     pub const COUNT: u32 = 40;
     /// Vertices of an input patch.
     pub const PATCH_VERTICES: u32 = 44;
-    /// Patches of an instance, for evaluation shaders.
+    /// Patches of an instance, for evaluation shaders and what is behind them.
     pub const PATCH_COUNT: u32 = 48;
     /// Number of the first primitive or patch.
     pub const FIRST: u32 = 52;
+    /// Geometry behind a tessellator: address of the vertices that it made.
+    pub const POINTS: u32 = 56;
     /// Bytes of all words.
-    pub const BYTES: u32 = 56;
+    pub const BYTES: u32 = 64;
 }
 
 /// Bytes of a vertex that the tessellator made: the number of its patch among all instances, and

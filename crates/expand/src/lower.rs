@@ -20,8 +20,8 @@ pub struct Expansion {
     pub patch_vertices: u32,
     /// Evaluation: patches are triangles.
     pub triangles: bool,
-    /// Geometry: the primitives that are read are in an index list.
-    pub indexed: bool,
+    /// Geometry: the primitives that are read come from a tessellator, in an index list.
+    pub tessellated: bool,
 }
 
 /// What cannot be expanded.
@@ -242,11 +242,8 @@ impl Memory {
         scaled(e, vertices, vertex, record.stride())
     }
 
-    /// Address of the record of an input vertex.
-    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> Value {
-        if self.stage == Stage::TessEvaluation {
-            return self.patch_vertex(e, vertex);
-        }
+    /// Number of the record of an input vertex.
+    fn input_index(&self, e: &mut Emit, vertex: Value) -> Value {
         let primitive = self.number(e);
         let each = match self.stage {
             Stage::Geometry => e.u32(self.emission.reads),
@@ -257,11 +254,20 @@ impl Memory {
         let vertex = e.op(Op::UMin, &[vertex, last]);
         let first = e.op(Op::IMul, &[primitive, each]);
         let mut at = e.op(Op::IAdd, &[first, vertex]);
-        if self.expansion.indexed {
+        if self.expansion.tessellated {
             let indices = driver(e, word::INDICES, Type::B64);
             let from = scaled(e, indices, at, 4);
             at = load(e, from, 0, Type::B32);
         }
+        at
+    }
+
+    /// Address of the record of an input vertex.
+    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> Value {
+        if self.stage == Stage::TessEvaluation {
+            return self.patch_vertex(e, vertex);
+        }
+        let at = self.input_index(e, vertex);
         let base = driver(e, word::VERTICES, Type::B64);
         scaled(e, base, at, self.expansion.vertices.stride())
     }
@@ -349,8 +355,16 @@ impl Memory {
                 let number = match self.stage {
                     Stage::TessEvaluation => {
                         let patch = self.evaluated_patch(e);
-                        let count = driver(e, word::PATCH_COUNT, Type::B32);
-                        e.op(Op::UMod, &[patch, count])
+                        in_instance(e, patch)
+                    }
+                    // All primitives of a patch have its number, as in Direct3D.
+                    Stage::Geometry if self.expansion.tessellated => {
+                        let zero = e.u32(0);
+                        let vertex = self.input_index(e, zero);
+                        let points = driver(e, word::POINTS, Type::B64);
+                        let point = scaled(e, points, vertex, TESSELLATED_B);
+                        let patch = load(e, point, 0, Type::B32);
+                        in_instance(e, patch)
                     }
                     _ => self.place(e).0,
                 };
@@ -460,6 +474,12 @@ impl Lowering for Memory {
             _ => Step::Keep,
         }
     }
+}
+
+/// The number of a patch in its instance.
+fn in_instance(e: &mut Emit, patch: Value) -> Value {
+    let count = driver(e, word::PATCH_COUNT, Type::B32);
+    e.op(Op::UMod, &[patch, count])
 }
 
 /// A word, or two, of the driver's.

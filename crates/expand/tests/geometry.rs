@@ -97,17 +97,23 @@ fn memory_holds_what_is_emitted() {
     let emission = Emission::of(&original);
     assert_eq!((emission.reads, emission.vertices, emission.indices), (3, 5, 10));
 
-    // Vertices are read through an index list, and directly.
+    // Vertices are read through the tessellator's index list, and directly.
+    const PATCHES: u32 = 7;
     let all = PRIMITIVES * INSTANCES;
-    for indexed in [false, true] {
-        let number = |k: u32| if indexed { all * 3 - 1 - k } else { k };
+    for tessellated in [false, true] {
+        let number = |k: u32| if tessellated { all * 3 - 1 - k } else { k };
+        let patch = |point: u32| point / 5;
         // What each invocation emits: vertices as words, and the ends of strips.
         let mut want: Vec<Vec<Option<Words>>> = Vec::new();
         for p in 0..all {
             for invocation in 0..2u64 {
                 let mut group = Group { lanes: 1, ..Group::default() };
                 group.builtins.insert(Builtin::InvocationId, vec![vec![invocation]]);
-                let id = u64::from(p % PRIMITIVES);
+                let id = match tessellated {
+                    true => patch(number(3 * p)) % PATCHES,
+                    false => p % PRIMITIVES,
+                };
+                let id = u64::from(id);
                 group.builtins.insert(Builtin::PrimitiveId, vec![vec![id]]);
                 for (loc, n) in [(POSITION, 4), (COLOUR, 2)] {
                     for c in 0..n {
@@ -127,7 +133,7 @@ fn memory_holds_what_is_emitted() {
 
         let record = Record::of_vertices(&original);
         // Of the vertex shader before, which writes the same.
-        let expansion = Expansion { vertices: record, indexed, ..Expansion::default() };
+        let expansion = Expansion { vertices: record, tessellated, ..Expansion::default() };
         let mut s = original.clone();
         lower(&mut s, &expansion).expect("it is expanded");
         tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
@@ -146,6 +152,9 @@ fn memory_holds_what_is_emitted() {
         }
         let places = (all * 2) as usize;
         let indices: Vec<u8> = (0..all * 3).flat_map(|k| number(k).to_le_bytes()).collect();
+        let points: Vec<u8> = (0..all * 3)
+            .flat_map(|k| [patch(k), 0, 0].into_iter().flat_map(u32::to_le_bytes))
+            .collect();
         let (output, list) = (5 * places * stride, 10 * places * 4);
         let mut m = Memory::default();
         let mut words = vec![0u8; word::BYTES as usize];
@@ -154,6 +163,7 @@ fn memory_holds_what_is_emitted() {
             (word::OUTPUT, vec![0xee; output]),
             (word::LIST, vec![0xee; list]),
             (word::INDICES, indices),
+            (word::POINTS, points),
         ]
         .into_iter()
         .enumerate()
@@ -163,6 +173,7 @@ fn memory_holds_what_is_emitted() {
             m.physical.insert(address, bytes);
         }
         words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
+        words[word::PATCH_COUNT as usize..][..4].copy_from_slice(&PATCHES.to_le_bytes());
         m.uniforms = words;
         let groups = (PRIMITIVES * 2).div_ceil(THREADS);
         interp::dispatch(&s, [groups, INSTANCES, 1], &mut m, 10_000_000).expect("it runs");
@@ -207,7 +218,7 @@ fn memory_holds_what_is_emitted() {
             if expected.last().is_some_and(Option::is_some) {
                 expected.push(None);
             }
-            assert_eq!(strips, expected, "invocation {k}, indexed {indexed}");
+            assert_eq!(strips, expected, "invocation {k}, tessellated {tessellated}");
         }
     }
 }

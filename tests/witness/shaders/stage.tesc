@@ -25,12 +25,14 @@ void main() {
         float level = LEVEL + 1.7 * float(gl_PrimitiveID);
         for (int i = 0; i < 4; ++i) {
             gl_TessLevelOuter[i] = level + 0.6 * float(i);
+#ifdef CULLED
+            // Every third patch is not drawn.
+            if (gl_PrimitiveID % 3 == 1 && i == gl_PrimitiveID % 2) {
+                gl_TessLevelOuter[i] = 0.0;
+            }
+#endif
         }
         gl_TessLevelInner[0] = level;
         gl_TessLevelInner[1] = level + 1.0;
-#ifdef CULLED
-        // Every third patch is not drawn.
-        gl_TessLevelOuter[gl_PrimitiveID % 2] *= gl_PrimitiveID % 3 == 1 ? 0.0 : 1.0;
-#endif
     }
 }

@@ -106,7 +106,7 @@ impl Encoder {
         self.launch_at(&program, bindings, state, &dispatch, at(params::EVALUATE))?;
         if let Some(g) = geometry {
             let expansion =
-                Expansion { vertices: evaluated, indexed: true, ..Expansion::default() };
+                Expansion { vertices: evaluated, tessellated: true, ..Expansion::default() };
             let program = g.expanded(&expansion)?;
             let dispatch = Dispatch::Indirect([0; 3], behind + u64::from(params::GEOMETRY_GROUPS));
             self.launch_at(&program, bindings, state, &dispatch, behind)?;

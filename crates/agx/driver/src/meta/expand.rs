@@ -309,6 +309,7 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     for (offset, v) in [
         (stage::VERTICES, evaluated),
         (stage::INDICES, index_list),
+        (stage::POINTS, list),
         (stage::COUNT, primitives),
         (stage::FIRST, zero),
         (params::GEOMETRY_GROUPS, geometry_groups),
