@@ -795,7 +795,7 @@ impl Shader {
             _ => None,
         };
         let decls = if output { &self.outputs } else { &self.inputs };
-        decls.iter().find_map(left).unwrap_or(1)
+        decls.iter().filter_map(left).max().unwrap_or(1)
     }
 
     /// Number of instructions in the tree.

@@ -375,6 +375,18 @@ impl Cx<'_> {
 
     /// Records the declaration of a user input or output.
     fn declare_io(&mut self, id: Id, ty: Id, slot: IoSlot, input: bool) -> Result<()> {
+        self.declare_part(id, ty, slot, input, 0)
+    }
+
+    /// The same of a part. The last of an array of structures is `others` locations further.
+    fn declare_part(
+        &mut self,
+        id: Id,
+        ty: Id,
+        slot: IoSlot,
+        input: bool,
+        others: u32,
+    ) -> Result<()> {
         if !matches!(slot.loc, IoLoc::Location(_)) {
             return Ok(());
         }
@@ -384,10 +396,12 @@ impl Cx<'_> {
         }
         if let Ty::Struct { members } = self.ty(leaf)?.clone() {
             let mut at = slot;
+            let others =
+                others.saturating_add(self.locations(ty).saturating_sub(self.locations(leaf)));
             for (n, &mty) in members.iter().enumerate() {
                 let kind = self.types.num_kind(mty);
                 let s = self.slot(id, Some((leaf, n as u32)), kind, Some(at))?.unwrap_or(at);
-                self.declare_io(id, mty, s, input)?;
+                self.declare_part(id, mty, s, input, others)?;
                 at = behind(slot, s, self.locations(mty));
             }
             return Ok(());
@@ -399,7 +413,8 @@ impl Cx<'_> {
         } else {
             self.ir_ty(leaf)?
         };
-        let decl = IoDecl { slot, ty: ty_of, locations: self.locations(ty), name };
+        let locations = self.locations(ty).saturating_add(others);
+        let decl = IoDecl { slot, ty: ty_of, locations, name };
         if input {
             self.s.inputs.push(decl)
         } else {
