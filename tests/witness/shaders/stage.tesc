@@ -1,5 +1,8 @@
 #version 460
-// Levels that grow with the patch's number.
+// Levels that grow with PATCH, by default the patch's number.
+#ifndef PATCH
+#define PATCH gl_PrimitiveID
+#endif
 layout(vertices = POINTS) out;
 layout(location = 0) in vec4 shade_in[];
 layout(location = 0) out vec4 shade[];
@@ -22,12 +25,12 @@ void main() {
     }
 #endif
     if (gl_InvocationID == 0) {
-        float level = LEVEL + 1.7 * float(gl_PrimitiveID);
+        float level = LEVEL + 1.7 * float(PATCH);
         for (int i = 0; i < 4; ++i) {
             gl_TessLevelOuter[i] = level + 0.6 * float(i);
 #ifdef CULLED
             // Every third patch is not drawn.
-            if (gl_PrimitiveID % 3 == 1 && i == gl_PrimitiveID % 2) {
+            if (PATCH % 3 == 1 && i == PATCH % 2) {
                 gl_TessLevelOuter[i] = 0.0;
             }
 #endif

@@ -28,7 +28,7 @@ void main() {
     shade.b = fract(at.x * 5.0);
 #ifdef TINT
     shade = mix(shade, tint, 0.5);
-    shade.g = float(gl_PrimitiveID) * 0.1 + gl_TessLevelOuter[1] * 0.01 + float(gl_PatchVerticesIn) * 0.02;
+    shade.g = gl_TessLevelOuter[1] * 0.05 + float(gl_PatchVerticesIn) * 0.02;
 #endif
     gl_PointSize = 3.0;
 }

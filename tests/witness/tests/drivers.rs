@@ -38,6 +38,13 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A case that passes in spite of this, or fails in another way, fails its test.
 const NOT_YET: &[(&str, &str)] = &[];
 
+/// As [`NOT_YET`], of Honeykrisp on the virtual M1.
+const NOT_YET_ON_M1: &[(&str, &str)] = &[
+    // Not understood yet: tessellated draws of several instances, which Tepui's driver draws as lavapipe does.
+    ("stages/tessellation_feedback", "elements wrong"),
+    ("stages/tessellation_instances", "elements wrong"),
+];
+
 /// As [`NOT_YET`], of ANV on the virtual Skylake.
 const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
     // The driver does not smooth the edges of polygons.
@@ -46,6 +53,10 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
     ("fragment/derivatives", "elements wrong"),
     // The driver's code leaves the sample out of stores on Gen9, whose hardware has none.
     ("image/samples_", "elements wrong"),
+    // The order of a patch's points and triangles is the tessellator's own.
+    ("stages/tessellation_feedback_points", "elements wrong"),
+    ("stages/tessellation_feedback_quads", "elements wrong"),
+    ("stages/tessellation_feedback_triangles", "elements wrong"),
     // The driver takes what a pipeline cache holds without looking at it.
     ("compiled/cache_damaged", "elements wrong"),
     // The driver has no loads without a format on Gen9.
@@ -163,6 +174,7 @@ fn not_yet(driver: Driver, case: &str) -> Option<&'static str> {
     let list = match driver {
         Driver::Skylake => NOT_YET_ON_SKYLAKE,
         Driver::Mali => NOT_YET_ON_MALI,
+        Driver::M1 => NOT_YET_ON_M1,
         _ if driver.is_tepui() => NOT_YET,
         _ => return None,
     };

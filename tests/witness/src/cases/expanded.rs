@@ -195,6 +195,8 @@ struct Patches {
     points: u32,
     /// A geometry shader follows.
     geometry: bool,
+    /// Instances of the first draw.
+    instances: u32,
 }
 
 /// The stages of a tessellated draw and their shaders.
@@ -208,6 +210,8 @@ fn tessellated(p: Patches, feedback: bool) -> (Vec<vk::ShaderStageFlags>, Vec<Sh
     }
     let control = Shader::new("stage.tesc")
         .define("POINTS", p.points)
+        // Not the number: with several instances Honeykrisp counts on.
+        .define("PATCH", "int(shade_in[0].r * 7.0)")
         .define("LEVEL", "1.5")
         .define("CULLED", 1)
         .define("TINT", 1);
@@ -228,7 +232,7 @@ fn tessellated(p: Patches, feedback: bool) -> (Vec<vk::ShaderStageFlags>, Vec<Sh
 
 /// Patches of every way to draw.
 fn patches() -> Vec<Case> {
-    let plain = Patches { mode: "triangles", points: 3, geometry: false };
+    let plain = Patches { mode: "triangles", points: 3, geometry: false, instances: 1 };
     let quads = Patches { mode: "quads, fractional_odd_spacing", points: 4, ..plain };
     let lines = Patches { mode: "isolines", points: 4, ..plain };
     let mut cases = Vec::new();
@@ -239,6 +243,7 @@ fn patches() -> Vec<Case> {
         ("points", Patches { mode: "quads, point_mode", points: 5, ..plain }),
         ("many_points", Patches { mode: "triangles", points: 32, ..plain }),
         ("geometry", Patches { geometry: true, ..plain }),
+        ("instances", Patches { instances: 3, ..plain }),
     ] {
         for (way, indexed, in_memory) in [
             ("offsets", false, false),
@@ -259,9 +264,12 @@ fn patches() -> Vec<Case> {
                 let pipeline = bench.gpu.graphics(&modules, &state, &[])?;
                 let buffer = vertices(bench, &band(140))?;
                 let n = p.points;
-                // Three patches and a vertex more, of two instances; nothing; one patch of another instance.
-                let plain = [[3 * n + 1, 2, 1, 2], [n - 1, 5, 0, 0], [n, 1, 12, 9]].concat();
-                let offset = [[3 * n + 1, 2, 1, 2, 2], [2, 0, 0, 0, 0], [n, 1, 12, 3, 11]].concat();
+                // Three patches and a vertex more; nothing; one patch of another instance.
+                let plain =
+                    [[3 * n + 1, p.instances, 1, 2], [n - 1, 5, 0, 0], [n, 1, 12, 9]].concat();
+                let offset =
+                    [[3 * n + 1, p.instances, 1, 2, 2], [2, 0, 0, 0, 0], [n, 1, 12, 3, 11]]
+                        .concat();
                 let device = &bench.gpu.device;
                 let arguments = bench.gpu.buffer(if indexed { &offset } else { &plain })?;
                 let list: Vec<u32> = (0..130).map(|i| i * 7 % 129).collect();
@@ -295,7 +303,7 @@ fn patches() -> Vec<Case> {
 
 /// Vertices of the tessellator that are captured.
 fn tessellation_feedback() -> Vec<Case> {
-    let plain = Patches { mode: "triangles", points: 3, geometry: false };
+    let plain = Patches { mode: "triangles", points: 3, geometry: false, instances: 1 };
     let mut cases = Vec::new();
     for (name, p) in [
         ("triangles", plain),
