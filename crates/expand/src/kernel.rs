@@ -206,6 +206,11 @@ impl<'k> Word<'k> {
         Word(self.0, self.0.op(op, &[self.1]))
     }
 
+    /// A constant of the same kernel.
+    pub fn constant(self, v: u32) -> Word<'k> {
+        v.word(self.0)
+    }
+
     /// Unsigned quotient.
     pub fn over(self, other: impl ToWord<'k>) -> Word<'k> {
         self.with(Op::UDiv, other)

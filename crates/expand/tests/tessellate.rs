@@ -35,7 +35,7 @@ impl Edge {
             segments += 1;
         }
         // Half of the level as if it began with one segment, or with two.
-        let exact = (level + 1) / 2;
+        let exact = level.div_ceil(2);
         let exact = if odd || exact == ONE / 2 { exact + ONE / 2 } else { exact };
         let (few, many) = (exact / ONE, exact.div_ceil(ONE));
         let fraction = exact % ONE;
@@ -198,7 +198,7 @@ fn rings(t: &Tessellation, outer: &[f32], inner: [f32; 2], out: &mut Pattern) {
             if wide { vec![ends.0, there, ends.1, back] } else { vec![there, ends.1, back, ends.0] }
         } else if triangle {
             let away = (u.at[r] * 0xaaaa + ONE / 2) / ONE;
-            let along = |p: usize| u.at[p] - (away + 1) / 2;
+            let along = |p: usize| u.at[p] - away.div_ceil(2);
             if nu - 2 * r == 1 {
                 out.points.push([0x5555; 2]);
                 let only = vec![out.points.len() as u32 - 1];

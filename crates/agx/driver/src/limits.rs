@@ -275,7 +275,6 @@ fn limits() -> vk::PhysicalDeviceLimits {
         optimal_buffer_copy_offset_alignment: 1,
         optimal_buffer_copy_row_pitch_alignment: 1,
         non_coherent_atom_size: 64,
-        ..Default::default()
     }
 }
 

@@ -57,7 +57,7 @@ impl<'k> Ring<'k> {
 
 /// Which of consecutive runs a number is in, and where in it.
 pub(super) fn locate<'k>(at: Word<'k>, runs: &[Word<'k>]) -> (Word<'k>, Word<'k>) {
-    let (mut edge, mut local) = (at & 0, at);
+    let (mut edge, mut local) = (at.constant(0), at);
     let mut before = runs[0];
     for (n, &run) in runs.iter().enumerate().skip(1) {
         let past = at.at_least(before);
