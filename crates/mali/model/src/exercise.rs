@@ -1,7 +1,7 @@
 //! Streams and shaders made of bytes, for fuzzers and property tests.
 //!
 //! Memory holds two command streams whose instructions are mostly valid, a dispatch's states, and a
-//! shader of random instructions; registers point to where memory is. In [`draws`] it holds a frame of
+//! shader of random instructions; registers point to where memory is. In [`draws()`] it holds a frame of
 //! draws, whose states are those of a plain triangle but for some fields.
 
 use std::sync::Arc;
