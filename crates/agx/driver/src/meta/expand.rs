@@ -52,6 +52,39 @@ pub mod params {
     pub const BYTES: usize = 640;
 }
 
+/// The heap of expanded draws, whose first word is the number of bytes in use, while a draw takes from it.
+struct Places {
+    heap: Value,
+    /// Bytes in use.
+    end: Value,
+}
+
+impl Places {
+    /// The address of so many elements of so many bytes.
+    fn take(&mut self, m: &mut Make<'_>, number: Value, bytes: Value) -> Value {
+        let from = m.long(self.end);
+        let size = m.op(Op::IMul, number, bytes);
+        self.end = m.op(Op::IAdd, self.end, size);
+        m.op(Op::IAdd, self.heap, from)
+    }
+
+    /// Says what is in use, with so many bytes behind it that programs may touch.
+    fn close(&self, m: &mut Make<'_>, slack: u32) {
+        let slack = m.0.u32(255 + slack);
+        let mask = m.0.u32(!255);
+        let end = m.op(Op::IAdd, self.end, slack);
+        let end = m.op(Op::IAnd, end, mask);
+        m.store(self.heap, end, 0);
+    }
+}
+
+/// The number of the first index of a list, counted from the heap's start.
+fn first_index(m: &mut Make<'_>, heap: Value, list: Value) -> Value {
+    let from_heap = m.op(Op::ISub, list, heap);
+    let from_heap = m.0.convert(Op::U2U, from_heap, 32);
+    m.shr(from_heap, 2)
+}
+
 /// Words: arguments of the draw (2), heap (2), its bytes, parameters (2), indices (2), indices in the buffer; bytes of a vertex,
 /// invocations of the geometry shader for each primitive, bytes of the vertices and number of the indices of an invocation, threads of
 /// its workgroups.
@@ -100,29 +133,17 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let vertices = m.op(Op::IMul, all, n);
     let emissions = m.op(Op::IMul, all, invocations);
     // Where they are: the list, the vertices, those that are emitted, and their indices.
-    let mut at = used;
-    let mut take = |m: &mut Make<'_>, number: Value, bytes: Value| {
-        let from = at;
-        let size = m.op(Op::IMul, number, bytes);
-        at = m.op(Op::IAdd, at, size);
-        let from = m.long(from);
-        m.op(Op::IAdd, heap, from)
-    };
+    let mut places = Places { heap, end: used };
+    let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
     let indices_b = m.op(Op::IMul, indices, four);
     let list = take(m, vertices, four);
     let records = take(m, vertices, vertex_b);
     let output = take(m, emissions, records_b);
     let index_list = take(m, emissions, indices_b);
     let table = take(m, emissions, four);
-    let slack = m.0.u32(255 + 4 * THREADS);
-    let mask = m.0.u32(!255);
-    let end = m.op(Op::IAdd, at, slack);
-    let end = m.op(Op::IAnd, end, mask);
-    m.store(heap, end, 0);
+    places.close(m, 4 * THREADS);
     let drawn = m.op(Op::IMul, emissions, indices);
-    let from_heap = m.op(Op::ISub, index_list, heap);
-    let from_heap = m.0.convert(Op::U2U, from_heap, 32);
-    let first_index = m.shr(from_heap, 2);
+    let first_index = first_index(m, heap, index_list);
     let skipped_b = m.0.u32(u32::from(index_bytes));
     let skipped_b = m.op(Op::IMul, skipped, skipped_b);
     let skipped_b = m.long(skipped_b);
@@ -236,14 +257,8 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let fits = m.op(Op::ULt, bytes, room);
     let [points, indices, patches, primitives, emissions] =
         [points, indices, patches, primitives, emissions].map(|n| m.0.select(fits, n, zero));
-    let mut at = used;
-    let mut take = |m: &mut Make<'_>, number: Value, bytes: Value| {
-        let from = at;
-        let size = m.op(Op::IMul, number, bytes);
-        at = m.op(Op::IAdd, at, size);
-        let from = m.long(from);
-        m.op(Op::IAdd, heap, from)
-    };
+    let mut places = Places { heap, end: used };
+    let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
     let list = take(m, points, point_b);
     let evaluated = take(m, points, vertex_b);
     let index_list = take(m, indices, four);
@@ -253,18 +268,12 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         }
         false => (evaluated, index_list, heap),
     };
-    let slack = m.0.u32(255);
-    let mask = m.0.u32(!255);
-    let end = m.op(Op::IAdd, at, slack);
-    let end = m.op(Op::IAnd, end, mask);
-    m.store(heap, end, 0);
+    places.close(m, 0);
     let drawn = match geometry {
         true => m.op(Op::IMul, emissions, indices_each),
         false => indices,
     };
-    let from_heap = m.op(Op::ISub, emitted, heap);
-    let from_heap = m.0.convert(Op::U2U, from_heap, 32);
-    let first_index = m.shr(from_heap, 2);
+    let first_index = first_index(m, heap, emitted);
     let groups = |m: &mut Make<'_>, n: Value| {
         let more = m.0.u32(THREADS - 1);
         let n = m.op(Op::IAdd, n, more);
