@@ -46,12 +46,13 @@ pub trait Model {
         work: &Self::Work,
     ) -> Result<Self::Stats, Self::Fault>;
 
-    /// Reads what work left in its attachments; nothing for work without any. `context` is the
-    /// queue's state before the work.
+    /// Reads what work left in its attachments; nothing for work without any. The contexts are the
+    /// queue's state before and after the work.
     fn attachments(
         &self,
         vm: &AddressSpace,
-        context: &Self::Context,
+        before: &Self::Context,
+        after: &Self::Context,
         work: &Self::Work,
     ) -> Result<Vec<Self::Attachment>, Self::Fault>;
 }
@@ -177,13 +178,16 @@ impl<M: Model> Replayer<M> {
         let before = self.contexts.remove(&queue).unwrap_or_else(|| self.model.context());
         let mut context = before.clone();
         let result = self.model.run(&vm, &mut context, &work);
-        // After a fault a queue is lost or begins anew.
-        let after = if result.is_ok() { context } else { self.model.context() };
-        self.contexts.insert(queue, after);
         let attachments = match self.attachments && result.is_ok() {
-            true => self.model.attachments(&vm, &before, &work).map_err(Unplayable::Attachments)?,
+            true => self
+                .model
+                .attachments(&vm, &before, &context, &work)
+                .map_err(Unplayable::Attachments)?,
             false => Vec::new(),
         };
+        // After a fault a queue is lost or begins anew.
+        let next = if result.is_ok() { context } else { self.model.context() };
+        self.contexts.insert(queue, next);
         let mut changed = Vec::new();
         let mut after = HashMap::new();
         for (&id, memory) in &objects {

@@ -1,5 +1,6 @@
 //! The destination of a stream: a socket or a file that the environment names.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,7 +36,12 @@ impl Sink {
     /// reached when the stream begins, that is reported on standard error.
     pub fn from_environment() -> Option<Sink> {
         let target = std::env::var_os(CAPTURE_VARIABLE).filter(|target| !target.is_empty())?;
-        Some(Sink::Waiting(Box::new(move |device| {
+        Some(Sink::to(target))
+    }
+
+    /// A sink that goes where [`CAPTURE_VARIABLE`] may say.
+    pub fn to(target: OsString) -> Sink {
+        Sink::Waiting(Box::new(move |device| {
             let path = Path::new(&target);
             let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
             let process = Process { id: std::process::id(), arguments, ..device };
@@ -44,7 +50,7 @@ impl Sink {
                 io::Error::new(error.kind(), what)
             })?;
             Ok((out, process))
-        })))
+        }))
     }
 
     /// Whether the stream has not begun.

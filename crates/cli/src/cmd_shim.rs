@@ -43,7 +43,7 @@ pub struct Args {
     /// The GPU.
     #[arg(long, value_name = "GPU", default_value = "m1",
           value_parser = crate::gpu::with(Feature::Model))]
-    gpu: Gpu,
+    pub gpu: Gpu,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
     /// loads without a wait.
     #[arg(long)]
@@ -79,13 +79,13 @@ pub fn run(args: &Args) -> ExitCode {
 
 impl Args {
     /// Whether this process holds the GPU.
-    fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         // Debian builds Mesa's drivers of Mali GPUs for arm64 only.
         self.shared || self.gpu.family() == Family::Mali && cfg!(not(target_arch = "aarch64"))
     }
 
     /// The GPU of this process.
-    fn device_options(&self) -> DeviceOptions {
+    pub fn device_options(&self) -> DeviceOptions {
         let log = std::env::var_os("TEPUI_LOG_CALLS").is_some_and(|v| !v.is_empty() && v != "0");
         DeviceOptions {
             threads: self.threads,

@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitCode};
+use std::process::{ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tepui_capture::{CAPTURE_VARIABLE, Event, Events};
+use tepui_gpus::device::DeviceOptions;
 
 use crate::cmd_decode::{Failure, Printer, Style};
-use crate::cmd_shim;
+use crate::{cmd_shim, shared};
 
 /// Arguments of `tepui trace`.
 #[derive(clap::Args)]
@@ -28,6 +30,7 @@ use crate::cmd_shim;
     after_help = "Examples:\n  \
         tepui trace --gpu m1 -- tools/mesa run -- ./my-vulkan-program\n  \
         tepui trace --gpu skl --commands -o trace.txt -- ./my-program\n  \
+        tepui trace --gpu mali-g610 -- tools/mesa run --arch arm64 -- ./my-program\n  \
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program && tepui decode /tmp/cap"
 )]
 pub struct Args {
@@ -84,6 +87,9 @@ fn trace(args: &Args) -> Result<ExitCode, String> {
     let socket = folder.path().join("capture");
     let listener = UnixListener::bind(&socket).map_err(|e| format!("{}: {e}", socket.display()))?;
 
+    if args.shim.is_shared() && !args.real {
+        return trace_shared(args, output, listener, &socket);
+    }
     let mut command = cmd_shim::command(&args.shim)?;
     command.env(CAPTURE_VARIABLE, &socket);
     if args.real {
@@ -101,26 +107,58 @@ fn trace(args: &Args) -> Result<ExitCode, String> {
     };
 
     let listening = Listening::start(listener, args.style, args.save.clone(), output.clone());
-    let status = wait(&mut child).map_err(|e| format!("{program}: {e}"))?;
-    listening.finish(&socket);
-    if let Some(output) = output {
-        let mut out = output.lock().unwrap_or_else(PoisonError::into_inner);
-        out.flush().map_err(|e| format!("writing the trace: {e}"))?;
-    }
-    Ok(status)
+    let status = child.wait().map_err(|e| format!("{program}: {e}"))?;
+    listening.finish(&socket, false);
+    flush(output)?;
+    Ok(exit_code(status))
 }
 
-/// Waits for the program. A signal gives exit status 128 plus its number, as in shells.
-fn wait(child: &mut Child) -> io::Result<ExitCode> {
-    let status = child.wait()?;
+/// As [`trace`], of a GPU that this process holds.
+fn trace_shared(
+    args: &Args,
+    output: Option<Output>,
+    listener: UnixListener,
+    socket: &Path,
+) -> Result<ExitCode, String> {
+    let command = cmd_shim::command(&args.shim);
+    let capture = Some(socket.to_path_buf());
+    let options = DeviceOptions { capture, ..args.shim.device_options() };
+    let listening = Listening::start(listener, args.style, args.save.clone(), output.clone());
+    let served = shared::serve(args.shim.gpu, &options, command);
+    listening.finish(socket, true);
+    flush(output)?;
+    Ok(match served {
+        Ok(status) => exit_code(status),
+        Err((message, code)) => {
+            eprintln!("tepui trace: {message}");
+            ExitCode::from(code)
+        }
+    })
+}
+
+/// Writes what is left.
+fn flush(output: Option<Output>) -> Result<(), String> {
+    let Some(output) = output else { return Ok(()) };
+    let mut out = output.lock().unwrap_or_else(PoisonError::into_inner);
+    out.flush().map_err(|e| format!("writing the trace: {e}"))
+}
+
+/// The program's exit status. A signal gives 128 plus its number, as in shells.
+fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    Ok(ExitCode::from(code as u8))
+    ExitCode::from(code as u8)
 }
 
 /// The thread that accepts connections, one per traced process.
 struct Listening {
-    thread: JoinHandle<Vec<JoinHandle<()>>>,
+    thread: JoinHandle<Vec<Reading>>,
     ended: Arc<AtomicBool>,
+}
+
+/// The thread that reads a connection.
+struct Reading {
+    thread: JoinHandle<()>,
+    connection: Option<UnixStream>,
 }
 
 impl Listening {
@@ -147,7 +185,9 @@ impl Listening {
                     number: count.fetch_add(1, Ordering::Relaxed),
                     count: count.clone(),
                 };
-                readers.push(std::thread::spawn(move || stream.follow(connection)));
+                let end = connection.try_clone().ok();
+                let thread = std::thread::spawn(move || stream.follow(connection));
+                readers.push(Reading { thread, connection: end });
             }
             readers
         });
@@ -155,13 +195,16 @@ impl Listening {
     }
 
     /// Accepts no more connections and waits for the open ones: children of the program may outlive
-    /// it.
-    fn finish(self, socket: &Path) {
+    /// it. With `close` what has arrived is read and no more: this process itself is at the other end.
+    fn finish(self, socket: &Path, close: bool) {
         self.ended.store(true, Ordering::Release);
         // Wake the thread.
         let _ = UnixStream::connect(socket);
-        for reader in self.thread.join().unwrap_or_default() {
-            let _ = reader.join();
+        for Reading { thread, connection } in self.thread.join().unwrap_or_default() {
+            if let (true, Some(connection)) = (close, connection) {
+                let _ = connection.shutdown(Shutdown::Read);
+            }
+            let _ = thread.join();
         }
     }
 }

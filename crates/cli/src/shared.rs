@@ -26,7 +26,11 @@ pub fn run(gpu: Gpu, options: &DeviceOptions, command: Result<Command, String>) 
     }
 }
 
-fn serve(
+/// Serves the GPU and runs the program.
+///
+/// # Errors
+/// What went wrong, and the exit status for it.
+pub fn serve(
     gpu: Gpu,
     options: &DeviceOptions,
     command: Result<Command, String>,
@@ -41,7 +45,7 @@ fn serve(
     let folder = folder.map_err(|e| failure(format!("a temporary directory: {e}")))?;
     let path = folder.path().join("gpu");
     let device = device::device(gpu, options).map_err(|e| failure(e.to_string()))?;
-    let _server = Server::start(Host::new(device), free_minor(), &path)
+    let server = Server::start(Host::new(device), free_minor(), &path)
         .map_err(|e| failure(e.to_string()))?;
     command.env(SERVER_VARIABLE, &path);
     if let Some(library) = arm64_shim().map_err(failure)? {
@@ -52,7 +56,9 @@ fn serve(
         // The exit statuses of `env` and of shells.
         (format!("{}: {error}", command.get_program().display()), if missing { 127 } else { 126 })
     })?;
-    child.wait().map_err(|e| failure(format!("waiting for the program: {e}")))
+    let status = child.wait().map_err(|e| failure(format!("waiting for the program: {e}")))?;
+    server.sweep();
+    Ok(status)
 }
 
 /// Raises the limit of descriptors, of which each buffer takes one; returns the limit before.

@@ -5,17 +5,19 @@ use tepui_capture::describe::CallDescription;
 use tepui_capture::{Call, Changed, Compared, Finish, Process, Session, Start};
 use tepui_decode::{GpuMemory, Record};
 use tepui_intel_capture as intel;
+use tepui_mali_capture as mali;
 
-use crate::{Family, intel as intel_chips};
+use crate::{Family, intel as intel_chips, mali as mali_chips};
 
 /// A capture whose commands Tepui does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownDriver {
     /// The family has no decoder.
     #[error(
-        "a capture of {0} (kernel driver {1}); those of {agx} and {intel} can be decoded",
+        "a capture of {0} (kernel driver {1}); those of {agx}, {intel} and {mali} can be decoded",
         agx = Family::Agx,
-        intel = Family::Intel
+        intel = Family::Intel,
+        mali = Family::Mali
     )]
     Family(Family, String),
     /// No family has this kernel driver.
@@ -29,6 +31,7 @@ fn family(process: &Process) -> Result<Family, UnknownDriver> {
     match (Family::of_driver(driver), driver) {
         (Some(Family::Agx), _) => Ok(Family::Agx),
         (Some(Family::Intel), "i915") => Ok(Family::Intel),
+        (Some(Family::Mali), "panthor") => Ok(Family::Mali),
         (Some(family), _) => Err(UnknownDriver::Family(family, driver.into())),
         (None, _) => Err(UnknownDriver::Driver(driver.into())),
     }
@@ -41,6 +44,8 @@ pub enum Describer {
     Agx(tepui_agx_decode::Options),
     /// Of Intel.
     Intel(intel::Describer),
+    /// Of Mali.
+    Mali(mali::Describer),
 }
 
 impl Describer {
@@ -55,6 +60,10 @@ impl Describer {
                 let options = tepui_intel_decode::Options { everything, ..Default::default() };
                 Describer::Intel(intel::Describer::new(&process.parameters, options))
             }
+            Family::Mali => {
+                let options = tepui_mali_decode::Options { everything, ..Default::default() };
+                Describer::Mali(mali::Describer::new(options))
+            }
             _ => {
                 let options = agx::describe::options(&process.parameters);
                 Describer::Agx(tepui_agx_decode::Options { everything, ..options })
@@ -67,6 +76,7 @@ impl Describer {
         match self {
             Describer::Agx(_) => agx::describe::call(call),
             Describer::Intel(_) => intel::call(call),
+            Describer::Mali(_) => mali::call(call),
         }
     }
 
@@ -75,6 +85,7 @@ impl Describer {
         match self {
             Describer::Agx(options) => agx::describe::command(memory, start, *options),
             Describer::Intel(describer) => describer.command(memory, start),
+            Describer::Mali(describer) => describer.command(memory, start),
         }
     }
 }
@@ -126,6 +137,8 @@ pub enum Replayer {
     Agx(agx::Replayer),
     /// Intel.
     Intel(intel::Replayer),
+    /// Mali.
+    Mali(mali::Replayer),
 }
 
 impl Replayer {
@@ -136,6 +149,7 @@ impl Replayer {
     pub fn new(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
         match family(process).map_err(|error| error.to_string())? {
             Family::Intel => intel_replayer(process, options),
+            Family::Mali => mali_replayer(process, options),
             _ => Ok(Replayer::Agx(agx_replayer(options))),
         }
     }
@@ -147,6 +161,7 @@ impl Replayer {
                 u16::try_from(start.kind).map_or("unknown", tepui_agx_decode::submit::kind_name)
             }
             Replayer::Intel(_) => "Batch",
+            Replayer::Mali(_) => "Run",
         }
     }
 
@@ -192,6 +207,25 @@ impl Replayer {
                     time: replayed.time,
                 })
             }
+            Replayer::Mali(replayer) => {
+                let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
+                let counts = |stats: tepui_mali_model::JobStats| {
+                    vec![
+                        ("commands", stats.commands),
+                        ("dispatches", stats.dispatches),
+                        ("draws", stats.draws),
+                        ("threads", stats.threads),
+                        ("instructions", stats.instructions),
+                    ]
+                };
+                Ok(Replayed {
+                    result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
+                    changed: replayed.changed,
+                    hash: replayed.hash,
+                    pictures: mali_pictures(replayed.attachments),
+                    time: replayed.time,
+                })
+            }
         }
     }
 
@@ -201,6 +235,7 @@ impl Replayer {
         match self {
             Replayer::Agx(replayer) => replayer.finish(session, finish),
             Replayer::Intel(replayer) => replayer.finish(session, finish),
+            Replayer::Mali(replayer) => replayer.finish(session, finish),
         }
     }
 }
@@ -255,4 +290,32 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
     let gpu = tepui_intel_model::Gpu::new(chip, model);
     let replayer = intel::replayer(gpu).with_repeats(options.repeats);
     Ok(Replayer::Intel(if options.pictures { replayer.with_attachments() } else { replayer }))
+}
+
+/// Several frames of one run have pictures of the same name, which are numbered.
+fn mali_pictures(pictures: Vec<tepui_mali_model::Picture>) -> Vec<Picture> {
+    let named = |(index, picture): (usize, tepui_mali_model::Picture)| Picture {
+        name: format!("{index}-{}", picture.name),
+        size_px: picture.size_px,
+        texels: picture.texels,
+    };
+    pictures.into_iter().enumerate().map(named).collect()
+}
+
+fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
+    let id = process.parameters.first_chunk::<4>().map(|id| u32::from_le_bytes(*id));
+    let chip = mali_chips::CHIPS.iter().find(|chip| Some(chip.product_id) == id);
+    let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
+    if options.check {
+        return Err("there are no checks in the model of Mali GPUs".into());
+    }
+    let model = tepui_mali_model::Options {
+        threads: options.threads,
+        clock: tepui_drm::monotonic_ns,
+        most_draws: options.draws.unwrap_or(u64::MAX),
+        ..Default::default()
+    };
+    let gpu = tepui_mali_model::Gpu::new(chip, model);
+    let replayer = mali::replayer(gpu).with_repeats(options.repeats);
+    Ok(Replayer::Mali(if options.pictures { replayer.with_attachments() } else { replayer }))
 }

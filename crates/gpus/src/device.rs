@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use tepui_agx_kernel as agx;
+use tepui_capture::Sink;
 use tepui_drm::device::{Call, CallObserver, VirtualDevice};
 use tepui_drm::uapi::{IoctlInfo, Request};
 use tepui_intel_kernel as intel;
@@ -33,8 +34,18 @@ pub struct DeviceOptions {
     pub coverage: Option<PathBuf>,
     /// Clients are other processes, which map the buffers.
     pub shareable: bool,
-    /// Watches the requests, unless the environment asks for a capture.
+    /// Where a capture goes, as [`tepui_capture::CAPTURE_VARIABLE`] may say it, if that does not.
+    pub capture: Option<PathBuf>,
+    /// Watches the requests, unless there is a capture.
     pub observer: Option<Arc<dyn CallObserver>>,
+}
+
+impl DeviceOptions {
+    /// Where a capture goes.
+    fn sink(&self) -> Option<Sink> {
+        let own = || Some(Sink::to(self.capture.clone()?.into_os_string()));
+        Sink::from_environment().or_else(own)
+    }
 }
 
 /// Hands requests to an observer that does not look at what the GPU executes.
@@ -62,8 +73,10 @@ impl agx::Observer for Requests {}
 
 impl intel::Observer for Requests {}
 
-/// A virtual device of a GPU, fresh from reset. Where the environment asks for a capture
-/// (`TEPUI_CAPTURE`), a recorder watches it.
+impl mali::Observer for Requests {}
+
+/// A virtual device of a GPU, fresh from reset. Where the environment (`TEPUI_CAPTURE`) or the options
+/// ask for a capture, a recorder watches it.
 ///
 /// # Errors
 /// There is no model of the GPU.
@@ -79,13 +92,16 @@ fn mali_device(
     chip: &'static crate::mali::Chip,
     options: &DeviceOptions,
 ) -> Arc<dyn VirtualDevice> {
+    let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
+    let recorder =
+        options.sink().map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
     let options = mali::Options {
         model: tepui_mali_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
             ..Default::default()
         },
-        observer: options.observer.clone(),
+        observer: recorder.or_else(requests),
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
@@ -99,7 +115,8 @@ fn intel_device(
     options: &DeviceOptions,
 ) -> Arc<dyn VirtualDevice> {
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
-    let recorder = tepui_intel_capture::recorder_from_environment(chip).map(|r| Arc::new(r) as _);
+    let recorder =
+        options.sink().map(|sink| Arc::new(tepui_intel_capture::Recorder::new(sink, chip)) as _);
     let options = intel::Options {
         model: tepui_intel_model::Options {
             threads: options.threads,
@@ -116,7 +133,8 @@ fn intel_device(
 
 fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<dyn VirtualDevice> {
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
-    let recorder = tepui_agx_capture::recorder_from_environment(chip).map(|r| Arc::new(r) as _);
+    let recorder =
+        options.sink().map(|sink| Arc::new(tepui_agx_capture::recorder(sink, chip)) as _);
     let options = agx::Options {
         model: tepui_agx_model::Options {
             threads: options.threads,

@@ -133,6 +133,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Closes the files whose last descriptor is closed, as the server does by itself a little later.
+    pub fn sweep(&self) {
+        self.host.sweep();
+    }
+
     fn accept(self: &Arc<Server>, listener: &OwnedFd) {
         loop {
             match accept_with(listener, SocketFlags::CLOEXEC) {

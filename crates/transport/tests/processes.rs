@@ -27,6 +27,8 @@ struct Serving {
 #[derive(Default)]
 struct Waits(AtomicUsize);
 
+impl tepui_mali_kernel::Observer for Waits {}
+
 impl CallObserver for Waits {
     fn entered(&self, call: &Call<'_>) {
         if call.request == core::Ioctl::SyncobjWait.info().request {

@@ -1,4 +1,4 @@
-//! Creates the recorders that environment variables ask for.
+//! Creates recorders.
 
 use tepui_agx_chips::Chip;
 use tepui_capture::{Process, Sink};
@@ -6,20 +6,19 @@ use tepui_capture::{Process, Sink};
 use crate::real::{Kernel, RealRecorder};
 use crate::recorder::Recorder;
 
-/// A recorder as the environment asks for one, for a device of this chip. If the target cannot be
-/// reached when the device is opened, that is reported on standard error, and the program runs
-/// without a capture.
-pub fn recorder_from_environment(chip: &'static Chip) -> Option<Recorder> {
+/// A recorder for a device of this chip. If the target cannot be reached when the device is opened, that is
+/// reported on standard error, and the program runs without a capture.
+pub fn recorder(sink: Sink, chip: &'static Chip) -> Recorder {
     let device = Process {
         driver: tepui_agx_kernel::DRIVER.name.into(),
         gpu: format!("{} ({})", chip.name, chip.gpu_name()),
         parameters: bytemuck::bytes_of(&tepui_agx_kernel::params(chip)).to_vec(),
         ..Process::default()
     };
-    Some(Recorder::new(Sink::from_environment()?, device))
+    Recorder::new(sink, device)
 }
 
-/// As [`recorder_from_environment`], for the machine's own nodes.
+/// A recorder as the environment asks for one, for the machine's own nodes.
 pub fn real_recorder_from_environment() -> Option<RealRecorder> {
     Some(RealRecorder::new(Sink::from_environment()?, Box::new(Kernel)))
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Recorder`] watches a device ([`tepui_agx_kernel::Observer`]): every request of the client,
 //! and for every hardware command the memory of its address space before and after. It writes a
-//! [`tepui_capture`] stream into a socket or a file; [`recorder_from_environment`] is how the
+//! [`tepui_capture`] stream into a socket or a file; [`recorder`] is how the
 //! preloaded library gets one. A [`RealRecorder`] does the same for the machine's own node, as far
 //! as the calls tell. [`Events`] reads such a stream back as requests and commands, decoded as far
 //! as wanted ([`mod@describe`]), and a [`Replayer`] executes the commands again on a model and
@@ -30,7 +30,7 @@ mod replay;
 mod tests;
 mod tracker;
 
-pub use environment::{real_recorder_from_environment, recorder_from_environment};
+pub use environment::{real_recorder_from_environment, recorder};
 pub use real::RealRecorder;
 pub use recorder::Recorder;
 pub use replay::{Replayed, Replayer, Unplayable, replayer};

@@ -58,6 +58,7 @@ impl Model for Agx {
         &self,
         vm: &AddressSpace,
         (): &(),
+        (): &(),
         work: &Work,
     ) -> Result<Vec<Attachment>, JobFault> {
         match work {

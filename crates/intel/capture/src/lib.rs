@@ -2,7 +2,7 @@
 //!
 //! A [`Recorder`] watches a virtual device ([`tepui_intel_kernel::Observer`]): every request of the
 //! client, and for every batch the memory of its address space before and after. It writes a
-//! [`tepui_capture`] stream; [`recorder_from_environment`] is how the preloaded library gets one.
+//! [`tepui_capture`] stream.
 //! A [`Describer`] turns what such a stream holds into records, and a [`Replayer`] executes the batches
 //! again on a model and compares what they wrote.
 
@@ -14,5 +14,5 @@ mod replay;
 
 pub use describe::{Describer, call};
 pub use payload::Payload;
-pub use recorder::{Recorder, recorder_from_environment};
+pub use recorder::Recorder;
 pub use replay::{Intel, Replayed, Replayer, Unplayable, replayer};

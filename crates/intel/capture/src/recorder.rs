@@ -15,7 +15,9 @@ use crate::payload::Payload;
 pub struct Recorder(tepui_capture::Recorder);
 
 impl Recorder {
-    /// A recorder that has seen nothing yet, of a device of this chip.
+    /// A recorder that has seen nothing yet, of a device of this chip. If the sink's target cannot be
+    /// reached when the device is opened, that is reported on standard error, and the program runs
+    /// without a capture.
     pub fn new(sink: Sink, chip: &'static Chip) -> Recorder {
         let device = Process {
             driver: tepui_intel_kernel::DRIVER.name.into(),
@@ -25,13 +27,6 @@ impl Recorder {
         };
         Recorder(tepui_capture::Recorder::new(sink, device))
     }
-}
-
-/// A recorder as the environment asks for one, for a device of this chip. If the target cannot be
-/// reached when the device is opened, that is reported on standard error, and the program runs
-/// without a capture.
-pub fn recorder_from_environment(chip: &'static Chip) -> Option<Recorder> {
-    Some(Recorder::new(Sink::from_environment()?, chip))
 }
 
 fn payload(execution: &Execution<'_>) -> Payload {

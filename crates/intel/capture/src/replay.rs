@@ -57,6 +57,7 @@ impl Model for Intel {
         &self,
         vm: &AddressSpace,
         context: &HardwareContext,
+        _after: &HardwareContext,
         batch: &Batch,
     ) -> Result<Vec<Picture>, JobFault> {
         let mut state = State {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_drm::core::CoreDevice;
-use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
+use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
 use tepui_drm::fault_log::FaultLog;
 use tepui_drm::token::Registry;
 use tepui_mali_chips::Chip;
 use tepui_mali_model::{Completion, Gpu, Group, JobFault, QueueState, StartError, Stream};
 use tepui_softgpu::AddressSpace;
 
-use crate::{DRIVER, File};
+use crate::{DRIVER, File, Observer};
 
 /// Executes command streams: the model, or a stand-in of tests and tools.
 pub trait Execute: Send + Sync {
@@ -30,6 +30,11 @@ pub trait Queues: Send {
     /// The queue does not exist, has a stream, or the group has faulted.
     fn start(&mut self, queue: usize, stream: Stream) -> Result<(), StartError>;
 
+    /// Whether a queue would execute something now.
+    fn can_run(&self, _vm: &AddressSpace) -> bool {
+        true
+    }
+
     /// Executes until a stream has ended or all that have not wait for a sync object; returns the streams that ended.
     fn run(&mut self, vm: &AddressSpace) -> Vec<Completion>;
 }
@@ -47,6 +52,10 @@ impl Queues for ModelGroup {
 
     fn start(&mut self, queue: usize, stream: Stream) -> Result<(), StartError> {
         self.group.start(queue, stream)
+    }
+
+    fn can_run(&self, vm: &AddressSpace) -> bool {
+        self.gpu.can_run(vm, &self.group)
     }
 
     fn run(&mut self, vm: &AddressSpace) -> Vec<Completion> {
@@ -68,8 +77,8 @@ impl Execute for Model {
 pub struct Options {
     /// Options of the model.
     pub model: tepui_mali_model::Options,
-    /// Observer of requests.
-    pub observer: Option<Arc<dyn CallObserver>>,
+    /// Observer of requests and streams.
+    pub observer: Option<Arc<dyn Observer>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
     /// Ends the process after the report, for clients that do not notice a lost device.

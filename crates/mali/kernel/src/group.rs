@@ -13,6 +13,7 @@ use tepui_softgpu::catch_panic;
 
 use crate::device::{Device, FaultRecord, Queues};
 use crate::file::lock;
+use crate::observer::{Execution, Started};
 use crate::vm::Vm;
 
 /// A stream for a queue.
@@ -73,6 +74,8 @@ impl Group {
             vm,
             shared: shared.clone(),
             running: (0..queues).map(|_| None).collect(),
+            started: Vec::new(),
+            runs: 0,
         };
         spawn(&format!("tepui-group-{handle}"), move || worker.work()).map_err(|_| Errno::NOMEM)?;
         Ok(Group { shared, queues })
@@ -119,6 +122,10 @@ struct Worker {
     gpu: Box<dyn Queues>,
     /// The job that each queue executes.
     running: Vec<Option<Job>>,
+    /// The streams that have begun since the last run.
+    started: Vec<Started>,
+    /// Runs so far, if somebody observes them.
+    runs: u32,
 }
 
 impl Worker {
@@ -171,7 +178,11 @@ impl Worker {
                     job.done.signal(Ok(()));
                 } else {
                     match self.gpu.start(index, job.stream) {
-                        Ok(()) => self.running[index] = Some(job),
+                        Ok(()) => {
+                            let Job { submission, stream, .. } = job;
+                            self.started.push(Started { queue: index, submission, stream });
+                            self.running[index] = Some(job);
+                        }
                         Err(error) => {
                             let fault = JobFault::new(Unit::CommandStream, error.to_string());
                             self.fail(index, job, fault);
@@ -188,8 +199,26 @@ impl Worker {
         if self.running.iter().all(Option::is_none) {
             return false;
         }
-        let gpu = &mut self.gpu;
-        let completions = catch_panic(|| self.vm.run(|space| gpu.run(space)));
+        let started = std::mem::take(&mut self.started);
+        let completions = self.vm.run(|vm| {
+            let gpu = &mut self.gpu;
+            let observer = self.device.options.observer.as_deref();
+            // Looking at a sync object again is no run.
+            if observer.is_some() && started.is_empty() && !gpu.can_run(vm) {
+                return Ok(Vec::new());
+            }
+            let (file, group, run) = (self.file, self.group, self.runs);
+            let execution = Execution { file, group, run, started: &started, vm };
+            if let Some(observer) = observer {
+                self.runs = self.runs.wrapping_add(1);
+                observer.starting(&execution);
+            }
+            let completions = catch_panic(|| gpu.run(vm));
+            if let Some(observer) = observer {
+                observer.finished(&execution, completions.as_deref().unwrap_or_default());
+            }
+            completions
+        });
         // A panic is a bug of the model, and would leave the client waiting for ever.
         let completions = completions.unwrap_or_else(|what| {
             let fault = JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic);

@@ -26,6 +26,7 @@ mod file;
 mod gem;
 mod group;
 mod heap;
+mod observer;
 mod query;
 mod submit;
 mod vm;
@@ -33,6 +34,7 @@ mod vm;
 pub use chips::node;
 pub use device::{Device, Execute, FaultRecord, Options, Queues};
 pub use file::File;
+pub use observer::{Execution, Observer, Started};
 
 use tepui_drm::core::DriverInfo;
 

@@ -23,6 +23,8 @@ pub struct Options {
     pub most_commands: u64,
     /// Instructions of a dispatch, counted once a warp, after which it counts as endless.
     pub most_instructions: u64,
+    /// Draws of a stream behind which further ones are left out: for tools that look for a draw.
+    pub most_draws: u64,
 }
 
 fn no_clock() -> u64 {
@@ -36,6 +38,7 @@ impl Default for Options {
             clock: no_clock,
             most_commands: 100_000_000,
             most_instructions: 200_000_000_000,
+            most_draws: u64::MAX,
         }
     }
 }
@@ -106,6 +109,7 @@ impl Gpu {
     /// objects.
     pub fn run(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
         let mut done = Vec::new();
+        group.frames.clear();
         while done.is_empty() {
             let mut progress = false;
             for (index, queue) in group.queues.iter_mut().enumerate() {
@@ -113,8 +117,8 @@ impl Gpu {
                     continue;
                 }
                 let before = queue.stats.commands;
-                let scenes = &mut group.scenes;
-                let run = || stream::run(self, vm, scenes, queue);
+                let (scenes, frames) = (&mut group.scenes, &mut group.frames);
+                let run = || stream::run(self, vm, scenes, frames, queue);
                 let outcome = catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
                 });
@@ -134,6 +138,11 @@ impl Gpu {
             }
         }
         done
+    }
+
+    /// Whether a queue of a group would execute something now: it has a stream and does not wait.
+    pub fn can_run(&self, vm: &AddressSpace, group: &Group) -> bool {
+        group.queues.iter().any(|queue| stream::can_run(vm, queue))
     }
 
     /// The GPU's clock: nanoseconds.

@@ -1,9 +1,10 @@
 //! Groups of queues.
 
+use tepui_mali_streams::FrontEnd;
+
 use crate::job::JobStats;
-use crate::limits::{CS_REGISTERS, CS_SLOTS};
+use crate::limits::CS_SLOTS;
 use crate::render::scene::Scenes;
-use crate::stream::{Range, Streams};
 
 /// A command stream: instructions of eight bytes from an address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,22 +56,21 @@ pub enum QueueState {
 
 /// The queues that a client created together. Their registers keep their values from one stream to
 /// the next.
+#[derive(Clone)]
 pub struct Group {
     pub(crate) queues: Vec<Queue>,
     /// What draws have put into tiler contexts.
     pub(crate) scenes: Scenes,
+    /// Framebuffers that the last run drew.
+    pub(crate) frames: Vec<u64>,
 }
 
 /// A queue's state.
+#[derive(Clone)]
 pub(crate) struct Queue {
     pub state: QueueState,
-    pub registers: [u32; CS_REGISTERS as usize],
-    /// The streams that it executes.
-    pub streams: Streams,
-    /// The address of the tiler's heap.
-    pub heap: u64,
-    /// The stream that handles exceptions of the tiler.
-    pub exception_handler: Range,
+    /// Registers, and where the stream is.
+    pub front: FrontEnd,
     pub stats: JobStats,
 }
 
@@ -79,14 +79,17 @@ impl Group {
     pub(crate) fn new(queues: usize) -> Group {
         let queue = |_| Queue {
             state: QueueState::Idle,
-            registers: [0; CS_REGISTERS as usize],
-            streams: Streams::default(),
-            heap: 0,
-            exception_handler: Range::default(),
+            front: FrontEnd::default(),
             stats: JobStats::default(),
         };
         let queues = (0..queues.min(CS_SLOTS as usize)).map(queue).collect();
-        Group { queues, scenes: Scenes::default() }
+        Group { queues, scenes: Scenes::default(), frames: Vec::new() }
+    }
+
+    /// The framebuffer pointers of the RUN_FRAGMENTs that the last [`Gpu::run`](crate::Gpu::run) executed, in order:
+    /// for tools.
+    pub fn frames(&self) -> &[u64] {
+        &self.frames
     }
 
     /// What a queue does. `None` if the group has no such queue.
@@ -112,9 +115,7 @@ impl Group {
         if q.state != QueueState::Idle {
             return Err(StartError::Busy(queue));
         }
-        let end = stream.address.wrapping_add(stream.size);
-        q.streams = Streams::default();
-        q.streams.current = Range { next: stream.address, end };
+        q.front.start(stream.address, stream.size);
         q.stats = JobStats::default();
         q.state = QueueState::Ready;
         Ok(())

@@ -29,6 +29,16 @@ pub struct JobStats {
     pub instructions: u64,
 }
 
+impl std::ops::AddAssign for JobStats {
+    fn add_assign(&mut self, other: JobStats) {
+        self.commands += other.commands;
+        self.dispatches += other.dispatches;
+        self.draws += other.draws;
+        self.threads += other.threads;
+        self.instructions += other.instructions;
+    }
+}
+
 /// The hardware units that raise faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {

@@ -22,7 +22,7 @@ pub const MAX_WORKGROUP_SIZE: u32 = 1024;
 pub const CS_SLOTS: u32 = 8;
 
 /// Registers of 32 bits of a queue.
-pub const CS_REGISTERS: u32 = 96;
+pub const CS_REGISTERS: u32 = tepui_mali_streams::REGISTERS as u32;
 
 /// Scoreboard entries of a queue.
 pub const SCOREBOARD_SLOTS: u32 = 8;

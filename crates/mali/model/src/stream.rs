@@ -6,55 +6,52 @@
 //!
 // source: Mesa, cs_builder.h, decode_csf.c (`interpret_cs_instr`, registers that instructions read).
 
-use arrayvec::ArrayVec;
-use tepui_mali_packets::cs::{self, CsCondition, CsOpcode};
-use tepui_mali_packets::{Packet, Problem};
-use tepui_softgpu::{AddressSpace, UnitMemory};
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::cs::{self, CsOpcode, CsState};
+use tepui_mali_streams::{Error, Memory, Step};
+use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
 
 use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::group::{Queue, QueueState};
 use crate::job::{FaultKind, JobFault, Unit};
-use crate::limits::CS_REGISTERS;
 use crate::render::draw::{self, StateRegisters};
 use crate::render::fragment;
 use crate::render::scene::Scenes;
 
 const UNIT: Unit = Unit::CommandStream;
 
-/// Bytes of an instruction.
-const BYTES: u64 = 8;
-
 /// Instructions of a turn: a queue that polls memory gives way to the others.
 const TURN: u64 = 4096;
 
-/// Streams that call each other.
-pub(crate) const CALL_DEPTH: usize = 8;
+/// The front end's path to memory.
+struct Bus<'a>(UnitMemory<'a>);
 
-/// Addresses of the next instruction and one behind the last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub next: u64,
-    pub end: u64,
+impl Memory for Bus<'_> {
+    type Fault = Fault;
+
+    fn load(&mut self, at: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.0.read(at, into)
+    }
+
+    fn store(&mut self, at: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.0.write(at, bytes)
+    }
+
+    fn update_u32(&mut self, at: u64, new: impl Fn(u32) -> u32) -> Result<u32, Fault> {
+        self.0.update_u32(at, new)
+    }
+
+    fn update_u64(&mut self, at: u64, new: impl Fn(u64) -> u64) -> Result<u64, Fault> {
+        self.0.update_u64(at, new)
+    }
 }
 
-/// Streams that are executed: the innermost, and those that called it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Streams {
-    pub current: Range,
-    pub callers: ArrayVec<Range, CALL_DEPTH>,
-}
-
-impl Streams {
-    /// Goes back to the caller while the stream is at its end. Whether something is left.
-    fn unwind(&mut self) -> bool {
-        while self.current.next == self.current.end {
-            match self.callers.pop() {
-                Some(caller) => self.current = caller,
-                None => return false,
-            }
-        }
-        true
+fn fault(error: Error<Fault>) -> JobFault {
+    match error {
+        Error::Memory(fault) => JobFault::memory(UNIT, fault),
+        Error::Opcode(_) => JobFault::new(UNIT, error.to_string()).of(FaultKind::Undecodable),
+        other => JobFault::new(UNIT, other.to_string()),
     }
 }
 
@@ -63,115 +60,84 @@ pub(crate) fn run(
     gpu: &Gpu,
     vm: &AddressSpace,
     scenes: &mut Scenes,
+    frames: &mut Vec<u64>,
     queue: &mut Queue,
 ) -> Result<(), JobFault> {
-    let mut front = FrontEnd { gpu, vm, memory: UnitMemory::new(vm), scenes, queue };
+    let mut front = FrontEnd { gpu, vm, memory: Bus(UnitMemory::new(vm)), scenes, frames, queue };
     for _ in 0..TURN {
-        if !front.queue.streams.unwind() {
+        if !front.queue.front.unwind() {
             front.queue.state = QueueState::Idle;
             return Ok(());
         }
-        let at = front.queue.streams.current.next;
-        match front.step(at).map_err(|fault| fault.at_packet(at))? {
-            Step::Done => {}
-            Step::Wait(address) => {
-                front.queue.state = QueueState::Waiting { address };
-                return Ok(());
-            }
+        let at = front.queue.front.current.next;
+        if let Some(address) = front.step().map_err(|fault| fault.at_packet(at))? {
+            front.queue.state = QueueState::Waiting { address };
+            return Ok(());
         }
     }
     Ok(())
 }
 
-/// What became of an instruction.
-enum Step {
-    /// It was executed.
-    Done,
-    /// Its condition does not hold yet.
-    Wait(u64),
+/// Whether a queue would go on: it has a stream, and does not wait for a sync object.
+pub(crate) fn can_run(vm: &AddressSpace, queue: &Queue) -> bool {
+    match queue.state {
+        QueueState::Ready => true,
+        QueueState::Waiting { .. } => {
+            let memory = &mut Bus(UnitMemory::new(vm));
+            let waits = || {
+                let bytes = queue.front.fetch(memory)?;
+                let opcode = cs::opcode(u64::from_le_bytes(bytes));
+                opcode.map_or(Ok(None), |opcode| queue.front.waits(memory, opcode, &bytes))
+            };
+            // What cannot be executed is a fault, as the queue will see.
+            !matches!({ waits }(), Ok(Some(_)))
+        }
+        QueueState::Idle | QueueState::Faulted => false,
+    }
 }
+
+/// Framebuffers of one run that are remembered.
+const MOST_FRAMES: usize = 4096;
 
 struct FrontEnd<'a> {
     gpu: &'a Gpu,
     vm: &'a AddressSpace,
-    memory: UnitMemory<'a>,
+    memory: Bus<'a>,
     scenes: &'a mut Scenes,
+    frames: &'a mut Vec<u64>,
     queue: &'a mut Queue,
 }
 
-fn problem(problem: Problem) -> JobFault {
+fn problem(problem: tepui_mali_packets::Problem) -> JobFault {
     JobFault::new(UNIT, problem.to_string())
 }
 
 impl FrontEnd<'_> {
     fn register(&self, index: u32) -> Result<u32, JobFault> {
-        self.queue.registers.get(index as usize).copied().ok_or_else(|| no_register(index))
+        self.queue.front.register(index).map_err(fault)
     }
 
     fn pair(&self, index: u32) -> Result<u64, JobFault> {
-        Ok(u64::from(self.register(index)?) | u64::from(self.register(index + 1)?) << 32)
+        self.queue.front.pair(index).map_err(fault)
     }
 
-    fn set(&mut self, index: u32, value: u32) -> Result<(), JobFault> {
-        match self.queue.registers.get_mut(index as usize) {
-            Some(register) => *register = value,
-            None => return Err(no_register(index)),
-        }
-        Ok(())
-    }
-
-    fn set_pair(&mut self, index: u32, value: u64) -> Result<(), JobFault> {
-        self.set(index, value as u32)?;
-        self.set(index + 1, (value >> 32) as u32)
-    }
-
-    fn step(&mut self, at: u64) -> Result<Step, JobFault> {
-        let bytes = self.memory.read_array::<8>(at).map_err(memory_fault)?;
-        let word = u64::from_le_bytes(bytes);
-        let opcode = cs::opcode(word).ok_or_else(|| {
-            let what = format!("no instruction has opcode {}", word >> 56);
-            JobFault::new(UNIT, what).of(FaultKind::Undecodable)
-        })?;
-        if let Some(address) = self.wait(opcode, &bytes)? {
-            return Ok(Step::Wait(address));
+    /// Executes an instruction, or gives the address of the sync object that it waits for.
+    fn step(&mut self) -> Result<Option<u64>, JobFault> {
+        let front = &mut self.queue.front;
+        let bytes = front.fetch(&mut self.memory).map_err(fault)?;
+        let step = front.execute(&mut self.memory, &bytes).map_err(fault)?;
+        if let Step::Wait(address) = step {
+            return Ok(Some(address));
         }
         self.queue.state = QueueState::Ready;
         self.queue.stats.commands += 1;
         if self.queue.stats.commands > self.gpu.options.most_commands {
             return Err(JobFault::endless(UNIT));
         }
-        self.queue.streams.current.next = at.wrapping_add(BYTES);
-        self.execute(opcode, &bytes)?;
-        Ok(Step::Done)
-    }
-
-    /// The address of the sync object for which the instruction has to wait.
-    fn wait(&mut self, opcode: CsOpcode, bytes: &[u8; 8]) -> Result<Option<u64>, JobFault> {
-        let (address, found, wanted, condition) = match opcode {
-            CsOpcode::SyncWait32 => {
-                let i = cs::CsSyncWait32::unpack(bytes).map_err(problem)?;
-                let address = self.pair(i.address)?;
-                let found = self.memory.update_u32(address, |v| v).map_err(memory_fault)?;
-                (address, found.into(), self.register(i.data)?.into(), i.condition)
-            }
-            CsOpcode::SyncWait64 => {
-                let i = cs::CsSyncWait64::unpack(bytes).map_err(problem)?;
-                let address = self.pair(i.address)?;
-                let found = self.memory.update_u64(address, |v| v).map_err(memory_fault)?;
-                (address, found, self.pair(i.data)?, i.condition)
-            }
-            _ => return Ok(None),
-        };
-        let holds = match condition {
-            CsCondition::Lequal => found <= wanted,
-            CsCondition::Greater => found > wanted,
-            CsCondition::Equal => found == wanted,
-            CsCondition::Nequal => found != wanted,
-            CsCondition::Less => found < wanted,
-            CsCondition::Gequal => found >= wanted,
-            CsCondition::Always => true,
-        };
-        Ok((!holds).then_some(address))
+        if let Step::Work(opcode) = step {
+            self.execute(opcode, &bytes)?;
+        }
+        Ok(None)
     }
 
     fn execute(&mut self, opcode: CsOpcode, bytes: &[u8; 8]) -> Result<(), JobFault> {
@@ -181,119 +147,18 @@ impl FrontEnd<'_> {
             };
         }
         match opcode {
-            // What these order or announce has happened.
-            CsOpcode::Nop
-            | CsOpcode::Wait
-            | CsOpcode::ReqResource
-            | CsOpcode::FlushCache2
-            | CsOpcode::ErrorBarrier
-            | CsOpcode::TracePoint
-            | CsOpcode::HeapOperation
-            | CsOpcode::FinishTiling
-            | CsOpcode::SetSbEntry
-            | CsOpcode::SyncWait32
-            | CsOpcode::SyncWait64 => {}
-            CsOpcode::Move => {
-                let i = unpack!(CsMove);
-                self.set_pair(i.destination, i.immediate)?;
-            }
-            CsOpcode::Move32 => {
-                let i = unpack!(CsMove32);
-                self.set(i.destination, i.immediate)?;
-            }
-            CsOpcode::AddImmediate32 => {
-                let i = unpack!(CsAddImmediate32);
-                let value = self.register(i.source)?.wrapping_add_signed(i.immediate);
-                self.set(i.destination, value)?;
-            }
-            CsOpcode::AddImmediate64 => {
-                let i = unpack!(CsAddImmediate64);
-                let value = self.pair(i.source)?.wrapping_add_signed(i.immediate.into());
-                self.set_pair(i.destination, value)?;
-            }
-            CsOpcode::Umin32 => {
-                let i = unpack!(CsUmin32);
-                let value = self.register(i.source_1)?.min(self.register(i.source_2)?);
-                self.set(i.destination, value)?;
-            }
-            // Words in memory stand side by side, whichever registers they are of.
-            CsOpcode::LoadMultiple => {
-                let i = unpack!(CsLoadMultiple);
-                let base = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
-                for (word, n) in (0..).zip((0..16).filter(|n| i.mask >> n & 1 != 0)) {
-                    let at = base.wrapping_add(4 * word);
-                    let word = self.memory.read_array(at).map_err(memory_fault)?;
-                    self.set(i.base_register + n, u32::from_le_bytes(word))?;
-                }
-            }
-            CsOpcode::StoreMultiple => {
-                let i = unpack!(CsStoreMultiple);
-                let base = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
-                for (word, n) in (0..).zip((0..16).filter(|n| i.mask >> n & 1 != 0)) {
-                    let at = base.wrapping_add(4 * word);
-                    let word = self.register(i.base_register + n)?.to_le_bytes();
-                    self.memory.write(at, &word).map_err(memory_fault)?;
-                }
-            }
-            CsOpcode::Branch => {
-                let i = unpack!(CsBranch);
-                if holds(i.condition, self.register(i.value)? as i32) {
-                    let next = &mut self.queue.streams.current.next;
-                    *next = next.wrapping_add_signed(i64::from(i.offset) * BYTES as i64);
-                }
-            }
-            CsOpcode::Call => {
-                let i = unpack!(CsCall);
-                let range = self.stream(i.address, i.length)?;
-                let streams = &mut self.queue.streams;
-                streams.callers.try_push(streams.current).map_err(|_| {
-                    JobFault::new(UNIT, format!("more than {CALL_DEPTH} streams are nested"))
-                })?;
-                streams.current = range;
-            }
-            CsOpcode::Jump => {
-                let i = unpack!(CsJump);
-                self.queue.streams.current = self.stream(i.address, i.length)?;
-            }
-            CsOpcode::SyncAdd32 => {
-                let i = unpack!(CsSyncAdd32);
-                let (address, data) = (self.pair(i.address)?, self.register(i.data)?);
-                let add = |v: u32| v.wrapping_add(data);
-                self.memory.update_u32(address, add).map_err(memory_fault)?;
-            }
-            CsOpcode::SyncSet32 => {
-                let i = unpack!(CsSyncSet32);
-                let (address, data) = (self.pair(i.address)?, self.register(i.data)?);
-                self.memory.update_u32(address, |_| data).map_err(memory_fault)?;
-            }
-            CsOpcode::SyncAdd64 => {
-                let i = unpack!(CsSyncAdd64);
-                let (address, data) = (self.pair(i.address)?, self.pair(i.data)?);
-                let add = |v: u64| v.wrapping_add(data);
-                self.memory.update_u64(address, add).map_err(memory_fault)?;
-            }
-            CsOpcode::SyncSet64 => {
-                let i = unpack!(CsSyncSet64);
-                let (address, data) = (self.pair(i.address)?, self.pair(i.data)?);
-                self.memory.update_u64(address, |_| data).map_err(memory_fault)?;
-            }
             CsOpcode::StoreState => {
                 let i = unpack!(CsStoreState);
                 let address = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
                 let value = match i.state {
-                    cs::CsState::Timestamp | cs::CsState::CycleCount => self.gpu.timestamp(),
+                    CsState::Timestamp | CsState::CycleCount => self.gpu.timestamp(),
                     // The clock never stops, and a queue with an error does not go on.
-                    cs::CsState::DisjointCount | cs::CsState::ErrorStatus => 0,
+                    CsState::DisjointCount | CsState::ErrorStatus => 0,
                 };
-                self.memory.write(address, &value.to_le_bytes()).map_err(memory_fault)?;
-            }
-            CsOpcode::HeapSet => {
-                let i = unpack!(CsHeapSet);
-                self.queue.heap = self.pair(i.address)?;
-            }
-            CsOpcode::SetExceptionHandler => {
-                let i = unpack!(CsSetExceptionHandler);
-                self.queue.exception_handler = self.stream(i.address, i.length)?;
+                self.memory
+                    .0
+                    .write(address, &value.to_le_bytes())
+                    .map_err(|f| JobFault::memory(UNIT, f))?;
             }
             CsOpcode::RunCompute => {
                 let i = unpack!(CsRunCompute);
@@ -305,12 +170,16 @@ impl FrontEnd<'_> {
             }
             CsOpcode::RunIdvs => {
                 let i = unpack!(CsRunIdvs);
-                let registers = StateRegisters(&self.queue.registers);
+                let registers = StateRegisters(&self.queue.front.registers);
                 let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
                 draw::execute(gpu, vm, self.scenes, &registers, &i, stats)?;
             }
             CsOpcode::RunFragment => {
-                let registers = StateRegisters(&self.queue.registers);
+                let frame = self.pair(40)?;
+                if self.frames.len() < MOST_FRAMES {
+                    self.frames.push(frame);
+                }
+                let registers = StateRegisters(&self.queue.front.registers);
                 let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
                 fragment::execute(gpu, vm, self.scenes, &registers, stats)?;
             }
@@ -321,7 +190,7 @@ impl FrontEnd<'_> {
             }
             CsOpcode::RunFullscreen => {
                 let i = unpack!(CsRunFullscreen);
-                let registers = StateRegisters(&self.queue.registers);
+                let registers = StateRegisters(&self.queue.front.registers);
                 let stats = &mut self.queue.stats;
                 draw::fullscreen(self.vm, self.scenes, &registers, &i, stats)?;
             }
@@ -332,18 +201,10 @@ impl FrontEnd<'_> {
             | CsOpcode::ProtRegion => {
                 return Err(JobFault::unimplemented(UNIT, opcode));
             }
+            // The rest is the front end's own.
+            _ => {}
         }
         Ok(())
-    }
-
-    /// The stream whose address and size in bytes are in registers.
-    fn stream(&self, address: u32, length: u32) -> Result<Range, JobFault> {
-        let (address, length) = (self.pair(address)?, self.register(length)?);
-        if !(address | u64::from(length)).is_multiple_of(BYTES) {
-            let what = format!("a stream of {length} bytes at {address:#x} is not aligned");
-            return Err(JobFault::new(UNIT, what));
-        }
-        Ok(Range { next: address, end: address.wrapping_add(length.into()) })
     }
 
     /// Runs a dispatch whose state is in registers.
@@ -364,25 +225,4 @@ impl FrontEnd<'_> {
         };
         dispatch::execute(self.gpu, self.vm, &dispatch, &mut self.queue.stats)
     }
-}
-
-/// Whether a value compares with zero as a condition says.
-fn holds(condition: CsCondition, value: i32) -> bool {
-    match condition {
-        CsCondition::Lequal => value <= 0,
-        CsCondition::Greater => value > 0,
-        CsCondition::Equal => value == 0,
-        CsCondition::Nequal => value != 0,
-        CsCondition::Less => value < 0,
-        CsCondition::Gequal => value >= 0,
-        CsCondition::Always => true,
-    }
-}
-
-fn no_register(index: u32) -> JobFault {
-    JobFault::new(UNIT, format!("there are {CS_REGISTERS} registers, none is r{index}"))
-}
-
-fn memory_fault(fault: tepui_softgpu::Fault) -> JobFault {
-    JobFault::memory(UNIT, fault)
 }

@@ -30,6 +30,7 @@ impl Machine {
             clock: || 1234,
             most_commands: 100_000,
             most_instructions: 50_000_000,
+            ..Options::default()
         };
         let vm = address_space();
         let memory = Arc::new(Memory::new(SIZE as usize).unwrap());

@@ -2,7 +2,7 @@
 //!
 // source: Mesa, src/panfrost/lib/genxml/v10.xml.
 
-use tepui_packets::types::{Address, Bool, Int, Minus, Nested, Shr, Uint};
+use tepui_packets::types::{Address, Bool, Hex64, Int, Minus, Nested, Shr, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 use crate::framebuffer::SamplePattern;
@@ -116,6 +116,16 @@ packet! {
         completed_top: Address [320..384] "Completed top";
         /// Completed bottom.
         completed_bottom: Address [384..448] "Completed bottom";
+        /// Words that the genxml does not name and drivers use for themselves.
+        driver_0: Hex64 [448..512] "Driver 0";
+        /// As before.
+        driver_1: Hex64 [512..576] "Driver 1";
+        /// As before.
+        driver_2: Hex64 [576..640] "Driver 2";
+        /// As before.
+        driver_3: Hex64 [640..704] "Driver 3";
+        /// As before.
+        driver_4: Hex64 [704..768] "Driver 4";
         /// Private state.
         private_state: Nested<TilerState> [768..1024] "Private state";
     }

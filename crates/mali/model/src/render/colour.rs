@@ -107,6 +107,30 @@ impl TargetFormat {
         out
     }
 
+    /// The colour of a pixel in memory, for tools: red, green, blue, alpha.
+    pub fn colour(&self, pixel: [u8; 16]) -> [f32; 4] {
+        let mut from = 0;
+        let all = u128::from_le_bytes(pixel);
+        let mut colour = [0.0, 0.0, 0.0, 1.0];
+        let Some(internal) = &self.internal else {
+            let bytes = self.memory.iter().sum::<u32>().div_ceil(32).max(1) as usize;
+            return std::array::from_fn(|k| f32::from(pixel[k * bytes]) / 255.0);
+        };
+        let is_float = internal[0] == 16 || internal[0] == 11;
+        for (bits, which) in self.memory.iter().zip(self.swizzle) {
+            let raw = (all >> from & ((1 << bits) - 1)) as u32;
+            from += bits;
+            if let (1.., Some(component)) = (*bits, colour.get_mut(which as usize)) {
+                *component = match (is_float, bits) {
+                    (true, 16) => half::f16::from_bits(raw as u16).to_f32(),
+                    (true, _) => tepui_format::texel::numeric::ufloat_to_f32(raw, bits - 5),
+                    _ => raw as f32 / ((1u32 << bits) - 1) as f32,
+                };
+            }
+        }
+        colour
+    }
+
     /// The bytes of a pixel in memory, of which [`TargetFormat::bytes`] count.
     #[inline]
     pub fn to_memory(&self, pixel: u128) -> [u8; 16] {

@@ -98,9 +98,7 @@ pub(crate) fn invalid(what: &str, problem: Problem) -> JobFault {
 /// Reads the tiler context.
 pub(crate) fn context(memory: &mut UnitMemory<'_>, at: u64) -> Result<TilerContext, JobFault> {
     let bytes = memory.read_array::<{ TilerContext::SIZE_BYTES }>(at);
-    let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
-    // Words that drivers use for themselves.
-    bytes[56..PRIVATE_STATE as usize].fill(0);
+    let bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
     TilerContext::unpack(&bytes).map_err(|problem| invalid("tiler context", problem))
 }
 
@@ -117,6 +115,9 @@ pub(crate) fn execute(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     stats.draws += 1;
+    if stats.draws > gpu.options.most_draws {
+        return Ok(());
+    }
     let r = registers;
     let flags = r.word(56) | instruction.flags_override;
     let flags: PrimitiveFlags = packet("primitive flags", &[flags])?;

@@ -17,7 +17,7 @@ pub(crate) mod blend;
 pub(crate) mod colour;
 pub(crate) mod draw;
 pub(crate) mod fragment;
-mod framebuffer;
+pub(crate) mod framebuffer;
 mod geometry;
 mod pipeline;
 pub(crate) mod pixels;

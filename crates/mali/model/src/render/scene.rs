@@ -38,6 +38,7 @@ impl Barycentrics {
 }
 
 /// What pixels need of a primitive.
+#[derive(Clone)]
 pub(crate) struct Primitive {
     /// Its draw.
     pub draw: u32,
@@ -62,7 +63,7 @@ pub(crate) struct Primitive {
 }
 
 /// The primitives of a tiler context.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Scene {
     /// The draws, in order.
     pub draws: Vec<Draw>,
@@ -85,7 +86,7 @@ impl Scene {
 }
 
 /// The scenes of a group, by number.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Scenes {
     scenes: HashMap<u32, Arc<Scene>>,
     last: u32,
@@ -120,10 +121,8 @@ impl Scenes {
             let what = format!("the tiler context names scene {number}, which there is not");
             return Err(JobFault::new(Unit::Tiler, what));
         };
-        // Nobody has another handle while the queues take turns.
-        let Some(scene) = Arc::get_mut(scene) else {
-            return Err(JobFault::new(Unit::Tiler, "the scene is being drawn"));
-        };
+        // Another handle is that of a copy of the group, which tools make.
+        let scene = Arc::make_mut(scene);
         let before = scene.bytes();
         let outcome = body(scene);
         self.bytes = self.bytes - before.min(self.bytes) + scene.bytes();

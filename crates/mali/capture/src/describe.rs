@@ -1,0 +1,104 @@
+//! Requests and runs as trees of named values, ready to print.
+
+use std::collections::HashMap;
+
+use tepui_capture::client::argument;
+use tepui_capture::describe::{CallDescription, core_memory, each};
+use tepui_capture::{Call, ClientMemory, Start};
+use tepui_decode::{Content, GpuMemory, Record};
+use tepui_drm::uapi::panthor::{self, Ioctl};
+use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
+use tepui_mali_decode::calls::{fields, fields_of};
+use tepui_mali_decode::{Decoder, Options, State};
+
+use crate::payload::Run;
+
+/// Describes a request.
+pub fn call(call: &Call) -> CallDescription {
+    let request = Request(call.request);
+    let query = argument::<panthor::DevQuery>(&call.before).r#type;
+    CallDescription::new(call, info(request), fields, |memory| {
+        describe_memory(request, query, memory)
+    })
+}
+
+fn info(request: Request) -> Option<&'static IoctlInfo> {
+    if request.family() != Request::DRM {
+        return None;
+    }
+    let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
+    own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
+}
+
+/// The structures of an array.
+fn array<T: KernelStruct>(bytes: &[u8]) -> Vec<Record> {
+    each(bytes, size_of::<T>(), |one| Content::Fields(fields_of::<T>(one)))
+}
+
+fn describe_memory(request: Request, query: u32, memory: &ClientMemory) -> Record {
+    let mut record = Record::group(memory.field.clone());
+    let bytes = &memory.bytes;
+    match (Ioctl::from_nr(request.nr()), memory.field.as_str()) {
+        (Some(_), "syncs") => record.children = array::<panthor::SyncOp>(bytes),
+        (Some(Ioctl::VmBind), "ops") => record.children = array::<panthor::VmBindOp>(bytes),
+        (Some(Ioctl::BoSync), "ops") => record.children = array::<panthor::BoSyncOp>(bytes),
+        (Some(Ioctl::GroupCreate), "queues") => {
+            record.children = array::<panthor::QueueCreate>(bytes);
+        }
+        (Some(Ioctl::GroupSubmit), "queue_submits") => {
+            record.children = array::<panthor::QueueSubmit>(bytes);
+        }
+        (Some(Ioctl::DevQuery), "pointer") => {
+            record.content = match query {
+                panthor::QUERY_GPU_INFO => Content::Fields(fields_of::<panthor::GpuInfo>(bytes)),
+                panthor::QUERY_CSIF_INFO => Content::Fields(fields_of::<panthor::CsifInfo>(bytes)),
+                panthor::QUERY_TIMESTAMP_INFO => {
+                    Content::Fields(fields_of::<panthor::TimestampInfo>(bytes))
+                }
+                panthor::QUERY_GROUP_PRIORITIES_INFO => {
+                    Content::Fields(fields_of::<panthor::GroupPrioritiesInfo>(bytes))
+                }
+                panthor::QUERY_MMU_INFO => Content::Fields(fields_of::<panthor::MmuInfo>(bytes)),
+                _ => Content::Bytes(bytes.clone()),
+            };
+        }
+        _ => return core_memory(memory),
+    }
+    record
+}
+
+/// Decodes the runs of a capture in order, with the registers that earlier streams left.
+#[derive(Default)]
+pub struct Describer {
+    options: Options,
+    /// By open file, group and queue.
+    states: HashMap<(u64, u32, u64), State>,
+}
+
+impl Describer {
+    /// At the beginning of a capture.
+    pub fn new(options: Options) -> Describer {
+        Describer { options, states: HashMap::new() }
+    }
+
+    /// A run that has just started: the streams that begin with it, with everything that they point to.
+    pub fn command(&mut self, memory: &dyn GpuMemory, start: &Start) -> Record {
+        let run = Run::read(&start.payload);
+        let title =
+            format!("Run {} of group {} of open file {}", start.command, start.queue, start.file);
+        let mut record = Record::group(title);
+        let mut decoder = Decoder::new(memory, self.options);
+        for stream in &run.streams {
+            let key = (start.file, start.queue, stream.queue);
+            let state = self.states.entry(key).or_default();
+            let mut child = decoder.stream(state, stream.address, stream.size);
+            child.title = format!(
+                "{} of submission {} on queue {}",
+                child.title, stream.submission, stream.queue
+            )
+            .into();
+            record.children.push(child);
+        }
+        record
+    }
+}

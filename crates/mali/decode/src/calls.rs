@@ -1,0 +1,22 @@
+//! Decodes the arguments of `panthor`'s ioctls into field names and values.
+
+use tepui_decode::calls as shared;
+use tepui_drm::uapi::panthor::ObjArray;
+use tepui_drm::uapi::{Field, KernelStruct};
+
+pub use tepui_decode::calls::Fields;
+
+/// Decodes the fields of a kernel structure. Nested structures are flattened (`queues.count`).
+pub fn fields(list: &'static [Field], bytes: &[u8]) -> Fields {
+    shared::fields(list, bytes, inner)
+}
+
+/// As [`fields`], of a structure's type.
+pub fn fields_of<T: KernelStruct>(bytes: &[u8]) -> Fields {
+    fields(T::FIELDS, bytes)
+}
+
+/// The fields of a nested structure, by the name of its type.
+fn inner(ty: &str) -> Option<&'static [Field]> {
+    (ty == "ObjArray").then_some(ObjArray::FIELDS)
+}

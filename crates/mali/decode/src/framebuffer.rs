@@ -1,0 +1,121 @@
+//! Framebuffers, tiler contexts and draw descriptors.
+
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::draw::{Blend, BlendMode, DepthStencil, Draw};
+use tepui_mali_packets::framebuffer::{
+    FramebufferParameters, PrePostFrameShaderMode, RenderTarget, ZsCrcExtension,
+};
+use tepui_mali_packets::tiler::{TilerContext, TilerHeap};
+
+use crate::resources::Stage;
+use crate::{Content, Decoder, Record};
+
+/// The bits of a framebuffer pointer that are flags.
+const FLAGS: u64 = 0x3f;
+
+/// Bytes from the parameters to what follows them.
+const PARAMETERS: u64 = 128;
+
+/// Positions of samples that the table has: those of all patterns, 16 bits each.
+const SAMPLE_BYTES: usize = 33 * 4;
+
+impl Decoder<'_> {
+    /// The framebuffer at a pointer with flags.
+    pub(crate) fn framebuffer(&mut self, pointer: u64) -> Record {
+        let at = pointer & !FLAGS;
+        let mut record = self.reader.packet(FramebufferParameters::INFO, at);
+        let Ok(p) = self.reader.value::<FramebufferParameters>(at) else { return record };
+        if p.sample_locations != 0 {
+            let mut samples = Record::new("Sample locations", p.sample_locations);
+            match self.reader.bytes(p.sample_locations, SAMPLE_BYTES) {
+                Ok(bytes) => samples.content = Content::Bytes(bytes),
+                Err(problem) => samples.problems.push(problem),
+            }
+            record.children.push(samples);
+        }
+        let frame_shaders = [
+            ("Pre frame 0", p.pre_frame_0),
+            ("Pre frame 1", p.pre_frame_1),
+            ("Post frame", p.post_frame),
+        ];
+        for (index, (title, mode)) in (0..).zip(frame_shaders) {
+            if mode != PrePostFrameShaderMode::Never {
+                let dcd = p.frame_shader_dcds.wrapping_add(index * Draw::SIZE_BYTES as u64);
+                record.children.push(self.draw(title, dcd));
+            }
+        }
+        if p.tiler != 0 {
+            record.children.push(self.tiler(p.tiler));
+        }
+        let mut next = at.wrapping_add(PARAMETERS);
+        if p.has_zs_crc_extension {
+            record.children.push(self.reader.packet(ZsCrcExtension::INFO, next));
+            next = next.wrapping_add(ZsCrcExtension::SIZE_BYTES as u64);
+        }
+        for index in 0..p.render_target_count {
+            let title = format!("{} {index}", RenderTarget::INFO.name);
+            record.children.push(self.reader.packet_as(title, RenderTarget::INFO, next));
+            next = next.wrapping_add(RenderTarget::SIZE_BYTES as u64);
+        }
+        record
+    }
+
+    /// A tiler context and its heap.
+    pub(crate) fn tiler(&mut self, at: u64) -> Record {
+        let mut record = self.reader.packet(TilerContext::INFO, at);
+        if let Ok(context) = self.reader.value::<TilerContext>(at)
+            && context.heap != 0
+        {
+            record.children.push(self.reader.packet(TilerHeap::INFO, context.heap));
+        }
+        record
+    }
+
+    /// A draw descriptor with what it points to.
+    pub(crate) fn draw(&mut self, title: &'static str, at: u64) -> Record {
+        let mut record = self.reader.packet_as(title, Draw::INFO, at);
+        let Ok(draw) = self.reader.value::<Draw>(at) else { return record };
+        let shader = draw.shader;
+        record.children = self.stage(
+            "",
+            Stage {
+                resources: shader.resources,
+                uniforms: shader.fau | u64::from(shader.fau_count) << 56,
+                program: shader.shader,
+                storage: shader.thread_storage,
+            },
+        );
+        self.pixels(draw.blend, draw.blend_count, draw.depth_stencil, shader.shader, &mut record);
+        record
+    }
+
+    /// Blend descriptors, blend shaders, and the depth and stencil descriptor.
+    pub(crate) fn pixels(
+        &mut self,
+        blend: u64,
+        count: u32,
+        depth_stencil: u64,
+        program: u64,
+        record: &mut Record,
+    ) {
+        for index in 0..count {
+            let at = blend.wrapping_add(u64::from(index) * Blend::SIZE_BYTES as u64);
+            let mut child = self.reader.packet_as(format!("Blend {index}"), Blend::INFO, at);
+            // A blend shader is in the same 4 GiB as the fragment shader.
+            let binary = self.reader.value::<tepui_mali_packets::shader::ShaderProgram>(program);
+            if let (Ok(binary), Ok(word), Ok(low)) = (
+                binary,
+                self.reader.word(at.wrapping_add(8)),
+                self.reader.word(at.wrapping_add(12)),
+            ) && BlendMode::from_raw(u64::from(word & 3)) == Some(BlendMode::Shader)
+            {
+                let code = binary.binary & !0xffff_ffff | u64::from(low & !0xf);
+                child.children.push(self.code(code));
+            }
+            record.children.push(child);
+        }
+        if depth_stencil != 0 {
+            record.children.push(self.reader.packet(DepthStencil::INFO, depth_stencil));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Decodes work submitted to a Mali GPU with a command-stream front end into readable records.
+//!
+//! A [`Decoder`] follows a stream as the GPU executes it: registers, loads and stores, branches, calls. It returns a
+//! tree of [`Record`]s: instructions in Mesa's syntax, and below each that starts work what it points to: resource
+//! tables with their textures, samplers and buffers, uniforms, shader programs with their code, local storage,
+//! tiler contexts, framebuffers with their render targets. The tree prints as text (`Display`) and serialises as JSON.
+//! Names are those of Mesa's genxml.
+//!
+//! Memory is as it was when the stream began. What the stream itself stores is seen by its later loads, what the work
+//! that it starts would write is not, and a wait for a sync object counts as fulfilled. Registers keep their values
+//! from stream to stream, so a decoder begins with the [`State`] that the stream before it left.
+//!
+//! Decoding terminates for any memory contents: unmapped pages, unknown instructions and streams that never end become
+//! [`Problem`]s in the tree, and [`Limits`] bound the work.
+//!
+//! [`mod@stream`] follows streams, [`mod@work`] says what an instruction that starts work points to, [`mod@resources`],
+//! [`mod@framebuffer`] and [`mod@shader`] decode what is there; [`mod@calls`] decodes the arguments of ioctls. Start
+//! reading in [`mod@stream`].
+//!
+//! ```
+//! use tepui_mali_decode::{Decoder, Options, State};
+//! use tepui_softgpu::AddressSpace;
+//!
+//! // Nothing is mapped, so the tree is one problem with its address.
+//! let vm = AddressSpace::new(12, 48);
+//! let mut state = State::default();
+//! let tree = Decoder::new(&vm, Options::default()).stream(&mut state, 0x10_0000, 64);
+//! assert!(tree.to_string().contains("0x100000"));
+//! ```
+
+pub mod calls;
+pub mod framebuffer;
+pub mod resources;
+pub mod shader;
+pub mod stream;
+pub mod work;
+
+use std::collections::HashSet;
+
+pub use tepui_decode::{
+    Content, GpuMemory, InstructionError, Limits, Problem, Reader, Record, Unreadable,
+};
+pub use tepui_mali_streams::FrontEnd as State;
+
+/// Parameters of a [`Decoder`] besides the memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Decode shaders and tables each time something points to them. Otherwise further pointers to the same give
+    /// a reference to the first.
+    pub everything: bool,
+    /// Bounds on the work.
+    pub limits: Limits,
+}
+
+/// A decoder of one GPU address space.
+pub struct Decoder<'a> {
+    reader: Reader<'a>,
+    options: Options,
+    /// What is in the tree already: titles and addresses.
+    seen: HashSet<(&'static str, u64)>,
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder with an empty tree.
+    pub fn new(memory: &'a dyn GpuMemory, options: Options) -> Decoder<'a> {
+        Decoder { reader: Reader::new(memory, options.limits), options, seen: HashSet::new() }
+    }
+
+    /// The problem of a full tree.
+    fn too_much(&self) -> Problem {
+        Problem::TooMuch { limit: self.options.limits.records }
+    }
+
+    /// Whether something of a kind at an address is in the tree already; it counts as being there from now on.
+    fn is_known(&mut self, kind: &'static str, at: u64) -> bool {
+        !self.seen.insert((kind, at)) && !self.options.everything
+    }
+}

@@ -1,0 +1,148 @@
+//! What shaders are given: resource tables, uniforms, local storage.
+
+use std::borrow::Cow;
+
+use tepui_mali_packets::shader::{Attribute, Buffer, LocalStorage, Resource};
+use tepui_mali_packets::texture::{Plane, Sampler, Texture, TextureDimension};
+use tepui_mali_packets::{Packet, PacketInfo};
+
+use crate::{Content, Decoder, Record};
+
+/// Bytes of a descriptor in a table.
+const DESCRIPTOR: u64 = 32;
+
+/// The bits of a pointer to the table of tables that count the tables.
+const TABLES: u64 = 0x3f;
+
+/// Most bytes of a table: an index of 16 bits.
+const MOST_TABLE: u64 = 1 << 21;
+
+/// Planes of a texture that are shown.
+const MOST_PLANES: u64 = 6 * 2048;
+
+/// The address of uniforms, above which the number of pairs of words stands.
+const UNIFORM_ADDRESS: u64 = (1 << 48) - 1;
+
+impl Decoder<'_> {
+    /// The resource tables at a pointer with their number.
+    pub(crate) fn tables(&mut self, title: &'static str, pointer: u64) -> Record {
+        let (start, count) = (pointer & !TABLES, pointer & TABLES);
+        let mut record = Record::new(title, start);
+        if self.is_known("Resource tables", pointer) {
+            record.content = Content::SeeAbove;
+            return record;
+        }
+        for index in 0..count {
+            let at = start.wrapping_add(index * Resource::SIZE_BYTES as u64);
+            let mut table = self.reader.packet_as(format!("Table {index}"), Resource::INFO, at);
+            if let Ok(entry) = self.reader.value::<Resource>(at)
+                && entry.address != 0
+            {
+                self.descriptors(entry.address, entry.size.min(MOST_TABLE), &mut table);
+            }
+            let full = self.reader.left() == 0;
+            record.children.push(table);
+            if full {
+                break;
+            }
+        }
+        record
+    }
+
+    /// The descriptors of a table.
+    fn descriptors(&mut self, start: u64, size: u64, table: &mut Record) {
+        for index in 0..size / DESCRIPTOR {
+            let at = start.wrapping_add(index * DESCRIPTOR);
+            let kind = match self.reader.word(at) {
+                Ok(word) => word & 0xf,
+                Err(problem) => {
+                    table.children.push(Record::failed("Descriptor", at, problem));
+                    return;
+                }
+            };
+            if self.reader.left() == 0 {
+                table.problems.push(self.too_much());
+                return;
+            }
+            let Some(info) = descriptor(kind) else { continue };
+            let title = format!("{} {index}", info.name);
+            let mut child = self.reader.packet_as(title, info, at);
+            if let Ok(texture) = self.reader.value::<Texture>(at)
+                && info.name == Texture::INFO.name
+            {
+                self.planes(&texture, &mut child);
+            }
+            table.children.push(child);
+        }
+    }
+
+    /// The planes of a texture: of each layer, and in it of each level.
+    pub(crate) fn planes(&mut self, texture: &Texture, record: &mut Record) {
+        let faces = if texture.dimension == TextureDimension::Cube { 6 } else { 1 };
+        let count = u64::from(texture.levels) * u64::from(texture.array_size) * faces;
+        for index in 0..count.min(MOST_PLANES) {
+            let at = texture.surfaces.wrapping_add(index * Plane::SIZE_BYTES as u64);
+            let title = format!("{} {index}", Plane::INFO.name);
+            record.children.push(self.reader.packet_as(title, Plane::INFO, at));
+            if self.reader.left() == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Uniforms at a pointer with their number.
+    pub(crate) fn uniforms(&mut self, title: &'static str, pointer: u64) -> Record {
+        let (at, pairs) = (pointer & UNIFORM_ADDRESS, pointer >> 56);
+        let mut record = Record::new(title, at);
+        if !self.reader.take() {
+            record.problems.push(self.too_much());
+            return record;
+        }
+        match self.reader.bytes(at, 8 * pairs as usize) {
+            Ok(bytes) => record.content = Content::Bytes(bytes),
+            Err(problem) => record.problems.push(problem),
+        }
+        record
+    }
+
+    /// What a stage is given: tables, uniforms, program and local storage, each if there is some.
+    pub(crate) fn stage(&mut self, name: &'static str, stage: Stage) -> Vec<Record> {
+        let mut out = Vec::new();
+        let mut named = |record: Record, what: &str| {
+            let title: Cow<'static, str> = match name {
+                "" => what.to_owned().into(),
+                _ => format!("{name} {}", what.to_lowercase()).into(),
+            };
+            out.push(Record { title, ..record });
+        };
+        if stage.resources != 0 {
+            named(self.tables("Resource tables", stage.resources), "Resource tables");
+        }
+        if stage.uniforms & UNIFORM_ADDRESS != 0 && stage.uniforms >> 56 != 0 {
+            named(self.uniforms("Uniforms", stage.uniforms), "Uniforms");
+        }
+        if stage.program != 0 {
+            named(self.program("Shader program", stage.program), "Shader program");
+        }
+        if stage.storage != 0 {
+            named(self.reader.packet(LocalStorage::INFO, stage.storage), "Local storage");
+        }
+        out
+    }
+}
+
+/// What a stage is given.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stage {
+    pub resources: u64,
+    pub uniforms: u64,
+    pub program: u64,
+    pub storage: u64,
+}
+
+/// The descriptor with a type.
+fn descriptor(kind: u32) -> Option<&'static PacketInfo> {
+    let all = [Sampler::INFO, Texture::INFO, Attribute::INFO, Buffer::INFO];
+    let has = |info: &&&PacketInfo| info.fixed.iter().any(|f| f.value == u64::from(kind));
+    all.iter().find(has).copied()
+}

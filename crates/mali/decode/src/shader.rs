@@ -1,0 +1,92 @@
+//! Shader programs: their descriptor and their code.
+
+use tepui_mali_isa::disasm::{self, disassemble};
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::shader::ShaderProgram;
+
+use crate::{Content, Decoder, InstructionError, Problem, Record};
+
+/// Limit on the size of code.
+const MAX_BYTES: usize = 1 << 19;
+
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 1 << 11;
+
+/// Bytes of an instruction.
+const BYTES: usize = 8;
+
+impl Decoder<'_> {
+    /// The shader program descriptor at an address, and its code.
+    pub(crate) fn program(&mut self, title: &'static str, at: u64) -> Record {
+        let mut record = self.reader.packet_as(title, ShaderProgram::INFO, at);
+        if let Ok(program) = self.reader.value::<ShaderProgram>(at) {
+            record.children.push(self.code(program.binary));
+        }
+        record
+    }
+
+    /// Disassembles code up to the zeros behind it, or to the end of memory.
+    pub(crate) fn code(&mut self, start: u64) -> Record {
+        let mut record = Record::new("Code", start);
+        if !self.reader.take() {
+            record.problems.push(self.too_much());
+            return record;
+        }
+        if self.is_known("Code", start) {
+            record.content = Content::SeeAbove;
+            return record;
+        }
+        let (code, problem) = self.read_code(start);
+        record.problems.extend(problem);
+        let mut lines = Vec::new();
+        for line in disassemble(&code, 0) {
+            match &line.content {
+                disasm::Content::Padding => break,
+                disasm::Content::Inst(_) => {
+                    lines.push((line.offset as u32, line.bytes.clone(), line.text()));
+                }
+                disasm::Content::Error(error) => {
+                    let offset = line.offset as u32;
+                    let error = InstructionError::new(error.clone());
+                    record.problems.push(Problem::Instruction { offset, error });
+                    break;
+                }
+            }
+        }
+        record.content = Content::Code(lines);
+        record
+    }
+
+    /// Code up to eight zeros.
+    fn read_code(&self, start: u64) -> (Vec<u8>, Option<Problem>) {
+        let mut code: Vec<u8> = Vec::new();
+        let mut checked = 0;
+        loop {
+            while code.len() >= checked + BYTES {
+                if code[checked..checked + BYTES] == [0; BYTES] {
+                    code.truncate(checked);
+                    return (code, None);
+                }
+                checked += BYTES;
+            }
+            if code.len() >= MAX_BYTES {
+                return (code, Some(Problem::TooMuch { limit: MAX_BYTES }));
+            }
+            let at = start.wrapping_add(code.len() as u64);
+            let mut size = CHUNK_BYTES;
+            let more = loop {
+                match self.reader.bytes(at, size) {
+                    Ok(bytes) => break Ok(bytes),
+                    Err(problem) if size <= BYTES => break Err(problem),
+                    Err(_) => size /= 2,
+                }
+            };
+            match more {
+                Ok(bytes) => code.extend(bytes),
+                // Memory may end where the code does.
+                Err(_) if !code.is_empty() => return (code, None),
+                Err(problem) => return (code, Some(problem)),
+            }
+        }
+    }
+}
