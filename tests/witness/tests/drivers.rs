@@ -123,9 +123,6 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
     ("samples/blend_2", "elements wrong"),
     ("samples/blend_shading_2", "elements wrong"),
     // Not understood yet.
-    ("passes/views", "elements wrong"),
-    ("passes/feedback_loop", "elements wrong"),
-    ("passes/levels_stencil", "elements wrong"),
     // The driver lacks the formats.
     ("compression/solid_", LACKS),
     ("copy/format_R10X6_UNORM_PACK16", LACKS),

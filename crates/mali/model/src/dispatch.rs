@@ -120,7 +120,8 @@ impl Launch {
         let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(dispatch.program);
         let program = ShaderProgram::unpack(&bytes.map_err(memory_fault)?)
             .map_err(|problem| invalid("shader program", problem))?;
-        if program.stage != ShaderStage::Compute {
+        // Mesa's transform feedback is a dispatch of vertex shaders.
+        if !matches!(program.stage, ShaderStage::Compute | ShaderStage::Vertex) {
             let what = format!("a dispatch of a {} shader", program.stage);
             return Err(JobFault::new(UNIT, what));
         }

@@ -27,7 +27,7 @@ pub(crate) struct Draw {
     pub fragment: StageAddresses,
     /// Flags of the draw descriptor.
     pub flags_0: DcdFlags0,
-    /// Sample and render target masks.
+    /// The sample mask. That of render targets does not stop BLEND: frame shaders of Mesa write targets that theirs lacks.
     pub flags_1: DcdFlags1,
     /// Depths between which fragments are.
     pub depth_range: [f32; 2],

@@ -40,8 +40,6 @@ pub(crate) struct Pipeline {
     /// Where passing samples are counted.
     pub occlusion: Option<(u64, OcclusionMode)>,
     pub blends: ArrayVec<Blend, MOST_TARGETS>,
-    /// Targets that are written.
-    pub targets: u32,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
 }
@@ -177,7 +175,6 @@ impl Pipeline {
                 mode => (state.occlusion != 0).then_some((state.occlusion, mode)),
             },
             blends,
-            targets: state.flags_1.render_target_mask,
             varying_stride: state.varying_stride,
         })
     }

@@ -187,7 +187,7 @@ impl Pixels {
     pub fn write(&mut self, lane: usize, samples: u16, colour: [u32; 4], how: &Write<'_>) {
         let &Write { target, kind, mode, format, conversion } = how;
         let Some(pipeline) = self.pipeline.clone() else { return };
-        if pipeline.targets >> target & 1 == 0 || mode == BlendMode::Off {
+        if mode == BlendMode::Off {
             return;
         }
         let place = self.lanes[lane].place;

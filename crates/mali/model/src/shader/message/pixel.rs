@@ -7,13 +7,13 @@
 // (`va_lower_blend`), pan_earlyzs.c; of pixel indices: bifrost.h (`bifrost_pixel_indices`).
 
 use tepui_mali_isa::Op as Isa;
-use tepui_mali_packets::draw::{BlendMode, RegisterFileFormat};
+use tepui_mali_packets::draw::BlendMode;
 
 use super::super::alu::select::holds;
 use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::{LANES, Row, float16, halves};
 use super::image::{deliver, is_short, kind};
-use crate::pixel::Kind;
+use crate::pixel::{Kind, PixelFormat};
 use crate::render::pixels::{Pixels, Write};
 
 /// Modifiers of BLEND in [`Op::flags`]: the lanes end where the hardware blends.
@@ -122,20 +122,13 @@ fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
     out
 }
 
-/// How the registers of a message hold colours: of its register format or, where that follows the
-/// conversion, of the conversion's. Whether numbers have 16 bits, and what they are.
-fn registers(op: &Op, conversion: u32) -> (bool, Kind) {
-    if let Some(kind) = kind(op.flags) {
-        return (is_short(op.flags), kind);
-    }
-    match RegisterFileFormat::from_raw(u64::from(conversion >> 24 & 7)) {
-        Some(RegisterFileFormat::F16) => (true, Kind::Float),
-        Some(RegisterFileFormat::I32) => (false, Kind::Signed),
-        Some(RegisterFileFormat::U32) => (false, Kind::Unsigned),
-        Some(RegisterFileFormat::I16) => (true, Kind::Signed),
-        Some(RegisterFileFormat::U16) => (true, Kind::Unsigned),
-        _ => (false, Kind::Float),
-    }
+/// How the registers of a message hold colours: of its register format or, where that follows the pixels, as theirs in
+/// 32 bits. Whether numbers have 16 bits, and what they are.
+///
+/// An assumption: Mesa's driver for OpenGL has shaders without types, which clear and copy, and leaves the register format
+/// of their conversion descriptors 0 on Valhall, whatever the target.
+fn registers(op: &Op, format: &PixelFormat) -> (bool, Kind) {
+    kind(op.flags).map_or_else(|| (false, format.kind()), |kind| (is_short(op.flags), kind))
 }
 
 fn unknown(conversion: u32) -> Box<Trap> {
@@ -154,12 +147,12 @@ fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         return Ok(());
     }
     if mode != BlendMode::Off {
-        let (short, kind) = registers(op, conversion);
+        let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
+        let (short, kind) = registers(op, &format);
         let colours = channels(l, op, short, kind);
         let target = (low >> 16 & 0xf) as usize;
         let lanes = l.writing();
         let pixels = pixels(l)?;
-        let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
         for lane in lanes {
             let samples = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
             let colour = colours.map(|row| row.0[lane]);
@@ -190,7 +183,7 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     for lane in lanes {
         let conversion = conversions.0[lane];
         let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
-        let (_, kind) = registers(op, conversion);
+        let (_, kind) = registers(op, &format);
         let (target, sample, place) = indices(wanted.0[lane], pixels.lanes[lane].place);
         let sample = if sample == ALL_SAMPLES { 0 } else { sample as usize };
         let sample = sample % pixels.framebuffer.samples.count;
@@ -207,7 +200,9 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let [wanted, coverage, conversions] = [0, 1, 2].map(|i| l.get(&op.src[i]));
     let first = l.warp.mask.trailing_zeros() as usize % LANES;
-    let (short, kind) = registers(op, conversions.0[first]);
+    let conversion = conversions.0[first];
+    let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
+    let (short, kind) = registers(op, &format);
     let colours = channels(l, op, short, kind);
     let lanes = l.writing();
     let pixels = pixels(l)?;

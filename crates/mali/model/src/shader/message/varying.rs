@@ -10,6 +10,7 @@ use tepui_mali_packets::shader::{Attribute, AttributeType};
 use super::super::alu::rounding::to_half;
 use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::{Row, float16, halves, join};
+use super::failed;
 use super::image::{IN_INSTRUCTION, deliver};
 use crate::pixel::{Kind, PixelFormat};
 use crate::render::pixels::{Pixels, Point};
@@ -217,16 +218,20 @@ fn descriptor(
         let Some(bytes) = l.port.descriptor(handles.0[lane])? else { continue };
         let attribute = Attribute::unpack(&bytes)
             .map_err(|e| Box::new(Trap::Invalid(format!("varying: {e}"))))?;
-        if attribute.attribute_type != AttributeType::VertexPacket {
-            let what = format!("varyings of type {}", attribute.attribute_type);
-            return Err(Box::new(Trap::Unimplemented(what)));
-        }
         let format = PixelFormat::new(attribute.format).ok_or_else(|| {
             Box::new(Trap::Unimplemented(format!("varyings of format {:#x}", attribute.format)))
         })?;
+        let float = format.kind() == Kind::Float;
+        if attribute.attribute_type != AttributeType::VertexPacket {
+            let at = modes.map_or(Ok(Point::Centre), |modes| point(op.flags, modes.0[lane]))?;
+            let value = in_frame(l, &attribute, &format, lane, at)?;
+            for (row, value) in rows.iter_mut().zip(value) {
+                row.0[lane] = value;
+            }
+            continue;
+        }
         let offset = attribute.offset.wrapping_sub(PACKET_OFFSET) as u32;
         let components = (format.bytes() / 4).min(4) as u32;
-        let float = format.kind() == Kind::Float;
         let pixels = pixels(l)?;
         let weights = match modes {
             Some(modes) if float => Some(weights(pixels, lane, point(op.flags, modes.0[lane])?)),
@@ -243,4 +248,48 @@ fn descriptor(
     }
     deliver(l, op, &rows);
     Ok(())
+}
+
+/// A varying of a frame shader: the vertices 0, 1 and 2 of a buffer, of which 1 is one framebuffer to the right of 0 and
+/// 2 one below it.
+///
+// source: Mesa, pan_fb_preload.c (`pan_preload_emit_varying`), pan_blitter: the driver's vertices are the framebuffer's
+// corners.
+fn in_frame(
+    l: &mut Lanes<'_, '_>,
+    attribute: &Attribute,
+    format: &PixelFormat,
+    lane: usize,
+    at: Point,
+) -> Result<[u32; 4], Box<Trap>> {
+    let units = pixels(l)?;
+    if attribute.attribute_type != AttributeType::N1d || units.primitive(lane).is_some() {
+        let what = format!("varyings of type {} of primitives", attribute.attribute_type);
+        return Err(Box::new(Trap::Unimplemented(what)));
+    }
+    let place = units.point(lane, at);
+    let p = &units.framebuffer.parameters;
+    let [b, c] = [place[0] / f64::from(p.width), place[1] / f64::from(p.height)].map(|v| v as f32);
+    let table = attribute.table << 24 | attribute.buffer_index & 0xff_ffff;
+    let buffer = l.port.buffer(table)?;
+    let mut vertices = [[0; 4]; 3];
+    for (vertex, values) in (0u64..).zip(&mut vertices) {
+        let offset = vertex * u64::from(attribute.stride);
+        let offset = offset.wrapping_add_signed(attribute.offset.into());
+        let size = format.bytes();
+        let mut bytes = [0; 16];
+        if offset.checked_add(size as u64).is_some_and(|end| end <= buffer.size) {
+            let address = buffer.address.wrapping_add(offset);
+            l.port.memory.read(address, &mut bytes[..size]).map_err(failed)?;
+        }
+        *values = format.unpack(&bytes[..size], format.kind());
+    }
+    let [first, second, third] = vertices;
+    Ok(std::array::from_fn(|k| match format.kind() {
+        Kind::Float => {
+            let [first, second, third] = [first, second, third].map(|v| f32::from_bits(v[k]));
+            (first + b * (second - first) + c * (third - first)).to_bits()
+        }
+        _ => first[k],
+    }))
 }

@@ -1,0 +1,91 @@
+//! The scenes on Mesa's `panfrost` driver over virtual Mali GPUs, compared with llvmpipe.
+//!
+//! Runs if the variable `TEPUI_WITNESS_MALI` is set, as the Vulkan cases on the virtual Mali do, and needs the same:
+//! `tools/mesa fetch --arch arm64`, `tools/forwarder`, and `tools/cross -p tepui-gles`. Both programs are OpenGL ES
+//! without a window. The pixels must be the same within [`TOLERANCE`], except [`MOST_DIFFERENT`] of a scene, at edges.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// By how much channels may differ: rounding of interpolation and filters.
+const TOLERANCE: u8 = 8;
+
+/// How many pixels of a picture may differ by more: those on the edge of a primitive or a texel.
+const MOST_DIFFERENT: usize = 4;
+
+/// GPUs, and what the driver calls them.
+const GPUS: &[(&str, &str)] = &[("mali-g610", "Mali-G610")];
+
+/// Scenes that at least are drawn.
+const SCENES: usize = 17;
+
+fn mesa() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/mesa")
+}
+
+fn pixels(path: &Path) -> Vec<u8> {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut reader = png::Decoder::new(BufReader::new(file)).read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    reader.next_frame(&mut pixels).expect("a whole PNG");
+    pixels
+}
+
+/// Runs the program; returns the renderer and the scenes.
+fn draw(mut command: Command) -> (String, Vec<String>) {
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut lines = text.lines().map(str::to_owned);
+    (lines.next().expect("a renderer"), lines.collect())
+}
+
+#[test]
+fn scenes_are_drawn_as_on_the_cpu() {
+    if std::env::var_os("TEPUI_WITNESS_MALI").is_none() {
+        return;
+    }
+    let gles = Path::new(env!("CARGO_BIN_EXE_gles"));
+    let tepui = gles.with_file_name("tepui");
+    let target = gles.parent().and_then(Path::parent).expect("a target folder");
+    let foreign = target.join("aarch64-unknown-linux-gnu/release/gles");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gles");
+    let _ = std::fs::remove_dir_all(&folder);
+
+    let expected = folder.join("cpu");
+    let mut command = Command::new(mesa());
+    command.args(["run", "--"]).arg(gles).arg(&expected);
+    command.env("LIBGL_ALWAYS_SOFTWARE", "1");
+    // Filters as the specification has them, where llvmpipe would approximate.
+    command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
+    let (renderer, scenes) = draw(command);
+    assert!(renderer.contains("llvmpipe") && scenes.len() >= SCENES, "{renderer}: {scenes:?}");
+
+    for (gpu, name) in GPUS {
+        let drawn = folder.join(gpu);
+        let mut command = Command::new(&tepui);
+        command.args(["shim", "--gpu", gpu, "--"]).arg(mesa());
+        command.args(["run", "--arch", "arm64", "--"]).arg(&foreign).arg(&drawn);
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        let (renderer, own) = draw(command);
+        assert!(renderer.starts_with(name) && renderer.contains("Panfrost"), "{renderer}");
+        assert_eq!(own, scenes, "{gpu}");
+        for scene in &scenes {
+            let file = format!("{scene}.png");
+            let (ours, theirs) = (pixels(&drawn.join(&file)), pixels(&expected.join(&file)));
+            assert_eq!(ours.len(), theirs.len(), "{scene}");
+            let far = |(a, b): &(&[u8], &[u8])| {
+                a.iter().zip(b.iter()).any(|(a, b)| a.abs_diff(*b) > TOLERANCE)
+            };
+            let different = ours.chunks(4).zip(theirs.chunks(4)).filter(far).count();
+            assert!(different <= MOST_DIFFERENT, "{gpu}, {scene}: {different} pixels differ");
+            // A picture of one colour shows nothing.
+            let first = &theirs[..4];
+            let varied = theirs.chunks(4).any(|pixel| pixel != first);
+            assert!(varied || scene == "clear", "{scene} is blank");
+        }
+    }
+}
