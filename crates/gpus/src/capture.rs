@@ -278,12 +278,10 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
     let id = process.parameters.get(..2).map(|id| u16::from_le_bytes([id[0], id[1]]));
     let chip = id.and_then(intel_chips::with_device_id);
     let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
-    if options.check {
-        return Err("there are no checks in the model of Intel's GPUs".into());
-    }
     let model = tepui_intel_model::Options {
         threads: options.threads,
         clock: tepui_drm::monotonic_ns,
+        check: options.check,
         most_draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
     };

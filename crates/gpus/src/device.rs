@@ -121,6 +121,7 @@ fn intel_device(
         model: tepui_intel_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
+            check: options.check,
             ..Default::default()
         },
         observer: recorder.or_else(requests),

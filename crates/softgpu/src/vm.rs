@@ -219,6 +219,15 @@ impl AddressSpace {
         (address - mapping.address < mapping.length).then(|| mapping.clone())
     }
 
+    /// Whether the host's page behind an address was ever written, by the GPU or by a client; true if
+    /// nothing is bound there.
+    pub fn was_written(&self, address: u64) -> bool {
+        let Some(m) = self.mapping_at(address) else { return true };
+        let within =
+            if m.single_page { address & (self.page_size() - 1) } else { address - m.address };
+        m.memory.is_touched((m.offset + within) as usize)
+    }
+
     /// The host address of one byte, valid to the end of its GPU page and until the page's memory
     /// is released.
     #[inline]

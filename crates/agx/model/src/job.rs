@@ -175,22 +175,7 @@ impl ReportKind {
 }
 
 /// A finding of the checker: a mistake of a program that silicon would hide.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Report {
-    /// Its kind.
-    pub kind: ReportKind,
-    /// A description, in one sentence without a full stop.
-    pub what: String,
-    /// Where.
-    pub at: ProgramPoint,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProgramPoint { program: shader, offset, text } = &self.at;
-        write!(f, "{}, in shader {shader:#x} at offset {offset:#x}: {text}", self.what)
-    }
-}
+pub type Report = tepui_softgpu::Report<ReportKind>;
 
 /// The results of a finished job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

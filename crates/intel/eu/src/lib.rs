@@ -10,9 +10,11 @@
 //! reads its sources to rows of 32 channels, computes, and writes the enabled ones (`rows`). Flow control keeps
 //! one instruction pointer, and for the channels that are not there the place where they go on
 //! (`thread`). Operations between two messages are translated to the host's vector instructions, with their flow control, once a
-//! program has run a few times (`translate`).
+//! program has run a few times (`translate`). A thread can be checked for reads of registers that it never wrote
+//! (`check`, [`Thread::checked`]).
 
 mod alu;
+mod check;
 pub mod fault;
 mod handlers;
 pub mod inputs;
@@ -28,6 +30,7 @@ mod rows;
 pub mod thread;
 mod translate;
 
+pub use check::{Finding, Unwritten};
 pub use fault::{Fault, FaultKind, Refusal};
 pub use inputs::Inputs;
 pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};

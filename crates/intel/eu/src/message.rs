@@ -2,6 +2,7 @@
 
 use tepui_intel_isa::Sfid;
 
+use crate::check::{Finding, Unwritten};
 use crate::fault::Refusal;
 use crate::thread::Thread;
 
@@ -11,6 +12,8 @@ pub const REGISTER_BYTES: usize = 32;
 /// A message as the thread sends it, with the descriptors resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
+    /// Byte offset of the instruction from the program's start.
+    pub ip: u32,
     /// The unit that it is for.
     pub sfid: Sfid,
     /// The descriptor: bits 18:0 are the function control, as the unit defines them; immediate, or
@@ -126,6 +129,14 @@ impl<'t> ThreadView<'t> {
         &self.message
     }
 
+    /// Adds a finding to those of a checked thread.
+    #[cold]
+    pub fn note(&mut self, unwritten: Unwritten, what: impl FnOnce() -> String) {
+        if let Some(checker) = &mut self.thread.checker {
+            checker.note(self.message.ip, unwritten, what);
+        }
+    }
+
     /// The thread, with all its registers.
     pub fn thread(&mut self) -> &mut Thread {
         self.thread
@@ -164,4 +175,9 @@ pub trait MessageUnit {
     /// The unit does not know the message, or the message faults; the interpreter makes a
     /// [`crate::Fault`] of it with the instruction that sent it.
     fn send(&mut self, thread: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal>;
+
+    /// Takes the findings of a thread that is checked ([`Thread::checked`]).
+    fn found(&mut self, findings: Vec<Finding>) {
+        drop(findings);
+    }
 }

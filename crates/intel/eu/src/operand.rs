@@ -257,7 +257,7 @@ impl Source {
 }
 
 /// A byte of the general registers that a0 names.
-fn address(
+pub fn address(
     memory: &[u8; TOTAL],
     word: u8,
     offset: i16,

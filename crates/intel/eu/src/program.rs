@@ -165,9 +165,13 @@ impl Program {
 
     /// A fault of the instruction at an address.
     pub(crate) fn fault(&self, ip: u32, kind: FaultKind) -> Fault {
+        Fault { ip, instruction: self.text(ip), kind }
+    }
+
+    /// The instruction at an address in assembly; empty if there is none.
+    pub(crate) fn text(&self, ip: u32) -> String {
         let at = self.ops.iter().position(|op| op.ip == ip);
-        let instruction = at.map_or_else(String::new, |n| self.insts[n].to_string());
-        Fault { ip, instruction, kind }
+        at.map_or_else(String::new, |n| self.insts[n].to_string())
     }
 
     /// The thread ran past the last instruction.

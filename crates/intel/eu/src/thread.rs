@@ -2,6 +2,7 @@
 
 use tepui_intel_isa::{Desc, Opcode, message as fields};
 
+use crate::check::{Checker, Finding};
 use crate::fault::{Fault, FaultKind};
 use crate::lane::FloatMode;
 use crate::memory::{self, TOTAL, read32, write32};
@@ -61,6 +62,8 @@ pub struct Thread {
     executed: u64,
     /// What translated code reads and writes.
     pub(crate) host: HostState,
+    /// The checker, in checked threads.
+    pub(crate) checker: Option<Box<Checker>>,
 }
 
 /// A thread's state that translated code needs beside the registers.
@@ -90,7 +93,15 @@ impl Thread {
             next: 0,
             executed: 0,
             host: HostState { float_control: FLOAT_CONTROL, ..HostState::default() },
+            checker: None,
         }
+    }
+
+    /// The same thread, but one that reports uses of registers that were never written
+    /// ([`MessageUnit::found`]). Its programs are not translated.
+    #[must_use]
+    pub fn checked(self) -> Thread {
+        Thread { checker: Some(Box::new(Checker::new())), ..self }
     }
 
     /// Makes it a fresh thread at the program's entry. The general registers keep what was written
@@ -113,6 +124,10 @@ impl Thread {
     /// Clears the general registers that a program may read before it has written them, so that nothing depends on
     /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute.
     pub fn clear_for(&mut self, program: &Program, mask: u32) {
+        if let Some(checker) = &mut self.checker {
+            checker.mark(&mut self.memory[..memory::GENERAL]);
+            return;
+        }
         let inputs = program.inputs();
         let whole = program.channels() & !mask == 0;
         for run in if whole { &inputs.whole_runs } else { &inputs.any_runs } {
@@ -253,6 +268,9 @@ impl Thread {
         units: &mut (impl MessageUnit + ?Sized),
         budget: &mut u64,
     ) -> Result<Stop, Fault> {
+        if self.checker.is_some() {
+            return self.run_checked(program, units, budget);
+        }
         let mut mode = self.float_mode();
         let mut translation = program.translation(mode.0);
         loop {
@@ -300,6 +318,45 @@ impl Thread {
         }
     }
 
+    /// As [`Thread::run`], instruction by instruction, with the checker.
+    #[cold]
+    fn run_checked(
+        &mut self,
+        program: &Program,
+        units: &mut (impl MessageUnit + ?Sized),
+        budget: &mut u64,
+    ) -> Result<Stop, Fault> {
+        if let Some(checker) = &mut self.checker {
+            checker.begin(&mut self.memory[..memory::GENERAL]);
+        }
+        let result = loop {
+            let Some(op) = program.ops.get(self.next as usize) else {
+                break Err(program.fault_at_end(self.next));
+            };
+            match self.step(op, units, budget) {
+                Ok(None) => {}
+                Ok(Some(stop)) => break Ok(stop),
+                Err(kind) => break Err(program.fault(op.ip, kind)),
+            }
+        };
+        let found = self.checker.as_mut().map_or_else(Vec::new, |checker| checker.take());
+        if !found.is_empty() {
+            let with_text =
+                |finding: Finding| Finding { instruction: program.text(finding.ip), ..finding };
+            units.found(found.into_iter().map(with_text).collect());
+        }
+        result
+    }
+
+    /// Lets the checker look at an operation, in checked threads.
+    #[inline(always)]
+    fn check(&mut self, look: impl FnOnce(&mut Checker, &Thread)) {
+        if let Some(mut checker) = self.checker.take() {
+            look(&mut checker, self);
+            self.checker = Some(checker);
+        }
+    }
+
     #[inline]
     fn step(
         &mut self,
@@ -320,6 +377,7 @@ impl Thread {
         }
         match op.flow {
             Flow::None => {
+                self.check(|checker, thread| checker.compute(thread, op));
                 // SAFETY: `handlers::handler` chose it for this host.
                 unsafe { (op.handler)(self, op)? };
                 self.next += 1;
@@ -431,6 +489,7 @@ impl Thread {
         let desc = resolve(constant.desc);
         let ex_desc = if constant.split { resolve(constant.ex_desc) } else { 0 };
         let message = Message {
+            ip: op.ip,
             sfid: constant.sfid,
             desc,
             ex_desc,
@@ -446,7 +505,9 @@ impl Thread {
             header: fields::has_header(desc),
             end_of_thread: constant.end_of_thread,
         };
+        self.check(|checker, _| checker.message(op, &message));
         let outcome = units.send(&mut ThreadView::new(self, message), &message);
+        self.check(|checker, _| checker.response(&message));
         let outcome =
             outcome.map_err(|refusal| FaultKind::Message { sfid: constant.sfid, refusal })?;
         Ok(match (constant.end_of_thread, outcome) {

@@ -146,7 +146,14 @@ impl Worker {
             }),
         };
         match result {
-            Ok(_stats) => Ok(()),
+            Ok(stats) => {
+                if self.device.options.report_faults {
+                    for report in &stats.reports {
+                        eprintln!("tepui: check: {report} (submission {})", submission.id);
+                    }
+                }
+                Ok(())
+            }
             Err(fault) => {
                 // Before anyone can see the fence: the next request tells of the reset.
                 self.faults.fetch_add(1, Ordering::Release);

@@ -270,7 +270,7 @@ pub(crate) fn run(
     }
     let kernel = dispatch.bases.instruction + dispatch.descriptor.kernel_start_pointer;
     let cached = program(gpu, vm, kernel)?;
-    let shared = Shared::new(gpu, dispatch);
+    let shared = Shared::new(gpu, kernel, dispatch);
     // Scratch memory is there for so many threads.
     let resident = dispatch.vfe.maximum_number_of_threads + 1;
     let slots = Slots::new((resident / count).max(1));
@@ -307,7 +307,7 @@ impl Worker<'_> {
         let count = dispatch.thread_count() as usize;
         let group = dispatch.group(index);
         while self.threads.len() < count {
-            self.threads.push(Thread::new());
+            self.threads.push(self.ports.thread());
         }
         self.ports.begin_group();
         for (number, thread) in self.threads[..count].iter_mut().enumerate() {

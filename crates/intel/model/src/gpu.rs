@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use tepui_intel_chips::Chip;
-use tepui_softgpu::{AddressSpace, WorkerPool};
+use tepui_softgpu::{AddressSpace, Reports, WorkerPool};
 
 use crate::context::HardwareContext;
 use crate::dispatch::CachedProgram;
-use crate::job::{Batch, JobFault, JobStats};
+use crate::job::{Batch, JobFault, JobStats, ReportKind};
 use crate::stream::Stream;
 
 /// Options of the model.
@@ -26,6 +26,8 @@ pub struct Options {
     pub most_instructions: u64,
     /// Nanoseconds that MI_SEMAPHORE_WAIT waits.
     pub most_wait_ns: u64,
+    /// Run the checker: report reads of registers and memory that were never written.
+    pub check: bool,
 }
 
 fn no_clock() -> u64 {
@@ -41,6 +43,7 @@ impl Default for Options {
             most_draws: u64::MAX,
             most_instructions: 200_000_000_000,
             most_wait_ns: 10_000_000_000,
+            check: false,
         }
     }
 }
@@ -59,6 +62,8 @@ pub struct Gpu {
     pub(crate) pool: WorkerPool,
     /// Kernels that were decoded, by their address; what memory held there is compared before use.
     pub(crate) programs: Mutex<HashMap<u64, Arc<CachedProgram>>>,
+    /// Reports of checked threads.
+    pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
 }
 
 impl Gpu {
@@ -66,7 +71,8 @@ impl Gpu {
     pub fn new(chip: &'static Chip, options: Options) -> Gpu {
         let most = chip.eus() as usize;
         let pool = WorkerPool::new(options.threads, most, "tepui-eu");
-        Gpu { chip, options, pool, programs: Mutex::default() }
+        let reports = options.check.then(Arc::default);
+        Gpu { chip, options, pool, programs: Mutex::default(), reports }
     }
 
     /// The state of a context that has executed nothing.
@@ -84,7 +90,9 @@ impl Gpu {
         context: &mut HardwareContext,
         batch: &Batch,
     ) -> Result<JobStats, JobFault> {
-        Stream::new(self, vm, context).run(batch)
+        let mut stats = Stream::new(self, vm, context).run(batch)?;
+        stats.reports = self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take());
+        Ok(stats)
     }
 
     /// The command streamer's clock.

@@ -26,7 +26,23 @@ pub struct JobStats {
     pub threads: u64,
     /// Instructions executed, counted once a thread.
     pub instructions: u64,
+    /// The reports of the checker, each once in the GPU's life.
+    pub reports: Vec<Report>,
 }
+
+/// Kinds of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReportKind {
+    /// A register is read that the thread never wrote.
+    UnwrittenRegister,
+    /// A byte of local memory is read that the workgroup never wrote.
+    UnwrittenLocal,
+    /// A byte of memory is read whose page nobody ever wrote.
+    UnwrittenMemory,
+}
+
+/// A finding of the checker: a mistake of a program that silicon would hide.
+pub type Report = tepui_softgpu::Report<ReportKind>;
 
 /// The hardware units that raise faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -38,6 +38,6 @@ mod stream;
 
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};
-pub use job::{Batch, FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+pub use job::{Batch, FaultKind, JobFault, JobStats, ProgramPoint, Report, ReportKind, Unit};
 pub use picture::Picture;
 pub use registers::Registers;

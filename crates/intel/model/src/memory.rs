@@ -70,6 +70,12 @@ impl<'a> Memory<'a> {
         self.ranges.lookup(self.vm, address(at), bytes, need)
     }
 
+    /// Whether the page that holds an address was ever written; of one that is not bound, that is so.
+    #[cold]
+    pub fn was_written(&self, at: u64) -> bool {
+        self.vm.was_written(address(at))
+    }
+
     /// Reads a double word.
     ///
     /// # Errors

@@ -118,10 +118,7 @@ impl<'v> Port<'v> {
         if self.written_pages.contains(&page) {
             return true;
         }
-        let Some(m) = self.vm.mapping_at(address) else { return true };
-        let within =
-            if m.single_page { address & (self.vm.page_size() - 1) } else { address - m.address };
-        let written = m.memory.is_touched((m.offset + within) as usize);
+        let written = self.vm.was_written(address);
         if written {
             self.written_pages.insert(page);
         }

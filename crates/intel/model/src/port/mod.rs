@@ -26,14 +26,19 @@ mod window;
 
 use std::fmt::Display;
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
-use tepui_intel_eu::{Message, MessageUnit, Outcome, Refusal, ThreadView};
+use tepui_intel_eu::{
+    Finding, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView, Unwritten,
+};
 use tepui_intel_isa::Sfid;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{AddressSpace, ProgramPoint, Report, Reports};
 
 use crate::context::Bases;
 use crate::dispatch::Dispatch;
 use crate::gpu::Gpu;
+use crate::job::ReportKind;
 use crate::memory::Memory;
 use crate::render::target::{BackEnd, Target};
 pub(crate) use sampler::Unit;
@@ -73,24 +78,35 @@ pub(crate) struct Shared {
     /// GPU address of the samplers.
     samplers: u64,
     timestamp: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// Address of the threads' program, for reports.
+    kernel: u64,
+    /// Where reports go, if threads are checked.
+    reports: Option<Arc<Reports<ReportKind>>>,
 }
 
 impl Shared {
-    pub fn new(gpu: &Gpu, dispatch: &Dispatch) -> Shared {
+    pub fn new(gpu: &Gpu, kernel: u64, dispatch: &Dispatch) -> Shared {
         let table = dispatch.bases.surface + dispatch.descriptor.binding_table_pointer;
         let samplers = dispatch.bases.dynamic + dispatch.descriptor.sampler_state_pointer;
-        Shared::of(gpu, dispatch.bases, table, samplers)
+        Shared::of(gpu, kernel, dispatch.bases, table, samplers)
     }
 
-    /// With a binding table and samplers at addresses.
-    pub fn of(gpu: &Gpu, bases: Bases, binding_table: u64, samplers: u64) -> Shared {
+    /// Of a program at an address, with a binding table and samplers at addresses.
+    pub fn of(gpu: &Gpu, kernel: u64, bases: Bases, binding_table: u64, samplers: u64) -> Shared {
         let (chip, clock) = (gpu.chip, gpu.options.clock);
         Shared {
             bases,
             binding_table,
             samplers,
             timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
+            kernel,
+            reports: gpu.reports.clone(),
         }
+    }
+
+    /// A thread that was never started.
+    pub fn thread(&self) -> Thread {
+        if self.reports.is_some() { Thread::new().checked() } else { Thread::new() }
     }
 }
 
@@ -110,6 +126,10 @@ pub(crate) struct Ports<'a> {
     shared: &'a Shared,
     memory: Memory<'a>,
     local: Vec<u8>,
+    /// The bytes of local memory that the workgroup wrote, in checked dispatches.
+    written: Vec<bool>,
+    /// What a message of a checked thread read although it was never written: local memory or memory, at an offset.
+    unwritten: Option<(Unwritten, u64)>,
     /// Threads that reached the barrier.
     arrived: usize,
     /// Surfaces as far as messages named them, and their places by the address of their state and by their index in
@@ -150,6 +170,8 @@ impl<'a> Ports<'a> {
             shared,
             memory: Memory::new(vm),
             local: vec![0; local_bytes],
+            written: vec![false; if shared.reports.is_some() { local_bytes } else { 0 }],
+            unwritten: None,
             arrived: 0,
             surfaces: Vec::new(),
             by_state: FxHashMap::default(),
@@ -183,6 +205,7 @@ impl<'a> Ports<'a> {
     /// A new workgroup: nobody is at its barrier. Local memory keeps what it held, as on silicon.
     pub fn begin_group(&mut self) {
         self.arrived = 0;
+        self.written.fill(false);
     }
 
     /// Whether all threads of the group reached the barrier; the next one begins then.
@@ -264,10 +287,44 @@ impl<'a> Ports<'a> {
         })
     }
 
+    /// A thread that was never started.
+    pub fn thread(&self) -> Thread {
+        self.shared.thread()
+    }
+
+    /// Whether threads are checked. Messages then go channel by channel.
+    fn checks(&self) -> bool {
+        self.shared.reports.is_some()
+    }
+
+    /// Sees whether bytes that are read were ever written.
+    #[cold]
+    fn look_for_unwritten(&mut self, space: &Space, offset: u64, bytes: usize) {
+        let first = match space {
+            Space::Local => {
+                let mut read = (offset..).take(bytes);
+                read.find(|&at| self.written.get(at as usize) == Some(&false))
+                    .map(|at| (Unwritten::Local, at))
+            }
+            Space::Surface(surface) => {
+                surface.byte(offset, bytes).and_then(|at| self.unwritten_page(at))
+            }
+            Space::Flat(base) => self.unwritten_page(base.wrapping_add(offset)),
+        };
+        self.unwritten = self.unwritten.or(first);
+    }
+
+    fn unwritten_page(&self, at: u64) -> Option<(Unwritten, u64)> {
+        (!self.memory.was_written(at)).then_some((Unwritten::Memory, at))
+    }
+
     /// Reads bytes at an offset. What lies outside of a surface or of local memory reads 0.
     #[inline]
     fn load(&mut self, space: Space, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
         into.fill(0);
+        if self.checks() {
+            self.look_for_unwritten(&space, offset, into.len());
+        }
         match space {
             Space::Local => {
                 let from = usize::try_from(offset).ok();
@@ -292,6 +349,9 @@ impl<'a> Ports<'a> {
         space: &Space,
         offset: u64,
     ) -> Result<Option<[u8; N]>, Refusal> {
+        if self.checks() {
+            self.look_for_unwritten(space, offset, N);
+        }
         let at = match space {
             Space::Local => {
                 let from = usize::try_from(offset).ok();
@@ -318,6 +378,7 @@ impl<'a> Ports<'a> {
                 let to = to.and_then(|at| self.local.get_mut(at..at.checked_add(from.len())?));
                 if let Some(to) = to {
                     to.copy_from_slice(from);
+                    self.wrote_local(offset as usize, from.len());
                 }
                 Ok(())
             }
@@ -326,6 +387,14 @@ impl<'a> Ports<'a> {
                 self.memory.write(at, from).map_err(refuse)
             }
             Space::Flat(base) => self.memory.write(base.wrapping_add(offset), from).map_err(refuse),
+        }
+    }
+
+    /// Notes that local memory was written, in checked dispatches.
+    #[inline]
+    fn wrote_local(&mut self, at: usize, bytes: usize) {
+        if let Some(written) = self.written.get_mut(at..at + bytes) {
+            written.fill(true);
         }
     }
 
@@ -412,7 +481,31 @@ impl MessageUnit for Ports<'_> {
                 return Err(unimplemented(format!("a message to {other} of a compute thread")));
             }
         }
+        if let Some((unwritten, at)) = self.unwritten.take() {
+            view.note(unwritten, || match unwritten {
+                Unwritten::Memory => {
+                    format!("memory at {at:#x} is read, in a page that was never written")
+                }
+                _ => format!(
+                    "byte {at:#x} of local memory is read, but the workgroup never wrote it"
+                ),
+            });
+        }
         Ok(Outcome::Done)
+    }
+
+    fn found(&mut self, findings: Vec<Finding>) {
+        let Some(reports) = &self.shared.reports else { return };
+        for Finding { unwritten, ip, instruction, what } in findings {
+            let kind = match unwritten {
+                Unwritten::Register => ReportKind::UnwrittenRegister,
+                Unwritten::Local => ReportKind::UnwrittenLocal,
+                Unwritten::Memory => ReportKind::UnwrittenMemory,
+            };
+            let program = self.shared.kernel;
+            let at = ProgramPoint { program, offset: ip, text: instruction };
+            reports.add(Report { kind, what, at });
+        }
     }
 }
 

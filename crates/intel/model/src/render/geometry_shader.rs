@@ -148,7 +148,7 @@ impl GeometryStage {
             input,
             windows,
             core,
-            thread: Thread::new(),
+            thread: self.shader.shared.thread(),
             ports: Ports::new(vm, &self.shader.shared, 0),
             budget: gpu.options.most_instructions,
             stats: JobStats::default(),

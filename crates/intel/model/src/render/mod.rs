@@ -209,7 +209,7 @@ pub(crate) fn draw(
         },
         lines::Pattern::of(context, &state)?,
     )?;
-    let shared = Shared::of(gpu, context.bases, 0, 0);
+    let shared = Shared::of(gpu, 0, context.bases, 0, 0);
     let drawing = Drawing {
         gpu,
         vm,

@@ -143,7 +143,7 @@ impl PixelShader {
             offsets: ps.position_xy_offset_select != 0,
             per_sample: extra.pixel_shader_is_per_sample,
             position_mode: state.wm.position_zw_interpolation_mode,
-            shared: Shared::of(gpu, context.bases, bindings.table, bindings.samplers),
+            shared: Shared::of(gpu, kernel, context.bases, bindings.table, bindings.samplers),
         })
     }
 

@@ -70,7 +70,7 @@ impl Shader {
             constants: bindings.constants,
             first: command.first as usize,
             control: u32::from(command.alternative),
-            shared: Shared::of(gpu, context.bases, bindings.table, bindings.samplers),
+            shared: Shared::of(gpu, kernel, context.bases, bindings.table, bindings.samplers),
         })
     }
 

@@ -201,7 +201,7 @@ impl Tessellation {
         let mask = if single { 0xff } else { (1u32 << patches.len()) - 1 };
         let count = self.instances as usize;
         while worker.threads.len() < count {
-            worker.threads.push(Thread::new());
+            worker.threads.push(worker.ports.thread());
         }
         // The patches' entries come first in the URB, then those of their vertices.
         let urb = worker.ports.urb_mut();
@@ -296,7 +296,7 @@ impl Tessellation {
             made.points.chunks(LANES).zip(out.chunks_mut(LANES * self.stride)).collect();
         let run = |worker: &mut Worker<'_>, (points, out): (&[[f32; 2]], &mut [u32])| {
             if worker.threads.is_empty() {
-                worker.threads.push(Thread::new());
+                worker.threads.push(worker.ports.thread());
             }
             let thread = &mut worker.threads[0];
             let mask = (1u32 << points.len()) - 1;

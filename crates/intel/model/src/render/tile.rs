@@ -80,7 +80,7 @@ impl Drawing<'_> {
                 scene,
                 core,
                 memory: Memory::new(self.vm),
-                thread: Thread::new(),
+                thread: shared.thread(),
                 ports: Ports::of_pixels(self.vm, shared, BackEnd::new(self.output)),
                 coverage: Coverage::default(),
                 pending: Vec::new(),

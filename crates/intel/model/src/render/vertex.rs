@@ -99,7 +99,7 @@ impl VertexStage {
             shader,
             core,
             memory: Memory::new(vm),
-            thread: Thread::new(),
+            thread: shader.shared.thread(),
             ports: Ports::new(vm, &shader.shared, 0),
             vertex: vec![0; self.fetcher.dwords()],
             budget: gpu.options.most_instructions,

@@ -1,0 +1,295 @@
+//! The checker: reads of general registers that a thread never wrote, which silicon answers with what
+//! the thread before left there.
+//!
+//! It notes byte by byte what was written: by the payload, by instructions for the channels that
+//! execute, by messages. Copies, and instructions that execute whatever the mask, pass on whether a
+//! value was written, since compilers move registers whole; any other use of a value that was not is
+//! a finding, and so are offsets and data of messages of channels that execute.
+
+use std::collections::HashSet;
+
+use tepui_intel_isa::{Opcode, Sfid};
+
+use crate::memory::GENERAL;
+use crate::message::{Message, REGISTER_BYTES};
+use crate::op::Op;
+use crate::operand::{CHANNELS, Layout, address};
+use crate::thread::{REGISTERS, Thread};
+
+/// What a register holds that nothing was written to, while the payload is made.
+const MARK: [u8; 4] = [0xb5, 0xa9, 0x6e, 0x3d];
+
+/// The most findings of one thread, since loops can repeat a mistake without end.
+const MOST: usize = 64;
+
+/// What is read although it was never written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unwritten {
+    /// A general register.
+    Register,
+    /// A byte of the workgroup's local memory.
+    Local,
+    /// Memory in a page that nobody ever wrote.
+    Memory,
+}
+
+/// Use of something that was never written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub unwritten: Unwritten,
+    /// Byte offset of the instruction from the program's start.
+    pub ip: u32,
+    /// The instruction in assembly.
+    pub instruction: String,
+    /// What is wrong, in one sentence without a full stop.
+    pub what: String,
+}
+
+/// What is known of one thread's registers.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    /// A bit for each byte of each general register.
+    written: [u32; REGISTERS],
+    /// The payload has been looked at.
+    begun: bool,
+    /// Instructions that have a finding.
+    seen: HashSet<(Unwritten, u32)>,
+    /// Findings, without their instructions.
+    found: Vec<Finding>,
+}
+
+impl Checker {
+    pub fn new() -> Checker {
+        Checker { written: [0; REGISTERS], begun: false, seen: HashSet::new(), found: Vec::new() }
+    }
+
+    /// Marks all registers, before a payload is written to them.
+    pub fn mark(&mut self, grf: &mut [u8]) {
+        grf.as_chunks_mut().0.fill(MARK);
+        self.begun = false;
+    }
+
+    /// Sees which registers the payload has, and clears the others.
+    pub fn begin(&mut self, grf: &mut [u8]) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        self.seen.clear();
+        self.written = [0; REGISTERS];
+        let registers = grf.as_chunks_mut::<REGISTER_BYTES>().0;
+        for (register, written) in registers.iter_mut().zip(&mut self.written) {
+            for (k, dword) in register.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                if *dword == MARK {
+                    *dword = [0; 4];
+                } else {
+                    *written |= 0xf << (4 * k);
+                }
+            }
+        }
+    }
+
+    /// The findings since the last call.
+    pub fn take(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// All bytes of a run were written, or are no general registers.
+    fn is_written(&self, at: usize, bytes: usize) -> bool {
+        (at..at + bytes)
+            .take_while(|&byte| byte < GENERAL)
+            .all(|byte| self.written[byte / REGISTER_BYTES] >> (byte % REGISTER_BYTES) & 1 != 0)
+    }
+
+    fn set(&mut self, at: usize, bytes: usize, written: bool) {
+        for byte in (at..at + bytes).take_while(|&byte| byte < GENERAL) {
+            let bit = 1 << (byte % REGISTER_BYTES);
+            let register = &mut self.written[byte / REGISTER_BYTES];
+            *register = if written { *register | bit } else { *register & !bit };
+        }
+    }
+
+    fn find(&mut self, op: &Op, at: usize, channels: u32) {
+        let (register, byte) = (at / REGISTER_BYTES, at % REGISTER_BYTES);
+        self.note(op.ip, Unwritten::Register, || {
+            format!(
+                "byte {byte} of g{register} is read, but was never written (channels {channels:#x} of the instruction)"
+            )
+        });
+    }
+
+    /// Adds a finding, unless there was one of its kind for the instruction.
+    pub fn note(&mut self, ip: u32, unwritten: Unwritten, what: impl FnOnce() -> String) {
+        if self.found.len() < MOST && self.seen.insert((unwritten, ip)) {
+            let instruction = String::new();
+            self.found.push(Finding { unwritten, ip, instruction, what: what() });
+        }
+    }
+
+    /// Checks an operation that computes, before it executes, and notes what it writes.
+    pub fn compute(&mut self, thread: &Thread, op: &Op) {
+        let enabled = thread.enabled(op);
+        let chosen = thread.predicated(op);
+        let selects = op.opcode == Opcode::Sel && op.predicate != 0;
+        let executed = if selects { enabled } else { enabled & chosen };
+        // Of each channel, the first byte that a source reads and nobody wrote.
+        let mut missing = [None; CHANNELS];
+        for (k, src) in op.src.iter().enumerate() {
+            let used = match (selects, k) {
+                (true, 0) => executed & chosen,
+                (true, 1) => executed & !chosen,
+                _ => executed,
+            };
+            let bytes = src.ty.bytes();
+            for channel in channels(used) {
+                let pieces: [Option<usize>; 3] = match (op.opcode, k) {
+                    // Coefficients 0, 1 and 3 of a plane, and pairs of registers of coordinates.
+                    (Opcode::Pln | Opcode::Line, 0) => {
+                        let base = place(thread, &src.layout, 0, bytes);
+                        [base, base.map(|at| at + 4), base.map(|at| at + 12)]
+                    }
+                    (Opcode::Pln, 1) => {
+                        let base = place(thread, &src.layout, 0, bytes);
+                        let first = base.map(|at| at + channel / 8 * 64 + channel % 8 * 4);
+                        [first, first.map(|at| at + 32), None]
+                    }
+                    _ => [place(thread, &src.layout, channel, bytes), None, None],
+                };
+                let unwritten = |at: &usize| !self.is_written(*at, bytes);
+                missing[channel] =
+                    missing[channel].or(pieces.into_iter().flatten().find(unwritten));
+            }
+        }
+        let passes = op.no_mask || op.copies || selects;
+        if !passes {
+            let bad = (0..CHANNELS).filter(|&channel| missing[channel].is_some());
+            let mask = bad.clone().fold(0, |mask, channel| mask | 1 << channel);
+            if let Some(at) = bad.clone().find_map(|channel| missing[channel]) {
+                self.find(op, at, mask);
+            }
+        }
+        let Some(layout) = &op.dst.layout else { return };
+        let bytes = op.dst.ty.bytes();
+        for channel in channels(executed & op.dst.mask) {
+            if let Some(at) = place(thread, layout, channel, bytes) {
+                self.set(at, bytes, !passes || missing[channel].is_none());
+            }
+        }
+    }
+
+    /// Checks what a message of channels reads.
+    pub fn message(&mut self, op: &Op, message: &Message) {
+        if op.no_mask {
+            return;
+        }
+        let width = usize::from(message.exec_size).min(16);
+        let header = usize::from(message.header);
+        let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
+        let (bytes, registers) = match offsets(message) {
+            Offsets::None => return,
+            // One value a channel.
+            Offsets::First { bytes } => (bytes, header..header + width * bytes / REGISTER_BYTES),
+            Offsets::All => (4, header..all),
+        };
+        // Registers of one value of all channels.
+        let field = (width * bytes / REGISTER_BYTES).max(1);
+        for (k, register) in registers.enumerate() {
+            let Some(first) = payload_register(message, register) else { return };
+            let in_register = REGISTER_BYTES / bytes;
+            for slot in 0..in_register {
+                let channel = k % field * in_register + slot;
+                let at = usize::from(first) * REGISTER_BYTES + slot * bytes;
+                let executes = channel < width && message.channels >> channel & 1 != 0;
+                if executes && !self.is_written(at, bytes) {
+                    self.find(op, at, 1 << channel);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Notes what a message's response has written.
+    pub fn response(&mut self, message: &Message) {
+        let Some(first) = message.dst else { return };
+        let width = usize::from(message.exec_size).min(16);
+        let field = (width / 8).max(1);
+        let of_channels = answers_channels(message);
+        for k in 0..usize::from(message.dst_registers) {
+            for slot in 0..8 {
+                let channel = k % field * 8 + slot;
+                if !of_channels || message.channels >> channel & 1 != 0 {
+                    let at = (usize::from(first) + k) * REGISTER_BYTES + 4 * slot;
+                    self.set(at, 4, true);
+                }
+            }
+        }
+    }
+}
+
+/// The channels of a mask.
+fn channels(mask: u32) -> impl Iterator<Item = usize> {
+    (0..CHANNELS).filter(move |channel| mask >> channel & 1 != 0)
+}
+
+/// The byte of a channel's element; `None` if it is in no register.
+fn place(thread: &Thread, layout: &Layout, channel: usize, bytes: usize) -> Option<usize> {
+    let memory = &thread.memory;
+    match layout {
+        Layout::Even { base, stride } => Some(usize::from(*base) + channel * usize::from(*stride)),
+        Layout::Table(table) => Some(usize::from(table[channel])),
+        Layout::Indirect { word, offset, table } => {
+            address(memory, *word, *offset, i32::from(table[channel]), bytes).ok()
+        }
+        Layout::PerRow { word, offset, width, stride } => {
+            let (line, column) = (channel / usize::from(*width), channel % usize::from(*width));
+            let word = (usize::from(*word) + line) as u8 & 15;
+            address(memory, word, *offset, i32::from(*stride) * column as i32, bytes).ok()
+        }
+        Layout::Scalar(_) | Layout::Integers(_) | Layout::Floats(_) => None,
+    }
+}
+
+/// A register of both payloads, one behind the other.
+fn payload_register(message: &Message, n: usize) -> Option<u8> {
+    match n.checked_sub(usize::from(message.src0_registers)) {
+        None => Some(message.src0? + n as u8),
+        Some(n) if n < usize::from(message.src1_registers) => Some(message.src1? + n as u8),
+        Some(_) => None,
+    }
+}
+
+/// Which part of a payload has a value for each channel that must be there.
+enum Offsets {
+    /// It is not known.
+    None,
+    /// The first field: offsets or coordinates, of so many bytes.
+    First { bytes: usize },
+    /// All fields, of 32 bits.
+    All,
+}
+
+/// source: Mesa, brw_eu.h (`brw_dp_*_desc`): bits 18:14 are the type of a message of a data port.
+fn offsets(message: &Message) -> Offsets {
+    let kind = message.desc >> 14 & 0x1f;
+    match (message.sfid, kind) {
+        (Sfid::DataCache1, 0x01 | 0x02 | 0x09 | 0x1b) => Offsets::All,
+        (Sfid::DataCache1, 0x05 | 0x06 | 0x0d) => Offsets::First { bytes: 4 },
+        (Sfid::DataCache1, 0x10..=0x12 | 0x19 | 0x1a | 0x1d) => Offsets::First { bytes: 8 },
+        (Sfid::DataCache0, 3 | 4 | 11 | 12) => Offsets::All,
+        (Sfid::Sampler | Sfid::Urb, _) => Offsets::First { bytes: 4 },
+        _ => Offsets::None,
+    }
+}
+
+/// The response has 32 bits for each channel that executes, and nothing else.
+fn answers_channels(message: &Message) -> bool {
+    const HALVES: u32 = 1 << 30;
+    let kind = message.desc >> 14 & 0x1f;
+    match message.sfid {
+        Sfid::DataCache1 => matches!(kind, 0x01 | 0x02 | 0x05 | 0x06 | 0x11 | 0x1b),
+        Sfid::DataCache0 => matches!(kind, 3 | 4),
+        Sfid::Sampler => message.desc & HALVES == 0,
+        Sfid::Urb => true,
+        _ => false,
+    }
+}

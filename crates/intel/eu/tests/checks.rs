@@ -1,0 +1,137 @@
+//! The checker finds uses of registers that were never written, and nothing else.
+
+mod common;
+
+use common::END;
+use tepui_intel_eu::{
+    Dispatch, Finding, Message, MessageUnit, Outcome, Program, Refusal, Thread, ThreadView,
+    Unwritten,
+};
+use tepui_intel_isa::{Generation, asm};
+
+/// Answers every message with 7 in the channels that execute.
+#[derive(Default)]
+struct Sevens(Vec<Finding>);
+
+impl MessageUnit for Sevens {
+    fn send(&mut self, view: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal> {
+        for register in 0..usize::from(message.dst_registers) {
+            let mask = (message.channels >> (register % 2 * 8)) as u8;
+            view.respond(register, [7; 8], mask);
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn found(&mut self, findings: Vec<Finding>) {
+        self.0.extend(findings);
+    }
+}
+
+/// The findings of a thread of 16 channels, of which `mask` execute; g1 to g3 are its payload.
+fn findings(text: &str, mask: u32) -> Vec<Finding> {
+    let code = asm::assemble(Generation::Gen9, &format!("{text}\n{END}"));
+    let code = code.unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
+    let program = Program::from_bytes(Generation::Gen9, 0, &code).expect("a program");
+    let program = program.translated_after(Some(0));
+    let mut thread = Thread::new().checked();
+    let mut unit = Sevens::default();
+    for _ in 0..2 {
+        // What the thread before left does not count.
+        thread.clear_for(&program, mask);
+        thread.start(&Dispatch { mask, vector_mask: mask, state: 0, control: 0 });
+        thread.write_payload(1, &[0; 24]);
+        thread.run(&program, &mut unit, &mut 1000).expect("no fault");
+    }
+    let found = unit.0;
+    let half = found.len() / 2;
+    assert_eq!(found[..half], found[half..]);
+    found[..half].to_vec()
+}
+
+/// The only finding: its place and text.
+fn one(text: &str, mask: u32) -> (u32, String) {
+    let found = findings(text, mask);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].unwritten, Unwritten::Register);
+    (found[0].ip, found[0].what.clone())
+}
+
+const ADD: &str = "add(16) g10<1>UD g2<8,8,1>UD g4<8,8,1>UD { align1 1H };";
+
+#[test]
+fn what_was_written_is_silent() {
+    let text = "
+        mov(16) g4<1>UD 1UD { align1 1H };
+        add(16) g10<1>UD g2<8,8,1>UD g4<8,8,1>UD { align1 1H };
+        add(16) g12<1>UD g10<0,1,0>UD g3.4<0,1,0>UD { align1 1H };";
+    assert_eq!(findings(text, 0xffff), []);
+    assert_eq!(findings(text, 0x000f), []);
+}
+
+#[test]
+fn a_register_that_was_never_written_is_found() {
+    let (ip, what) = one(ADD, 0xffff);
+    assert_eq!(ip, 0);
+    assert_eq!(
+        what,
+        "byte 0 of g4 is read, but was never written (channels 0xffff of the instruction)"
+    );
+    // The half that a narrower instruction did not write.
+    let (ip, what) = one(&format!("mov(8) g4<1>UD 1UD {{ align1 1Q }};\n{ADD}"), 0xffff);
+    assert!(ip > 0 && what.starts_with("byte 0 of g5") && what.contains("0xff00"), "{what}");
+    // Only channels that execute count.
+    assert_eq!(findings(&format!("mov(8) g4<1>UD 1UD {{ align1 1Q }};\n{ADD}"), 0xff), []);
+}
+
+#[test]
+fn writes_of_other_channels_do_not_count() {
+    let text = format!(
+        "
+        cmp.l.f0.0(16) null<1>UD g2<8,8,1>UD 1UD {{ align1 1H }};
+        (-f0.0) mov(16) g4<1>UD 1UD {{ align1 1H }};
+        {ADD}"
+    );
+    // All channels are below 1, so that none is written.
+    assert!(one(&text, 0xffff).1.contains("channels 0xffff"));
+}
+
+#[test]
+fn copies_pass_on_and_selections_read_one_source() {
+    let copied = "mov(16) g6<1>UD g20<8,8,1>UD { align1 1H };";
+    assert_eq!(findings(copied, 0xffff), []);
+    let used = format!("{copied}\nadd(16) g10<1>UD g2<8,8,1>UD g6<8,8,1>UD {{ align1 1H }};");
+    assert!(one(&used, 0xffff).1.starts_with("byte 0 of g6"));
+    let select = |source: &str| {
+        format!(
+            "
+            cmp.l.f0.0(16) null<1>UD g2<8,8,1>UD 1UD {{ align1 1H }};
+            (+f0.0) sel(16) g6<1>UD {source} {{ align1 1H }};
+            add(16) g10<1>UD g2<8,8,1>UD g6<8,8,1>UD {{ align1 1H }};"
+        )
+    };
+    assert_eq!(findings(&select("g2<8,8,1>UD g20<8,8,1>UD"), 0xffff), []);
+    assert!(one(&select("g20<8,8,1>UD g2<8,8,1>UD"), 0xffff).1.starts_with("byte 0 of g6"));
+}
+
+#[test]
+fn planes_read_pairs_of_registers() {
+    let text = "pln(16) g10<1>F g1<0,1,0>F g2<8,8,1>F { align1 1H };";
+    let (_, what) = one(text, 0xffff);
+    assert!(what.starts_with("byte 0 of g4") && what.contains("0xff00"), "{what}");
+    assert_eq!(findings(text, 0xff), []);
+}
+
+#[test]
+fn messages_read_offsets_and_write_responses() {
+    // An untyped read of one double word a channel (SIMD16: bits 13:12), offsets in g2 and g3.
+    let read = |payload: u8| {
+        format!(
+            "send(16) g12<1>UD g{payload}<8,8,1>UD 0x04205e01 dp data 1 MsgDesc: mlen 2 ex_mlen 0 rlen 2 {{ align1 1H }};"
+        )
+    };
+    let text = format!("{}\nadd(16) g10<1>UD g2<8,8,1>UD g12<8,8,1>UD {{ align1 1H }};", read(2));
+    assert_eq!(findings(&text, 0xffff), []);
+    let (ip, what) = one(&read(3), 0xffff);
+    assert!(ip == 0 && what.starts_with("byte 0 of g4") && what.contains("0x100"), "{what}");
+    assert_eq!(findings(&read(3), 0xff), []);
+}
