@@ -44,6 +44,7 @@ pub mod client;
 pub mod describe;
 mod events;
 mod reader;
+pub mod real;
 mod record;
 mod recorder;
 mod replay;

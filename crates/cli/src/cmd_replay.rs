@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     path: PathBuf,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
-    /// loads without a wait (AGX).
+    /// loads without a wait (the latter of AGX).
     #[arg(long)]
     check: bool,
     /// Worker threads of the model; 0 means one per core.

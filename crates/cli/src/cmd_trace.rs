@@ -34,7 +34,7 @@ use crate::{cmd_shim, shared};
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program && tepui decode /tmp/cap"
 )]
 pub struct Args {
-    /// Observe the machine's own AGX GPU instead of providing a virtual one.
+    /// Observe the machine's own GPU (AGX, or Intel with i915) instead of providing a virtual one.
     #[arg(long, conflicts_with = "gpu")]
     real: bool,
     /// Save captures to this directory, one file per process, for `tepui decode` and `tepui

@@ -165,10 +165,16 @@ fn agx_coverage(file: &Path) -> Option<tepui_agx_model::Coverage> {
     }))
 }
 
-/// What watches the machine's own render nodes where the environment asks for a capture. Only AGX
-/// nodes are decoded.
+/// What watches the machine's own render nodes where the environment asks for a capture. Of drivers
+/// that are not decoded, only the requests that all drivers share are understood.
 pub fn real_recorder() -> Option<Arc<dyn CallObserver>> {
-    tepui_agx_capture::real_recorder_from_environment().map(|r| Arc::new(r) as _)
+    let sink = tepui_capture::Sink::from_environment()?;
+    let choose = |driver: &str| match driver {
+        "asahi" => Some(tepui_agx_capture::requests()),
+        "i915" => Some(tepui_intel_capture::requests()),
+        _ => None,
+    };
+    Some(Arc::new(tepui_capture::real::RealRecorder::new(sink, Box::new(choose))))
 }
 
 /// What is known of a request of any family's kernel driver.

@@ -3,7 +3,6 @@
 use tepui_agx_chips::Chip;
 use tepui_capture::{Process, Sink};
 
-use crate::real::{Kernel, RealRecorder};
 use crate::recorder::Recorder;
 
 /// A recorder for a device of this chip. If the target cannot be reached when the device is opened, that is
@@ -16,9 +15,4 @@ pub fn recorder(sink: Sink, chip: &'static Chip) -> Recorder {
         ..Process::default()
     };
     Recorder::new(sink, device)
-}
-
-/// A recorder as the environment asks for one, for the machine's own nodes.
-pub fn real_recorder_from_environment() -> Option<RealRecorder> {
-    Some(RealRecorder::new(Sink::from_environment()?, Box::new(Kernel)))
 }

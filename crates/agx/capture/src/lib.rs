@@ -3,8 +3,8 @@
 //! A [`Recorder`] watches a device ([`tepui_agx_kernel::Observer`]): every request of the client,
 //! and for every hardware command the memory of its address space before and after. It writes a
 //! [`tepui_capture`] stream into a socket or a file; [`recorder`] is how the
-//! preloaded library gets one. A [`RealRecorder`] does the same for the machine's own node, as far
-//! as the calls tell. [`Events`] reads such a stream back as requests and commands, decoded as far
+//! preloaded library gets one. [`requests`] tells a recorder of real nodes what `asahi`'s requests
+//! mean. [`Events`] reads such a stream back as requests and commands, decoded as far
 //! as wanted ([`mod@describe`]), and a [`Replayer`] executes the commands again on a model and
 //! compares what they wrote.
 //!
@@ -30,8 +30,8 @@ mod replay;
 mod tests;
 mod tracker;
 
-pub use environment::{real_recorder_from_environment, recorder};
-pub use real::RealRecorder;
+pub use environment::recorder;
+pub use real::requests;
 pub use recorder::Recorder;
 pub use replay::{Replayed, Replayer, Unplayable, replayer};
 pub use tepui_capture::{CAPTURE_VARIABLE, Changed, Compared, Event, EventError, Events};

@@ -10,6 +10,7 @@ use tepui_agx_model::{Gpu, JobFault, JobStats};
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::cdm::{GlobalSize, LaunchWord0, LaunchWord1, LocalSize, StreamTerminate};
 use tepui_agx_packets::usc::{NoPreshader, Registers, Shader, Shared, Uniform};
+use tepui_capture::real::{Contents, RealRecorder};
 use tepui_capture::{Call, Process, Sink, Start};
 use tepui_drm::Errno;
 use tepui_drm::device::{self, CallObserver};
@@ -18,8 +19,8 @@ use tepui_drm::uapi::asahi::{self as uapi, Ioctl, ParamsGlobal};
 use tepui_drm::uapi::{IoctlInfo, core};
 use tepui_drm::user::Block;
 
-use crate::real::{Contents, Node};
-use crate::{Event, Events, RealRecorder, Recorder, describe, replayer};
+use crate::real::{AsahiRequests, Node};
+use crate::{Event, Events, Recorder, describe, replayer};
 
 /// A stream kept in memory.
 #[derive(Clone, Default)]
@@ -95,9 +96,8 @@ impl Contents for GemContents {
 }
 
 impl Node for VirtualNode {
-    fn identify(&self, _: Option<BorrowedFd<'_>>) -> (String, Option<ParamsGlobal>) {
-        let params = self.0.get().map(|file| tepui_agx_kernel::params(file.device().chip()));
-        ("asahi".into(), params)
+    fn parameters(&self, _: Option<BorrowedFd<'_>>) -> Option<ParamsGlobal> {
+        self.0.get().map(|file| tepui_agx_kernel::params(file.device().chip()))
     }
 
     fn buffer(&self, _: Option<BorrowedFd<'_>>, handle: u32, _: u64) -> Option<Box<dyn Contents>> {
@@ -249,7 +249,10 @@ fn session() -> (Vec<u8>, Vec<u8>) {
     };
     let observer = TwoObservers(
         Recorder::new(virtual_stream.sink(), process),
-        RealRecorder::new(real_stream.sink(), Box::new(VirtualNode(known.clone()))),
+        RealRecorder::new(real_stream.sink(), {
+            let known = known.clone();
+            Box::new(move |_| Some(Box::new(AsahiRequests::new(VirtualNode(known.clone())))))
+        }),
     );
     let options =
         Options { observer: Some(Arc::new(observer)), report_faults: false, ..Default::default() };

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tepui_capture::real::Change;
 use tepui_capture::{Call, Mapping};
 use tepui_drm::uapi::asahi::{
     BIND_READ, BIND_SINGLE_PAGE, BIND_UNBIND, BIND_WRITE, CMD_COMPUTE, CMD_RENDER, CmdHeader,
@@ -11,30 +12,6 @@ use tepui_drm::uapi::asahi::{
 use tepui_drm::uapi::{Request, core};
 
 use crate::client::argument;
-
-/// A change that whoever keeps the buffers' memory must know of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A buffer has a handle now.
-    Created {
-        /// The handle.
-        handle: u32,
-        /// Its size in bytes.
-        size: u64,
-    },
-    /// A buffer of a file descriptor has a handle now, perhaps one that it had before.
-    Imported {
-        /// The handle.
-        handle: u32,
-        /// The descriptor.
-        fd: i32,
-    },
-    /// A handle was given back.
-    Closed {
-        /// The handle.
-        handle: u32,
-    },
-}
 
 /// A hardware command of a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]

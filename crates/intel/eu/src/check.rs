@@ -183,7 +183,8 @@ impl Checker {
             return;
         }
         let width = usize::from(message.exec_size).min(16);
-        let header = usize::from(message.header);
+        // What counts as the header of a URB message are its channels' handles.
+        let header = usize::from(message.header && message.sfid != Sfid::Urb);
         let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
         let (bytes, registers) = match offsets(message) {
             Offsets::None => return,

@@ -171,7 +171,8 @@ impl Program {
     /// The instruction at an address in assembly; empty if there is none.
     pub(crate) fn text(&self, ip: u32) -> String {
         let at = self.ops.iter().position(|op| op.ip == ip);
-        at.map_or_else(String::new, |n| self.insts[n].to_string())
+        let text = at.map_or_else(String::new, |n| self.insts[n].to_string());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// The thread ran past the last instruction.

@@ -567,3 +567,54 @@ fn put_u64(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u64) 
     put_u32(view, register, 2 * lane, value as u32);
     put_u32(view, register, 2 * lane + 1, (value >> 32) as u32);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_intel_eu::Unwritten;
+    use tepui_softgpu::{AddressSpace, Memory, Protection};
+
+    use super::{Ports, Shared, Space};
+    use crate::context::Bases;
+    use crate::gpu::{Gpu, Options};
+
+    /// What reading four bytes finds.
+    fn read(ports: &mut Ports<'_>, space: Space, offset: u64) -> Option<(Unwritten, u64)> {
+        ports.load(space, offset, &mut [0; 4]).expect("bound");
+        ports.unwritten.take()
+    }
+
+    #[test]
+    fn reads_of_what_nobody_wrote_are_noted() {
+        const BASE: u64 = 0x10_0000;
+        let gpu = |check| {
+            let chip = tepui_intel_chips::chip("skl").expect("a chip");
+            Gpu::new(chip, Options { check, ..Options::default() })
+        };
+        let vm = AddressSpace::new(12, 48);
+        let memory = Arc::new(Memory::new(2 << 12).expect("memory"));
+        vm.bind(BASE, memory, 0, 2 << 12, Protection::READ | Protection::WRITE).expect("bound");
+        let shared = Shared::of(&gpu(true), 0, Bases::default(), 0, 0);
+        let mut ports = Ports::new(&vm, &shared, 64);
+        assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 8)));
+        ports.store(Space::Local, 8, &[0; 3]).expect("inside");
+        assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 11)));
+        ports.store(Space::Local, 11, &[0; 3]).expect("inside");
+        assert_eq!(read(&mut ports, Space::Local, 8), None);
+        assert_eq!(read(&mut ports, Space::Local, 62), Some((Unwritten::Local, 62)));
+        assert_eq!(read(&mut ports, Space::Local, 64), None, "outside, which reads 0");
+        // Another workgroup has written nothing.
+        ports.begin_group();
+        assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 8)));
+        let at = |offset| (Unwritten::Memory, BASE + offset);
+        assert_eq!(read(&mut ports, Space::Flat(BASE), 4096), Some(at(4096)));
+        ports.store(Space::Flat(BASE), 4096 + 64, &[1]).expect("bound");
+        assert_eq!(read(&mut ports, Space::Flat(BASE), 4096), None, "a page counts whole");
+        assert_eq!(read(&mut ports, Space::Flat(0), BASE), Some(at(0)));
+
+        let shared = Shared::of(&gpu(false), 0, Bases::default(), 0, 0);
+        let mut ports = Ports::new(&vm, &shared, 64);
+        assert_eq!(read(&mut ports, Space::Local, 8), None, "not checked");
+    }
+}
