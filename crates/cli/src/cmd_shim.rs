@@ -43,7 +43,10 @@ pub struct Args {
     /// The GPU.
     #[arg(long, value_name = "GPU", default_value = "m1",
           value_parser = crate::gpu::with(Feature::Model))]
-    pub gpu: Gpu,
+    gpu: Gpu,
+    /// The Mali GPU with this product id in hexadecimal, such as a867: the numbers of Mesa's PAN_GPU_ID.
+    #[arg(long, value_name = "ID", conflicts_with = "gpu", value_parser = crate::gpu::mali_id)]
+    gpu_id: Option<Gpu>,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
     /// loads without a wait.
     #[arg(long)]
@@ -72,16 +75,21 @@ pub struct Args {
 /// Runs the command: executes the program in place of this process, or beside it if the GPU is shared.
 pub fn run(args: &Args) -> ExitCode {
     if args.is_shared() {
-        return shared::run(args.gpu, &args.device_options(), command(args));
+        return shared::run(args.gpu(), &args.device_options(), command(args));
     }
     launch::replace_process("tepui shim", command(args))
 }
 
 impl Args {
+    /// The GPU.
+    pub fn gpu(&self) -> Gpu {
+        self.gpu_id.unwrap_or(self.gpu)
+    }
+
     /// Whether this process holds the GPU.
     pub fn is_shared(&self) -> bool {
         // Debian builds Mesa's drivers of Mali GPUs for arm64 only.
-        self.shared || self.gpu.family() == Family::Mali && cfg!(not(target_arch = "aarch64"))
+        self.shared || self.gpu().family() == Family::Mali && cfg!(not(target_arch = "aarch64"))
     }
 
     /// The GPU of this process.
@@ -117,7 +125,7 @@ pub fn command(args: &Args) -> Result<Command, String> {
         preload.push(others);
     }
     let mut command = Command::new(program);
-    command.args(arguments).env("LD_PRELOAD", preload).env("TEPUI_GPU", args.gpu.id());
+    command.args(arguments).env("LD_PRELOAD", preload).env("TEPUI_GPU", args.gpu().id());
     command.env("TEPUI_CHECK", if args.check { "1" } else { "0" });
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });

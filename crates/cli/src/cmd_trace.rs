@@ -124,7 +124,7 @@ fn trace_shared(
     let capture = Some(socket.to_path_buf());
     let options = DeviceOptions { capture, ..args.shim.device_options() };
     let listening = Listening::start(listener, args.style, args.save.clone(), output.clone());
-    let served = shared::serve(args.shim.gpu, &options, command);
+    let served = shared::serve(args.shim.gpu(), &options, command);
     listening.finish(socket, true);
     flush(output)?;
     Ok(match served {

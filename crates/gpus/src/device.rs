@@ -107,7 +107,11 @@ fn mali_device(
         report_refusals: options.report_refusals,
         shareable: options.shareable,
     };
-    mali::Device::new(chip, options)
+    // Command streams came with v10; before, there was a job manager.
+    match chip.arch.0 {
+        10.. => mali::Device::new(chip, options),
+        _ => mali::panfrost::Device::new(chip, options),
+    }
 }
 
 fn intel_device(

@@ -242,7 +242,9 @@ impl Gpu {
                 "Valhall" => Support::Tested,
                 _ => Support::Missing,
             },
-            (Gpu::Mali(chip), Feature::Model) if chip.id == "mali-g610" => Support::Untested,
+            (Gpu::Mali(chip), Feature::Model) if chip.arch.family() == "Valhall" => {
+                Support::Untested
+            }
             _ => Support::Missing,
         }
     }

@@ -9,6 +9,7 @@ pub mod asahi;
 pub mod core;
 mod field;
 pub mod i915;
+pub mod panfrost;
 pub mod panthor;
 mod request;
 

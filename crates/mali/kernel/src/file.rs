@@ -58,7 +58,7 @@ pub struct File {
 
 /// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or longer. The structure is
 /// copied back as far as the client's reaches.
-fn with<T: KernelStruct>(
+pub(crate) fn with<T: KernelStruct>(
     arg: &mut [u8],
     body: impl FnOnce(&mut T) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
@@ -67,6 +67,22 @@ fn with<T: KernelStruct>(
     let known = arg.len().min(size_of::<T>());
     arg[..known].copy_from_slice(&bytemuck::bytes_of(&value)[..known]);
     result
+}
+
+/// Checks a buffer's label. Nothing reads labels here, but a wrong pointer is refused.
+pub(crate) fn check_label(user: &dyn UserMemory, label: u64) -> Result<(), Refusal> {
+    if label == 0 {
+        return Ok(());
+    }
+    for index in 0..uapi::BO_LABEL_MAX_LENGTH as u64 {
+        let at = label.checked_add(index).ok_or(Errno::FAULT)?;
+        let mut byte = [0];
+        user.read(at, &mut byte)?;
+        if byte == [0] {
+            return Ok(());
+        }
+    }
+    Err(Refusal { errno: Errno::TOOBIG, why: "the label is longer than 4096 bytes" })
 }
 
 /// The object of an id, or `EINVAL`.
@@ -263,19 +279,7 @@ impl File {
     ) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
         self.core.gem(args.handle)?;
-        if args.label == 0 {
-            return Ok(());
-        }
-        // Nothing reads labels here, but a wrong pointer is refused.
-        for index in 0..uapi::BO_LABEL_MAX_LENGTH as u64 {
-            let at = args.label.checked_add(index).ok_or(Errno::FAULT)?;
-            let mut byte = [0];
-            user.read(at, &mut byte)?;
-            if byte == [0] {
-                return Ok(());
-            }
-        }
-        Err(Refusal { errno: Errno::TOOBIG, why: "the label is longer than 4096 bytes" })
+        check_label(user, args.label)
     }
 
     /// Memory is coherent: there is nothing to flush.

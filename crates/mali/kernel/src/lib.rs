@@ -1,4 +1,5 @@
-//! The virtual Mali device behind the panthor kernel interface.
+//! The virtual Mali devices behind the panthor kernel interface and, for chips with a job manager, behind panfrost's
+//! ([`mod@panfrost`]).
 //!
 //! A [`Device`] is one chip of the table in `tepui_mali_chips` with a command-stream front end; [`Device::open`]
 //! gives a [`File`], the counterpart of an open render node; [`File::ioctl`] answers a request. The core's requests go
@@ -27,6 +28,7 @@ mod gem;
 mod group;
 mod heap;
 mod observer;
+pub mod panfrost;
 mod query;
 mod submit;
 mod vm;

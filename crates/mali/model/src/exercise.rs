@@ -14,8 +14,10 @@ use tepui_softgpu::{Memory, Protection};
 
 use crate::{Completion, Gpu, Options, Stream, address_space};
 
+mod chain;
 mod draws;
 
+pub use chain::run as chain;
 pub use draws::draws;
 
 /// Where memory is.

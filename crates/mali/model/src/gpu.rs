@@ -19,7 +19,7 @@ pub struct Options {
     pub threads: usize,
     /// Nanoseconds of a monotonic clock, from which the timestamps come.
     pub clock: fn() -> u64,
-    /// Instructions of a command stream after which it counts as endless.
+    /// Instructions of a command stream, or jobs of a chain, after which it counts as endless.
     pub most_commands: u64,
     /// Instructions of a dispatch, counted once a warp, after which it counts as endless.
     pub most_instructions: u64,

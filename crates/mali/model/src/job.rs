@@ -44,6 +44,8 @@ impl std::ops::AddAssign for JobStats {
 pub enum Unit {
     /// The command-stream front end.
     CommandStream,
+    /// The job manager.
+    JobManager,
     /// The unit that makes workgroups and warps of a dispatch.
     Dispatch,
     /// The execution engine of a shader core.
@@ -62,6 +64,7 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Unit::CommandStream => "command-stream front end",
+            Unit::JobManager => "job manager",
             Unit::Dispatch => "compute dispatch",
             Unit::ShaderCore => "shader core",
             Unit::LoadStore => "load/store unit",

@@ -1,10 +1,12 @@
-//! The model of Mali GPUs with a command-stream front end (v10): it executes command streams and
-//! the machine code that they dispatch.
+//! The model of Valhall Mali GPUs: with a command-stream front end (v10) it executes command streams, with a
+//! job manager (v9) chains of jobs, and the machine code that both dispatch.
 //!
 //! The [`Gpu`] is the device. A kernel front makes a [`Group`] of queues, [starts](Group::start)
 //! streams on them as their dependencies allow, and lets the GPU [run](Gpu::run) the group until a
 //! stream has ended or all wait at a SYNC_WAIT. Memory is an address space
 //! ([`tepui_softgpu::AddressSpace`]) into which the kernel front binds buffers.
+//!
+//! Of a GPU with a job manager, the kernel front hands chains to [`Gpu::chain`].
 //!
 //! The model sees addresses, bytes and registers, as silicon does. What it does not execute is a
 //! typed fault that names it ([`JobFault`]).
@@ -22,6 +24,7 @@
 //! assert!(done[0].outcome.is_err(), "nothing is bound there");
 //! ```
 
+mod chain;
 mod dispatch;
 #[doc(hidden)]
 pub mod exercise;
@@ -35,6 +38,7 @@ mod render;
 mod shader;
 mod stream;
 
+pub use chain::JobContext;
 pub use gpu::{Gpu, Options, address_space};
 pub use group::{Group, QueueState, StartError, Stream};
 pub use job::{Completion, FaultKind, JobFault, JobStats, ProgramPoint, Unit};

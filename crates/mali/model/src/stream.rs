@@ -8,6 +8,7 @@
 
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::{self, CsOpcode, CsState};
+use tepui_mali_packets::draw::Scissor;
 use tepui_mali_streams::{Error, Memory, Step};
 use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
 
@@ -179,9 +180,10 @@ impl FrontEnd<'_> {
                 if self.frames.len() < MOST_FRAMES {
                     self.frames.push(frame);
                 }
-                let registers = StateRegisters(&self.queue.front.registers);
+                let scissor: Scissor =
+                    draw::packet("scissor", &[self.register(42)?, self.register(43)?])?;
                 let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
-                fragment::execute(gpu, vm, self.scenes, &registers, stats)?;
+                fragment::execute(gpu, vm, self.scenes, frame, &scissor, stats)?;
             }
             CsOpcode::FinishFragment => {
                 let i = unpack!(CsFinishFragment);
@@ -192,7 +194,7 @@ impl FrontEnd<'_> {
                 let i = unpack!(CsRunFullscreen);
                 let registers = StateRegisters(&self.queue.front.registers);
                 let stats = &mut self.queue.stats;
-                draw::fullscreen(self.vm, self.scenes, &registers, &i, stats)?;
+                draw::fullscreen(self.gpu, self.vm, self.scenes, &registers, &i, stats)?;
             }
             CsOpcode::RunTiling
             | CsOpcode::ProgressWait

@@ -64,3 +64,27 @@ fn the_frames_are_drawn() {
     }
     assert!(ended > 100 && threads > 10_000, "{ended} {threads} {faults:#?}");
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn chains_end_without_a_panic(input in prop::collection::vec(any::<u8>(), 0..256)) {
+        if let Err(fault) = exercise::chain(&input).expect("a chain") {
+            prop_assert_ne!(fault.kind, FaultKind::Panic, "{}", fault);
+        }
+    }
+}
+
+#[test]
+fn the_chains_get_somewhere() {
+    let (mut ended, mut jobs, mut threads) = (0, 0, 0);
+    for seed in 0..2000u32 {
+        if let Ok(stats) = exercise::chain(&seed.to_le_bytes()).expect("a chain") {
+            ended += 1;
+            jobs += stats.commands;
+            threads += stats.threads;
+        }
+    }
+    assert!(ended > 100 && jobs > 200 && threads > 1000, "{ended} {jobs} {threads}");
+}

@@ -7,6 +7,7 @@
 //! | [`texture`] | textures, planes, samplers | resource tables |
 //! | [`draw`] | primitives, draws, depth and stencil, blending | registers and memory |
 //! | [`framebuffer`] | framebuffers, render targets | memory |
+//! | [`job`] | jobs of v9 | chains in memory |
 //! | [`tiler`] | the tiler's context and heap | memory |
 //!
 //! Bit positions and names are those of Mesa's genxml. [`ALL`] lists every structure, for
@@ -26,6 +27,7 @@
 pub mod cs;
 pub mod draw;
 pub mod framebuffer;
+pub mod job;
 pub mod shader;
 pub mod texture;
 pub mod tiler;
@@ -34,7 +36,7 @@ pub use tepui_packets::{Base, Decoded, Packet, PacketInfo, Problem, ProblemKind,
 
 /// The reflection tables of all packets, by module.
 pub static ALL: &[&[&PacketInfo]] =
-    &[cs::ALL, shader::ALL, texture::ALL, draw::ALL, framebuffer::ALL, tiler::ALL];
+    &[cs::ALL, shader::ALL, texture::ALL, draw::ALL, framebuffer::ALL, tiler::ALL, job::ALL];
 
 /// The reflection table of the packet with this name.
 pub fn find(name: &str) -> Option<&'static PacketInfo> {

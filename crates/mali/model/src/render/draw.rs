@@ -2,6 +2,7 @@
 //!
 // source: registers: Mesa, decode_csf.c (`pandecode_run_idvs`).
 
+use tepui_mali_chips::Arch;
 use tepui_mali_packets::cs::{CsRunFullscreen, CsRunIdvs};
 use tepui_mali_packets::draw::{
     DcdFlags0, DcdFlags1, Draw as DrawDescriptor, PrimitiveFlags, Scissor,
@@ -48,8 +49,12 @@ impl Draw {
     pub fn from_descriptor(memory: &mut UnitMemory<'_>, at: u64) -> Result<Draw, JobFault> {
         let memory_fault = |fault| JobFault::memory(UNIT, fault);
         let bytes = memory.read_array::<{ DrawDescriptor::SIZE_BYTES }>(at);
-        let bytes = bytes.map_err(memory_fault)?;
-        let d = DrawDescriptor::unpack(&bytes).map_err(|p| invalid("draw descriptor", p))?;
+        Draw::from_bytes(&bytes.map_err(memory_fault)?)
+    }
+
+    /// What a draw descriptor says.
+    pub fn from_bytes(bytes: &[u8; DrawDescriptor::SIZE_BYTES]) -> Result<Draw, JobFault> {
+        let d = DrawDescriptor::unpack(bytes).map_err(|p| invalid("draw descriptor", p))?;
         let (flags, _) = bytes.as_chunks::<4>();
         Ok(Draw {
             fragment: StageAddresses {
@@ -95,15 +100,36 @@ pub(crate) fn invalid(what: &str, problem: Problem) -> JobFault {
     JobFault::new(UNIT, format!("{what}: {problem}"))
 }
 
+/// Bytes of a tiler context that v9 and v10 have alike.
+const COMMON: usize = 32;
+
 /// Reads the tiler context.
-pub(crate) fn context(memory: &mut UnitMemory<'_>, at: u64) -> Result<TilerContext, JobFault> {
-    let bytes = memory.read_array::<{ TilerContext::SIZE_BYTES }>(at);
-    let bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+pub(crate) fn context(
+    arch: Arch,
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+) -> Result<TilerContext, JobFault> {
+    let memory_fault = |fault| JobFault::memory(UNIT, fault);
+    let mut bytes = [0; TilerContext::SIZE_BYTES];
+    if arch.0 < 10 {
+        memory.read(at, &mut bytes[..COMMON]).map_err(memory_fault)?;
+        // A hint about costs.
+        bytes[10] &= !1;
+        let private = &mut bytes[PRIVATE_STATE as usize..][..4];
+        memory.read(at.wrapping_add(private_state(arch)), private).map_err(memory_fault)?;
+    } else {
+        memory.read(at, &mut bytes).map_err(memory_fault)?;
+    }
     TilerContext::unpack(&bytes).map_err(|problem| invalid("tiler context", problem))
 }
 
-/// Byte offset of the private state in a tiler context, whose first word is the scene's number.
+/// Byte offset of the private state in a tiler context of v10.
 const PRIVATE_STATE: u64 = 96;
+
+/// Byte offset of the private state in a tiler context, whose first word is the scene's number.
+fn private_state(arch: Arch) -> u64 {
+    if arch.0 < 10 { 128 } else { PRIVATE_STATE }
+}
 
 /// Executes a draw.
 pub(crate) fn execute(
@@ -124,10 +150,6 @@ pub(crate) fn execute(
     if !instruction.malloc_enable {
         return Err(JobFault::unimplemented(UNIT, "draws without memory allocation (IDVS)"));
     }
-    let mut memory = UnitMemory::new(vm);
-    let at = r.pair(40);
-    let context = context(&mut memory, at)?;
-    let number = scene(&mut memory, scenes, at, &context)?;
     let select =
         |chosen: bool, own: usize, position: usize| r.pair(if chosen { own } else { position });
     let position = StageAddresses {
@@ -174,6 +196,45 @@ pub(crate) fn execute(
             false => 0,
         },
     };
+    let scissor: Scissor = packet("scissor", &[r.word(42), r.word(43)])?;
+    let size_px = f32::from_bits(r.word(60));
+    let tiler = r.pair(40);
+    run(
+        gpu,
+        vm,
+        scenes,
+        Call { flags, tiler, position, varying, draw, vertices, scissor, size_px },
+        stats,
+    )
+}
+
+/// A draw, wherever it was described.
+pub(crate) struct Call {
+    pub flags: PrimitiveFlags,
+    /// Address of the tiler context.
+    pub tiler: u64,
+    pub position: StageAddresses,
+    pub varying: StageAddresses,
+    pub draw: Draw,
+    pub vertices: vertex::Vertices,
+    pub scissor: Scissor,
+    /// Size of points and width of lines.
+    pub size_px: f32,
+}
+
+/// Shades a draw's vertices and adds its primitives to the tiler context's scene.
+pub(crate) fn run(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    call: Call,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let Call { flags, tiler, position, varying, draw, vertices, scissor, size_px } = call;
+    let mut memory = UnitMemory::new(vm);
+    let arch = gpu.chip().arch;
+    let context = context(arch, &mut memory, tiler)?;
+    let number = scene(arch, &mut memory, scenes, tiler, &context)?;
     if vertices.count == 0 || vertices.instances == 0 {
         return Ok(());
     }
@@ -184,15 +245,7 @@ pub(crate) fn execute(
         true => Stage::read(gpu, vm, &varying, ShaderStage::Vertex)?,
         false => None,
     };
-    let scissor: Scissor = packet("scissor", &[r.word(42), r.word(43)])?;
-    let setup = geometry::Setup::new(
-        &mut memory,
-        &flags,
-        &draw,
-        &context,
-        scissor,
-        f32::from_bits(r.word(60)),
-    )?;
+    let setup = geometry::Setup::new(&mut memory, &flags, &draw, &context, scissor, size_px)?;
     scenes.change(number, |scene| {
         vertex::draw(
             gpu,
@@ -211,6 +264,7 @@ pub(crate) fn execute(
 
 /// The number of a tiler context's scene, which begins with its first draw.
 fn scene(
+    arch: Arch,
     memory: &mut UnitMemory<'_>,
     scenes: &mut Scenes,
     at: u64,
@@ -218,8 +272,12 @@ fn scene(
 ) -> Result<u32, JobFault> {
     match context.private_state.word0 {
         0 => {
+            // Without FINISH_FRAGMENT the heap is used again as soon as another context begins on it.
+            if arch.0 < 10 {
+                scenes.remove_drawn();
+            }
             let number = scenes.create();
-            let written = memory.write(at + PRIVATE_STATE, &number.to_le_bytes());
+            let written = memory.write(at.wrapping_add(private_state(arch)), &number.to_le_bytes());
             written.map_err(|fault| JobFault::memory(UNIT, fault))?;
             Ok(number)
         }
@@ -229,6 +287,7 @@ fn scene(
 
 /// Executes a RUN_FULLSCREEN: a draw descriptor's fragments for all pixels within the scissor.
 pub(crate) fn fullscreen(
+    gpu: &Gpu,
     vm: &AddressSpace,
     scenes: &mut Scenes,
     registers: &StateRegisters<'_>,
@@ -239,8 +298,9 @@ pub(crate) fn fullscreen(
     let r = registers;
     let mut memory = UnitMemory::new(vm);
     let at = r.pair(40);
-    let context = context(&mut memory, at)?;
-    let number = scene(&mut memory, scenes, at, &context)?;
+    let arch = gpu.chip().arch;
+    let context = context(arch, &mut memory, at)?;
+    let number = scene(arch, &mut memory, scenes, at, &context)?;
     let draw = Draw::from_descriptor(&mut memory, r.pair(instruction.dcd as usize))?;
     let scissor: Scissor = packet("scissor", &[r.word(42), r.word(43)])?;
     scenes.change(number, |scene| {

@@ -15,7 +15,7 @@ use tepui_raster::{Bins, TILE_SIDE};
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::draw::{CHUNK, Draw, StateRegisters, context, packet};
+use super::draw::{CHUNK, Draw, context};
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::pixels::Pixels;
@@ -46,18 +46,18 @@ pub(crate) struct Frame<'a> {
     pub area: [[u32; 2]; 2],
 }
 
-/// Executes a RUN_FRAGMENT.
+/// Draws the framebuffer of a pointer with flags, within a scissor.
 pub(crate) fn execute(
     gpu: &Gpu,
     vm: &AddressSpace,
     scenes: &mut Scenes,
-    registers: &StateRegisters<'_>,
+    pointer: u64,
+    scissor: &Scissor,
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let mut memory = UnitMemory::new(vm);
-    let framebuffer = Arc::new(Framebuffer::read(&mut memory, registers.pair(40))?);
+    let framebuffer = Arc::new(Framebuffer::read(&mut memory, pointer)?);
     let p = &framebuffer.parameters;
-    let scissor: Scissor = packet("scissor", &[registers.word(42), registers.word(43)])?;
     let min = [
         scissor.scissor_minimum_x.max(p.bound_min_x),
         scissor.scissor_minimum_y.max(p.bound_min_y),
@@ -68,18 +68,21 @@ pub(crate) fn execute(
     ];
     let mut scene = Arc::<Scene>::default();
     if p.tiler != 0 {
-        let context = context(&mut memory, p.tiler)?;
+        let context = context(gpu.chip().arch, &mut memory, p.tiler)?;
         let number = context.private_state.word0;
         if number != 0 {
             scene = scenes.get(number).ok_or_else(|| {
                 let what = format!("the tiler context names scene {number}, which there is not");
                 JobFault::new(UNIT, what)
             })?;
+            scenes.drawn(number);
             // The chunks that the frame has used, which FINISH_FRAGMENT gives back.
-            let chunk = u64::from(number) * CHUNK;
-            let chunks = [chunk.to_le_bytes(), chunk.to_le_bytes()].concat();
-            let written = memory.write(p.tiler + COMPLETED, &chunks);
-            written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+            if gpu.chip().arch.0 >= 10 {
+                let chunk = u64::from(number) * CHUNK;
+                let chunks = [chunk.to_le_bytes(), chunk.to_le_bytes()].concat();
+                let written = memory.write(p.tiler + COMPLETED, &chunks);
+                written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+            }
         }
     }
     if min[0] >= max[0] || min[1] >= max[1] {

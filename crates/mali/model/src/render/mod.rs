@@ -26,7 +26,7 @@ pub(crate) mod scene;
 pub(crate) mod stage;
 pub(crate) mod target;
 pub(crate) mod tile;
-mod vertex;
+pub(crate) mod vertex;
 
 /// Most samples of a pixel.
 pub(crate) const MOST_SAMPLES: usize = 16;

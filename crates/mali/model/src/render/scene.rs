@@ -89,6 +89,8 @@ impl Scene {
 #[derive(Clone, Default)]
 pub(crate) struct Scenes {
     scenes: HashMap<u32, Arc<Scene>>,
+    /// Scenes that a frame was drawn of.
+    drawn: Vec<u32>,
     last: u32,
     /// Bytes of all scenes.
     bytes: usize,
@@ -103,6 +105,20 @@ impl Scenes {
                 self.scenes.insert(self.last, Arc::default());
                 return self.last;
             }
+        }
+    }
+
+    /// A frame is drawn of a scene.
+    pub fn drawn(&mut self, number: u32) {
+        if !self.drawn.contains(&number) {
+            self.drawn.push(number);
+        }
+    }
+
+    /// Removes the scenes that frames were drawn of: their heap is used again.
+    pub fn remove_drawn(&mut self) {
+        for number in std::mem::take(&mut self.drawn) {
+            self.remove(number);
         }
     }
 
@@ -135,6 +151,7 @@ impl Scenes {
 
     /// Gives a scene's memory back.
     pub fn remove(&mut self, number: u32) {
+        self.drawn.retain(|drawn| *drawn != number);
         if let Some(scene) = self.scenes.remove(&number) {
             self.bytes -= scene.bytes().min(self.bytes);
         }

@@ -1,0 +1,120 @@
+//! The virtual device: one chip and the model that executes its jobs, shared by all open files.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tepui_drm::core::CoreDevice;
+use tepui_drm::device::{Bus, Node, VirtualDevice, VirtualFile};
+use tepui_drm::fault_log::FaultLog;
+use tepui_drm::token::Registry;
+use tepui_mali_chips::Chip;
+use tepui_mali_model::{Gpu, JobFault};
+
+use super::{DRIVER, File};
+use crate::Options;
+
+/// A chain that ended in a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultRecord {
+    /// The open file, numbered from 1.
+    pub file: u64,
+    /// The submission, numbered from 1 within the device.
+    pub submission: u64,
+    /// The fault.
+    pub fault: JobFault,
+}
+
+/// A virtual Mali GPU with a job manager.
+pub struct Device {
+    pub(super) chip: &'static Chip,
+    pub(super) core: Arc<CoreDevice>,
+    pub(super) gpu: Gpu,
+    pub(super) options: Options,
+    files: AtomicU64,
+    submissions: AtomicU64,
+    faults: FaultLog<FaultRecord>,
+}
+
+impl Device {
+    /// Creates a device of a chip, in its state after reset.
+    pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
+        Arc::new(Device {
+            chip,
+            core: Arc::new(CoreDevice::new(DRIVER)),
+            gpu: Gpu::new(chip, options.model),
+            options,
+            files: AtomicU64::new(0),
+            submissions: AtomicU64::new(0),
+            faults: FaultLog::default(),
+        })
+    }
+
+    /// Opens the device: a new set of handles and an address space.
+    pub fn open(self: &Arc<Self>) -> File {
+        File::new(self.clone(), self.files.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The first [`FaultLog::KEPT`] faults, oldest first.
+    pub fn faults(&self) -> Vec<FaultRecord> {
+        self.faults.records()
+    }
+
+    pub(super) fn next_submission(&self) -> u64 {
+        self.submissions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) fn record(&self, record: FaultRecord) {
+        if self.options.report_faults {
+            eprint!("{}", self.report(&record));
+        }
+        if self.options.abort_on_fault {
+            std::process::abort();
+        }
+        self.faults.push(record);
+    }
+
+    /// Formats a fault as lines for standard error.
+    fn report(&self, record: &FaultRecord) -> String {
+        let FaultRecord { file, submission, fault } = record;
+        let mut text = format!(
+            "tepui: GPU fault on {} ({}); the chain ends\n  \
+             where   submission {submission} of open file {file}\n  \
+             unit    {}\n  what    {}\n",
+            self.chip.name, self.chip.arch, fault.unit, fault.what,
+        );
+        if let Some(point) = &fault.program {
+            text += &format!(
+                "  shader  {:#x}, at offset {:#x}: {}\n",
+                point.program, point.offset, point.text
+            );
+        }
+        if let Some(packet) = fault.packet {
+            text += &format!("  job     {packet:#x}\n");
+        }
+        text
+    }
+}
+
+impl VirtualDevice for Device {
+    fn node(&self) -> Node {
+        Node {
+            driver: DRIVER.name.into(),
+            // As on the MT8192, a system-on-chip with a G57 that mainline kernels support.
+            bus: Bus::Platform {
+                full_name: "/gpu@13000000".to_owned(),
+                compatible: vec![
+                    "mediatek,mt8192-mali".to_owned(),
+                    "arm,mali-valhall-jm".to_owned(),
+                ],
+            },
+        }
+    }
+
+    fn open(self: Arc<Self>) -> Arc<dyn VirtualFile> {
+        Arc::new(Device::open(&self))
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.core.registry
+    }
+}

@@ -1,0 +1,94 @@
+//! The queue of an open file: a thread that executes chains in the order of their submission.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tepui_drm::fence::{Fence, notify, wait_until};
+use tepui_drm::gem::Gem;
+use tepui_drm::{Errno, spawn};
+use tepui_mali_model::JobContext;
+
+use super::device::{Device, FaultRecord};
+use super::space::Space;
+use crate::file::lock;
+
+/// A chain.
+pub struct Job {
+    /// The submission, numbered from 1 within the device.
+    pub submission: u64,
+    /// The address of the first job.
+    pub chain: u64,
+    /// What it waits for.
+    pub waits: Vec<Fence>,
+    /// What it signals.
+    pub done: Fence,
+    /// The buffers that it names stay until it ends.
+    pub buffers: Vec<Arc<Gem>>,
+}
+
+/// The queue. Dropping it cancels what has not ended.
+pub struct Queue(Arc<Shared>);
+
+struct Shared {
+    jobs: Mutex<VecDeque<Job>>,
+    closed: AtomicBool,
+}
+
+impl Queue {
+    /// A queue with its thread.
+    pub fn new(device: Arc<Device>, file: u64, space: Arc<Space>) -> Result<Queue, Errno> {
+        let shared = Arc::new(Shared { jobs: Mutex::default(), closed: AtomicBool::new(false) });
+        let own = shared.clone();
+        spawn(&format!("tepui-jobs-{file}"), move || own.work(&device, file, &space))
+            .map_err(|_| Errno::NOMEM)?;
+        Ok(Queue(shared))
+    }
+
+    /// Adds a job.
+    pub fn push(&self, job: Job) {
+        lock(&self.0.jobs).push_back(job);
+        notify();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.0.closed.store(true, Ordering::Release);
+        notify();
+    }
+}
+
+impl Shared {
+    fn work(&self, device: &Device, file: u64, space: &Space) {
+        let mut context = JobContext::default();
+        loop {
+            let closed = || self.closed.load(Ordering::Acquire);
+            let ready = wait_until(None, || {
+                if closed() {
+                    return Some(None);
+                }
+                let ready = |job: &mut Job| job.waits.iter().all(Fence::is_signaled);
+                lock(&self.jobs).pop_front_if(ready).map(Some)
+            });
+            let Some(Some(job)) = ready else {
+                for job in lock(&self.jobs).drain(..) {
+                    job.done.signal(Err(Errno::CANCELED));
+                }
+                return;
+            };
+            let result = space.run(|vm| device.gpu.chain(vm, &mut context, job.chain));
+            let outcome = match result {
+                Ok(_stats) => Ok(()),
+                Err(fault) => {
+                    device.record(FaultRecord { file, submission: job.submission, fault });
+                    Err(Errno::IO)
+                }
+            };
+            let Job { done, buffers, .. } = job;
+            drop(buffers);
+            done.signal(outcome);
+            notify();
+        }
+    }
+}

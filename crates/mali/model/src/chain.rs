@@ -1,0 +1,270 @@
+//! The job manager (v9): executes a chain of jobs in memory.
+//!
+//! Jobs are linked, and one begins when those that it names by index have ended; here they are executed in the order of the
+//! chain, in which a job's dependencies stand before it. Each job's header is told that it has ended.
+//!
+// source: Mesa, v9.xml (jobs), decode_jm.c, pan_jm.c.
+
+use std::collections::HashSet;
+
+use tepui_mali_packets::draw::{
+    Draw as DrawDescriptor, FifoFormat, PointSizeArrayFormat, Primitive, PrimitiveFlags, Scissor,
+};
+use tepui_mali_packets::framebuffer::FragmentJobPayload;
+use tepui_mali_packets::job::{
+    Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, WriteValueType,
+};
+use tepui_mali_packets::shader::ShaderEnvironment;
+use tepui_mali_packets::{Packet, Problem};
+use tepui_softgpu::{AddressSpace, Fault, UnitMemory, catch_panic};
+
+use crate::dispatch::{self, Dispatch};
+use crate::gpu::Gpu;
+use crate::job::{FaultKind, JobFault, JobStats, Unit};
+use crate::render::draw::{self, Call, Draw};
+use crate::render::fragment;
+use crate::render::scene::Scenes;
+use crate::render::stage::StageAddresses;
+use crate::render::vertex::Vertices;
+
+const UNIT: Unit = Unit::JobManager;
+
+/// Jobs of a chain: their indices have 16 bits.
+const MOST_JOBS: usize = 1 << 16;
+
+/// Bytes of a header.
+const HEADER: u64 = 32;
+
+/// What the hardware writes into the header of a job that has ended without a fault. source: Mesa, decode_jm.c
+/// (`pandecode_abort_on_fault_jc`).
+const DONE: u32 = 1;
+
+/// Byte offsets of the parts of a draw.
+// source: v9.xml, "Malloc Vertex Job"
+const INSTANCES: u64 = 48;
+const ALLOCATION: u64 = 52;
+const TILER: u64 = 56;
+const SCISSOR: u64 = 104;
+const SIZE: u64 = 112;
+const INDICES: u64 = 120;
+const DRAW: u64 = 128;
+const POSITION: u64 = 256;
+const VARYING: u64 = 320;
+
+/// What jobs of one address space leave for later ones.
+#[derive(Clone, Default)]
+pub struct JobContext {
+    scenes: Scenes,
+}
+
+fn memory_fault(fault: Fault) -> JobFault {
+    JobFault::memory(UNIT, fault)
+}
+
+fn invalid(what: &str, problem: &Problem) -> JobFault {
+    JobFault::new(UNIT, format!("{what}: {problem}"))
+}
+
+/// Reads a packet.
+fn packet<P: Packet>(memory: &mut UnitMemory<'_>, at: u64) -> Result<P, JobFault> {
+    let mut bytes = vec![0; P::INFO.size_bytes];
+    memory.read(at, &mut bytes).map_err(memory_fault)?;
+    P::unpack(&bytes).map_err(|problem| invalid(P::INFO.name, &problem))
+}
+
+fn word(memory: &mut UnitMemory<'_>, at: u64) -> Result<u32, JobFault> {
+    Ok(u32::from_le_bytes(memory.read_array(at).map_err(memory_fault)?))
+}
+
+fn address(memory: &mut UnitMemory<'_>, at: u64) -> Result<u64, JobFault> {
+    Ok(u64::from_le_bytes(memory.read_array(at).map_err(memory_fault)?))
+}
+
+/// What a stage is given.
+fn stage(environment: &ShaderEnvironment) -> StageAddresses {
+    StageAddresses {
+        resources: environment.resources,
+        uniforms: environment.fau | u64::from(environment.fau_count) << 56,
+        program: environment.shader,
+        storage: environment.thread_storage,
+    }
+}
+
+impl Gpu {
+    /// Executes the chain of jobs at an address, to its end or up to a fault.
+    ///
+    /// # Errors
+    /// The fault of a job.
+    pub fn chain(
+        &self,
+        vm: &AddressSpace,
+        context: &mut JobContext,
+        first: u64,
+    ) -> Result<JobStats, JobFault> {
+        let run = || chain(self, vm, context, first);
+        catch_panic(run).unwrap_or_else(|what| Err(JobFault::new(UNIT, what).of(FaultKind::Panic)))
+    }
+}
+
+fn chain(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    context: &mut JobContext,
+    first: u64,
+) -> Result<JobStats, JobFault> {
+    let mut stats = JobStats::default();
+    let mut ended = HashSet::from([0]);
+    let mut at = first;
+    for _ in 0..MOST_JOBS {
+        if at == 0 {
+            return Ok(stats);
+        }
+        if stats.commands >= gpu.options.most_commands {
+            break;
+        }
+        let done = job(gpu, vm, context, at, &mut ended, &mut stats);
+        at = done.map_err(|fault| fault.at_packet(at))?;
+    }
+    Err(JobFault::endless(UNIT))
+}
+
+/// Executes a job; returns the next one's address.
+fn job(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    context: &mut JobContext,
+    at: u64,
+    ended: &mut HashSet<u32>,
+    stats: &mut JobStats,
+) -> Result<u64, JobFault> {
+    let mut memory = UnitMemory::new(vm);
+    let header: JobHeader = packet(&mut memory, at)?;
+    stats.commands += 1;
+    for dependency in [header.dependency_1, header.dependency_2] {
+        if !ended.contains(&dependency) {
+            let what = format!("job {} waits for job {dependency} behind it", header.index);
+            return Err(JobFault::new(UNIT, what));
+        }
+    }
+    let payload = at.wrapping_add(HEADER);
+    match header.job_type {
+        // Caches are coherent.
+        JobType::Null | JobType::CacheFlush => {}
+        JobType::WriteValue => write_value(gpu, &mut memory, payload)?,
+        JobType::Compute => {
+            let bytes = memory.read_array::<{ ComputePayload::SIZE_BYTES }>(payload);
+            let bytes = bytes.map_err(memory_fault)?;
+            let p = ComputePayload::unpack(&bytes)
+                .map_err(|problem| invalid("compute job", &problem))?;
+            let StageAddresses { resources, uniforms, program, storage } = stage(&p.compute);
+            let dispatch = Dispatch {
+                resources,
+                uniforms,
+                program,
+                storage,
+                size: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+                offset: [p.offset_x, p.offset_y, p.offset_z],
+                groups: [p.workgroup_count_x, p.workgroup_count_y, p.workgroup_count_z],
+            };
+            dispatch::execute(gpu, vm, &dispatch, stats)?;
+        }
+        JobType::MallocVertex => {
+            let call = draw_call(&mut memory, at)?;
+            stats.draws += 1;
+            if stats.draws <= gpu.options.most_draws {
+                draw::run(gpu, vm, &mut context.scenes, call, stats)?;
+            }
+        }
+        JobType::Fragment => {
+            let p: FragmentJobPayload = packet(&mut memory, payload)?;
+            // Bounds are tiles.
+            let scissor = Scissor {
+                scissor_minimum_x: p.bound_min_x * TILE,
+                scissor_minimum_y: p.bound_min_y * TILE,
+                scissor_maximum_x: p.bound_max_x * TILE + TILE - 1,
+                scissor_maximum_y: p.bound_max_y * TILE + TILE - 1,
+            };
+            fragment::execute(gpu, vm, &mut context.scenes, p.framebuffer, &scissor, stats)?;
+        }
+        other @ (JobType::NotStarted | JobType::Tiler | JobType::IndexedVertex) => {
+            return Err(JobFault::unimplemented(UNIT, format!("jobs of type {other}")));
+        }
+    }
+    memory.write(at, &DONE.to_le_bytes()).map_err(memory_fault)?;
+    ended.insert(header.index);
+    Ok(header.next)
+}
+
+/// Pixels of a tile's side in the bounds of a fragment job. source: Mesa, pan_desc.h (`MALI_TILE_SHIFT`).
+const TILE: u32 = 16;
+
+fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), JobFault> {
+    let p: WriteValueJobPayload = packet(memory, at)?;
+    let (value, bytes) = match p.kind {
+        WriteValueType::CycleCounter | WriteValueType::SystemTimestamp => (gpu.timestamp(), 8),
+        WriteValueType::Zero => (0, 8),
+        WriteValueType::Immediate8 => (p.immediate_value, 1),
+        WriteValueType::Immediate16 => (p.immediate_value, 2),
+        WriteValueType::Immediate32 => (p.immediate_value, 4),
+        WriteValueType::Immediate64 => (p.immediate_value, 8),
+    };
+    memory.write(p.address, &value.to_le_bytes()[..bytes]).map_err(memory_fault)
+}
+
+/// What a job that allocates its vertices says.
+fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
+    let place = |offset: u64| at.wrapping_add(offset);
+    let primitive: Primitive = packet(memory, place(HEADER))?;
+    let allocation: Allocation = packet(memory, place(ALLOCATION))?;
+    let instances = word(memory, place(INSTANCES))?;
+    let bytes = memory.read_array::<{ DrawDescriptor::SIZE_BYTES }>(place(DRAW));
+    let mut draw = Draw::from_bytes(&bytes.map_err(memory_fault)?)?;
+    let position: ShaderEnvironment = packet(memory, place(POSITION))?;
+    let mut varying = ShaderEnvironment::default();
+    if primitive.secondary_shader {
+        varying = packet(memory, place(VARYING))?;
+        draw.varying_stride = allocation.vertex_attribute_stride;
+    }
+    // Shaders that give sizes or layers store positions in the extended format.
+    let extended = primitive.layer_index_enable
+        || primitive.point_size_array_format != PointSizeArrayFormat::None;
+    let flags = PrimitiveFlags {
+        draw_mode: primitive.draw_mode,
+        index_type: primitive.index_type,
+        point_size_array_format: primitive.point_size_array_format,
+        primitive_index_enable: primitive.primitive_index_enable,
+        primitive_index_writeback: primitive.primitive_index_writeback,
+        allow_rotating_primitives: primitive.allow_rotating_primitives,
+        low_depth_cull: primitive.low_depth_cull,
+        high_depth_cull: primitive.high_depth_cull,
+        secondary_shader: primitive.secondary_shader,
+        primitive_restart: primitive.primitive_restart,
+        layer_index_enable: primitive.layer_index_enable,
+        scissor_array_enable: primitive.scissor_array_enable,
+        position_fifo_format: if extended { FifoFormat::Extended } else { FifoFormat::Basic },
+        view_mask: 0,
+    };
+    let vertices = Vertices {
+        count: primitive.index_count,
+        instances,
+        base: primitive.base_vertex_offset as u32,
+        first_instance: primitive.instance_offset,
+        index_type: primitive.index_type,
+        first_index: 0,
+        indices: address(memory, place(INDICES))?,
+        // The job does not say where the indices end.
+        index_bytes: u32::MAX,
+        restart: primitive.primitive_restart,
+        draw_id: 0,
+    };
+    Ok(Call {
+        flags,
+        tiler: address(memory, place(TILER))?,
+        position: stage(&position),
+        varying: stage(&varying),
+        draw,
+        vertices,
+        scissor: packet(memory, place(SCISSOR))?,
+        size_px: f32::from_bits(word(memory, place(SIZE))?),
+    })
+}
