@@ -87,6 +87,13 @@ impl TargetFormat {
         };
         let memory = floats(target.internal_format).unwrap_or(memory);
         let internal = internal.or(floats(target.internal_format));
+        if internal.is_some() && memory.iter().any(|bits| *bits > 32) {
+            let what = format!(
+                "tiles of format {} written as {}",
+                target.internal_format, target.writeback_format
+            );
+            return Err(JobFault::unimplemented(Unit::Fragment, what));
+        }
         let bytes = memory.iter().sum::<u32>().div_ceil(8) as usize;
         Ok(TargetFormat { internal, memory, swizzle, bytes })
     }
@@ -124,7 +131,7 @@ impl TargetFormat {
                 *component = match (is_float, bits) {
                     (true, 16) => half::f16::from_bits(raw as u16).to_f32(),
                     (true, _) => tepui_format::texel::numeric::ufloat_to_f32(raw, bits - 5),
-                    _ => raw as f32 / ((1u32 << bits) - 1) as f32,
+                    _ => raw as f32 / ((1u64 << bits) - 1) as f32,
                 };
             }
         }
@@ -192,6 +199,7 @@ mod tests {
         let format = TargetFormat::new(&bgra).unwrap();
         assert_eq!(format.bytes, 4);
         assert_eq!(format.to_memory(0x4433_2211)[..4], [0x33, 0x22, 0x11, 0xff]);
+        assert!(TargetFormat::new(&target(Internal::R8g8b8a8, ColorFormat::Raw128)).is_err());
         let raw = TargetFormat::new(&target(Internal::Raw128, ColorFormat::Raw96)).unwrap();
         assert_eq!((raw.bytes, raw.to_memory(u128::MAX)), (12, [0xff; 16]));
     }
