@@ -58,7 +58,7 @@ impl<K: Copy + Eq + Hash> Reports<K> {
     pub fn take(&self) -> Vec<Report<K>> {
         let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut new = std::mem::take(&mut collected.new);
-        new.sort_by(|a, b| (a.at.program, a.at.offset).cmp(&(b.at.program, b.at.offset)));
+        new.sort_by_key(|report| (report.at.program, report.at.offset));
         new
     }
 }
