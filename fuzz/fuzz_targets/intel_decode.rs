@@ -5,6 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tepui_decode::{GpuMemory, Unreadable};
+use tepui_intel_chips::Generation;
 use tepui_intel_decode::{Decoder, Limits, Options, State};
 
 /// The input, and nothing behind it.
@@ -23,8 +24,8 @@ fuzz_target!(|input: &[u8]| {
     let memory = Input(input);
     let limits = Limits { records: 2000, calls: 1 };
     let mut state = State::default();
-    for everything in [false, true] {
-        let options = Options { limits, everything, ..Options::default() };
+    for (generation, everything) in [(Generation::Gen9, false), (Generation::Gen12, true)] {
+        let options = Options { generation, limits, everything };
         let mut decoder = Decoder::new(&memory, options, &mut state);
         let tree = decoder.batch(0, input.len() as u64);
         let mut records = 0;

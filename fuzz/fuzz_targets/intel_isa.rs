@@ -43,7 +43,8 @@ fuzz_target!(|code: &[u8]| {
             let _ = asm::assemble(generation, text);
         }
     }
-    if let Ok(program) = Program::from_bytes(Generation::Gen9, 0, code) {
+    for generation in Generation::ALL {
+        let Ok(program) = Program::from_bytes(generation, 0, code) else { continue };
         let mut thread = Thread::new();
         thread.start(&Dispatch { mask: 0xffff, ..Dispatch::default() });
         let _ = thread.run(&program, &mut Echo, &mut 5_000);

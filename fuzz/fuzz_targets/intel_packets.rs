@@ -2,15 +2,19 @@
 
 #![no_main]
 
-use tepui_intel_packets::ALL;
+use tepui_intel_chips::Generation;
+use tepui_intel_packets::{of_generation, revision};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    for info in ALL.iter().flat_map(|list| list.iter()) {
-        let Ok(decoded) = (info.decode)(input) else { continue };
-        let _ = decoded.to_string();
-        if decoded.problems.is_empty() {
-            let packed = (info.repack)(input).expect("a valid packet packs");
-            assert_eq!(packed, input[..info.size_bytes], "{}", info.name);
+    for generation in Generation::ALL {
+        let revision = revision(generation);
+        for info in of_generation(generation) {
+            let Ok(decoded) = info.decode_as(input, revision) else { continue };
+            let _ = decoded.to_string();
+            if decoded.problems.is_empty() {
+                let packed = info.repack_as(input, revision).expect("a valid packet packs");
+                assert_eq!(packed, input[..info.size_bytes], "{}", info.name);
+            }
         }
     }
 });

@@ -8,12 +8,12 @@ use tepui_mali_packets::ALL;
 
 fuzz_target!(|bytes: &[u8]| {
     for info in ALL.iter().flat_map(|list| list.iter()) {
-        if let Ok(decoded) = (info.decode)(bytes) {
+        if let Ok(decoded) = info.decode(bytes) {
             let _ = decoded.to_string();
         }
-        let Ok(first) = (info.repack)(bytes) else { continue };
-        let decoded = (info.decode)(&first).expect("as many bytes");
+        let Ok(first) = info.repack(bytes) else { continue };
+        let decoded = info.decode(&first).expect("as many bytes");
         assert!(decoded.problems.is_empty(), "{}: {:?}", info.name, decoded.problems);
-        assert_eq!((info.repack)(&first).as_ref(), Ok(&first), "{}", info.name);
+        assert_eq!(info.repack(&first).as_ref(), Ok(&first), "{}", info.name);
     }
 });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tepui_packets::{Packet, PacketInfo};
+use tepui_packets::{Packet, PacketInfo, Revision, Revisions};
 
 use crate::{GpuMemory, Problem, Record};
 
@@ -25,6 +25,8 @@ impl Default for Limits {
 pub struct Reader<'a> {
     memory: &'a dyn GpuMemory,
     limits: Limits,
+    /// The revision of the hardware whose packets are read.
+    revision: Revision,
     /// Records that may still be added.
     left: usize,
 }
@@ -32,7 +34,13 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A reader at the start of an empty tree.
     pub fn new(memory: &'a dyn GpuMemory, limits: Limits) -> Reader<'a> {
-        Reader { memory, limits, left: limits.records }
+        Reader { memory, limits, revision: Revisions::FIRST, left: limits.records }
+    }
+
+    /// The same for packets of a revision of the hardware.
+    #[must_use]
+    pub fn of_revision(self, revision: Revision) -> Reader<'a> {
+        Reader { revision, ..self }
     }
 
     /// Bounds on the work.
@@ -75,7 +83,7 @@ impl<'a> Reader<'a> {
             return record;
         }
         match self.bytes(address, info.size_bytes) {
-            Ok(bytes) => record.set_packet(info, &bytes),
+            Ok(bytes) => record.set_packet_as(info, &bytes, self.revision),
             Err(problem) => record.problems.push(problem),
         }
         record
@@ -85,7 +93,7 @@ impl<'a> Reader<'a> {
     pub fn register(&mut self, info: &'static PacketInfo, bytes: &[u8]) -> Record {
         let mut record = Record::group(info.name);
         if self.take() {
-            record.set_packet(info, bytes);
+            record.set_packet_as(info, bytes, self.revision);
         }
         record
     }
@@ -107,7 +115,7 @@ impl<'a> Reader<'a> {
     /// Unpacks the packet at an address. Its problems are in its record.
     pub fn value<P: Packet>(&self, address: u64) -> Result<P, Problem> {
         let bytes = self.bytes(address, P::INFO.size_bytes)?;
-        let (value, _) = P::unpack_lossy(&bytes).map_err(Problem::Packet)?;
+        let (value, _) = P::unpack_lossy_as(&bytes, self.revision).map_err(Problem::Packet)?;
         Ok(value)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tepui_packets::{Decoded, PacketInfo, Value};
+use tepui_packets::{Decoded, PacketInfo, Revision, Revisions, Value};
 
 use crate::memory::Unreadable;
 
@@ -192,7 +192,12 @@ impl Record {
 
     /// Decodes a packet into the record; what is odd in it becomes problems.
     pub fn set_packet(&mut self, info: &'static PacketInfo, bytes: &[u8]) {
-        match (info.decode)(bytes) {
+        self.set_packet_as(info, bytes, Revisions::FIRST);
+    }
+
+    /// As [`Record::set_packet`], of a revision of the hardware.
+    pub fn set_packet_as(&mut self, info: &'static PacketInfo, bytes: &[u8], revision: Revision) {
+        match info.decode_as(bytes, revision) {
             Ok(mut decoded) => {
                 let problems = std::mem::take(&mut decoded.problems);
                 self.problems.extend(problems.into_iter().map(Problem::Packet));

@@ -24,6 +24,41 @@ impl Piece {
     }
 }
 
+/// A revision of the hardware, by a number that grows from one to the next. What the numbers mean
+/// is up to those who declare packets.
+pub type Revision = u32;
+
+/// The revisions of the hardware that have a field or a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revisions {
+    since: Revision,
+    before: Revision,
+}
+
+impl Revisions {
+    /// The revision of those who name none: before all that declarations name.
+    pub const FIRST: Revision = 0;
+
+    /// All.
+    pub const ALL: Revisions = Revisions { since: Revisions::FIRST, before: Revision::MAX };
+
+    /// Those from a revision on.
+    pub const fn since(self, since: Revision) -> Revisions {
+        Revisions { since, ..self }
+    }
+
+    /// Those before a revision.
+    pub const fn before(self, before: Revision) -> Revisions {
+        Revisions { before, ..self }
+    }
+
+    /// Whether a revision is among them.
+    #[inline]
+    pub const fn has(self, revision: Revision) -> bool {
+        self.since <= revision && revision < self.before
+    }
+}
+
 /// An enumerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnumValue {
@@ -210,6 +245,8 @@ pub struct Field {
     pub kind: Kind,
     /// Smallest and largest number that the hardware accepts, where not all are.
     pub range: Option<(u64, u64)>,
+    /// The revisions of the hardware that have it.
+    pub revisions: Revisions,
     /// The condition under which the field exists, as the declaration states it.
     pub condition: Option<&'static str>,
 }

@@ -49,6 +49,10 @@
 //! # Ok::<(), tepui_packets::Problem>(())
 //! ```
 //!
+//! A structure that differs a little between revisions of the hardware is one declaration whose
+//! fields say since or before which [`Revision`] they exist. Functions ending in `_as` are told a
+//! revision; the others stand for the first.
+//!
 //! Start reading at [`types`] (field types), then [`packet`](mod@packet) (what a declaration
 //! expands to) and [`macros`](mod@macros) (the expansion).
 
@@ -62,6 +66,8 @@ mod problem;
 pub mod types;
 
 pub use decoded::{Decoded, Value};
-pub use field::{Base, EnumInfo, EnumValue, Field, Fixed, Kind, Modifier, Piece};
+pub use field::{
+    Base, EnumInfo, EnumValue, Field, Fixed, Kind, Modifier, Piece, Revision, Revisions,
+};
 pub use packet::{Packet, PacketInfo};
 pub use problem::{Problem, ProblemKind};

@@ -87,12 +87,15 @@ macro_rules! __bits_enum_type {
 
 /// Declares a packet. See the [crate's documentation](crate) for an example.
 ///
-/// - `= "Name", N bytes`: the name in the hardware's words and the size.
+/// - `= "Name", N bytes`: the name in the hardware's words and the size. `since R` and `before R`
+///   behind it say of the whole packet what they say of a field.
 /// - `fixed { "Name" Kind [lo..hi] = value; … }`: fields with one legal value. They are not struct
 ///   members.
 /// - `fields { /// doc  member: Kind [lo..hi] "Name" …; … }`: the members. Bits count from the
 ///   first bit of the packet, the end is exclusive, and a field in several pieces lists them from
 ///   the least significant: `[32..64, 0..8]`. After the name may come, in this order,
+///   - `since R`, `before R`: the field exists only from that revision of the hardware on, or only
+///     before it ([`Revision`](crate::Revision));
 ///   - `in (low..=high)`: the range that the hardware accepts;
 ///   - `when (|p| condition)`: the field exists only if the condition is true, so that fields of
 ///     different forms of the packet may share bits. A condition may only read fields without a
@@ -103,9 +106,10 @@ macro_rules! __bits_enum_type {
 #[macro_export]
 macro_rules! packet {
     ($(#[doc = $doc:literal])* pub struct $name:ident = $hw:literal, $size:literal bytes
+        $(since $psince:literal)? $(before $pbefore:literal)?
         $(fixed { $($fhw:literal $fkind:ty [$flo:literal .. $fhi:literal] = $fvalue:expr;)* })?
         $(fields { $($(#[doc = $fdoc:literal])* $field:ident : $kind:ty [$($lo:literal .. $hi:literal),+] $fieldhw:literal
-            $(in ($rlo:literal ..= $rhi:literal))? $(when ($($cond:tt)+))? $(= $default:expr)?;)* })?
+            $(since $since:literal)? $(before $before:literal)? $(in ($rlo:literal ..= $rhi:literal))? $(when ($($cond:tt)+))? $(= $default:expr)?;)* })?
     ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,7 +134,7 @@ macro_rules! packet {
             fn default() -> $name {
                 $name {
                     $($($field: $crate::__default!(
-                        $kind, $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                        $kind, $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($since)?; $($before)?]; [$($($cond)+)?]);
                         $($default)?
                     ),)*)?
                 }
@@ -143,16 +147,15 @@ macro_rules! packet {
                 ident: stringify!($name),
                 doc: concat!($($doc, "\n"),*),
                 size_bytes: $size,
+                revisions: $crate::Revisions::ALL$(.since($psince))?$(.before($pbefore))?,
                 fixed: &[$($($crate::Fixed {
                     name: $fhw,
                     piece: $crate::Piece::new($flo, $fhi),
                     kind: <$fkind as $crate::types::FieldType>::KIND,
                     value: $fvalue as u64,
                 },)*)?],
-                fields: &[$($($crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]),)*)?],
-                decode: <$name as $crate::Packet>::decode,
-                repack: $crate::packet::repack::<$name>,
-                default_bytes: $crate::packet::default_bytes::<$name>,
+                fields: &[$($($crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($since)?; $($before)?]; [$($($cond)+)?]),)*)?],
+                functions: $crate::packet::Functions::of::<$name>(),
             };
 
             type Words = [u64; usize::div_ceil($size, 8)];
@@ -163,18 +166,21 @@ macro_rules! packet {
             }
 
             #[allow(unused_mut, unused_variables)]
-            fn read_fields(words: &Self::Words, problems: &mut Vec<$crate::Problem>) -> $name {
+            fn read_fields(words: &Self::Words, revision: $crate::Revision, problems: &mut Vec<$crate::Problem>) -> $name {
                 let mut value = $name {
                     $($($field: {
-                        const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                        const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($since)?; $($before)?]; [$($($cond)+)?]);
                         $crate::__if_conditional!([$($($cond)+)?]
                             { <$kind as $crate::types::FieldType>::zero(FIELD.width()) }
-                            { <$kind as $crate::types::FieldType>::read(words, &FIELD, problems) })
+                            { match FIELD.revisions.has(revision) {
+                                true => <$kind as $crate::types::FieldType>::read(words, &FIELD, problems),
+                                false => <$kind as $crate::types::FieldType>::zero(FIELD.width()),
+                            } })
                     },)*)?
                 };
                 $($($crate::__if_conditional!([$($($cond)+)?] {
-                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
-                    if $crate::__holds!(value, $name, [$($($cond)+)?]) {
+                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($since)?; $($before)?]; [$($($cond)+)?]);
+                    if FIELD.revisions.has(revision) && $crate::__holds!(value, $name, [$($($cond)+)?]) {
                         value.$field = <$kind as $crate::types::FieldType>::read(words, &FIELD, problems);
                     }
                 } {});)*)?
@@ -183,18 +189,19 @@ macro_rules! packet {
 
             #[inline]
             #[allow(unused_variables)]
-            fn write_fields(&self, words: &mut Self::Words) -> Result<(), $crate::Problem> {
+            fn write_fields(&self, words: &mut Self::Words, revision: $crate::Revision) -> Result<(), $crate::Problem> {
                 $($($crate::bits::word_or(words, $flo, $fhi - $flo, $fvalue as u64);)*)?
                 $($({
-                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
-                    if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
+                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($since)?; $($before)?]; [$($($cond)+)?]);
+                    let holds = $crate::__holds!(*self, $name, [$($($cond)+)?]);
+                    if holds && FIELD.revisions.has(revision) {
                         <$kind as $crate::types::FieldType>::write(&self.$field, words, &FIELD)?;
                     } else if self.$field != <$kind as $crate::types::FieldType>::zero(FIELD.width()) {
                         return Err($crate::Problem {
                             packet: $hw,
                             field: $fieldhw,
                             bit: FIELD.start(),
-                            kind: $crate::ProblemKind::Inactive { condition: FIELD.condition.unwrap_or("") },
+                            kind: $crate::ProblemKind::Inactive { condition: FIELD.condition.filter(|_| !holds).unwrap_or("another revision") },
                         });
                     }
                 })*)?
@@ -202,19 +209,21 @@ macro_rules! packet {
             }
 
             #[allow(unused_variables)]
-            fn clear_fields(&self, words: &mut Self::Words) {
-                $($(if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
-                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
-                    $crate::packet::clear(words, &FIELD);
+            fn clear_fields(&self, words: &mut Self::Words, revision: $crate::Revision) {
+                $($({
+                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($since)?; $($before)?]; [$($($cond)+)?]);
+                    if FIELD.revisions.has(revision) && $crate::__holds!(*self, $name, [$($($cond)+)?]) {
+                        $crate::packet::clear(words, &FIELD);
+                    }
                 })*)?
             }
 
             #[allow(unused_variables, unused_mut)]
-            fn show_fields(&self, bytes: &[u8]) -> Vec<(&'static $crate::Field, $crate::Value)> {
+            fn show_fields(&self, bytes: &[u8], revision: $crate::Revision) -> Vec<(&'static $crate::Field, $crate::Value)> {
                 let mut shown = Vec::with_capacity(Self::INFO.fields.len());
                 let mut fields = Self::INFO.fields.iter();
                 $($(if let Some(field) = fields.next() {
-                    if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
+                    if field.revisions.has(revision) && $crate::__holds!(*self, $name, [$($($cond)+)?]) {
                         shown.push((field, <$kind as $crate::types::FieldType>::show(bytes, field)));
                     }
                 })*)?
@@ -227,7 +236,7 @@ macro_rules! packet {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __field {
-    ($packet:literal; $($doc:literal)*; $field:ident; $kind:ty; [$($lo:literal .. $hi:literal),+]; $hw:literal; [$($rlo:literal, $rhi:literal)?]; [$($cond:tt)*]) => {
+    ($packet:literal; $($doc:literal)*; $field:ident; $kind:ty; [$($lo:literal .. $hi:literal),+]; $hw:literal; [$($rlo:literal, $rhi:literal)?]; [$($since:literal)?; $($before:literal)?]; [$($cond:tt)*]) => {
         $crate::Field {
             name: $hw,
             ident: stringify!($field),
@@ -236,6 +245,7 @@ macro_rules! __field {
             pieces: &[$($crate::Piece::new($lo, $hi)),+],
             kind: <$kind as $crate::types::FieldType>::KIND,
             range: $crate::__range!($($rlo, $rhi)?),
+            revisions: $crate::Revisions::ALL$(.since($since))?$(.before($before))?,
             condition: $crate::__condition!($($cond)*),
         }
     };

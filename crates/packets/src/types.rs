@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 use crate::bits;
 use crate::decoded::Value;
-use crate::field::{Base, Field, Kind, Modifier, Piece};
+use crate::field::{Base, Field, Kind, Modifier, Piece, Revisions};
 use crate::packet::{Packet, unpack_words};
 use crate::problem::{Problem, ProblemKind};
 
@@ -494,7 +494,7 @@ impl Scalar for Log2 {
     }
 }
 
-/// Another packet at a byte boundary inside this one.
+/// Another packet at a byte boundary inside this one, of the first revision.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested<P>(PhantomData<P>);
 
@@ -522,7 +522,7 @@ impl<P: Packet> FieldType for Nested<P> {
         for (to, piece) in inner.as_mut().iter_mut().zip(nested_words::<P>(field)) {
             *to = bits::word_get(words, piece.start, piece.width);
         }
-        let (value, inner) = unpack_words::<P>(inner);
+        let (value, inner) = unpack_words::<P>(inner, Revisions::FIRST);
         let at = field.start();
         problems.extend(inner.into_iter().map(|p| Problem { bit: p.bit + at, ..p }));
         value
@@ -531,7 +531,7 @@ impl<P: Packet> FieldType for Nested<P> {
     fn write(value: &P, words: &mut [u64], field: &Field) -> Result<(), Problem> {
         let mut inner = P::zeros();
         let moved = |p: Problem| Problem { bit: p.bit + field.start(), ..p };
-        value.write_fields(&mut inner).map_err(moved)?;
+        value.write_fields(&mut inner, Revisions::FIRST).map_err(moved)?;
         for (&from, piece) in inner.as_ref().iter().zip(nested_words::<P>(field)) {
             bits::word_or(words, piece.start, piece.width, from);
         }

@@ -22,6 +22,8 @@ pub enum Driver {
     M1,
     /// ANV on the virtual Skylake.
     Skylake,
+    /// ANV on the virtual Tiger Lake.
+    TigerLake,
     /// PanVK on the virtual Mali-G610: an arm64 driver, so the witness is an arm64 program, too.
     Mali,
     /// Tepui's own driver on the virtual M1.
@@ -48,6 +50,7 @@ impl Driver {
             Driver::Lavapipe => "lavapipe",
             Driver::M1 => "m1",
             Driver::Skylake => "skl",
+            Driver::TigerLake => "tgl",
             Driver::Mali => "mali",
             Driver::Tepui => "tepui",
             Driver::TepuiLibraries => "tepui-libraries",
@@ -61,7 +64,10 @@ impl Driver {
     /// Whether it is Tepui's own driver.
     #[must_use]
     pub fn is_tepui(self) -> bool {
-        !matches!(self, Driver::Lavapipe | Driver::M1 | Driver::Skylake | Driver::Mali)
+        !matches!(
+            self,
+            Driver::Lavapipe | Driver::M1 | Driver::Skylake | Driver::TigerLake | Driver::Mali
+        )
     }
 
     /// How graphics pipelines are made on it: an argument of `witness run --pipelines`.
@@ -80,7 +86,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::Skylake => "Intel",
+            Driver::Skylake | Driver::TigerLake => "Intel",
             Driver::Mali => "Mali-G610",
             Driver::TepuiNode => "Apple M1 Pro",
             _ => "Apple M1",
@@ -108,6 +114,7 @@ impl Driver {
                 }
                 let (verb, gpu, icd) = match self {
                     Driver::Skylake => ("shim", "skl", "anv"),
+                    Driver::TigerLake => ("shim", "tgl", "anv"),
                     Driver::M1 => ("shim", "m1", "honeykrisp"),
                     Driver::Mali => ("shim", "mali-g610", "panvk"),
                     _ => ("run", "m1", "none"),

@@ -115,7 +115,7 @@ fn draws_of(name: &str) -> Option<(bool, bool, u64, u64)> {
 
 #[test]
 fn draws_from_memory_go_three_ways() {
-    let (folder, output) = intel::trace("intel-draws", &["many/draws_"], &[]);
+    let (folder, output) = intel::trace("skl", "intel-draws", &["many/draws_"], &[]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let batches = batches(&folder);
@@ -172,7 +172,7 @@ fn draws_from_memory_go_three_ways() {
 /// Between draws only what changed is submitted again.
 #[test]
 fn states_are_submitted_when_they_change() {
-    let (folder, output) = intel::trace("intel-states", &["many/states"], &[]);
+    let (folder, output) = intel::trace("skl", "intel-states", &["many/states"], &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let batches = batches(&folder);
     let [batch, _] = batches.iter().max_by_key(|b| count(&b[0], "3DPRIMITIVE")).expect("batches");
@@ -202,7 +202,7 @@ fn states_are_submitted_when_they_change() {
 /// Binding tables are within 64 KiB above the surface state base, which moves when they are full.
 #[test]
 fn binding_tables_move() {
-    let (folder, output) = intel::trace("intel-tables", &["many/tables"], &[]);
+    let (folder, output) = intel::trace("skl", "intel-tables", &["many/tables"], &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let batches = batches(&folder);
     let [batch, _] = batches.iter().max_by_key(|b| count(&b[0], "GPGPU_WALKER")).expect("batches");

@@ -13,17 +13,50 @@ use std::path::Path;
 use tepui_capture::Event;
 use tepui_decode::{Content, Record};
 use tepui_intel_capture::Describer;
-use tepui_intel_packets::{Decoded, Value, find};
+use tepui_intel_chips::Generation;
+use tepui_intel_packets::{Decoded, PacketInfo, Value};
 use tepui_packets::Base;
 
 mod intel;
 
+/// A GPU, and what is compared on it.
+struct Subject {
+    gpu: &'static str,
+    generation: Generation,
+    cases: &'static [&'static str],
+    /// Structures that at least occur.
+    kinds: usize,
+    /// Surface states that are compared at least.
+    surfaces: u64,
+}
+
+impl Subject {
+    fn find(&self, name: &str) -> Option<&'static PacketInfo> {
+        tepui_intel_packets::find(self.generation, name)
+    }
+}
+
+const SKYLAKE: Subject =
+    Subject { gpu: "skl", generation: Generation::Gen9, cases: CASES, kinds: 75, surfaces: 10_000 };
+
+const TIGER_LAKE: Subject = Subject {
+    gpu: "tgl",
+    generation: Generation::Gen12,
+    cases: &[
+        "commands/ids_1x1x1",
+        "commands/copy",
+        "texel_buffer/R8_UNORM",
+        "draws/at",
+        "depth/d32_sfloat_less",
+        "stencil/pass_keep",
+    ],
+    kinds: 70,
+    surfaces: 100,
+};
+
 /// Cases whose batches have between them the commands that ANV submits for compute and drawing.
 const CASES: &[&str] =
     &["commands/ids_1x1x1", "commands/copy", "texel_buffer/", "draws/at", "depth/", "stencil/"];
-
-/// Structures that at least occur.
-const EXPECTED: usize = 75;
 
 /// Fields that Mesa prints and the declarations leave out.
 const MESA_ONLY: &[&str] = &[
@@ -36,6 +69,10 @@ const MESA_ONLY: &[&str] = &[
     "Auxiliary Table Index for Media Compressed Surface",
     "Y Offset for V Plane",
     "X Offset for V Plane",
+    // Bits that other fields have one by one.
+    "Shader Update Enable",
+    // It tells two commands of Gen12 apart, which are two declarations here.
+    "Extended Parameters Present",
     // The same bits as other types.
     "Hierarchical Depth Clear Value",
     "Border Color Float Red",
@@ -46,8 +83,9 @@ const MESA_ONLY: &[&str] = &[
 ];
 
 /// Structures of which Mesa 26.1 names the fields otherwise than Mesa 25.0's genxml, whose names the
-/// declarations have: components of vertex elements, in double words instead of one by one.
-const RENAMED: &[&str] = &["3DSTATE_VF_COMPONENT_PACKING"];
+/// declarations have: components of vertex elements, in double words instead of one by one; and groups of numbers, which
+/// Mesa prints one by one.
+const RENAMED: &[&str] = &["3DSTATE_VF_COMPONENT_PACKING", "3DSTATE_PRIMITIVE_REPLICATION"];
 
 /// Commands behind whose declared part a list of structures stands.
 const LISTS: &[(&str, &str)] = &[
@@ -207,9 +245,6 @@ const GUESSED: &[(&str, &str)] = &[
 ];
 const SURFACE: &str = "RENDER_SURFACE_STATE";
 
-/// Surface states that are compared at least.
-const SURFACES: u64 = 10_000;
-
 /// Compares a structure; returns what differs.
 fn compare(block: &Block, decoded: &Decoded) -> Result<(), String> {
     let info = decoded.info;
@@ -242,7 +277,8 @@ fn compare(block: &Block, decoded: &Decoded) -> Result<(), String> {
 }
 
 /// A block, and the structures of the list behind it as blocks of their own.
-fn split(block: Block) -> Vec<Block> {
+fn split(subject: &Subject, block: Block) -> Vec<Block> {
+    let find = |name: &str| subject.find(name);
     let element = LISTS.iter().find(|(name, _)| *name == block.name).and_then(|(_, e)| find(e));
     let (Some(info), Some(element)) = (find(&block.name), element) else { return vec![block] };
     let own = |name: &str| {
@@ -339,9 +375,13 @@ impl Outcome {
         *self.failed.entry((name, why.into())).or_insert(0) += 1;
     }
 
-    fn block(&mut self, block: &Block, tree: &mut Tree) {
-        let Some(info) = find(&block.name) else { return };
+    fn block(&mut self, subject: &Subject, block: &Block, tree: &mut Tree) {
         let Some(start) = block.start else { return };
+        // Mesa has one name for both.
+        const EXTENDED: &str = "3DPRIMITIVE_EXTENDED";
+        let extended = block.name == "3DPRIMITIVE" && tree.packets.contains_key(&(EXTENDED, start));
+        let name = if extended { EXTENDED } else { &block.name };
+        let Some(info) = subject.find(name) else { return };
         if info.name.starts_with("3DSTATE_") {
             let off = |(name, value): &(String, String)| {
                 name.ends_with("Pointer Valid") && value == "false"
@@ -372,7 +412,18 @@ impl Outcome {
 
 #[test]
 fn mesa_sees_the_same_fields() {
-    let (folder, output) = intel::trace("intel-packets", CASES, &[("INTEL_DEBUG", "bat,nocolor")]);
+    check(&SKYLAKE);
+}
+
+#[test]
+fn mesa_sees_the_same_fields_on_tiger_lake() {
+    check(&TIGER_LAKE);
+}
+
+fn check(subject: &Subject) {
+    let name = format!("intel-packets-{}", subject.gpu);
+    let debug = [("INTEL_DEBUG", "bat,nocolor")];
+    let (folder, output) = intel::trace(subject.gpu, &name, subject.cases, &debug);
     let text = String::from_utf8_lossy(&output.stderr);
     let mut trees = decode(&folder);
     let mut outcome = Outcome::default();
@@ -390,7 +441,8 @@ fn mesa_sees_the_same_fields() {
             printed.insert(at);
         }
         if submissions > 0 {
-            split(block).iter().for_each(|block| outcome.block(block, &mut trees[at]));
+            let tree = &mut trees[at];
+            split(subject, block).iter().for_each(|block| outcome.block(subject, block, tree));
         }
     }
     for (index, tree) in trees.iter().enumerate() {
@@ -405,12 +457,12 @@ fn mesa_sees_the_same_fields() {
     }
     let Outcome { compared, failed, .. } = outcome;
     assert!(failed.is_empty(), "{failed:#?}");
-    assert!(compared.len() >= EXPECTED, "only {} kinds: {compared:#?}", compared.len());
+    assert!(compared.len() >= subject.kinds, "only {} kinds: {compared:#?}", compared.len());
     let count = |name: &str| compared.get(name).copied().unwrap_or(0);
     for (name, pointer) in GUESSED {
         assert!(count(name) >= count(pointer) && count(name) > 0, "{name}: {}", count(name));
     }
     let surfaces = count(SURFACE);
-    assert!(surfaces >= SURFACES, "only {surfaces} surface states");
+    assert!(surfaces >= subject.surfaces, "only {surfaces} surface states");
     println!("{submissions} submissions: {compared:#?}");
 }

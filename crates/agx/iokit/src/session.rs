@@ -252,7 +252,7 @@ fn attachments(bytes: &[u8]) -> Record {
 /// Decodes a structure.
 fn structure(info: &'static PacketInfo, bytes: &[u8]) -> Record {
     let mut record = Record::group(info.name);
-    match (info.decode)(bytes) {
+    match info.decode(bytes) {
         Ok(mut decoded) => {
             // Most bits are unknown, so bits that belong to no field are not a problem here.
             decoded.problems.clear();

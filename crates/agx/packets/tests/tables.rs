@@ -50,7 +50,7 @@ fn names_are_unique_and_fields_lie_inside() {
 #[test]
 fn defaults_pack_and_validate() {
     for info in all() {
-        let bytes = (info.default_bytes)().unwrap_or_else(|p| panic!("{p}"));
+        let bytes = info.default_bytes().unwrap_or_else(|p| panic!("{p}"));
         assert_eq!(bytes.len(), info.size_bytes);
         assert_eq!(info.validate(&bytes), [], "{}", info.name);
     }
@@ -59,18 +59,18 @@ fn defaults_pack_and_validate() {
 /// Random bytes, unpacked leniently and packed again, must have no problems, keep every bit of a
 /// field whose value is known, and not change when this is repeated.
 fn check(info: &PacketInfo, bytes: &[u8]) {
-    let dirty = (info.decode)(bytes).unwrap();
+    let dirty = info.decode(bytes).unwrap();
     let refused = |p: &Problem| matches!(p.kind, ProblemKind::OutOfRange { .. });
     if let Some(refused) = dirty.problems.iter().find(|p| refused(p)) {
         // A number outside the range that the hardware accepts is kept by unpacking, so packing
         // refuses it.
-        assert_eq!((info.repack)(bytes).as_ref(), Err(refused));
+        assert_eq!(info.repack(bytes).as_ref(), Err(refused));
         return;
     }
-    let packed = (info.repack)(bytes).unwrap_or_else(|p| panic!("{p}"));
-    let clean = (info.decode)(&packed).unwrap();
+    let packed = info.repack(bytes).unwrap_or_else(|p| panic!("{p}"));
+    let clean = info.decode(&packed).unwrap();
     assert_eq!(clean.problems, [], "{}", info.name);
-    assert_eq!((info.repack)(&packed).unwrap(), packed);
+    assert_eq!(info.repack(&packed).unwrap(), packed);
     assert_eq!(dirty.fields.len(), clean.fields.len());
     for ((field, before), (_, after)) in dirty.fields.iter().zip(&clean.fields) {
         let odd = dirty.problems.iter().any(|p| p.field == field.name);
@@ -103,8 +103,8 @@ proptest! {
     #[test]
     fn any_length_is_a_typed_error(bytes in prop::collection::vec(any::<u8>(), 0..32)) {
         for info in all() {
-            prop_assert_eq!((info.decode)(&bytes).is_err(), bytes.len() < info.size_bytes);
-            prop_assert_eq!((info.repack)(&bytes).is_err(), bytes.len() < info.size_bytes);
+            prop_assert_eq!(info.decode(&bytes).is_err(), bytes.len() < info.size_bytes);
+            prop_assert_eq!(info.repack(&bytes).is_err(), bytes.len() < info.size_bytes);
         }
     }
 }

@@ -66,14 +66,17 @@ impl Model for Intel {
             instruction_base: context.bases.instruction,
             ..State::default()
         };
-        let mut decoder = Decoder::new(vm, Options::default(), &mut state);
+        let generation = context.generation;
+        let options = Options { generation, ..Options::default() };
+        let mut decoder = Decoder::new(vm, options, &mut state);
         for name in ["3DSTATE_PS", "3DSTATE_BINDING_TABLE_POINTERS_PS"] {
             if let Some(command) = context.latched.get(name) {
                 decoder.recall(command);
             }
         }
         decoder.batch(batch.address, batch.length);
-        let pictures = decoder.drawn().iter().map(|&surface| Picture::read(vm, surface));
+        let drawn = decoder.drawn().iter();
+        let pictures = drawn.map(|&surface| Picture::read(vm, generation, surface));
         pictures.filter_map(Result::transpose).collect()
     }
 }

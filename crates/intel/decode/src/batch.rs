@@ -59,7 +59,7 @@ impl Decoder<'_, '_> {
                     return batch;
                 }
             };
-            let mut record = command_record(at, &bytes, info);
+            let mut record = self.command_record(at, &bytes, info);
             let next = match info {
                 Some(info) if info.name == MiBatchBufferEnd::INFO.name => Next::End,
                 Some(info) if info.name == MiBatchBufferStart::INFO.name => {
@@ -98,14 +98,16 @@ impl Decoder<'_, '_> {
         let Some(header) = bytes.first_chunk::<4>() else { return };
         let header = u32::from_le_bytes(*header);
         if let Some(info) = command::find(self.options.generation, header) {
-            let mut record = command_record(0, bytes, Some(info));
+            let mut record = self.command_record(0, bytes, Some(info));
             self.pointers(info, 0, bytes, &mut record);
         }
     }
 
     /// Where MI_BATCH_BUFFER_START leads. A batch of the second level becomes a child.
     fn jump(&mut self, bytes: &[u8], depth: usize, record: &mut Record) -> Next {
-        let Ok((start, _)) = MiBatchBufferStart::unpack_lossy(bytes) else { return Next::End };
+        let Ok((start, _)) = MiBatchBufferStart::unpack_lossy_as(bytes, self.revision()) else {
+            return Next::End;
+        };
         let target = address(start.batch_buffer_start_address);
         match (start.second_level_batch_buffer, start.predication_enable) {
             (true, _) => {
@@ -150,6 +152,30 @@ impl Decoder<'_, '_> {
         Some((record, size))
     }
 
+    /// The record of a command.
+    fn command_record(&self, at: u64, bytes: &[u8], info: Option<&'static PacketInfo>) -> Record {
+        let Some(info) = info else {
+            let header = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            let mut record = Record::failed("Command", at, Problem::UnknownCommand { header });
+            record.content = Content::Bytes(bytes.to_vec());
+            return record;
+        };
+        let mut record = Record::new(info.name, at);
+        if bytes.len() >= info.size_bytes {
+            record.set_packet_as(info, &bytes[..info.size_bytes], self.revision());
+            return record;
+        }
+        // A shorter form: the fields behind its end are not there.
+        let mut padded = bytes.to_vec();
+        padded.resize(info.size_bytes, 0);
+        record.set_packet_as(info, &padded, self.revision());
+        if let Content::Packet(decoded) = &mut record.content {
+            let bits = 8 * bytes.len() as u32;
+            decoded.fields.retain(|(field, _)| field.start() < bits);
+        }
+        record
+    }
+
     /// Reads the command at an address. One that is not declared has a length at least.
     fn fetch(&self, at: u64) -> Result<(Vec<u8>, Option<&'static PacketInfo>), Problem> {
         let header = self.reader.word(at)?;
@@ -160,30 +186,6 @@ impl Decoder<'_, '_> {
         };
         Ok((self.reader.bytes(at, 4 * length)?, command::find(generation, header)))
     }
-}
-
-/// The record of a command.
-fn command_record(at: u64, bytes: &[u8], info: Option<&'static PacketInfo>) -> Record {
-    let Some(info) = info else {
-        let header = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        let mut record = Record::failed("Command", at, Problem::UnknownCommand { header });
-        record.content = Content::Bytes(bytes.to_vec());
-        return record;
-    };
-    let mut record = Record::new(info.name, at);
-    if bytes.len() >= info.size_bytes {
-        record.set_packet(info, &bytes[..info.size_bytes]);
-        return record;
-    }
-    // A shorter form: the fields behind its end are not there.
-    let mut padded = bytes.to_vec();
-    padded.resize(info.size_bytes, 0);
-    record.set_packet(info, &padded);
-    if let Content::Packet(decoded) = &mut record.content {
-        let bits = 8 * bytes.len() as u32;
-        decoded.fields.retain(|(field, _)| field.start() < bits);
-    }
-    record
 }
 
 /// A reference to commands that were decoded before.

@@ -40,6 +40,7 @@ pub use tepui_decode::{
     Content, GpuMemory, InstructionError, Limits, Problem, Reader, Record, Unreadable,
 };
 use tepui_intel_chips::Generation;
+use tepui_intel_packets::{Revision, revision};
 
 /// Bits of a GPU address; the upper bits of a canonical one repeat the highest of them.
 const ADDRESS_BITS: u32 = 48;
@@ -133,7 +134,7 @@ impl<'a, 's> Decoder<'a, 's> {
         state: &'s mut State,
     ) -> Decoder<'a, 's> {
         Decoder {
-            reader: Reader::new(memory, options.limits),
+            reader: Reader::new(memory, options.limits).of_revision(revision(options.generation)),
             options,
             state,
             drawn: Vec::new(),
@@ -145,6 +146,11 @@ impl<'a, 's> Decoder<'a, 's> {
     /// to, in the order of their first draw.
     pub fn drawn(&self) -> &[u64] {
         &self.drawn
+    }
+
+    /// The revision of packets.
+    fn revision(&self) -> Revision {
+        revision(self.options.generation)
     }
 
     /// The problem of a full tree.

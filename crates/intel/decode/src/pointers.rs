@@ -1,6 +1,8 @@
 //! What commands point to, command by command.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_packets::bindings::State3dConstantBody;
+use tepui_intel_packets::gen12::{self, State3dConstantAllData};
 use tepui_intel_packets::media::{
     InterfaceDescriptorData, MediaCurbeLoad, MediaInterfaceDescriptorLoad,
 };
@@ -74,7 +76,7 @@ impl Decoder<'_, '_> {
                 });
             }
             "MEDIA_CURBE_LOAD" => {
-                let Ok((load, _)) = MediaCurbeLoad::unpack_lossy(bytes) else { return };
+                let Some(load) = self.unpack::<MediaCurbeLoad>(bytes) else { return };
                 let start = self.dynamic(load.curbe_data_start_address.into());
                 record.children.push(self.raw(
                     "Constants",
@@ -84,7 +86,7 @@ impl Decoder<'_, '_> {
             }
             "MEDIA_INTERFACE_DESCRIPTOR_LOAD" => self.interface_descriptors(bytes, record),
             "3DSTATE_CLIP" => {
-                if let Ok((clip, _)) = State3dClip::unpack_lossy(bytes) {
+                if let Some(clip) = self.unpack::<State3dClip>(bytes) {
                     self.state.last_viewport = clip.maximum_vp_index;
                 }
             }
@@ -92,36 +94,51 @@ impl Decoder<'_, '_> {
                 self.stage_kernel(name, bytes, record);
             }
             "3DSTATE_PS" => self.pixel_kernels(bytes, record),
-            "3DPRIMITIVE" => self.draw(),
+            "3DPRIMITIVE" | "3DPRIMITIVE_EXTENDED" => self.draw(),
             "3DSTATE_CC_STATE_POINTERS" => {
-                let pointers = State3dCcStatePointers::unpack_lossy(bytes);
-                let Ok((pointers, _)) = pointers else { return };
+                let Some(pointers) = self.unpack::<State3dCcStatePointers>(bytes) else { return };
                 if pointers.color_calc_state_pointer_valid {
                     let offset = pointers.color_calc_state_pointer;
                     self.states(ColorCalcState::INFO, offset, 1, record);
                 }
             }
             "3DSTATE_BLEND_STATE_POINTERS" => {
-                let pointers = State3dBlendStatePointers::unpack_lossy(bytes);
-                let Ok((pointers, _)) = pointers else { return };
+                let Some(pointers) = self.unpack::<State3dBlendStatePointers>(bytes) else {
+                    return;
+                };
                 if pointers.blend_state_pointer_valid {
                     self.blend(pointers.blend_state_pointer, record);
                 }
             }
             "3DSTATE_SCISSOR_STATE_POINTERS" => {
-                let pointers = State3dScissorStatePointers::unpack_lossy(bytes);
-                let Ok((pointers, _)) = pointers else { return };
+                let Some(pointers) = self.unpack::<State3dScissorStatePointers>(bytes) else {
+                    return;
+                };
                 self.viewports(ScissorRect::INFO, pointers.scissor_rect_pointer, record);
             }
             "3DSTATE_VIEWPORT_STATE_POINTERS_CC" => {
-                let pointers = State3dViewportStatePointersCc::unpack_lossy(bytes);
-                let Ok((pointers, _)) = pointers else { return };
+                let Some(pointers) = self.unpack::<State3dViewportStatePointersCc>(bytes) else {
+                    return;
+                };
                 self.viewports(CcViewport::INFO, pointers.cc_viewport_pointer, record);
             }
             "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP" => {
-                let pointers = State3dViewportStatePointersSfClip::unpack_lossy(bytes);
-                let Ok((pointers, _)) = pointers else { return };
+                let Some(pointers) = self.unpack::<State3dViewportStatePointersSfClip>(bytes)
+                else {
+                    return;
+                };
                 self.viewports(SfClipViewport::INFO, pointers.sf_clip_viewport_pointer, record);
+            }
+            "3DSTATE_CONSTANT_ALL" => {
+                self.elements(State3dConstantAllData::INFO, rest_at, rest, record, list);
+                for (child, bytes) in record.children.iter_mut().zip(rest.as_chunks::<8>().0) {
+                    let Ok((range, _)) = State3dConstantAllData::unpack_lossy(bytes) else {
+                        continue;
+                    };
+                    let start = address(range.pointer_to_constant_buffer);
+                    let size = 32 * u64::from(range.constant_buffer_read_length);
+                    child.children.push(self.raw("Constants", start, size));
+                }
             }
             _ if name.starts_with("3DSTATE_CONSTANT_") => self.constants(bytes, record),
             // The pointers of all stages have the same bits.
@@ -148,13 +165,22 @@ impl Decoder<'_, '_> {
         }
     }
 
+    /// Unpacks a command; its problems are in its record.
+    fn unpack<P: Packet>(&self, bytes: &[u8]) -> Option<P> {
+        P::unpack_lossy_as(bytes, self.revision()).ok().map(|(packet, _)| packet)
+    }
+
     /// The address of an offset from the dynamic state base address.
     pub(crate) fn dynamic(&self, offset: u64) -> u64 {
         address(self.state.dynamic_base.wrapping_add(offset))
     }
 
     fn bases(&mut self, bytes: &[u8]) {
-        let Ok((set, _)) = StateBaseAddress::unpack_lossy(bytes) else { return };
+        let set = match self.options.generation {
+            Generation::Gen9 => self.unpack::<StateBaseAddress>(bytes),
+            Generation::Gen12 => self.unpack::<gen12::StateBaseAddress>(bytes).map(Into::into),
+        };
+        let Some(set) = set else { return };
         let update = |enable: bool, value: u64, base: &mut u64| {
             if enable {
                 *base = address(value);
@@ -196,7 +222,7 @@ impl Decoder<'_, '_> {
             let element = name(info, index);
             let place = at.wrapping_add((index * info.size_bytes) as u64);
             let mut child = Record::new(element.title, place);
-            child.set_packet(element.info, bytes);
+            child.set_packet_as(element.info, bytes, self.revision());
             record.children.push(child);
         }
         if !left.is_empty() {
@@ -208,7 +234,7 @@ impl Decoder<'_, '_> {
     fn stage_kernel(&mut self, name: &'static str, bytes: &[u8], record: &mut Record) {
         macro_rules! parts {
             ($stage:ident, $command:ty) => {
-                <$command>::unpack_lossy(bytes).map(|(set, _)| {
+                self.unpack::<$command>(bytes).map(|set| {
                     let (pointer, surfaces) =
                         (set.kernel_start_pointer, set.binding_table_entry_count);
                     (Stage::$stage, set.enable, pointer, surfaces)
@@ -221,7 +247,7 @@ impl Decoder<'_, '_> {
             "3DSTATE_DS" => parts!(Ds, State3dDs),
             _ => parts!(Gs, State3dGs),
         };
-        let Ok((stage, enabled, pointer, surfaces)) = unpacked else { return };
+        let Some((stage, enabled, pointer, surfaces)) = unpacked else { return };
         let mut state = StageState::default();
         if enabled {
             let (kernel, uses) = self.kernel("Kernel", pointer);
@@ -236,7 +262,7 @@ impl Decoder<'_, '_> {
     /// source: SKL PRM volume 2a, 3DSTATE_PS: pointer 0 is that of the narrowest dispatch, except that
     /// with several enabled pointer 1 is that of 32 pixels and pointer 2 that of 16.
     fn pixel_kernels(&mut self, bytes: &[u8], record: &mut Record) {
-        let Ok((ps, _)) = State3dPs::unpack_lossy(bytes) else { return };
+        let Some(ps) = self.unpack::<State3dPs>(bytes) else { return };
         let enabled = [
             (ps.n8_pixel_dispatch_enable, "Kernel of 8 pixels"),
             (ps.n16_pixel_dispatch_enable, "Kernel of 16 pixels"),
@@ -263,7 +289,7 @@ impl Decoder<'_, '_> {
     }
 
     fn interface_descriptors(&mut self, bytes: &[u8], record: &mut Record) {
-        let Ok((load, _)) = MediaInterfaceDescriptorLoad::unpack_lossy(bytes) else { return };
+        let Some(load) = self.unpack::<MediaInterfaceDescriptorLoad>(bytes) else { return };
         let start = self.dynamic(load.interface_descriptor_data_start_address);
         let each = InterfaceDescriptorData::SIZE_BYTES as u64;
         for index in 0..u64::from(load.interface_descriptor_total_length) / each {
@@ -308,7 +334,7 @@ impl Decoder<'_, '_> {
     /// Constants that are pushed to threads: up to four ranges of 32-byte registers.
     fn constants(&mut self, bytes: &[u8], record: &mut Record) {
         let Some(bytes) = bytes.get(4..4 + State3dConstantBody::SIZE_BYTES) else { return };
-        let Ok((body, _)) = State3dConstantBody::unpack_lossy(bytes) else { return };
+        let Some(body) = self.unpack::<State3dConstantBody>(bytes) else { return };
         let ranges = [
             ("Buffer 0", body.buffer_0, body.read_length_0),
             ("Buffer 1", body.buffer_1, body.read_length_1),

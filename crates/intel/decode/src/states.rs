@@ -50,7 +50,9 @@ impl Decoder<'_, '_> {
     /// Whether there is a surface state: a guess.
     fn is_surface(&self, at: u64) -> bool {
         let bytes = self.reader.bytes(at, RenderSurfaceState::SIZE_BYTES);
-        bytes.is_ok_and(|bytes| RenderSurfaceState::INFO.validate(&bytes).is_empty())
+        bytes.is_ok_and(|bytes| {
+            RenderSurfaceState::INFO.validate_as(&bytes, self.revision()).is_empty()
+        })
     }
 
     /// Samplers at an offset from the dynamic state base address; at least one.

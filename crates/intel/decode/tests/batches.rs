@@ -242,7 +242,7 @@ proptest! {
         let commands: Vec<_> = tepui_intel_packets::ALL
             .iter()
             .flat_map(|list| list.iter())
-            .filter_map(|info| (info.default_bytes)().ok())
+            .filter_map(|info| info.default_bytes().ok())
             .collect();
         let mut bytes = words.concat();
         for (at, which) in headers {

@@ -8,6 +8,7 @@ use tepui_drm::core::CoreFile;
 use tepui_drm::exercise::{self, BASE, Effect, FAMILY, Family, Outcome, POINTS, SCRATCH};
 use tepui_drm::uapi::i915::{self, ExecFence, ExecObject2, Ioctl, UserExtension};
 use tepui_drm::uapi::{Field, IoctlInfo};
+use tepui_intel_chips::CHIPS;
 use tepui_intel_model::{Batch, HardwareContext, JobFault, JobStats, Unit};
 use tepui_softgpu::AddressSpace;
 
@@ -18,7 +19,7 @@ struct Reader;
 
 impl Execute for Reader {
     fn context(&self) -> HardwareContext {
-        HardwareContext::default()
+        HardwareContext::new(CHIPS[0].generation)
     }
 
     fn execute(
@@ -41,12 +42,13 @@ const EXTENSION: usize = FAMILY + 0x200;
 const ITEMS: usize = FAMILY + 0x300;
 const ENGINES: usize = FAMILY + 0x400;
 
-/// Drives two opens of a device with requests made of `input`, and closes them.
+/// Drives two opens of a device, whose chip the first byte chooses, with requests made of `input`, and closes them.
 ///
 /// # Panics
 /// If a buffer outlives the files, or a handle is given twice: bugs.
 pub fn run(input: &[u8]) -> Outcome {
-    let Some(chip) = tepui_intel_chips::chip("skl") else { return Outcome::default() };
+    let which = usize::from(input.first().copied().unwrap_or(0));
+    let chip = &CHIPS[which % CHIPS.len()];
     let options = Options { report_faults: false, ..Options::default() };
     exercise::run(&I915(Device::with_executor(chip, options, Box::new(Reader))), input)
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tepui_intel_chips::Generation;
+use tepui_intel_packets::Revision;
 use tepui_intel_packets::media::MediaVfeState;
 use tepui_intel_packets::state::Pipeline;
 
@@ -27,8 +29,10 @@ pub struct Bases {
 }
 
 /// The state of a context. A context that has executed nothing has it all zero.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct HardwareContext {
+    /// The generation of the GPU, which says what commands and states mean.
+    pub generation: Generation,
     /// Registers.
     pub registers: Registers,
     /// Base addresses.
@@ -50,4 +54,28 @@ pub struct HardwareContext {
     pub stream_buffers: HashMap<u32, Vec<u8>>,
     /// The last command of each kind that sets state of the 3D pipeline, by its name.
     pub latched: HashMap<&'static str, Vec<u8>>,
+}
+
+impl HardwareContext {
+    /// The state of a context of a GPU that has executed nothing.
+    pub fn new(generation: Generation) -> HardwareContext {
+        HardwareContext {
+            generation,
+            registers: Registers::default(),
+            bases: Bases::default(),
+            pipeline: Pipeline::default(),
+            vfe: None,
+            constants: Vec::new(),
+            descriptors: Vec::new(),
+            vertex_buffers: HashMap::new(),
+            instancing: HashMap::new(),
+            stream_buffers: HashMap::new(),
+            latched: HashMap::new(),
+        }
+    }
+
+    /// The revision of packets.
+    pub(crate) fn revision(&self) -> Revision {
+        tepui_intel_packets::revision(self.generation)
+    }
 }

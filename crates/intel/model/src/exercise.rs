@@ -1,11 +1,12 @@
 //! Batches made of bytes, for fuzzers and property tests.
 //!
 //! Memory holds a batch of commands whose headers are mostly valid, states behind it, and a kernel's
-//! place; the input chooses commands and fills them, with addresses mostly tamed to where memory is.
+//! place; the input chooses a chip, commands and what fills them, with addresses mostly tamed to where memory is.
 
 use std::sync::Arc;
 
-use tepui_intel_packets::ALL;
+use tepui_intel_chips::CHIPS;
+use tepui_intel_packets::of_generation;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use crate::{Batch, Gpu, JobStats, Options};
@@ -30,7 +31,8 @@ fn take<const N: usize>(input: &mut &[u8]) -> [u8; N] {
 
 /// Executes a batch that `input` describes; the result if it did not fault.
 pub fn run(mut input: &[u8]) -> Option<JobStats> {
-    let chip = tepui_intel_chips::chip("skl")?;
+    let [which] = take(&mut input);
+    let chip = &CHIPS[usize::from(which) % CHIPS.len()];
     let options = Options {
         threads: 1,
         most_commands: 1000,
@@ -41,9 +43,7 @@ pub fn run(mut input: &[u8]) -> Option<JobStats> {
     let vm = AddressSpace::new(12, 48);
     let memory = Arc::new(Memory::new(BYTES).ok()?);
     vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).ok()?;
-    let commands: Vec<_> = ALL
-        .iter()
-        .flat_map(|list| list.iter())
+    let commands: Vec<_> = of_generation(chip.generation)
         .filter(|info| info.fixed.iter().any(|f| f.name == "Command Type"))
         .collect();
     let mut batch = Vec::new();
@@ -53,7 +53,7 @@ pub fn run(mut input: &[u8]) -> Option<JobStats> {
         }
         let [which, mode] = take(&mut input);
         let info = commands[usize::from(which) % commands.len()];
-        let Ok(mut bytes) = (info.default_bytes)() else { continue };
+        let Ok(mut bytes) = info.default_bytes() else { continue };
         let words = bytes.len() / 4;
         for word in 1..words {
             let raw = u32::from_le_bytes(take(&mut input));

@@ -12,6 +12,7 @@ use tepui_format::Format as F;
 use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
 use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
+use tepui_intel_chips::Generation;
 use tepui_texel::{Packer, Pick, Unpacker};
 
 /// How texels are converted.
@@ -37,7 +38,7 @@ pub(crate) struct Format {
     /// Components are integers.
     integer: bool,
     /// Typed reads convert it.
-    converted: bool,
+    converted: Option<Generation>,
     /// How texels of all lanes are unpacked and packed together; none for blocks, and for formats that the loops
     /// over lanes do not know.
     pub unpacker: Option<Unpacker>,
@@ -258,7 +259,15 @@ impl Format {
             codec,
             opaque,
             integer,
-            converted: even && (integer || numeric == Numeric::Sfloat),
+            // source: Mesa, isl_storage_image.c (`isl_lower_storage_image_format`): the data port converts
+            // normalised integers from Gen11 on.
+            converted: match numeric {
+                _ if !even => None,
+                _ if integer => Some(Generation::Gen9),
+                Numeric::Sfloat => Some(Generation::Gen9),
+                Numeric::Unorm | Numeric::Snorm => Some(Generation::Gen12),
+                _ => None,
+            },
             unpacker: Unpacker::new(format).ok().filter(|_| texels),
             packer: Packer::new(format).ok().filter(|_| texels),
         })
@@ -364,10 +373,10 @@ impl Format {
     /// The four components of a texel as typed reads return them: formats that the data port does not
     /// convert come as their bits, 32 to a component.
     ///
-    /// source: Mesa, isl_storage_image.c (`isl_lower_storage_image_format` on Gen9): shaders read
-    /// surfaces of these formats as if they were R32_UINT or R32G32_UINT, and convert themselves.
-    pub fn read(&self, texel: &[u8]) -> [u32; 4] {
-        if self.converted {
+    /// source: Mesa, isl_storage_image.c (`isl_lower_storage_image_format`): shaders read surfaces of these
+    /// formats as if they were R32_UINT or R32G32_UINT, and convert themselves.
+    pub fn read(&self, texel: &[u8], generation: Generation) -> [u32; 4] {
+        if self.converted.is_some_and(|since| since <= generation) {
             return self.unpack(texel, [0; 2]);
         }
         let bits = load(texel);
@@ -489,8 +498,13 @@ mod tests {
 
     #[test]
     fn normalised_formats_are_read_as_bits() {
-        assert_eq!(find(0x0c7).unwrap().read(&[1, 2, 3, 4]), [0x0403_0201, 0, 0, 1]);
-        assert_eq!(find(0x0cb).unwrap().read(&[1, 2, 3, 4]), [1, 2, 3, 4]);
-        assert_eq!(find(0x0d3).unwrap().read(&[1, 2, 3, 4])[0], 0x0403_0201);
+        let read = |number, generation| find(number).unwrap().read(&[0, 255, 0, 255], generation);
+        let one = 1.0f32.to_bits();
+        assert_eq!(read(0x0c7, Generation::Gen9), [0xff00_ff00, 0, 0, 1]);
+        assert_eq!(read(0x0c7, Generation::Gen12), [0, one, 0, one]);
+        for generation in Generation::ALL {
+            assert_eq!(read(0x0cb, generation), [0, 255, 0, 255]);
+            assert_eq!(read(0x0d3, generation)[0], 0xff00_ff00);
+        }
     }
 }

@@ -77,7 +77,7 @@ impl Gpu {
 
     /// The state of a context that has executed nothing.
     pub fn context(&self) -> HardwareContext {
-        HardwareContext::default()
+        HardwareContext::new(self.chip.generation)
     }
 
     /// Runs a batch to its end.

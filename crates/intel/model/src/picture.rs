@@ -1,8 +1,9 @@
 //! Pictures of render targets, for tools: what a surface state leads to, as colours.
 
 use tepui_format::info::Numeric;
-use tepui_intel_packets::Packet;
+use tepui_intel_chips::Generation;
 use tepui_intel_packets::surface::RenderSurfaceState;
+use tepui_intel_packets::{Packet, revision};
 use tepui_softgpu::AddressSpace;
 
 use crate::format::{self, MOST_BYTES};
@@ -30,12 +31,16 @@ impl Picture {
     ///
     /// # Errors
     /// The state is not one of a surface that the model knows, or memory is not bound.
-    pub fn read(vm: &AddressSpace, surface: u64) -> Result<Option<Picture>, JobFault> {
+    pub fn read(
+        vm: &AddressSpace,
+        generation: Generation,
+        surface: u64,
+    ) -> Result<Option<Picture>, JobFault> {
         let mut memory = Memory::new(vm);
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         let unbound = |fault| JobFault::memory(UNIT, fault);
         memory.read(surface, &mut bytes).map_err(unbound)?;
-        let mut state = RenderSurfaceState::unpack(&bytes)
+        let mut state = RenderSurfaceState::unpack_as(&bytes, revision(generation))
             .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
         // The number of a format of sRGB is that of its linear sibling and one. source: Mesa, isl.h
         let is_srgb = |number| format::find(number).is_some_and(|f| f.numeric() == Numeric::Srgb);

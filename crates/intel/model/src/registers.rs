@@ -27,6 +27,8 @@ pub const DRAW_INSTANCE_COUNT: u32 = 0x2438;
 pub const DRAW_START_INSTANCE: u32 = 0x243c;
 /// What is added to indices.
 pub const DRAW_BASE_VERTEX: u32 = 0x2440;
+/// The three numbers of an extended draw (Gen12).
+pub const DRAW_EXTENDED: u32 = 0x2690;
 /// Debug mode of the command streamer; a bit of it says what addresses of constants count from.
 pub const CS_DEBUG_MODE2: u32 = 0x20d8;
 /// Statistics of the pipeline, 64 bits each: vertices and primitives that were fetched.
@@ -59,6 +61,8 @@ pub const SO_PRIMITIVES_WRITTEN: u32 = 0x5200;
 pub const SO_PRIMITIVES_NEEDED: u32 = 0x5240;
 /// Bytes of each buffer of stream output that are written.
 pub const SO_WRITE_OFFSET: u32 = 0x5280;
+/// Invalidates what is cached of the table of auxiliary surfaces (Gen12); 0 when that is done.
+pub const CCS_AUX_INV: u32 = 0x4208;
 /// The sixteen general registers of the command streamer, 64 bits each.
 pub const GENERAL: u32 = 0x2600;
 

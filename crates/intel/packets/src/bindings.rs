@@ -98,7 +98,7 @@ packet! {
 
 packet! {
     /// Room in the URB for vertex threads.
-    pub struct State3dUrbVs = "3DSTATE_URB_VS", 8 bytes
+    pub struct State3dUrbVs = "3DSTATE_URB_VS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 48;
@@ -186,7 +186,7 @@ packet! {
 
 packet! {
     /// Room in the URB for hull threads.
-    pub struct State3dUrbHs = "3DSTATE_URB_HS", 8 bytes
+    pub struct State3dUrbHs = "3DSTATE_URB_HS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 49;
@@ -274,7 +274,7 @@ packet! {
 
 packet! {
     /// Room in the URB for domain threads.
-    pub struct State3dUrbDs = "3DSTATE_URB_DS", 8 bytes
+    pub struct State3dUrbDs = "3DSTATE_URB_DS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 50;
@@ -362,7 +362,7 @@ packet! {
 
 packet! {
     /// Room in the URB for geometry threads.
-    pub struct State3dUrbGs = "3DSTATE_URB_GS", 8 bytes
+    pub struct State3dUrbGs = "3DSTATE_URB_GS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 51;
@@ -393,6 +393,8 @@ packet! {
     fields {
         /// Cache control.
         mocs: Hex [8..15] "MOCS";
+        /// Disable gather at set shader hint.
+        disable_gather_at_set_shader_hint: Uint [15..16] "Disable Gather at Set Shader Hint" since 120;
         /// Constant body.
         constant_body: Nested<State3dConstantBody> [32..352] "Constant Body";
     }

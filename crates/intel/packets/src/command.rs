@@ -8,28 +8,38 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use tepui_intel_chips::Generation;
-use tepui_packets::PacketInfo;
+use tepui_packets::{Packet, PacketInfo};
 
-use crate::ALL;
+use crate::gen12::Primitive3dExtended;
+use crate::vertex::Primitive3d;
+use crate::{of_generation, revision};
 
-/// Name of the field that holds a command's length.
-const LENGTH: &str = "DWord Length";
+/// Whether a field of this name holds a command's length.
+fn is_length(name: &str) -> bool {
+    matches!(name, "DWord Length" | "Length")
+}
+
+/// The bit of 3DPRIMITIVE's first double word that makes it 3DPRIMITIVE_EXTENDED.
+const EXTENDED_PARAMETERS: u32 = 1 << 11;
 
 /// The least number of double words that the length field is about: it counts without these.
 const LENGTH_BIAS: u32 = 2;
 
 /// The command with this first double word, if a declaration of the generation has it.
 pub fn find(generation: Generation, header: u32) -> Option<&'static PacketInfo> {
-    // The declarations are those of Gen9; no other generation has been compared with them.
-    if generation != Generation::Gen9 {
-        return None;
-    }
-    static TABLE: OnceLock<HashMap<u32, &'static PacketInfo>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let commands = ALL.iter().flat_map(|list| list.iter()).filter(|info| is_command(info));
-        commands.map(|&info| (opcode(first_dword(info)), info)).collect()
+    type Table = HashMap<u32, &'static PacketInfo>;
+    static TABLES: [OnceLock<Table>; Generation::ALL.len()] = [const { OnceLock::new() }; _];
+    let table = TABLES[generation as usize].get_or_init(|| {
+        let commands = of_generation(generation).filter(|info| is_command(info));
+        let plain = commands.filter(|info| info.name != Primitive3dExtended::INFO.name);
+        plain.map(|info| (opcode(first_dword(info)), info)).collect()
     });
-    table.get(&opcode(header)).copied()
+    let info = table.get(&opcode(header)).copied()?;
+    let extended = Primitive3dExtended::INFO;
+    let is_extended = info.name == Primitive3d::INFO.name
+        && extended.revisions.has(revision(generation))
+        && header & EXTENDED_PARAMETERS != 0;
+    Some(if is_extended { extended } else { info })
 }
 
 fn is_command(info: &PacketInfo) -> bool {
@@ -38,7 +48,7 @@ fn is_command(info: &PacketInfo) -> bool {
 
 /// The fixed bits of a command's first double word.
 fn first_dword(info: &PacketInfo) -> u32 {
-    let here = info.fixed.iter().filter(|f| f.piece.end() <= 32 && f.name != LENGTH);
+    let here = info.fixed.iter().filter(|f| f.piece.end() <= 32 && !is_length(f.name));
     here.fold(0, |word, f| word | (f.value << f.piece.start) as u32)
 }
 
@@ -56,8 +66,8 @@ fn opcode(header: u32) -> u32 {
 /// for a type whose commands have no known form.
 pub fn length_dwords(generation: Generation, header: u32) -> Option<u32> {
     if let Some(info) = find(generation, header) {
-        let fixed = info.fixed.iter().find(|f| f.name == LENGTH);
-        let field = info.fields.iter().find(|f| f.name == LENGTH);
+        let fixed = info.fixed.iter().find(|f| is_length(f.name));
+        let field = info.fields.iter().find(|f| is_length(f.name));
         let piece = fixed.map(|f| f.piece).or(field.map(|f| f.pieces[0]));
         return Some(match piece {
             Some(piece) => (header & ((1 << piece.width) - 1)) + LENGTH_BIAS,
@@ -91,14 +101,33 @@ mod tests {
 
     #[test]
     fn every_command_is_found_by_its_own_header() {
-        let mut count = 0;
-        for info in ALL.iter().flat_map(|list| list.iter()).filter(|info| is_command(info)) {
-            let bytes = (info.default_bytes)().unwrap();
-            let found = find(Generation::Gen9, header(&bytes)).expect(info.name);
-            assert_eq!(found.name, info.name);
-            count += 1;
+        for generation in Generation::ALL {
+            let mut count = 0;
+            for info in of_generation(generation).filter(|info| is_command(info)) {
+                let bytes = info.default_bytes().unwrap();
+                let found = find(generation, header(&bytes)).expect(info.name);
+                assert_eq!(found.ident, info.ident);
+                if !info.fields.iter().any(|field| is_length(field.name)) {
+                    let length = length_dwords(generation, header(&bytes));
+                    assert_eq!(length, Some(info.size_bytes as u32 / 4), "{}", info.name);
+                }
+                count += 1;
+            }
+            assert!(count > 100, "{count}");
         }
-        assert!(count > 100, "{count}");
+    }
+
+    #[test]
+    fn generations_have_commands_of_their_own() {
+        let of = |generation| find(generation, 0x6101_0000).map(|info| info.size_bytes);
+        assert_eq!((of(Generation::Gen9), of(Generation::Gen12)), (Some(76), Some(88)));
+        let constants = 0x786d_0000;
+        assert!(find(Generation::Gen9, constants).is_none());
+        let found = find(Generation::Gen12, constants).map(|info| info.name);
+        assert_eq!(found, Some("3DSTATE_CONSTANT_ALL"));
+        let draw = |bits| find(Generation::Gen12, 0x7b00_0005 | bits).map(|info| info.name);
+        assert_eq!(draw(0), Some("3DPRIMITIVE"));
+        assert_eq!(draw(EXTENDED_PARAMETERS), Some("3DPRIMITIVE_EXTENDED"));
     }
 
     #[test]

@@ -10,11 +10,13 @@
 //! | [`media`] | compute: walkers, interface descriptors, constants | batches; dynamic state |
 //! | [`vertex`], [`stages`], [`bindings`], [`raster`], [`pixel`], [`output`] | the 3D pipeline from the vertex fetcher to blending | batches; dynamic state |
 //! | [`surface`], [`sampler`] | surfaces and samplers | surface state and dynamic state |
+//! | [`gen12`] | commands of Gen12 that Gen9 does not have in this form | batches |
 //!
 //! [`command`] tells the commands of a batch apart.
 //!
-//! Bit positions and names are those of Mesa's genxml for Gen9. [`ALL`] lists every structure, for
-//! documentation and tools.
+//! Bit positions and names are those of Mesa's genxml for Gen9 and Gen12. What only one generation has
+//! says so (`since 120`, `before 120`); [`revision`] is the number of a generation that functions such
+//! as `unpack_as` take. [`ALL`] lists every structure, for documentation and tools.
 //!
 //! ```
 //! use tepui_intel_packets::mi::MiLoadRegisterMem;
@@ -31,6 +33,7 @@
 
 pub mod bindings;
 pub mod command;
+pub mod gen12;
 pub mod media;
 pub mod mi;
 pub mod output;
@@ -42,7 +45,13 @@ pub mod state;
 pub mod surface;
 pub mod vertex;
 
-pub use tepui_packets::{Decoded, Packet, PacketInfo, Problem, ProblemKind, Value};
+use tepui_intel_chips::Generation;
+pub use tepui_packets::{Decoded, Packet, PacketInfo, Problem, ProblemKind, Revision, Value};
+
+/// The revision that the declarations name a generation by.
+pub const fn revision(generation: Generation) -> Revision {
+    generation.verx10()
+}
 
 /// The reflection tables of all packets, by module.
 pub static ALL: &[&[&PacketInfo]] = &[
@@ -57,9 +66,16 @@ pub static ALL: &[&[&PacketInfo]] = &[
     output::ALL,
     surface::ALL,
     sampler::ALL,
+    gen12::ALL,
 ];
 
-/// The reflection table of the packet with this name.
-pub fn find(name: &str) -> Option<&'static PacketInfo> {
-    ALL.iter().flat_map(|list| list.iter()).find(|info| info.name == name).copied()
+/// The reflection table of a generation's packet with this name.
+pub fn find(generation: Generation, name: &str) -> Option<&'static PacketInfo> {
+    of_generation(generation).find(|info| info.name == name)
+}
+
+/// The reflection tables of a generation's packets.
+pub fn of_generation(generation: Generation) -> impl Iterator<Item = &'static PacketInfo> {
+    let all = ALL.iter().flat_map(|list| list.iter()).copied();
+    all.filter(move |info| info.revisions.has(revision(generation)))
 }

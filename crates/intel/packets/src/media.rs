@@ -84,56 +84,60 @@ packet! {
         stack_size: Uint [36..40] "Stack Size";
         /// Offset from the general state base address.
         scratch_space_base_pointer: Shr<Address, 10> [42..80] "Scratch Space Base Pointer";
+        /// Dispatch load balance.
+        dispatch_load_balance: Uint [98..99] "Dispatch Load Balance" since 120;
         /// Reset gateway timer.
-        reset_gateway_timer: Bool [103..104] "Reset Gateway Timer";
+        reset_gateway_timer: Bool [103..104] "Reset Gateway Timer" before 120;
         /// Number of URB entries.
         number_of_urb_entries: Uint [104..112] "Number of URB Entries";
         /// Threads, less one.
         maximum_number_of_threads: Uint [112..128] "Maximum Number of Threads";
         /// Slice disable.
-        slice_disable: Uint [128..130] "Slice Disable";
+        slice_disable: Uint [128..130] "Slice Disable" before 120;
+        /// Maximum number of dual-subslices.
+        maximum_number_of_dual_subslices: Uint [128..136] "Maximum Number of Dual-Subslices" since 120;
         /// CURBE allocation size.
         curbe_allocation_size: Uint [160..176] "CURBE Allocation Size";
         /// URB entry allocation size.
         urb_entry_allocation_size: Uint [176..192] "URB Entry Allocation Size";
         /// Scoreboard mask.
-        scoreboard_mask: Uint [192..200] "Scoreboard Mask";
+        scoreboard_mask: Uint [192..200] "Scoreboard Mask" before 120;
         /// Scoreboard type.
-        scoreboard_type: Bool [222..223] "Scoreboard Type";
+        scoreboard_type: Bool [222..223] "Scoreboard Type" before 120;
         /// Scoreboard enable.
-        scoreboard_enable: Bool [223..224] "Scoreboard Enable";
+        scoreboard_enable: Bool [223..224] "Scoreboard Enable" before 120;
         /// Scoreboard 0 delta X.
-        scoreboard_0_delta_x: Int [224..228] "Scoreboard 0 Delta X";
+        scoreboard_0_delta_x: Int [224..228] "Scoreboard 0 Delta X" before 120;
         /// Scoreboard 0 delta Y.
-        scoreboard_0_delta_y: Int [228..232] "Scoreboard 0 Delta Y";
+        scoreboard_0_delta_y: Int [228..232] "Scoreboard 0 Delta Y" before 120;
         /// Scoreboard 1 delta X.
-        scoreboard_1_delta_x: Int [232..236] "Scoreboard 1 Delta X";
+        scoreboard_1_delta_x: Int [232..236] "Scoreboard 1 Delta X" before 120;
         /// Scoreboard 1 delta Y.
-        scoreboard_1_delta_y: Int [236..240] "Scoreboard 1 Delta Y";
+        scoreboard_1_delta_y: Int [236..240] "Scoreboard 1 Delta Y" before 120;
         /// Scoreboard 2 delta X.
-        scoreboard_2_delta_x: Int [240..244] "Scoreboard 2 Delta X";
+        scoreboard_2_delta_x: Int [240..244] "Scoreboard 2 Delta X" before 120;
         /// Scoreboard 2 delta Y.
-        scoreboard_2_delta_y: Int [244..248] "Scoreboard 2 Delta Y";
+        scoreboard_2_delta_y: Int [244..248] "Scoreboard 2 Delta Y" before 120;
         /// Scoreboard 3 delta X.
-        scoreboard_3_delta_x: Int [248..252] "Scoreboard 3 Delta X";
+        scoreboard_3_delta_x: Int [248..252] "Scoreboard 3 Delta X" before 120;
         /// Scoreboard 3 delta Y.
-        scoreboard_3_delta_y: Int [252..256] "Scoreboard 3 Delta Y";
+        scoreboard_3_delta_y: Int [252..256] "Scoreboard 3 Delta Y" before 120;
         /// Scoreboard 4 delta X.
-        scoreboard_4_delta_x: Int [256..260] "Scoreboard 4 Delta X";
+        scoreboard_4_delta_x: Int [256..260] "Scoreboard 4 Delta X" before 120;
         /// Scoreboard 4 delta Y.
-        scoreboard_4_delta_y: Int [260..264] "Scoreboard 4 Delta Y";
+        scoreboard_4_delta_y: Int [260..264] "Scoreboard 4 Delta Y" before 120;
         /// Scoreboard 5 delta X.
-        scoreboard_5_delta_x: Int [264..268] "Scoreboard 5 Delta X";
+        scoreboard_5_delta_x: Int [264..268] "Scoreboard 5 Delta X" before 120;
         /// Scoreboard 5 delta Y.
-        scoreboard_5_delta_y: Int [268..272] "Scoreboard 5 Delta Y";
+        scoreboard_5_delta_y: Int [268..272] "Scoreboard 5 Delta Y" before 120;
         /// Scoreboard 6 delta X.
-        scoreboard_6_delta_x: Int [272..276] "Scoreboard 6 Delta X";
+        scoreboard_6_delta_x: Int [272..276] "Scoreboard 6 Delta X" before 120;
         /// Scoreboard 6 delta Y.
-        scoreboard_6_delta_y: Int [276..280] "Scoreboard 6 Delta Y";
+        scoreboard_6_delta_y: Int [276..280] "Scoreboard 6 Delta Y" before 120;
         /// Scoreboard 7 delta X.
-        scoreboard_7_delta_x: Int [280..284] "Scoreboard 7 Delta X";
+        scoreboard_7_delta_x: Int [280..284] "Scoreboard 7 Delta X" before 120;
         /// Scoreboard 7 delta Y.
-        scoreboard_7_delta_y: Int [284..288] "Scoreboard 7 Delta Y";
+        scoreboard_7_delta_y: Int [284..288] "Scoreboard 7 Delta Y" before 120;
     }
 }
 
@@ -187,7 +191,7 @@ packet! {
         /// Interface descriptor offset.
         interface_descriptor_offset: Uint [32..38] "Interface Descriptor Offset";
         /// Watermark required.
-        watermark_required: Bool [38..39] "Watermark Required";
+        watermark_required: Bool [38..39] "Watermark Required" before 120;
         /// Flush to GO.
         flush_to_go: Bool [39..40] "Flush to GO";
     }
@@ -261,6 +265,8 @@ packet! {
         single_program_flow: Bool [82..83] "Single Program Flow";
         /// Denorm mode.
         denorm_mode: Bool [83..84] "Denorm Mode";
+        /// Thread preemption disable.
+        thread_preemption_disable: Bool [84..85] "Thread Preemption Disable" since 120;
         /// Sampler count.
         sampler_count: Uint [98..101] "Sampler Count";
         /// Offset of the samplers from the dynamic state base address.

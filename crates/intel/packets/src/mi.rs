@@ -112,6 +112,12 @@ packet! {
         "MI Command Opcode" Uint [23..29] = 5;
         "Command Type" Uint [29..32] = 0;
     }
+    fields {
+        /// Pre-Parser disable.
+        pre_parser_disable: Bool [0..1] "Pre-Parser Disable" since 120;
+        /// Pre-Parser disable mask.
+        pre_parser_disable_mask: Bool [8..9] "Pre-Parser Disable Mask" since 120;
+    }
 }
 
 packet! {
@@ -137,6 +143,8 @@ packet! {
     fields {
         /// Arbitration enable.
         arbitration_enable: Bool [0..1] "Arbitration Enable";
+        /// Allow lite restore.
+        allow_lite_restore: Bool [1..2] "Allow Lite Restore" since 120;
     }
 }
 
@@ -146,6 +154,10 @@ packet! {
     fixed {
         "MI Command Opcode" Uint [23..29] = 10;
         "Command Type" Uint [29..32] = 0;
+    }
+    fields {
+        /// End context.
+        end_context: Bool [0..1] "End Context" since 120;
     }
 }
 
@@ -254,7 +266,7 @@ packet! {
     }
     fields {
         /// Target engine select.
-        target_engine_select: Uint [15..18] "Target Engine Select";
+        target_engine_select: Uint [15..19] "Target Engine Select";
         /// Post-sync operation.
         post_sync_operation: Bool [21..22] "Post-Sync Operation";
         /// Target context ID.
@@ -296,6 +308,8 @@ packet! {
     fields {
         /// Double words of the command, without the first two.
         dword_length: Uint [0..10] "DWord Length";
+        /// Force write completion check.
+        force_write_completion_check: Bool [10..11] "Force Write Completion Check" since 120;
         /// Two double words instead of one.
         store_qword: Bool [21..22] "Store Qword";
         /// The address is one of the global address space.
@@ -321,6 +335,8 @@ packet! {
         dword_length: Uint [0..8] "DWord Length";
         /// Byte write disables.
         byte_write_disables: Uint [8..12] "Byte Write Disables";
+        /// Add CS MMIO start offset.
+        add_cs_mmio_start_offset: Uint [19..20] "Add CS MMIO Start Offset" since 120;
         /// Offset of the register.
         register_offset: Shr<Address, 2> [34..55] "Register Offset";
         /// The value.
@@ -337,6 +353,8 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
+        /// Add CS MMIO start offset.
+        add_cs_mmio_start_offset: Uint [19..20] "Add CS MMIO Start Offset" since 120;
         /// Executes only if the predicate is set.
         predicate_enable: Bool [21..22] "Predicate Enable";
         /// The address is one of the global address space.
@@ -407,6 +425,10 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
+        /// Add CS MMIO start offset.
+        add_cs_mmio_start_offset: Uint [19..20] "Add CS MMIO Start Offset" since 120;
+        /// Add loop variable.
+        add_loop_variable: Uint [20..21] "Add Loop Variable" since 120;
         /// Async mode enable.
         async_mode_enable: Bool [21..22] "Async Mode Enable";
         /// The address is one of the global address space.
@@ -427,6 +449,10 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
+        /// Add CS MMIO start offset source.
+        add_cs_mmio_start_offset_source: Uint [18..19] "Add CS MMIO Start Offset Source" since 120;
+        /// Add CS MMIO start offset destination.
+        add_cs_mmio_start_offset_destination: Uint [19..20] "Add CS MMIO Start Offset Destination" since 120;
         /// Source register address.
         source_register_address: Shr<Address, 2> [34..55] "Source Register Address";
         /// Destination register address.
@@ -499,7 +525,7 @@ packet! {
         /// Executes only if the predicate is set.
         predication_enable: Bool [15..16] "Predication Enable";
         /// Add offset enable.
-        add_offset_enable: Bool [16..17] "Add Offset Enable";
+        add_offset_enable: Bool [16..17] "Add Offset Enable" before 120;
         /// Whether MI_BATCH_BUFFER_END of that batch returns here.
         second_level_batch_buffer: Bool [22..23] "Second Level Batch Buffer";
         /// Batch buffer start address.

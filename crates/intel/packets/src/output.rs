@@ -109,7 +109,7 @@ bits_enum! {
 
 packet! {
     /// The depth buffer.
-    pub struct State3dDepthBuffer = "3DSTATE_DEPTH_BUFFER", 32 bytes
+    pub struct State3dDepthBuffer = "3DSTATE_DEPTH_BUFFER", 32 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 6;
         "3D Command Sub Opcode" Uint [16..24] = 5;
@@ -157,7 +157,7 @@ packet! {
 
 packet! {
     /// The stencil buffer.
-    pub struct State3dStencilBuffer = "3DSTATE_STENCIL_BUFFER", 20 bytes
+    pub struct State3dStencilBuffer = "3DSTATE_STENCIL_BUFFER", 20 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 6;
@@ -192,6 +192,10 @@ packet! {
     fields {
         /// Surface pitch.
         surface_pitch: Uint [32..49] "Surface Pitch";
+        /// Hierarchical depth buffer write thru enable.
+        hierarchical_depth_buffer_write_thru_enable: Bool [52..53] "Hierarchical Depth Buffer Write Thru Enable" since 120;
+        /// Tiled mode.
+        tiled_mode: Uint [54..56] "Tiled Mode" since 120;
         /// Cache control.
         mocs: Hex [57..64] "MOCS";
         /// Surface base address.
@@ -230,6 +234,16 @@ packet! {
         "Command Type" Uint [29..32] = 3;
     }
     fields {
+        /// Stencil reference value modify disable.
+        stencil_reference_value_modify_disable: Bool [8..9] "Stencil Reference Value Modify Disable" since 120;
+        /// Stencil test mask modify disable.
+        stencil_test_mask_modify_disable: Bool [9..10] "Stencil Test Mask Modify Disable" since 120;
+        /// Stencil write mask modify disable.
+        stencil_write_mask_modify_disable: Bool [10..11] "Stencil Write Mask Modify Disable" since 120;
+        /// Stencil state modify disable.
+        stencil_state_modify_disable: Bool [11..12] "Stencil State Modify Disable" since 120;
+        /// Depth state modify disable.
+        depth_state_modify_disable: Bool [12..13] "Depth State Modify Disable" since 120;
         /// Depth buffer write enable.
         depth_buffer_write_enable: Bool [32..33] "Depth Buffer Write Enable";
         /// Depth test enable.

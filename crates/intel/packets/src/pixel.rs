@@ -80,6 +80,8 @@ packet! {
         number_of_multisamples: Uint [45..48] "Number of Multisamples";
         /// Stencil clear value.
         stencil_clear_value: Uint [48..56] "Stencil Clear Value";
+        /// Stencil buffer resolve enable.
+        stencil_buffer_resolve_enable: Bool [56..57] "Stencil Buffer Resolve Enable" since 120;
         /// Full surface depth and stencil clear.
         full_surface_depth_and_stencil_clear: Bool [57..58] "Full Surface Depth and Stencil Clear";
         /// Pixel position offset enable.
@@ -154,10 +156,14 @@ packet! {
         n32_pixel_dispatch_enable: Bool [194..195] "32 Pixel Dispatch Enable";
         /// Position XY offset select.
         position_xy_offset_select: Uint [195..197] "Position XY Offset Select";
+        /// Dual SIMD8 dispatch enable.
+        dual_simd8_dispatch_enable: Bool [197..198] "Dual SIMD8 Dispatch Enable" since 120;
         /// Render target resolve type.
         render_target_resolve_type: Uint [198..200] "Render Target Resolve Type";
         /// Render target fast clear enable.
         render_target_fast_clear_enable: Bool [200..201] "Render Target Fast Clear Enable";
+        /// Overlapping subspans enable.
+        overlapping_subspans_enable: Bool [201..202] "Overlapping Subspans Enable" since 120;
         /// Push constant enable.
         push_constant_enable: Bool [203..204] "Push Constant Enable";
         /// Maximum number of threads per PSD.
@@ -192,6 +198,8 @@ packet! {
         pixel_shader_has_uav: Bool [34..35] "Pixel Shader Has UAV";
         /// Pixel shader pulls bary.
         pixel_shader_pulls_bary: Bool [35..36] "Pixel Shader Pulls Bary";
+        /// Pixel shader is per coarse pixel.
+        pixel_shader_is_per_coarse_pixel: Bool [36..37] "Pixel Shader Is Per Coarse Pixel" since 120;
         /// Pixel shader computes stencil.
         pixel_shader_computes_stencil: Bool [37..38] "Pixel Shader Computes Stencil";
         /// Pixel shader is per sample.
@@ -200,6 +208,18 @@ packet! {
         pixel_shader_disables_alpha_to_coverage: Bool [39..40] "Pixel Shader Disables Alpha To Coverage";
         /// Attribute enable.
         attribute_enable: Bool [40..41] "Attribute Enable";
+        /// Simple PS hint.
+        simple_ps_hint: Bool [41..42] "Simple PS Hint" since 120;
+        /// Pixel shader requires subpixel sample offsets.
+        pixel_shader_requires_subpixel_sample_offsets: Bool [50..51] "Pixel Shader Requires Subpixel Sample Offsets" since 120;
+        /// Pixel shader requires non-perspective bary plane coefficients.
+        pixel_shader_requires_non_perspective_bary_plane_coefficients: Bool [51..52] "Pixel Shader Requires Non-Perspective Bary Plane Coefficients" since 120;
+        /// Pixel shader requires perspective bary plane coefficients.
+        pixel_shader_requires_perspective_bary_plane_coefficients: Bool [52..53] "Pixel Shader Requires Perspective Bary Plane Coefficients" since 120;
+        /// Pixel shader requires source depth and/or w plane coefficients.
+        pixel_shader_requires_source_depth_and_or_w_plane_coefficients: Bool [53..54] "Pixel Shader Requires Source Depth and/or W Plane Coefficients" since 120;
+        /// Pixel shader requires requested coarse pixel shading size.
+        pixel_shader_requires_requested_coarse_pixel_shading_size: Bool [54..55] "Pixel Shader Requires Requested Coarse Pixel Shading Size" since 120;
         /// Pixel shader uses source W.
         pixel_shader_uses_source_w: Bool [55..56] "Pixel Shader Uses Source W";
         /// Pixel shader uses source depth.

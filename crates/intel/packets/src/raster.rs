@@ -84,6 +84,8 @@ packet! {
         line_width: UnsignedFixed<7> [44..62] "Line Width";
         /// Line end cap antialiasing region width.
         line_end_cap_antialiasing_region_width: Uint [80..82] "Line End Cap Antialiasing Region Width";
+        /// Deref block size.
+        deref_block_size: Uint [93..95] "Deref Block Size" since 120;
         /// Point width.
         point_width: UnsignedFixed<3> [96..107] "Point Width";
         /// Point width source.

@@ -112,6 +112,8 @@ packet! {
         lod_preclamp_mode: Uint [27..29] "LOD PreClamp Mode";
         /// Texture border color mode.
         texture_border_color_mode: Bool [29..30] "Texture Border Color Mode";
+        /// CPS LOD compensation enable.
+        cps_lod_compensation_enable: Bool [30..31] "CPS LOD Compensation Enable" since 120;
         /// Sampler disable.
         sampler_disable: Bool [31..32] "Sampler Disable";
         /// Cube surface control mode.
@@ -130,8 +132,16 @@ packet! {
         min_lod: UnsignedFixed<8> [52..64] "Min LOD";
         /// LOD clamp magnification mode.
         lod_clamp_magnification_mode: Bool [64..65] "LOD Clamp Magnification Mode";
+        /// SRGB DECODE.
+        srgb_decode: Uint [65..66] "SRGB DECODE" since 120;
+        /// Return filter weight for null texels.
+        return_filter_weight_for_null_texels: Uint [66..67] "Return Filter Weight for Null Texels" since 120;
+        /// Return filter weight for border texels.
+        return_filter_weight_for_border_texels: Uint [67..68] "Return Filter Weight for Border Texels" since 120;
+        /// Force gather4 behavior.
+        force_gather4_behavior: Bool [69..70] "Force gather4 Behavior" since 120;
         /// Offset of the border colour from the dynamic state base address.
-        border_color_pointer: Shr<Address, 6> [70..88] "Border Color Pointer";
+        border_color_pointer: Shr<Address, 6> [70..96] "Border Color Pointer";
         /// TCZ address control mode.
         tcz_address_control_mode: TextureCoordinateMode [96..99] "TCZ Address Control Mode";
         /// TCY address control mode.
@@ -160,6 +170,10 @@ packet! {
         maximum_anisotropy: Uint [115..118] "Maximum Anisotropy";
         /// What becomes of the texels of a footprint.
         reduction_type: ReductionType [118..120] "Reduction Type";
+        /// Allow low quality LOD calculation.
+        allow_low_quality_lod_calculation: Bool [120..121] "Allow Low Quality LOD Calculation" since 120;
+        /// Low quality filter.
+        low_quality_filter: Bool [122..123] "Low Quality Filter" since 120;
     }
 }
 

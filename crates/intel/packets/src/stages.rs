@@ -35,7 +35,7 @@ packet! {
         /// Vector mask enable.
         vector_mask_enable: Bool [126..127] "Vector Mask Enable";
         /// Single vertex dispatch.
-        single_vertex_dispatch: Bool [127..128] "Single Vertex Dispatch";
+        single_vertex_dispatch: Bool [127..128] "Single Vertex Dispatch" before 120;
         /// Per-thread scratch space.
         per_thread_scratch_space: Uint [128..132] "Per-Thread Scratch Space";
         /// Scratch space base pointer.
@@ -52,10 +52,14 @@ packet! {
         vertex_cache_disable: Bool [225..226] "Vertex Cache Disable";
         /// SIMD8 dispatch enable.
         simd8_dispatch_enable: Bool [226..227] "SIMD8 Dispatch Enable";
+        /// SIMD8 single instance dispatch enable.
+        simd8_single_instance_dispatch_enable: Bool [233..234] "SIMD8 Single Instance Dispatch Enable" since 120;
         /// Statistics enable.
         statistics_enable: Bool [234..235] "Statistics Enable";
         /// Maximum number of threads.
-        maximum_number_of_threads: Uint [247..256] "Maximum Number of Threads";
+        maximum_number_of_threads_gen12: Uint [246..256] "Maximum Number of Threads" since 120;
+        /// Maximum number of threads.
+        maximum_number_of_threads: Uint [247..256] "Maximum Number of Threads" before 120;
         /// User clip distance cull test enable bitmask.
         user_clip_distance_cull_test_enable_bitmask: Uint [256..264] "User Clip Distance Cull Test Enable Bitmask";
         /// User clip distance clip test enable bitmask.
@@ -91,7 +95,7 @@ packet! {
         /// Sampler count.
         sampler_count: Uint [59..62] "Sampler Count";
         /// Instance count.
-        instance_count: Uint [64..68] "Instance Count";
+        instance_count: Uint [64..69] "Instance Count";
         /// Maximum number of threads.
         maximum_number_of_threads: Uint [72..81] "Maximum Number of Threads";
         /// Statistics enable.
@@ -106,6 +110,8 @@ packet! {
         scratch_space_base_pointer: Shr<Address, 10> [170..224] "Scratch Space Base Pointer";
         /// Include primitive ID.
         include_primitive_id: Bool [224..225] "Include Primitive ID";
+        /// Patch count threshold.
+        patch_count_threshold: Uint [225..228] "Patch Count Threshold" since 120;
         /// Vertex URB entry read offset.
         vertex_urb_entry_read_offset: Uint [228..234] "Vertex URB Entry Read Offset";
         /// Vertex URB entry read length.
@@ -129,7 +135,7 @@ packet! {
 
 packet! {
     /// The tessellation engine.
-    pub struct State3dTe = "3DSTATE_TE", 16 bytes
+    pub struct State3dTe = "3DSTATE_TE", 16 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 2;
         "3D Command Sub Opcode" Uint [16..24] = 28;
@@ -202,10 +208,12 @@ packet! {
         compute_w_coordinate_enable: Bool [226..227] "Compute W Coordinate Enable";
         /// Dispatch mode.
         dispatch_mode: Uint [227..229] "Dispatch Mode";
+        /// Primitive ID not required.
+        primitive_id_not_required: Bool [233..234] "Primitive ID Not Required" since 120;
         /// Statistics enable.
         statistics_enable: Bool [234..235] "Statistics Enable";
         /// Maximum number of threads.
-        maximum_number_of_threads: Uint [245..254] "Maximum Number of Threads";
+        maximum_number_of_threads: Uint [245..255] "Maximum Number of Threads";
         /// User clip distance cull test enable bitmask.
         user_clip_distance_cull_test_enable_bitmask: Uint [256..264] "User Clip Distance Cull Test Enable Bitmask";
         /// User clip distance clip test enable bitmask.

@@ -35,7 +35,7 @@ bits_enum! {
 
 packet! {
     /// Base addresses of what later commands and messages point to.
-    pub struct StateBaseAddress = "STATE_BASE_ADDRESS", 76 bytes
+    pub struct StateBaseAddress = "STATE_BASE_ADDRESS", 76 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 17;
         "3D Command Sub Opcode" Uint [16..24] = 1;
@@ -121,7 +121,7 @@ packet! {
 
 packet! {
     /// Where preempted compute threads are saved.
-    pub struct GpgpuCsrBaseAddress = "GPGPU_CSR_BASE_ADDRESS", 12 bytes
+    pub struct GpgpuCsrBaseAddress = "GPGPU_CSR_BASE_ADDRESS", 12 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 1;
         "3D Command Sub Opcode" Uint [16..24] = 4;
@@ -167,6 +167,10 @@ packet! {
         "Command Type" Uint [29..32] = 3;
     }
     fields {
+        /// HDC pipeline flush enable.
+        hdc_pipeline_flush_enable: Bool [9..10] "HDC Pipeline Flush Enable" since 120;
+        /// L3 read only cache invalidation enable.
+        l3_read_only_cache_invalidation_enable: Bool [10..11] "L3 Read Only Cache Invalidation Enable" since 120;
         /// Depth cache flush enable.
         depth_cache_flush_enable: Bool [32..33] "Depth Cache Flush Enable";
         /// Stall at pixel scoreboard.
@@ -197,6 +201,8 @@ packet! {
         post_sync_operation: PostSyncOperation [46..48] "Post Sync Operation";
         /// Generic media state clear.
         generic_media_state_clear: Bool [48..49] "Generic Media State Clear";
+        /// PSD sync enable.
+        psd_sync_enable: Bool [49..50] "PSD Sync Enable" since 120;
         /// TLB invalidate.
         tlb_invalidate: Bool [50..51] "TLB Invalidate";
         /// Global snapshot count reset.
@@ -205,12 +211,22 @@ packet! {
         command_streamer_stall_enable: Bool [52..53] "Command Streamer Stall Enable";
         /// Store data index.
         store_data_index: Bool [53..54] "Store Data Index";
+        /// Protected memory enable.
+        protected_memory_enable: Bool [54..55] "Protected Memory Enable" since 120;
         /// Sets a register instead of writing to memory.
         lri_post_sync_operation: Bool [55..56] "LRI Post Sync Operation";
         /// The address is one of the global address space.
         destination_address_type: Bool [56..57] "Destination Address Type";
         /// Flush LLC.
         flush_llc: Bool [58..59] "Flush LLC";
+        /// Protected memory disable.
+        protected_memory_disable: Bool [59..60] "Protected Memory Disable" since 120;
+        /// Tile cache flush enable.
+        tile_cache_flush_enable: Bool [60..61] "Tile Cache Flush Enable" since 120;
+        /// Command cache invalidate enable.
+        command_cache_invalidate_enable: Bool [61..62] "Command Cache Invalidate Enable" since 120;
+        /// L3 fabric flush.
+        l3_fabric_flush: Bool [62..63] "L3 Fabric Flush" since 120;
         /// GPU address of what is written.
         address: Shr<Address, 2> [66..112] "Address";
         /// The value that is written.

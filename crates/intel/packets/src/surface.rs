@@ -53,6 +53,8 @@ bits_enum! {
         AuxAppend = 2 => "AUX_APPEND",
         /// AUX HIZ.
         AuxHiz = 3 => "AUX_HIZ",
+        /// The multisample control surface, compressed losslessly too (Gen12).
+        AuxMcsLce = 4 => "AUX_MCS_LCE",
         /// AUX CCS E.
         AuxCcsE = 5 => "AUX_CCS_E",
     }
@@ -117,16 +119,32 @@ packet! {
         surface_type: SurfaceType [29..32] "Surface Type";
         /// Rows from one layer to the next, divided by four.
         surface_qpitch: Uint [32..47] "Surface QPitch";
+        /// Sample tap discard disable.
+        sample_tap_discard_disable: Bool [47..48] "Sample Tap Discard Disable" since 120;
+        /// Double fetch disable.
+        double_fetch_disable: Bool [49..50] "Double Fetch Disable" since 120;
+        /// Corner texel mode.
+        corner_texel_mode: Uint [50..51] "Corner Texel Mode" since 120;
         /// Base mip level.
         base_mip_level: UnsignedFixed<1> [51..56] "Base Mip Level";
         /// Cache control.
         mocs: Hex [56..63] "MOCS";
+        /// Enable unorm path in color pipe.
+        enable_unorm_path_in_color_pipe: Bool [63..64] "Enable Unorm Path In Color Pipe" since 120;
         /// Width, less one; of buffers, bits 0 to 6 of the number of elements less one.
         width: Uint [64..78] "Width";
         /// Height, less one; of buffers, bits 7 to 20.
         height: Uint [80..94] "Height";
+        /// Depth stencil resource.
+        depth_stencil_resource: Bool [95..96] "Depth Stencil Resource" since 120;
         /// Bytes of a row, less one; of buffers, bytes of an element, less one.
         surface_pitch: Uint [96..114] "Surface Pitch";
+        /// Null probing enable.
+        null_probing_enable: Uint [114..115] "Null Probing Enable" since 120;
+        /// Standard tiling mode extensions.
+        standard_tiling_mode_extensions: Uint [115..116] "Standard Tiling Mode Extensions" since 120;
+        /// Tile address mapping mode.
+        tile_address_mapping_mode: Uint [116..117] "Tile Address Mapping Mode" since 120;
         /// Depth or layers, less one; of buffers, bits 21 to 31.
         depth: Uint [117..128] "Depth";
         /// Multisample position palette index.
@@ -141,6 +159,8 @@ packet! {
         minimum_array_element: Uint [146..157] "Minimum Array Element";
         /// Render target and sample unorm rotation.
         render_target_and_sample_unorm_rotation: Uint [157..159] "Render Target And Sample Unorm Rotation";
+        /// Decompress in L3.
+        decompress_in_l3: Bool [159..160] "Decompress In L3" since 120;
         /// MIP count / LOD.
         mip_count_lod: Uint [160..164] "MIP Count / LOD";
         /// Surface min LOD.
@@ -161,8 +181,12 @@ packet! {
         auxiliary_surface_mode: AuxiliarySurfaceMode [192..195] "Auxiliary Surface Mode";
         /// Auxiliary surface pitch.
         auxiliary_surface_pitch: Uint [195..204] "Auxiliary Surface Pitch";
+        /// YUV interpolation enable.
+        yuv_interpolation_enable: Bool [207..208] "YUV Interpolation Enable" since 120;
         /// Auxiliary surface qpitch.
         auxiliary_surface_qpitch: Uint [208..223] "Auxiliary Surface QPitch";
+        /// Half pitch for chroma.
+        half_pitch_for_chroma: Uint [222..223] "Half Pitch for Chroma" since 120;
         /// Resource min LOD.
         resource_min_lod: UnsignedFixed<8> [224..236] "Resource Min LOD";
         /// Shader channel select alpha.
@@ -179,16 +203,22 @@ packet! {
         memory_compression_mode: Bool [255..256] "Memory Compression Mode";
         /// Surface base address.
         surface_base_address: Address [256..320] "Surface Base Address";
+        /// Clear value address enable.
+        clear_value_address_enable: Bool [330..331] "Clear Value Address Enable" since 120;
+        /// Caching expanded formats.
+        caching_expanded_formats: Uint [331..332] "Caching Expanded Formats" since 120;
         /// Auxiliary surface base address.
         auxiliary_surface_base_address: Shr<Address, 12> [332..384] "Auxiliary Surface Base Address";
         /// Red clear color.
-        red_clear_color: Hex [384..416] "Red Clear Color";
+        red_clear_color: Hex [384..416] "Red Clear Color" before 120;
+        /// Clear value address.
+        clear_value_address: Shr<Address, 6> [390..432] "Clear Value Address" since 120;
         /// Green clear color.
-        green_clear_color: Hex [416..448] "Green Clear Color";
+        green_clear_color: Hex [416..448] "Green Clear Color" before 120;
         /// Blue clear color.
-        blue_clear_color: Hex [448..480] "Blue Clear Color";
+        blue_clear_color: Hex [448..480] "Blue Clear Color" before 120;
         /// Alpha clear color.
-        alpha_clear_color: Hex [480..512] "Alpha Clear Color";
+        alpha_clear_color: Hex [480..512] "Alpha Clear Color" before 120;
     }
 }
 

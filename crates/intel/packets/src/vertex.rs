@@ -77,6 +77,8 @@ packet! {
         component_packing_enable: Bool [9..10] "Component Packing Enable";
         /// Sequential draw cut index enable.
         sequential_draw_cut_index_enable: Bool [10..11] "Sequential Draw Cut Index Enable";
+        /// VertexID offset enable.
+        vertexid_offset_enable: Bool [11..12] "VertexID Offset Enable" since 120;
         /// Cut index.
         cut_index: Uint [32..64] "Cut Index";
     }
@@ -252,6 +254,8 @@ packet! {
         mocs: Hex [32..39] "MOCS";
         /// Index format.
         index_format: Uint [40..42] "Index Format";
+        /// L3 bypass disable.
+        l3_bypass_disable: Bool [43..44] "L3 Bypass Disable" since 120;
         /// Buffer starting address.
         buffer_starting_address: Address [64..128] "Buffer Starting Address";
         /// Buffer size.
@@ -286,6 +290,8 @@ packet! {
         address_modify_enable: Bool [14..15] "Address Modify Enable";
         /// Cache control.
         mocs: Hex [16..23] "MOCS";
+        /// L3 bypass disable.
+        l3_bypass_disable: Bool [25..26] "L3 Bypass Disable" since 120;
         /// Vertex buffer index.
         vertex_buffer_index: Uint [26..32] "Vertex Buffer Index";
         /// Buffer starting address.

@@ -106,7 +106,7 @@ fn command(bits: &mut Bits<'_>) -> Option<u64> {
     if draws.iter().any(|name| info.name.contains(name)) && !bits.next().is_multiple_of(16) {
         return Some(0);
     }
-    let default = (info.default_bytes)().ok()?;
+    let default = info.default_bytes().ok()?;
     let mut word = u64::from_le_bytes(default.try_into().ok()?);
     for field in info.fields {
         let piece = field.pieces[0];

@@ -11,10 +11,10 @@ proptest! {
     #[test]
     fn valid_packets_come_back(bytes in prop::collection::vec(any::<u8>(), 128)) {
         for info in ALL.iter().flat_map(|list| list.iter()) {
-            let Ok(first) = (info.repack)(&bytes) else { continue };
-            let decoded = (info.decode)(&first).unwrap();
+            let Ok(first) = info.repack(&bytes) else { continue };
+            let decoded = info.decode(&first).unwrap();
             prop_assert!(decoded.problems.is_empty(), "{}: {:?}", info.name, decoded.problems);
-            prop_assert_eq!(&first, &(info.repack)(&first).unwrap());
+            prop_assert_eq!(&first, &info.repack(&first).unwrap());
         }
     }
 }
@@ -25,7 +25,7 @@ fn names_are_unique() {
     for info in ALL.iter().flat_map(|list| list.iter()) {
         assert!(seen.insert(info.name), "{} twice", info.name);
         assert!(tepui_mali_packets::find(info.name).is_some());
-        (info.default_bytes)().unwrap_or_else(|problem| panic!("{problem:?}"));
+        info.default_bytes().unwrap_or_else(|problem| panic!("{problem:?}"));
     }
     assert_eq!(seen.len(), 39 + 7 + 3 + 11 + 7 + 3 + 4);
 }
@@ -36,7 +36,7 @@ fn every_opcode_has_its_instruction() {
         let opcode = CsOpcode::from_raw(value.value).unwrap();
         let info = cs::instruction(opcode).unwrap_or_else(|| panic!("{}", value.name));
         assert_eq!(info.name, format!("CS {}", value.name));
-        let bytes = (info.default_bytes)().unwrap();
+        let bytes = info.default_bytes().unwrap();
         let word = u64::from_le_bytes(bytes.try_into().unwrap());
         assert_eq!(cs::opcode(word), Some(opcode));
     }

@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn every_instruction_has_a_text() {
         for info in cs::ALL {
-            let bytes = (info.default_bytes)().expect("its defaults fit");
+            let bytes = info.default_bytes().expect("its defaults fit");
             let bytes: [u8; 8] = bytes.try_into().expect("eight bytes");
             let name = info.name.strip_prefix("CS ").expect("a prefix");
             assert!(super::text(&bytes).starts_with(name), "{name}: {}", super::text(&bytes));

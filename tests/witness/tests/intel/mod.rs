@@ -1,4 +1,4 @@
-//! Captures of what the witness submits to the virtual Skylake through Mesa's driver.
+//! Captures of what the witness submits to a virtual Intel GPU through Mesa's driver.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,15 +9,20 @@ use tepui_capture::{Event, Events};
 use tepui_witness::compile::mesa_tool;
 use tepui_witness::jobs::Driver;
 
-/// Runs cases under `tepui trace`; returns the folder of the capture and what was printed.
-pub fn trace(name: &str, cases: &[&str], environment: &[(&str, &str)]) -> (PathBuf, Output) {
+/// Runs cases under `tepui trace` on a virtual GPU; returns the folder of the capture and what was printed.
+pub fn trace(
+    gpu: &str,
+    name: &str,
+    cases: &[&str],
+    environment: &[(&str, &str)],
+) -> (PathBuf, Output) {
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
     let tepui = witness.with_file_name("tepui");
     assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     let output = Command::new(&tepui)
-        .args(["trace", "--gpu", "skl", "--quiet", "--save"])
+        .args(["trace", "--gpu", gpu, "--quiet", "--save"])
         .arg(&folder)
         .arg("--")
         .arg(mesa_tool())

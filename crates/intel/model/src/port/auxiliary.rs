@@ -69,11 +69,17 @@ pub(crate) struct AuxiliaryPlane {
 
 impl Auxiliary {
     /// The auxiliary surface that a surface state names.
+    ///
+    /// On Gen12 a table in memory leads to the CCS of a surface, which has no address in its state: such
+    /// surfaces have none here.
     pub fn of(state: &RenderSurfaceState, samples: u32) -> Option<Auxiliary> {
         use AuxiliarySurfaceMode as Mode;
+        if state.auxiliary_surface_base_address == 0 {
+            return None;
+        }
         let kind = match (state.auxiliary_surface_mode, samples) {
             (Mode::AuxCcsD | Mode::AuxCcsE, 1) => Kind::Ccs,
-            (Mode::AuxCcsD | Mode::AuxCcsE, samples) => Kind::mcs(samples),
+            (Mode::AuxCcsD | Mode::AuxCcsE | Mode::AuxMcsLce, samples) => Kind::mcs(samples),
             (Mode::AuxHiz, _) => Kind::Hiz,
             _ => return None,
         };

@@ -29,10 +29,12 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use tepui_intel_chips::Generation;
 use tepui_intel_eu::{
     Finding, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView, Unwritten,
 };
 use tepui_intel_isa::Sfid;
+use tepui_intel_packets::Revision;
 use tepui_softgpu::{AddressSpace, ProgramPoint, Report, Reports};
 
 use crate::context::Bases;
@@ -74,6 +76,7 @@ mod index {
 /// What all threads of a dispatch share.
 pub(crate) struct Shared {
     bases: Bases,
+    generation: Generation,
     binding_table: u64,
     /// GPU address of the samplers.
     samplers: u64,
@@ -91,11 +94,17 @@ impl Shared {
         Shared::of(gpu, kernel, dispatch.bases, table, samplers)
     }
 
+    /// The revision of surface states and samplers.
+    fn revision(&self) -> Revision {
+        tepui_intel_packets::revision(self.generation)
+    }
+
     /// Of a program at an address, with a binding table and samplers at addresses.
     pub fn of(gpu: &Gpu, kernel: u64, bases: Bases, binding_table: u64, samplers: u64) -> Shared {
         let (chip, clock) = (gpu.chip, gpu.options.clock);
         Shared {
             bases,
+            generation: chip.generation,
             binding_table,
             samplers,
             timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
@@ -259,7 +268,7 @@ impl<'a> Ports<'a> {
         let place = match self.by_state.get(&state) {
             Some(&place) => place,
             None => {
-                let mut surface = Surface::read(&mut self.memory, state)?;
+                let mut surface = Surface::read(&mut self.memory, state, self.shared.revision())?;
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
                 let texture = Texture::of(&surface);

@@ -1,5 +1,6 @@
 //! Messages of the render cache: render target writes and reads of pixel shaders.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
@@ -43,12 +44,16 @@ impl Ports<'_> {
                 return Err(unimplemented(format!("the form {other} of render target writes")));
             }
         };
-        let binding = self.target(message)?;
+        // Gen12 has in the extended descriptor what Gen9 has in the header, and whether there is a target at all.
+        let extended = (self.shared.generation == Generation::Gen12).then_some(message.ex_desc);
+        let no_target = extended.is_some_and(|bits| bits >> 20 & 1 != 0);
+        let binding = if no_target { 0 } else { self.target(message)? };
         let Ports { memory, pixels, targets, kernels, .. } = self;
         let Some(back_end) = pixels.as_mut() else {
             return Err(refuse("a thread without pixels writes a render target"));
         };
-        let mut target = targets[binding].as_deref_mut();
+        let target = targets.get_mut(binding).filter(|_| !no_target);
+        let mut target = target.and_then(|target| target.as_deref_mut());
         let registers = width / 8;
         let header = if message.header { view.dwords(0) } else { [0; 8] };
         // The header has two registers, of which `Payload` takes off one.
@@ -61,7 +66,11 @@ impl Ports<'_> {
             }
             there.then_some(at)
         };
-        let alpha = part(message.header && header[0] >> 11 & 1 != 0, registers);
+        let alpha_present = match extended {
+            Some(bits) => bits >> 15 & 1 != 0,
+            None => message.header && header[0] >> 11 & 1 != 0,
+        };
+        let alpha = part(alpha_present, registers);
         let mask = part(back_end.output.mask_present, 1);
         let colour = part(true, if replicated { 1 } else { 4 * registers }).unwrap_or(0);
         let second = part(dual, 4);
@@ -75,7 +84,7 @@ impl Ports<'_> {
             1,
         );
         // The pixels that are left, if shaders may discard: the upper register's last double word.
-        let index = header[2] as usize & 7;
+        let index = extended.map_or(header[2], |bits| bits >> 12) as usize & 7;
         let first = usize::from(message.channel_offset);
         if let Some(target) = &target {
             back_end.prepare(memory, target, binding).map_err(refuse)?;
@@ -181,7 +190,7 @@ impl Ports<'_> {
     #[cold]
     fn find_target(&mut self, message: &Message, index: usize) -> Result<(), Refusal> {
         let state = self.surface_state(message)?;
-        let target = match Surface::read(&mut self.memory, state)? {
+        let target = match Surface::read(&mut self.memory, state, self.shared.revision())? {
             Surface::Null => None,
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
             Surface::Image(image) => Some(Box::new(Target::new(image))),

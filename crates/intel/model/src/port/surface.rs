@@ -1,8 +1,8 @@
 //! Surfaces, as messages use them: RENDER_SURFACE_STATE read once.
 
 use tepui_intel_eu::Refusal;
-use tepui_intel_packets::Packet;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
+use tepui_intel_packets::{Packet, Revision};
 
 use super::auxiliary::{Auxiliary, Kind};
 use super::{refuse, unimplemented};
@@ -201,11 +201,20 @@ pub(crate) struct Image {
 
 impl Surface {
     /// Reads a surface state.
-    pub fn read(memory: &mut Memory<'_>, at: u64) -> Result<Surface, Refusal> {
+    pub fn read(memory: &mut Memory<'_>, at: u64, revision: Revision) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         memory.read(at, &mut bytes).map_err(refuse)?;
-        let state = RenderSurfaceState::unpack(&bytes)
+        let mut state = RenderSurfaceState::unpack_as(&bytes, revision)
             .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
+        if state.clear_value_address_enable {
+            let mut colour = [0; 16];
+            memory.read(address(state.clear_value_address), &mut colour).map_err(refuse)?;
+            let word = |k: usize| u32::from_le_bytes(std::array::from_fn(|i| colour[4 * k + i]));
+            state.red_clear_color = word(0);
+            state.green_clear_color = word(1);
+            state.blue_clear_color = word(2);
+            state.alpha_clear_color = word(3);
+        }
         Surface::of(&state)
     }
 

@@ -1,5 +1,6 @@
 //! Typed surface messages: texels of images and elements of typed buffers, converted by format.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::atomic::Operation;
@@ -39,13 +40,13 @@ impl Surface {
     /// What a typed read outside of the surface returns: a texel of zeros.
     ///
     /// source: Vulkan specification, "robustImageAccess2": an alpha that the format does not have is 1.
-    fn outside(&self) -> [u32; 4] {
+    fn outside(&self, generation: Generation) -> [u32; 4] {
         let format = match self {
             Surface::Null => None,
             Surface::Buffer(buffer) => buffer.format,
             Surface::Image(image) => Some(image.format),
         };
-        format.map_or([0; 4], |format| format.read(&[0; MOST_BYTES][..format.bytes]))
+        format.map_or([0; 4], |format| format.read(&[0; MOST_BYTES][..format.bytes], generation))
     }
 }
 
@@ -81,9 +82,9 @@ impl Ports<'_> {
                     let mut bytes = [0; MOST_BYTES];
                     let texel = &mut bytes[..format.bytes];
                     self.memory.read(at, texel).map_err(refuse)?;
-                    format.read(texel)
+                    format.read(texel, self.shared.generation)
                 }
-                None => surface.outside(),
+                None => surface.outside(self.shared.generation),
             };
             for (place, component) in components(message).enumerate() {
                 put_u32(view, place, lane, value[component]);

@@ -1,5 +1,7 @@
 //! Depth and stencil buffers: where they are, and tiles of them while pixels are tested.
 
+use tepui_intel_chips::Generation;
+use tepui_intel_packets::gen12;
 use tepui_intel_packets::output::{
     CompareFunction, State3dClearParams, State3dDepthBuffer, State3dHierDepthBuffer,
     State3dStencilBuffer, StencilOperation,
@@ -8,7 +10,7 @@ use tepui_raster::{Compare, DepthStencil, Stencil, StencilOp, TILE_SIDE, Tests};
 use tepui_softgpu::{Fault, Protection};
 
 use super::plain_tile;
-use super::state::{State, latched};
+use super::state::{State, latched, latched_as};
 use super::{MOST_SAMPLES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
@@ -115,10 +117,42 @@ impl Buffers {
     pub fn of(context: &HardwareContext, samples: u32) -> Result<Buffers, JobFault> {
         /// Surface Type of no surface.
         const NULL: u32 = 7;
-        let state: State3dDepthBuffer = latched(context)?;
-        let stencil_state: State3dStencilBuffer = latched(context)?;
+        let mut state: State3dDepthBuffer = latched_as::<_, gen12::State3dDepthBuffer>(context)?;
+        let stencil_state: State3dStencilBuffer =
+            latched_as::<_, gen12::State3dStencilBuffer>(context)?;
+        // The size and the layers of stencils: those of the depth buffer, or on Gen12 their own.
+        let mut of_stencil = state;
+        if context.generation == Generation::Gen12 {
+            // Whether stencils are written stands with the stencil buffer, and what the hierarchical
+            // buffer says is not kept: depths are always written to the depth buffer.
+            let stencil: gen12::State3dStencilBuffer = latched(context)?;
+            state.stencil_write_enable = stencil.stencil_write_enable;
+            state.hierarchical_depth_buffer_enable = false;
+            of_stencil = State3dDepthBuffer {
+                surface_type: stencil.surface_type,
+                width: stencil.width,
+                height: stencil.height,
+                depth: stencil.depth,
+                minimum_array_element: stencil.minimum_array_element,
+                lod: stencil.surf_lod,
+                render_target_view_extent: stencil.render_target_view_extent,
+                ..of_stencil
+            };
+        }
         // source: Mesa, isl.c (`isl_choose_image_alignment_el`) for Gen8 and later: depth is aligned
-        // to 4 by 4 elements, of 16 bits to 8 by 4, stencil to 8 by 8. The commands have no field.
+        // to 4 by 4 elements, of 16 bits to 8 by 4, stencil to 8 by 8; isl_gfx12.c
+        // (`isl_gfx12_choose_image_alignment_el`) for Gen12. The commands have no field.
+        let align = |element: usize| match (context.generation, element) {
+            (Generation::Gen9, 2) => [8, 4],
+            (Generation::Gen9, _) => [4, 4],
+            (Generation::Gen12, 2) if matches!(samples, 2 | 8) => [16, 4],
+            (Generation::Gen12, 2) => [8, 8],
+            (Generation::Gen12, _) => [8, 4],
+        };
+        let stencil_align = match context.generation {
+            Generation::Gen9 => [8, 8],
+            Generation::Gen12 => [16, 8],
+        };
         let mut depth = None;
         if state.surface_type != NULL {
             // source: genxml, 3DSTATE_DEPTH_BUFFER "Surface Format".
@@ -143,20 +177,18 @@ impl Buffers {
                         image.tail = state.mip_tail_start_lod;
                         tile
                     }
-                    None if element == 2 => [8, 4],
-                    None => [4, 4],
+                    None => align(element as usize),
                 };
                 depth = Some((image, kept));
             }
         }
         let mut stencil = None;
         if stencil_state.stencil_buffer_enable {
-            // The size and the layers are those of the depth buffer.
-            if let Some(mut image) = image(&state, 0x142, Tiling::W, samples) {
+            if let Some(mut image) = image(&of_stencil, 0x142, Tiling::W, samples) {
                 image.base = stencil_state.surface_base_address;
                 image.pitch = u64::from(stencil_state.surface_pitch) + 1;
                 image.qpitch = 4 * u64::from(stencil_state.surface_qpitch);
-                image.align = [8, 8];
+                image.align = stencil_align;
                 stencil = Some(image);
             }
         }

@@ -1,13 +1,15 @@
 //! The vertex fetcher: the vertices of a draw in their order, and their elements from memory.
 
+use tepui_intel_packets::gen12::State3dVfSgvs2;
 use tepui_intel_packets::vertex::{VertexBufferState, VertexComponentControl, VertexElementState};
 
-use super::state::{State, unpack};
+use super::state::{State, latched, unpack};
 use super::{UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::format::{self, Format};
 use crate::job::JobFault;
 use crate::memory::Memory;
+use crate::registers;
 
 /// Most elements of a vertex.
 ///
@@ -122,6 +124,8 @@ pub(super) struct Fetcher {
     /// Element and component of the vertex number, and of the instance number.
     vertex_id: Option<usize>,
     instance_id: Option<usize>,
+    /// Components that are the same in all vertices of a draw, and their values.
+    constants: Vec<(usize, u32)>,
     /// The components that are pushed to a vertex shader's registers, by their place in the vertex.
     pushed: Vec<u16>,
 }
@@ -132,6 +136,7 @@ impl Fetcher {
         context: &HardwareContext,
         state: &State,
         start_instance: u32,
+        base_vertex: u32,
     ) -> Result<Fetcher, JobFault> {
         const NAME: &str = "3DSTATE_VERTEX_ELEMENTS";
         let bytes = context.latched.get(NAME).and_then(|bytes| bytes.get(4..)).unwrap_or(&[]);
@@ -141,7 +146,7 @@ impl Fetcher {
             if index >= MOST_ELEMENTS {
                 return Err(JobFault::new(UNIT, "more vertex elements than there are"));
             }
-            elements.push(element(context, &unpack(bytes)?, index, dwords)?);
+            elements.push(element(context, &unpack(context, bytes)?, index, dwords)?);
             dwords += elements[index].dwords();
         }
         let sgvs = &state.sgvs;
@@ -159,6 +164,27 @@ impl Fetcher {
             sgvs.instanceid_element_offset,
             sgvs.instanceid_component_number,
         );
+        let numbers: State3dVfSgvs2 = latched(context)?;
+        let extended = |n: u32| context.registers.get(registers::DRAW_EXTENDED + 4 * n);
+        // Either the draw's own number, or the one that an extended draw has besides.
+        let first = if numbers.xp0_source_select == 1 { base_vertex } else { extended(0) };
+        let instance = if numbers.xp1_source_select == 1 { start_instance } else { extended(1) };
+        let constants = [
+            (
+                place(numbers.xp0_enable, numbers.xp0_element_offset, numbers.xp0_component_number),
+                first,
+            ),
+            (
+                place(numbers.xp1_enable, numbers.xp1_element_offset, numbers.xp1_component_number),
+                instance,
+            ),
+            (
+                place(numbers.xp2_enable, numbers.xp2_element_offset, numbers.xp2_component_number),
+                extended(2),
+            ),
+        ];
+        let constants = constants.into_iter().filter_map(|(place, value)| Some((place?, value)));
+        let constants = constants.collect();
         let mut pushed = Vec::new();
         for (index, element) in elements.iter().enumerate() {
             // Each component has a bit, of 64 bits too.
@@ -170,7 +196,7 @@ impl Fetcher {
                 }
             }
         }
-        Ok(Fetcher { elements, dwords, start_instance, vertex_id, instance_id, pushed })
+        Ok(Fetcher { elements, dwords, start_instance, vertex_id, instance_id, constants, pushed })
     }
 
     /// Double words of a vertex.
@@ -211,6 +237,11 @@ impl Fetcher {
                 };
             }
         }
+        for &(place, value) in &self.constants {
+            if let Some(to) = vertex.get_mut(place) {
+                *to = value;
+            }
+        }
         for (place, value) in [(self.vertex_id, input.id), (self.instance_id, input.instance)] {
             if let Some(to) = place.and_then(|place| vertex.get_mut(place)) {
                 *to = value;
@@ -238,7 +269,7 @@ fn element(
     let source = Source::of(number)
         .ok_or_else(|| unimplemented(&format!("the vertex format {number:#x}")))?;
     let buffer = match context.vertex_buffers.get(&state.vertex_buffer_index) {
-        Some(bytes) => unpack(bytes)?,
+        Some(bytes) => unpack(context, bytes)?,
         None => VertexBufferState { null_vertex_buffer: true, ..VertexBufferState::default() },
     };
     let there = state.valid && !buffer.null_vertex_buffer;

@@ -154,7 +154,9 @@ pub(crate) fn draw(
         true => Some(PixelShader::new(gpu, vm, context, &state, &mut memory)?),
         false => None,
     };
-    let fetcher = Fetcher::new(context, &state, counts.start_instance)?;
+    // What Gen12 calls the vertex location: with indices what is added to them, else the first vertex.
+    let base = if primitive.vertex_access_type { counts.base_vertex as u32 } else { counts.first };
+    let fetcher = Fetcher::new(context, &state, counts.start_instance, base)?;
     let stage = VertexStage::new(gpu, vm, context, &state, fetcher)?;
     let provoking = ProvokingVertices {
         lines: state.sf.line_strip_list_provoking_vertex_select,

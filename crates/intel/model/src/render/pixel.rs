@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Stop, Thread};
 use tepui_intel_packets::pixel::State3dPs;
 use tepui_softgpu::AddressSpace;
@@ -32,6 +33,8 @@ pub(super) struct PixelShader {
     variant: Variant,
     /// The primitive's topology, as the header names it.
     topology: u32,
+    /// The generation, which says what a payload has where.
+    generation: Generation,
     header: [u32; 8],
     scratch_bytes: u32,
     constants: Vec<u8>,
@@ -130,6 +133,7 @@ impl PixelShader {
                 0,
             ],
             topology: state.topology & 0x1f,
+            generation: context.generation,
             scratch_bytes: if scratch == 0 { 0 } else { 1024 << ps.per_thread_scratch_space },
             constants: bindings.constants,
             control: u32::from(ps.floating_point_mode)
@@ -189,16 +193,23 @@ impl PixelShader {
         let mut header = self.header;
         // source: SNB PRM volume 2 part 1, "PS thread payload": bits 4:0 are the topology; Mesa,
         // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the
-        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the viewport (`fetch_viewport_index`).
-        header[0] = self.topology
-            | u32::from(!primitive.front) << 15
+        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the
+        // viewport (`fetch_viewport_index`). On Gen12 these stand in r1.1.
+        let polygon = u32::from(!primitive.front) << 15
             | (primitive.layer & 0x7ff) << 16
             | primitive.viewport << 27;
+        header[0] = self.topology;
+        if self.generation == Generation::Gen9 {
+            header[0] |= polygon;
+        }
         header[5] = header[5].wrapping_add(core.wrapping_mul(self.scratch_bytes));
         thread.write_payload(0, &header);
         let samples = &back_end.output.samples;
         let mut grf = Registers(thread.grf_mut());
         let halves = self.variant.lanes.div_ceil(16);
+        if self.generation == Generation::Gen12 {
+            grf.put(1, 1, polygon);
+        }
         for half in 0..halves {
             let of_half = subspans.iter().skip(4 * half).take(4).enumerate();
             let mut ids = 0;

@@ -1,5 +1,6 @@
 //! The state of a draw: the last command of each kind, unpacked once.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_packets::bindings::{
     State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
     State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
@@ -8,6 +9,7 @@ use tepui_intel_packets::bindings::{
     State3dSamplerStatePointersPs, State3dSamplerStatePointersVs, State3dUrbDs, State3dUrbGs,
     State3dUrbHs, State3dUrbVs,
 };
+use tepui_intel_packets::gen12;
 use tepui_intel_packets::output::{
     CcViewport, ScissorRect, SfClipViewport, State3dScissorStatePointers,
     State3dViewportStatePointersCc, State3dViewportStatePointersSfClip, State3dWmDepthStencil,
@@ -35,22 +37,36 @@ use crate::registers;
 pub(super) fn latched<P: Packet>(context: &HardwareContext) -> Result<P, JobFault> {
     let info: &PacketInfo = P::INFO;
     match context.latched.get(info.name) {
-        Some(bytes) => unpack(bytes),
+        Some(bytes) => unpack(context, bytes),
         None => Ok(P::default()),
     }
 }
 
-/// Unpacks a packet; a field that is out of its range is a fault.
-pub(super) fn unpack<P: Packet>(bytes: &[u8]) -> Result<P, JobFault> {
-    P::unpack(bytes).map_err(|problem| JobFault::new(UNIT, problem.to_string()))
+/// As [`latched`], of a command that Gen12 has in another form, `New`.
+pub(super) fn latched_as<P: Packet, New: Packet + Into<P>>(
+    context: &HardwareContext,
+) -> Result<P, JobFault> {
+    match context.generation {
+        Generation::Gen9 => latched(context),
+        Generation::Gen12 => match context.latched.get(New::INFO.name) {
+            Some(bytes) => unpack::<New>(context, bytes).map(Into::into),
+            None => Ok(P::default()),
+        },
+    }
 }
 
-/// Reads a packet from memory.
+/// Unpacks a packet; a field that is out of its range is a fault.
+pub(super) fn unpack<P: Packet>(context: &HardwareContext, bytes: &[u8]) -> Result<P, JobFault> {
+    P::unpack_as(bytes, context.revision())
+        .map_err(|problem| JobFault::new(UNIT, problem.to_string()))
+}
+
+/// Reads a packet from memory, of a kind that all generations have alike.
 pub(super) fn read<P: Packet>(memory: &mut Memory<'_>, at: u64) -> Result<P, JobFault> {
     let mut bytes = [0; 128];
     let bytes = &mut bytes[..P::INFO.size_bytes];
     memory.read(at, bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
-    unpack(bytes)
+    P::unpack(bytes).map_err(|problem| JobFault::new(UNIT, problem.to_string()))
 }
 
 /// The commands that a draw depends on.
@@ -97,14 +113,14 @@ impl State {
             sgvs: latched(context)?,
             indices: latched(context)?,
             vs: latched(context)?,
-            vs_urb: latched(context)?,
+            vs_urb: latched_as::<_, gen12::State3dUrbAllocVs>(context)?,
             hs: latched(context)?,
-            hs_urb: latched(context)?,
-            te: latched(context)?,
+            hs_urb: latched_as::<_, gen12::State3dUrbAllocHs>(context)?,
+            te: latched_as::<_, gen12::State3dTe>(context)?,
             ds: latched(context)?,
-            ds_urb: latched(context)?,
+            ds_urb: latched_as::<_, gen12::State3dUrbAllocDs>(context)?,
             gs: latched(context)?,
-            gs_urb: latched(context)?,
+            gs_urb: latched_as::<_, gen12::State3dUrbAllocGs>(context)?,
             clip: latched(context)?,
             sf: latched(context)?,
             raster: latched(context)?,
@@ -120,6 +136,7 @@ impl State {
             depth_stencil: latched(context)?,
         };
         state.check()?;
+        check_gen12(context)?;
         Ok(state)
     }
 
@@ -170,6 +187,23 @@ impl State {
     pub fn samples(&self) -> usize {
         1 << self.multisample.number_of_multisamples
     }
+}
+
+/// Refuses what only Gen12 has and the model does not draw.
+fn check_gen12(context: &HardwareContext) -> Result<(), JobFault> {
+    let replication: gen12::State3dPrimitiveReplication = latched(context)?;
+    let bounds: gen12::State3dDepthBounds = latched(context)?;
+    let extra: State3dPsExtra = latched(context)?;
+    if replication.replication_count != 0 {
+        return Err(unimplemented("replication of primitives"));
+    }
+    if bounds.depth_bounds_test_enable != 0 {
+        return Err(unimplemented("the test of depth bounds"));
+    }
+    if extra.pixel_shader_is_per_coarse_pixel {
+        return Err(unimplemented("coarse pixels"));
+    }
+    Ok(())
 }
 
 /// What the threads of a stage get besides their payload.

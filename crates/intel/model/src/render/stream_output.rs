@@ -58,7 +58,9 @@ impl StreamOutput {
             return Ok(None);
         }
         let list: State3dSoDeclList = match context.latched.get("3DSTATE_SO_DECL_LIST") {
-            Some(bytes) => unpack(&bytes[..State3dSoDeclList::SIZE_BYTES.min(bytes.len())])?,
+            Some(bytes) => {
+                unpack(context, &bytes[..State3dSoDeclList::SIZE_BYTES.min(bytes.len())])?
+            }
             None => State3dSoDeclList::default(),
         };
         let bytes = context.latched.get("3DSTATE_SO_DECL_LIST");
@@ -85,7 +87,7 @@ impl StreamOutput {
             // An entry has the declarations of four streams.
             for entry in entries.chunks_exact(8).take(counts[index] as usize) {
                 let at = index * SoDecl::SIZE_BYTES;
-                let decl: SoDecl = unpack(&entry[at..at + SoDecl::SIZE_BYTES])?;
+                let decl: SoDecl = unpack(context, &entry[at..at + SoDecl::SIZE_BYTES])?;
                 for component in (0..4).filter(|c| decl.component_mask >> c & 1 != 0) {
                     let place = first + 4 * decl.register_index as usize + component;
                     stream.components.push(Component {
@@ -99,7 +101,7 @@ impl StreamOutput {
         let mut offsets = [0; BUFFERS];
         for (index, (buffer, offset)) in buffers.iter_mut().zip(&mut offsets).enumerate() {
             if let Some(bytes) = context.stream_buffers.get(&(index as u32)) {
-                let state: State3dSoBuffer = unpack(bytes)?;
+                let state: State3dSoBuffer = unpack(context, bytes)?;
                 if state.so_buffer_enable {
                     // The size counts double words, less one.
                     let size = 4 * (u64::from(state.surface_size) + 1);
@@ -189,7 +191,7 @@ impl StreamOutput {
             }
         }
         for (index, bytes) in &context.stream_buffers {
-            let state: State3dSoBuffer = unpack(bytes)?;
+            let state: State3dSoBuffer = unpack(context, bytes)?;
             if state.stream_output_buffer_offset_address_enable && state.so_buffer_enable {
                 let offset = self.offsets[*index as usize % BUFFERS] as u32;
                 memory

@@ -76,6 +76,8 @@ pub(crate) struct Target {
     pub image: Image,
     pub level: LevelPlane,
     pub auxiliary: Option<AuxiliaryPlane>,
+    /// Pixels that one of a fast clear's or of a resolve's rectangle stands for.
+    block: [u32; 2],
     pub order: Order,
     /// The layer that [`write_rows`](BackEnd::write_rows) wrote last, if it can write that.
     pub plain: Option<(u32, Option<PlainLevel>)>,
@@ -83,7 +85,15 @@ pub(crate) struct Target {
 
 impl Target {
     pub fn new(image: Image) -> Target {
+        // source: Mesa, blorp_clear.c (`get_fast_clear_rect`): how rectangles are scaled down.
+        let block = match (image.samples, image.format.bytes) {
+            (1, bytes) => [256 / bytes.max(4) as u32, 32],
+            (2 | 4, _) => [8, 2],
+            (8, _) => [2, 2],
+            _ => [1, 2],
+        };
         Target {
+            block,
             level: image.level_plane(image.target_level),
             auxiliary: image.auxiliary.map(|a| a.plane(&image, image.target_level)),
             order: Order::of(image.swizzle),
@@ -405,8 +415,6 @@ impl<'a> BackEnd<'a> {
 
 impl Target {
     /// Clears or resolves the blocks that a pixel stands for.
-    ///
-    /// source: Mesa, blorp_clear.c (`get_fast_clear_rect`): how rectangles are scaled down.
     fn operate(
         &self,
         memory: &mut Memory<'_>,
@@ -415,12 +423,7 @@ impl Target {
         layer: u32,
     ) -> Result<(), Fault> {
         let image = &self.image;
-        let [width, height] = match (image.samples, image.format.bytes) {
-            (1, bytes) => [256 / bytes.max(4) as u32, 32],
-            (2 | 4, _) => [8, 2],
-            (8, _) => [2, 2],
-            _ => [1, 2],
-        };
+        let [width, height] = self.block;
         if layer >= self.level.layers {
             return Ok(());
         }

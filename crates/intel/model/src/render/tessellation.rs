@@ -4,11 +4,13 @@
 //! eight patches. The threads of a patch share its entry of the URB and may wait for one another. A
 //! thread of the domain shader has eight points of one patch.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Stop, Thread};
+use tepui_intel_packets::gen12;
 use tepui_softgpu::AddressSpace;
 
 use super::shader::{Command, LANES, Shader, put};
-use super::state::{Bindings, State};
+use super::state::{Bindings, State, latched};
 use super::tessellator::{Domain, Factors, Output, Spacing, Tessellated, tessellate};
 use super::vertex::Vertices;
 use super::{Machine, REGISTER_BYTES, UNIT, unimplemented};
@@ -41,8 +43,23 @@ pub(super) struct Tessellation {
     /// Double words of a point's entry.
     pub stride: usize,
     shape: Domain,
+    header: Header,
     spacing: Spacing,
     output: Output,
+}
+
+/// Where a patch's entry has its factors.
+///
+/// source: genxml, gen200.xml, 3DSTATE_TE "Patch Header Layout", which Mesa 26.1 sets on Gen12 too; the order
+/// that is reversed was seen in the hull shaders that it compiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Header {
+    /// In the eighth double word and those before it.
+    Legacy,
+    /// In the first double word and those behind it.
+    Reversed,
+    /// The same, with the inner factor of triangles where that of quads is.
+    ReversedInsideSeparate,
 }
 
 impl Tessellation {
@@ -84,6 +101,18 @@ impl Tessellation {
         let hull = Shader::new(gpu, vm, context, &hull, bindings)?;
         let bindings = Bindings::of_domain(context, &mut memory)?;
         let domain = Shader::new(gpu, vm, context, &domain, bindings)?;
+        let header = match context.generation {
+            Generation::Gen9 => Header::Legacy,
+            Generation::Gen12 => match latched::<gen12::State3dTe>(context)?.patch_header_layout {
+                0 => Header::Legacy,
+                2 => Header::Reversed,
+                3 => Header::ReversedInsideSeparate,
+                other => {
+                    let what = format!("3DSTATE_TE: Patch Header Layout {other}");
+                    return Err(JobFault::new(UNIT, what));
+                }
+            },
+        };
         // Allocation sizes count 64 bytes, less one.
         let entry = |size: u32| 16 * (size as usize + 1);
         Ok(Tessellation {
@@ -103,6 +132,7 @@ impl Tessellation {
                 2 => Domain::Isolines,
                 other => return Err(JobFault::new(UNIT, format!("3DSTATE_TE: TE Domain {other}"))),
             },
+            header,
             spacing: match te.partitioning {
                 0 => Spacing::Equal,
                 1 => Spacing::FractionalOdd,
@@ -180,8 +210,14 @@ impl Tessellation {
     ///
     /// source: Mesa, brw_nir.c (`remap_tess_levels`).
     fn factors(&self, entry: &[u32]) -> Factors {
-        let f = |k: usize| f32::from_bits(entry.get(k).copied().unwrap_or(0));
+        let f = |k: usize| {
+            let k = if self.header == Header::Legacy { k } else { 7 - k };
+            f32::from_bits(entry.get(k).copied().unwrap_or(0))
+        };
         match self.shape {
+            Domain::Triangles if self.header == Header::ReversedInsideSeparate => {
+                Factors { outer: [f(7), f(6), f(5), 0.0], inner: [f(3), 0.0] }
+            }
             Domain::Quads => Factors { outer: [f(7), f(6), f(5), f(4)], inner: [f(3), f(2)] },
             Domain::Triangles => Factors { outer: [f(7), f(6), f(5), 0.0], inner: [f(4), 0.0] },
             Domain::Isolines => Factors { outer: [f(6), f(7), 0.0, 0.0], inner: [0.0; 2] },

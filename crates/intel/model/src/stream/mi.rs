@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use tepui_intel_packets::Packet;
 use tepui_intel_packets::mi::{
-    MiAtomic, MiBatchBufferStart, MiConditionalBatchBufferEnd, MiCopyMemMem, MiLoadRegisterMem,
-    MiLoadRegisterReg, MiMathAluInstruction, MiPredicate, MiSemaphoreWait, MiSetPredicate,
-    MiStoreRegisterMem, PredicateCombine, PredicateCompare, PredicateLoad, SemaphoreCompare,
+    MiAtomic, MiBatchBufferStart, MiConditionalBatchBufferEnd, MiCopyMemMem, MiLoadRegisterImm,
+    MiLoadRegisterMem, MiLoadRegisterReg, MiMathAluInstruction, MiPredicate, MiSemaphoreWait,
+    MiSetPredicate, MiStoreRegisterMem, PredicateCombine, PredicateCompare, PredicateLoad,
+    SemaphoreCompare,
 };
 
 use super::{Command, Next, Stream, UNIT};
 use crate::job::{FaultKind, JobFault};
 use crate::registers::{
-    GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0, PREDICATE_SRC1,
-    TIMESTAMP,
+    CCS_AUX_INV, GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0,
+    PREDICATE_SRC1, TIMESTAMP,
 };
 
 fn unbound(fault: tepui_softgpu::Fault) -> JobFault {
@@ -32,6 +33,13 @@ fn own_space(global: bool) -> Result<(), JobFault> {
     }
 }
 
+/// Where the registers of the render engine begin, if an offset counts from there (Gen12).
+fn engine(from_start: u32) -> u32 {
+    /// source: Mesa, genxml's registers of the render command streamer.
+    const RENDER: u32 = 0x2000;
+    from_start * RENDER
+}
+
 impl Stream<'_> {
     pub(super) fn mi(&mut self, command: &Command) -> Result<Next, JobFault> {
         match command.info.name {
@@ -45,18 +53,23 @@ impl Stream<'_> {
                 let load: MiLoadRegisterMem = command.unpack()?;
                 own_space(load.use_global_gtt)?;
                 let value = self.memory.read_u32(load.memory_address).map_err(unbound)?;
-                self.set_register(load.register_address as u32, value)?;
+                let offset = load.register_address as u32 + engine(load.add_cs_mmio_start_offset);
+                self.set_register(offset, value)?;
             }
             "MI_LOAD_REGISTER_REG" => {
                 let copy: MiLoadRegisterReg = command.unpack()?;
-                let value = self.register(copy.source_register_address as u32);
-                self.set_register(copy.destination_register_address as u32, value)?;
+                let source = engine(copy.add_cs_mmio_start_offset_source);
+                let destination = engine(copy.add_cs_mmio_start_offset_destination);
+                let value = self.register(copy.source_register_address as u32 + source);
+                let to = copy.destination_register_address as u32 + destination;
+                self.set_register(to, value)?;
             }
             "MI_STORE_REGISTER_MEM" => {
                 let store: MiStoreRegisterMem = command.unpack()?;
                 own_space(store.use_global_gtt)?;
                 if !store.predicate_enable || self.context.registers.predicate() {
-                    let value = self.register(store.register_address as u32);
+                    let base = engine(store.add_cs_mmio_start_offset);
+                    let value = self.register(store.register_address as u32 + base);
                     self.memory
                         .write(store.memory_address, &value.to_le_bytes())
                         .map_err(unbound)?;
@@ -95,6 +108,8 @@ impl Stream<'_> {
     }
 
     pub(super) fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
+        // Caches of the table of auxiliary surfaces: there are none, so invalidating them is done at once.
+        let value = if offset == CCS_AUX_INV { 0 } else { value };
         self.context.registers.set(offset, value).map_err(missing)
     }
 
@@ -134,11 +149,13 @@ impl Stream<'_> {
     }
 
     fn load_immediates(&mut self, command: &Command) -> Result<(), JobFault> {
+        let load: MiLoadRegisterImm = command.unpack()?;
+        let base = engine(load.add_cs_mmio_start_offset);
         for pair in command.bytes[4..].chunks_exact(8) {
             let word = |at: usize| {
                 u32::from_le_bytes([pair[at], pair[at + 1], pair[at + 2], pair[at + 3]])
             };
-            self.set_register(word(0) & 0x7f_fffc, word(4))?;
+            self.set_register((word(0) & 0x7f_fffc) + base, word(4))?;
         }
         Ok(())
     }

@@ -5,13 +5,14 @@
 //! set state, [`walker`] compute. Commands of the 3D pipeline that set state are kept by name
 //! ([`crate::context::HardwareContext::latched`]).
 
+mod gen12;
 mod mi;
 mod state;
 mod walker;
 
 use tepui_intel_packets::stages::State3dSoBuffer;
-use tepui_intel_packets::vertex::State3dVfInstancing;
-use tepui_intel_packets::{Packet, PacketInfo, command};
+use tepui_intel_packets::vertex::{Primitive3d, State3dVfInstancing};
+use tepui_intel_packets::{Packet, PacketInfo, Revision, command};
 use tepui_softgpu::AddressSpace;
 
 use crate::context::HardwareContext;
@@ -60,12 +61,14 @@ pub(crate) struct Stream<'a> {
 struct Command<'c> {
     info: &'static PacketInfo,
     bytes: &'c [u8],
+    revision: Revision,
 }
 
 impl Command<'_> {
     /// The command as a packet.
     fn unpack<P: Packet>(&self) -> Result<P, JobFault> {
-        P::unpack(self.bytes).map_err(|problem| JobFault::new(UNIT, problem.to_string()))
+        P::unpack_as(self.bytes, self.revision)
+            .map_err(|problem| JobFault::new(UNIT, problem.to_string()))
     }
 
     /// A double word of the command; 0 behind its end.
@@ -133,7 +136,7 @@ impl<'a> Stream<'a> {
         let Some(info) = command::find(self.gpu.chip.generation, header) else {
             return Err(JobFault::unimplemented(UNIT, format!("the command {header:#010x}")));
         };
-        let command = Command { info, bytes };
+        let command = Command { info, bytes, revision: self.context.revision() };
         match info.name {
             name if name.starts_with("MI_") => self.mi(&command),
             "PIPE_CONTROL" => self.pipe_control(&command),
@@ -146,12 +149,21 @@ impl<'a> Stream<'a> {
             // Walkers read their state before the next command.
             "MEDIA_STATE_FLUSH" => Ok(Next::Continue),
             "GPGPU_WALKER" => self.walker(&command),
-            "3DPRIMITIVE" if self.stats.draws >= self.gpu.options.most_draws => Ok(Next::Continue),
-            "3DPRIMITIVE" => {
-                let primitive = command.unpack()?;
-                render::draw(self.gpu, self.vm, self.context, &primitive, &mut self.stats)?;
+            "3DPRIMITIVE" | "3DPRIMITIVE_EXTENDED"
+                if self.stats.draws >= self.gpu.options.most_draws =>
+            {
                 Ok(Next::Continue)
             }
+            "3DPRIMITIVE" => {
+                let primitive = command.unpack()?;
+                self.draw(&primitive)
+            }
+            "3DPRIMITIVE_EXTENDED" => self.extended_draw(&command),
+            "3DSTATE_CONSTANT_ALL" => self.constants_of_stages(&command),
+            "3DSTATE_SO_BUFFER_INDEX_0" => self.stream_buffer_index(&command, 0),
+            "3DSTATE_SO_BUFFER_INDEX_1" => self.stream_buffer_index(&command, 1),
+            "3DSTATE_SO_BUFFER_INDEX_2" => self.stream_buffer_index(&command, 2),
+            "3DSTATE_SO_BUFFER_INDEX_3" => self.stream_buffer_index(&command, 3),
             "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
             "3DSTATE_VERTEX_BUFFERS" => {
                 for state in command.bytes[4..].as_chunks::<16>().0 {
@@ -165,6 +177,11 @@ impl<'a> Stream<'a> {
             name if name.starts_with("3DSTATE_") => self.latch(&command),
             name => Err(JobFault::unimplemented(UNIT, name)),
         }
+    }
+
+    fn draw(&mut self, primitive: &Primitive3d) -> Result<Next, JobFault> {
+        render::draw(self.gpu, self.vm, self.context, primitive, &mut self.stats)?;
+        Ok(Next::Continue)
     }
 
     /// Keeps a command that sets state.
@@ -181,9 +198,16 @@ impl<'a> Stream<'a> {
 
     /// A buffer of stream output, and where its next vertex goes.
     fn stream_buffer(&mut self, command: &Command) -> Result<Next, JobFault> {
+        self.set_stream_buffer(&command.unpack()?, command.bytes.to_vec())
+    }
+
+    fn set_stream_buffer(
+        &mut self,
+        set: &State3dSoBuffer,
+        bytes: Vec<u8>,
+    ) -> Result<Next, JobFault> {
         /// The offset that stands in memory.
         const FROM_MEMORY: u32 = u32::MAX;
-        let set: State3dSoBuffer = command.unpack()?;
         if set.stream_offset_write_enable {
             let offset = match set.stream_offset {
                 FROM_MEMORY => self
@@ -194,7 +218,7 @@ impl<'a> Stream<'a> {
             };
             self.set_register(SO_WRITE_OFFSET + 4 * set.so_buffer_index, offset)?;
         }
-        self.context.stream_buffers.insert(set.so_buffer_index, command.bytes.to_vec());
+        self.context.stream_buffers.insert(set.so_buffer_index, bytes);
         Ok(Next::Continue)
     }
 

@@ -1,5 +1,7 @@
 //! Commands that set state for all pipelines, and PIPE_CONTROL.
 
+use tepui_intel_chips::Generation;
+use tepui_intel_packets::gen12;
 use tepui_intel_packets::state::{
     PipeControl, PipelineSelect, PostSyncOperation, StateBaseAddress,
 };
@@ -12,7 +14,11 @@ use crate::registers;
 impl Stream<'_> {
     /// Base addresses: each is set only where its enable bit is.
     pub(super) fn state_base_address(&mut self, command: &Command) -> Result<Next, JobFault> {
-        let set: StateBaseAddress = command.unpack()?;
+        // What Gen12 adds is the base of samplers without a table, which no message here names.
+        let set: StateBaseAddress = match self.context.generation {
+            Generation::Gen9 => command.unpack()?,
+            Generation::Gen12 => command.unpack::<gen12::StateBaseAddress>()?.into(),
+        };
         let bases = &mut self.context.bases;
         let put = |enable: bool, base: &mut u64, value: u64| {
             if enable {

@@ -58,7 +58,7 @@ impl Stream<'_> {
         let Some(bytes) = self.context.descriptors.get(first..first + DESCRIPTOR_BYTES) else {
             return Err(JobFault::new(UNIT, "the walker's interface descriptor was not loaded"));
         };
-        let descriptor = InterfaceDescriptorData::unpack(bytes)
+        let descriptor = InterfaceDescriptorData::unpack_as(bytes, command.revision)
             .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
         let Some(vfe) = self.context.vfe else {
             return Err(JobFault::new(UNIT, "a walker without MEDIA_VFE_STATE"));

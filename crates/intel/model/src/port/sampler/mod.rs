@@ -198,7 +198,8 @@ impl Ports<'_> {
         if let Some((_, sampler)) = self.samplers.iter().find(|(place, _)| *place == at) {
             return Ok(*sampler);
         }
-        let sampler = Sampler::read(&mut self.memory, at, self.shared.bases.dynamic)?;
+        let sampler =
+            Sampler::read(&mut self.memory, at, self.shared.bases.dynamic, self.shared.revision())?;
         self.samplers.push((at, sampler));
         Ok(sampler)
     }

@@ -1,10 +1,10 @@
 //! SAMPLER_STATE, in the terms that all APIs share.
 
 use tepui_intel_eu::Refusal;
-use tepui_intel_packets::Packet;
 use tepui_intel_packets::sampler::{
     MapFilter, MipFilter as Mip, ReductionType, SamplerState, ShadowFunction, TextureCoordinateMode,
 };
+use tepui_intel_packets::{Packet, Revision};
 use tepui_texel::{MipFilter, Wrap};
 
 use super::super::{refuse, unimplemented};
@@ -54,10 +54,15 @@ fn wrap(mode: TextureCoordinateMode) -> Wrap {
 
 impl Sampler {
     /// Reads a sampler; its border colour is an offset from `dynamic`.
-    pub fn read(memory: &mut Memory<'_>, at: u64, dynamic: u64) -> Result<Sampler, Refusal> {
+    pub fn read(
+        memory: &mut Memory<'_>,
+        at: u64,
+        dynamic: u64,
+        revision: Revision,
+    ) -> Result<Sampler, Refusal> {
         let mut bytes = [0; SamplerState::SIZE_BYTES];
         memory.read(at, &mut bytes).map_err(refuse)?;
-        let s = SamplerState::unpack(&bytes)
+        let s = SamplerState::unpack_as(&bytes, revision)
             .map_err(|problem| refuse(format!("the sampler at {at:#x}: {problem}")))?;
         let linear = |filter: MapFilter| match filter {
             MapFilter::Nearest => Ok(false),

@@ -1,0 +1,100 @@
+//! Commands that Gen12 has in another form than Gen9: each becomes what the pipeline reads.
+
+use tepui_intel_packets::bindings::{
+    State3dConstantBody, State3dConstantDs, State3dConstantGs, State3dConstantHs,
+    State3dConstantPs, State3dConstantVs,
+};
+use tepui_intel_packets::gen12::{
+    Primitive3dExtended, State3dConstantAll, State3dConstantAllData, State3dSoBufferIndex0,
+};
+use tepui_intel_packets::stages::State3dSoBuffer;
+use tepui_intel_packets::{Packet, Problem};
+
+use super::{Command, Next, Stream, UNIT};
+use crate::job::JobFault;
+use crate::registers::DRAW_EXTENDED;
+
+fn invalid(problem: Problem) -> JobFault {
+    JobFault::new(UNIT, problem.to_string())
+}
+
+impl Stream<'_> {
+    /// A draw with three numbers more; those of an indirect draw stand in registers.
+    pub(super) fn extended_draw(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let draw: Primitive3dExtended = command.unpack()?;
+        if !draw.indirect_parameter_enable {
+            let numbers =
+                [draw.extended_parameter_0, draw.extended_parameter_1, draw.extended_parameter_2];
+            for (register, number) in (DRAW_EXTENDED..).step_by(4).zip(numbers) {
+                self.set_register(register, number)?;
+            }
+        }
+        self.draw(&draw.into())
+    }
+
+    /// Push constants of several stages: for each the same as its own command sets.
+    pub(super) fn constants_of_stages(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let set: State3dConstantAll = command.unpack()?;
+        let mut ranges = command.bytes[State3dConstantAll::SIZE_BYTES..].as_chunks::<8>().0.iter();
+        let mut body = State3dConstantBody::default();
+        for slot in (0..4).filter(|slot| set.pointer_buffer_mask >> slot & 1 != 0) {
+            let Some(bytes) = ranges.next() else {
+                let what = "3DSTATE_CONSTANT_ALL ends before its last range";
+                return Err(JobFault::new(UNIT, what));
+            };
+            let range = State3dConstantAllData::unpack(bytes).map_err(invalid)?;
+            let (address, length) =
+                (range.pointer_to_constant_buffer, range.constant_buffer_read_length);
+            match slot {
+                0 => (body.buffer_0, body.read_length_0) = (address, length),
+                1 => (body.buffer_1, body.read_length_1) = (address, length),
+                2 => (body.buffer_2, body.read_length_2) = (address, length),
+                _ => (body.buffer_3, body.read_length_3) = (address, length),
+            }
+        }
+        macro_rules! keep {
+            ($enabled:expr, $command:ident) => {
+                if $enabled {
+                    let command = $command { constant_body: body, ..$command::default() };
+                    let bytes = command.pack().map_err(invalid)?;
+                    self.context.latched.insert($command::INFO.name, bytes.to_vec());
+                }
+            };
+        }
+        keep!(set.vertex_shader_update_enable, State3dConstantVs);
+        keep!(set.hull_shader_update_enable, State3dConstantHs);
+        keep!(set.domain_shader_update_enable, State3dConstantDs);
+        keep!(set.geometry_shader_update_enable, State3dConstantGs);
+        keep!(set.pixel_shader_update_enable, State3dConstantPs);
+        Ok(Next::Continue)
+    }
+
+    /// A buffer of stream output, which has a command of its own for each index.
+    pub(super) fn stream_buffer_index(
+        &mut self,
+        command: &Command,
+        index: u32,
+    ) -> Result<Next, JobFault> {
+        // The commands differ by their opcode alone.
+        let mut bytes = command.bytes.to_vec();
+        bytes[2] = State3dSoBufferIndex0::INFO
+            .fixed
+            .iter()
+            .fold(0, |byte, fixed| if fixed.piece.start == 16 { fixed.value as u8 } else { byte });
+        let set = State3dSoBufferIndex0::unpack(&bytes).map_err(invalid)?;
+        let buffer = State3dSoBuffer {
+            stream_output_buffer_offset_address_enable: set
+                .stream_output_buffer_offset_address_enable,
+            stream_offset_write_enable: set.stream_offset_write_enable,
+            mocs: set.mocs,
+            so_buffer_index: index,
+            so_buffer_enable: set.so_buffer_enable,
+            surface_base_address: set.surface_base_address,
+            surface_size: set.surface_size,
+            stream_output_buffer_offset_address: set.stream_output_buffer_offset_address,
+            stream_offset: set.stream_offset,
+        };
+        let bytes = buffer.pack().map_err(invalid)?.to_vec();
+        self.set_stream_buffer(&buffer, bytes)
+    }
+}
