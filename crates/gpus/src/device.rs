@@ -93,8 +93,13 @@ fn mali_device(
     options: &DeviceOptions,
 ) -> Arc<dyn VirtualDevice> {
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
-    let recorder =
-        options.sink().map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
+    let has_streams = chip.arch.0 >= 10;
+    let sink = options.sink();
+    if sink.is_some() && !has_streams {
+        eprintln!("tepui: nothing is captured of a {}: its jobs cannot be decoded", chip.name);
+    }
+    let sink = sink.filter(|_| has_streams);
+    let recorder = sink.map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
     let options = mali::Options {
         model: tepui_mali_model::Options {
             threads: options.threads,
@@ -108,9 +113,9 @@ fn mali_device(
         shareable: options.shareable,
     };
     // Command streams came with v10; before, there was a job manager.
-    match chip.arch.0 {
-        10.. => mali::Device::new(chip, options),
-        _ => mali::panfrost::Device::new(chip, options),
+    match has_streams {
+        true => mali::Device::new(chip, options),
+        false => mali::panfrost::Device::new(chip, options),
     }
 }
 
