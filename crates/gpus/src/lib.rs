@@ -237,7 +237,7 @@ impl Gpu {
             (Gpu::Intel(chip), Feature::Model | Feature::Layout) if chip.id == "skl" => {
                 Support::Tested
             }
-            // Draws are not tested.
+            // Tessellated draws and stencil tests are not all right yet.
             (Gpu::Intel(chip), Feature::Model) if chip.id == "tgl" => Support::Untested,
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
             (Gpu::Mali(chip), Feature::Isa) => match chip.arch.family() {
