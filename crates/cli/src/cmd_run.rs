@@ -18,13 +18,16 @@ use crate::library::{ICD, unpack};
         the kernel's interface.\n\n\
         The program replaces this process, so that its exit status, signals and standard streams are \
         its own; programs that it starts have the driver too. Nothing is written to standard output. A \
-        GPU fault is reported on standard error, and the device is lost.",
+        GPU fault is reported on standard error, and the device is lost.\n\n\
+        With --gl, OpenGL and OpenGL ES run on it too, through Mesa's zink, which draws OpenGL with Vulkan: Mesa \
+        has to be what the program finds as OpenGL.",
     after_help = "Examples:\n  \
         tepui run --gpu m1 -- vulkaninfo --summary\n  \
         tepui run --gpu m1 --check -- ./my-vulkan-program\n  \
         tepui run --capture /tmp/cap -- ./my-vulkan-program && tepui decode /tmp/cap\n  \
         tepui run --stats new.json -- ./my-vulkan-program && tepui compare old.json new.json\n  \
-        tools/mesa xvfb -- tepui run --gpu m1 -- tools/mesa run --icd none -- vkcube\n\n\
+        tools/mesa xvfb -- tepui run --gpu m1 -- tools/mesa run --icd none -- vkcube\n  \
+        tools/mesa xvfb -- tepui run --gl -- tools/mesa run --icd none -- glxgears\n\n\
         `tepui gpus` lists the GPUs.\n\n\
         Environment:\n  \
         TEPUI_ICD_LIB    the driver to use instead of the command's own\n  \
@@ -32,6 +35,7 @@ use crate::library::{ICD, unpack};
         \x20                shaders, ir, commands, submit, sync, windows, images; or change what it\n  \
         \x20                does: nocompress\n  \
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
+        MESA_LOADER_DRIVER_OVERRIDE, LIBGL_KOPPER_DRI2  set with --gl\n  \
         TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
         \x20                STATS"
 )]
@@ -40,6 +44,9 @@ pub struct Args {
     #[arg(long, value_name = "GPU", default_value = "m1",
           value_parser = crate::gpu::with(Feature::Compiler))]
     gpu: Gpu,
+    /// Draw OpenGL and OpenGL ES with it as well, through Mesa's zink.
+    #[arg(long)]
+    gl: bool,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
     /// loads without a wait.
     #[arg(long)]
@@ -79,6 +86,10 @@ fn command(args: &Args) -> Result<Command, String> {
     let mut command = Command::new(program);
     command.args(arguments);
     command.env("VK_DRIVER_FILES", &manifest).env("VK_ICD_FILENAMES", &manifest);
+    if args.gl {
+        // Without DRI3, which Xvfb does not have, zink presents by itself if the second one says so.
+        command.env("MESA_LOADER_DRIVER_OVERRIDE", "zink").env("LIBGL_KOPPER_DRI2", "1");
+    }
     command.env(vulkan::GPU_VARIABLE, args.gpu.id());
     command.env(vulkan::CHECK_VARIABLE, if args.check { "1" } else { "0" });
     command.env(vulkan::THREADS_VARIABLE, args.threads.to_string());

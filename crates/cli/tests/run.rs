@@ -30,6 +30,7 @@ fn the_loader_finds_the_driver_alone() {
     let home = tempfile::tempdir().unwrap();
     let mut command = run(&["--gpu", "m1", "--check", "--threads", "3", "env"]);
     command.env("HOME", home.path()).env_remove("XDG_CACHE_HOME");
+    command.env_remove("MESA_LOADER_DRIVER_OVERRIDE");
     let output = output(command.env("VK_DRIVER_FILES", "/other.json"));
     let manifest = value(&output, "VK_DRIVER_FILES").unwrap();
     assert_eq!(value(&output, "VK_ICD_FILENAMES").as_ref(), Some(&manifest));
@@ -39,12 +40,23 @@ fn the_loader_finds_the_driver_alone() {
     assert_eq!(value(&output, "TEPUI_THREADS").as_deref(), Some("3"));
     // No other interface is virtual: the preloaded library stays away.
     assert_eq!(value(&output, "TEPUI_GPU"), None);
+    assert_eq!(value(&output, "MESA_LOADER_DRIVER_OVERRIDE"), None);
 
     // As a program without the loader reads it: line by line.
     let manifest = std::fs::read_to_string(manifest).unwrap();
     let line = manifest.lines().find(|line| line.contains("\"library_path\"")).unwrap();
     let library = line.split('"').nth(3).unwrap();
     assert!(Path::new(library).is_absolute() && Path::new(library).is_file(), "{library}");
+}
+
+#[test]
+fn opengl_goes_through_zink_if_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = run(&["--gl", "env"]);
+    command.env("HOME", home.path()).env_remove("MESA_LOADER_DRIVER_OVERRIDE");
+    let output = output(&mut command);
+    assert_eq!(value(&output, "MESA_LOADER_DRIVER_OVERRIDE").as_deref(), Some("zink"));
+    assert!(value(&output, "VK_DRIVER_FILES").is_some());
 }
 
 #[test]

@@ -318,6 +318,12 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Whether an input is the number or the place of the fragment's sample.
+    pub fn names_sample(&self, id: Id) -> bool {
+        let builtin = self.m.decoration(id, D::BuiltIn).and_then(B::from_u32);
+        matches!(builtin, Some(B::SampleId | B::SamplePosition))
+    }
+
     /// Whether a variable of a stage between is an array over the vertices: all but those of the
     /// patch and of the invocation.
     fn is_per_vertex(&self, id: Id, ty: Id) -> Result<bool> {

@@ -75,7 +75,13 @@ impl Cx<'_> {
             StorageClass::TileImageEXT => Place::Tile(self.tile_image(i, ty)?),
             StorageClass::Input if !listed => return Ok(()),
             StorageClass::Output if !listed => return Ok(()),
-            StorageClass::Input => return self.declare_input(i, ty),
+            StorageClass::Input => {
+                // A fragment shader that names its sample runs for each, whether it reads it or not.
+                if interface.contains(&i.id) && self.names_sample(i.id) {
+                    self.s.info.per_sample = true;
+                }
+                return self.declare_input(i, ty);
+            }
             StorageClass::Output => return self.declare_output(i, ty),
             c => return self.unsupported(format!("storage class {c:?}")),
         };

@@ -20,11 +20,12 @@ impl Table {
         Table(list.into_iter().collect())
     }
 
-    /// Finds a command; the name that it had as an extension's finds the core command.
+    /// Finds a command; the name that it had as an extension's finds the core command, or that of the
+    /// extension that replaced it.
     pub fn get(&self, name: &str) -> vk::PFN_vkVoidFunction {
         let promoted = || {
             let core = SUFFIXES.iter().find_map(|s| name.strip_suffix(s))?;
-            self.0.get(core)
+            self.0.get(core).or_else(|| self.0.get(format!("{core}KHR").as_str()))
         };
         self.0.get(name).or_else(promoted).copied()
     }

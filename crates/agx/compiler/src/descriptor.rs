@@ -10,6 +10,8 @@
 //! | 40 | samplers with a custom border colour: the sampler whose border is zero ([`SECOND_SAMPLER`]) |
 //! | 48 | sampler: index of the sampler state register or sampler heap entry (16 bits) |
 //! | 50 | samplers with a custom border colour: the number of the sampler whose border is zero, else 0 |
+//! | 24 | uniform texel buffers of three words a texel: the address of the first texel |
+//! | 52 | uniform texel buffers: 1 if a texel is three words, which the hardware has no format for ([`THREE_WORDS_B`]) |
 //! | 52 | samplers: the bias of the level of detail, a 16-bit float ([`crate::Options::lod_bias`]) |
 //! | 52 | storage images: row stride of the level in texels |
 //! | 56 | storage images: logarithms of the samples per texel, and of the width and height of a tile, a byte each |
@@ -48,6 +50,11 @@ pub const SECOND_SAMPLER_B: u32 = 50;
 pub const SECOND_SAMPLER: u32 = 1 << 31;
 /// Offset of the bias of a sampler's level of detail.
 pub const LOD_BIAS_B: u32 = 52;
+/// Offset of the word that says that a texel buffer's texels are three words of 32 bits. source: Mesa,
+/// agx_nir_lower_texture.c, which reads such buffers from memory as well
+pub const THREE_WORDS_B: u32 = 52;
+/// Offset of the address of such a buffer.
+pub const THREE_WORDS_ADDRESS_B: u32 = PBE_B;
 /// Offset of the row stride of a storage image in texels.
 pub const PITCH_B: u32 = 52;
 /// Offset of the logarithms of samples, tile width and tile height of a storage image.

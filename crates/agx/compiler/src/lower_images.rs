@@ -409,6 +409,42 @@ fn square(e: &mut Emit, at: Value) -> Vec<Value> {
     vec![e.op(Op::IAnd, &[at, mask]), e.op(Op::UShr, &[at, log])]
 }
 
+/// A texel of three words from memory; zeros when `index` is not below the size.
+fn three_words(e: &mut Emit, handle: Value, index: Value, kind: NumKind, ty: Type) -> Value {
+    let size = e.bits(handle, texture("buffer_size_sw"));
+    let inside = e.op(Op::ULt, &[index, size]);
+    let words = Type::vec(32, 3);
+    let words = e.if_else(
+        inside,
+        words,
+        |e| {
+            let base = e.load(handle, descriptor::THREE_WORDS_ADDRESS_B, Type::B64);
+            let twelve = e.u32(12);
+            let bytes = e.op(Op::IMul, &[index, twelve]);
+            let bytes = e.convert(Op::U2U, bytes, Type::B64);
+            let at = e.op(Op::IAdd, &[base, bytes]);
+            let mem = Mem { align_log2: 2, access: Access::NON_WRITABLE, ..MEM };
+            e.value(Op::LoadGlobal, Attrs::Mem(mem), &[at], words)
+        },
+        |e| {
+            let zero = e.u32(0);
+            e.vec(&[zero; 3])
+        },
+    );
+    let mut parts = e.split(words);
+    parts.push(if kind == NumKind::Float { e.f32(1.0) } else { e.u32(1) });
+    parts.truncate(usize::from(ty.comps()));
+    if ty.bits() != 32 {
+        let narrow = match kind {
+            NumKind::Float => Op::F2F,
+            NumKind::Sint => Op::S2S,
+            NumKind::Uint => Op::U2U,
+        };
+        parts.iter_mut().for_each(|v| *v = e.convert(narrow, *v, ty.with_comps(1)));
+    }
+    e.vec(&parts)
+}
+
 /// A second coordinate for an image that has one.
 fn second(e: &mut Emit, l: &mut ImageOp, y: Value) {
     l.at.insert(1, y);
@@ -430,10 +466,22 @@ fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
     let h = l.args[0];
     match image.dim {
         Dim::Buffer => {
-            l.at = buffer_place(e, h, l.at[0], false);
+            let index = l.at[0];
             l.image.dim = Dim::D2;
             l.take(TexOperands::LOD);
-            return Step::Replace(l.finish(e, &tys));
+            let texture = |e: &mut Emit| {
+                let mut l = l.clone();
+                l.at = buffer_place(e, h, index, false);
+                l.finish(e, &tys)
+            };
+            let storage = matches!(resource(e.s, h), Some(ResKind::StorageImage));
+            if storage || image.residency {
+                return Step::Replace(texture(e));
+            }
+            let (words, zero) = (e.word(h, descriptor::THREE_WORDS_B), e.u32(0));
+            let three = e.op(Op::INe, &[words, zero]);
+            let texel = |e: &mut Emit| three_words(e, h, index, image.kind, tys[0]);
+            return Step::Replace(vec![e.if_else(three, tys[0], texel, |e| texture(e)[0])]);
         }
         Dim::D1 => {
             let zero = e.u32(0);

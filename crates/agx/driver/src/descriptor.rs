@@ -393,8 +393,15 @@ fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
 /// When the hardware has no such format.
 pub fn buffer_view(f: Format, address: u64, size: u64) -> Result<BufferView> {
     let texels = (size / u64::from(f.info().block.bytes)) as u32;
-    let (texture, pbe) = in_a_row(f, address, texels)?;
     let mut row: Row = [0; ROW_B as usize];
+    if format::is_three_words(f) {
+        let texture = Texture { buffer_size_sw: texels, ..in_a_row(Format::R32_UINT, 0, 1)?.0 };
+        put(&mut row, rows::TEXTURE_B, &texture.pack().map_err(packet)?);
+        put(&mut row, rows::THREE_WORDS_ADDRESS_B, &address.to_le_bytes());
+        put(&mut row, rows::THREE_WORDS_B, &1u32.to_le_bytes());
+        return Ok(BufferView { row });
+    }
+    let (texture, pbe) = in_a_row(f, address, texels)?;
     put(&mut row, rows::TEXTURE_B, &texture.pack().map_err(packet)?);
     put(&mut row, rows::PBE_B, &pbe.pack().map_err(packet)?);
     Ok(BufferView { row })

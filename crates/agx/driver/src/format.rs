@@ -223,6 +223,12 @@ impl Packing {
     }
 }
 
+/// Whether a texel is three words of 32 bits, which the hardware has no format for: programs read texel
+/// buffers of them from memory.
+pub fn is_three_words(f: Format) -> bool {
+    matches!(f, Format::R32G32B32_UINT | Format::R32G32B32_SINT | Format::R32G32B32_SFLOAT)
+}
+
 fn own_features(f: Format) -> FormatFeatures {
     let mut out = FormatFeatures::default();
     let depth = matches!(
@@ -256,6 +262,10 @@ fn own_features(f: Format) -> FormatFeatures {
     let vertex = tepui_agx_compiler::abi::attribute::Fetch::new(f).is_some();
     if vertex && f.info().block.width_px == 1 {
         out.buffer |= F::VERTEX_BUFFER;
+    }
+    if is_three_words(f) {
+        out.buffer |= F::UNIFORM_TEXEL_BUFFER;
+        return out;
     }
     let words = shape(f).filter(|_| is_padded(f)).and_then(|(s, _)| BY_SHAPE.get(&s).copied());
     let support: FormatSupport = format_support(words.unwrap_or(f));

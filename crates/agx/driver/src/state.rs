@@ -223,7 +223,7 @@ fn equation([source, destination, op]: [i32; 3]) -> Result<Equation> {
 pub fn blend(s: &GraphicsState) -> Result<Blend> {
     let mut out = Blend {
         logic: s.logic_op_enable.then(|| logic(s.logic_op)),
-        alpha_to_coverage: s.alpha_to_coverage && s.samples > 1,
+        alpha_to_coverage: s.alpha_to_coverage,
         alpha_to_one: s.alpha_to_one,
         ..Blend::default()
     };

@@ -30,8 +30,8 @@ struct List {
 }
 
 const LISTS: &[List] = &[
-    List { name: "quick_shader", share: 15, parts: 4, passes: 95 },
-    List { name: "quick_gl", share: 50, parts: 2, passes: 60 },
+    List { name: "quick_shader", share: 24, parts: 4, passes: 95 },
+    List { name: "quick_gl", share: 75, parts: 2, passes: 60 },
 ];
 
 /// Folders and tests that are left out, and why.
@@ -334,6 +334,7 @@ fn process(
     let mut command = Command::new("timeout");
     command.args(["--kill-after=1", SECONDS]);
     driver.start(&mut command, &drivers::mesa())?;
+    driver.surfaceless(&mut command);
     command.arg("--").arg(piglit.join("bin").join(program)).args(arguments);
     command.env("PIGLIT_PLATFORM", "surfaceless_egl").env("PIGLIT_SOURCE_DIR", piglit);
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;

@@ -421,6 +421,54 @@ fn texel_buffers() -> Vec<Case> {
     cases
 }
 
+/// Uniform texel buffers whose texels are three words, against the CPU.
+fn texel_buffers_of_three_words() -> Vec<Case> {
+    let kinds = [
+        ("uint", "u", vk::Format::R32G32B32_UINT),
+        ("sint", "i", vk::Format::R32G32B32_SINT),
+        ("sfloat", "", vk::Format::R32G32B32_SFLOAT),
+    ];
+    let case = |(name, prefix, format): (&str, &str, vk::Format)| {
+        let shader = Shader::new("texel_buffer_words.comp")
+            .define("TEXTURE", format!("{prefix}textureBuffer"))
+            .define("VALUE", format!("{prefix}vec4"));
+        let float = prefix.is_empty();
+        let name = format!("texel_buffer/three_words_{name}");
+        let case =
+            Case::new(name, "100 texels, and four behind the end", vec![shader], move |bench| {
+                let gpu = bench.gpu;
+                const TEXELS: usize = 100;
+                // The first words are in front of the view; floats are whole numbers.
+                let words: Vec<u32> = (0..16 + 3 * TEXELS as u32 + 12)
+                    .map(|k| {
+                        if float {
+                            (k as f32 - 99.0).to_bits()
+                        } else {
+                            k.wrapping_mul(0x9e37_79b9)
+                        }
+                    })
+                    .collect();
+                let from = gpu.buffer::<u32>(&words)?;
+                let view = gpu.buffer_view(&from, format, 64, 12 * TEXELS as u64)?;
+                let result = gpu.output::<[u32; 4]>(TEXELS + 4)?;
+                let kernel = gpu
+                    .kernel(&bench.spirv[0])
+                    .bind(Bind::UniformTexel(view))
+                    .storage(&[&result])
+                    .build()?;
+                gpu.run(&kernel, [2, 1, 1])?;
+                let number = |n: u32| if float { (n as f32).to_bits() } else { n };
+                let texels = words[16..16 + 3 * TEXELS].chunks_exact(3);
+                let mut expected: Vec<[u32; 4]> =
+                    texels.map(|t| [t[0], t[1], t[2], number(1)]).collect();
+                expected.extend([[0, 0, 0, number(TEXELS as u32)]; 4]);
+                Ok(vec![Output::cpu("fetched", &result.read(), &expected, Rule::Bits)])
+            });
+        case.robust()
+    };
+    kinds.into_iter().map(case).collect()
+}
+
 /// Views of storage images: one level, one layer, another format of the same size.
 fn views() -> Vec<Case> {
     let format = named("R32_UINT");
@@ -562,5 +610,6 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(views());
     cases.extend(atomics());
     cases.extend(texel_buffers());
+    cases.extend(texel_buffers_of_three_words());
     cases
 }
