@@ -10,7 +10,6 @@
 
 #[path = "intel/iga.rs"]
 mod iga;
-mod intel;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
