@@ -97,6 +97,18 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
 
 /// As [`NOT_YET`], of ANV on the virtual Tiger Lake.
 const NOT_YET_ON_TIGER_LAKE: &[(&str, &str)] = &[
+    // Not understood yet: a fast clear of 64 or 128 bits a pixel reaches a part of the pixels alone.
+    ("format/r16g16b16a16_sfloat_compressed", "elements wrong"),
+    ("format/r16g16b16a16_sint_compressed", "elements wrong"),
+    ("format/r16g16b16a16_snorm_compressed", "elements wrong"),
+    ("format/r16g16b16a16_uint_compressed", "elements wrong"),
+    ("format/r16g16b16a16_unorm_compressed", "elements wrong"),
+    ("format/r32g32_sfloat_compressed", "elements wrong"),
+    ("format/r32g32_uint_compressed", "elements wrong"),
+    ("format/r32g32b32a32_sfloat_compressed", "elements wrong"),
+    ("format/r32g32b32a32_sint_compressed", "elements wrong"),
+    ("format/r32g32b32a32_uint_compressed", "elements wrong"),
+    ("target/several_compressed", "elements wrong"),
     // `dFdy` is that of a quad's left column in this driver, that of each column in lavapipe.
     ("fragment/derivatives", "elements wrong"),
     // The driver does not smooth the edges of polygons.
