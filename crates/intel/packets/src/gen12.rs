@@ -719,6 +719,7 @@ packet! {
 macro_rules! as_before {
     ($new:ident, $old:ty, { $($field:ident),* $(,)? }) => {
         impl From<$new> for $old {
+            #[allow(clippy::needless_update, reason = "some have all fields in common")]
             fn from(new: $new) -> $old {
                 Self { $($field: new.$field,)* ..Self::default() }
             }
