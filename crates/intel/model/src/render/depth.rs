@@ -183,14 +183,14 @@ impl Buffers {
             }
         }
         let mut stencil = None;
-        if stencil_state.stencil_buffer_enable {
-            if let Some(mut image) = image(&of_stencil, 0x142, Tiling::W, samples) {
-                image.base = stencil_state.surface_base_address;
-                image.pitch = u64::from(stencil_state.surface_pitch) + 1;
-                image.qpitch = 4 * u64::from(stencil_state.surface_qpitch);
-                image.align = stencil_align;
-                stencil = Some(image);
-            }
+        if stencil_state.stencil_buffer_enable
+            && let Some(mut image) = image(&of_stencil, 0x142, Tiling::W, samples)
+        {
+            image.base = stencil_state.surface_base_address;
+            image.pitch = u64::from(stencil_state.surface_pitch) + 1;
+            image.qpitch = 4 * u64::from(stencil_state.surface_qpitch);
+            image.align = stencil_align;
+            stencil = Some(image);
         }
         let hiz_state: State3dHierDepthBuffer = latched(context)?;
         let clear: State3dClearParams = latched(context)?;
