@@ -158,7 +158,7 @@ fn intels_disassembler_prints_the_same() {
         }
         let theirs = String::from_utf8_lossy(&output.stdout);
         let mut theirs = theirs.lines().filter(|line| {
-            !line.trim().is_empty() && !(line.starts_with('L') && line.ends_with(':'))
+            !(line.trim().is_empty() || line.starts_with('L') && line.ends_with(':'))
         });
         // Behind the last instruction stand zeros, or constants.
         let end = disasm::end(Generation::Gen9, &code);
