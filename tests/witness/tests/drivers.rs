@@ -2,7 +2,7 @@
 //! compares the buffers.
 //!
 //! Each case is three tests: `m1::CASE` (Honeykrisp), `tepui::CASE` (Tepui's own driver) and
-//! `skl::CASE` (Mesa's ANV on the virtual Skylake). Most are `tgl::CASE`, too (ANV on the virtual Tiger Lake). If the variable `TEPUI_WITNESS_MALI` is set, cases that
+//! `skl::CASE` (Mesa's ANV on the virtual Skylake). One in four is `tgl::CASE`, too (ANV on the virtual Tiger Lake). If the variable `TEPUI_WITNESS_MALI` is set, cases that
 //! compute are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs); some only if it is `all`. Cases that draw run on Tepui's driver three times
 //! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
 //! groups run once more without compressed images, and some on a render node, through ioctls. A driver on the virtual GPU must agree with
@@ -199,13 +199,8 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
 /// pass, a part of the pixels is wrong.
 const NOT_ON_TIGER_LAKE: &[&str] = &["stages", "stencil"];
 
-/// Groups of which one case in [`SHARE_ON_TIGER_LAKE`] runs on the virtual Tiger Lake: they take the longest, and
-/// run whole on the virtual Skylake, whose units are the same.
-const LONG_ON_TIGER_LAKE: &[&str] = &[
-    "f16", "f32", "i8", "i16", "i32", "i64", "many", "passes", "subgroup", "u8", "u16", "u32",
-    "u64",
-];
-const SHARE_ON_TIGER_LAKE: usize = 6;
+/// Of each group one case in so many runs on the virtual Tiger Lake: all run on the virtual Skylake, whose units are the same.
+const SHARE_ON_TIGER_LAKE: usize = 4;
 
 /// What a case says when a driver does not have its images.
 const LACKS: &str = "the driver lacks images like";
@@ -544,10 +539,9 @@ fn main() -> ExitCode {
         if case.on_honeykrisp {
             drivers.push(Driver::M1);
         }
-        let long = LONG_ON_TIGER_LAKE.contains(&group_of(&name).as_str());
         let nth = in_group.entry(group_of(&name)).or_insert(0usize);
         let left_out = NOT_ON_TIGER_LAKE.contains(&group_of(&name).as_str());
-        if !left_out && (!long || nth.is_multiple_of(SHARE_ON_TIGER_LAKE)) {
+        if !left_out && nth.is_multiple_of(SHARE_ON_TIGER_LAKE) {
             drivers.push(Driver::TigerLake);
         }
         *nth += 1;

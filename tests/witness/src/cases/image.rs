@@ -433,7 +433,7 @@ fn texel_buffers_of_three_words() -> Vec<Case> {
             .define("TEXTURE", format!("{prefix}textureBuffer"))
             .define("VALUE", format!("{prefix}vec4"));
         let float = prefix.is_empty();
-        let name = format!("texel_buffer/three_words_{name}");
+        let name = format!("texel_words/{name}");
         let case =
             Case::new(name, "100 texels, and four behind the end", vec![shader], move |bench| {
                 let gpu = bench.gpu;
