@@ -15,7 +15,7 @@ use tepui_drm::uapi::{IoctlInfo, Request, core};
 use tepui_drm::user::UserMemory;
 use tepui_drm::{Errno, monotonic_ns};
 
-use crate::client::{core_pointers, memory};
+use crate::client::{argument, core_pointers, memory};
 use crate::{Call, ClientMemory, Mapping, Output, PAGE_BYTES, Process, Record, Sink, Start};
 
 /// A buffer that is larger than this is not looked at.
@@ -60,6 +60,22 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// The change of a request of the DRM core that was answered.
+    pub fn of_core(request: Request, after: &[u8]) -> Option<Change> {
+        match core::Ioctl::from_nr(request.nr())? {
+            core::Ioctl::PrimeFdToHandle => {
+                let args: core::PrimeHandle = argument(after);
+                Some(Change::Imported { handle: args.handle, fd: args.fd })
+            }
+            core::Ioctl::GemClose => {
+                Some(Change::Closed { handle: argument::<core::GemClose>(after).handle })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Commands on their way to the hardware, and what they see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
@@ -81,8 +97,12 @@ pub trait Requests: Send {
     fn answered(&mut self, call: &Call) -> Option<Change>;
     /// An open file was closed.
     fn closed(&mut self, file: u64);
-    /// The commands of a request that submits some.
-    fn submission(&self, call: &device::Call<'_>) -> Option<Submission>;
+    /// The commands of a request that submits some; `size` gives the bytes of a buffer by its handle.
+    fn submission(
+        &self,
+        call: &device::Call<'_>,
+        size: &dyn Fn(u32) -> Option<u64>,
+    ) -> Option<Submission>;
     /// The memory of a buffer of an open file.
     fn buffer(
         &self,
@@ -107,7 +127,11 @@ impl Requests for Unknown {
         None
     }
     fn closed(&mut self, _: u64) {}
-    fn submission(&self, _: &device::Call<'_>) -> Option<Submission> {
+    fn submission(
+        &self,
+        _: &device::Call<'_>,
+        _: &dyn Fn(u32) -> Option<u64>,
+    ) -> Option<Submission> {
         None
     }
     fn buffer(&self, _: Option<BorrowedFd<'_>>, _: u32, _: u64) -> Option<Box<dyn Contents>> {
@@ -177,7 +201,8 @@ impl CallObserver for RealRecorder {
     fn entered(&self, call: &device::Call<'_>) {
         let mut state = self.state();
         state.begin(call.real_node);
-        let submission = state.requests.as_ref().and_then(|r| r.submission(call));
+        let size = |handle| state.buffers.get(&(call.file, handle)).map(|buffer| buffer.size);
+        let submission = state.requests.as_ref().and_then(|r| r.submission(call, &size));
         if let Some(starts) = submission.and_then(|s| state.describe(call.file, s)) {
             state.pending.insert(thread(), starts);
         }

@@ -180,13 +180,7 @@ impl Replayer {
                         ("instructions", stats.instructions),
                     ]
                 };
-                Ok(Replayed {
-                    result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
-                    changed: replayed.changed,
-                    hash: replayed.hash,
-                    pictures: replayed.attachments.into_iter().map(agx_picture).collect(),
-                    time: replayed.time,
-                })
+                Ok(described(replayed, counts, |all| all.into_iter().map(agx_picture).collect()))
             }
             Replayer::Intel(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
@@ -199,13 +193,7 @@ impl Replayer {
                         ("instructions", stats.instructions),
                     ]
                 };
-                Ok(Replayed {
-                    result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
-                    changed: replayed.changed,
-                    hash: replayed.hash,
-                    pictures: intel_pictures(replayed.attachments),
-                    time: replayed.time,
-                })
+                Ok(described(replayed, counts, intel_pictures))
             }
             Replayer::Mali(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
@@ -218,13 +206,7 @@ impl Replayer {
                         ("instructions", stats.instructions),
                     ]
                 };
-                Ok(Replayed {
-                    result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
-                    changed: replayed.changed,
-                    hash: replayed.hash,
-                    pictures: mali_pictures(replayed.attachments),
-                    time: replayed.time,
-                })
+                Ok(described(replayed, counts, mali_pictures))
             }
         }
     }
@@ -237,6 +219,21 @@ impl Replayer {
             Replayer::Intel(replayer) => replayer.finish(session, finish),
             Replayer::Mali(replayer) => replayer.finish(session, finish),
         }
+    }
+}
+
+/// A family's result as this module gives it.
+fn described<S, F: std::fmt::Display, A>(
+    replayed: tepui_capture::Replayed<S, F, A>,
+    counts: impl FnOnce(S) -> Vec<(&'static str, u64)>,
+    pictures: impl FnOnce(Vec<A>) -> Vec<Picture>,
+) -> Replayed {
+    Replayed {
+        result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
+        changed: replayed.changed,
+        hash: replayed.hash,
+        pictures: pictures(replayed.attachments),
+        time: replayed.time,
     }
 }
 

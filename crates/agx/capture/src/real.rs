@@ -69,7 +69,11 @@ impl<N: Node> Requests for AsahiRequests<N> {
         self.tracker.closed(file);
     }
 
-    fn submission(&self, call: &device::Call<'_>) -> Option<Submission> {
+    fn submission(
+        &self,
+        call: &device::Call<'_>,
+        _: &dyn Fn(u32) -> Option<u64>,
+    ) -> Option<Submission> {
         if !is_submit(call.request) {
             return None;
         }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use tepui_capture::real::Change;
 use tepui_capture::{Call, Mapping};
+use tepui_drm::uapi::Request;
 use tepui_drm::uapi::asahi::{
     BIND_READ, BIND_SINGLE_PAGE, BIND_UNBIND, BIND_WRITE, CMD_COMPUTE, CMD_RENDER, CmdHeader,
     GemBindOp, GemCreate, Ioctl, QueueCreate, QueueDestroy, Submit, VmBind, VmCreate, VmDestroy,
 };
-use tepui_drm::uapi::{Request, core};
 
 use crate::client::argument;
 
@@ -78,21 +78,14 @@ impl Tracker {
             }
             return None;
         }
-        match core::Ioctl::from_nr(request.nr())? {
-            core::Ioctl::PrimeFdToHandle => {
-                let args: core::PrimeHandle = argument(after);
-                Some(Change::Imported { handle: args.handle, fd: args.fd })
+        let change = Change::of_core(request, after);
+        if let Some(Change::Closed { handle }) = change {
+            // The kernel unbinds a buffer with its last handle.
+            for space in file.spaces.values_mut() {
+                space.retain(|_, mapping| mapping.object != u64::from(handle));
             }
-            core::Ioctl::GemClose => {
-                let handle = argument::<core::GemClose>(after).handle;
-                // The kernel unbinds a buffer with its last handle.
-                for space in file.spaces.values_mut() {
-                    space.retain(|_, mapping| mapping.object != u64::from(handle));
-                }
-                Some(Change::Closed { handle })
-            }
-            _ => None,
         }
+        change
     }
 
     /// An open file was closed.

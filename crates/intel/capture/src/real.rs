@@ -7,12 +7,12 @@ use tepui_capture::client::argument;
 use tepui_capture::real::{self, Change, Contents, Requests, Submission};
 use tepui_capture::{Call, ClientMemory, Mapping, Process, Start};
 use tepui_drm::device;
+use tepui_drm::uapi::Request;
 use tepui_drm::uapi::i915::{
     self, ContextCreateExt, ContextCreateExtSetparam, ContextParam, ExecObject2, Execbuffer2,
     GemCreateExt, GemMmapOffset, GemUserptr, GetParam, Ioctl, context_param, exec, exec_object,
     param,
 };
-use tepui_drm::uapi::{Request, core};
 use tepui_drm::user::{UserMemory, read_array};
 use tepui_intel_kernel::chips::{PAGE_BYTES, VA_BITS};
 
@@ -35,7 +35,7 @@ pub(crate) trait Node: Send {
     ) -> Option<Box<dyn Contents>>;
 }
 
-/// The requests of `i915`: sizes of buffers and address spaces of contexts.
+/// The requests of `i915`: address spaces of contexts.
 ///
 /// A submission names the buffers that it sees and, if they are pinned, where; those of clients that
 /// leave the addresses to the kernel are not known before it has answered, so that such submissions
@@ -47,8 +47,6 @@ pub(crate) struct I915Requests<N> {
 
 #[derive(Default)]
 struct File {
-    /// Bytes of each buffer, by handle.
-    sizes: HashMap<u32, u64>,
     /// Address spaces that contexts were given.
     spaces: HashMap<u32, u32>,
 }
@@ -78,13 +76,11 @@ impl File {
         match ioctl {
             Ioctl::GemCreate | Ioctl::GemCreateExt => {
                 let args: GemCreateExt = argument(after);
-                self.sizes.insert(args.handle, args.size);
                 Some(Change::Created { handle: args.handle, size: args.size })
             }
             Ioctl::GemUserptr => {
                 let args: GemUserptr = argument(after);
                 let GemUserptr { handle, user_ptr: address, user_size: size, .. } = args;
-                self.sizes.insert(handle, size);
                 Some(Change::Borrowed { handle, address, size })
             }
             Ioctl::GemContextCreate => {
@@ -111,33 +107,19 @@ impl File {
         }
     }
 
-    fn core_answered(&mut self, ioctl: core::Ioctl, after: &[u8]) -> Option<Change> {
-        match ioctl {
-            core::Ioctl::PrimeFdToHandle => {
-                let args: core::PrimeHandle = argument(after);
-                // SAFETY: the number is only handed to `lseek`, which refuses a closed one.
-                let fd = unsafe { BorrowedFd::borrow_raw(args.fd.max(0)) };
-                let size = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(0);
-                self.sizes.entry(args.handle).or_insert(size);
-                Some(Change::Imported { handle: args.handle, fd: args.fd })
-            }
-            core::Ioctl::GemClose => {
-                let handle = argument::<core::GemClose>(after).handle;
-                self.sizes.remove(&handle);
-                Some(Change::Closed { handle })
-            }
-            _ => None,
-        }
-    }
-
-    fn submission(&self, args: &Execbuffer2, objects: &[ExecObject2]) -> Option<Submission> {
+    fn submission(
+        &self,
+        args: &Execbuffer2,
+        objects: &[ExecObject2],
+        size: &dyn Fn(u32) -> Option<u64>,
+    ) -> Option<Submission> {
         let first = args.flags & exec::BATCH_FIRST != 0;
         let batch = if first { objects.first()? } else { objects.last()? };
         let context = args.rsvd1 as u32;
         let address = |object: &ExecObject2| object.offset & ((1 << VA_BITS) - 1);
         let start = u64::from(args.batch_start_offset);
         let length = match args.batch_len {
-            0 => self.sizes.get(&batch.handle)?.saturating_sub(start),
+            0 => size(batch.handle)?.saturating_sub(start),
             length => u64::from(length),
         };
         let mut mappings = Vec::with_capacity(objects.len());
@@ -147,7 +129,7 @@ impl File {
             }
             mappings.push(Mapping {
                 address: address(object),
-                length: self.sizes.get(&object.handle)?.next_multiple_of(PAGE_BYTES),
+                length: size(object.handle)?.next_multiple_of(PAGE_BYTES),
                 object: object.handle.into(),
                 offset: 0,
                 read: true,
@@ -197,7 +179,7 @@ impl<N: Node> Requests for I915Requests<N> {
         let after = if call.after.is_empty() { &call.before } else { &call.after };
         match Ioctl::from_nr(request.nr()) {
             Some(ioctl) => file.answered(ioctl, call, after),
-            None => file.core_answered(core::Ioctl::from_nr(request.nr())?, after),
+            None => Change::of_core(request, after),
         }
     }
 
@@ -205,7 +187,11 @@ impl<N: Node> Requests for I915Requests<N> {
         self.files.remove(&file);
     }
 
-    fn submission(&self, call: &device::Call<'_>) -> Option<Submission> {
+    fn submission(
+        &self,
+        call: &device::Call<'_>,
+        size: &dyn Fn(u32) -> Option<u64>,
+    ) -> Option<Submission> {
         let submits = call.request.family() == Request::DRM
             && Ioctl::from_nr(call.request.nr()) == Some(Ioctl::GemExecbuffer2);
         if !submits {
@@ -214,7 +200,7 @@ impl<N: Node> Requests for I915Requests<N> {
         let args: Execbuffer2 = argument(call.before);
         let count = args.buffer_count.min(MOST_BUFFERS) as usize;
         let objects = read_array::<ExecObject2>(call.user, args.buffers_ptr, count).ok()?;
-        self.files.get(&call.file)?.submission(&args, &objects)
+        self.files.get(&call.file)?.submission(&args, &objects, size)
     }
 
     fn buffer(
