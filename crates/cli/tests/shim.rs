@@ -74,11 +74,7 @@ fn errors_say_what_to_do() {
     let cases: [(&[&str], i32, &str); 4] = [
         (&["/nonexistent/program"], 127, "tepui shim: /nonexistent/program: No such file"),
         (&["/dev/null"], 126, "tepui shim: /dev/null: Permission denied"),
-        (
-            &["--gpu", "m3", "true"],
-            2,
-            "[possible values: m1, m1-pro, m1-max, m2, mali-g610, skl, tgl]",
-        ),
+        (&["--gpu", "m3", "true"], 2, "[possible values: m1, m1-pro, m1-max, m2, "),
         (&[], 2, "required arguments were not provided"),
     ];
     for (arguments, status, message) in cases {

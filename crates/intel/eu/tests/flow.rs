@@ -385,8 +385,6 @@ fn endless_loops_meet_the_watchdog() {
     let fault = try_run(text, 0xff, |_| {}).map(|_| ()).unwrap_err();
     assert_eq!(
         fault.to_string(),
-        "ip 0x0: stopped by the watchdog after 1000000 instructions: while(8)        JIP:  0"
-            .to_owned()
-            + "                                         { align1 1Q };"
+        "ip 0x0: stopped by the watchdog after 1000000 instructions: while(8) JIP: 0 { align1 1Q };"
     );
 }
