@@ -1,10 +1,10 @@
-//! Machine code of Valhall: whatever decodes must encode to the same word, and its text must parse to
+//! Machine code of Valhall and Bifrost: whatever decodes must encode to the same word, and Valhall's text must parse to
 //! the same instruction; every other input is an error, never a panic or a hang.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tepui_mali_isa::{asm, disasm, validate};
+use tepui_mali_isa::{asm, bifrost, disasm, validate};
 
 fuzz_target!(|code: &[u8]| {
     for line in disasm::disassemble(code, 0) {
@@ -16,7 +16,15 @@ fuzz_target!(|code: &[u8]| {
         }
     }
     let _ = asm::assemble(&disasm::program(code));
+    for part in bifrost::disasm::parts(code, 0) {
+        if let bifrost::disasm::Content::Clause(clause) = &part.content {
+            let bytes = clause.encode().expect("what decodes encodes");
+            assert_eq!(bytes, code[part.offset..part.offset + part.length]);
+        }
+    }
+    let _ = bifrost::asm::assemble(&bifrost::disasm::program(code));
     if let Ok(text) = core::str::from_utf8(code) {
         let _ = asm::assemble(text);
+        let _ = bifrost::asm::assemble(text);
     }
 });

@@ -1,4 +1,4 @@
-//! The Valhall instruction set (Mali v9 and v10), from one table.
+//! The Valhall instruction set (Mali v9 and v10), from one table, and in [`bifrost`] that of v6 and v7.
 //!
 //! # What is here
 //!
@@ -33,6 +33,7 @@
 //! ```
 
 pub mod asm;
+pub mod bifrost;
 pub mod disasm;
 pub mod error;
 pub mod inst;
