@@ -40,22 +40,28 @@ pub fn vertices(output: PrimitiveKind) -> u32 {
     }
 }
 
-/// Makes the program that counts the primitives of each invocation.
+/// Makes the program that counts the primitives of each invocation in one of its lists.
 #[must_use]
-pub fn count(emission: &Emission) -> Shader {
-    build(emission, |w, b| {
+pub fn count(emission: &Emission, list: u32) -> Shader {
+    build(emission, list, |w, b| {
         let n = b.load_var(w.primitives, None);
         let to = w.table_entry(b);
         store(b, to, 0, n);
     })
 }
 
-/// Makes the program that stores captured outputs; `last` says that the last vertex of a primitive
-/// is the provoking one.
+/// Makes the program that stores captured outputs of a stream, whose list it gets; `last` says that
+/// the last vertex of a primitive is the provoking one.
 #[must_use]
-pub fn shader(captures: &[Capture], record: &Record, emission: &Emission, last: bool) -> Shader {
+pub fn shader(
+    captures: &[Capture],
+    record: &Record,
+    emission: &Emission,
+    list: u32,
+    last: bool,
+) -> Shader {
     let each = vertices(emission.output);
-    let mut s = build_with(emission, |w, b, k, run| {
+    let mut s = build_with(emission, list, |w, b, k, run| {
         // Which of all primitives it is, and where its vertices go.
         let n = b.load_var(w.primitives, None);
         let entry = w.table_entry(b);
@@ -153,6 +159,8 @@ struct Walk {
     x: Value,
     /// Its number of indices.
     indices: u32,
+    /// Which list.
+    list: u32,
     /// Primitives so far.
     primitives: Var,
 }
@@ -167,7 +175,13 @@ impl Walk {
     /// Index `k` of the invocation.
     fn index(&self, b: &mut Builder<'_>, k: Value) -> Value {
         let n = b.u32(self.indices);
-        let first = b.alu(Op::IMul, &[self.x, n]);
+        let mut x = self.x;
+        if self.list > 0 {
+            let (count, before) = (driver(b, word::COUNT, Type::B32), b.u32(self.list));
+            let before = b.alu(Op::IMul, &[count, before]);
+            x = b.alu(Op::IAdd, &[x, before]);
+        }
+        let first = b.alu(Op::IMul, &[x, n]);
         let at = b.alu(Op::IAdd, &[first, k]);
         let list = driver(b, word::LIST, Type::B64);
         let from = scaled(b, list, at, 4);
@@ -175,21 +189,23 @@ impl Walk {
     }
 }
 
-fn build(emission: &Emission, end: impl FnOnce(&Walk, &mut Builder<'_>)) -> Shader {
-    walk(emission, |_, _, _, _| {}, end)
+fn build(emission: &Emission, list: u32, end: impl FnOnce(&Walk, &mut Builder<'_>)) -> Shader {
+    walk(emission, list, |_, _, _, _| {}, end)
 }
 
 fn build_with(
     emission: &Emission,
+    list: u32,
     each: impl FnOnce(&Walk, &mut Builder<'_>, Value, Value),
 ) -> Shader {
-    walk(emission, each, |_, _| {})
+    walk(emission, list, each, |_, _| {})
 }
 
 /// Walks over the indices of each invocation: `each` builds what happens at the last index of a
 /// primitive, which it gets with the length of the strip so far; `end` what happens at the end.
 fn walk(
     emission: &Emission,
+    list: u32,
     each: impl FnOnce(&Walk, &mut Builder<'_>, Value, Value),
     end: impl FnOnce(&Walk, &mut Builder<'_>),
 ) -> Shader {
@@ -203,7 +219,7 @@ fn walk(
     let x = b.extract(id, 0);
     let count = driver(&mut b, word::COUNT, Type::B32);
     let inside = b.alu(Op::ULt, &[x, count]);
-    let w = Walk { x, indices: emission.indices, primitives };
+    let w = Walk { x, indices: emission.indices, list, primitives };
     let then = b.shader.make_region();
     {
         let mut b = Builder::at(b.shader, then);

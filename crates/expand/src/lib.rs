@@ -29,7 +29,7 @@ pub mod tessellate;
 pub use lower::{Expansion, Unsupported, lower};
 pub use record::Record;
 
-use tepui_ir::{Op, PrimitiveKind, Shader};
+use tepui_ir::{Attrs, Op, PrimitiveKind, Shader};
 
 /// The index that ends a strip.
 pub const RESTART: u32 = u32::MAX;
@@ -81,6 +81,29 @@ pub struct Emission {
     pub indices: u32,
     /// What the indices make: points, or strips that [`RESTART`] ends.
     pub output: PrimitiveKind,
+    /// Streams up to the last that vertices are emitted to.
+    pub streams: u32,
+}
+
+/// Most streams of a geometry shader.
+pub const MAX_STREAMS: u32 = 4;
+
+/// Index lists of a geometry shader with so many streams of which one is rasterised.
+#[must_use]
+pub fn lists(streams: u32, rasterised: u32) -> u32 {
+    streams.max(rasterised + 1)
+}
+
+/// Which of the lists is a stream's: the first is that of the stream which is rasterised.
+///
+/// A list has the indices of all invocations; the next follows.
+#[must_use]
+pub fn list_of(stream: u32, rasterised: u32) -> u32 {
+    match stream {
+        s if s == rasterised => 0,
+        0 => rasterised,
+        s => s,
+    }
 }
 
 impl Emission {
@@ -91,6 +114,14 @@ impl Emission {
         let vertices = p.vertices.max(1);
         let strips = p.output != PrimitiveKind::Points;
         let ends = s.any(|s, _, i| s.insts[i].op == Op::EndPrimitive);
+        let mut streams = 1;
+        s.walk(|s, _, i| {
+            if let (Op::EmitVertex | Op::EndPrimitive, Attrs::Index(n)) =
+                (s.insts[i].op, s.insts[i].attrs)
+            {
+                streams = streams.max(n.saturating_add(1));
+            }
+        });
         let indices = match (strips, ends) {
             (false, _) => vertices,
             // Invocations follow each other in the list.
@@ -103,6 +134,7 @@ impl Emission {
             vertices,
             indices,
             output: p.output,
+            streams,
         }
     }
 }

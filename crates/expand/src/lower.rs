@@ -1,7 +1,7 @@
 //! The compute shader of a stage: inputs come from records in memory, outputs go to others.
 
 use crate::record::Record;
-use crate::{Emission, RESTART, TESSELLATED_B, THREADS, word};
+use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, THREADS, list_of, lists, word};
 use serde::{Deserialize, Serialize};
 use tepui_ir::{
     Attrs, Builtin, Inst, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type, Value, Var,
@@ -22,6 +22,8 @@ pub struct Expansion {
     pub triangles: bool,
     /// Geometry: the primitives that are read come from a tessellator, in an index list.
     pub tessellated: bool,
+    /// Geometry: the stream that is rasterised.
+    pub rasterised: u8,
 }
 
 /// What cannot be expanded.
@@ -30,7 +32,7 @@ pub enum Unsupported {
     /// The stage needs no expansion.
     #[error("{0} shaders are not expanded")]
     Stage(Stage),
-    /// Vertices are emitted to a stream that is not rasterised.
+    /// More streams than there are.
     #[error("vertices that are emitted to stream {0}")]
     Stream(u32),
     /// More invocations than a workgroup has.
@@ -44,16 +46,10 @@ pub enum Unsupported {
 /// [`Unsupported`] when the shader has what is not expanded.
 pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
     let stage = s.info.stage;
-    let mut stream = None;
-    s.walk(|s, _, i| {
-        if let (Op::EmitVertex | Op::EndPrimitive, Attrs::Index(n)) =
-            (s.insts[i].op, s.insts[i].attrs)
-            && n != 0
-        {
-            stream = Some(n);
-        }
-    });
-    if let Some(n) = stream {
+    let emission = Emission::of(s);
+    if let Some(n) = emission.streams.checked_sub(1)
+        && n >= MAX_STREAMS
+    {
         return Err(Unsupported::Stream(n));
     }
     tepui_passes::lower_io::run(s);
@@ -69,13 +65,10 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
         stage => return Err(Unsupported::Stage(stage)),
     };
     let written = Record::of_vertices(s);
-    let (emission, patch) = (
-        Emission::of(s),
-        match stage {
-            Stage::TessControl => Record::of_patch(s),
-            _ => expansion.patch,
-        },
-    );
+    let patch = match stage {
+        Stage::TessControl => Record::of_patch(s),
+        _ => expansion.patch,
+    };
     let mut counter =
         |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
     let mut pass = Memory {
@@ -86,8 +79,9 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
         emission,
         out,
         emitted: counter("emitted"),
-        listed: counter("listed"),
-        open: counter("open"),
+        strips: (0..lists(emission.streams, expansion.rasterised.into()))
+            .map(|_| Strip { listed: counter("listed"), open: counter("open") })
+            .collect(),
         guard: None,
     };
     pass.guard = Some(guard(s, &pass));
@@ -122,8 +116,10 @@ fn guard(s: &mut Shader, pass: &Memory) -> (Inst, Value) {
     let inside = b.alu(Op::ULt, &[x, all]);
     if pass.stage == Stage::Geometry {
         let zero = b.u32(0);
-        for var in [pass.emitted, pass.listed, pass.open] {
-            b.store_var(var, zero, None);
+        b.store_var(pass.emitted, zero, None);
+        for strip in &pass.strips {
+            b.store_var(strip.listed, zero, None);
+            b.store_var(strip.open, zero, None);
         }
     }
     let other = empty(&mut b);
@@ -151,12 +147,19 @@ struct Memory {
     out: u32,
     /// Vertices that the invocation emitted.
     emitted: Var,
-    /// Indices that it listed.
+    /// Its index lists, the first that of the stream which is rasterised.
+    strips: Vec<Strip>,
+    /// The `if` around the shader, and whether the thread has an invocation.
+    guard: Option<(Inst, Value)>,
+}
+
+/// An index list of an invocation.
+#[derive(Clone, Copy)]
+struct Strip {
+    /// Indices in it.
     listed: Var,
     /// A strip has begun.
     open: Var,
-    /// The `if` around the shader, and whether the thread has an invocation.
-    guard: Option<(Inst, Value)>,
 }
 
 impl Memory {
@@ -303,48 +306,73 @@ impl Memory {
         e.op(Op::IAdd, &[first, k])
     }
 
-    /// Appends to the invocation's list of indices.
-    fn list(&self, e: &mut Emit, index: Value) {
-        let invocation = self.invocation(e);
+    /// Which list is a stream's.
+    fn list_of(&self, stream: u32) -> usize {
+        list_of(stream, self.expansion.rasterised.into()) as usize
+    }
+
+    /// The number of the invocation's first index in a list, counted from the first list's start.
+    fn first_index(&self, e: &mut Emit, list: usize) -> Value {
+        let mut invocation = self.invocation(e);
+        if list > 0 {
+            // The lists before have the indices of all invocations.
+            let count = driver(e, word::COUNT, Type::B32);
+            let each = e.u32(self.invocations() * list as u32);
+            let groups = Attrs::Builtin(Builtin::NumWorkgroups);
+            let groups = e.value(Op::LoadBuiltin, groups, &[], Type::vec(32, 3));
+            let instances = e.extract(groups, 1);
+            let before = e.op(Op::IMul, &[count, each]);
+            let before = e.op(Op::IMul, &[before, instances]);
+            invocation = e.op(Op::IAdd, &[invocation, before]);
+        }
         let n = e.u32(self.emission.indices);
+        e.op(Op::IMul, &[invocation, n])
+    }
+
+    /// Appends to one of the invocation's lists of indices.
+    fn list(&self, e: &mut Emit, list: usize, index: Value) {
         let last = e.u32(self.emission.indices - 1);
         let one = e.u32(1);
-        let first = e.op(Op::IMul, &[invocation, n]);
-        let listed = e.value(Op::LoadVar, Attrs::Var(self.listed), &[], Type::B32);
+        let first = self.first_index(e, list);
+        let strip = self.strips[list];
+        let listed = e.value(Op::LoadVar, Attrs::Var(strip.listed), &[], Type::B32);
         let k = e.op(Op::UMin, &[listed, last]);
         let at = e.op(Op::IAdd, &[first, k]);
         let list = driver(e, word::LIST, Type::B64);
         let to = scaled(e, list, at, 4);
         store(e, to, 0, index);
         let next = e.op(Op::IAdd, &[listed, one]);
-        e.inst(Op::StoreVar, Attrs::Var(self.listed), &[next], &[]);
+        e.inst(Op::StoreVar, Attrs::Var(strip.listed), &[next], &[]);
     }
 
-    fn emit_vertex(&self, e: &mut Emit) {
+    fn emit_vertex(&self, e: &mut Emit, stream: u32) {
+        let list = self.list_of(stream);
         let (one, n) = (e.u32(1), e.u32(self.emission.vertices));
         let emitted = e.value(Op::LoadVar, Attrs::Var(self.emitted), &[], Type::B32);
         let room = e.op(Op::ULt, &[emitted, n]);
         e.if_then(room, |e| {
             let index = self.emitted_vertex(e);
-            self.list(e, index);
+            self.list(e, list, index);
         });
         let next = e.op(Op::IAdd, &[emitted, one]);
         e.inst(Op::StoreVar, Attrs::Var(self.emitted), &[next], &[]);
-        e.inst(Op::StoreVar, Attrs::Var(self.open), &[one], &[]);
+        e.inst(Op::StoreVar, Attrs::Var(self.strips[list].open), &[one], &[]);
     }
 
-    fn end_primitive(&self, e: &mut Emit) {
+    fn end_primitive(&self, e: &mut Emit, stream: u32) {
         if self.emission.output == PrimitiveKind::Points {
             return;
         }
+        let list = self.list_of(stream);
+        let var = Attrs::Var(self.strips[list].open);
         let zero = e.u32(0);
-        let open = e.value(Op::LoadVar, Attrs::Var(self.open), &[], Type::B32);
+        let open = e.value(Op::LoadVar, var, &[], Type::B32);
         let open = e.op(Op::INe, &[open, zero]);
         e.if_then(open, |e| {
             let restart = e.u32(RESTART);
-            self.list(e, restart);
+            self.list(e, list, restart);
         });
-        e.inst(Op::StoreVar, Attrs::Var(self.open), &[zero], &[]);
+        e.inst(Op::StoreVar, var, &[zero], &[]);
     }
 
     fn builtin(&self, e: &mut Emit, b: Builtin) -> Option<Value> {
@@ -394,13 +422,13 @@ impl Memory {
 
 impl Memory {
     /// Fills the places for indices that the invocation does not use.
-    fn fill(&self, e: &mut Emit) {
-        let invocation = self.invocation(e);
+    fn fill(&self, e: &mut Emit, list: usize) {
         let (one, n) = (e.u32(1), e.u32(self.emission.indices));
-        let first = e.op(Op::IMul, &[invocation, n]);
+        let first = self.first_index(e, list);
+        let listed = Attrs::Var(self.strips[list].listed);
         let list = driver(e, word::LIST, Type::B64);
         let list = scaled(e, list, first, 4);
-        let listed = e.value(Op::LoadVar, Attrs::Var(self.listed), &[], Type::B32);
+        let listed = e.value(Op::LoadVar, listed, &[], Type::B32);
         e.while_(
             &[listed],
             |e, k| e.op(Op::ULt, &[k[0], n]),
@@ -420,7 +448,7 @@ impl Lowering for Memory {
             && self.stage == Stage::Geometry
             && guard == i
         {
-            e.if_then(inside, |e| self.fill(e));
+            e.if_then(inside, |e| (0..self.strips.len()).for_each(|list| self.fill(e, list)));
         }
     }
 
@@ -463,12 +491,12 @@ impl Lowering for Memory {
                 write(e, at, record, slot, v);
                 Step::Remove
             }
-            (Op::EmitVertex, _) => {
-                self.emit_vertex(e);
+            (Op::EmitVertex, Attrs::Index(stream)) => {
+                self.emit_vertex(e, stream);
                 Step::Remove
             }
-            (Op::EndPrimitive, _) => {
-                self.end_primitive(e);
+            (Op::EndPrimitive, Attrs::Index(stream)) => {
+                self.end_primitive(e, stream);
                 Step::Remove
             }
             _ => Step::Keep,

@@ -88,7 +88,7 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
         };
         Ok(RenderNode::Virtual(made.open()))
     };
-    Ok(Arc::new(Physical::new(chip, Box::new(open))))
+    Ok(Arc::new(Physical::new(chip, true, Box::new(open))))
 }
 
 /// Render nodes of the machine whose kernel driver a family has a driver for.
@@ -97,11 +97,13 @@ fn nodes() -> Vec<Arc<dyn Family>> {
     let mut all: Vec<Arc<dyn Family>> = Vec::new();
     for (minor, path) in paths {
         let Ok(node) = RenderNode::open(&path) else { continue };
-        let Ok(chip) = tepui_agx_driver::chip(&node) else { continue };
+        let Ok((chip, soft_faults)) = tepui_agx_driver::chip(&node) else { continue };
         let open = move || {
             RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e))
         };
-        all.push(Arc::new(Physical::new(chip, Box::new(open)).on_node(DRM_MAJOR, minor)));
+        all.push(Arc::new(
+            Physical::new(chip, soft_faults, Box::new(open)).on_node(DRM_MAJOR, minor),
+        ));
     }
     all
 }

@@ -347,15 +347,17 @@ impl<'a> Parser<'a> {
                 let slot = self.io()?;
                 self.expect(']')?;
                 let ty = self.ty()?;
-                let mut numbers = [0; 4];
-                for (word, n) in ["count", "buffer", "stride", "offset"].iter().zip(&mut numbers) {
-                    if !self.eat_word(word) {
+                let mut numbers = [0; 5];
+                let words = ["count", "stream", "buffer", "stride", "offset"];
+                for (word, n) in words.iter().zip(&mut numbers) {
+                    if self.eat_word(word) {
+                        *n = self.number()?;
+                    } else if *word != "stream" {
                         return self.err(format!("expected `{word}`"));
                     }
-                    *n = self.number()?;
                 }
-                let [locations, buffer, stride, offset] = numbers;
-                let c = Capture { slot, ty, locations, buffer, stride, offset };
+                let [locations, stream, buffer, stride, offset] = numbers;
+                let c = Capture { slot, ty, locations, stream, buffer, stride, offset };
                 self.s.captures.push(c);
             }
             w => {

@@ -180,6 +180,9 @@ impl Printer<'_> {
         }
         for c in &s.captures {
             write!(f, "  capture [{}] {} count {}", IoText(&c.slot), c.ty, c.locations)?;
+            if c.stream != 0 {
+                write!(f, " stream {}", c.stream)?;
+            }
             writeln!(f, " buffer {} stride {} offset {}", c.buffer, c.stride, c.offset)?;
         }
         writeln!(f, "  body {{")?;

@@ -237,6 +237,8 @@ pub struct Capture {
     pub ty: Type,
     /// Number of locations (elements of an array, columns of a matrix).
     pub locations: u32,
+    /// Stream of a geometry shader whose vertices are captured.
+    pub stream: u32,
     /// Transform feedback buffer.
     pub buffer: u32,
     /// Bytes between vertices in that buffer.

@@ -777,9 +777,11 @@ impl Cx<'_> {
                     continue;
                 };
                 let stride = get(D::XfbStride).unwrap_or(0);
+                let stream = get(D::Stream).unwrap_or(0);
                 for k in 0..instances.min(MAX_FEEDBACK_BUFFERS) {
                     let mut to = Captured {
                         slot: advance(slot, step.saturating_mul(k)),
+                        stream,
                         buffer: buffer.saturating_add(k),
                         stride,
                         offset,
@@ -805,9 +807,9 @@ impl Cx<'_> {
             let align = self.component_bytes(leaf)?;
             to.offset = to.offset.next_multiple_of(align);
             let ty = self.ir_ty(leaf)?;
-            let Captured { slot, buffer, stride, offset } = *to;
+            let Captured { slot, stream, buffer, stride, offset } = *to;
             let slot = IoSlot { kind: self.types.num_kind(leaf), ..slot };
-            self.s.captures.push(Capture { slot, ty, locations, buffer, stride, offset });
+            self.s.captures.push(Capture { slot, ty, locations, stream, buffer, stride, offset });
             let columns = locations / self.locations(leaf).max(1);
             to.offset = offset.saturating_add(columns.saturating_mul(ty.size_bytes()));
             to.slot = advance(slot, locations);
@@ -959,6 +961,7 @@ fn behind(block: IoSlot, before: IoSlot, locations: u32) -> IoSlot {
 /// Where the next captured value comes from and goes.
 struct Captured {
     slot: IoSlot,
+    stream: u32,
     buffer: u32,
     stride: u32,
     offset: u32,

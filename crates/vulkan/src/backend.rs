@@ -17,6 +17,7 @@ use crate::descriptor::{DescriptorType, SetLayout};
 use crate::error::Result;
 use crate::executable::Executable;
 use crate::feedback::Counters;
+use crate::sparse::SparseBind;
 use crate::state::GraphicsState;
 
 /// A sync object of the kernel, and a point of it; 0 for binary ones.
@@ -374,6 +375,19 @@ pub struct QueryInfo {
     pub statistics: vk::QueryPipelineStatisticFlags,
 }
 
+/// Pages and small levels of a sparse image.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseLayout {
+    /// Width and height of a page in pixels.
+    pub page_px: [u32; 2],
+    /// Bytes of a page.
+    pub page_size: u64,
+    /// The first level that is smaller than a block; as many as there are levels when none is.
+    pub tail_level: u32,
+    /// Bytes of that level and those behind it in each layer.
+    pub tail_size: u64,
+}
+
 /// Most values of a query: a pipeline's statistics without those of mesh shaders.
 pub const MAX_QUERY_VALUES: usize = 11;
 
@@ -443,6 +457,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     type Device: Send + Sync;
     /// Memory that the GPU and the host see.
     type Memory: Send + Sync;
+    /// Addresses of a sparse resource.
+    type Range: Send + Sync;
     /// Layout of an image.
     type Image: Send + Sync;
     /// Descriptors of an image view.
@@ -487,6 +503,21 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
     /// A file descriptor of memory.
     fn export(device: &Self::Device, memory: &Self::Memory) -> Result<OwnedFd>;
+
+    /// Reserves addresses for so many bytes, without memory. What is read there is zero, and what is written is dropped.
+    fn reserve(device: &Self::Device, size: u64) -> Result<Self::Range>;
+
+    /// The first address of a range.
+    fn range_address(range: &Self::Range) -> u64;
+
+    /// Binds memory to parts of ranges, and takes it away.
+    fn bind_sparse(device: &Self::Device, binds: &[SparseBind<Self>]) -> Result<()>;
+
+    /// Where the blocks of a sparse image are.
+    fn sparse_layout(image: &Self::Image) -> SparseLayout;
+
+    /// The first byte of the page that holds a pixel of a level of a sparse image, which is none of the small ones.
+    fn sparse_page(image: &Self::Image, level: u32, layer: u32, px: [u32; 2]) -> u64;
 
     /// The modifier of a list that suits an image best; `None` if none does. The image's own modifier is not looked at.
     fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64>;
@@ -670,10 +701,16 @@ pub trait Encoder<B: Backend> {
     fn reset_queries(&mut self, pool: &B::Queries, first: u32, count: u32) -> Result<()>;
 
     /// Begins a query of occlusion, of captured primitives, or of statistics.
-    fn begin_query(&mut self, pool: &B::Queries, query: u32, precise: bool) -> Result<()>;
+    fn begin_query(
+        &mut self,
+        pool: &B::Queries,
+        query: u32,
+        precise: bool,
+        stream: u8,
+    ) -> Result<()>;
 
     /// Ends a query.
-    fn end_query(&mut self, pool: &B::Queries, query: u32) -> Result<()>;
+    fn end_query(&mut self, pool: &B::Queries, query: u32, stream: u8) -> Result<()>;
 
     /// Writes a timestamp when all commands before are done.
     fn write_timestamp(&mut self, pool: &B::Queries, query: u32) -> Result<()>;

@@ -1,7 +1,7 @@
 //! Devices and queues.
 
 use std::collections::VecDeque;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -63,8 +63,48 @@ struct Pending {
     ends: bool,
 }
 
+/// What a submission waits for and what it signals.
+pub(crate) struct Semaphores {
+    pub waits: Vec<SyncPoint>,
+    pub signals: Vec<SyncPoint>,
+}
+
+impl Semaphores {
+    /// Those of a batch, with the values of timelines out of its chain.
+    ///
+    /// # Safety
+    /// The chain is valid, and the semaphores are live.
+    pub(crate) unsafe fn new<B: Backend>(
+        next: *const c_void,
+        waits: &[vk::Semaphore],
+        signals: &[vk::Semaphore],
+    ) -> Semaphores {
+        // SAFETY: as the caller says.
+        unsafe {
+            let timeline: Option<&vk::TimelineSemaphoreSubmitInfo> =
+                chain::find(next, vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO);
+            let (waited, signalled) = timeline.map_or((&[][..], &[][..]), |t| {
+                (
+                    slice(t.wait_semaphore_values, t.wait_semaphore_value_count),
+                    slice(t.signal_semaphore_values, t.signal_semaphore_value_count),
+                )
+            });
+            let value = |values: &[u64], k: usize| values.get(k).copied().unwrap_or(0);
+            let (waits, signals) = (waits.iter().enumerate(), signals.iter().enumerate());
+            Semaphores {
+                waits: waits
+                    .filter_map(|(k, &h)| Semaphore::<B>::take(h, value(waited, k)))
+                    .collect(),
+                signals: signals
+                    .map(|(k, &h)| Semaphore::<B>::point(h, value(signalled, k)))
+                    .collect(),
+            }
+        }
+    }
+}
+
 /// Hands a submission to the kernel: what it waits for and what it signals.
-type Run = Box<dyn FnOnce(&[SyncPoint], &[SyncPoint]) -> Result<()> + Send>;
+pub(crate) type Run = Box<dyn FnOnce(&[SyncPoint], &[SyncPoint]) -> Result<()> + Send>;
 
 /// A submission on its way to the kernel.
 struct Job {
@@ -162,9 +202,8 @@ impl<B: Backend> Queue<B> {
     /// Submits commands of encoders.
     pub(crate) fn submit(
         &mut self,
-        waits: Vec<SyncPoint>,
+        semaphores: Semaphores,
         commands: Vec<*const B::Encoder>,
-        signals: Vec<SyncPoint>,
     ) -> Result<()> {
         let device = self.device.clone();
         let commands: Vec<EncoderPointer<B>> = commands.into_iter().map(EncoderPointer).collect();
@@ -173,8 +212,19 @@ impl<B: Backend> Queue<B> {
             let commands: Vec<&B::Encoder> = commands.iter().map(|c| unsafe { &*c.0 }).collect();
             B::submit(&device, waits, &commands, signals)
         };
-        self.push(Job { waits, signals, run: Box::new(run) })?;
+        self.submit_run(semaphores, Box::new(run))
+    }
+
+    /// Submits what `run` does.
+    pub(crate) fn submit_run(&mut self, semaphores: Semaphores, run: Run) -> Result<()> {
+        let Semaphores { waits, signals } = semaphores;
+        self.push(Job { waits, signals, run })?;
         if debug::flags().contains(Flags::SYNC) { self.wait_idle() } else { Ok(()) }
+    }
+
+    /// The family's device, and whether it is lost.
+    pub(crate) fn device(&self) -> (Arc<B::Device>, Arc<AtomicBool>) {
+        (self.device.clone(), self.lost.clone())
     }
 }
 
@@ -392,22 +442,12 @@ entry! {
             let queue: &mut Queue<B> = crate::object::dispatch_mut(queue);
             let submits = slice(submits, count);
             for s in submits {
-                let timeline: Option<&vk::TimelineSemaphoreSubmitInfo> =
-                    chain::find(s.next, vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO);
-                let value = |values: *const u64, n: u32, k: usize| slice(values, n).get(k).copied().unwrap_or(0);
-                let waits = slice(s.wait_semaphores, s.wait_semaphore_count).iter().enumerate();
-                let waits = waits.filter_map(|(k, &h)| {
-                    let v = timeline.map_or(0, |t| value(t.wait_semaphore_values, t.wait_semaphore_value_count, k));
-                    Semaphore::<B>::take(h, v)
-                });
-                let signals = slice(s.signal_semaphores, s.signal_semaphore_count).iter().enumerate();
-                let signals = signals.map(|(k, &h)| {
-                    let v = timeline.map_or(0, |t| value(t.signal_semaphore_values, t.signal_semaphore_value_count, k));
-                    Semaphore::<B>::point(h, v)
-                });
+                let waits = slice(s.wait_semaphores, s.wait_semaphore_count);
+                let signals = slice(s.signal_semaphores, s.signal_semaphore_count);
+                let semaphores = Semaphores::new::<B>(s.next, waits, signals);
                 let commands = slice(s.command_buffers, s.command_buffer_count).iter();
                 let commands = commands.map(|&c| &raw const dispatch::<CommandBuffer<B>>(c).encoder).collect();
-                queue.submit(waits.collect(), commands, signals.collect())?;
+                queue.submit(semaphores, commands)?;
             }
             finish(queue, fence)
         }
@@ -424,24 +464,7 @@ entry! {
                 let signals = signals.map(|w| Semaphore::<B>::point(w.semaphore, w.value)).collect();
                 let commands = slice(s.command_buffer_infos, s.command_buffer_info_count).iter();
                 let commands = commands.map(|c| &raw const dispatch::<CommandBuffer<B>>(c.command_buffer).encoder).collect();
-                queue.submit(waits, commands, signals)?;
-            }
-            finish(queue, fence)
-        }
-    }
-
-    /// `vkQueueBindSparse`: nothing is sparse, but semaphores and the fence are served.
-    fn vkQueueBindSparse<B: Backend>(queue: vk::Queue, count: u32, binds: *const vk::BindSparseInfo, fence: vk::Fence) -> vk::Result {
-        unsafe {
-            let queue: &mut Queue<B> = crate::object::dispatch_mut(queue);
-            for s in slice(binds, count) {
-                let waits = slice(s.wait_semaphores, s.wait_semaphore_count).iter();
-                let signals = slice(s.signal_semaphores, s.signal_semaphore_count).iter();
-                queue.submit(
-                    waits.filter_map(|&h| Semaphore::<B>::take(h, 0)).collect(),
-                    Vec::new(),
-                    signals.map(|&h| Semaphore::<B>::point(h, 0)).collect(),
-                )?;
+                queue.submit(Semaphores { waits, signals }, commands)?;
             }
             finish(queue, fence)
         }
@@ -492,11 +515,15 @@ entry! {
 }
 
 /// Signals a fence behind everything that was submitted.
-unsafe fn finish<B: Backend>(queue: &mut Queue<B>, fence: vk::Fence) -> Result<vk::Result> {
+pub(crate) unsafe fn finish<B: Backend>(
+    queue: &mut Queue<B>,
+    fence: vk::Fence,
+) -> Result<vk::Result> {
     if !fence.is_null() {
         // SAFETY: the fence is live.
         let fence: &Fence<B> = unsafe { crate::object::get(fence) };
-        queue.submit(Vec::new(), Vec::new(), vec![(fence.sync(), 0)])?;
+        let signals = vec![(fence.sync(), 0)];
+        queue.submit(Semaphores { waits: Vec::new(), signals }, Vec::new())?;
     }
     Ok(vk::Result::SUCCESS)
 }

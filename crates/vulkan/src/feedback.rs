@@ -11,6 +11,14 @@ use crate::object::{get, maybe, slice};
 /// Buffers of captured vertices.
 pub const MAX_FEEDBACK: usize = 4;
 
+/// Streams of vertices.
+pub const MAX_STREAMS: usize = 4;
+
+/// A stream of the application's as one that there is.
+pub(crate) fn stream_number(n: u32) -> u8 {
+    n.min(MAX_STREAMS as u32 - 1) as u8
+}
+
 /// A buffer that vertices are captured into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedbackBuffer {
@@ -108,13 +116,13 @@ entry! {
         }
     }
 
-    /// `vkCmdBeginQueryIndexedEXT`: the only stream is 0.
-    fn vkCmdBeginQueryIndexedEXT<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags, _index: u32) {
-        unsafe { crate::transfer::vkCmdBeginQuery::<B>(c, pool, query, flags) }
+    /// `vkCmdBeginQueryIndexedEXT`.
+    fn vkCmdBeginQueryIndexedEXT<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags, index: u32) {
+        unsafe { crate::transfer::begin_query::<B>(c, pool, query, flags, stream_number(index)) }
     }
 
     /// `vkCmdEndQueryIndexedEXT`.
-    fn vkCmdEndQueryIndexedEXT<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, _index: u32) {
-        unsafe { crate::transfer::vkCmdEndQuery::<B>(c, pool, query) }
+    fn vkCmdEndQueryIndexedEXT<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, index: u32) {
+        unsafe { crate::transfer::end_query::<B>(c, pool, query, stream_number(index)) }
     }
 }

@@ -17,6 +17,7 @@ use crate::entry;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Memory, bound, dedicated};
 use crate::object::{get, get_mut, handle, maybe, slice};
+use crate::sparse::BLOCK_B;
 
 /// An image.
 pub struct Image<B: Backend> {
@@ -28,6 +29,8 @@ pub struct Image<B: Backend> {
     pub addresses: Addresses,
     /// The memory that each plane is bound to, and where in it.
     pub(crate) memory: [Option<(Arc<B::Memory>, u64)>; MAX_PLANES],
+    /// The addresses of a sparse image, to which memory is bound piece by piece.
+    pub(crate) sparse: Option<Arc<B::Range>>,
 }
 
 /// An image view.
@@ -171,15 +174,20 @@ fn view_formats(list: &[vk::Format]) -> ViewFormats {
 
 /// What the memory of an image needs, or that of one plane that is bound by itself.
 fn requirements<B: Backend>(
-    layout: &B::Image,
+    image: &Image<B>,
     plane: Option<vk::ImageAspectFlags>,
 ) -> vk::MemoryRequirements {
+    let layout = &image.layout;
     let (size, alignment) = match plane {
         Some(aspect) => {
             let plane = B::plane_memory(layout, B::plane(layout, aspect));
             (plane.size, plane.alignment)
         }
         None => B::image_size(layout),
+    };
+    let alignment = match image.info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING) {
+        true => alignment.max(BLOCK_B),
+        false => alignment,
     };
     vk::MemoryRequirements {
         size: size.next_multiple_of(alignment),
@@ -272,17 +280,40 @@ impl<B: Backend> Image<B> {
 /// `info` is valid.
 pub unsafe fn create<B: Backend>(d: &Device<B>, info: &vk::ImageCreateInfo) -> Result<Image<B>> {
     // SAFETY: as the caller says.
-    let info = unsafe { info_of::<B>(info)? };
-    with_info(d, info)
+    let mut image = unsafe { lay_out::<B>(d, info)? };
+    if image.info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING) {
+        let range = B::reserve(&d.inner, requirements(&image, None).size)?;
+        for (plane, to) in image.addresses.iter_mut().enumerate() {
+            *to = B::range_address(&range) + B::plane_memory(&image.layout, plane).offset;
+        }
+        image.sparse = Some(Arc::new(range));
+    }
+    Ok(image)
 }
 
-/// Creates an image.
+/// An image that has no addresses yet.
+///
+/// # Errors
+/// When there is no such image.
+///
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn lay_out<B: Backend>(
+    d: &Device<B>,
+    info: &vk::ImageCreateInfo,
+) -> Result<Image<B>> {
+    // SAFETY: as the caller says.
+    with_info(d, unsafe { info_of::<B>(info)? })
+}
+
+/// An image that has no addresses yet.
 ///
 /// # Errors
 /// When there is no such image.
 pub fn with_info<B: Backend>(d: &Device<B>, info: ImageInfo) -> Result<Image<B>> {
     let layout = Arc::new(B::image(&d.inner, &info)?);
-    Ok(Image { info, layout, addresses: [0; MAX_PLANES], memory: Default::default() })
+    let addresses = [0; MAX_PLANES];
+    Ok(Image { info, layout, addresses, memory: Default::default(), sparse: None })
 }
 
 unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
@@ -321,7 +352,7 @@ entry! {
 
     /// `vkGetImageMemoryRequirements`.
     fn vkGetImageMemoryRequirements<B: Backend>(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
-        unsafe { *out = requirements::<B>(&get::<Image<B>>(image).layout, None) }
+        unsafe { *out = requirements::<B>(get(image), None) }
     }
 
     /// `vkGetImageMemoryRequirements2`.
@@ -329,8 +360,8 @@ entry! {
         unsafe {
             let plane: Option<&vk::ImagePlaneMemoryRequirementsInfo> =
                 chain::find((*info).next, vk::StructureType::IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO);
-            let layout = &get::<Image<B>>((*info).image).layout;
-            (*out).memory_requirements = requirements::<B>(layout, plane.map(|p| p.plane_aspect));
+            let image = get::<Image<B>>((*info).image);
+            (*out).memory_requirements = requirements::<B>(image, plane.map(|p| p.plane_aspect));
             dedicated((*out).next, false);
         }
     }
@@ -339,28 +370,13 @@ entry! {
     fn vkGetDeviceImageMemoryRequirements<B: Backend>(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements, out: *mut vk::MemoryRequirements2) {
         unsafe {
             let d = Device::<B>::of(device);
-            if let Ok(image) = create::<B>(d, &*(*info).create_info) {
+            if let Ok(image) = lay_out::<B>(d, &*(*info).create_info) {
                 let plane = (*info).plane_aspect;
                 let disjoint = image.info.flags.contains(vk::ImageCreateFlags::DISJOINT);
-                (*out).memory_requirements = requirements::<B>(&image.layout, disjoint.then_some(plane));
+                (*out).memory_requirements = requirements::<B>(&image, disjoint.then_some(plane));
             }
             dedicated((*out).next, false);
         }
-    }
-
-    /// `vkGetImageSparseMemoryRequirements`.
-    fn vkGetImageSparseMemoryRequirements<B: Backend>(_device: vk::Device, _image: vk::Image, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements) {
-        unsafe { *count = 0 }
-    }
-
-    /// `vkGetImageSparseMemoryRequirements2`.
-    fn vkGetImageSparseMemoryRequirements2<B: Backend>(_device: vk::Device, _info: *const vk::ImageSparseMemoryRequirementsInfo2, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements2) {
-        unsafe { *count = 0 }
-    }
-
-    /// `vkGetDeviceImageSparseMemoryRequirements`.
-    fn vkGetDeviceImageSparseMemoryRequirements<B: Backend>(_device: vk::Device, _info: *const vk::DeviceImageMemoryRequirements, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements2) {
-        unsafe { *count = 0 }
     }
 
     /// `vkBindImageMemory`.

@@ -43,6 +43,7 @@ pub mod promoted;
 pub mod record;
 pub mod render_pass;
 pub mod shader_object;
+pub mod sparse;
 pub mod state;
 pub mod sync;
 pub mod table;
@@ -63,7 +64,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         device::{
             vkGetDeviceProcAddr, vkDestroyDevice<B>, vkGetDeviceQueue<B>, vkGetDeviceQueue2<B>,
             vkDeviceWaitIdle<B>, vkQueueWaitIdle<B>, vkQueueSubmit<B>, vkQueueSubmit2<B>,
-            vkQueueBindSparse<B>, vkGetCalibratedTimestampsKHR<B>, vkGetDeviceGroupPeerMemoryFeatures<B>,
+            vkGetCalibratedTimestampsKHR<B>, vkGetDeviceGroupPeerMemoryFeatures<B>,
             vkSetDebugUtilsObjectNameEXT<B>, vkSetDebugUtilsObjectTagEXT<B>,
             vkQueueBeginDebugUtilsLabelEXT<B>, vkQueueEndDebugUtilsLabelEXT<B>,
             vkQueueInsertDebugUtilsLabelEXT<B>,
@@ -87,12 +88,15 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         image::{
             vkCreateImage<B>, vkDestroyImage<B>, vkGetImageMemoryRequirements<B>,
             vkGetImageMemoryRequirements2<B>, vkGetDeviceImageMemoryRequirements<B>,
-            vkGetImageSparseMemoryRequirements<B>, vkGetImageSparseMemoryRequirements2<B>,
-            vkGetDeviceImageSparseMemoryRequirements<B>, vkBindImageMemory<B>, vkBindImageMemory2<B>,
+            vkBindImageMemory<B>, vkBindImageMemory2<B>,
             vkGetImageSubresourceLayout<B>, vkGetImageSubresourceLayout2<B>,
             vkGetDeviceImageSubresourceLayout<B>, vkGetImageDrmFormatModifierPropertiesEXT<B>,
             vkCreateImageView<B>, vkDestroyImageView<B>, vkCreateBufferView<B>, vkDestroyBufferView<B>,
             vkCreateSampler<B>, vkDestroySampler<B>,
+        }
+        sparse::{
+            vkQueueBindSparse<B>, vkGetImageSparseMemoryRequirements<B>,
+            vkGetImageSparseMemoryRequirements2<B>, vkGetDeviceImageSparseMemoryRequirements<B>,
         }
         host::{ vkCopyMemoryToImage<B>, vkCopyImageToMemory<B>, vkCopyImageToImage<B>, vkTransitionImageLayout<B> }
         ycbcr::{ vkCreateSamplerYcbcrConversion<B>, vkDestroySamplerYcbcrConversion<B> }

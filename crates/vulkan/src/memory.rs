@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{get, get_mut, handle, slice};
+use crate::sparse::BLOCK_B;
 
 /// Bytes of device memory that the process holds.
 static ALLOCATED: AtomicU64 = AtomicU64::new(0);
@@ -86,6 +87,8 @@ pub struct Buffer<B: Backend> {
     /// What it is used for.
     pub usage: vk::BufferUsageFlags2,
     memory: Option<Arc<B::Memory>>,
+    /// The addresses of a sparse buffer, to which memory is bound piece by piece.
+    pub(crate) sparse: Option<Arc<B::Range>>,
 }
 
 impl<B: Backend> Buffer<B> {
@@ -99,12 +102,17 @@ impl<B: Backend> Buffer<B> {
 /// Alignment of buffers in bytes.
 pub const BUFFER_ALIGNMENT: u64 = 64;
 
-fn requirements(size: u64) -> vk::MemoryRequirements {
+fn requirements(size: u64, sparse: bool) -> vk::MemoryRequirements {
+    let alignment = if sparse { BLOCK_B } else { BUFFER_ALIGNMENT };
     vk::MemoryRequirements {
-        size: size.next_multiple_of(BUFFER_ALIGNMENT),
-        alignment: BUFFER_ALIGNMENT,
+        size: size.next_multiple_of(alignment),
+        alignment,
         memory_type_bits: 1,
     }
+}
+
+fn buffer_requirements<B: Backend>(buffer: &Buffer<B>) -> vk::MemoryRequirements {
+    requirements(buffer.size, buffer.sparse.is_some())
 }
 
 unsafe fn buffer_usage(info: &vk::BufferCreateInfo) -> vk::BufferUsageFlags2 {
@@ -244,7 +252,12 @@ entry! {
     fn vkCreateBuffer<B: Backend>(device: vk::Device, info: *const vk::BufferCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Buffer) -> vk::Result {
         unsafe {
             let (d, info) = (Device::<B>::of(device), &*info);
-            let buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None };
+            let mut buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None, sparse: None };
+            if info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING) {
+                let range = B::reserve(&d.inner, requirements(info.size, true).size)?;
+                buffer.address = B::range_address(&range);
+                buffer.sparse = Some(Arc::new(range));
+            }
             *out = handle(d.allocator(callbacks).create(buffer)?);
             Ok(vk::Result::SUCCESS)
         }
@@ -257,13 +270,13 @@ entry! {
 
     /// `vkGetBufferMemoryRequirements`.
     fn vkGetBufferMemoryRequirements<B: Backend>(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
-        unsafe { *out = requirements(get::<Buffer<B>>(buffer).size) }
+        unsafe { *out = buffer_requirements::<B>(get(buffer)) }
     }
 
     /// `vkGetBufferMemoryRequirements2`.
     fn vkGetBufferMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::BufferMemoryRequirementsInfo2, out: *mut vk::MemoryRequirements2) {
         unsafe {
-            (*out).memory_requirements = requirements(get::<Buffer<B>>((*info).buffer).size);
+            (*out).memory_requirements = buffer_requirements::<B>(get((*info).buffer));
             dedicated((*out).next, false);
         }
     }
@@ -271,7 +284,8 @@ entry! {
     /// `vkGetDeviceBufferMemoryRequirements`.
     fn vkGetDeviceBufferMemoryRequirements<B: Backend>(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements, out: *mut vk::MemoryRequirements2) {
         unsafe {
-            (*out).memory_requirements = requirements((*(*info).create_info).size);
+            let info = &*(*info).create_info;
+            (*out).memory_requirements = requirements(info.size, info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING));
             dedicated((*out).next, false);
         }
     }

@@ -11,6 +11,7 @@ use crate::chain;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{Allocator, dispatch, enumerate};
+use crate::sparse;
 use crate::table::Table;
 
 /// A physical device as the instance sees it, of whatever family.
@@ -120,11 +121,18 @@ fn image_limits(
     {
         return None;
     }
-    let sparse = vk::ImageCreateFlags::SPARSE_BINDING
-        | vk::ImageCreateFlags::SPARSE_RESIDENCY
-        | vk::ImageCreateFlags::SPARSE_ALIASED
-        | vk::ImageCreateFlags::PROTECTED;
-    if info.flags.intersects(sparse) {
+    if info.flags.contains(vk::ImageCreateFlags::PROTECTED) {
+        return None;
+    }
+    let sparse = info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING);
+    let residency = info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY);
+    let offered = &p.info().features;
+    if sparse
+        && (offered.sparse_binding != vk::TRUE || linear || info.tiling != vk::ImageTiling::OPTIMAL)
+        || residency
+            && (offered.sparse_residency_image_2d != vk::TRUE
+                || !sparse::has_blocks(format, info.type_))
+    {
         return None;
     }
     let limits = &p.info().properties.limits;
@@ -173,6 +181,9 @@ fn image_limits(
     if planar {
         levels = 1;
     }
+    if residency {
+        samples = vk::SampleCountFlags::_1;
+    }
     Some(vk::ImageFormatProperties {
         max_extent: vk::Extent3D { width: extent[0], height: extent[1], depth: extent[2] },
         max_mip_levels: levels,
@@ -180,6 +191,26 @@ fn image_limits(
         sample_counts: samples,
         max_resource_size: p.info().max_memory_bytes,
     })
+}
+
+/// What a format's sparse images are like; `None` when there are none.
+pub(crate) unsafe fn sparse_formats(
+    physical: vk::PhysicalDevice,
+    info: &vk::PhysicalDeviceSparseImageFormatInfo2,
+) -> Option<vk::SparseImageFormatProperties> {
+    let of_images = vk::PhysicalDeviceImageFormatInfo2 {
+        format: info.format,
+        type_: info.type_,
+        tiling: info.tiling,
+        usage: info.usage,
+        flags: vk::ImageCreateFlags::SPARSE_BINDING | vk::ImageCreateFlags::SPARSE_RESIDENCY,
+        ..Default::default()
+    };
+    // SAFETY: the handle is live.
+    let limits = image_limits(unsafe { of(physical) }, &of_images, None)?;
+    limits.sample_counts.contains(info.samples).then_some(())?;
+    let format = Format::from_vk(info.format.as_raw())?;
+    Some(sparse::format_properties(format))
 }
 
 /// Memory handle types that can be shared.
@@ -422,22 +453,6 @@ entry! {
             });
             Ok(vk::Result::SUCCESS)
         }
-    }
-
-    /// `vkGetPhysicalDeviceSparseImageFormatProperties`.
-    fn vkGetPhysicalDeviceSparseImageFormatProperties(
-        _physical: vk::PhysicalDevice, _format: vk::Format, _type: vk::ImageType, _samples: vk::SampleCountFlags,
-        _usage: vk::ImageUsageFlags, _tiling: vk::ImageTiling, count: *mut u32, _out: *mut vk::SparseImageFormatProperties,
-    ) {
-        unsafe { *count = 0 }
-    }
-
-    /// `vkGetPhysicalDeviceSparseImageFormatProperties2`.
-    fn vkGetPhysicalDeviceSparseImageFormatProperties2(
-        _physical: vk::PhysicalDevice, _info: *const vk::PhysicalDeviceSparseImageFormatInfo2, count: *mut u32,
-        _out: *mut vk::SparseImageFormatProperties2,
-    ) {
-        unsafe { *count = 0 }
     }
 
     /// `vkGetPhysicalDeviceExternalBufferProperties`.

@@ -280,7 +280,8 @@ fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::LINE_STIPPLE
             | Groups::LINE_STIPPLE_ENABLE
             | Groups::PATCH
-            | Groups::PATCH_ORIGIN;
+            | Groups::PATCH_ORIGIN
+            | Groups::RASTERIZATION_STREAM;
     }
     if part.contains(P::FRAGMENT_SHADER) {
         g |= Groups::DEPTH_TEST
@@ -395,6 +396,12 @@ unsafe fn pre_raster(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInf
             s.provoking_last = provoking.is_some_and(|p| {
                 p.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
             });
+            let stream: Option<&vk::PipelineRasterizationStateStreamCreateInfoEXT> = chain::find(
+                r.next,
+                vk::StructureType::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT,
+            );
+            s.rasterization_stream =
+                stream.map_or(0, |s| crate::feedback::stream_number(s.rasterization_stream));
             let line: Option<&vk::PipelineRasterizationLineStateCreateInfo> = chain::find(
                 r.next,
                 vk::StructureType::PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO,

@@ -296,8 +296,7 @@ entry! {
                 match get::<Pipeline<B>>(pipeline) {
                     Pipeline::Compute(shader) => c.state.compute = Some(shader.clone()),
                     Pipeline::Graphics(p) => {
-                        c.state.graphics.copy(&p.state, p.fixed);
-                        c.state.changed |= p.fixed;
+                        c.state.changed |= c.state.graphics.update(&p.state, p.fixed);
                         c.state.vertex = p.vertex.clone();
                         c.state.between = p.between.clone();
                         c.state.fragment = p.fragment.clone();
@@ -878,8 +877,12 @@ entry! {
         set::<B>(buffer, "vkCmdSetRenderingInputAttachmentIndices", Groups::LOCATIONS, move |s| s.inputs = inputs);
     }
 
-    /// `vkCmdSetRasterizationStreamEXT`: there is one stream.
-    fn vkCmdSetRasterizationStreamEXT<B: Backend>(_buffer: vk::CommandBuffer, _stream: u32) {}
+    /// `vkCmdSetRasterizationStreamEXT`.
+    fn vkCmdSetRasterizationStreamEXT<B: Backend>(buffer: vk::CommandBuffer, stream: u32) {
+        set::<B>(buffer, "vkCmdSetRasterizationStreamEXT", Groups::RASTERIZATION_STREAM, move |s| {
+            s.rasterization_stream = crate::feedback::stream_number(stream);
+        });
+    }
 
     /// `vkCmdSetTessellationDomainOriginEXT`.
     fn vkCmdSetTessellationDomainOriginEXT<B: Backend>(buffer: vk::CommandBuffer, origin: vk::TessellationDomainOrigin) {

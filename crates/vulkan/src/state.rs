@@ -91,6 +91,16 @@ macro_rules! state {
         }
 
         impl GraphicsState {
+            /// Copies groups from another state; gives those that were not the same.
+            pub fn update(&mut self, from: &GraphicsState, groups: Groups) -> Groups {
+                let mut changed = Groups::empty();
+                $(if groups.contains(Groups::$group) && (false $(|| self.$field != from.$field)*) {
+                    $(self.$field.clone_from(&from.$field);)*
+                    changed |= Groups::$group;
+                })*
+                changed
+            }
+
             /// Copies groups from another state.
             pub fn copy(&mut self, from: &GraphicsState, groups: Groups) {
                 $(if groups.contains(Groups::$group) {
@@ -335,6 +345,11 @@ state! {
     46 PATCH_ORIGIN [TESSELLATION_DOMAIN_ORIGIN_EXT] {
         /// The origin of the coordinates of patches is at the lower left.
         patch_lower_left: bool = false,
+    }
+    /// Stream that is rasterised.
+    47 RASTERIZATION_STREAM [RASTERIZATION_STREAM_EXT] {
+        /// The stream of a geometry shader that is rasterised.
+        rasterization_stream: u8 = 0,
     }
     /// What only pipelines fix.
     44 FIXED [] {

@@ -93,12 +93,14 @@ fn physical_commands() -> Vec<(&'static str, Function)> {
             vkGetPhysicalDeviceMemoryProperties2, vkGetPhysicalDeviceQueueFamilyProperties,
             vkGetPhysicalDeviceQueueFamilyProperties2, vkGetPhysicalDeviceFormatProperties,
             vkGetPhysicalDeviceFormatProperties2, vkGetPhysicalDeviceImageFormatProperties,
-            vkGetPhysicalDeviceImageFormatProperties2, vkGetPhysicalDeviceSparseImageFormatProperties,
-            vkGetPhysicalDeviceSparseImageFormatProperties2, vkGetPhysicalDeviceExternalBufferProperties,
+            vkGetPhysicalDeviceImageFormatProperties2, vkGetPhysicalDeviceExternalBufferProperties,
             vkGetPhysicalDeviceExternalSemaphoreProperties, vkGetPhysicalDeviceExternalFenceProperties,
             vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceCalibrateableTimeDomainsKHR,
             vkGetPhysicalDeviceMultisamplePropertiesEXT, vkEnumerateDeviceExtensionProperties,
             vkEnumerateDeviceLayerProperties, vkCreateDevice,
+        }
+        sparse::{
+            vkGetPhysicalDeviceSparseImageFormatProperties, vkGetPhysicalDeviceSparseImageFormatProperties2,
         }
         wsi::{
             vkGetPhysicalDeviceXcbPresentationSupportKHR, vkGetPhysicalDeviceXlibPresentationSupportKHR,

@@ -271,6 +271,46 @@ fn clear_level<B: Backend>(
     c.end_rendering()
 }
 
+/// Records the begin of a query of a stream.
+pub(crate) unsafe fn begin_query<B: Backend>(
+    c: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    query: u32,
+    flags: vk::QueryControlFlags,
+    stream: u8,
+) {
+    let precise = flags.contains(vk::QueryControlFlags::PRECISE);
+    // SAFETY: the handles are the application's and valid.
+    unsafe {
+        of::<B>(c).record("vkCmdBeginQuery", move |c| {
+            c.encoder.begin_query(&get::<QueryPool<B>>(pool).inner, query, precise, stream)
+        });
+    }
+}
+
+/// Records the end of a query of a stream.
+pub(crate) unsafe fn end_query<B: Backend>(
+    c: vk::CommandBuffer,
+    pool: vk::QueryPool,
+    query: u32,
+    stream: u8,
+) {
+    // SAFETY: the handles are the application's and valid.
+    unsafe {
+        of::<B>(c).record("vkCmdEndQuery", move |c| {
+            let views = c.state.rendering.as_ref().map_or(0, |r| r.view_mask.count_ones());
+            let inner = &get::<QueryPool<B>>(pool).inner;
+            c.encoder.end_query(inner, query, stream)?;
+            // With several views, the queries behind count as zero.
+            for k in 1..views {
+                c.encoder.begin_query(inner, query + k, false, stream)?;
+                c.encoder.end_query(inner, query + k, stream)?;
+            }
+            Ok(())
+        });
+    }
+}
+
 entry! {
     /// `vkCmdCopyBuffer`.
     fn vkCmdCopyBuffer<B: Backend>(c: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
@@ -466,29 +506,12 @@ entry! {
 
     /// `vkCmdBeginQuery`.
     fn vkCmdBeginQuery<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) {
-        unsafe {
-            of::<B>(c).record("vkCmdBeginQuery", move |c| {
-                let precise = flags.contains(vk::QueryControlFlags::PRECISE);
-                c.encoder.begin_query(&get::<QueryPool<B>>(pool).inner, query, precise)
-            });
-        }
+        unsafe { begin_query::<B>(c, pool, query, flags, 0) }
     }
 
     /// `vkCmdEndQuery`.
     fn vkCmdEndQuery<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
-        unsafe {
-            of::<B>(c).record("vkCmdEndQuery", move |c| {
-                let views = c.state.rendering.as_ref().map_or(0, |r| r.view_mask.count_ones());
-                let inner = &get::<QueryPool<B>>(pool).inner;
-                c.encoder.end_query(inner, query)?;
-                // With several views, the queries behind count as zero.
-                for k in 1..views {
-                    c.encoder.begin_query(inner, query + k, false)?;
-                    c.encoder.end_query(inner, query + k)?;
-                }
-                Ok(())
-            });
-        }
+        unsafe { end_query::<B>(c, pool, query, 0) }
     }
 
     /// `vkCmdWriteTimestamp`.

@@ -3,10 +3,13 @@
 use std::fmt;
 
 use tepui_agx_layout::compression::TILE_SA;
-use tepui_agx_layout::{Dimension, ImageDesc, Layout, Region, Shape, Threads, Tiling, Usage};
+use tepui_agx_layout::twiddled::page_tile;
+use tepui_agx_layout::{
+    Dimension, ImageDesc, Layout, Level, Region, Shape, Threads, Tiling, Usage,
+};
 use tepui_format::Format;
 use tepui_format::units::Extent;
-use tepui_vulkan::backend::{ImageInfo, PlaneMemory, Subresource, ViewFormats};
+use tepui_vulkan::backend::{ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats};
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::{Error, Result, vk};
@@ -42,6 +45,8 @@ pub enum Uncompressed {
     /// The host copies from and to it, and shaders store to it, texel by texel.
     /// source: Mesa, hk_image.c, `hk_can_compress`
     Stored,
+    /// It is sparse: the metadata would have to be resident as a whole.
+    Sparse,
     /// It is read while it is rendered to. Mesa's authors saw such tests fail on the G13D.
     /// source: as above
     Feedback,
@@ -59,6 +64,7 @@ impl fmt::Display for Uncompressed {
             Uncompressed::Disabled => "TEPUI_DEBUG has nocompress",
             Uncompressed::NotRendered => "nothing renders to it",
             Uncompressed::Stored => "shaders or the host store to it",
+            Uncompressed::Sparse => "it is sparse",
             Uncompressed::Feedback => "it is read while it is rendered to",
             Uncompressed::Views => "views have other channels",
             Uncompressed::Format => "its format cannot be compressed",
@@ -84,6 +90,7 @@ pub fn why_uncompressed(info: &ImageInfo) -> Option<Uncompressed> {
     };
     let reasons = [
         (info.usage.intersects(U::STORAGE | U::HOST_TRANSFER), Uncompressed::Stored),
+        (info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING), Uncompressed::Sparse),
         (info.usage.contains(U::ATTACHMENT_FEEDBACK_LOOP_EXT), Uncompressed::Feedback),
         (other_views, Uncompressed::Views),
         (!format::is_compressible(info.format), Uncompressed::Format),
@@ -172,7 +179,9 @@ impl Image {
                 tiling,
                 usage: Usage {
                     renderable: info.usage.intersects(attachment) && !format.info().is_compressed(),
-                    writable: info.usage.contains(vk::ImageUsageFlags::STORAGE),
+                    // Layers of pages that come and go begin with a page.
+                    writable: info.usage.contains(vk::ImageUsageFlags::STORAGE)
+                        || info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY),
                 },
                 linear_stride_B: info.stride,
             })
@@ -199,6 +208,33 @@ impl Image {
     pub fn plane_memory(&self, plane: usize) -> PlaneMemory {
         let p = self.planes.get(plane).unwrap_or(&self.planes[0]);
         PlaneMemory { offset: p.offset, size: p.layout.size_B, alignment: ALIGNMENT }
+    }
+
+    /// The blocks of a sparse image. Levels that have pages are made of whole ones; a block has two by two.
+    pub fn sparse_layout(&self) -> SparseLayout {
+        let l = &self.planes[0].layout;
+        let page = page_tile(l.element_B);
+        let block = l.desc().shape.format.info().block;
+        let small = |at: &&Level| at.extent_el.w < 2 * page.w || at.extent_el.h < 2 * page.h;
+        let levels = l.levels();
+        let tail_level = levels.iter().position(|at| small(&at)).unwrap_or(levels.len());
+        let first = levels.get(tail_level).map_or(l.layer_stride_B, |at| at.offset_B);
+        SparseLayout {
+            page_px: [page.w * block.width_px, page.h * block.height_px],
+            page_size: ALIGNMENT,
+            tail_level: tail_level as u32,
+            tail_size: l.layer_stride_B - first,
+        }
+    }
+
+    /// The first byte of the page that holds a pixel of a large level.
+    pub fn sparse_page(&self, level: u32, layer: u32, px: [u32; 2]) -> u64 {
+        let l = &self.planes[0].layout;
+        let block = l.desc().shape.format.info().block;
+        let Some(at) = l.level_addresser(level) else { return 0 };
+        let first = l.level_offset_B(level, layer).unwrap_or(0);
+        let inside = at.offset_B(px[0] / block.width_px, px[1] / block.height_px);
+        (first + inside) / ALIGNMENT * ALIGNMENT
     }
 
     /// Where a level of a layer lies in a plane.

@@ -104,6 +104,29 @@ impl Kernel {
         }))
     }
 
+    /// Whether the GPU reads zeros where there is no memory.
+    pub fn has_soft_faults(&self) -> bool {
+        self.params.features & uapi::FEATURE_SOFT_FAULTS != 0
+    }
+
+    /// Binds and unbinds memory in the address space.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn bind(&self, ops: &[uapi::GemBindOp]) -> Result<()> {
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let mut bind = uapi::VmBind {
+            vm_id: self.vm,
+            num_binds: ops.len() as u32,
+            stride: size_of::<uapi::GemBindOp>() as u32,
+            userptr: ops.as_ptr() as u64,
+            ..Default::default()
+        };
+        self.call(Ioctl::VmBind, &mut bind).map_err(failed("binding memory"))
+    }
+
     /// The GPU's time in nanoseconds.
     ///
     /// # Errors
@@ -188,6 +211,70 @@ fn call<T: bytemuck::Pod>(
     unsafe { node.call(direction, nr.nr(), arg) }
 }
 
+/// Addresses of a sparse resource, where memory comes and goes page by page.
+///
+/// What has no memory reads as zeros and drops what is written, on kernels whose GPUs have soft faults.
+/// source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS
+pub struct Range {
+    kernel: Arc<Kernel>,
+    /// GPU address.
+    pub address: u64,
+    /// Bytes.
+    size: u64,
+}
+
+impl Range {
+    /// Addresses without memory.
+    ///
+    /// # Errors
+    /// When the address space is full.
+    pub fn new(kernel: &Arc<Kernel>, size: u64) -> Result<Range> {
+        let size = size
+            .max(1)
+            .checked_next_multiple_of(PAGE_BYTES)
+            .ok_or_else(|| Error::device_memory("too large"))?;
+        let address = size
+            .checked_add(PAGE_BYTES)
+            .and_then(|size| lock(&kernel.data).take(size, PAGE_BYTES))
+            .ok_or_else(|| Error::device_memory("the GPU's address space is full"))?;
+        Ok(Range { kernel: kernel.clone(), address, size })
+    }
+
+    /// What binds memory to a part of the range, or takes it away.
+    ///
+    /// # Errors
+    /// When the part is not inside of the range.
+    pub fn bind(
+        &self,
+        offset: u64,
+        size: u64,
+        memory: Option<(&Bo, u64)>,
+    ) -> Result<uapi::GemBindOp> {
+        let size = size.next_multiple_of(PAGE_BYTES);
+        let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
+        let room = |(bo, at): (&Bo, u64)| at.checked_add(size).is_some_and(|end| end <= bo.size);
+        if !inside || !memory.is_none_or(room) {
+            let what = "memory is bound beyond the end of a sparse resource, or of the memory";
+            return Err(Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, what));
+        }
+        let (flags, handle, from) = match memory {
+            Some((bo, at)) => (uapi::BIND_READ | uapi::BIND_WRITE, bo.handle, at),
+            None => (uapi::BIND_UNBIND, 0, 0),
+        };
+        let addr = self.address + offset;
+        Ok(uapi::GemBindOp { flags, handle, offset: from, range: size, addr })
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        if let Ok(op) = self.bind(0, self.size, None) {
+            let _ = self.kernel.bind(&[op]);
+        }
+        lock(&self.kernel.data).give(self.address, self.size + PAGE_BYTES);
+    }
+}
+
 /// Which window a buffer lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
@@ -218,21 +305,11 @@ impl Bo {
             range: size,
             addr: address,
         };
-        let mut bind = uapi::VmBind {
-            vm_id: kernel.vm,
-            num_binds: 1,
-            stride: size_of::<uapi::GemBindOp>() as u32,
-            userptr: (&raw const op) as u64,
-            ..Default::default()
-        };
-        let mapped = kernel
-            .call(Ioctl::VmBind, &mut bind)
-            .map_err(failed("binding memory"))
-            .and_then(|()| {
-                let mut map = uapi::GemMmapOffset { handle, ..Default::default() };
-                kernel.call(Ioctl::GemMmapOffset, &mut map).map_err(failed("mapping memory"))?;
-                kernel.node.map(map.offset, size as usize).map_err(failed("mapping memory"))
-            });
+        let mapped = kernel.bind(&[op]).and_then(|()| {
+            let mut map = uapi::GemMmapOffset { handle, ..Default::default() };
+            kernel.call(Ioctl::GemMmapOffset, &mut map).map_err(failed("mapping memory"))?;
+            kernel.node.map(map.offset, size as usize).map_err(failed("mapping memory"))
+        });
         match mapped {
             Ok(mapping) => Ok(Bo { kernel: kernel.clone(), handle, address, size, mapping }),
             Err(e) => {
@@ -333,14 +410,7 @@ impl Drop for Bo {
             addr: self.address,
             ..Default::default()
         };
-        let mut bind = uapi::VmBind {
-            vm_id: self.kernel.vm,
-            num_binds: 1,
-            stride: size_of::<uapi::GemBindOp>() as u32,
-            userptr: (&raw const op) as u64,
-            ..Default::default()
-        };
-        let _ = self.kernel.call(Ioctl::VmBind, &mut bind);
+        let _ = self.kernel.bind(&[op]);
         self.kernel.node.close_buffer(self.handle);
         let heap = if (USC_BASE..USC_BASE + USC_BYTES).contains(&self.address) {
             &self.kernel.usc

@@ -39,7 +39,7 @@ use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
     Allocation, Backend, Descriptor, ImageInfo, MAX_QUERY_VALUES, PhysicalInfo, PlaneMemory,
-    QueryInfo, SamplerInfo, ShaderInfo, Subresource, SyncPoint, ViewInfo,
+    QueryInfo, SamplerInfo, ShaderInfo, SparseLayout, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
@@ -47,6 +47,7 @@ use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::object::Allocator;
 use tepui_vulkan::physical::Family;
+use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::table::Table;
 use tepui_vulkan::{Error, Result, vk};
@@ -54,7 +55,7 @@ use tepui_vulkan::{Error, Result, vk};
 use device::Device;
 use encoder::Encoder;
 use image::Image;
-use kernel::{Bo, Kernel, Window};
+use kernel::{Bo, Kernel, Range, Window};
 use query::Queries;
 use shader::{Linking, Origin, Places, Shader};
 
@@ -71,9 +72,10 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// A chip whose render node `open` opens, once for each device that is created.
-    pub fn new(chip: &'static Chip, open: Open) -> Physical {
-        let mut info = limits::info(chip);
+    /// A chip whose render node `open` opens, once for each device that is created. `soft_faults` says that the GPU reads zeros
+    /// where there is no memory.
+    pub fn new(chip: &'static Chip, soft_faults: bool, open: Open) -> Physical {
+        let mut info = limits::info(chip, soft_faults);
         tepui_vulkan::wsi::offer(&mut info);
         Physical { info, open }
     }
@@ -121,6 +123,7 @@ impl Backend for Agx {
     type Physical = Physical;
     type Device = Arc<Device>;
     type Memory = Bo;
+    type Range = Range;
     type Image = Image;
     type View = descriptor::View;
     type BufferView = descriptor::BufferView;
@@ -167,6 +170,33 @@ impl Backend for Agx {
 
     fn export(_device: &Arc<Device>, memory: &Bo) -> Result<OwnedFd> {
         memory.export()
+    }
+
+    fn reserve(device: &Arc<Device>, size: u64) -> Result<Range> {
+        if !device.kernel.has_soft_faults() {
+            return Err(Error::unsupported("sparse resources on a kernel without soft faults"));
+        }
+        Range::new(&device.kernel, size)
+    }
+
+    fn range_address(range: &Range) -> u64 {
+        range.address
+    }
+
+    fn bind_sparse(device: &Arc<Device>, binds: &[SparseBind<Agx>]) -> Result<()> {
+        let op = |b: &SparseBind<Agx>| {
+            let memory = b.memory.as_ref().map(|(bo, at)| (&**bo, *at));
+            b.range.bind(b.offset, b.size, memory)
+        };
+        device.kernel.bind(&binds.iter().map(op).collect::<Result<Vec<_>>>()?)
+    }
+
+    fn sparse_layout(image: &Image) -> SparseLayout {
+        image.sparse_layout()
+    }
+
+    fn sparse_page(image: &Image, level: u32, layer: u32, px: [u32; 2]) -> u64 {
+        image.sparse_page(level, layer, px)
     }
 
     fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
@@ -311,11 +341,11 @@ impl Backend for Agx {
     }
 }
 
-/// The chip behind a render node.
+/// The chip behind a render node, and whether it reads zeros where there is no memory.
 ///
 /// # Errors
 /// When the node is not that of an AGX GPU that is known.
-pub fn chip(node: &RenderNode) -> Result<&'static Chip> {
+pub fn chip(node: &RenderNode) -> Result<(&'static Chip, bool)> {
     let unknown = || Error::new(vk::Result::ERROR_INCOMPATIBLE_DRIVER, "no AGX GPU that is known");
     let driver = node.driver().map_err(|e| Error::kernel("asking for the kernel's driver", e))?;
     if driver != "asahi" {
@@ -327,5 +357,6 @@ pub fn chip(node: &RenderNode) -> Result<&'static Chip> {
             && c.generation == params.gpu_generation
             && c.variant as u32 == params.gpu_variant
     });
-    known.ok_or_else(unknown)
+    let soft_faults = params.features & tepui_drm::uapi::asahi::FEATURE_SOFT_FAULTS != 0;
+    Ok((known.ok_or_else(unknown)?, soft_faults))
 }

@@ -6,7 +6,7 @@ use tepui_agx_chips::Chip;
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
-use tepui_vulkan::feedback::MAX_FEEDBACK;
+use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
@@ -136,6 +136,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_pipeline_protected_access", 1),
     ("VK_EXT_pipeline_robustness", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
+    ("VK_EXT_primitives_generated_query", 1),
     ("VK_EXT_private_data", 1),
     ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_queue_family_foreign", 1),
@@ -358,6 +359,8 @@ pub fn core_features() -> Features {
             uniform_and_storage_buffer_16bit_access,
             storage_push_constant16,
             multiview,
+            multiview_geometry_shader,
+            multiview_tessellation_shader,
             variable_pointers_storage_buffer,
             variable_pointers,
             sampler_ycbcr_conversion,
@@ -461,14 +464,21 @@ fn feature_chain() -> Answers {
             extended_dynamic_state_3depth_clip_enable, extended_dynamic_state3_provoking_vertex_mode,
             extended_dynamic_state3_line_rasterization_mode, extended_dynamic_state3_line_stipple_enable,
             extended_dynamic_state_3depth_clip_negative_one_to_one, extended_dynamic_state3_tessellation_domain_origin,
+            extended_dynamic_state3_rasterization_stream,
         }
         PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
-        PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback }
+        PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
+        PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT {
+            primitives_generated_query, primitives_generated_query_with_rasterizer_discard,
+            primitives_generated_query_with_non_zero_streams,
+        }
         PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
         PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
         PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
         PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
-        PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
+        PhysicalDeviceProvokingVertexFeaturesEXT {
+            provoking_vertex_last, transform_feedback_preserves_provoking_vertex,
+        }
         PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
         PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
         PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
@@ -514,9 +524,7 @@ fn property_chain(chip: &Chip) -> Answers {
         | vk::ResolveModeFlags::MAX;
     let stencil_modes =
         vk::ResolveModeFlags::SAMPLE_ZERO | vk::ResolveModeFlags::MIN | vk::ResolveModeFlags::MAX;
-    let stages = vk::ShaderStageFlags::COMPUTE
-        | vk::ShaderStageFlags::VERTEX
-        | vk::ShaderStageFlags::FRAGMENT;
+    let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::ALL_GRAPHICS;
     let operations = vk::SubgroupFeatureFlags::BASIC
         | vk::SubgroupFeatureFlags::VOTE
         | vk::SubgroupFeatureFlags::ARITHMETIC
@@ -640,6 +648,7 @@ fn property_chain(chip: &Chip) -> Answers {
         });
         a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {
             provoking_vertex_mode_per_pipeline: TRUE,
+            transform_feedback_preserves_triangle_fan_provoking_vertex: TRUE,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT {
@@ -683,13 +692,15 @@ fn property_chain(chip: &Chip) -> Answers {
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceTransformFeedbackPropertiesEXT {
-            max_transform_feedback_streams: 1,
+            max_transform_feedback_streams: MAX_STREAMS as u32,
             max_transform_feedback_buffers: MAX_FEEDBACK as u32,
             max_transform_feedback_buffer_size: u64::from(u32::MAX),
             max_transform_feedback_stream_data_size: 512,
             max_transform_feedback_buffer_data_size: 512,
             max_transform_feedback_buffer_data_stride: 2048,
             transform_feedback_queries: TRUE,
+            transform_feedback_streams_lines_triangles: TRUE,
+            transform_feedback_rasterization_stream_select: TRUE,
             transform_feedback_draw: TRUE,
             ..Default::default()
         });
@@ -717,8 +728,11 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
     vk::ByteArray(bytes)
 }
 
-/// What a chip's physical device says about itself.
-pub fn info(chip: &'static Chip) -> PhysicalInfo {
+/// Bytes of sparse resources: half of the addresses that buffers have. source: Mesa, hk_physical_device.c
+const SPARSE_B: u64 = 1 << 39;
+
+/// What a chip's physical device says about itself. Sparse resources need soft faults: what has no memory reads as zeros.
+pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
     let mut memory = vk::PhysicalDeviceMemoryProperties {
         memory_type_count: 1,
         memory_heap_count: 1,
@@ -736,8 +750,26 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
     // Three quarters of the memory: the GPU shares it with everything else. source: Mesa, hk_get_sysmem_heap_size
     memory.memory_heaps[0] =
         vk::MemoryHeap { size: total / 4 * 3, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+    let (mut limits, mut features) = (limits(), features());
+    let mut sparse = vk::PhysicalDeviceSparseProperties::default();
+    let mut queue_flags =
+        vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER;
+    if soft_faults {
+        queue_flags |= vk::QueueFlags::SPARSE_BINDING;
+        limits.sparse_address_space_size = SPARSE_B;
+        (sparse.residency_standard_2d_block_shape, sparse.residency_non_resident_strict) =
+            (TRUE, TRUE);
+        for on in [
+            &mut features.sparse_binding,
+            &mut features.sparse_residency_buffer,
+            &mut features.sparse_residency_image_2d,
+            &mut features.sparse_residency_aliased,
+        ] {
+            *on = TRUE;
+        }
+    }
     let queue = vk::QueueFamilyProperties {
-        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_flags,
         queue_count: 1,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
@@ -752,10 +784,10 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
             device_name: vk::StringArray::from_bytes(device_name.as_bytes()),
             pipeline_cache_uuid: cache_uuid(chip),
-            limits: limits(),
-            sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
+            limits,
+            sparse_properties: sparse,
         },
-        features: features(),
+        features,
         property_chain: property_chain(chip),
         feature_chain: feature_chain(),
         extensions: EXTENSIONS.to_vec(),

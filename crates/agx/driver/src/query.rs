@@ -19,6 +19,8 @@ enum Kind {
     Feedback,
     /// Statistics of pipelines.
     Statistics(vk::QueryPipelineStatisticFlags),
+    /// Primitives of a stream that reach the rasteriser.
+    Generated,
 }
 
 /// A query pool: for timestamps results, and for all pools words that say whether a result is there.
@@ -46,6 +48,7 @@ impl Queries {
             vk::QueryType::TIMESTAMP => Kind::Timestamps(device.kernel.timestamps(&memory)?),
             vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Kind::Feedback,
             vk::QueryType::PIPELINE_STATISTICS => Kind::Statistics(info.statistics),
+            vk::QueryType::PRIMITIVES_GENERATED_EXT => Kind::Generated,
             other => return Err(Error::unsupported(format!("queries of type {}", other.as_raw()))),
         };
         let pool = Queries { device: device.clone(), kind, count: info.count, memory, values };
@@ -57,7 +60,7 @@ impl Queries {
     pub fn result_address(&self, query: u32) -> u64 {
         match self.kind {
             Kind::Occlusion(first) => self.device.counters.address + 8 * u64::from(first + query),
-            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) => {
+            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) | Kind::Generated => {
                 self.memory.address + 8 * u64::from(self.values * query)
             }
         }
@@ -72,7 +75,7 @@ impl Queries {
     pub fn counter(&self, query: u32) -> Option<u32> {
         match self.kind {
             Kind::Occlusion(first) => Some(first + query),
-            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) => None,
+            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) | Kind::Generated => None,
         }
     }
 
@@ -86,10 +89,12 @@ impl Queries {
         matches!(self.kind, Kind::Feedback).then(|| self.result_address(query))
     }
 
-    /// GPU address of a query's statistics, and which they are.
-    pub fn statistics(&self, query: u32) -> Option<(u64, vk::QueryPipelineStatisticFlags)> {
+    /// Which statistics a query counts, and whether it counts them of the stream that it is begun with.
+    pub fn statistics(&self) -> Option<(vk::QueryPipelineStatisticFlags, bool)> {
         match self.kind {
-            Kind::Statistics(flags) => Some((self.result_address(query), flags)),
+            Kind::Statistics(flags) => Some((flags, false)),
+            // Each primitive that is generated is clipped to one.
+            Kind::Generated => Some((vk::QueryPipelineStatisticFlags::CLIPPING_INVOCATIONS, true)),
             _ => None,
         }
     }
@@ -98,7 +103,7 @@ impl Queries {
     pub fn stamp(&self, query: u32) -> (u32, u32) {
         match self.kind {
             Kind::Timestamps(handle) => (handle, 8 * query),
-            Kind::Occlusion(_) | Kind::Feedback | Kind::Statistics(_) => (0, 0),
+            Kind::Occlusion(_) | Kind::Feedback | Kind::Statistics(_) | Kind::Generated => (0, 0),
         }
     }
 
@@ -139,7 +144,7 @@ impl Drop for Queries {
         match self.kind {
             Kind::Occlusion(first) => self.device.give_counters(first, self.count),
             Kind::Timestamps(handle) => self.device.kernel.drop_timestamps(handle),
-            Kind::Feedback | Kind::Statistics(_) => {}
+            Kind::Feedback | Kind::Statistics(_) | Kind::Generated => {}
         }
     }
 }

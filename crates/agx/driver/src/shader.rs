@@ -22,12 +22,12 @@ use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_expand::{Emission, Expansion, Record, gather, pull};
-use tepui_ir::{Attrs, Builtin, Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
+use tepui_ir::{Attrs, Builtin, Capture, Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
-use tepui_vulkan::feedback::MAX_FEEDBACK;
+use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::{Error, Result, vk};
 use xxhash_rust::xxh3;
 
@@ -433,8 +433,8 @@ pub struct Shader {
     pull: [OnceLock<Arc<Shader>>; 2],
     /// The geometry shaders behind this stage of draws that have none, by the kind of primitive.
     passed_on: [OnceLock<Arc<Shader>>; PrimitiveKind::ALL.len()],
-    /// The programs of transform feedback of a geometry shader, for the first and the last provoking vertex.
-    gather: [OnceLock<[Arc<Variant>; 2]>; 2],
+    /// The programs of transform feedback of a geometry shader.
+    gather: RwLock<FxHashMap<Gathered, [Arc<Variant>; 2]>>,
     /// Input attachments are read, which may be colours of the tile.
     pub reads_attachments: bool,
     /// A vertex shader chooses attributes at run time, which prologs cannot leave in registers.
@@ -445,8 +445,6 @@ pub struct Shader {
     pub reads_primitive: bool,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
-    /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
-    pub feedback: [u32; MAX_FEEDBACK],
 }
 
 /// Machine code as text, a line for each instruction.
@@ -591,12 +589,6 @@ impl Shader {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
             _ => 0,
         };
-        let mut feedback = [0; MAX_FEEDBACK];
-        for c in &ir.captures {
-            if let Some(stride) = feedback.get_mut(c.buffer as usize) {
-                *stride = c.stride;
-            }
-        }
         let device = device.clone();
         let indexes_attributes = ir.info.stage == Stage::Vertex
             && ir
@@ -623,7 +615,6 @@ impl Shader {
             passes_primitive,
             reads_primitive,
             inputs,
-            feedback,
         };
         if shader.ir.info.stage == Stage::Compute {
             shader.compute()?;
@@ -832,27 +823,51 @@ impl Shader {
     ///
     /// # Errors
     /// When they do not compile.
-    pub fn gather(&self, last: bool) -> Result<[Arc<Variant>; 2]> {
-        let slot = &self.gather[usize::from(last)];
-        if let Some(programs) = slot.get() {
-            return Ok(programs.clone());
+    pub fn gather(&self, of: Gathered) -> Result<[Arc<Variant>; 2]> {
+        if let Some(p) = self.gather.read().unwrap_or_else(PoisonError::into_inner).get(&of) {
+            return Ok(p.clone());
         }
         let (record, emission) = (Record::of_vertices(&self.ir), Emission::of(&self.ir));
-        let irs =
-            [gather::count(&emission), gather::shader(&self.ir.captures, &record, &emission, last)];
-        let mut programs = Vec::with_capacity(2);
-        for (k, ir) in irs.into_iter().enumerate() {
-            let shader = self.derived(ir, 2 + k as u128 + 2 * u128::from(last))?;
-            programs.push(shader.compute()?);
+        let Gathered { stream, list, last } = of;
+        let captures: Vec<Capture> =
+            self.ir.captures.iter().filter(|c| c.stream == stream).cloned().collect();
+        // Numbers of their own among the shaders that follow from this one.
+        let number =
+            32 + u128::from((stream * MAX_STREAMS as u32 + list) << 2 | u32::from(last) << 1);
+        let count = self.derived(gather::count(&emission, list), number)?.compute()?;
+        let store = gather::shader(&captures, &record, &emission, list, last);
+        let store = self.derived(store, number + 1)?.compute()?;
+        let programs = [count, store];
+        let mut all = self.gather.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(all.entry(of).or_insert(programs).clone())
+    }
+
+    /// Bytes between captured vertices of a stream, by buffer.
+    pub fn strides(&self, stream: u32) -> [u32; MAX_FEEDBACK] {
+        let mut strides = [0; MAX_FEEDBACK];
+        for c in self.ir.captures.iter().filter(|c| c.stream == stream) {
+            if let Some(stride) = strides.get_mut(c.buffer as usize) {
+                *stride = c.stride;
+            }
         }
-        let [count, store] = [programs[0].clone(), programs[1].clone()];
-        Ok(slot.get_or_init(|| [count, store]).clone())
+        strides
     }
 
     /// How variants are made that no pipeline asked for in advance.
     pub fn linking(&self) -> Linking {
         self.linking
     }
+}
+
+/// What programs of transform feedback gather.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Gathered {
+    /// A stream of the geometry shader.
+    pub stream: u32,
+    /// Which of its index lists is the stream's.
+    pub list: u32,
+    /// The last vertex of a primitive is the provoking one.
+    pub last: bool,
 }
 
 /// All variants of a map.

@@ -14,7 +14,7 @@ use super::{status_code, window_alpha, window_format, window_mode};
 use crate::backend::{Allocation, Backend, ImageInfo, Subresource, ViewFormats};
 use crate::chain;
 use crate::debug::{self, Flags};
-use crate::device::{Device, Queue};
+use crate::device::{Device, Queue, Semaphores};
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::image::{Image, format_of};
@@ -327,7 +327,7 @@ unsafe fn present<B: Backend>(queue: vk::Queue, info: &vk::PresentInfoKHR) -> Re
         }
         let waits = slice(info.wait_semaphores, info.wait_semaphore_count).iter();
         let waits = waits.filter_map(|&semaphore| Semaphore::<B>::take(semaphore, 0)).collect();
-        dispatch_mut::<Queue<B>>(queue).submit(waits, Vec::new(), signals)?;
+        dispatch_mut::<Queue<B>>(queue).submit(Semaphores { waits, signals }, Vec::new())?;
         let mut worst = Ok(vk::Result::SUCCESS);
         for (k, (&chain, frame)) in chains.iter().zip(frames).enumerate() {
             let swapchain: &Swapchain<B> = get(chain);

@@ -53,7 +53,7 @@ fn shader() -> (Shader, [u32; 2]) {
     let mut capture = |loc, comps, buffer, stride, offset| {
         let slot = slot(&s, loc);
         let ty = Type::vec(32, comps);
-        s.captures.push(Capture { slot, ty, locations: 1, buffer, stride, offset });
+        s.captures.push(Capture { slot, ty, locations: 1, stream: 0, buffer, stride, offset });
     };
     capture(IoLoc::Builtin(Builtin::Position), 4, 0, 32, 4);
     capture(IoLoc::Location(1), 2, 0, 32, 24);

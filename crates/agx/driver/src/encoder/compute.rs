@@ -24,29 +24,13 @@ impl Encoder {
         push: &[u8; MAX_PUSH],
         dispatch: &Dispatch,
     ) -> Result<()> {
-        let (base, groups) = match dispatch {
-            Dispatch::Direct(base, groups) => (*base, *groups),
-            Dispatch::Indirect(base, _) => (*base, [0; 3]),
-        };
-        if matches!(dispatch, Dispatch::Direct(..)) && groups.contains(&0) {
+        if matches!(dispatch, Dispatch::Direct(_, groups) if groups.contains(&0)) {
             return Ok(());
         }
-        let own = |s: Source| match s {
-            Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
-            Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),
-            _ => None,
-        };
-        // The number of workgroups comes from where the dispatch does.
-        let from_memory = |s: Source| match (s, dispatch) {
-            (Source::NumWorkgroups { axis }, Dispatch::Indirect(_, at)) => {
-                Some(at + 4 * u64::from(axis))
-            }
-            _ => None,
-        };
-        self.launch_with(v, bindings, push, dispatch, &own, &from_memory)
+        self.launch_with(v, bindings, push, dispatch, &|_| None, &|_| None)
     }
 
-    /// Appends a dispatch: `own` knows values that belong to it, `from_memory` where words are that the GPU writes.
+    /// Appends a dispatch: `own` knows values that belong to it beside its size, `from_memory` where words are that the GPU writes.
     ///
     /// # Errors
     /// When there is no memory.
@@ -59,7 +43,23 @@ impl Encoder {
         own: &dyn Fn(Source) -> Option<Halves>,
         from_memory: &dyn Fn(Source) -> Option<u64>,
     ) -> Result<()> {
-        let block = self.block(v, bindings, push, own)?;
+        let (base, groups) = match dispatch {
+            Dispatch::Direct(base, groups) => (*base, *groups),
+            Dispatch::Indirect(base, _) => (*base, [0; 3]),
+        };
+        let own = |s: Source| match s {
+            Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
+            Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),
+            s => own(s),
+        };
+        // The number of workgroups comes from where the dispatch does.
+        let from_memory = |s: Source| match (s, dispatch) {
+            (Source::NumWorkgroups { axis }, Dispatch::Indirect(_, at)) => {
+                Some(at + 4 * u64::from(axis))
+            }
+            (s, _) => from_memory(s),
+        };
+        let block = self.block(v, bindings, push, &own)?;
         let mut words = Vec::with_capacity(128);
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
         for &(half, value) in &v.recipe.values {

@@ -49,14 +49,41 @@ pub struct Render {
     pub depth_16: bool,
     /// Layers.
     pub layers: u32,
+    /// Programs of the last draws whose state was that of the last draw.
+    recent: Vec<Arc<Programs>>,
     /// What the last draw used.
     last: Last,
+}
+
+/// Programs of as many draws are remembered.
+const RECENT: usize = 8;
+
+/// The programs of a draw.
+struct Programs {
+    /// The shaders that they are variants of.
+    shaders: (Arc<Shader>, Option<Arc<Shader>>),
+    vertex: Arc<Variant>,
+    fragment: Arc<Variant>,
+    linked: Arc<Linked>,
+    /// A program's registers hold numbers of the draw.
+    reads_draw: bool,
+}
+
+impl Programs {
+    fn are_of(&self, vertex: &Arc<Shader>, fragment: Option<&Arc<Shader>>) -> bool {
+        let same = match (&self.shaders.1, fragment) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        same && Arc::ptr_eq(&self.shaders.0, vertex)
+    }
 }
 
 impl Render {
     /// The next draw looks for its programs anew.
     pub(super) fn forget_programs(&mut self) {
-        self.last.vertex = None;
+        self.last.programs = None;
+        self.last.plain_header = None;
     }
 
     /// Changes the address of the descriptors of the driver's own set; for draws with other programs than the last.
@@ -86,6 +113,7 @@ impl Render {
             zs: [false; 2],
             depth_16: false,
             layers,
+            recent: Vec::new(),
             last: Last { bindings: Bindings::with_targets(targets), ..Last::default() },
         }
     }
@@ -94,15 +122,13 @@ impl Render {
 /// What the last draw of a render left, so that the next repeats only what changed.
 #[derive(Default)]
 struct Last {
-    vertex: Option<Arc<Variant>>,
-    fragment: Option<Arc<Variant>>,
-    linked: Option<Arc<Linked>>,
+    programs: Option<Arc<Programs>>,
     bindings: Bindings,
     fragment_pipeline: u64,
     /// What the vertex words depend on beside the state: first vertex, first instance, draw index, view.
     draw_values: Option<[u32; 4]>,
-    /// A program's registers hold some of them.
-    reads_draw: bool,
+    /// The first word of the block of a direct draw without indices like the last one.
+    plain_header: Option<[u8; vdm::IndexList::SIZE_BYTES]>,
 }
 
 /// Bytes of the largest index buffer that is copied to be padded.
@@ -121,14 +147,16 @@ fn primitive(t: vk::PrimitiveTopology) -> Result<vdm::Primitive> {
     })
 }
 
-/// Whether primitives have adjacent vertices, and are triangles.
-pub(super) fn has_adjacent(t: vk::PrimitiveTopology) -> Option<bool> {
+/// Whether primitives have adjacent vertices.
+fn has_adjacent(t: vk::PrimitiveTopology) -> bool {
     use vk::PrimitiveTopology as T;
-    match t {
-        T::LINE_LIST_WITH_ADJACENCY | T::LINE_STRIP_WITH_ADJACENCY => Some(false),
-        T::TRIANGLE_LIST_WITH_ADJACENCY | T::TRIANGLE_STRIP_WITH_ADJACENCY => Some(true),
-        _ => None,
-    }
+    matches!(
+        t,
+        T::LINE_LIST_WITH_ADJACENCY
+            | T::LINE_STRIP_WITH_ADJACENCY
+            | T::TRIANGLE_LIST_WITH_ADJACENCY
+            | T::TRIANGLE_STRIP_WITH_ADJACENCY
+    )
 }
 
 /// The vertex of a primitive whose flat values count, as primitives are assembled.
@@ -290,26 +318,42 @@ impl Encoder {
             Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(()),
             _ => {}
         }
-        if !state.between.is_empty() || has_adjacent(state.graphics.topology).is_some() {
-            return self.draw_expanded(state, draw);
-        }
+        let expands = self.expands(state, draw);
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
+        let views = if view_mask == 0 { 1 } else { view_mask };
+        for view in (0..32).filter(|v| views >> v & 1 != 0) {
+            match expands {
+                true => self.draw_expanded(state, draw, view)?,
+                false => self.draw_view(state, draw, view)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the vertices of a draw go through stages that the hardware does not have.
+    pub(super) fn expands(&self, state: &CommandState<Agx>, draw: &Draw) -> bool {
+        let restarts = state.graphics.restart && draw.is_indexed();
+        // What is captured is found on the GPU when the CPU does not know the primitives.
+        let captures = state.feedback.active && (restarts || matches!(draw, Draw::Indirect { .. }));
+        captures || !state.between.is_empty() || has_adjacent(state.graphics.topology)
+    }
+
+    /// Draws for one view, by the hardware alone.
+    pub(super) fn draw_view(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        draw: &Draw,
+        view: u32,
+    ) -> Result<()> {
         let Some(mut render) = self.render.take() else {
             return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
         };
-        let mut result = Ok(());
-        if view_mask == 0 {
-            result = self.draw_view(&mut render, state, draw, 0);
-        } else {
-            for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
-                result = result.and_then(|()| self.draw_view(&mut render, state, draw, view));
-            }
-        }
+        let drawn = self.draw_in(&mut render, state, draw, view);
         self.render = Some(render);
-        result
+        drawn
     }
 
-    pub(super) fn draw_view(
+    pub(super) fn draw_in(
         &mut self,
         r: &mut Render,
         state: &mut CommandState<Agx>,
@@ -338,13 +382,23 @@ impl Encoder {
                 | Groups::TOPOLOGY
                 | Groups::PROVOKING,
         );
-        if !state.shaders_changed && !samples_changed && r.last.vertex.is_some() {
+        if !state.shaders_changed && !samples_changed && r.last.programs.is_some() {
             return Ok(false);
+        }
+        if samples_changed || r.last.programs.is_none() {
+            r.recent.clear();
         }
         let s = &state.graphics;
         let Some(vertex) = &state.vertex else {
             return Err(Error::unsupported("draws without a vertex shader"));
         };
+        let known = r.recent.iter().find(|p| p.are_of(vertex, state.fragment.as_ref()));
+        if let Some(p) = known.cloned() {
+            state.shaders_changed = false;
+            let same = r.last.programs.as_ref().is_some_and(|last| Arc::ptr_eq(last, &p));
+            r.last.programs = Some(p);
+            return Ok(!same);
+        }
         let v = vertex.vertex(&vertex_key(vertex.inputs, s), vertex.linking())?;
         let culls =
             v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
@@ -363,24 +417,76 @@ impl Encoder {
             }
         };
         let mut key = fragment_key(fragment, &r.tile, s, culls)?;
-        key.additions = Additions {
-            counts: self.statistics.is_some_and(|q| q.fragments() != 0),
-            primitive: vertex.passes_primitive,
-        };
+        key.additions =
+            Additions { counts: self.counted_fragments() != 0, primitive: vertex.passes_primitive };
         let f = fragment.fragment(&key, fragment.linking())?;
         let linked = f.link(&self.device, &v, provoking(s))?;
-        let same = r.last.vertex.as_ref().is_some_and(|x| Arc::ptr_eq(x, &v))
-            && r.last.fragment.as_ref().is_some_and(|x| Arc::ptr_eq(x, &f))
-            && r.last.linked.as_ref().is_some_and(|x| Arc::ptr_eq(x, &linked));
+        let same = r.last.programs.as_ref().is_some_and(|last| {
+            Arc::ptr_eq(&last.vertex, &v)
+                && Arc::ptr_eq(&last.fragment, &f)
+                && Arc::ptr_eq(&last.linked, &linked)
+        });
         if !same {
             r.scratch[0] = r.scratch[0].max(v.scratch);
             r.scratch[1] = r.scratch[1].max(f.scratch);
             self.keep.extend([v.clone(), f.clone()]);
-            r.last.reads_draw = reads_draw(&v) || reads_draw(&f);
-            (r.last.vertex, r.last.fragment, r.last.linked) = (Some(v), Some(f), Some(linked));
         }
+        let programs = Arc::new(Programs {
+            shaders: (vertex.clone(), state.fragment.clone()),
+            reads_draw: reads_draw(&v) || reads_draw(&f),
+            vertex: v,
+            fragment: f,
+            linked,
+        });
+        if r.recent.len() == RECENT {
+            r.recent.remove(0);
+        }
+        r.recent.push(programs.clone());
+        r.last.programs = Some(programs);
         state.shaders_changed = false;
         Ok(!same)
+    }
+
+    /// Records a direct draw without indices whose state is that of the one before; whether it did so.
+    pub(super) fn draw_again(&mut self, state: &CommandState<Agx>, draw: &Draw) -> bool {
+        let Draw::Direct {
+            count,
+            instances,
+            first,
+            first_instance,
+            indexed: false,
+            draw_index,
+            ..
+        } = *draw
+        else {
+            return false;
+        };
+        let settled = state.changed.is_empty()
+            && !state.shaders_changed
+            && !state.push_changed
+            && !state.vertex_buffers_changed
+            && state.graphics_sets.changed == 0
+            && !state.feedback.active
+            && self.statistics.is_empty()
+            && !self.query_dirty;
+        let Some(r) = self.render.as_mut().filter(|_| settled) else { return false };
+        let (Some(header), Some(programs)) = (&r.last.plain_header, &r.last.programs) else {
+            return false;
+        };
+        let values = [first, first_instance, draw_index, 0];
+        if programs.reads_draw && r.last.draw_values != Some(values) {
+            return false;
+        }
+        r.last.draw_values = Some(values);
+        if count > 0 && instances > 0 {
+            r.draws += 1;
+            r.stream.extend_from_slice(header);
+            // Numbers of vertices and instances, and the first vertex, are words as they are.
+            for word in [count, instances, first] {
+                r.stream.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+        true
     }
 
     /// One draw for one view.
@@ -408,19 +514,20 @@ impl Encoder {
             ),
             Draw::Indirect { indexed, .. } => (indexed, [0, 0, indirect.map_or(0, |i| i.1), view]),
         };
-        let new_values =
-            r.last.reads_draw && (r.last.draw_values != Some(values) || indirect.is_some());
+        let reads_draw = r.last.programs.as_ref().is_some_and(|p| p.reads_draw);
+        let new_values = reads_draw && (r.last.draw_values != Some(values) || indirect.is_some());
         r.last.draw_values = Some(values);
         let first = r.draws == 0;
         let new_words = first || new_programs || new_sets || state.push_changed || new_values;
-        let new_record = new_words || !state.changed.is_empty() || self.query_changed(r);
-        if new_record || state.vertex_buffers_changed {
+        let new_state = self.query_changed(r) || !state.changed.is_empty();
+        if new_words || new_state || state.vertex_buffers_changed {
             let at = indirect.map(|i| i.0);
-            self.draw_state(r, state, values, at, indexed, [new_words, new_record])?;
+            self.draw_state(r, state, values, at, indexed, [new_words, new_state])?;
         }
         r.draws += 1;
         let restart_enable = state.graphics.restart && indexed;
         let index = self.padded_indices(state, draw)?;
+        let start = r.stream.len();
         index_list(
             &mut r.stream,
             draw,
@@ -429,11 +536,14 @@ impl Encoder {
             indirect.map(|i| i.0),
             index,
             self.device.zeros.address,
-        )
+        )?;
+        let plain = !indexed && indirect.is_none() && view == 0 && state.graphics.view_mask == 0;
+        r.last.plain_header = r.stream[start..].first_chunk().copied().filter(|_| plain);
+        Ok(())
     }
 
-    /// Writes what changed since the last draw: registers of the programs if `new_words`, and the record of fixed-function state
-    /// if `new_record`.
+    /// Writes what changed since the last draw: registers of the programs and what the record says of them if `new_words`, and the
+    /// rest of the record if `new_state`.
     fn draw_state(
         &mut self,
         r: &mut Render,
@@ -441,15 +551,12 @@ impl Encoder {
         values: [u32; 4],
         indirect: Option<u64>,
         indexed: bool,
-        [new_words, new_record]: [bool; 2],
+        [new_words, new_state]: [bool; 2],
     ) -> Result<()> {
-        let (Some(v), Some(f), Some(linked)) =
-            (r.last.vertex.clone(), r.last.fragment.clone(), r.last.linked.clone())
-        else {
-            return Ok(());
-        };
+        let Some(programs) = r.last.programs.clone() else { return Ok(()) };
+        let Programs { vertex: v, fragment: f, linked, .. } = &*programs;
         if new_words || state.vertex_buffers_changed {
-            let pipeline = self.vertex_words(r, state, &v, &linked, values, indirect, indexed)?;
+            let pipeline = self.vertex_words(r, state, v, linked, values, indirect, indexed)?;
             let start = r.stream.len();
             put!(
                 r.stream,
@@ -468,9 +575,9 @@ impl Encoder {
             put!(
                 r.stream,
                 vdm::StateVertexShaderWord0 {
-                    uniform_register_count: Self::uniform_count(&v),
+                    uniform_register_count: Self::uniform_count(v),
                     texture_state_register_count: v.textures.next_multiple_of(8),
-                    sampler_state_register_count: Self::sampler_states(&v),
+                    sampler_state_register_count: Self::sampler_states(v),
                     preshader_register_count: 16,
                     ..vdm::StateVertexShaderWord0::default()
                 }
@@ -498,10 +605,10 @@ impl Encoder {
                 .changed
                 .intersects(Groups::BLEND_CONSTANTS | Groups::SAMPLE_MASK | Groups::SAMPLES)
         {
-            r.last.fragment_pipeline = self.fragment_words(r, state, &f, values)?;
+            r.last.fragment_pipeline = self.fragment_words(r, state, f, values)?;
         }
-        if new_record {
-            self.record(r, &state.graphics, &v, &f, &linked)?;
+        if new_words || new_state {
+            self.record(r, &state.graphics, &programs, new_state)?;
         }
         state.changed = Groups::empty();
         state.push_changed = false;
@@ -556,7 +663,8 @@ impl Encoder {
         };
         let bindings = &r.last.bindings;
         let block = self.block(v, bindings, &state.push, &own)?;
-        let mut words = Vec::with_capacity(128);
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
         if let Some(address) = self.vertex_driver {
             for &(half, value) in &v.recipe.values {
@@ -595,7 +703,9 @@ impl Encoder {
             }
         );
         self.end_words(&mut words, v, None, false)?;
-        Ok(self.upload(&words, 64)?.usc())
+        let at = self.upload(&words, 64)?.usc();
+        self.words = words;
+        Ok(at)
     }
 
     fn fragment_words(
@@ -625,12 +735,14 @@ impl Encoder {
                 _ => return None,
             })
         };
-        if let Some(q) = self.statistics {
-            self.driver[..2].copy_from_slice(&super::record::split(q.fragments()));
+        let counted = self.counted_fragments();
+        if counted != 0 {
+            self.driver[..2].copy_from_slice(&super::record::split(counted));
         }
         let bindings = &r.last.bindings;
         let block = self.block(f, bindings, &state.push, &own)?;
-        let mut words = Vec::with_capacity(128);
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
         self.state_words(&mut words, f, block, |s| bindings.addresses[usize::from(s)])?;
         put!(words, shared(&r.layout, samples));
         let t = f.fragment();
@@ -642,69 +754,54 @@ impl Encoder {
             ..usc::FragmentProperties::default()
         };
         self.end_words(&mut words, f, Some(properties), !t.coefficients.is_empty())?;
-        Ok(self.upload(&words, 64)?.usc())
+        let at = self.upload(&words, 64)?.usc();
+        self.words = words;
+        Ok(at)
     }
 
-    /// The record of fixed-function state.
+    /// The record of fixed-function state: what it says of the programs, and, if `whole`, the rest.
     fn record(
         &mut self,
         r: &mut Render,
         s: &GraphicsState,
-        v: &Variant,
-        f: &Variant,
-        linked: &Linked,
+        programs: &Programs,
+        whole: bool,
     ) -> Result<()> {
-        let t = f.fragment();
+        let mut out = std::mem::take(&mut self.words);
+        out.clear();
         let count = (s.viewport_count as usize).clamp(1, MAX_VIEWPORTS);
-        let (scissor, bias) = (r.scissors.len() as u32 / 16, r.biases.len() as u32 / 12);
-        for k in 0..count {
-            r.scissors.extend_from_slice(&state::scissor(s, k, r)?);
-        }
-        put!(r.biases, state::depth_bias(s, r.depth_16));
-        let mut out = Vec::with_capacity(512);
         put!(
             out,
             ppp::Header {
-                fragment_control: true,
+                fragment_control: whole,
                 fragment_control_2: true,
-                fragment_front_face: true,
-                fragment_front_face_2: true,
-                fragment_front_stencil: true,
-                fragment_back_face: true,
-                fragment_back_face_2: true,
-                fragment_back_stencil: true,
-                depth_bias_scissor: true,
-                region_clip: true,
-                viewport: true,
-                viewport_count: count as u32,
-                w_clamp: true,
+                fragment_front_face: whole,
+                fragment_front_face_2: whole,
+                fragment_front_stencil: whole,
+                fragment_back_face: whole,
+                fragment_back_face_2: whole,
+                fragment_back_stencil: whole,
+                depth_bias_scissor: whole,
+                region_clip: whole,
+                viewport: whole,
+                viewport_count: if whole { count as u32 } else { 1 },
+                w_clamp: whole,
                 output_select: true,
                 varying_counts_32: true,
                 varying_counts_16: true,
-                cull: true,
+                cull: whole,
                 cull_2: true,
                 fragment_shader: true,
-                occlusion_query: true,
+                occlusion_query: whole,
                 output_size: true,
                 ..Default::default()
             }
         );
-        let [depth, stencil] = r.zs;
-        put!(
-            out,
-            ppp::FragmentControl {
-                visibility_mode: match self.query {
-                    None => ppp::VisibilityMode::None,
-                    Some((_, true)) => ppp::VisibilityMode::Counting,
-                    Some((_, false)) => ppp::VisibilityMode::Boolean,
-                },
-                scissor_enable: true,
-                depth_bias_enable: s.depth_bias_enable,
-                stencil_test_enable: stencil && s.stencil_test,
-                two_sided_stencil: stencil && s.stencil_test,
-                ..ppp::FragmentControl::default()
-            }
-        );
+        if whole {
+            self.fragment_control(r, s, &mut out)?;
+        }
+        let Programs { vertex: v, fragment: f, linked, .. } = programs;
+        let t = f.fragment();
         put!(
             out,
             ppp::FragmentControl {
@@ -714,50 +811,15 @@ impl Encoder {
                 ..ppp::FragmentControl::default()
             }
         );
-        for face in 0..2 {
-            let tests = depth && s.depth_test;
-            let func = if tests { state::zs_func(s.depth_compare) } else { ppp::ZsFunc::Always };
-            let writes = tests && s.depth_write;
-            put!(
-                out,
-                ppp::FragmentFace {
-                    stencil_reference: u64::from(s.stencil_reference[face] & 0xff) as _,
-                    line_width: s.line_width.clamp(1.0 / 16.0, 16.0),
-                    polygon_mode: match s.polygon_mode {
-                        vk::PolygonMode::LINE => ppp::PolygonMode::Line,
-                        vk::PolygonMode::POINT => ppp::PolygonMode::Point,
-                        _ => ppp::PolygonMode::Fill,
-                    },
-                    disable_depth_write: !writes,
-                    depth_function: func,
-                    ..ppp::FragmentFace::default()
-                }
-            );
-            put!(
-                out,
-                ppp::FragmentFace2 {
-                    disable_depth_write: !writes,
-                    conservative_depth: ppp::ConservativeDepth::Any,
-                    depth_function: func,
-                    object_type: state::object_type(s),
-                }
-            );
-            put!(out, state::stencil(s, face, stencil));
+        if whole {
+            fixed_function(r, s, count, &mut out)?;
         }
-        put!(out, ppp::DepthBiasScissor { scissor, depth_bias: bias });
-        for k in 0..count {
-            put!(out, state::region(s, k, r));
-        }
-        put!(out, ppp::ViewportControl {});
-        for k in 0..count {
-            put!(out, state::viewport(s, k));
-        }
-        // source: Mesa, hk_cmd_draw.c, w_clamp
-        put!(out, ppp::WClamp { w_clamp: 1e-10 });
         put!(out, linked.varyings.select);
         put!(out, linked.varyings.counts_32);
         put!(out, linked.varyings.counts_16);
-        put!(out, state::cull(s, provoking(s), r.tile.samples));
+        if whole {
+            put!(out, state::cull(s, provoking(s), r.tile.samples));
+        }
         put!(
             out,
             ppp::Cull2 {
@@ -789,13 +851,93 @@ impl Encoder {
             }
         );
         put!(out, ppp::FragmentShaderWord3::default());
-        put!(out, ppp::FragmentOcclusionQuery { index: self.query.map_or(0, |q| q.0) });
+        if whole {
+            put!(out, ppp::FragmentOcclusionQuery { index: self.query.map_or(0, |q| q.0) });
+        }
         put!(out, ppp::OutputSize { count: u32::from(v.vertex().words()) });
         let size_words = out.len() as u32 / 4;
         let pointer = self.upload(&out, 64)?.address;
+        self.words = out;
         put!(r.stream, vdm::PppState { pointer, size_words });
         Ok(())
     }
+
+    /// The first words of a whole record.
+    fn fragment_control(&self, r: &Render, s: &GraphicsState, out: &mut Vec<u8>) -> Result<()> {
+        let stencil = r.zs[1];
+        put!(
+            out,
+            ppp::FragmentControl {
+                visibility_mode: match self.query {
+                    None => ppp::VisibilityMode::None,
+                    Some((_, true)) => ppp::VisibilityMode::Counting,
+                    Some((_, false)) => ppp::VisibilityMode::Boolean,
+                },
+                scissor_enable: true,
+                depth_bias_enable: s.depth_bias_enable,
+                stencil_test_enable: stencil && s.stencil_test,
+                two_sided_stencil: stencil && s.stencil_test,
+                ..ppp::FragmentControl::default()
+            }
+        );
+        Ok(())
+    }
+}
+
+/// The state of a whole record that no program has a part in: tests, scissors, viewports.
+fn fixed_function(
+    r: &mut Render,
+    s: &GraphicsState,
+    count: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let (scissor, bias) = (r.scissors.len() as u32 / 16, r.biases.len() as u32 / 12);
+    for k in 0..count {
+        r.scissors.extend_from_slice(&state::scissor(s, k, r)?);
+    }
+    put!(r.biases, state::depth_bias(s, r.depth_16));
+    let [depth, stencil] = r.zs;
+    for face in 0..2 {
+        let tests = depth && s.depth_test;
+        let func = if tests { state::zs_func(s.depth_compare) } else { ppp::ZsFunc::Always };
+        let writes = tests && s.depth_write;
+        put!(
+            out,
+            ppp::FragmentFace {
+                stencil_reference: u64::from(s.stencil_reference[face] & 0xff) as _,
+                line_width: s.line_width.clamp(1.0 / 16.0, 16.0),
+                polygon_mode: match s.polygon_mode {
+                    vk::PolygonMode::LINE => ppp::PolygonMode::Line,
+                    vk::PolygonMode::POINT => ppp::PolygonMode::Point,
+                    _ => ppp::PolygonMode::Fill,
+                },
+                disable_depth_write: !writes,
+                depth_function: func,
+                ..ppp::FragmentFace::default()
+            }
+        );
+        put!(
+            out,
+            ppp::FragmentFace2 {
+                disable_depth_write: !writes,
+                conservative_depth: ppp::ConservativeDepth::Any,
+                depth_function: func,
+                object_type: state::object_type(s),
+            }
+        );
+        put!(out, state::stencil(s, face, stencil));
+    }
+    put!(out, ppp::DepthBiasScissor { scissor, depth_bias: bias });
+    for k in 0..count {
+        put!(out, state::region(s, k, r));
+    }
+    put!(out, ppp::ViewportControl {});
+    for k in 0..count {
+        put!(out, state::viewport(s, k));
+    }
+    // source: Mesa, hk_cmd_draw.c, w_clamp
+    put!(out, ppp::WClamp { w_clamp: 1e-10 });
+    Ok(())
 }
 
 /// Whether a program's registers hold numbers of the draw.

@@ -6,7 +6,7 @@ use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_expand::gather::{vertices as gather_vertices, word as gather};
 use tepui_expand::lower::patch_stride;
 use tepui_expand::tessellate::Tessellation;
-use tepui_expand::{Emission, Expansion, Record, word as words};
+use tepui_expand::{Emission, Expansion, Record, list_of, lists, word as words};
 use tepui_ir::{PrimitiveKind, Spacing, Stage};
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
@@ -14,17 +14,16 @@ use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 use tepui_vulkan::{Error, Result, vk};
 
-use super::draw::{VertexSources, has_adjacent, vertex_key};
+use super::draw::{VertexSources, vertex_key};
 use super::feedback::{FIT_VERTICES, indices_from};
 use super::record::split;
-use super::statistics::RASTERISED;
-use super::values::long;
+use super::values::{long, word};
 use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
 use crate::meta::feedback::{Order, PARAMETERS_B};
-use crate::shader::{Linking, Results, Shader, Variant, VertexKey};
+use crate::shader::{Gathered, Linking, Results, Shader, Variant, VertexKey};
 use std::sync::Arc;
 
 /// Most bytes that the expanded vertices of a draw take.
@@ -41,8 +40,10 @@ struct First {
     invocations: u32,
     /// Bytes of an invocation's records.
     bytes: u32,
-    /// Words of its list.
+    /// Indices that an invocation has in a list.
     indices: u32,
+    /// Index lists.
+    lists: u32,
     /// Invocations of a workgroup.
     threads: u32,
 }
@@ -57,6 +58,7 @@ impl First {
             invocations: emission.invocations,
             bytes: emission.vertices * record.stride().max(16),
             indices: emission.indices,
+            lists: lists(emission.streams, expansion.rasterised.into()),
             threads: program.workgroup[0],
             program,
         })
@@ -71,6 +73,7 @@ impl First {
             invocations: 1,
             bytes: patch_stride(&patch, &record, vertices),
             indices: 1,
+            lists: 1,
             threads: program.workgroup[0] / vertices,
             program,
         })
@@ -120,12 +123,14 @@ enum List {
 }
 
 impl Encoder {
-    /// Draws with shaders between vertices and the rasteriser.
+    /// Draws with shaders between vertices and the rasteriser, for one view.
     pub(super) fn draw_expanded(
         &mut self,
         state: &mut CommandState<Agx>,
         draw: &Draw,
+        view: u32,
     ) -> Result<()> {
+        self.view = view;
         let restarts = state.graphics.restart && draw.is_indexed();
         let tessellates = state.between.evaluation.is_some();
         match *draw {
@@ -219,7 +224,7 @@ impl Encoder {
         state.graphics.topology = e.topology;
         state.graphics.restart = true;
         self.programs_changed(state);
-        let drawn = self.draw_with(state, &fetched);
+        let drawn = self.draw_view(state, &fetched, self.view);
         self.vertex_driver = None;
         state.graphics = own;
         (state.vertex, state.index, state.between) = (vertex, index, between);
@@ -257,6 +262,12 @@ impl Encoder {
             u64::from(primitives) * u64::from(d.instances) * u64::from(emission.invocations);
         let records_b =
             invocations * u64::from(emission.vertices) * u64::from(output.stride().max(16));
+        let expansion = Expansion {
+            vertices: input,
+            rasterised: state.graphics.rasterization_stream,
+            ..Expansion::default()
+        };
+        let lists = lists(emission.streams, expansion.rasterised.into());
         let indices = invocations * u64::from(emission.indices);
         let too_many = || {
             let what = format!("{invocations} invocations of a geometry shader in one draw");
@@ -267,8 +278,7 @@ impl Encoder {
             return Err(too_many());
         }
         let records = self.room(records_b)?;
-        let list = self.room(4 * u64::from(indices))?;
-        let expansion = Expansion { vertices: input, ..Expansion::default() };
+        let list = self.room(4 * u64::from(lists) * u64::from(indices))?;
         let program = geometry.expanded(&expansion)?;
         let threads = primitives.checked_mul(emission.invocations).ok_or_else(too_many)?;
         let all = [
@@ -317,7 +327,8 @@ impl Encoder {
         let restart = indexed && s.restart;
         let bindings = self.all_bindings(state)?;
         let input = Record::of_vertices(&vertex.ir);
-        let expansion = Expansion { vertices: input, ..Expansion::default() };
+        let rasterised = s.rasterization_stream;
+        let expansion = Expansion { vertices: input, rasterised, ..Expansion::default() };
         // What the first stage leaves for each primitive or patch.
         let first = match (&tessellation, &geometry) {
             (Some(t), _) => First::patches(&t.control, &expansion)?,
@@ -346,6 +357,7 @@ impl Encoder {
             first.bytes,
             first.indices,
             first.threads,
+            first.lists,
         ];
         self.run(Program::Place { order, index_bytes, restart }, &own, &[], [1; 3])?;
         // The list of vertices.
@@ -380,7 +392,7 @@ impl Encoder {
             base_vertex: 0,
             base_instance: 0,
             draw_index,
-            view: 0,
+            view: self.view,
         };
         let from = |at: u32| Some(parameters + u64::from(at));
         let in_memory = |s: Source| match s {
@@ -427,10 +439,10 @@ impl Encoder {
 
     /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
     fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
-        !state.between.is_empty() && (state.feedback.active || self.statistics.is_some())
+        state.feedback.active || !state.between.is_empty() && !self.statistics.is_empty()
     }
 
-    /// Counts the primitives that a geometry shader emitted, and captures their vertices.
+    /// Counts the primitives that a geometry shader emitted, and captures their vertices, stream by stream.
     fn emissions(
         &mut self,
         state: &CommandState<Agx>,
@@ -438,7 +450,28 @@ impl Encoder {
         emission: &Emission,
         parameters: u64,
     ) -> Result<()> {
-        let [count, store] = geometry.gather(state.graphics.provoking_last)?;
+        if state.between.geometry.is_some() {
+            let number = parameters + u64::from(params::GATHER + gather::COUNT);
+            self.count_from_memory(&[(Flags::GEOMETRY_SHADER_INVOCATIONS, number)])?;
+        }
+        (0..emission.streams)
+            .try_for_each(|stream| self.emissions_to(state, geometry, emission, parameters, stream))
+    }
+
+    /// The same for one stream.
+    fn emissions_to(
+        &mut self,
+        state: &CommandState<Agx>,
+        geometry: &Shader,
+        emission: &Emission,
+        parameters: u64,
+        stream: u32,
+    ) -> Result<()> {
+        let rasterised = u32::from(state.graphics.rasterization_stream);
+        let list = list_of(stream, rasterised);
+        let last = state.graphics.provoking_last;
+        let [count, store] = geometry.gather(Gathered { stream, list, last })?;
+        let strides = geometry.strides(stream);
         let none = Bindings::default();
         let gathered = parameters + u64::from(params::GATHER);
         let groups = Dispatch::Indirect([0; 3], parameters + u64::from(params::GATHER_GROUPS));
@@ -453,12 +486,12 @@ impl Encoder {
         let table = gathered + u64::from(gather::TABLE);
         let number = gathered + u64::from(gather::COUNT);
         self.sums(state, table, number, emitted, each)?;
-        let mut counted = vec![(RASTERISED, emitted + 4)];
-        if state.between.geometry.is_some() {
-            counted.push((Flags::GEOMETRY_SHADER_PRIMITIVES, emitted + 4));
-            counted.push((Flags::GEOMETRY_SHADER_INVOCATIONS, number));
+        if !state.between.is_empty() {
+            self.count_stream(stream, rasterised, emitted + 4)?;
         }
-        self.count_from_memory(&counted)?;
+        if state.between.geometry.is_some() {
+            self.count_from_memory(&[(Flags::GEOMETRY_SHADER_PRIMITIVES, emitted + 4)])?;
+        }
         if !state.feedback.active {
             return Ok(());
         }
@@ -467,11 +500,11 @@ impl Encoder {
         let fit = self.device.clone().meta(Program::Fit)?.compute()?;
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
         let buffers = state.feedback.buffers;
-        let words = self.fit_words(&buffers, geometry.feedback, parameters, [0, 1, each]);
+        let words = self.fit_words(&buffers, strides, parameters, [0, 1, each], stream);
         self.driver[..words.len()].copy_from_slice(&words);
         let in_memory = |s: Source| (s == FIT_VERTICES).then_some(emitted);
         self.launch_with(&fit, &none, &state.push, &one, &|_| None, &in_memory)?;
-        if geometry.feedback == [0; 4] {
+        if strides == [0; 4] {
             return Ok(());
         }
         let in_memory = |s: Source| match s {
@@ -522,7 +555,9 @@ impl Encoder {
             Source::Driver { offset } => Some(words + u64::from(offset)),
             _ => None,
         };
-        self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
+        let view = self.view;
+        let own = |s: Source| (s == Source::ViewIndex).then(|| word(view));
+        self.launch_with(program, bindings, &state.push, dispatch, &own, &in_memory)
     }
 
     /// The heap of draws whose sizes the GPU knows alone: all of a command buffer's take from it.
@@ -586,7 +621,7 @@ impl Encoder {
             base_vertex: added,
             base_instance: d.first_instance,
             draw_index: d.draw_index,
-            view: 0,
+            view: self.view,
         };
         let own = |s: Source| match s {
             Source::CaptureIndices => Some(long(list)),
@@ -627,7 +662,9 @@ impl Encoder {
         self.put_words(all);
         let groups = [threads.div_ceil(program.workgroup[0]), d.instances, 1];
         let dispatch = Dispatch::Direct([0; 3], groups);
-        self.launch_with(program, bindings, &state.push, &dispatch, &|_| None, &|_| None)
+        let view = self.view;
+        let own = |s: Source| (s == Source::ViewIndex).then(|| word(view));
+        self.launch_with(program, bindings, &state.push, &dispatch, &own, &|_| None)
     }
 }
 
@@ -665,11 +702,7 @@ impl Stages {
             // Something has to count and capture what the tessellator makes.
             (None, Some(t)) if emissions => Some(t.evaluation.passed_on(t.how.output())?),
             (None, Some(_)) => None,
-            (None, None) => match has_adjacent(state.graphics.topology) {
-                Some(true) => Some(vertex.passed_on(PrimitiveKind::TrianglesAdjacency)?),
-                Some(false) => Some(vertex.passed_on(PrimitiveKind::LinesAdjacency)?),
-                None => return Err(Error::unsupported("draws that need no expansion")),
-            },
+            (None, None) => Some(vertex.passed_on(assembled(state.graphics.topology)?)?),
         };
         Ok(Stages { vertex, tessellation, geometry })
     }
@@ -688,12 +721,31 @@ fn tessellation(control: &Shader, evaluation: &Shader, lower_left: bool) -> Tess
     }
 }
 
+/// The primitives that a topology makes.
+fn assembled(topology: vk::PrimitiveTopology) -> Result<PrimitiveKind> {
+    use vk::PrimitiveTopology as T;
+    Ok(match topology {
+        T::POINT_LIST => PrimitiveKind::Points,
+        T::LINE_LIST | T::LINE_STRIP => PrimitiveKind::Lines,
+        T::TRIANGLE_LIST | T::TRIANGLE_STRIP | T::TRIANGLE_FAN => PrimitiveKind::Triangles,
+        T::LINE_LIST_WITH_ADJACENCY | T::LINE_STRIP_WITH_ADJACENCY => PrimitiveKind::LinesAdjacency,
+        T::TRIANGLE_LIST_WITH_ADJACENCY | T::TRIANGLE_STRIP_WITH_ADJACENCY => {
+            PrimitiveKind::TrianglesAdjacency
+        }
+        other => {
+            let what =
+                format!("primitive topology {} without an evaluation shader", other.as_raw());
+            return Err(Error::unsupported(what));
+        }
+    })
+}
+
 /// The order of the vertices of a draw's primitives.
 pub(super) fn input_order(s: &GraphicsState) -> Result<Order> {
     if s.topology == vk::PrimitiveTopology::PATCH_LIST {
         return Ok(Order::Whole(s.patch_points.max(1)));
     }
-    Order::with_adjacency(s.topology, s.provoking_last)
+    Order::new(s.topology, s.provoking_last)
         .ok_or_else(|| Error::unsupported("geometry shaders with this topology"))
 }
 

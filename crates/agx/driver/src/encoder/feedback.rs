@@ -64,21 +64,22 @@ impl Encoder {
         Ok(to)
     }
 
-    /// The words of the program that computes how many vertices fit: `counts` are the vertices of an instance, the instances, and
-    /// the vertices of a primitive.
+    /// The words of the program that computes how many vertices of a stream fit: `counts` are the vertices of an instance, the
+    /// instances, and the vertices of a primitive.
     pub(super) fn fit_words(
         &self,
         buffers: &[FeedbackBuffer; MAX_FEEDBACK],
         strides: [u32; MAX_FEEDBACK],
         parameters: u64,
         counts: [u32; 3],
+        stream: u32,
     ) -> Vec<u32> {
         let mut words = [split(self.feedback), split(parameters)].concat();
         words.extend(buffers.iter().flat_map(|b| split(b.address)));
         words.extend(buffers.iter().map(|b| b.size.min(MAX_BYTES) as u32));
         words.extend(strides);
         words.extend(counts);
-        words.extend(split(self.feedback_query));
+        words.extend(split(self.feedback_queries[stream as usize]));
         words
     }
 
@@ -94,14 +95,11 @@ impl Encoder {
             draw_index,
         } = *draw
         else {
-            return Err(Error::unsupported("transform feedback of indirect draws"));
+            return Err(Error::unsupported("transform feedback of indirect draws by itself"));
         };
         let Some(shader) = state.vertex.clone() else { return Ok(()) };
-        let strides = shader.feedback;
+        let strides = shader.strides(0);
         let s = &state.graphics;
-        if indexed && s.restart {
-            return Err(Error::unsupported("transform feedback of draws with primitive restart"));
-        }
         let order = Order::new(s.topology, s.provoking_last)
             .ok_or_else(|| Error::unsupported("transform feedback of this topology"))?;
         let (per_primitive, vertices) = (order.vertices(), order.count(count));
@@ -124,7 +122,7 @@ impl Encoder {
         // How many fit, and where they go.
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
         let words =
-            self.fit_words(&buffers, strides, parameters, [vertices, instances, per_primitive]);
+            self.fit_words(&buffers, strides, parameters, [vertices, instances, per_primitive], 0);
         self.run(Program::Fit, &words, &[], [1; 3])?;
         if strides == [0; 4] {
             return Ok(());

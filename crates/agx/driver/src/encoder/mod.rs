@@ -23,6 +23,7 @@ use tepui_drm::uapi::asahi::{
 };
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan::feedback::MAX_STREAMS;
 
 use crate::device::Device;
 use crate::kernel::{Bo, USC_BASE};
@@ -90,6 +91,8 @@ pub struct Encoder {
     stream_scratch: u32,
     /// The render that is open.
     render: Option<Box<Render>>,
+    /// Room for words that are put together before they are uploaded.
+    words: Vec<u8>,
     /// Words of the driver's own programs.
     pub driver: [u32; 64],
     /// Where vertex programs find their words instead, if memory has them.
@@ -112,10 +115,12 @@ pub struct Encoder {
     compute_bindings: Bindings,
     /// Where the offsets of transform feedback are; 0 outside of it.
     feedback: u64,
-    /// Where captured primitives are counted; 0 for nowhere.
-    feedback_query: u64,
-    /// The query of statistics that counts.
-    statistics: Option<statistics::Statistics>,
+    /// Where captured primitives of each stream are counted; 0 for nowhere.
+    feedback_queries: [u64; MAX_STREAMS],
+    /// The queries of statistics that count.
+    statistics: Vec<statistics::Statistics>,
+    /// The view that draws are for while their stages run.
+    view: u32,
 }
 
 // SAFETY: pointers into upload memory are the encoder's own.
@@ -148,6 +153,7 @@ impl Encoder {
             stream_scratch: 0,
             render: None,
             driver: [0; 64],
+            words: Vec::new(),
             vertex_driver: None,
             heap: None,
             scratch: Vec::new(),
@@ -158,8 +164,9 @@ impl Encoder {
             stamps: Vec::new(),
             compute_bindings: Bindings::default(),
             feedback: 0,
-            feedback_query: 0,
-            statistics: None,
+            feedback_queries: [0; MAX_STREAMS],
+            statistics: Vec::new(),
+            view: 0,
         }
     }
 
@@ -181,8 +188,9 @@ impl Encoder {
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
         (self.heap, self.vertex_driver) = (None, None);
-        (self.feedback, self.feedback_query) = (0, 0);
-        self.statistics = None;
+        (self.feedback, self.feedback_queries) = (0, [0; MAX_STREAMS]);
+        self.statistics.clear();
+        self.view = 0;
     }
 
     /// Upload memory.

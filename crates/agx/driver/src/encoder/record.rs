@@ -470,18 +470,18 @@ impl Encoder {
         self.driver[..32].copy_from_slice(words);
         self.driver[32..38].copy_from_slice(&corners);
         // It is none of the application's draws.
-        let (query, statistics) = (self.query.take(), self.statistics.take());
+        let (query, statistics) = (self.query.take(), std::mem::take(&mut self.statistics));
         self.query_dirty |= query.is_some();
         let mut render = self.render.take();
         let mut result = Ok(());
         if let Some(r) = &mut render {
             if view_mask == 0 {
-                result = self.draw_view(r, &mut own, &draw, 0);
+                result = self.draw_in(r, &mut own, &draw, 0);
             }
             for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
                 self.driver[37] = view;
                 own.invalidate();
-                result = result.and_then(|()| self.draw_view(r, &mut own, &draw, 0));
+                result = result.and_then(|()| self.draw_in(r, &mut own, &draw, 0));
             }
         }
         self.render = render;
@@ -715,8 +715,11 @@ impl Record<Agx> for Encoder {
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+        if state.condition.is_none() && self.draw_again(state, draw) {
+            return Ok(());
+        }
         let mut draw = self.conditional_draw(state.condition, *draw)?;
-        if state.feedback.active && state.between.is_empty() {
+        if state.feedback.active && !self.expands(state, &draw) {
             self.capture(state, &draw)?;
         }
         // Draws behind a count in memory become draws without instances, once for all that look at them.
@@ -968,12 +971,29 @@ impl Record<Agx> for Encoder {
         self.reset_pool(pool, first, count)
     }
 
-    fn begin_query(&mut self, pool: &Queries, query: u32, precise: bool) -> Result<()> {
-        self.begin_occlusion(pool, query, precise)
+    fn begin_query(&mut self, pool: &Queries, query: u32, precise: bool, stream: u8) -> Result<()> {
+        if let Some(address) = pool.captured(query) {
+            self.feedback_queries[usize::from(stream)] = address;
+            return Ok(());
+        }
+        if self.begin_statistics(pool, query, stream) {
+            return Ok(());
+        }
+        self.query = pool.counter(query).map(|c| (c, precise));
+        self.query_dirty = true;
+        Ok(())
     }
 
-    fn end_query(&mut self, pool: &Queries, query: u32) -> Result<()> {
-        self.end_occlusion(pool, query)
+    fn end_query(&mut self, pool: &Queries, query: u32, stream: u8) -> Result<()> {
+        if pool.captured(query).is_some() {
+            self.feedback_queries[usize::from(stream)] = 0;
+        } else if pool.statistics().is_some() {
+            self.end_statistics(pool.result_address(query))?;
+        } else {
+            self.query = None;
+            self.query_dirty = true;
+        }
+        self.write_word(pool.ready_address(query), 1)
     }
 
     fn write_timestamp(&mut self, pool: &Queries, query: u32) -> Result<()> {
@@ -1043,33 +1063,6 @@ impl Encoder {
     fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
         self.fill_buffer(pool.result_address(first), 8 * u64::from(pool.values() * count), 0)?;
         self.fill_buffer(pool.ready_address(first), 8 * u64::from(count), 0)
-    }
-
-    fn begin_occlusion(&mut self, pool: &Queries, query: u32, precise: bool) -> Result<()> {
-        if let Some(address) = pool.captured(query) {
-            self.feedback_query = address;
-            return Ok(());
-        }
-        if self.begin_statistics(pool, query) {
-            return Ok(());
-        }
-        self.query = pool.counter(query).map(|c| (c, precise));
-        self.query_dirty = true;
-        Ok(())
-    }
-
-    fn end_occlusion(&mut self, pool: &Queries, query: u32) -> Result<()> {
-        if pool.captured(query).is_some() {
-            self.feedback_query = 0;
-            return self.write_word(pool.ready_address(query), 1);
-        }
-        if pool.statistics(query).is_some() {
-            self.end_statistics()?;
-            return self.write_word(pool.ready_address(query), 1);
-        }
-        self.query = None;
-        self.query_dirty = true;
-        self.write_word(pool.ready_address(query), 1)
     }
 
     fn timestamp_query(&mut self, pool: &Queries, query: u32) -> Result<()> {

@@ -23,6 +23,8 @@ pub struct Statistics {
     /// GPU address of its values.
     address: u64,
     flags: Flags,
+    /// Primitives that are rasterised are those of this stream instead, whether they are rasterised or not.
+    stream: Option<u32>,
     /// Sums so far, as [`COUNTED`] has them.
     sums: [u64; 4],
 }
@@ -35,7 +37,7 @@ const COUNTED: [Flags; 4] = [
     RASTERISED,
 ];
 /// The statistics of primitives behind all shaders of vertices.
-pub(super) const RASTERISED: Flags = Flags::CLIPPING_INVOCATIONS.union(Flags::CLIPPING_PRIMITIVES);
+const RASTERISED: Flags = Flags::CLIPPING_INVOCATIONS.union(Flags::CLIPPING_PRIMITIVES);
 
 impl Statistics {
     /// Addresses of the values that count something.
@@ -48,32 +50,47 @@ impl Statistics {
         })
     }
 
+    /// Whether a stream's primitives count as rasterised, when another one, or the same, is rasterised.
+    fn counts_stream(&self, stream: u32, rasterised: u32) -> bool {
+        stream == self.stream.unwrap_or(rasterised)
+    }
+
     /// Where fragments count themselves; 0 for nowhere.
-    pub fn fragments(&self) -> u64 {
+    fn fragments(&self) -> u64 {
         self.places(Flags::FRAGMENT_SHADER_INVOCATIONS).next().unwrap_or(0)
     }
 }
 
 impl Encoder {
     /// Begins to count, if the pool is one of statistics.
-    pub(super) fn begin_statistics(&mut self, pool: &Queries, query: u32) -> bool {
-        let Some((address, flags)) = pool.statistics(query) else { return false };
-        self.set_statistics(Some(Statistics { address, flags, sums: [0; 4] }));
+    pub(super) fn begin_statistics(&mut self, pool: &Queries, query: u32, stream: u8) -> bool {
+        let Some((flags, of_stream)) = pool.statistics() else { return false };
+        let address = pool.result_address(query);
+        let stream = of_stream.then_some(stream.into());
+        self.statistics.push(Statistics { address, flags, stream, sums: [0; 4] });
+        self.statistics_changed();
         true
     }
 
     /// Programs of draws depend on whether there is a query.
-    fn set_statistics(&mut self, s: Option<Statistics>) {
-        self.statistics = s;
+    fn statistics_changed(&mut self) {
         if let Some(r) = &mut self.render {
             r.forget_programs();
         }
     }
 
-    /// Adds what the CPU counted.
-    pub(super) fn end_statistics(&mut self) -> Result<()> {
-        let Some(s) = self.statistics else { return Ok(()) };
-        self.set_statistics(None);
+    /// Where fragments count themselves; 0 for nowhere.
+    pub(super) fn counted_fragments(&self) -> u64 {
+        self.statistics.iter().map(Statistics::fragments).find(|&at| at != 0).unwrap_or(0)
+    }
+
+    /// Ends the query whose values are at an address: adds what the CPU counted.
+    pub(super) fn end_statistics(&mut self, address: u64) -> Result<()> {
+        let Some(k) = self.statistics.iter().position(|s| s.address == address) else {
+            return Ok(());
+        };
+        let s = self.statistics.remove(k);
+        self.statistics_changed();
         for (sum, of) in s.sums.into_iter().zip(COUNTED) {
             for at in s.places(of).filter(|_| sum > 0) {
                 let ([a, b], [c, d]) = (split(at), split(sum));
@@ -85,67 +102,88 @@ impl Encoder {
 
     /// Counts a draw.
     pub(super) fn count_draw(&mut self, state: &CommandState<Agx>, draw: &Draw) -> Result<()> {
-        let Some(mut s) = self.statistics else { return Ok(()) };
-        let g = &state.graphics;
-        let order = input_order(g)?;
-        match *draw {
-            Draw::Direct { count, instances, .. } => {
-                let primitives = u64::from(order.count(count) / order.vertices());
-                s.sums[0] += u64::from(count) * u64::from(instances);
-                s.sums[1] += primitives * u64::from(instances);
-                if state.between.is_empty() {
-                    s.sums[3] += primitives * u64::from(instances);
+        if self.statistics.is_empty() {
+            return Ok(());
+        }
+        let order = input_order(&state.graphics)?;
+        // Without stages behind the vertices, there is one stream.
+        let whole = state.between.is_empty();
+        let mut indirect = Vec::new();
+        for s in &mut self.statistics {
+            let rasterised = whole && s.counts_stream(0, 0);
+            match *draw {
+                Draw::Direct { count, instances, .. } => {
+                    let primitives = u64::from(order.count(count) / order.vertices());
+                    s.sums[0] += u64::from(count) * u64::from(instances);
+                    s.sums[1] += primitives * u64::from(instances);
+                    if rasterised {
+                        s.sums[3] += primitives * u64::from(instances);
+                    }
                 }
-                self.statistics = Some(s);
-            }
-            Draw::Indirect { address, count, stride, .. } => {
-                let [a, b] = split(address);
-                let mut counted = vec![(false, COUNTED[0]), (true, COUNTED[1])];
-                if state.between.is_empty() {
-                    counted.push((true, RASTERISED));
-                }
-                for (primitives, of) in counted {
-                    let order = primitives.then_some(order);
-                    for at in s.places(of) {
-                        let [c, d] = split(at);
-                        let words = [a, b, c, d, count, stride];
-                        self.run(Program::CountDraws(order), &words, &[], [1; 3])?;
+                Draw::Indirect { address, count, stride, .. } => {
+                    let counted = [(None, COUNTED[0]), (Some(order), COUNTED[1])];
+                    let rasterised = rasterised.then_some((Some(order), RASTERISED));
+                    for (order, of) in counted.into_iter().chain(rasterised) {
+                        indirect.extend(s.places(of).map(|to| (order, address, count, stride, to)));
                     }
                 }
             }
+        }
+        for (order, address, count, stride, to) in indirect {
+            let ([a, b], [c, d]) = (split(address), split(to));
+            self.run(Program::CountDraws(order), &[a, b, c, d, count, stride], &[], [1; 3])?;
         }
         Ok(())
     }
 
     /// Adds numbers that are in memory: which statistics, and the number's address.
     pub(super) fn count_from_memory(&mut self, numbers: &[(Flags, u64)]) -> Result<()> {
-        let Some(s) = self.statistics else { return Ok(()) };
-        let add = self.device.clone().meta(Program::Add)?.compute()?;
         for &(of, from) in numbers {
-            for at in s.places(of) {
-                let [low, high] = split(at);
-                self.driver[..4].copy_from_slice(&[low, high, 0, 0]);
-                let value = |s: Source| (s == Source::Driver { offset: 8 }).then_some(from);
-                let one = Dispatch::Direct([0; 3], [1; 3]);
-                let none = Bindings::default();
-                self.launch_with(&add, &none, &[0; MAX_PUSH], &one, &|_| None, &value)?;
-            }
+            let places: Vec<u64> = self.statistics.iter().flat_map(|s| s.places(of)).collect();
+            self.add_from_memory(&places, from)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the number of a stream's primitives, which is in memory.
+    pub(super) fn count_stream(&mut self, stream: u32, rasterised: u32, number: u64) -> Result<()> {
+        let counts = |s: &&Statistics| s.counts_stream(stream, rasterised);
+        let places: Vec<u64> =
+            self.statistics.iter().filter(counts).flat_map(|s| s.places(RASTERISED)).collect();
+        self.add_from_memory(&places, number)
+    }
+
+    /// Adds a number that is in memory to values.
+    fn add_from_memory(&mut self, places: &[u64], number: u64) -> Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let add = self.device.clone().meta(Program::Add)?.compute()?;
+        for &at in places {
+            let [low, high] = split(at);
+            self.driver[..4].copy_from_slice(&[low, high, 0, 0]);
+            let value = |s: Source| (s == Source::Driver { offset: 8 }).then_some(number);
+            let one = Dispatch::Direct([0; 3], [1; 3]);
+            let none = Bindings::default();
+            self.launch_with(&add, &none, &[0; MAX_PUSH], &one, &|_| None, &value)?;
         }
         Ok(())
     }
 
     /// Counts a dispatch of workgroups of so many threads.
     pub(super) fn count_dispatch(&mut self, dispatch: &Dispatch, threads: u32) -> Result<()> {
-        let Some(mut s) = self.statistics else { return Ok(()) };
         match *dispatch {
             Dispatch::Direct(_, groups) => {
                 let groups: u64 = groups.iter().map(|&g| u64::from(g)).product();
-                s.sums[2] += groups * u64::from(threads);
-                self.statistics = Some(s);
+                for s in &mut self.statistics {
+                    s.sums[2] += groups * u64::from(threads);
+                }
             }
             Dispatch::Indirect(_, address) => {
                 let [a, b] = split(address);
-                for at in s.places(COUNTED[2]) {
+                let places: Vec<u64> =
+                    self.statistics.iter().flat_map(|s| s.places(COUNTED[2])).collect();
+                for at in places {
                     let [c, d] = split(at);
                     self.run(Program::CountThreads, &[a, b, c, d, threads], &[], [1; 3])?;
                 }

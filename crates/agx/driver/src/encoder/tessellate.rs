@@ -77,6 +77,7 @@ impl Encoder {
         let heap = self.expansion_heap()?;
         let behind = self.upload(&[0; params::BYTES], 64)?.address;
         let ([a, b], [c, d], [e, f]) = (split(parameters), split(behind), split(heap.0));
+        let rasterised = state.graphics.rasterization_stream;
         let mut place = vec![a, b, c, d, e, f, heap.1, evaluated.stride().max(16)];
         if let Some(g) = geometry {
             let (emission, record) = (Emission::of(&g.ir), Record::of_vertices(&g.ir));
@@ -85,6 +86,7 @@ impl Encoder {
                 emission.vertices * record.stride().max(16),
                 emission.indices,
                 emission.reads,
+                tepui_expand::lists(emission.streams, rasterised.into()),
             ]);
         }
         self.run(Program::PlaceTessellated(geometry.is_some()), &place, &[], [1; 3])?;
@@ -105,8 +107,12 @@ impl Encoder {
         let dispatch = groups(params::EVALUATE_GROUPS);
         self.launch_at(&program, bindings, state, &dispatch, at(params::EVALUATE))?;
         if let Some(g) = geometry {
-            let expansion =
-                Expansion { vertices: evaluated, tessellated: true, ..Expansion::default() };
+            let expansion = Expansion {
+                vertices: evaluated,
+                tessellated: true,
+                rasterised,
+                ..Expansion::default()
+            };
             let program = g.expanded(&expansion)?;
             let dispatch = Dispatch::Indirect([0; 3], behind + u64::from(params::GEOMETRY_GROUPS));
             self.launch_at(&program, bindings, state, &dispatch, behind)?;

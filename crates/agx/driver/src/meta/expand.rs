@@ -87,14 +87,15 @@ fn first_index(m: &mut Make<'_>, heap: Value, list: Value) -> Value {
 
 /// Words: arguments of the draw (2), heap (2), its bytes, parameters (2), indices (2), indices in the buffer; bytes of a vertex,
 /// invocations of the geometry shader for each primitive, bytes of the vertices and number of the indices of an invocation, threads of
-/// its workgroups.
+/// its workgroups, its index lists.
 ///
 /// The heap begins with the number of bytes in use.
 pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bool) {
     let (args, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
     let (to, source, in_buffer) = (m.driver_long(5), m.driver_long(7), m.driver(9));
-    let [vertex_b, invocations, records_b, indices, threads] =
-        [10, 11, 12, 13, 14].map(|k| m.driver(k));
+    let [vertex_b, invocations, records_b, indices, threads, lists] =
+        [10, 11, 12, 13, 14, 15].map(|k| m.driver(k));
+    let listed_each = m.op(Op::IMul, indices, lists);
     let arg = |m: &mut Make<'_>, k: i32| m.load(args, Type::B32, 4 * k);
     let (count, instances, first) = (arg(m, 0), arg(m, 1), arg(m, 2));
     let zero = m.0.u32(0);
@@ -115,7 +116,7 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let listed_b = m.op(Op::IMul, listed_b, n);
     // An invocation has a word of the table of emitted primitives, too.
     let one = m.0.u32(1);
-    let words = m.op(Op::IAdd, indices, one);
+    let words = m.op(Op::IAdd, listed_each, one);
     let emitted_b = m.op(Op::IMul, words, four);
     let emitted_b = m.op(Op::IAdd, emitted_b, records_b);
     let emitted_b = m.op(Op::IMul, emitted_b, invocations);
@@ -135,7 +136,7 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     // Where they are: the list, the vertices, those that are emitted, and their indices.
     let mut places = Places { heap, end: used };
     let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
-    let indices_b = m.op(Op::IMul, indices, four);
+    let indices_b = m.op(Op::IMul, listed_each, four);
     let list = take(m, vertices, four);
     let records = take(m, vertices, vertex_b);
     let output = take(m, emissions, records_b);
@@ -214,11 +215,13 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
 /// Where the buffers behind the tessellator are, once the points and indices of all patches are known.
 ///
 /// Words: parameters of the patches (2), those of what comes behind (2), heap (2), its bytes; bytes of a vertex. With a geometry
-/// shader: invocations for each primitive, bytes of the vertices and number of the indices of an invocation, vertices of a primitive.
+/// shader: invocations for each primitive, bytes of the vertices and number of the indices of an invocation, vertices of a primitive, index
+/// lists.
 pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let (from, to, heap) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
     let [heap_b, vertex_b] = [6, 7].map(|k| m.driver(k));
-    let [invocations, records_b, indices_each, vertices] = [8, 9, 10, 11].map(|k| m.driver(k));
+    let [invocations, records_b, indices_each, vertices, lists] =
+        [8, 9, 10, 11, 12].map(|k| m.driver(k));
     let known = |m: &mut Make<'_>, at: u32| m.load(from, Type::B32, at as i32);
     let points = known(m, params::POINTS + 4);
     let indices = known(m, params::INDICES + 4);
@@ -238,7 +241,8 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let room = m.op(Op::ISub, heap_b, used);
     let room = m.long(room);
     let point_b = m.0.u32(TESSELLATED_B);
-    let list_b = m.op(Op::IMul, indices_each, four);
+    let list_b = m.op(Op::IMul, indices_each, lists);
+    let list_b = m.op(Op::IMul, list_b, four);
     let parts = [
         (points, point_b),
         (points, vertex_b),

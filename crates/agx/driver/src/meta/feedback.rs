@@ -27,12 +27,6 @@ pub enum Order {
     TriangleStrip(bool),
     /// A triangle fan; whether the provoking vertex is the last.
     TriangleFan(bool),
-    /// Lines with adjacency.
-    LinesAdjacent,
-    /// A line strip with adjacency.
-    LineStripAdjacent,
-    /// Triangles with adjacency.
-    TrianglesAdjacent,
     /// Primitives of so many vertices, one behind the other: with adjacency, or patches.
     Whole(u32),
     /// A line strip with the adjacent vertices of each line.
@@ -42,7 +36,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The order of a topology.
+    /// The order of a topology. Primitives have their adjacent vertices.
     pub fn new(topology: vk::PrimitiveTopology, last: bool) -> Option<Order> {
         use vk::PrimitiveTopology as T;
         Some(match topology {
@@ -52,22 +46,11 @@ impl Order {
             T::TRIANGLE_LIST => Order::Triangles,
             T::TRIANGLE_STRIP => Order::TriangleStrip(last),
             T::TRIANGLE_FAN => Order::TriangleFan(last),
-            T::LINE_LIST_WITH_ADJACENCY => Order::LinesAdjacent,
-            T::LINE_STRIP_WITH_ADJACENCY => Order::LineStripAdjacent,
-            T::TRIANGLE_LIST_WITH_ADJACENCY => Order::TrianglesAdjacent,
-            _ => return None,
-        })
-    }
-
-    /// The order of a topology whose primitives have their adjacent vertices.
-    pub fn with_adjacency(topology: vk::PrimitiveTopology, last: bool) -> Option<Order> {
-        use vk::PrimitiveTopology as T;
-        Some(match topology {
             T::LINE_LIST_WITH_ADJACENCY => Order::Whole(4),
             T::LINE_STRIP_WITH_ADJACENCY => Order::LineStripWithAdjacent,
             T::TRIANGLE_LIST_WITH_ADJACENCY => Order::Whole(6),
             T::TRIANGLE_STRIP_WITH_ADJACENCY => Order::TriangleStripWithAdjacent(last),
-            other => return Order::new(other, last),
+            _ => return None,
         })
     }
 
@@ -75,7 +58,7 @@ impl Order {
     pub fn vertices(self) -> u32 {
         match self {
             Order::Points => 1,
-            Order::Lines | Order::LineStrip | Order::LinesAdjacent | Order::LineStripAdjacent => 2,
+            Order::Lines | Order::LineStrip => 2,
             Order::Whole(n) => n,
             Order::LineStripWithAdjacent => 4,
             Order::TriangleStripWithAdjacent(_) => 6,
@@ -92,9 +75,6 @@ impl Order {
             Order::LineStrip => (1, 1),
             Order::Triangles => (0, 3),
             Order::TriangleStrip(_) | Order::TriangleFan(_) => (2, 1),
-            Order::LinesAdjacent => (0, 4),
-            Order::LineStripAdjacent => (3, 1),
-            Order::TrianglesAdjacent => (0, 6),
             Order::Whole(n) => (0, n.max(1)),
             Order::LineStripWithAdjacent => (3, 1),
             Order::TriangleStripWithAdjacent(_) => (4, 2),
@@ -149,22 +129,6 @@ pub(super) fn position(m: &mut Make<'_>, order: Order, x: Value, count: Value) -
     match order {
         Order::Points | Order::Lines | Order::Triangles | Order::Whole(_) => x,
         Order::LineStrip | Order::LineStripWithAdjacent => m.op(Op::IAdd, p, v),
-        Order::LinesAdjacent => {
-            let four = m.0.u32(4);
-            let first = m.op(Op::IMul, p, four);
-            let first = m.op(Op::IAdd, first, one);
-            m.op(Op::IAdd, first, v)
-        }
-        Order::LineStripAdjacent => {
-            let first = m.op(Op::IAdd, p, one);
-            m.op(Op::IAdd, first, v)
-        }
-        Order::TrianglesAdjacent => {
-            let six = m.0.u32(6);
-            let first = m.op(Op::IMul, p, six);
-            let v = m.op(Op::IAdd, v, v);
-            m.op(Op::IAdd, first, v)
-        }
         Order::TriangleStrip(last) => {
             // In odd triangles two vertices change places: the two that do not provoke.
             let odd = m.op(Op::IAnd, p, one);

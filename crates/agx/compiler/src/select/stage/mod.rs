@@ -74,12 +74,12 @@ impl<'a> Select<'a> {
     /// Selects an instruction that belongs to the stage; false when it is none.
     pub(in crate::select) fn stage_io(&mut self, i: Inst) -> Result<bool> {
         match (&self.io, self.s.insts[i].attrs) {
-            (Io::Compute, _) => Ok(false),
             (_, Attrs::Builtin(Builtin::ViewIndex)) => {
                 let c = self.uniform_half(Source::ViewIndex)?;
                 self.set(self.s.result(i), &[c]);
                 Ok(true)
             }
+            (Io::Compute, _) => Ok(false),
             (Io::Vertex(_), _) => self.vertex_io(i),
             (Io::Fragment(_), _) => self.fragment_io(i),
         }

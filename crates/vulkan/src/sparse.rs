@@ -1,0 +1,305 @@
+//! Sparse resources: buffers and images that have addresses of their own, where memory comes and goes piece by piece.
+//!
+//! Such a resource reserves a range of the GPU's address space. Pages of it without memory read as zeros, and drop what is written;
+//! families offer this where their hardware does so. `vkQueueBindSparse` waits for its semaphores on the host, binds, and signals.
+
+use std::sync::Arc;
+
+use tepui_drm::client::Wait;
+use tepui_drm::monotonic_ns;
+use vulkanalia_sys as vk;
+
+use crate::backend::{Backend, SparseLayout, SyncPoint};
+use crate::device::{self, Device, Queue, Semaphores};
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::image::{self, Image};
+use crate::memory::{Buffer, Memory};
+use crate::object::{dispatch_mut, get, maybe, slice};
+
+/// Bytes of a sparse block, and the alignment of what is bound to blocks.
+/// source: Vulkan specification, "Standard Sparse Image Block Shapes"
+pub const BLOCK_B: u64 = 1 << 16;
+
+/// A part of a resource, and the memory for it.
+pub struct SparseBind<B: Backend> {
+    /// The resource's addresses.
+    pub range: Arc<B::Range>,
+    /// First byte in the range.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// The memory, and where in it; nothing takes memory away.
+    pub memory: Option<(Arc<B::Memory>, u64)>,
+}
+
+/// The granularity of a format's sparse images: a block in pixels.
+fn granularity(format: tepui_format::Format) -> vk::Extent3D {
+    let block = format.info().block;
+    let elements = BLOCK_B as u32 / block.bytes.max(1);
+    // Square, or twice as wide as high.
+    let width = 1 << elements.ilog2().div_ceil(2);
+    let height = 1 << (elements.ilog2() / 2);
+    vk::Extent3D { width: width * block.width_px, height: height * block.height_px, depth: 1 }
+}
+
+/// What blocks of a format are like.
+pub(crate) fn format_properties(format: tepui_format::Format) -> vk::SparseImageFormatProperties {
+    vk::SparseImageFormatProperties {
+        aspect_mask: vk::ImageAspectFlags::COLOR,
+        image_granularity: granularity(format),
+        flags: vk::SparseImageFormatFlags::empty(),
+    }
+}
+
+/// Whether images of a format can have blocks that come and go.
+pub(crate) fn has_blocks(format: tepui_format::Format, image_type: vk::ImageType) -> bool {
+    let info = format.info();
+    let bytes = info.block.bytes;
+    image_type == vk::ImageType::_2D
+        && !info.is_planar()
+        && !info.is_depth_or_stencil()
+        && bytes.is_power_of_two()
+        && bytes <= 16
+}
+
+/// Where the memory of the small levels is bound, in a space of offsets behind the image's own.
+struct Tail {
+    /// Offset of the first layer's.
+    offset: u64,
+    /// Bytes of a layer's, a multiple of a block.
+    size: u64,
+}
+
+fn tail(l: &SparseLayout, image_b: u64) -> Tail {
+    Tail { offset: image_b.next_multiple_of(BLOCK_B), size: l.tail_size.next_multiple_of(BLOCK_B) }
+}
+
+/// What an image says of its blocks; nothing when it has none.
+pub(crate) fn requirements<B: Backend>(
+    image: &Image<B>,
+) -> Option<vk::SparseImageMemoryRequirements> {
+    if !image.info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY) {
+        return None;
+    }
+    let l = B::sparse_layout(&image.layout);
+    let tail = tail(&l, B::image_size(&image.layout).0);
+    let has_tail = l.tail_level < image.info.levels;
+    Some(vk::SparseImageMemoryRequirements {
+        format_properties: format_properties(image.info.format),
+        image_mip_tail_first_lod: l.tail_level.min(image.info.levels),
+        image_mip_tail_size: if has_tail { tail.size } else { 0 },
+        image_mip_tail_offset: if has_tail { tail.offset } else { 0 },
+        image_mip_tail_stride: if has_tail { tail.size } else { 0 },
+    })
+}
+
+/// The memory of a bind, which a null handle takes away.
+unsafe fn memory_of<B: Backend>(
+    memory: vk::DeviceMemory,
+    offset: u64,
+) -> Option<(Arc<B::Memory>, u64)> {
+    // SAFETY: the memory is live, or null.
+    unsafe { maybe::<Memory<B>>(memory) }.map(|m| (m.inner.clone(), offset))
+}
+
+fn not_sparse() -> Error {
+    Error::new(vk::Result::ERROR_UNKNOWN, "memory is bound to what is not sparse")
+}
+
+/// Binds of a buffer, or of an image as a row of bytes.
+unsafe fn opaque<B: Backend>(
+    range: &Arc<B::Range>,
+    binds: &[vk::SparseMemoryBind],
+    place: impl Fn(&vk::SparseMemoryBind) -> Result<(u64, u64)>,
+    out: &mut Vec<SparseBind<B>>,
+) -> Result<()> {
+    for b in binds {
+        let (offset, size) = place(b)?;
+        // SAFETY: as the caller says.
+        let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset) };
+        out.push(SparseBind { range: range.clone(), offset, size, memory });
+    }
+    Ok(())
+}
+
+/// Where a row of bytes of an image is: its small levels have offsets behind the image.
+fn image_bytes<B: Backend>(image: &Image<B>, b: &vk::SparseMemoryBind) -> Result<(u64, u64)> {
+    let image_b = B::image_size(&image.layout).0;
+    if !image.info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY)
+        || b.resource_offset < image_b.next_multiple_of(BLOCK_B)
+    {
+        return Ok((b.resource_offset, b.size));
+    }
+    let l = B::sparse_layout(&image.layout);
+    let tail = tail(&l, image_b);
+    let at = b.resource_offset - tail.offset;
+    let (layer, inside) = (at / tail.size.max(1), at % tail.size.max(1));
+    let first = B::subresource(&image.layout, 0, l.tail_level, layer as u32).offset;
+    // The last block may reach farther than the levels do.
+    let size = b.size.min(l.tail_size.saturating_sub(inside));
+    Ok((first + inside, size))
+}
+
+/// Binds of blocks of an image: each is several pages, which lie apart.
+unsafe fn blocks<B: Backend>(
+    image: &Image<B>,
+    range: &Arc<B::Range>,
+    binds: &[vk::SparseImageMemoryBind],
+    out: &mut Vec<SparseBind<B>>,
+) {
+    let l = B::sparse_layout(&image.layout);
+    let block = granularity(image.info.format);
+    let [page_w, page_h] = l.page_px;
+    for b in binds {
+        let (level, layer) = (b.subresource.mip_level, b.subresource.array_layer);
+        let size_px = [0, 1].map(|k| (image.info.extent[k] >> level).max(1));
+        let (columns, rows) =
+            (b.extent.width.div_ceil(block.width), b.extent.height.div_ceil(block.height));
+        for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
+            let of_block = u64::from(row * columns + column) * BLOCK_B;
+            let x0 = b.offset.x.max(0) as u32 + column * block.width;
+            let y0 = b.offset.y.max(0) as u32 + row * block.height;
+            let across = block.width / page_w;
+            for k in 0..across * (block.height / page_h) {
+                let (x, y) = (x0 + k % across * page_w, y0 + k / across * page_h);
+                if x >= size_px[0] || y >= size_px[1] {
+                    continue;
+                }
+                let page = of_block + u64::from(k) * l.page_size;
+                // SAFETY: as the caller says.
+                let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset + page) };
+                let offset = B::sparse_page(&image.layout, level, layer, [x, y]);
+                out.push(SparseBind { range: range.clone(), offset, size: l.page_size, memory });
+            }
+        }
+    }
+}
+
+/// All binds of a batch, in their order.
+unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBind<B>>> {
+    let mut out = Vec::new();
+    // SAFETY: the structure is valid, and its handles are live.
+    unsafe {
+        for b in slice(info.buffer_binds, info.buffer_bind_count) {
+            let buffer: &Buffer<B> = get(b.buffer);
+            let range = buffer.sparse.as_ref().ok_or_else(not_sparse)?;
+            let place = |b: &vk::SparseMemoryBind| Ok((b.resource_offset, b.size));
+            opaque(range, slice(b.binds, b.bind_count), place, &mut out)?;
+        }
+        for b in slice(info.image_opaque_binds, info.image_opaque_bind_count) {
+            let image: &Image<B> = get(b.image);
+            let range = image.sparse.as_ref().ok_or_else(not_sparse)?;
+            let place = |b: &vk::SparseMemoryBind| image_bytes(image, b);
+            opaque(range, slice(b.binds, b.bind_count), place, &mut out)?;
+        }
+        for b in slice(info.image_binds, info.image_bind_count) {
+            let image: &Image<B> = get(b.image);
+            let range = image.sparse.as_ref().ok_or_else(not_sparse)?;
+            blocks(image, range, slice(b.binds, b.bind_count), &mut out);
+        }
+    }
+    Ok(out)
+}
+
+/// Waits on the host until sync objects are signalled.
+fn wait<B: Backend>(
+    device: &B::Device,
+    lost: &std::sync::atomic::AtomicBool,
+    waits: &[SyncPoint],
+) -> Result<()> {
+    if waits.is_empty() {
+        return Ok(());
+    }
+    let (handles, points): (Vec<u32>, Vec<u64>) = waits.iter().copied().unzip();
+    loop {
+        // A lost device signals nothing any more.
+        let deadline_ns = monotonic_ns() as i64 + 100_000_000;
+        let step = Wait { deadline_ns, all: true, for_submit: true, available: false };
+        match B::node(device).wait_syncs(&handles, &points, step) {
+            Ok(_) => return Ok(()),
+            Err(tepui_drm::Errno::TIME) if !device::is_lost::<B>(device, lost) => {}
+            Err(tepui_drm::Errno::TIME) => return Err(device::lost()),
+            Err(e) => return Err(Error::kernel("waiting to bind memory", e)),
+        }
+    }
+}
+
+impl<B: Backend> Queue<B> {
+    /// Binds memory once semaphores are signalled, and signals others.
+    fn bind_sparse(&mut self, binds: Vec<SparseBind<B>>, s: Semaphores) -> Result<()> {
+        let (device, lost) = self.device();
+        let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
+            wait::<B>(&device, &lost, waits)?;
+            B::bind_sparse(&device, &binds)?;
+            B::submit(&device, &[], &[], signals)
+        };
+        self.submit_run(s, Box::new(run))
+    }
+}
+
+entry! {
+    /// `vkQueueBindSparse`.
+    fn vkQueueBindSparse<B: Backend>(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo, fence: vk::Fence) -> vk::Result {
+        unsafe {
+            let queue: &mut Queue<B> = dispatch_mut(queue);
+            for info in slice(infos, count) {
+                let semaphores = Semaphores::new::<B>(
+                    info.next,
+                    slice(info.wait_semaphores, info.wait_semaphore_count),
+                    slice(info.signal_semaphores, info.signal_semaphore_count),
+                );
+                queue.bind_sparse(binds_of::<B>(info)?, semaphores)?;
+            }
+            device::finish(queue, fence)
+        }
+    }
+
+    /// `vkGetImageSparseMemoryRequirements`.
+    fn vkGetImageSparseMemoryRequirements<B: Backend>(_device: vk::Device, image: vk::Image, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements) {
+        unsafe {
+            let all: Vec<_> = requirements::<B>(get(image)).into_iter().collect();
+            crate::object::enumerate(count, out, &all, |o, r| *o = *r);
+        }
+    }
+
+    /// `vkGetImageSparseMemoryRequirements2`.
+    fn vkGetImageSparseMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::ImageSparseMemoryRequirementsInfo2, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements2) {
+        unsafe {
+            let all: Vec<_> = requirements::<B>(get((*info).image)).into_iter().collect();
+            crate::object::enumerate(count, out, &all, |o, r| o.memory_requirements = *r);
+        }
+    }
+
+    /// `vkGetDeviceImageSparseMemoryRequirements`.
+    fn vkGetDeviceImageSparseMemoryRequirements<B: Backend>(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements2) {
+        unsafe {
+            let image = image::lay_out::<B>(Device::<B>::of(device), &*(*info).create_info);
+            let all: Vec<_> = image.ok().and_then(|i| requirements::<B>(&i)).into_iter().collect();
+            crate::object::enumerate(count, out, &all, |o, r| o.memory_requirements = *r);
+        }
+    }
+
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties(
+        physical: vk::PhysicalDevice, format: vk::Format, image_type: vk::ImageType, samples: vk::SampleCountFlags,
+        usage: vk::ImageUsageFlags, tiling: vk::ImageTiling, count: *mut u32, out: *mut vk::SparseImageFormatProperties,
+    ) {
+        unsafe {
+            let info = vk::PhysicalDeviceSparseImageFormatInfo2 { format, type_: image_type, samples, usage, tiling, ..Default::default() };
+            let all: Vec<_> = crate::physical::sparse_formats(physical, &info).into_iter().collect();
+            crate::object::enumerate(count, out, &all, |o, p| *o = *p);
+        }
+    }
+
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties2`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties2(
+        physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceSparseImageFormatInfo2, count: *mut u32,
+        out: *mut vk::SparseImageFormatProperties2,
+    ) {
+        unsafe {
+            let all: Vec<_> = crate::physical::sparse_formats(physical, &*info).into_iter().collect();
+            crate::object::enumerate(count, out, &all, |o, p| o.properties = *p);
+        }
+    }
+}
