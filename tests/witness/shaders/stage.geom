@@ -1,4 +1,7 @@
 #version 460
+#ifdef VIEW
+#extension GL_EXT_multiview : enable
+#endif
 // Geometry shaders: IN and OUT name the layouts, BODY what is emitted.
 layout(IN, invocations = INVOCATIONS) in;
 layout(OUT, max_vertices = 12) out;
@@ -17,6 +20,10 @@ void put(vec4 position, vec4 color) {
     gl_Position = position;
     gl_PointSize = 5.0;
     shade = color;
+#ifdef VIEW
+    gl_Position.x += 0.15 * float(gl_ViewIndex);
+    shade.r = float(gl_ViewIndex) / 4.0;
+#endif
     gl_PrimitiveID = gl_PrimitiveIDIn;
 #ifdef LAYER
     gl_Layer = gl_PrimitiveIDIn % 4;

@@ -1,4 +1,7 @@
 #version 460
+#ifdef VIEW
+#extension GL_EXT_multiview : enable
+#endif
 // Corners interpolated; the coordinates show in the colour.
 layout(MODE) in;
 layout(location = 0) in vec4 shade_in[];
@@ -29,6 +32,10 @@ void main() {
 #ifdef TINT
     shade = mix(shade, tint, 0.5);
     shade.g = gl_TessLevelOuter[1] * 0.05 + float(gl_PatchVerticesIn) * 0.02;
+#endif
+#ifdef VIEW
+    gl_Position.y += 0.15 * float(gl_ViewIndex);
+    shade.g = float(gl_ViewIndex) / 4.0;
 #endif
     gl_PointSize = 3.0;
 }

@@ -44,6 +44,14 @@ pub struct Figures {
     /// First draws a second of a pipeline with dynamic state, each with blending that no draw had before; nothing if the device has
     /// no such state.
     pub new_states_per_s: Option<f64>,
+    /// Graphics pipelines a second that are in a pipeline cache.
+    pub cached_per_s: f64,
+    /// Draws with state a second, recorded by two threads at once, each into command buffers of its own.
+    pub draws_of_two_threads_per_s: f64,
+    /// Frames a second of triangles behind a geometry shader, the execution included.
+    pub geometry_frames_per_s: f64,
+    /// Frames a second of patches that are divided, the execution included.
+    pub tessellation_frames_per_s: f64,
     /// Bytes that the process holds more for 10,000 buffers of 256 bytes, bound to one memory.
     pub bytes_of_10000_buffers: u64,
     /// Bytes for 1,000 images of 64 by 64 pixels with views and memory of their own, untouched.
@@ -72,6 +80,7 @@ pub(crate) fn held_bytes() -> u64 {
 pub fn run(device: &str, spirv: &std::path::Path) -> std::result::Result<Figures, String> {
     let modules = [Shader::new("speed.vert"), Shader::new("speed.frag")]
         .iter()
+        .chain(&expanding())
         .map(|s| compile(s, spirv))
         .collect::<std::result::Result<Vec<_>, _>>()?;
     let gpu = Gpu::open(device, crate::gpu::Robustness::Off).map_err(|e| e.to_string())?;
@@ -139,15 +148,10 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
             unsafe { gpu.device.cmd_draw(c.handle, 3, 1, 0, 0) };
         }
     })?;
+    let objects = DrawObjects::new(&drawn, &vertices);
     let draws_with_state_per_s = draws(gpu, &pass, &|c| {
-        for k in 0..DRAWS as usize {
-            let graphics = &drawn[k & 1];
-            c.bind_graphics(graphics);
-            c.vertex_buffers(&[&vertices[k >> 1 & 1]]);
-            c.push_graphics(graphics, &[k as f32, 0.0, 0.0, 0.0]);
-            // SAFETY: as above.
-            unsafe { gpu.device.cmd_draw(c.handle, 3, 1, 0, 0) };
-        }
+        // SAFETY: as above.
+        unsafe { objects.draw(&gpu.device, c.handle) };
     })?;
     let start = Instant::now();
     let mut made = Vec::with_capacity(PIPELINES);
@@ -155,6 +159,8 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
         made.push(scene.pipeline(100 + n, layout)?);
     }
     let pipelines_per_s = PIPELINES as f64 / start.elapsed().as_secs_f64();
+    let cached_per_s = cached(&scene, layout)?;
+    let draws_of_two_threads_per_s = draws_of_two_threads(gpu, &pass, objects)?;
     let (links_per_s, links_with_draw_per_s) =
         links(&scene, &drawn[0], &pass, &vertices[0])?.unzip();
     let new_states_per_s = new_states(&scene, &pass, &vertices[0])?;
@@ -171,10 +177,15 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
         made.push(scene.pipeline(10_000 + n, layout)?);
     }
     let bytes_of_1000_pipelines = held_bytes().saturating_sub(before);
+    let [geometry, tessellation] = expanded(gpu, &modules[2..])?;
     Ok(Figures {
         draws_per_s,
         draws_with_state_per_s,
+        draws_of_two_threads_per_s,
         pipelines_per_s,
+        cached_per_s,
+        geometry_frames_per_s: geometry,
+        tessellation_frames_per_s: tessellation,
         links_per_s,
         links_with_draw_per_s,
         new_states_per_s,
@@ -200,6 +211,202 @@ fn draws(gpu: &Gpu, pass: &Pass, record: &dyn Fn(&Commands)) -> Result<f64> {
         gpu.wait(fence)?;
     }
     Ok(f64::from(DRAWS) / best)
+}
+
+/// Pipelines a second, each of which is in a cache.
+fn cached(scene: &Scene<'_>, layout: vk::PipelineLayout) -> Result<f64> {
+    let gpu = scene.gpu;
+    let info = vk::PipelineCacheCreateInfo::default();
+    // SAFETY: the device is live.
+    let cache = unsafe { gpu.device.create_pipeline_cache(&info, None) }
+        .map_err(|result| crate::gpu::Error::Vulkan { call: "vkCreatePipelineCache", result })?;
+    gpu.cache.set(cache);
+    let all = || -> Result<f64> {
+        let start = Instant::now();
+        for n in 0..PIPELINES {
+            scene.pipeline(30_000 + n, layout)?;
+        }
+        Ok(PIPELINES as f64 / start.elapsed().as_secs_f64())
+    };
+    let rates = [all(), all()];
+    gpu.cache.set(vk::PipelineCache::null());
+    // SAFETY: no pipeline is being made with the cache.
+    unsafe { gpu.device.destroy_pipeline_cache(cache, None) };
+    let [first, second] = rates;
+    first.and(second)
+}
+
+/// Draws with state a second that two threads record at the same time, by the clock on the wall.
+fn draws_of_two_threads(gpu: &Gpu, pass: &Pass, objects: DrawObjects) -> Result<f64> {
+    let pools = [gpu.command_pool_of_thread()?, gpu.command_pool_of_thread()?];
+    let mut best = f64::INFINITY;
+    let mut failed = None;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let done: Vec<_> = std::thread::scope(|scope| {
+            let run = |pool| {
+                let (device, view) = (gpu.device.clone(), pass.colors[0].view);
+                scope.spawn(move || record_draws(&device, pool, view, &objects))
+            };
+            let threads = pools.map(run);
+            threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+        });
+        best = best.min(start.elapsed().as_secs_f64());
+        failed = failed.or(done.into_iter().find_map(|r| match r {
+            Ok(Ok(())) => None,
+            Ok(Err(result)) => Some(result),
+            Err(_) => Some(vk::Result::ERROR_UNKNOWN),
+        }));
+    }
+    for pool in pools {
+        // SAFETY: nothing of the pools was submitted.
+        unsafe { gpu.device.destroy_command_pool(pool, None) };
+    }
+    match failed {
+        None => Ok(f64::from(2 * DRAWS) / best),
+        Some(result) => Err(crate::gpu::Error::Vulkan { call: "recording in a thread", result }),
+    }
+}
+
+/// What draws with state bind in turns.
+#[derive(Clone, Copy)]
+struct DrawObjects {
+    /// Pipelines with their layouts and sets.
+    drawn: [(vk::Pipeline, vk::PipelineLayout, vk::DescriptorSet); 2],
+    /// Vertex buffers.
+    vertices: [vk::Buffer; 2],
+}
+
+impl DrawObjects {
+    fn new(drawn: &[Graphics; 2], vertices: &[crate::gpu::Buffer; 2]) -> DrawObjects {
+        DrawObjects {
+            drawn: std::array::from_fn(|k| (drawn[k].pipeline, drawn[k].layout, drawn[k].set)),
+            vertices: std::array::from_fn(|k| vertices[k].handle),
+        }
+    }
+
+    /// Records draws, with a pipeline, its set, a vertex buffer and push constants bound before each.
+    ///
+    /// # Safety
+    /// The objects are live, and the command buffer is inside of a rendering.
+    unsafe fn draw(&self, device: &ash::Device, c: vk::CommandBuffer) {
+        let graphics = vk::PipelineBindPoint::GRAPHICS;
+        for k in 0..DRAWS as usize {
+            let (pipeline, layout, set) = self.drawn[k & 1];
+            let mut push = [0; 16];
+            push[..4].copy_from_slice(&(k as f32).to_ne_bytes());
+            // SAFETY: as the caller says.
+            unsafe {
+                device.cmd_bind_pipeline(c, graphics, pipeline);
+                device.cmd_bind_descriptor_sets(c, graphics, layout, 0, &[set], &[]);
+                device.cmd_bind_vertex_buffers(c, 0, &[self.vertices[k >> 1 & 1]], &[0]);
+                let stages = vk::ShaderStageFlags::ALL_GRAPHICS;
+                device.cmd_push_constants(c, layout, stages, 0, &push);
+                device.cmd_draw(c, 3, 1, 0, 0);
+            }
+        }
+    }
+}
+
+/// Records a command buffer of draws with state.
+fn record_draws(
+    device: &ash::Device,
+    pool: vk::CommandPool,
+    view: vk::ImageView,
+    objects: &DrawObjects,
+) -> std::result::Result<(), vk::Result> {
+    let allocate =
+        vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+    let color = [vk::RenderingAttachmentInfo::default()
+        .image_view(view)
+        .image_layout(vk::ImageLayout::GENERAL)
+        .load_op(vk::AttachmentLoadOp::CLEAR)
+        .store_op(vk::AttachmentStoreOp::STORE)];
+    let extent = vk::Extent2D { width: SIZE_PX[0], height: SIZE_PX[1] };
+    let rendering = vk::RenderingInfo::default()
+        .render_area(vk::Rect2D { offset: vk::Offset2D::default(), extent })
+        .layer_count(1)
+        .color_attachments(&color);
+    // SAFETY: the pool is this thread's alone, all objects are live, and the commands are in a valid order.
+    unsafe {
+        let c = device.allocate_command_buffers(&allocate)?[0];
+        device.begin_command_buffer(c, &vk::CommandBufferBeginInfo::default())?;
+        device.cmd_begin_rendering(c, &rendering);
+        objects.draw(device, c);
+        device.cmd_end_rendering(c);
+        device.end_command_buffer(c)?;
+        device.free_command_buffers(pool, &[c]);
+    }
+    Ok(())
+}
+
+/// Width and height of the picture of scenes with other stages.
+const SCENE_PX: u32 = 512;
+/// Triangles of the scene with a geometry shader.
+const TRIANGLES: usize = 6000;
+/// Patches of the scene with a tessellator.
+const PATCHES: usize = 400;
+
+/// The shaders of scenes with other stages.
+fn expanding() -> [Shader; 5] {
+    [
+        Shader::new("mesh.vert"),
+        Shader::new("shade.frag"),
+        Shader::new("stage.geom")
+            .define("IN", "triangles")
+            .define("OUT", "triangle_strip")
+            .define("BODY", 1)
+            .define("INVOCATIONS", 1),
+        Shader::new("stage.tesc").define("POINTS", 3).define("LEVEL", "9.0").define("PATCH", 0),
+        Shader::new("stage.tese").define("POINTS", 3).define("MODE", "triangles, equal_spacing"),
+    ]
+}
+
+/// Frames a second of a scene with a geometry shader, and of one with patches: recorded, submitted and executed.
+fn expanded(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<[f64; 2]> {
+    let spec = ImageSpec {
+        usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+        ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [SCENE_PX, SCENE_PX, 1])
+    };
+    let target = gpu.image(spec.through(Transfer::Gpu))?;
+    let pass = Pass {
+        colors: vec![Attachment::color(&target, [0.0; 4])],
+        size_px: [SCENE_PX; 2],
+        ..Pass::default()
+    };
+    let float4 = (vk::Format::R32G32B32A32_SFLOAT, 16);
+    let state =
+        || State::new([SCENE_PX; 2]).vertex_buffer(vk::VertexInputRate::VERTEX, &[float4, float4]);
+    let mut patches = state();
+    patches.topology = vk::PrimitiveTopology::PATCH_LIST;
+    patches.patch_points = 3;
+    let [v, f, g, tc, te] = std::array::from_fn(|k| &modules[k][..]);
+    let between = [
+        vec![(vk::ShaderStageFlags::GEOMETRY, g)],
+        vec![
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, tc),
+            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, te),
+        ],
+    ];
+    let mut rates = [0.0; 2];
+    for (k, state, count) in [(0, state(), TRIANGLES), (1, patches, PATCHES)] {
+        let stages = [vec![(VERTEX, v)], between[k].clone(), vec![(FRAGMENT, f)]].concat();
+        let graphics = gpu.graphics(&stages, &state, &[])?;
+        let buffer = gpu.buffer(&crate::cases::small_triangles(count))?;
+        let mut best = f64::INFINITY;
+        for _ in 0..=ROUNDS {
+            let start = Instant::now();
+            gpu.submit(|c| {
+                c.render(&pass, |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    c.draw(&graphics, 3 * count as u32, 1);
+                });
+            })?;
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        rates[k] = 1.0 / best;
+    }
+    Ok(rates)
 }
 
 /// Links a second of pipelines from libraries, without and with a first draw.

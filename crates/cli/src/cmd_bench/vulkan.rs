@@ -47,10 +47,14 @@ const DRIVERS: [Driver; 3] = [Driver::Tepui, Driver::Honeykrisp, Driver::Lavapip
 struct Figures {
     draws_per_s: f64,
     draws_with_state_per_s: f64,
+    draws_of_two_threads_per_s: f64,
     pipelines_per_s: f64,
+    cached_per_s: f64,
     links_per_s: Option<f64>,
     links_with_draw_per_s: Option<f64>,
     new_states_per_s: Option<f64>,
+    geometry_frames_per_s: f64,
+    tessellation_frames_per_s: f64,
     bytes_of_10000_buffers: u64,
     bytes_of_1000_images: u64,
     bytes_of_1000_pipelines: u64,
@@ -121,10 +125,16 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         };
         row("draws", "thousands/s", false, &|f| Some(f.draws_per_s / 1e3));
         row("draws with state", "thousands/s", false, &|f| Some(f.draws_with_state_per_s / 1e3));
+        row("draws of two threads", "thousands/s", false, &|f| {
+            Some(f.draws_of_two_threads_per_s / 1e3)
+        });
         row("pipelines", "per s", false, &|f| Some(f.pipelines_per_s));
+        row("pipelines from the cache", "per s", false, &|f| Some(f.cached_per_s));
         row("links of libraries", "per s", false, &|f| f.links_per_s);
         row("links and first draws", "per s", false, &|f| f.links_with_draw_per_s);
         row("draws with new dynamic state", "per s", false, &|f| f.new_states_per_s);
+        row("a geometry shader's scene", "frames/s", false, &|f| Some(f.geometry_frames_per_s));
+        row("a tessellated scene", "frames/s", false, &|f| Some(f.tessellation_frames_per_s));
         row("10,000 small buffers", "MB", true, &|f| Some(f.bytes_of_10000_buffers as f64 / 1e6));
         row("1,000 images", "MB", true, &|f| Some(f.bytes_of_1000_images as f64 / 1e6));
         row("1,000 pipelines", "MB", true, &|f| Some(f.bytes_of_1000_pipelines as f64 / 1e6));

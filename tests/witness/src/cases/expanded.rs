@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::canvas::{FRAGMENT, VERTEX, band, mesh_state, nearly, output, picture, vertices};
 use super::draws::{INDEX_TYPES, indices};
+use super::feedback::{Captured, captured};
 use crate::case::{Bench, Case, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result};
 
@@ -174,15 +175,18 @@ fn feedback() -> Vec<Case> {
                 .define("INVOCATIONS", 2)
                 .define("FEEDBACK", 1);
             let shaders = vec![Shader::new("mesh.vert"), geometry, Shader::new("shade.frag")];
-            let used: &[_] =
-                if discard { &[VERTEX, GEOMETRY] } else { &[VERTEX, GEOMETRY, FRAGMENT] };
+            let mut used = vec![VERTEX, GEOMETRY];
+            if !discard {
+                used.push(FRAGMENT);
+            }
             // A line of which an end moved by one unit in the last place has other pixels.
             if name == "lines" && !discard {
                 continue;
             }
             let name = format!("geometry_feedback_{name}_{suffix}");
             // Products may be added with one rounding.
-            cases.push(super::stages::captured(&name, shaders, used, state, room, Rule::Ulp(4.0)));
+            let (room, rule) = (vec![room], Rule::Ulp(4.0));
+            cases.push(captured(Captured { name, shaders, used, state, room, rule }));
         }
     }
     cases
@@ -329,7 +333,15 @@ fn tessellation_feedback() -> Vec<Case> {
             shaders.truncate(used.len());
             let name = format!("tessellation_feedback_{name}_{suffix}");
             // Sums of products, each of which may be rounded or not.
-            cases.push(super::stages::captured(&name, shaders, used, state, room, Rule::Abs(1e-6)));
+            let (room, rule) = (vec![room], Rule::Abs(1e-6));
+            cases.push(captured(Captured {
+                name,
+                shaders,
+                used: used.to_vec(),
+                state,
+                room,
+                rule,
+            }));
         }
     }
     cases

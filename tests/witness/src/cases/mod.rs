@@ -14,6 +14,7 @@ mod copy;
 mod draws;
 mod exact;
 mod expanded;
+mod feedback;
 mod float;
 mod geometry;
 mod image;
@@ -25,6 +26,7 @@ mod passes;
 mod pixels;
 mod queries;
 mod sequences;
+mod sparse;
 mod stages;
 mod subgroup;
 mod targets;
@@ -32,6 +34,11 @@ mod texture;
 mod ycbcr;
 
 use crate::case::Case;
+
+/// Small triangles anywhere, as vertices of `mesh.vert`: four words of the position, four of the colour.
+pub fn small_triangles(count: usize) -> Vec<f32> {
+    canvas::small(87, count).concat()
+}
 
 /// Every case, in the order in which a model learns them: commands and memory first.
 pub fn all() -> Vec<Case> {
@@ -58,6 +65,8 @@ pub fn all() -> Vec<Case> {
         many::cases(),
         stages::cases(),
         expanded::cases(),
+        feedback::cases(),
+        sparse::cases(),
         queries::cases(),
         exact::cases(),
         pixels::cases(),

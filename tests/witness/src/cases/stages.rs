@@ -1,17 +1,17 @@
-//! Geometry and tessellation shaders, transform feedback, layers, viewports and views.
+//! Geometry and tessellation shaders, layers, viewports and views.
 
 use ash::vk;
 
 use super::canvas::{
-    CLEAR, FRAGMENT, SIZE_PX, TOPOLOGIES, VERTEX, Vertex, band, mesh_state, nearly, onto, output,
-    picture, scattered, stages, target, vertices,
+    CLEAR, FRAGMENT, SIZE_PX, VERTEX, Vertex, band, mesh_state, nearly, output, picture, scattered,
+    stages, vertices,
 };
-use crate::case::{Case, Output, Rule, Shader};
+use crate::case::{Case, Output, Shader};
 use crate::gpu::{Attachment, ImageSpec, Pass, Shape, State};
 
-const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
-const CONTROL: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_CONTROL;
-const EVALUATION: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_EVALUATION;
+pub(super) const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
+pub(super) const CONTROL: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_CONTROL;
+pub(super) const EVALUATION: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_EVALUATION;
 
 /// Draws vertices through stages: `shaders` in the order of `stages`, the fragment shader last.
 fn staged(
@@ -198,170 +198,26 @@ fn tessellation() -> Vec<Case> {
     cases
 }
 
-/// Captures the vertices of two instances of a band into `room` words, which `rule` judges.
-pub fn captured(
-    name: &str,
-    shaders: Vec<Shader>,
-    used: &'static [vk::ShaderStageFlags],
-    state: State,
-    room: usize,
-    rule: Rule,
-) -> Case {
-    let about = "captured vertices, how many, and how many there would have been";
-    Case::new(format!("stages/{name}"), about, shaders, move |bench| {
-        bench.gpu.require(ash::ext::transform_feedback::NAME)?;
-        let gpu = bench.gpu;
-        let calls = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
-        let modules: Vec<_> =
-            used.iter().copied().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
-        let pipeline = gpu.graphics(&modules, &state, &[])?;
-        let list = band(13);
-        let buffer = vertices(bench, &list)?;
-        let captured = gpu.output::<f32>(room)?;
-        let counter = gpu.buffer(&[0u32; 4])?;
-        let queries = gpu.query_pool(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, 1)?;
-        let answers = gpu.output::<u64>(2)?;
-        let image = target(bench)?;
-        let pass = onto(&image);
-        gpu.submit(|c| {
-            // SAFETY: all objects are live, and queries and captures are begun and ended once
-            // each, the captures inside of the rendering.
-            unsafe {
-                c.reset_queries(queries, 1);
-                c.render(&pass, |c| {
-                    c.vertex_buffers(&[&buffer]);
-                    c.bind_graphics(&pipeline);
-                    let (calls, null) = (calls.fp(), std::ptr::null());
-                    (calls.cmd_bind_transform_feedback_buffers_ext)(
-                        c.handle,
-                        0,
-                        1,
-                        &captured.handle,
-                        &0,
-                        null,
-                    );
-                    let flags = vk::QueryControlFlags::empty();
-                    (calls.cmd_begin_query_indexed_ext)(c.handle, queries, 0, flags, 0);
-                    (calls.cmd_begin_transform_feedback_ext)(c.handle, 0, 0, null.cast(), null);
-                    c.draw(&pipeline, list.len() as u32, 2);
-                    let to = &counter.handle;
-                    (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, to, &0);
-                    (calls.cmd_end_query_indexed_ext)(c.handle, queries, 0, 0);
-                });
-                c.query_results(queries, 1, 2, &answers);
-            }
-        })?;
-        let pixels = gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
-        Ok(vec![
-            Output::peer("captured", &captured.read::<f32>(), rule.clone()),
-            Output::peer("counter", &counter.read::<u32>(), Rule::Bits),
-            Output::peer("queries", &answers.read::<u64>(), Rule::Bits),
-            output(&pixels, nearly()),
-        ])
-    })
-}
-
-/// The expected capture of `mesh.vert`, from a draw that may or may not be rasterised.
-fn feedback() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (name, topology) in TOPOLOGIES {
-        for (discard, room) in [(false, 64u32), (true, 64), (true, 7)] {
-            let suffix = match (discard, room) {
-                (false, _) => "drawn",
-                (true, 64) => "discarded",
-                _ => "full",
-            };
-            let shaders =
-                vec![Shader::new("mesh.vert").define("FEEDBACK", 1), Shader::new("shade.frag")];
-            let mut state = mesh_state();
-            state.topology = topology;
-            state.discard = discard;
-            state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
-            let case = captured(
-                &format!("feedback_{name}_{suffix}"),
-                shaders,
-                if discard { &[VERTEX] } else { &[VERTEX, FRAGMENT] },
-                state,
-                8 * room as usize,
-                Rule::Bits,
-            );
-            cases.push(case);
-        }
-    }
-    cases
-}
-
-/// Captures in two parts, the second after the first, and draws the captured vertices.
-fn feedback_resumed() -> Case {
-    let shaders = vec![
-        Shader::new("mesh.vert").define("FEEDBACK", 1),
-        Shader::new("mesh.vert"),
-        Shader::new("shade.frag"),
-    ];
-    Case::new("stages/feedback_resumed", "captured in two parts, then drawn", shaders, |bench| {
-        bench.gpu.require(ash::ext::transform_feedback::NAME)?;
-        let gpu = bench.gpu;
-        let calls = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
-        let calls = calls.fp();
-        let mut state = mesh_state();
-        state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
-        state.discard = true;
-        let capture = gpu.graphics(&[(VERTEX, &bench.spirv[0][..])], &state, &[])?;
-        let stages = [(VERTEX, &bench.spirv[1][..]), (FRAGMENT, &bench.spirv[2][..])];
-        let draw = gpu.graphics(&stages, &mesh_state(), &[])?;
-        let list = band(11);
-        let buffer = vertices(bench, &list)?;
-        let captured = gpu.output::<f32>(8 * 64)?;
-        let counter = gpu.buffer(&[0u32; 4])?;
-        let image = target(bench)?;
-        let pass = onto(&image);
-        gpu.submit(|c| {
-            let device = &gpu.device;
-            let (null, from) = (std::ptr::null(), &counter.handle);
-            // Four triangles, then three.
-            for count in [6, 5] {
-                c.render(&pass, |c| {
-                    c.vertex_buffers(&[&buffer]);
-                    c.bind_graphics(&capture);
-                    // SAFETY: all objects are live; the capture is begun and ended once.
-                    unsafe {
-                        let into = &captured.handle;
-                        (calls.cmd_bind_transform_feedback_buffers_ext)(
-                            c.handle, 0, 1, into, &0, null,
-                        );
-                        (calls.cmd_begin_transform_feedback_ext)(c.handle, 0, 1, from, &0);
-                        c.draw(&capture, count, 1);
-                        (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, from, &0);
-                    }
-                });
-            }
-            c.render(&pass, |c| {
-                // SAFETY: the buffer is live and has vertex usage.
-                unsafe { device.cmd_bind_vertex_buffers(c.handle, 0, &[captured.handle], &[0]) };
-                c.draw(&draw, 21, 1);
-            });
-        })?;
-        let pixels = gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
-        Ok(vec![
-            Output::peer("captured", &captured.read::<u32>(), Rule::Bits),
-            output(&pixels, nearly()),
-        ])
-    })
-}
-
 /// Draws into layers of an array and returns all of them.
 fn layered(
     name: &str,
     shader: Shader,
-    geometry: Option<Shader>,
+    between: Vec<(vk::ShaderStageFlags, Shader)>,
     layers: u32,
     view_mask: u32,
     instances: u32,
 ) -> Case {
     let mut shaders = vec![shader, Shader::new("shade.frag")];
-    shaders.extend(geometry);
+    let (flags, more): (Vec<_>, Vec<_>) = between.into_iter().unzip();
+    shaders.extend(more);
     Case::new(format!("stages/{name}"), "layers of an array", shaders, move |bench| {
         let gpu = bench.gpu;
+        if view_mask != 0 {
+            let (geometry, patches) = (flags.contains(&GEOMETRY), flags.contains(&CONTROL));
+            let offers = gpu.offers;
+            gpu.feature(!geometry || offers.views_of_geometry, "multiviewGeometryShader")?;
+            gpu.feature(!patches || offers.views_of_patches, "multiviewTessellationShader")?;
+        }
         let [width, height] = SIZE_PX;
         let image = gpu.image(ImageSpec {
             usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
@@ -370,10 +226,13 @@ fn layered(
         })?;
         let mut state = mesh_state();
         state.view_mask = view_mask;
-        let mut stages = stages(bench).to_vec();
-        if let Some(geometry) = bench.spirv.get(2) {
-            stages.insert(1, (GEOMETRY, &geometry[..]));
+        if flags.contains(&CONTROL) {
+            state.topology = vk::PrimitiveTopology::PATCH_LIST;
+            state.patch_points = 3;
         }
+        let mut stages = stages(bench).to_vec();
+        let more = flags.iter().copied().zip(bench.spirv[2..].iter().map(Vec::as_slice));
+        stages.splice(1..1, more);
         let pipeline = gpu.graphics(&stages, &state, &[])?;
         let list = scattered(85, 12);
         let buffer = vertices(bench, &list)?;
@@ -398,18 +257,56 @@ fn layered(
 
 fn targets() -> Vec<Case> {
     let vertex = || Shader::new("mesh.vert");
+    let smaller = || geometry_shader("triangles", "triangle_strip", 1, 2);
+    let patches = || {
+        vec![
+            (CONTROL, Shader::new("stage.tesc").define("POINTS", 3).define("LEVEL", "2.3")),
+            (
+                EVALUATION,
+                Shader::new("stage.tese")
+                    .define("POINTS", 3)
+                    .define("MODE", "triangles, equal_spacing")
+                    .define("VIEW", 1),
+            ),
+        ]
+    };
     let mut cases = vec![
-        layered("layers_vertex", vertex().define("LAYER", 4), None, 4, 0, 6),
+        layered("layers_vertex", vertex().define("LAYER", 4), Vec::new(), 4, 0, 6),
         layered(
             "layers_geometry",
             vertex(),
-            Some(geometry_shader("triangles", "triangle_strip", 1, 2).define("LAYER", 1)),
+            vec![(GEOMETRY, smaller().define("LAYER", 1))],
             4,
             0,
             1,
         ),
-        layered("layers_first_only", vertex(), None, 3, 0, 1),
-        layered("views", vertex().define("VIEW", 1), None, 4, 0b1111, 1),
+        layered("layers_first_only", vertex(), Vec::new(), 3, 0, 1),
+        layered("views", vertex().define("VIEW", 1), Vec::new(), 4, 0b1111, 1),
+        layered(
+            "views_geometry",
+            vertex(),
+            vec![(GEOMETRY, smaller().define("VIEW", 1))],
+            4,
+            0b1011,
+            1,
+        ),
+        layered(
+            "views_geometry_vertex",
+            vertex().define("VIEW", 1),
+            vec![(GEOMETRY, smaller())],
+            3,
+            0b111,
+            2,
+        ),
+        layered("views_tessellation", vertex(), patches(), 4, 0b1101, 1),
+        layered(
+            "views_tessellation_geometry",
+            vertex(),
+            [patches(), vec![(GEOMETRY, smaller().define("VIEW", 1))]].concat(),
+            3,
+            0b110,
+            1,
+        ),
     ];
     let mut state = mesh_state();
     state.viewports = quarters();
@@ -438,9 +335,5 @@ fn targets() -> Vec<Case> {
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    let again = vec![feedback_resumed()];
-    [geometry_shaders(), tessellation(), feedback(), again, targets()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [geometry_shaders(), tessellation(), targets()].into_iter().flatten().collect()
 }

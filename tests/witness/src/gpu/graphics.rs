@@ -134,6 +134,8 @@ impl Gpu {
             .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
         let mut line = vk::PipelineRasterizationLineStateCreateInfoKHR::default()
             .line_rasterization_mode(state.line_mode.unwrap_or_default());
+        let mut stream = vk::PipelineRasterizationStateStreamCreateInfoEXT::default()
+            .rasterization_stream(state.rasterization_stream);
         let mut raster = vk::PipelineRasterizationStateCreateInfo::default()
             .depth_clamp_enable(state.depth_clamp)
             .rasterizer_discard_enable(state.discard)
@@ -152,6 +154,9 @@ impl Gpu {
         if state.provoking_last {
             self.require(ash::ext::provoking_vertex::NAME)?;
             raster = raster.push_next(&mut provoking);
+        }
+        if state.rasterization_stream != 0 {
+            raster = raster.push_next(&mut stream);
         }
         if state.line_mode.is_some() {
             self.require(ash::ext::line_rasterization::NAME)?;

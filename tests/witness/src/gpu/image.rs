@@ -18,7 +18,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    fn image_type(self) -> vk::ImageType {
+    pub(crate) fn image_type(self) -> vk::ImageType {
         match self {
             Shape::D1 | Shape::D1Array => vk::ImageType::TYPE_1D,
             Shape::D3 => vk::ImageType::TYPE_3D,
@@ -187,7 +187,7 @@ impl ImageSpec {
         }
     }
 
-    fn extent(&self, level: u32) -> vk::Extent3D {
+    pub(crate) fn extent(&self, level: u32) -> vk::Extent3D {
         let [width, height, depth] = self.level_px(level);
         vk::Extent3D { width, height, depth }
     }
@@ -280,6 +280,14 @@ impl Gpu {
         self.image_with(spec, vk::ImageCreateFlags::empty())
     }
 
+    /// An image without memory.
+    pub fn bare_image(&self, create: &vk::ImageCreateInfo<'_>) -> Result<vk::Image> {
+        // SAFETY: the device is live.
+        let handle = unsafe { self.device.create_image(create, None) }.during("vkCreateImage")?;
+        self.keep(Destroyable::Image(handle));
+        Ok(handle)
+    }
+
     /// An image with creation flags of its own.
     pub fn image_with(&self, spec: ImageSpec, flags: vk::ImageCreateFlags) -> Result<Image> {
         let mut usage = spec.usage;
@@ -315,9 +323,7 @@ impl Gpu {
             )
         }
         .map_err(|_| Error::Missing(format!("images like {spec:?}")))?;
-        // SAFETY: the device is live and the parameters are supported.
-        let handle = unsafe { self.device.create_image(&create, None) }.during("vkCreateImage")?;
-        self.keep(Destroyable::Image(handle));
+        let handle = self.bare_image(&create)?;
         // SAFETY: the image is live.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };
         let memory = self.allocate(needs, vk::MemoryPropertyFlags::empty())?;
@@ -401,7 +407,7 @@ impl Gpu {
         Ok(image)
     }
 
-    fn to_general(&self, image: &Image) -> Result<()> {
+    pub(crate) fn to_general(&self, image: &Image) -> Result<()> {
         match image.spec.transfer {
             Transfer::Host => {
                 let host = ext::host_image_copy::Device::new(&self.instance, &self.device);

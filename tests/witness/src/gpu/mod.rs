@@ -159,6 +159,8 @@ pub struct Gpu {
     pub pipelines: Cell<Pipelines>,
     /// CPU time in seconds that linking pipelines from libraries took.
     pub link_s: Cell<f64>,
+    /// The cache that whole graphics pipelines are looked for in.
+    pub cache: Cell<vk::PipelineCache>,
     /// The device's name.
     pub name: String,
     /// Invocations in a sub-group.
@@ -175,6 +177,8 @@ pub struct Gpu {
     pub reads_without_format: bool,
     /// Whether inputs and outputs of shaders may have 16 bits.
     pub io16: bool,
+    /// Features that cases ask for by name.
+    pub offers: Offers,
 }
 
 /// Whether out-of-bounds accesses are defined.
@@ -184,6 +188,19 @@ pub enum Robustness {
     Off,
     /// `robustBufferAccess2` and `robustImageAccess2` where the driver has them.
     On,
+}
+
+/// Features of a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offers {
+    /// `geometryStreams`.
+    pub geometry_streams: bool,
+    /// `multiviewGeometryShader`.
+    pub views_of_geometry: bool,
+    /// `multiviewTessellationShader`.
+    pub views_of_patches: bool,
+    /// Sparse buffers and 2D images.
+    pub sparse: bool,
 }
 
 impl Gpu {
@@ -375,6 +392,7 @@ impl Gpu {
             garbage: RefCell::default(),
             pipelines: Cell::default(),
             link_s: Cell::default(),
+            cache: Cell::default(),
             name,
             subgroup_size,
             requires_subgroup_size,
@@ -383,6 +401,14 @@ impl Gpu {
             float64: core.shader_float64 != 0,
             reads_without_format: core.shader_storage_image_read_without_format != 0,
             io16: v11.storage_input_output16 != 0,
+            offers: Offers {
+                geometry_streams: feedback.geometry_streams != 0,
+                views_of_geometry: v11.multiview_geometry_shader != 0,
+                views_of_patches: v11.multiview_tessellation_shader != 0,
+                sparse: core.sparse_binding != 0
+                    && core.sparse_residency_buffer != 0
+                    && core.sparse_residency_image2_d != 0,
+            },
         })
     }
 
@@ -412,6 +438,11 @@ impl Gpu {
             .copied()
             .filter(|name| offered.iter().any(|o| o.extension_name_as_c_str() == Ok(name)))
             .collect())
+    }
+
+    /// An error that names a feature unless the device offers it.
+    pub fn feature(&self, offered: bool, name: &str) -> Result<()> {
+        if offered { Ok(()) } else { Err(Error::Missing(name.to_owned())) }
     }
 
     /// An error that names `extension` unless it is enabled.

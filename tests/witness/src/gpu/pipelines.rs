@@ -37,6 +37,7 @@ const DYNAMIC: &[vk::DynamicState] = &[
     vk::DynamicState::DEPTH_CLIP_ENABLE_EXT,
     vk::DynamicState::DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT,
     vk::DynamicState::PROVOKING_VERTEX_MODE_EXT,
+    vk::DynamicState::RASTERIZATION_STREAM_EXT,
     vk::DynamicState::LINE_RASTERIZATION_MODE_EXT,
     vk::DynamicState::DEPTH_BIAS_ENABLE,
     vk::DynamicState::DEPTH_BIAS,
@@ -137,7 +138,7 @@ impl Gpu {
 
     unsafe fn create(&self, create: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<vk::Pipeline> {
         // SAFETY: as the caller says.
-        unsafe { self.create_from(vk::PipelineCache::null(), create) }
+        unsafe { self.create_from(self.cache.get(), create) }
     }
 
     /// Creates a library twice, and gives the second, whose programs come out of a cache.
@@ -292,6 +293,7 @@ impl Commands<'_> {
             more.cmd_set_depth_clip_enable(c, s.depth_clip.unwrap_or(!s.depth_clamp));
             more.cmd_set_depth_clip_negative_one_to_one(c, s.negative_one_to_one);
             more.cmd_set_provoking_vertex_mode(c, provoking);
+            more.cmd_set_rasterization_stream(c, s.rasterization_stream);
             more.cmd_set_line_rasterization_mode(c, s.line_mode.unwrap_or_default());
             device.cmd_set_depth_bias_enable(c, s.depth_bias.is_some());
             device.cmd_set_depth_bias(c, constant, clamp, slope);

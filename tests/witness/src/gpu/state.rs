@@ -20,6 +20,8 @@ pub struct State {
     pub cull: vk::CullModeFlags,
     pub front_face: vk::FrontFace,
     pub provoking_last: bool,
+    /// The stream of a geometry shader that is rasterised.
+    pub rasterization_stream: u32,
     pub line_width: f32,
     pub line_mode: Option<vk::LineRasterizationModeKHR>,
     pub discard: bool,
@@ -80,6 +82,7 @@ impl State {
             cull: vk::CullModeFlags::NONE,
             front_face: vk::FrontFace::COUNTER_CLOCKWISE,
             provoking_last: false,
+            rasterization_stream: 0,
             line_width: 1.0,
             line_mode: None,
             discard: false,

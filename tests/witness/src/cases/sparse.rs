@@ -1,0 +1,361 @@
+//! Sparse buffers and images: memory that comes and goes block by block.
+
+use ash::vk;
+
+use crate::case::{Bench, Case, Output, Rule, Shader};
+use crate::gpu::{
+    Bind, Buffer, Error, Gpu, Image, ImageSpec, Result, SamplerSpec, Shape, Transfer, ViewSpec,
+};
+
+/// Bytes of a block.
+const BLOCK_B: u64 = 1 << 16;
+
+/// Memory of so many blocks for a resource.
+fn memory(gpu: &Gpu, needs: vk::MemoryRequirements, blocks: u64) -> Result<vk::DeviceMemory> {
+    let size = blocks * BLOCK_B;
+    gpu.allocate(vk::MemoryRequirements { size, ..needs }, vk::MemoryPropertyFlags::empty())
+}
+
+/// Binds, and waits until it is done.
+fn bind(gpu: &Gpu, info: vk::BindSparseInfo<'_>) -> Result<()> {
+    let fence = gpu.fence()?;
+    // SAFETY: the queue, the fence and what the structure names are live.
+    unsafe { gpu.device.queue_bind_sparse(gpu.queue(), &[info], fence) }
+        .map_err(|result| Error::Vulkan { call: "vkQueueBindSparse", result })?;
+    gpu.wait(fence)
+}
+
+/// A sparse buffer of so many blocks without memory.
+fn buffer(gpu: &Gpu, blocks: u64) -> Result<(vk::Buffer, vk::MemoryRequirements)> {
+    let create = vk::BufferCreateInfo::default()
+        .flags(vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY)
+        .size(blocks * BLOCK_B)
+        .usage(
+            vk::BufferUsageFlags::STORAGE_BUFFER
+                | vk::BufferUsageFlags::TRANSFER_SRC
+                | vk::BufferUsageFlags::TRANSFER_DST,
+        );
+    let handle = gpu.bare_buffer(&create)?;
+    // SAFETY: the buffer is live.
+    let needs = unsafe { gpu.device.get_buffer_memory_requirements(handle) };
+    if needs.alignment > BLOCK_B {
+        return Err(Error::Case(format!("blocks of {} bytes", needs.alignment)));
+    }
+    Ok((handle, needs))
+}
+
+/// Binds blocks of a buffer: block, and block of the memory.
+fn bind_blocks(
+    gpu: &Gpu,
+    buffer: vk::Buffer,
+    blocks: &[(u64, Option<(vk::DeviceMemory, u64)>)],
+) -> Result<()> {
+    let binds: Vec<_> = blocks
+        .iter()
+        .map(|&(to, from)| {
+            let (memory, at) = from.unwrap_or_default();
+            vk::SparseMemoryBind::default()
+                .resource_offset(to * BLOCK_B)
+                .size(BLOCK_B)
+                .memory(memory)
+                .memory_offset(at * BLOCK_B)
+        })
+        .collect();
+    let info = [vk::SparseBufferMemoryBindInfo::default().buffer(buffer).binds(&binds)];
+    bind(gpu, vk::BindSparseInfo::default().buffer_binds(&info))
+}
+
+/// Copies a buffer into another.
+fn copy(gpu: &Gpu, from: vk::Buffer, to: vk::Buffer, size: u64) -> Result<()> {
+    gpu.submit(|c| {
+        c.barrier();
+        let region = [vk::BufferCopy { size, ..Default::default() }];
+        // SAFETY: both buffers are live and as large as the region.
+        unsafe { gpu.device.cmd_copy_buffer(c.handle, from, to, &region) };
+        c.barrier();
+    })
+}
+
+/// Writes all blocks of a buffer of which two have memory, reads them, moves memory, reads them again.
+fn buffers() -> Case {
+    let about = "blocks of a buffer with and without memory, which moves";
+    let case = Case::new("sparse/buffer", about, Vec::new(), |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        let (sparse, needs) = buffer(gpu, 4)?;
+        let memory = memory(gpu, needs, 3)?;
+        let block = BLOCK_B as usize / 4;
+        let all: Vec<u32> =
+            (0..4 * block as u32).map(|k| k.wrapping_mul(2_654_435_761) | 1).collect();
+        let part = |k: usize| &all[k * block..(k + 1) * block];
+        let (none, sevens) = (vec![0; block], vec![7u32; block]);
+        let (source, result) = (gpu.buffer(&all)?, gpu.output::<u32>(all.len())?);
+        let size = 4 * BLOCK_B;
+        let mut outputs = Vec::new();
+        let mut read = |when: &str, blocks: [&[u32]; 4]| -> Result<()> {
+            copy(gpu, sparse, result.handle, size)?;
+            outputs.push(Output::cpu(when, &result.read::<u32>(), &blocks.concat(), Rule::Bits));
+            Ok(())
+        };
+        bind_blocks(gpu, sparse, &[(0, Some((memory, 2))), (2, Some((memory, 0)))])?;
+        copy(gpu, source.handle, sparse, size)?;
+        read("bound", [part(0), &none, part(2), &none])?;
+        // The same memory at another block, then at two.
+        bind_blocks(gpu, sparse, &[(0, None), (3, Some((memory, 2)))])?;
+        read("moved", [&none, &none, part(2), part(0)])?;
+        bind_blocks(gpu, sparse, &[(0, Some((memory, 2))), (2, None), (1, Some((memory, 1)))])?;
+        let other = gpu.buffer(&sevens)?;
+        gpu.submit(|c| {
+            let region = [vk::BufferCopy { src_offset: 0, dst_offset: BLOCK_B, size: BLOCK_B }];
+            // SAFETY: the buffers are live, and the regions inside of them.
+            unsafe { gpu.device.cmd_copy_buffer(c.handle, other.handle, sparse, &region) };
+            c.barrier();
+        })?;
+        read("bound twice", [part(0), &sevens, &none, part(0)])?;
+        Ok(outputs)
+    });
+    // lavapipe keeps what is written to blocks without memory.
+    case.without_lavapipe()
+}
+
+/// A sparse image, and what its memory needs.
+fn image(gpu: &Gpu, spec: ImageSpec) -> Result<(Image, vk::MemoryRequirements)> {
+    let flags = vk::ImageCreateFlags::SPARSE_BINDING | vk::ImageCreateFlags::SPARSE_RESIDENCY;
+    let usage = spec.usage | vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+    let create = vk::ImageCreateInfo::default()
+        .flags(flags)
+        .image_type(spec.shape.image_type())
+        .format(spec.format)
+        .extent(spec.extent(0))
+        .mip_levels(spec.levels)
+        .array_layers(spec.layers)
+        .samples(spec.samples)
+        .tiling(spec.tiling)
+        .usage(usage);
+    let handle = gpu.bare_image(&create)?;
+    // SAFETY: the image is live.
+    let needs = unsafe { gpu.device.get_image_memory_requirements(handle) };
+    let view = gpu.view(handle, &spec, ViewSpec::whole(&spec))?;
+    let image = Image { spec, handle, view };
+    gpu.to_general(&image)?;
+    Ok((image, needs))
+}
+
+/// Width and height of images.
+const SIZE_PX: [u32; 2] = [300, 270];
+/// Layers of images.
+const LAYERS: u32 = 2;
+/// Places that are sampled along an axis.
+const PLACES: u32 = 64;
+
+/// The texels of an image's levels, and which of its blocks have memory.
+struct Texels {
+    spec: ImageSpec,
+    block: vk::Extent3D,
+    /// Bytes of a texel.
+    bytes: usize,
+    /// By level: layer by layer, row by row.
+    levels: Vec<Vec<u8>>,
+    /// Whether a block of a level has memory: level, layer, number.
+    bound: Vec<(u32, u32, u32)>,
+    /// Levels from here on have memory.
+    tail: u32,
+}
+
+impl Texels {
+    /// Width and height of a level.
+    fn size(&self, level: u32) -> [u32; 2] {
+        let [w, h, _] = self.spec.level_px(level);
+        [w, h]
+    }
+
+    /// Blocks of a level from left to right, and from top to bottom.
+    fn blocks(&self, level: u32) -> [u32; 2] {
+        let [w, h] = self.size(level);
+        [w.div_ceil(self.block.width), h.div_ceil(self.block.height)]
+    }
+
+    /// The bytes of a texel as they are read.
+    fn texel(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> Vec<u8> {
+        let number = y / self.block.height * self.blocks(level)[0] + x / self.block.width;
+        if level < self.tail && !self.bound.contains(&(level, layer, number)) {
+            return vec![0; self.bytes];
+        }
+        let [w, h] = self.size(level);
+        let at = ((layer * h + y) * w + x) as usize * self.bytes;
+        self.levels[level as usize][at..at + self.bytes].to_vec()
+    }
+
+    /// A level as it is read.
+    fn level(&self, level: u32) -> Vec<u8> {
+        let [w, h] = self.size(level);
+        let all =
+            (0..LAYERS).flat_map(|l| (0..h).flat_map(move |y| (0..w).map(move |x| (l, x, y))));
+        all.flat_map(|(l, x, y)| self.texel(level, l, [x, y])).collect()
+    }
+
+    /// What the shader reads.
+    fn sampled(&self, channels: usize) -> Vec<f32> {
+        let mut out = Vec::new();
+        for z in 0..2 * 4 {
+            let (level, layer) = (z / LAYERS, z % LAYERS);
+            let [w, h] = self.size(level);
+            for (y, x) in (0..PLACES).flat_map(|y| (0..PLACES).map(move |x| (y, x))) {
+                let place = |k: u32, size: u32| (k * 2 + 1) * size / (2 * PLACES);
+                let texel = self.texel(level, layer, [place(x, w), place(y, h)]);
+                let each = self.bytes / channels;
+                let mut color = [0.0, 0.0, 0.0, 1.0];
+                for (to, from) in color.iter_mut().zip(texel.chunks(each)) {
+                    *to = match *from {
+                        [a] => f32::from(a) / 255.0,
+                        [a, b] => f32::from(u16::from_le_bytes([a, b])) / 65535.0,
+                        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+                        _ => 0.0,
+                    };
+                }
+                out.extend(color);
+            }
+        }
+        out
+    }
+}
+
+/// Fills an image of which some blocks have memory, reads all its levels, samples it, and takes blocks away.
+fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case {
+    let about = "blocks of an image with and without memory, and its small levels";
+    let shaders = vec![Shader::new("sparse.comp")];
+    let case = Case::new(format!("sparse/image_{name}"), about, shaders, move |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        let spec = ImageSpec::sampled(format, Shape::D2Array, [SIZE_PX[0], SIZE_PX[1], 1])
+            .layers(LAYERS)
+            .mipmapped()
+            .through(Transfer::Gpu);
+        let (image, needs) = image(gpu, spec)?;
+        // SAFETY: the image is live.
+        let sparse = unsafe { gpu.device.get_image_sparse_memory_requirements(image.handle) };
+        let Some(sparse) = sparse.first() else {
+            return Err(Error::Case("an image without blocks".into()));
+        };
+        let levels: Vec<Vec<u8>> = (0..spec.levels)
+            .map(|level| {
+                // Floats of such bytes are ordinary numbers.
+                let byte = |k: usize| (k * 31 + 7 * level as usize) as u8 & 0x3f | 1;
+                (0..spec.level_bytes(level, [1, 1], bytes)).map(byte).collect()
+            })
+            .collect();
+        let mut texels = Texels {
+            spec,
+            block: sparse.format_properties.image_granularity,
+            bytes,
+            levels,
+            bound: Vec::new(),
+            tail: sparse.image_mip_tail_first_lod.min(spec.levels),
+        };
+        for (level, layer) in (0..texels.tail).flat_map(|l| (0..LAYERS).map(move |k| (l, k))) {
+            let [across, down] = texels.blocks(level);
+            let some = (0..across * down).filter(|k| (k + layer) % 3 != 1);
+            texels.bound.extend(some.map(|k| (level, layer, k)));
+        }
+        let tails = match sparse.format_properties.flags {
+            f if f.contains(vk::SparseImageFormatFlags::SINGLE_MIPTAIL) => 1,
+            _ => u64::from(LAYERS),
+        };
+        let tail_blocks = sparse.image_mip_tail_size.div_ceil(BLOCK_B);
+        let count = texels.bound.len() as u64;
+        let memory = memory(gpu, needs, count + tails * tail_blocks)?;
+        let bind_of = |n: usize, (level, layer, k): (u32, u32, u32)| {
+            let [w, h] = texels.size(level);
+            let (block, across) = (texels.block, texels.blocks(level)[0]);
+            let [x, y] = [k % across * block.width, k / across * block.height];
+            vk::SparseImageMemoryBind::default()
+                .subresource(vk::ImageSubresource {
+                    aspect_mask: vk::ImageAspectFlags::COLOR,
+                    mip_level: level,
+                    array_layer: layer,
+                })
+                .offset(vk::Offset3D { x: x as i32, y: y as i32, z: 0 })
+                .extent(vk::Extent3D {
+                    width: block.width.min(w - x),
+                    height: block.height.min(h - y),
+                    depth: 1,
+                })
+                .memory(memory)
+                .memory_offset(n as u64 * BLOCK_B)
+        };
+        let binds: Vec<_> = texels.bound.iter().enumerate().map(|(n, &b)| bind_of(n, b)).collect();
+        let small: Vec<_> = (0..tails)
+            .map(|k| {
+                vk::SparseMemoryBind::default()
+                    .resource_offset(
+                        sparse.image_mip_tail_offset + k * sparse.image_mip_tail_stride,
+                    )
+                    .size(sparse.image_mip_tail_size)
+                    .memory(memory)
+                    .memory_offset((count + k * tail_blocks) * BLOCK_B)
+            })
+            .collect();
+        let blocks = [vk::SparseImageMemoryBindInfo::default().image(image.handle).binds(&binds)];
+        let small =
+            [vk::SparseImageOpaqueMemoryBindInfo::default().image(image.handle).binds(&small)];
+        let mut info = vk::BindSparseInfo::default().image_binds(&blocks);
+        if texels.tail < spec.levels {
+            info = info.image_opaque_binds(&small);
+        }
+        bind(gpu, info)?;
+        gpu.fill_image(&image, &texels.levels)?;
+        let mut outputs = Vec::new();
+        for level in 0..spec.levels {
+            let wanted = texels.level(level);
+            let read = gpu.read_image(&image, level, wanted.len())?;
+            outputs.push(Output::cpu(&format!("level {level}"), &read, &wanted, Rule::Bits));
+        }
+        let rule = Rule::Ulp(2.0);
+        let wanted = texels.sampled(channels);
+        outputs.push(Output::cpu("sampled", &sampled(bench, &image)?, &wanted, rule.clone()));
+        // Half of the blocks are gone.
+        let gone: Vec<_> = binds
+            .iter()
+            .step_by(2)
+            .map(|b| b.memory(vk::DeviceMemory::null()).memory_offset(0))
+            .collect();
+        let blocks = [vk::SparseImageMemoryBindInfo::default().image(image.handle).binds(&gone)];
+        bind(gpu, vk::BindSparseInfo::default().image_binds(&blocks))?;
+        texels.bound = texels.bound.iter().copied().skip(1).step_by(2).collect();
+        let wanted = texels.level(0);
+        let read = gpu.read_image(&image, 0, wanted.len())?;
+        outputs.push(Output::cpu("level 0 of half", &read, &wanted, Rule::Bits));
+        let wanted = texels.sampled(channels);
+        outputs.push(Output::cpu("sampled of half", &sampled(bench, &image)?, &wanted, rule));
+        Ok(outputs)
+    });
+    case.without_lavapipe()
+}
+
+/// Texels of all layers and some levels, by a compute shader.
+fn sampled(bench: &Bench, image: &Image) -> Result<Vec<f32>> {
+    let gpu = bench.gpu;
+    let sampler =
+        gpu.sampler(SamplerSpec::new(vk::Filter::NEAREST, vk::SamplerAddressMode::CLAMP_TO_EDGE))?;
+    let result: Buffer = gpu.output::<f32>((PLACES * PLACES * LAYERS * 4 * 4) as usize)?;
+    let kernel = gpu
+        .kernel(&bench.spirv[0])
+        .storage(&[&result])
+        .bind(Bind::Texture(image.view, sampler))
+        .build()?;
+    gpu.run(&kernel, [PLACES / 8, PLACES / 8, LAYERS * 4])?;
+    Ok(result.read())
+}
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    use vk::Format as F;
+    vec![
+        buffers(),
+        images(F::R8_UNORM, 1, 1, "r8"),
+        images(F::R16_UNORM, 1, 2, "r16"),
+        images(F::R8G8B8A8_UNORM, 4, 4, "rgba8"),
+        images(F::R16G16B16A16_UNORM, 4, 8, "rgba16"),
+        images(F::R32G32B32A32_SFLOAT, 4, 16, "rgba32f"),
+    ]
+}
