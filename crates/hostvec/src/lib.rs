@@ -8,9 +8,11 @@
 //! Start reading in `asm/mod.rs`.
 
 pub mod asm;
+#[cfg(not(target_family = "wasm"))]
 mod executable;
 mod target;
 
 pub use asm::{Assembler, Group};
+#[cfg(not(target_family = "wasm"))]
 pub use executable::Executable;
 pub use target::Target;

@@ -23,6 +23,7 @@ pub mod buffer_pool;
 pub mod fault;
 pub mod job;
 mod lanes;
+#[cfg_attr(target_family = "wasm", path = "memory_heap.rs")]
 pub mod memory;
 pub mod report;
 pub mod unit_memory;

@@ -302,6 +302,7 @@ impl Place<'_> {
 
     /// Prefetches two of the 4x4 squares of texels below a row: programs that copy images read row
     /// after row.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
     #[inline(always)]
     fn prefetch(&self, level: &Level, x: u32, y: u32) {
         #[cfg(target_arch = "x86_64")]
