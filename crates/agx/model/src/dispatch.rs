@@ -88,6 +88,7 @@ impl Gpu {
             texture: None,
             uninitialised: self.options.uninitialised,
             reports: Vec::new(),
+            watch: self.options.watch.clone(),
         }
     }
 }

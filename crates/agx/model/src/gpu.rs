@@ -1,7 +1,6 @@
 //! The state of a virtual GPU: its options, worker threads, decoded programs and reusable buffers.
 
 use tepui_hostvec::Target;
-use tepui_softgpu::worker_pool::ThreadPool;
 use tepui_softgpu::{BufferPool, WorkerPool};
 
 use crate::coverage::Coverage;
@@ -10,6 +9,7 @@ use crate::job::{JobFault, Unit};
 use crate::render::scene::Scene;
 use crate::usc::cache::Cache;
 use crate::usc::program::Translation;
+use crate::watch::Watch;
 
 /// Options of a [`Gpu`].
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub struct Options {
     pub draws: u64,
     /// Receives the rows of the instruction table that programs use.
     pub coverage: Option<Coverage>,
+    /// Is told of each instruction before it runs; then all programs are interpreted.
+    pub watch: Option<Watch>,
 }
 
 /// A word for [`Options::uninitialised`] that tests notice: NaN as a 32-bit float, NaN as a 16-bit
@@ -65,6 +67,7 @@ impl Default for Options {
             target: None,
             draws: u64::MAX,
             coverage: None,
+            watch: None,
         }
     }
 }
@@ -83,7 +86,7 @@ impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
         let translation = Translation {
-            after: options.translate_after,
+            after: if options.watch.is_some() { u32::MAX } else { options.translate_after },
             target: options.target.or_else(Target::best),
         };
         let programs = Cache::new(translation, options.coverage.clone());
@@ -96,7 +99,8 @@ impl Gpu {
         self.pool.workers()
     }
 
-    pub(crate) fn threads(&self) -> Result<&ThreadPool, JobFault> {
-        self.pool.threads().map_err(|e| JobFault::new(Unit::Usc, e.to_string()))
+    /// Calls `work`, whose parallel iterators run on the worker threads.
+    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, JobFault> {
+        self.pool.install(work).map_err(|e| JobFault::new(Unit::Usc, e.to_string()))
     }
 }

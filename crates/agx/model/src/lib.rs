@@ -23,6 +23,7 @@ mod stream;
 pub mod usc;
 mod uvs;
 mod vdm;
+mod watch;
 mod workers;
 
 pub use coverage::Coverage;
@@ -35,6 +36,7 @@ pub use job::{
 
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};
 pub use tepui_hostvec::Target;
+pub use watch::{Step, Watch};
 
 use tepui_softgpu::AddressSpace;
 

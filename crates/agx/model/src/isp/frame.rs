@@ -225,7 +225,7 @@ impl<'v> Frame<'v> {
             setups.extend(scene.primitives.iter().map(set_up));
         } else {
             let all = scene.primitives.par_iter().with_min_len(SETUPS_AT_A_TIME).map(set_up);
-            gpu.threads()?.install(|| all.collect_into_vec(&mut setups));
+            gpu.install(|| all.collect_into_vec(&mut setups))?;
         }
         for (index, primitive) in (0..).zip(&scene.primitives) {
             let limits = setup::limits(scene, primitive, size_px);
@@ -290,7 +290,8 @@ fn draw_state(
         let properties = &loader.programs[program].launch.fragment;
         let early = properties.as_ref().is_some_and(|p| p.early_z_testing);
         // Programs that run tests need the state's own; others differ by program and bindings.
-        let key = if early { (program << 32 | number) as u64 } else { 1 << 63 | index as u64 };
+        let key =
+            if early { (program as u64) << 32 | number as u64 } else { 1 << 63 | index as u64 };
         Some(Shader { program, bindings: number, early, key })
     } else {
         None

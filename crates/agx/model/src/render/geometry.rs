@@ -395,7 +395,7 @@ impl<'a> Geometry<'a> {
                 out
             };
             let parts: Vec<Output> =
-                self.gpu.threads()?.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect());
+                self.gpu.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect())?;
             for part in parts {
                 let base = out.pieces.len() as u32;
                 out.pieces.extend_from_slice(&part.pieces);

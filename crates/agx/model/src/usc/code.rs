@@ -149,6 +149,11 @@ impl Code {
         self.address
     }
 
+    /// Machine code.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Bytes of machine code.
     pub fn size_bytes(&self) -> usize {
         self.bytes.len()

@@ -43,6 +43,8 @@ pub struct Port<'v> {
     pub uninitialised: u32,
     /// Reports of the texture unit.
     pub reports: Vec<crate::job::Report>,
+    /// Is told of each instruction.
+    pub watch: Option<crate::watch::Watch>,
 }
 
 /// The rows of a texture instruction, kept for the next one so that unused rows need not be cleared

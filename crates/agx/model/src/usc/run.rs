@@ -68,6 +68,7 @@ fn interpret(
 ) -> Option<Outcome> {
     let handlers = Handlers::of_host();
     let ops = l.code.ops();
+    let watch = l.port.watch.clone();
     let mut since_jump = l.pc;
     let outcome = loop {
         let Some(op) = ops.get(l.pc) else {
@@ -75,6 +76,9 @@ fn interpret(
         };
         if let Some(checker) = &mut l.checker {
             checker.before(l.code, program.footprints(), l.pc, l.exec);
+        }
+        if let Some(watch) = &watch {
+            watch.before(l);
         }
         l.pc += 1;
         let here = l.pc;
