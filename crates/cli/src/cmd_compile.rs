@@ -1,6 +1,5 @@
 //! `tepui compile`: compiles shaders to machine code.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface};
 use tepui_agx_compiler::dot::Dot;
-use tepui_agx_compiler::{Options, Program, Snapshot, Stats, Table, compile_as};
-use tepui_agx_isa::disasm::Disassembler;
+use tepui_agx_compiler::{Options, Snapshot, Stats, Table, compile_as};
+use tepui_explore::listing::{self, Line, source_lines};
 use tepui_gpus::{Feature, Gpu};
 use tepui_ir::{Shader, Stage};
 
@@ -29,6 +28,8 @@ use crate::frontend;
   tepui compile - --stage fragment < blur.glsl
   tepui compile shader.spv --gpu m1 --emit cfg | dot -Tsvg -o graph.svg
   tepui compile blur.frag --target R8G8B8A8_UNORM
+  tepui compile blur.frag --watch
+  tepui compile blur.frag --emit marked -o blur.s
   tepui compile shaders/ --gpu m1 --json -o new.json && tepui compare old.json new.json")]
 pub struct Args {
     /// Shader files, or folders of them; `-` is standard input (GLSL then needs --stage).
@@ -49,6 +50,9 @@ pub struct Args {
     /// Writes to a file.
     #[arg(short, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Compiles again whenever a file changes, until interrupted.
+    #[arg(long)]
+    watch: bool,
 }
 
 /// Options of every command that compiles.
@@ -91,6 +95,8 @@ pub struct Common {
 enum Emit {
     /// Assembly.
     Asm,
+    /// Assembly with the line marks of GNU's assembler (`.file`, `.loc`), which Compiler Explorer reads.
+    Marked,
     /// The IR.
     Ir,
     /// The machine IR.
@@ -124,14 +130,6 @@ pub struct Report {
     /// The error, if it was not compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-}
-
-/// An instruction in JSON.
-#[derive(Serialize, Deserialize, Clone)]
-pub struct Line {
-    offset: usize,
-    bytes: String,
-    text: String,
 }
 
 /// The statistics by name.
@@ -255,76 +253,6 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(out)
 }
 
-/// The lines of the source files in debug information, by file name.
-fn source_lines(words: &[u32]) -> HashMap<String, Vec<String>> {
-    let sources = tepui_spirv::sources(words).unwrap_or_default();
-    let lines = |text: String| {
-        let mut lines: Vec<String> = text.lines().map(|l| l.trim().to_owned()).collect();
-        // glslang inserts comments about its options and a `#line 1` before the text.
-        let head = lines.iter().take_while(|l| l.starts_with("// OpModuleProcessed")).count();
-        if head > 0 && lines.get(head).is_some_and(|l| l == "#line 1") {
-            lines.drain(..=head);
-        }
-        lines
-    };
-    sources.into_iter().map(|(file, text)| (file, lines(text))).collect()
-}
-
-/// Bytes of constant data on a line of a listing.
-const DATA_ROW_B: usize = 16;
-
-/// The listing, with a comment where the source line changes.
-fn listing(program: &Program, shader: &Shader, sources: &HashMap<String, Vec<String>>) -> String {
-    let mut out = String::new();
-    let mut section = |title: &str, code: &[u8], locs: &[(u32, tepui_ir::Loc)]| {
-        if !title.is_empty() {
-            out.push_str(&format!("# {title}\n"));
-        }
-        let mut last = None;
-        for line in Disassembler::new(code) {
-            let loc =
-                locs.binary_search_by_key(&(line.offset as u32), |l| l.0).ok().map(|k| locs[k].1);
-            if let Some(l) = loc.map(|l| shader.locs[l]).filter(|l| l.line != 0)
-                && last != Some((l.file, l.line))
-            {
-                last = Some((l.file, l.line));
-                let file = shader.files.get(l.file as usize).map_or("", String::as_str);
-                let text = sources.get(file).and_then(|s| s.get(l.line as usize - 1));
-                let name = Path::new(file).file_name().map_or(file.into(), |n| n.to_string_lossy());
-                out.push_str(&format!("# {name}:{}", l.line));
-                out.push_str(&text.map_or(String::new(), |t| format!(": {t}")));
-                out.push('\n');
-            }
-            let text = line.text();
-            if text == "trap" {
-                break;
-            }
-            out.push_str(&format!("{line}\n"));
-        }
-    };
-    if let Some(p) = &program.preamble {
-        section("preamble", p, &[]);
-        section("main", &program.code, &program.locs);
-    } else {
-        section("", &program.code, &program.locs);
-    }
-    for (k, row) in program.data.chunks(DATA_ROW_B).enumerate() {
-        if k == 0 {
-            out.push_str(&format!("# constant data, {} bytes\n", program.data.len()));
-        }
-        let bytes: String = row.iter().map(|b| format!("{b:02x}")).collect();
-        out.push_str(&format!("{:4x}: {bytes}\n", k * DATA_ROW_B));
-    }
-    out
-}
-
-fn lines(code: &[u8]) -> Vec<Line> {
-    Disassembler::new(code)
-        .map(|l| Line { offset: l.offset, bytes: l.hex(), text: l.text() })
-        .take_while(|l| l.text != "trap")
-        .collect()
-}
-
 /// Compiles a file. Returns its report, the text that `--emit` selects, and the machine code.
 /// Results of single passes are formatted only if `snapshots` is set.
 fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, Vec<u8>) {
@@ -387,12 +315,15 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
         Err(e) => report.error = Some(e.to_string()),
         Ok(p) => {
             report.stats = stats_map(&p.stats);
-            report.asm = lines(&p.code);
+            report.asm = listing::lines(&p.code, &shader, &p.locs);
             if p.table != Table::None {
                 report.interface = serde_json::to_value(&p.table).unwrap_or_default();
             }
             if emit == Emit::Asm {
-                text = listing(&p, &shader, &source_lines(&words));
+                text = listing::text(&p, &shader, &source_lines(&words));
+            }
+            if emit == Emit::Marked {
+                text = listing::marked(&p, &shader);
             }
             if emit == Emit::Asm {
                 text.push_str(&p.table.to_string());
@@ -402,7 +333,7 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
                 text.push('\n');
             }
             match feedback.map(|shader| capture(args, shader, &words)) {
-                Some(Ok(listing)) => text.push_str(&listing),
+                Some(Ok(code)) => text.push_str(&code),
                 Some(Err(e)) => report.error = Some(e),
                 None => {}
             }
@@ -418,7 +349,7 @@ fn capture(args: &Args, mut shader: Shader, words: &[u32]) -> Result<String, Str
     let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });
     let p = compile_as(&mut shader, &args.common.options(), &interface, &mut |_, _| {})
         .map_err(|e| format!("transform feedback: {e}"))?;
-    let code = listing(&p, &shader, &source_lines(words));
+    let code = listing::text(&p, &shader, &source_lines(words));
     Ok(format!("# transform feedback, as a compute program\n{code}{}\n", p.stats.line("CAPTURE")))
 }
 
@@ -530,8 +461,46 @@ fn try_run(args: &Args) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// How often `--watch` looks at the files.
+const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Compiles again and again, whenever a file changes.
+fn watch(args: &Args) -> ! {
+    let stamps = || -> Vec<_> {
+        let files = expand(&args.files).unwrap_or_default();
+        let stamp = |f: PathBuf| {
+            let about = std::fs::metadata(&f).ok();
+            (f, about.as_ref().map(std::fs::Metadata::len), about.and_then(|m| m.modified().ok()))
+        };
+        files.into_iter().map(stamp).collect()
+    };
+    let mut before = None;
+    loop {
+        let now = stamps();
+        if before.as_ref() != Some(&now) {
+            if before.is_some() {
+                println!();
+            }
+            once(args);
+            before = Some(now);
+        }
+        std::thread::sleep(GLANCE);
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
+    if args.watch {
+        if args.files.iter().any(|f| crate::input::is_stdin(f)) {
+            eprintln!("tepui compile: standard input cannot be watched");
+            return ExitCode::FAILURE;
+        }
+        watch(args)
+    }
+    once(args)
+}
+
+fn once(args: &Args) -> ExitCode {
     try_run(args).unwrap_or_else(|e| {
         eprintln!("tepui compile: {e}");
         ExitCode::FAILURE

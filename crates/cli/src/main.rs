@@ -12,11 +12,13 @@ mod cmd_bench;
 mod cmd_compare;
 mod cmd_compile;
 mod cmd_completions;
+mod cmd_debug;
 mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
 mod cmd_doctor;
 mod cmd_exec;
+mod cmd_explore;
 mod cmd_formats;
 mod cmd_gpus;
 mod cmd_instancing;
@@ -60,6 +62,9 @@ enum Command {
     Compile(cmd_compile::Args),
     Compare(cmd_compare::Args),
     Exec(cmd_exec::Args),
+    Explore(cmd_explore::Args),
+    Debug(cmd_debug::Args),
+    Dap(cmd_debug::DapArgs),
     Bench(cmd_bench::Args),
     Gpus(cmd_gpus::Args),
     Doctor(cmd_doctor::Args),
@@ -86,6 +91,9 @@ fn main() -> std::process::ExitCode {
         Command::Compile(args) => return cmd_compile::run(&args),
         Command::Compare(args) => return cmd_compare::run(&args),
         Command::Exec(args) => return cmd_exec::run(&args),
+        Command::Explore(args) => return cmd_explore::run(&args),
+        Command::Debug(args) => return cmd_debug::run(&args),
+        Command::Dap(args) => return cmd_debug::run_dap(&args),
         Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),

@@ -1,11 +1,11 @@
 //! Compiles GLSL with Khronos' glslangValidator, a separate program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tepui_explore::source::{Source, words};
 use tepui_ir::Stage;
 
-use super::{Request, words};
 use crate::input;
 
 /// The command of glslangValidator: from PATH, or from the sysroot of `tools/mesa`.
@@ -46,7 +46,7 @@ fn tool() -> Option<Command> {
 ///
 /// # Errors
 /// glslangValidator is missing, or its error message.
-pub fn compile(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> {
+pub fn compile(path: &Path, request: &Source<'_>, stage: Stage) -> Result<Vec<u32>, String> {
     let Some(mut tool) = tool() else {
         return Err(
             "glslangValidator is not on the path (it is in Debian's package glslang-tools)"
@@ -67,12 +67,12 @@ pub fn compile(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> 
     for d in request.defines {
         tool.arg(format!("-D{d}"));
     }
-    if input::is_stdin(request.path) {
+    if input::is_stdin(path) {
         let copy = dir.path().join("stdin.glsl");
         std::fs::write(&copy, request.text).map_err(|e| e.to_string())?;
         tool.arg(copy);
     } else {
-        tool.arg(request.path);
+        tool.arg(path);
     }
     let got = tool.output().map_err(|e| format!("glslangValidator: {e}"))?;
     if !got.status.success() {

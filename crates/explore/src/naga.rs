@@ -3,7 +3,11 @@
 use naga::back::spv::SourceLanguage;
 use tepui_ir::Stage;
 
-use super::Request;
+use crate::source::{Place, Source, SourceError};
+
+fn place(l: naga::SourceLocation) -> Place {
+    Place { line: l.line_number, column: l.line_position, length: l.length }
+}
 
 /// Values of WGSL overrides, by name or `@id`.
 fn overrides(spec: &[String]) -> Result<naga::back::PipelineConstants, String> {
@@ -23,23 +27,32 @@ fn overrides(spec: &[String]) -> Result<naga::back::PipelineConstants, String> {
 /// Writes a naga module as SPIR-V with debug names and lines.
 fn write(
     module: &naga::Module,
-    request: &Request<'_>,
+    request: &Source<'_>,
     language: SourceLanguage,
-) -> Result<Vec<u32>, String> {
+) -> Result<Vec<u32>, SourceError> {
     let info = naga::valid::Validator::new(
         naga::valid::ValidationFlags::all(),
         naga::valid::Capabilities::all(),
     )
     .validate(module)
-    .map_err(|e| format!("naga: {e:?}"))?;
+    .map_err(|e| {
+        // The innermost cause says most.
+        let mut cause: &dyn std::error::Error = e.as_inner();
+        while let Some(next) = cause.source() {
+            cause = next;
+        }
+        let place = e.location(request.text).map(place);
+        let whole = format!("naga: {}", e.emit_to_string(request.text));
+        SourceError { message: cause.to_string(), place, whole }
+    })?;
     let (module, info) = naga::back::pipeline_constants::process_overrides(
         module,
         &info,
         None,
-        &overrides(request.spec)?,
+        &overrides(request.spec).map_err(SourceError::new)?,
     )
-    .map_err(|e| format!("{e}: give it with --spec NAME=VALUE"))?;
-    let name = request.path.display().to_string();
+    .map_err(|e| SourceError::new(format!("{e}: give it with --spec NAME=VALUE")))?;
+    let name = request.name.to_owned();
     // Debug names and lines for the listing, and no checks against infinite loops.
     let options = naga::back::spv::Options {
         flags: naga::back::spv::Options::default().flags | naga::back::spv::WriterFlags::DEBUG,
@@ -55,16 +68,26 @@ fn write(
             naga::back::spv::ZeroInitializeWorkgroupMemoryMode::Native,
         ..Default::default()
     };
-    naga::back::spv::write_vec(&module, &info, &options, None).map_err(|e| format!("naga: {e}"))
+    naga::back::spv::write_vec(&module, &info, &options, None)
+        .map_err(|e| SourceError::new(format!("naga: {e}")))
 }
 
 /// Compiles WGSL to SPIR-V.
 ///
 /// # Errors
 /// naga's error message.
-pub fn wgsl(request: &Request<'_>) -> Result<Vec<u32>, String> {
-    let module =
-        naga::front::wgsl::parse_str(request.text).map_err(|e| e.emit_to_string(request.text))?;
+pub fn wgsl(request: &Source<'_>) -> Result<Vec<u32>, SourceError> {
+    let module = naga::front::wgsl::parse_str(request.text).map_err(|e| SourceError {
+        message: e.message().to_owned(),
+        // Some errors begin with a label that is nowhere.
+        place: e
+            .labels()
+            .map(|(span, _)| span.location(request.text))
+            .find(|l| l.length > 0)
+            .or_else(|| e.location(request.text))
+            .map(place),
+        whole: e.emit_to_string(request.text),
+    })?;
     write(&module, request, SourceLanguage::WGSL)
 }
 
@@ -72,19 +95,26 @@ pub fn wgsl(request: &Request<'_>) -> Result<Vec<u32>, String> {
 ///
 /// # Errors
 /// naga's error message.
-pub fn glsl(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> {
+pub fn glsl(request: &Source<'_>, stage: Stage) -> Result<Vec<u32>, SourceError> {
     let mut options = naga::front::glsl::Options::from(match stage {
         Stage::Compute => naga::ShaderStage::Compute,
         Stage::Vertex => naga::ShaderStage::Vertex,
         Stage::Fragment => naga::ShaderStage::Fragment,
-        stage => return Err(format!("naga reads no {stage} shaders; glslang does")),
+        stage => {
+            return Err(SourceError::new(format!("naga reads no {stage} shaders; glslang does")));
+        }
     });
     for define in request.defines {
         let (name, value) = define.split_once('=').unwrap_or((define, "1"));
         options.defines.insert(name.to_owned(), value.to_owned());
     }
-    let module = naga::front::glsl::Frontend::default()
-        .parse(&options, request.text)
-        .map_err(|e| format!("naga: {}", e.emit_to_string(request.text)))?;
+    let module =
+        naga::front::glsl::Frontend::default().parse(&options, request.text).map_err(|e| {
+            SourceError {
+                message: e.errors.first().map_or_else(String::new, |e| e.kind.to_string()),
+                place: e.errors.first().and_then(|e| e.location(request.text)).map(place),
+                whole: format!("naga: {}", e.emit_to_string(request.text)),
+            }
+        })?;
     write(&module, request, SourceLanguage::GLSL)
 }

@@ -1,0 +1,144 @@
+//! Recordings of shader files.
+
+use std::path::Path;
+
+use clap::Parser;
+use serde_json::Value;
+use tepui_debug::Recording;
+use tepui_explore::compile::Text;
+use tepui_explore::listing::source_lines;
+use tepui_explore::record::{Group, record as record_text};
+use tepui_explore::run::{Contents, Inputs};
+
+use crate::cmd_compile::Common;
+
+/// What is run, and which SIMD-group is recorded.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Place {
+    /// Compute shaders: workgroups in each direction.
+    #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
+    pub groups: String,
+    /// Compute shaders: the workgroup that is recorded.
+    #[arg(long, value_name = "X[,Y[,Z]]", default_value = "0")]
+    pub workgroup: String,
+    /// Compute shaders: the thread in the workgroup, by number.
+    #[arg(long, default_value_t = 0)]
+    pub thread: u32,
+    /// Fragment shaders: size of the picture.
+    #[arg(long, value_name = "WIDTH,HEIGHT", default_value = "256,256")]
+    pub size: String,
+    /// Fragment shaders: the pixel that is recorded; else the middle.
+    #[arg(long, value_name = "X,Y")]
+    pub pixel: Option<String>,
+    /// Vertices of the draw, if the file has a vertex shader too.
+    #[arg(long, default_value_t = 3)]
+    pub vertices: u32,
+    /// A storage buffer: how many words, and what they are: `zeros`, `index` (floats 0, 1, 2, …) or `random`.
+    #[arg(long, value_name = "BINDING=WORDS[,FILL]")]
+    pub buffer: Vec<String>,
+}
+
+/// Up to `N` numbers with commas; those that are not there are `rest`.
+fn numbers<const N: usize>(text: &str, rest: u32) -> Result<[u32; N], String> {
+    let mut out = [rest; N];
+    for (k, n) in text.split(',').enumerate() {
+        let place = out.get_mut(k).ok_or_else(|| format!("`{text}`: at most {N} numbers"))?;
+        *place = n.trim().parse().map_err(|_| format!("`{n}` is not a number"))?;
+    }
+    Ok(out)
+}
+
+/// `BINDING=WORDS[,FILL]` or `SET.BINDING=…`.
+fn buffer(text: &str) -> Result<Contents, String> {
+    let bad = || format!("`{text}`: write BINDING=WORDS or BINDING=WORDS,index");
+    let (name, what) = text.split_once('=').ok_or_else(bad)?;
+    let (set, binding) = name.split_once('.').unwrap_or(("0", name));
+    let (words, fill) = what.split_once(',').unwrap_or((what, "zeros"));
+    if !["zeros", "index", "random"].contains(&fill) {
+        return Err(format!("`{fill}`: a buffer holds zeros, index or random"));
+    }
+    Ok(Contents {
+        set: set.parse().map_err(|_| bad())?,
+        binding: binding.parse().map_err(|_| bad())?,
+        words: words.parse().map_err(|_| bad())?,
+        fill: fill.to_owned(),
+    })
+}
+
+/// Runs a shader file and records a SIMD-group of it.
+///
+/// # Errors
+/// The file does not compile, its job faults, or nothing runs at the place.
+pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, String> {
+    let module = common.load(file)?;
+    let shader = common.translate_module(&module)?;
+    let stage = match shader.info.stage {
+        tepui_ir::Stage::Compute => "compute",
+        tepui_ir::Stage::Fragment => "fragment",
+        stage => {
+            return Err(format!("{stage} shaders are debugged with the fragment shader alone"));
+        }
+    };
+    let name = file.display().to_string();
+    let lines = source_lines(&module.words).into_iter().max_by_key(|(_, lines)| lines.len());
+    let text = match lines {
+        Some((_, lines)) => lines.join("\n"),
+        None => String::new(),
+    };
+    let text = std::fs::read_to_string(file).unwrap_or(text);
+    let text = Text { text, stage: Some(stage.to_owned()), words: Some(module.words) };
+    let inputs = Inputs {
+        size: numbers(&place.size, 256)?,
+        groups: numbers(&place.groups, 1)?,
+        vertices: place.vertices,
+        buffers: place.buffer.iter().map(|b| buffer(b)).collect::<Result<_, _>>()?,
+        ..Inputs::default()
+    };
+    let group = match (stage, &place.pixel) {
+        ("compute", _) => Some(Group::Thread(numbers(&place.workgroup, 0)?, place.thread)),
+        (_, Some(pixel)) => {
+            let [x, y] = numbers(pixel, 0)?;
+            Some(Group::Pixel(x, y))
+        }
+        (_, None) => None,
+    };
+    let (mut recording, _) = record_text(&text, &inputs, group).map_err(|e| e.to_string())?;
+    recording.file = name;
+    Ok(recording)
+}
+
+/// The command line of the arguments of `launch`.
+#[derive(clap::Parser)]
+struct Launched {
+    file: std::path::PathBuf,
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Records what the arguments of the debug adapter protocol's `launch` name.
+///
+/// # Errors
+/// As [`record`], and what is wrong with the arguments.
+pub fn launch(arguments: &Value) -> Result<Recording, String> {
+    let program = arguments["program"].as_str().ok_or("`program`: the shader file is missing")?;
+    let mut line = vec!["tepui dap".to_owned()];
+    let mut add = |name: &str, value: &Value| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        line.push(format!("--{name}={text}"));
+    };
+    for name in
+        ["gpu", "stage", "entry", "groups", "workgroup", "thread", "pixel", "size", "vertices"]
+    {
+        if let Some(value) = arguments.get(name) {
+            add(name, value);
+        }
+    }
+    for value in arguments["buffers"].as_array().into_iter().flatten() {
+        add("buffer", value);
+    }
+    line.extend(["--".to_owned(), program.to_owned()]);
+    let parsed = Launched::try_parse_from(line).map_err(|e| e.to_string())?;
+    record(&parsed.file, &parsed.common, &parsed.place)
+}

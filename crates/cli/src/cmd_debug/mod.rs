@@ -1,0 +1,121 @@
+//! `tepui debug` and `tepui dap`: step through a shader on the virtual GPU.
+
+mod load;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use tepui_debug::command::{self, Answer};
+use tepui_debug::{Session, dap};
+
+use crate::cmd_compile::Common;
+
+/// Steps through a shader on the virtual M1.
+///
+/// Runs the shader and records one SIMD-group: each instruction, the lanes that execute it, and every value of every register.
+/// Commands move over that recording, forward and back; `help` lists them. Fragment shaders draw a triangle over the whole
+/// picture, and their uniform buffers hold width, height, time and, behind a word, the pointer. Storage buffers are given by
+/// binding.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tepui debug blur.frag --pixel 10,20
+  tepui debug sum.comp --groups 4 --buffer 0=256,index --workgroup 1 --thread 5
+  tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs")]
+pub struct Args {
+    /// Shader file.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub place: load::Place,
+    /// A command; may be given several times. Without commands they are read from standard input.
+    #[arg(short = 'e', long = "execute", value_name = "COMMAND")]
+    execute: Vec<String>,
+    /// A file of commands, one a line.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+}
+
+/// The debug adapter protocol over standard input and output, for editors.
+///
+/// `launch` takes `program` (a shader file) and, as `tepui debug`, `stage`, `groups`, `workgroup`, `thread`, `pixel`, `size`,
+/// `buffers` (a list of `BINDING=WORDS[,FILL]`) and `stopOnEntry`.
+#[derive(clap::Args)]
+pub struct DapArgs {}
+
+/// Carries out a command; false when the user is done.
+fn carry_out(session: &mut Session, line: &str) -> Result<bool, String> {
+    match command::run(session, line)? {
+        Answer::Quit => Ok(false),
+        Answer::Text(text) => {
+            print!("{text}");
+            io::stdout().flush().map_err(|e| e.to_string())?;
+            Ok(true)
+        }
+    }
+}
+
+fn try_run(args: &Args) -> Result<(), String> {
+    let recording = load::record(&args.file, &args.common, &args.place)?;
+    println!("{}: {} instructions", recording.title, recording.steps().len());
+    let mut session = Session::new(recording);
+    let mut script = args.execute.clone();
+    if let Some(path) = &args.script {
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        script.extend(text.lines().map(str::to_owned));
+    }
+    if !script.is_empty() {
+        for line in script.iter().filter(|l| !l.trim_start().starts_with('#')) {
+            println!("> {line}");
+            if !carry_out(&mut session, line)? {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    print!("{}", command::whereabouts(&session));
+    let (prompt, mut last) = (io::stdin().is_terminal(), String::new());
+    loop {
+        if prompt {
+            print!("(tepui) ");
+            io::stdout().flush().map_err(|e| e.to_string())?;
+        }
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string())? == 0 {
+            return Ok(());
+        }
+        // An empty line repeats the command before, as in other debuggers.
+        if prompt && line.trim().is_empty() {
+            line.clone_from(&last);
+        }
+        match carry_out(&mut session, &line) {
+            Ok(true) => last = line,
+            Ok(false) => return Ok(()),
+            Err(e) => eprintln!("{e}"),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    match try_run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("tepui debug: {}: {e}", args.file.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `tepui dap`.
+pub fn run_dap(_: &DapArgs) -> ExitCode {
+    let mut launch = load::launch;
+    match dap::serve(&mut io::stdin().lock(), io::stdout().lock(), &mut launch) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("tepui dap: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

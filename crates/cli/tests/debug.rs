@@ -1,0 +1,90 @@
+//! `tepui debug` by scripts, and `tepui dap` by messages: the worked example of `docs/debugging.md`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The example's shader in a folder of its own.
+fn example() -> (tempfile::TempDir, PathBuf) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/debugging.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let (_, rest) = page.split_once("```wgsl\n").expect("it has a shader");
+    let (text, _) = rest.split_once("```").expect("the block ends");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("collatz.wgsl");
+    std::fs::write(&path, text).expect("it can be written");
+    (folder, path)
+}
+
+fn debug(arguments: &[&str]) -> (bool, String) {
+    let (_folder, path) = example();
+    let got = Command::new(env!("CARGO_BIN_EXE_tepui"))
+        .arg("debug")
+        .arg(path)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("tepui starts");
+    let text = [got.stdout, got.stderr].concat();
+    (got.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn the_worked_example() {
+    let buffer = "--buffer=0=32";
+    let script = ["-e", "break 7 if 0.r2 > 150", "-e", "continue", "-e", "exec", "-e", "regs"];
+    let (good, text) = debug(&[&[buffer][..], &script].concat());
+    assert!(good, "{text}");
+    assert!(text.contains("\n#............................... ("), "{text}");
+    assert!(text.contains("r2      00000097          151"), "{text}");
+    assert!(text.contains("r3      00000000            0"), "{text}");
+    // Back to what wrote the counter, and on from there.
+    let (good, text) = debug(&[buffer, "-e", "goto end", "-e", "writer r2", "-e", "step"]);
+    assert!(good && text.contains("count++;") && text.contains("exec 00000001"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (arguments, wanted) in [
+        (&["-e", "brake 3"][..], "`brake` is no command"),
+        (&["-e", "break 99"], "no instruction is there"),
+        (&["--workgroup", "7", "-e", "where"], "nothing ran there"),
+        (&["--buffer", "0=x"], "write BINDING=WORDS"),
+        (&["--buffer", "0=4,ones"], "zeros, index or random"),
+    ] {
+        let (good, text) = debug(arguments);
+        assert!(!good && text.contains(wanted), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn an_editor_speaks_to_it() {
+    let (_folder, path) = example();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tepui"))
+        .arg("dap")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("tepui starts");
+    let program = path.display().to_string();
+    let requests = [
+        serde_json::json!({ "command": "initialize" }),
+        serde_json::json!({ "command": "launch", "arguments": { "program": program, "buffers": ["0=32"] } }),
+        serde_json::json!({ "command": "setBreakpoints", "arguments": { "breakpoints": [{ "line": 7, "condition": "0.r2 > 150" }] } }),
+        serde_json::json!({ "command": "configurationDone" }),
+        serde_json::json!({ "command": "continue" }),
+        serde_json::json!({ "command": "stackTrace" }),
+        serde_json::json!({ "command": "variables", "arguments": { "variablesReference": 2 } }),
+        serde_json::json!({ "command": "disconnect" }),
+    ];
+    let mut input = child.stdin.take().expect("it is piped");
+    for request in requests {
+        let text = request.to_string();
+        write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).expect("it listens");
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !text.contains("\"success\":false"), "{text}");
+    assert!(text.contains("\"reason\":\"breakpoint\""), "{text}");
+    assert!(text.contains("\"line\":7") && text.contains("\"value\":\"151\""), "{text}");
+}

@@ -1,0 +1,149 @@
+//! What a SIMD-group did.
+
+use serde::Serialize;
+
+/// An instruction of the program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Instruction {
+    /// Byte offset in the program.
+    pub offset: u32,
+    /// Its text.
+    pub text: String,
+    /// Line of the source, from 1; 0 if it is not known.
+    pub line: u32,
+}
+
+/// The state before an instruction ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index of the instruction.
+    pub at: u32,
+    /// Lanes that execute it.
+    pub exec: u32,
+}
+
+/// The values of a register from a step on.
+#[derive(Clone, Debug)]
+struct Version {
+    step: u32,
+    lanes: Box<[u32]>,
+}
+
+/// No more is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the recording is full after {0} instructions")]
+pub struct Full(pub usize);
+
+/// A run of one SIMD-group.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// What it is a run of: a workgroup, a pixel.
+    pub title: String,
+    /// Name of the source file.
+    pub file: String,
+    /// Lines of the source.
+    pub source: Vec<String>,
+    /// The program, by offset.
+    pub program: Vec<Instruction>,
+    /// The lane that is looked at first.
+    pub lane: usize,
+    /// Lanes that exist.
+    pub alive: u32,
+    /// The recording ended before the program did.
+    pub truncated: bool,
+    steps: Vec<Step>,
+    /// By register, the values that it had.
+    registers: Vec<Vec<Version>>,
+    bytes: usize,
+}
+
+impl Recording {
+    /// Most instructions of a recording.
+    pub const MAX_STEPS: usize = 1 << 18;
+    /// Bytes of register values.
+    pub const MAX_BYTES: usize = 256 << 20;
+
+    /// An empty recording of a program, whose instructions are sorted by offset.
+    #[must_use]
+    pub fn new(title: String, source: Vec<String>, program: Vec<Instruction>) -> Recording {
+        Recording { title, source, program, ..Recording::default() }
+    }
+
+    /// The index of the instruction at an offset.
+    #[must_use]
+    pub fn index_of(&self, offset: u32) -> Option<usize> {
+        self.program.binary_search_by_key(&offset, |i| i.offset).ok()
+    }
+
+    /// Appends the state before an instruction: its index, the lanes that execute it, and the lanes of each register.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub fn push<'a>(
+        &mut self,
+        step: Step,
+        registers: impl Iterator<Item = &'a [u32]>,
+    ) -> Result<(), Full> {
+        if self.steps.len() >= Recording::MAX_STEPS || self.bytes > Recording::MAX_BYTES {
+            self.truncated = true;
+            return Err(Full(self.steps.len()));
+        }
+        let now = self.steps.len() as u32;
+        for (number, lanes) in registers.enumerate() {
+            if self.registers.len() <= number {
+                self.registers.push(Vec::new());
+            }
+            let versions = &mut self.registers[number];
+            if versions.last().is_none_or(|v| *v.lanes != *lanes) {
+                versions.push(Version { step: now, lanes: lanes.into() });
+                self.bytes += size_of::<Version>() + size_of_val(lanes);
+            }
+        }
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// The steps.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// How many registers there are.
+    #[must_use]
+    pub fn registers(&self) -> usize {
+        self.registers.len()
+    }
+
+    /// The lanes of a register before a step.
+    #[must_use]
+    pub fn register(&self, number: usize, step: usize) -> Option<&[u32]> {
+        self.version(number, step).map(|v| &*v.lanes)
+    }
+
+    fn version(&self, number: usize, step: usize) -> Option<&Version> {
+        let versions = self.registers.get(number)?;
+        let behind = versions.partition_point(|v| v.step as usize <= step);
+        versions.get(behind.checked_sub(1)?)
+    }
+
+    /// The step that wrote the value that a register has in a lane before a step; `None` if it was there from the start.
+    #[must_use]
+    pub fn writer(&self, number: usize, lane: usize, step: usize) -> Option<usize> {
+        let versions = self.registers.get(number)?;
+        let behind = versions.partition_point(|v| v.step as usize <= step);
+        let value = versions[..behind].last()?.lanes.get(lane)?;
+        // Versions differ in some lane; this lane's value may be older.
+        let mut first = behind - 1;
+        while first > 0 && versions[first - 1].lanes.get(lane) == Some(value) {
+            first -= 1;
+        }
+        (versions[first].step as usize).checked_sub(1)
+    }
+
+    /// Whether the instruction before a step changed a register.
+    #[must_use]
+    pub fn changed(&self, number: usize, step: usize) -> bool {
+        step > 0 && self.version(number, step).is_some_and(|v| v.step as usize == step)
+    }
+}

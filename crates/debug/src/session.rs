@@ -1,0 +1,264 @@
+//! A cursor over a recording, with breakpoints.
+
+use crate::recording::{Instruction, Recording, Step};
+
+/// Where a breakpoint is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// An instruction, by its offset.
+    Offset(u32),
+    /// The first instruction of a run of instructions of a source line.
+    Line(u32),
+}
+
+/// A value of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// Register.
+    pub register: usize,
+    /// The low (0) or high (1) half of it.
+    pub half: Option<usize>,
+}
+
+/// How a condition compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Less, as floats if the number was written with a point, else as integers with a sign.
+    Less,
+    /// Greater, likewise.
+    Greater,
+}
+
+/// A condition on a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// The lane; `None` for any lane that executes.
+    pub lane: Option<usize>,
+    /// What is compared.
+    pub value: Value,
+    /// How.
+    pub test: Test,
+    /// With what: bits.
+    pub bits: u32,
+    /// The bits are a float's.
+    pub float: bool,
+}
+
+/// A breakpoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Breakpoint {
+    /// Its number, for the user.
+    pub number: u32,
+    /// Where.
+    pub at: Where,
+    /// Stops only if this holds.
+    pub condition: Option<Condition>,
+}
+
+/// Why a movement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The movement is done.
+    Step,
+    /// At a breakpoint.
+    Breakpoint(u32),
+    /// At the first instruction.
+    Start,
+    /// At the last instruction.
+    End,
+}
+
+/// A recording, a place in it, and breakpoints.
+pub struct Session {
+    /// What is looked at.
+    pub recording: Recording,
+    /// The lane that is looked at.
+    pub lane: usize,
+    /// Breakpoints.
+    pub breakpoints: Vec<Breakpoint>,
+    step: usize,
+    next_number: u32,
+}
+
+impl Session {
+    /// At the start of a recording.
+    #[must_use]
+    pub fn new(recording: Recording) -> Session {
+        let lane = recording.lane;
+        Session { recording, lane, breakpoints: Vec::new(), step: 0, next_number: 1 }
+    }
+
+    /// The step that the cursor is at.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.step
+    }
+
+    /// The state before that step's instruction; `None` in an empty recording.
+    #[must_use]
+    pub fn step(&self) -> Option<Step> {
+        self.recording.steps().get(self.step).copied()
+    }
+
+    /// The instruction that is next.
+    #[must_use]
+    pub fn instruction(&self) -> Option<&Instruction> {
+        self.recording.program.get(self.step()?.at as usize)
+    }
+
+    /// The instruction of any step.
+    fn instruction_at(&self, step: usize) -> Option<&Instruction> {
+        self.recording.program.get(self.recording.steps().get(step)?.at as usize)
+    }
+
+    /// The source line of a step, 0 if it is not known.
+    fn line_at(&self, step: usize) -> u32 {
+        self.instruction_at(step).map_or(0, |i| i.line)
+    }
+
+    /// Sets a breakpoint; returns its number.
+    pub fn set(&mut self, at: Where, condition: Option<Condition>) -> u32 {
+        let number = self.next_number;
+        self.next_number += 1;
+        self.breakpoints.push(Breakpoint { number, at, condition });
+        number
+    }
+
+    /// Moves to a step.
+    pub fn go(&mut self, step: usize) -> Stop {
+        let last = self.recording.steps().len().saturating_sub(1);
+        self.step = step.min(last);
+        if step > last { Stop::End } else { Stop::Step }
+    }
+
+    /// The value of a register in a lane.
+    #[must_use]
+    pub fn value(&self, value: Value, lane: usize) -> Option<u32> {
+        self.value_at(value, lane, self.step)
+    }
+
+    fn value_at(&self, value: Value, lane: usize, step: usize) -> Option<u32> {
+        let word = *self.recording.register(value.register, step)?.get(lane)?;
+        Some(value.half.map_or(word, |half| word >> (16 * half) & 0xffff))
+    }
+
+    fn holds(&self, c: &Condition, step: usize) -> bool {
+        let exec = self.recording.steps().get(step).map_or(0, |s| s.exec);
+        let lanes = 0..u32::BITS as usize;
+        lanes.filter(|&l| exec >> l & 1 != 0 && c.lane.is_none_or(|own| own == l)).any(|lane| {
+            let Some(bits) = self.value_at(c.value, lane, step) else { return false };
+            let (a, b) = (f32::from_bits(bits), f32::from_bits(c.bits));
+            match (c.test, c.float) {
+                (Test::Equal, false) => bits == c.bits,
+                (Test::NotEqual, false) => bits != c.bits,
+                (Test::Less, false) => (bits as i32) < c.bits as i32,
+                (Test::Greater, false) => bits as i32 > c.bits as i32,
+                (Test::Equal, true) => a == b,
+                (Test::NotEqual, true) => a != b,
+                (Test::Less, true) => a < b,
+                (Test::Greater, true) => a > b,
+            }
+        })
+    }
+
+    /// The breakpoint that stops at a step.
+    fn breakpoint_at(&self, step: usize) -> Option<u32> {
+        let instruction = self.instruction_at(step)?;
+        let here = |b: &&Breakpoint| match b.at {
+            Where::Offset(offset) => instruction.offset == offset,
+            Where::Line(line) => {
+                instruction.line == line && (step == 0 || self.line_at(step - 1) != line)
+            }
+        };
+        let holds = |b: &&Breakpoint| b.condition.is_none_or(|c| self.holds(&c, step));
+        self.breakpoints.iter().filter(here).find(holds).map(|b| b.number)
+    }
+
+    /// Moves forward until `until` holds for a step, or to a breakpoint if `stop` is set.
+    fn forward(&mut self, stop: bool, until: impl Fn(&Session, usize) -> bool) -> Stop {
+        let last = self.recording.steps().len().saturating_sub(1);
+        while self.step < last {
+            self.step += 1;
+            if stop && let Some(number) = self.breakpoint_at(self.step) {
+                return Stop::Breakpoint(number);
+            }
+            if until(self, self.step) {
+                return Stop::Step;
+            }
+        }
+        Stop::End
+    }
+
+    /// As `forward`, to the start.
+    fn backward(&mut self, stop: bool, until: impl Fn(&Session, usize) -> bool) -> Stop {
+        while self.step > 0 {
+            self.step -= 1;
+            if stop && let Some(number) = self.breakpoint_at(self.step) {
+                return Stop::Breakpoint(number);
+            }
+            if until(self, self.step) {
+                return Stop::Step;
+            }
+        }
+        Stop::Start
+    }
+
+    /// Runs to the next breakpoint.
+    pub fn resume(&mut self) -> Stop {
+        self.forward(true, |_, _| false)
+    }
+
+    /// Runs back to the breakpoint before.
+    pub fn resume_back(&mut self) -> Stop {
+        self.backward(true, |_, _| false)
+    }
+
+    /// One instruction.
+    pub fn step_instruction(&mut self) -> Stop {
+        self.forward(false, |_, _| true)
+    }
+
+    /// One instruction back.
+    pub fn back_instruction(&mut self) -> Stop {
+        self.backward(false, |_, _| true)
+    }
+
+    /// To the next source line in which the lane executes.
+    pub fn step_line(&mut self) -> Stop {
+        let (line, lane) = (self.line_at(self.step), self.lane);
+        self.forward(true, move |s, at| {
+            let now = s.line_at(at);
+            now != line && now != 0 && s.recording.steps()[at].exec >> (lane & 31) & 1 != 0
+        })
+    }
+
+    /// To the first instruction of the source line before.
+    pub fn back_line(&mut self) -> Stop {
+        let line = self.line_at(self.step);
+        let stop = self.backward(false, move |s, at| ![line, 0].contains(&s.line_at(at)));
+        let line = self.line_at(self.step);
+        while self.step > 0 && self.line_at(self.step - 1) == line {
+            self.step -= 1;
+        }
+        stop
+    }
+
+    /// To where other lanes execute.
+    pub fn step_mask(&mut self) -> Stop {
+        let exec = self.step().map_or(0, |s| s.exec);
+        self.forward(true, move |s, at| s.recording.steps()[at].exec != exec)
+    }
+
+    /// To the instruction that wrote the value of a register.
+    ///
+    /// Returns `None` if it was there from the start.
+    pub fn go_to_writer(&mut self, register: usize) -> Option<usize> {
+        let step = self.recording.writer(register, self.lane, self.step)?;
+        self.step = step;
+        Some(step)
+    }
+}

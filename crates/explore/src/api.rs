@@ -1,0 +1,154 @@
+//! The page's interface: a request in JSON, an answer in JSON, and pixels beside it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tepui_agx_isa::manual;
+use tepui_debug::{Session, command};
+
+use crate::compile::{Refused, Text, compile};
+use crate::record::{Group, record};
+use crate::run::{How, Inputs, run};
+
+/// A request.
+#[derive(Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+enum Request {
+    /// Machine code, statistics and, if asked for, IR after each pass.
+    Compile {
+        #[serde(flatten)]
+        text: Text,
+        #[serde(default)]
+        passes: bool,
+    },
+    /// Runs the shader.
+    Run {
+        #[serde(flatten)]
+        text: Text,
+        #[serde(default)]
+        inputs: Inputs,
+        #[serde(default)]
+        check: bool,
+    },
+    /// Runs the shader and records a SIMD-group.
+    Debug {
+        #[serde(flatten)]
+        text: Text,
+        #[serde(default)]
+        inputs: Inputs,
+        group: Option<Group>,
+    },
+    /// A command of the debugger.
+    Command { line: String },
+    /// An instruction's entry of the manual.
+    Manual { name: String },
+}
+
+/// A register in the debugger.
+#[derive(Serialize)]
+struct Register {
+    number: usize,
+    /// A word for each lane.
+    words: Vec<u32>,
+    /// The instruction before changed it.
+    changed: bool,
+}
+
+/// What a page keeps between requests.
+#[derive(Default)]
+pub struct Api {
+    session: Option<Session>,
+    pixels: Vec<u8>,
+}
+
+impl Api {
+    /// Answers a request: `{"ok": …}` or `{"error": {"message": …, "place": …}}`.
+    pub fn call(&mut self, request: &str) -> String {
+        let answer = serde_json::from_str(request)
+            .map_err(|e| Refused::new(format!("the request: {e}")))
+            .and_then(|request| self.answer(request));
+        match answer {
+            Ok(value) => json!({ "ok": value }).to_string(),
+            Err(e) => json!({ "error": e }).to_string(),
+        }
+    }
+
+    /// The picture of the last run: red, green, blue, alpha, row by row.
+    #[must_use]
+    pub fn pixels(&self) -> &[u8] {
+        &self.pixels
+    }
+
+    fn answer(&mut self, request: Request) -> Result<Value, Refused> {
+        match request {
+            Request::Compile { text, passes } => {
+                serde_json::to_value(compile(&text, passes)?.report()).map_err(Refused::new)
+            }
+            Request::Run { text, inputs, check } => {
+                let mut outcome = run(&text, &inputs, How { check, watch: None })?;
+                self.pixels = std::mem::take(&mut outcome.pixels);
+                serde_json::to_value(outcome).map_err(Refused::new)
+            }
+            Request::Debug { text, inputs, group } => {
+                let (recording, _) = record(&text, &inputs, group)?;
+                let session = self.session.insert(Session::new(recording));
+                let program = &session.recording.program;
+                Ok(json!({ "program": program, "state": state(session) }))
+            }
+            Request::Command { line } => {
+                let none = || Refused::new("nothing is debugged");
+                let session = self.session.as_mut().ok_or_else(none)?;
+                let text = match command::run(session, &line).map_err(Refused::new)? {
+                    command::Answer::Text(text) => text,
+                    command::Answer::Quit => {
+                        self.session = None;
+                        return Ok(json!({ "text": "" }));
+                    }
+                };
+                Ok(json!({ "text": text, "state": state(session) }))
+            }
+            Request::Manual { name } => {
+                let entries = manual::find(&name).into_iter().map(manual::entry);
+                let text = entries.collect::<Vec<_>>().join("\n");
+                match text.is_empty() {
+                    true => Err(Refused::new(format!("`{name}` is not an instruction"))),
+                    false => Ok(json!({ "text": text })),
+                }
+            }
+        }
+    }
+}
+
+/// Where a session is, with all registers.
+fn state(s: &Session) -> Value {
+    let Some(step) = s.step() else { return Value::Null };
+    let register = |number| {
+        let words = s.recording.register(number, s.at()).map(<[u32]>::to_vec);
+        Register {
+            number,
+            words: words.unwrap_or_default(),
+            changed: s.recording.changed(number, s.at()),
+        }
+    };
+    let breakpoints: Vec<_> = s
+        .breakpoints
+        .iter()
+        .map(|b| match b.at {
+            tepui_debug::Where::Line(line) => json!({ "number": b.number, "line": line }),
+            tepui_debug::Where::Offset(offset) => json!({ "number": b.number, "offset": offset }),
+        })
+        .collect();
+    let instruction = s.instruction();
+    json!({
+        "title": s.recording.title,
+        "step": s.at(),
+        "steps": s.recording.steps().len(),
+        "truncated": s.recording.truncated,
+        "offset": instruction.map(|i| i.offset),
+        "line": instruction.map(|i| i.line),
+        "exec": step.exec,
+        "alive": s.recording.alive,
+        "lane": s.lane,
+        "breakpoints": breakpoints,
+        "registers": (0..s.recording.registers()).map(register).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,285 @@
+//! Compiles shader text and keeps what each stage made of it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{self, Colours, Interface, VertexResults};
+use tepui_agx_compiler::{Options, Program, Snapshot, Table, compile_as};
+use tepui_format::Format;
+use tepui_ir::{ResKind, Shader, Stage};
+
+use crate::listing::{self, Line};
+use crate::source::{self, Language, Place, Source, SourceError};
+
+/// Longest text that is compiled.
+const MAX_TEXT_B: usize = 1 << 20;
+
+/// What is wrong with a shader.
+#[derive(Clone, Debug, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refused {
+    /// What.
+    pub message: String,
+    /// Where, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+impl Refused {
+    /// Something without a place.
+    pub fn new(message: impl ToString) -> Refused {
+        Refused { message: message.to_string(), place: None }
+    }
+}
+
+impl From<SourceError> for Refused {
+    fn from(e: SourceError) -> Refused {
+        Refused { message: e.message, place: e.place }
+    }
+}
+
+/// A shader's text.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+pub struct Text {
+    /// The text.
+    pub text: String,
+    /// GLSL: its stage, `compute`, `vertex` or `fragment`.
+    #[serde(default)]
+    pub stage: Option<String>,
+    /// SPIR-V that another front end made of the text.
+    #[serde(skip)]
+    pub words: Option<Vec<u32>>,
+}
+
+impl Text {
+    fn stage(&self) -> Result<Option<Stage>, Refused> {
+        self.stage
+            .as_deref()
+            .map(|s| match s {
+                "compute" => Ok(Stage::Compute),
+                "vertex" => Ok(Stage::Vertex),
+                "fragment" => Ok(Stage::Fragment),
+                s => Err(Refused::new(format!("`{s}` is no stage"))),
+            })
+            .transpose()
+    }
+
+    /// As SPIR-V.
+    ///
+    /// # Errors
+    /// What naga says.
+    pub fn spirv(&self) -> Result<Vec<u32>, Refused> {
+        if let Some(words) = &self.words {
+            return Ok(words.clone());
+        }
+        if self.text.len() > MAX_TEXT_B {
+            return Err(Refused::new(format!("more than {MAX_TEXT_B} bytes of text")));
+        }
+        let source = Source { name: "shader", text: &self.text, defines: &[], spec: &[] };
+        Ok(match source::language_of(&self.text) {
+            Language::Wgsl => source::wgsl(&source)?,
+            Language::Glsl => source::glsl(&source, self.stage()?.unwrap_or(Stage::Compute))?,
+        })
+    }
+
+    /// The stage to look at: the one asked for, else the last of compute, fragment, vertex that there is.
+    fn stage_of(&self, words: &[u32]) -> Result<Stage, Refused> {
+        let all = tepui_spirv::entry_points(words).map_err(Refused::new)?;
+        let has = |stage| all.iter().any(|e| e.1 == Some(stage));
+        let order = [Stage::Compute, Stage::Fragment, Stage::Vertex];
+        match (self.stage()?.filter(|&s| has(s)), order.into_iter().find(|&s| has(s))) {
+            (Some(stage), _) | (None, Some(stage)) => Ok(stage),
+            (None, None) => Err(Refused::new(
+                "there is no entry point: write @compute, @fragment or @vertex before a function",
+            )),
+        }
+    }
+}
+
+/// IR or machine IR after a pass.
+#[derive(Serialize, Clone, Debug)]
+pub struct Pass {
+    /// The pass.
+    pub name: &'static str,
+    /// What it left.
+    pub text: String,
+}
+
+/// A buffer or image that a shader names.
+#[derive(Serialize, Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Name in the source.
+    pub name: String,
+    /// `uniform`, `storage` or `other`.
+    pub kind: &'static str,
+}
+
+/// A compiled shader, for a page.
+#[derive(Serialize, Clone, Debug)]
+pub struct Report {
+    /// Stage.
+    pub stage: String,
+    /// Threads of a workgroup.
+    pub workgroup: [u32; 3],
+    /// Instructions of the preamble, which runs once before.
+    pub preamble: Vec<Line>,
+    /// Instructions.
+    pub asm: Vec<Line>,
+    /// Statistics by name.
+    pub stats: BTreeMap<String, i64>,
+    /// What limits how many threads a core holds.
+    pub occupancy: String,
+    /// The line of shader-db.
+    pub summary: String,
+    /// Buffers and images.
+    pub resources: Vec<Named>,
+    /// IR and machine IR after each pass, if asked for.
+    pub passes: Vec<Pass>,
+}
+
+/// A compiled shader.
+pub struct Compiled {
+    /// Its IR after all passes, with the names of files and lines.
+    pub shader: Shader,
+    /// Its IR before all passes.
+    pub translated: Shader,
+    /// Machine code.
+    pub program: Program,
+    /// IR after each pass.
+    pub passes: Vec<Pass>,
+}
+
+/// The colour image of fragment shaders.
+#[must_use]
+pub fn tile() -> Tile {
+    let mut tile = Tile { samples: 1, ..Tile::default() };
+    tile.formats[0] = Some(Format::R8G8B8A8_UNORM);
+    tile
+}
+
+/// The interface of a fragment shader that writes [`tile`].
+fn fragment() -> Interface {
+    let colours = Colours::Tile(Box::new(tile()));
+    Interface::Fragment(abi::Fragment { colours, ..abi::Fragment::default() })
+}
+
+/// Translates one stage of SPIR-V to IR.
+///
+/// # Errors
+/// It uses what Tepui does not know.
+pub fn translate(words: &[u32], stage: Stage) -> Result<Shader, Refused> {
+    let options =
+        tepui_spirv::Options { entry: None, stage: Some(stage), ..tepui_spirv::Options::default() };
+    tepui_spirv::translate(words, &options).map_err(Refused::new)
+}
+
+/// Compiles IR for an M1.
+///
+/// # Errors
+/// It needs what is not compiled.
+pub fn compile_ir(
+    translated: Shader,
+    interface: &Interface,
+    passes: bool,
+) -> Result<Compiled, Refused> {
+    let mut kept = Vec::new();
+    if passes {
+        kept.push(Pass { name: "spirv", text: translated.to_string() });
+    }
+    let mut shader = translated.clone();
+    let mut after = |name: &'static str, made: Snapshot<'_>| {
+        if !passes {
+            return;
+        }
+        let text = match made {
+            Snapshot::Ir(s) => s.to_string(),
+            Snapshot::Mir(m) => m.to_string(),
+        };
+        // Most passes have nothing to do most of the time.
+        if kept.last().is_none_or(|last| last.text != text) {
+            kept.push(Pass { name, text });
+        }
+    };
+    let program = compile_as(&mut shader, &Options::default(), interface, &mut after)
+        .map_err(Refused::new)?;
+    Ok(Compiled { shader, translated, program, passes: kept })
+}
+
+/// Compiles text.
+///
+/// # Errors
+/// What is wrong with it, with its place where that is known.
+pub fn compile(text: &Text, passes: bool) -> Result<Compiled, Refused> {
+    let words = text.spirv()?;
+    let stage = text.stage_of(&words)?;
+    let interface = match stage {
+        Stage::Fragment => fragment(),
+        stage => Interface::main(stage),
+    };
+    compile_ir(translate(&words, stage)?, &interface, passes)
+}
+
+/// The vertex program for a fragment program.
+///
+/// # Errors
+/// It needs what is not compiled.
+pub fn compile_vertex(vertex: Shader, fragment: &Program) -> Result<Compiled, Refused> {
+    let Table::Fragment(table) = &fragment.table else {
+        return Err(Refused::new("this is no fragment shader"));
+    };
+    let results = VertexResults::StoreFor(table.clone());
+    let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });
+    compile_ir(vertex, &interface, false)
+}
+
+impl Compiled {
+    /// What a page shows.
+    #[must_use]
+    pub fn report(self) -> Report {
+        let (p, s) = (&self.program, &self.shader);
+        let stage = s.info.stage.to_string();
+        let stats = serde_json::to_value(p.stats).ok();
+        let kind = |kind| match kind {
+            ResKind::UniformBuffer => "uniform",
+            ResKind::StorageBuffer => "storage",
+            _ => "other",
+        };
+        let resources = self.translated.resources.values().map(|r| Named {
+            set: r.set,
+            binding: r.binding,
+            name: r.name.clone(),
+            kind: kind(r.kind),
+        });
+        Report {
+            workgroup: p.workgroup_size,
+            preamble: p.preamble.as_deref().map_or(Vec::new(), |c| listing::lines(c, s, &[])),
+            asm: listing::lines(&p.code, s, &p.locs),
+            stats: stats.and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default(),
+            occupancy: occupancy(p),
+            summary: p.stats.line(&stage.to_uppercase()),
+            resources: resources.collect(),
+            passes: self.passes,
+            stage,
+        }
+    }
+}
+
+/// What limits how many threads a core holds.
+fn occupancy(p: &Program) -> String {
+    const MOST_THREADS: u32 = 1024;
+    let s = &p.stats;
+    if s.threads >= MOST_THREADS {
+        return format!("{} threads a core, as many as there can be", s.threads);
+    }
+    format!(
+        "{} threads a core: {} half-registers a thread; {} or fewer would give {MOST_THREADS}",
+        s.threads,
+        s.registers,
+        tepui_agx_compiler::stats::tier(0)
+    )
+}

@@ -1,0 +1,103 @@
+//! Records one SIMD-group of a run for the debugger.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tepui_agx_model::{Step as ModelStep, Watch};
+use tepui_debug::{Instruction, Recording, Step};
+use tepui_ir::Stage;
+
+use crate::compile::{Refused, Text, compile};
+use crate::listing;
+use crate::run::{How, Inputs, Outcome, run_compiled};
+
+/// The SIMD-group that is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// The SIMD-group of a compute shader that has a thread: workgroup, and thread in it by number.
+    Thread([u32; 3], u32),
+    /// The first SIMD-group of a fragment shader that has a pixel: column and row.
+    Pixel(u32, u32),
+}
+
+impl Group {
+    /// The lane of the thread or pixel, if a step is of this group.
+    fn lane(self, step: &ModelStep<'_>) -> Option<usize> {
+        const LANES: u32 = 32;
+        match (self, step.pixels) {
+            (Group::Thread(workgroup, thread), None) => {
+                let own = step.workgroup == workgroup && step.index == thread / LANES;
+                own.then_some((thread % LANES) as usize)
+            }
+            (Group::Pixel(x, y), Some([xs, ys])) => (0..LANES as usize)
+                .find(|&l| step.alive >> l & 1 != 0 && xs.0[l] == x && ys.0[l] == y),
+            _ => None,
+        }
+    }
+}
+
+struct Recorder {
+    recording: Recording,
+    done: bool,
+}
+
+/// Compiles text, runs it, and records a SIMD-group.
+///
+/// # Errors
+/// The text is refused, its job faults before the group runs, or no such group runs.
+pub fn record(
+    text: &Text,
+    inputs: &Inputs,
+    group: Option<Group>,
+) -> Result<(Recording, Option<Outcome>), Refused> {
+    let compiled = compile(text, false)?;
+    let program = &compiled.program;
+    let group = group.unwrap_or(match compiled.shader.info.stage {
+        Stage::Fragment => Group::Pixel(inputs.size[0] / 2, inputs.size[1] / 2),
+        _ => Group::Thread([0; 3], 0),
+    });
+    let lines = listing::lines(&program.code, &compiled.shader, &program.locs);
+    // Instructions that the compiler adds belong to the line of what stands before them.
+    let mut last = 0;
+    let instructions = lines.into_iter().map(|l| {
+        if l.line != 0 {
+            last = l.line;
+        }
+        Instruction { offset: l.offset as u32, text: l.text, line: last }
+    });
+    let title = match group {
+        Group::Thread([x, y, z], n) => format!("workgroup {x},{y},{z}, thread {n}"),
+        Group::Pixel(x, y) => format!("pixel {x},{y}"),
+    };
+    let source = text.text.lines().map(str::to_owned).collect();
+    let mut recording = Recording::new(title, source, instructions.collect());
+    recording.file = "shader".to_owned();
+    let recorder = Arc::new(Mutex::new(Recorder { recording, done: false }));
+    let (own, code) = (Arc::clone(&recorder), program.code.clone());
+    let watch = Watch::new(move |step| {
+        // Preambles, vertex programs and programs of tiles are others.
+        if !code.starts_with(step.code) {
+            return;
+        }
+        let Some(lane) = group.lane(step) else { return };
+        let r = &mut *own.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(at) = r.recording.index_of(step.offset).filter(|_| !r.done) else { return };
+        if r.recording.steps().is_empty() {
+            (r.recording.lane, r.recording.alive) = (lane, step.alive);
+        }
+        let rows = step.registers.iter().map(|row| &row.0[..]);
+        let full = r.recording.push(Step { at: at as u32, exec: step.exec }, rows).is_err();
+        r.done = full || r.recording.program[at].text == "stop";
+    });
+    let outcome = run_compiled(text, &compiled, inputs, How { watch: Some(watch), check: false });
+    let r = &mut *recorder.lock().unwrap_or_else(PoisonError::into_inner);
+    let recording = std::mem::take(&mut r.recording);
+    match outcome {
+        // A fault ends a recording; what ran before it is worth looking at.
+        Err(e) if recording.steps().is_empty() => Err(e),
+        _ if recording.steps().is_empty() => {
+            Err(Refused::new(format!("nothing ran there: {}", recording.title)))
+        }
+        outcome => Ok((recording, outcome.ok())),
+    }
+}
