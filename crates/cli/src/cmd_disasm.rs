@@ -15,7 +15,7 @@ use crate::input::read;
 ///
 /// AGX: the syntax is applegpu's; branch targets are offsets in the code. Padding is shown as
 /// `.zero N`. Intel: the syntax is that of Mesa's `brw_disasm`, with offset and bytes in comments.
-/// Valhall: the syntax is that of Mesa's disassembler with bytes in front.
+/// Valhall: the syntax is that of Mesa's disassembler with bytes in front. Bifrost: that of Mesa's, clause by clause.
 /// Bytes that are not an instruction are shown with the reason and counted on standard error, and
 /// the exit status is then 1.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ use crate::input::read;
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
     for bytes that are no instruction")]
 pub struct Args {
-    /// Instruction set (`agx`, `gen9`, `gen12`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
+    /// Instruction set (`agx`, `gen9`, `gen12`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Machine code; `-` is standard input.

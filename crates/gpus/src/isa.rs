@@ -7,6 +7,7 @@ use tepui_agx_isa as agx;
 use tepui_intel_isa as intel;
 use tepui_intel_isa::Generation;
 use tepui_mali_isa as valhall;
+use tepui_mali_isa::bifrost;
 
 use crate::{Feature, Gpu, Unsupported};
 
@@ -17,6 +18,8 @@ pub enum Isa {
     Agx,
     /// Execution units of a generation of Intel's GPUs.
     Intel(Generation),
+    /// Arm Mali, Bifrost (v6 and v7).
+    Bifrost,
     /// Arm Mali, Valhall (v9 and v10).
     Valhall,
 }
@@ -38,8 +41,13 @@ pub struct Line {
 
 impl Isa {
     /// All instruction sets.
-    pub const ALL: [Isa; 4] =
-        [Isa::Agx, Isa::Intel(Generation::Gen9), Isa::Intel(Generation::Gen12), Isa::Valhall];
+    pub const ALL: [Isa; 5] = [
+        Isa::Agx,
+        Isa::Intel(Generation::Gen9),
+        Isa::Intel(Generation::Gen12),
+        Isa::Bifrost,
+        Isa::Valhall,
+    ];
 
     /// The name that commands take.
     pub fn id(self) -> &'static str {
@@ -47,6 +55,7 @@ impl Isa {
             Isa::Agx => "agx",
             Isa::Intel(Generation::Gen9) => "gen9",
             Isa::Intel(Generation::Gen12) => "gen12",
+            Isa::Bifrost => "bifrost",
             Isa::Valhall => "valhall",
         }
     }
@@ -59,6 +68,7 @@ impl Isa {
         match gpu.require(Feature::Isa)? {
             Gpu::Agx(_) => Ok(Isa::Agx),
             Gpu::Intel(chip) => Ok(Isa::Intel(chip.generation)),
+            Gpu::Mali(chip) if chip.arch.family() == "Bifrost" => Ok(Isa::Bifrost),
             Gpu::Mali(_) => Ok(Isa::Valhall),
         }
     }
@@ -73,6 +83,8 @@ impl Isa {
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Intel(generation) => intel::asm::assemble(generation, source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
+            Isa::Bifrost => bifrost::asm::assemble(source)
+                .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Valhall => valhall::asm::assemble(source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
         }
@@ -84,6 +96,10 @@ impl Isa {
             Isa::Intel(generation) => {
                 let lines = intel::disasm::disassemble(generation, code, start);
                 Box::new(lines.into_iter().map(intel_line))
+            }
+            Isa::Bifrost => {
+                let parts = bifrost::disasm::parts(code, start);
+                Box::new(parts.map(|part| bifrost_clause(code, &part)))
             }
             Isa::Valhall => Box::new(valhall::disasm::disassemble(code, start).map(valhall_line)),
             Isa::Agx => Box::new(agx::disasm::Disassembler::at(code, start).map(|line| Line {
@@ -104,6 +120,7 @@ impl Isa {
         match self {
             Isa::Agx => agx::manual::manual(),
             Isa::Intel(generation) => intel::manual::manual(generation),
+            Isa::Bifrost => bifrost::manual::manual(),
             Isa::Valhall => valhall::manual::manual(),
         }
     }
@@ -117,6 +134,7 @@ impl Isa {
                 (!entries.is_empty()).then(|| entries.join("\n"))
             }
             Isa::Intel(generation) => intel::manual::entry(generation, mnemonic),
+            Isa::Bifrost => bifrost::manual::entry(mnemonic),
             Isa::Valhall => valhall::manual::entry(mnemonic),
         }
     }
@@ -136,10 +154,27 @@ impl Isa {
                 .into_iter()
                 .map(|opcode| (opcode.mnemonic().to_owned(), opcode.summary()))
                 .collect(),
+            Isa::Bifrost => bifrost::Op::all().map(|op| (op.to_string(), op.row().theme)).collect(),
             Isa::Valhall => {
                 valhall::ROWS.iter().map(|row| (row.name.to_owned(), row.summary)).collect()
             }
         }
+    }
+}
+
+/// A clause of Bifrost's disassembler, whose lines are one here. Its listing is assembly too.
+fn bifrost_clause(code: &[u8], part: &bifrost::disasm::Part) -> Line {
+    let text = part.text(code).trim_end().to_owned();
+    let bytes = code.get(part.offset..part.offset + part.length).unwrap_or_default();
+    Line {
+        offset: part.offset,
+        bytes: bytes.iter().map(|b| format!("{b:02x}")).collect(),
+        text: match &part.content {
+            bifrost::disasm::Content::Error(error) => Err(error.to_string()),
+            _ => Ok(text.clone()),
+        },
+        listing: text,
+        ends: part.ends(),
     }
 }
 
@@ -213,8 +248,21 @@ mod tests {
         assert_eq!(Isa::Valhall.assemble(&listing.join("\n")).unwrap(), code);
         let g610: Gpu = "mali-g610".parse().unwrap();
         assert_eq!(Isa::of(g610), Ok(Isa::Valhall));
+        let t860: Gpu = "mali-t860".parse().unwrap();
+        assert!(Isa::of(t860).is_err());
+    }
+
+    #[test]
+    fn listings_of_bifrost_are_assembly() {
+        let source = "ds(0) nbb ncph\n{\n    *FADD.f32 r0:t0, r1, r3\n    +BRANCHZ.i16.eq t1, r2.h0, end\n}\n\
+                      end:\nds(0) eos store\n{\n    *NOP t0\n    +STORE.i32 t1, r4, r5, @r0\n}\n.zero 16";
+        let code = Isa::Bifrost.assemble(source).unwrap();
+        let lines: Vec<Line> = Isa::Bifrost.disassemble(&code, 0).collect();
+        assert_eq!(lines.iter().map(|l| l.ends).collect::<Vec<_>>(), [false, true, false]);
+        let listing: Vec<&str> = lines.iter().map(|line| line.listing.as_str()).collect();
+        assert_eq!(Isa::Bifrost.assemble(&listing.join("\n")).unwrap(), code);
         let g52: Gpu = "mali-g52".parse().unwrap();
-        assert!(Isa::of(g52).is_err());
+        assert_eq!(Isa::of(g52), Ok(Isa::Bifrost));
     }
 
     #[test]

@@ -241,12 +241,10 @@ impl Gpu {
             (Gpu::Intel(chip), Feature::Model) if chip.id == "tgl" => Support::Untested,
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
             (Gpu::Mali(chip), Feature::Isa) => match chip.arch.family() {
-                "Valhall" => Support::Tested,
+                "Bifrost" | "Valhall" => Support::Tested,
                 _ => Support::Missing,
             },
-            (Gpu::Mali(chip), Feature::Model) if chip.arch.family() == "Valhall" => {
-                Support::Untested
-            }
+            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 7 => Support::Untested,
             _ => Support::Missing,
         }
     }

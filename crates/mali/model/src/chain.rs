@@ -1,4 +1,4 @@
-//! The job manager (v9): executes a chain of jobs in memory.
+//! The job manager (v7, v9): executes a chain of jobs in memory.
 //!
 //! Jobs are linked, and one begins when those that it names by index have ended; here they are executed in the order of the
 //! chain, in which a job's dependencies stand before it. Each job's header is told that it has ended.
@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use tepui_mali_packets::bifrost::{DrawV7, Invocation};
 use tepui_mali_packets::draw::{
     Draw as DrawDescriptor, FifoFormat, PointSizeArrayFormat, Primitive, PrimitiveFlags, Scissor,
 };
@@ -22,10 +23,10 @@ use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::render::draw::{self, Call, Draw};
-use crate::render::fragment;
 use crate::render::scene::Scenes;
 use crate::render::stage::StageAddresses;
 use crate::render::vertex::Vertices;
+use crate::render::{fragment, indexed, renderer_state};
 
 const UNIT: Unit = Unit::JobManager;
 
@@ -87,6 +88,7 @@ fn stage(environment: &ShaderEnvironment) -> StageAddresses {
         uniforms: environment.fau | u64::from(environment.fau_count) << 56,
         program: environment.shader,
         storage: environment.thread_storage,
+        bifrost: None,
     }
 }
 
@@ -147,16 +149,41 @@ fn job(
         }
     }
     let payload = at.wrapping_add(HEADER);
+    let bifrost = gpu.chip().arch.0 < 9;
     match header.job_type {
         // Caches are coherent.
         JobType::Null | JobType::CacheFlush => {}
         JobType::WriteValue => write_value(gpu, &mut memory, payload)?,
+        JobType::Compute if bifrost => {
+            let invocation: Invocation = packet(&mut memory, payload)?;
+            let d: DrawV7 = packet(&mut memory, at.wrapping_add(indexed::COMPUTE_DRAW))?;
+            let (size, groups) = invocation.counts();
+            let dispatch = Dispatch {
+                resources: 0,
+                uniforms: 0,
+                program: 0,
+                storage: 0,
+                size: 0,
+                offset: [0; 3],
+                groups,
+                bifrost: Some((renderer_state::addresses(&d, false), size)),
+            };
+            dispatch::execute(gpu, vm, &dispatch, stats)?;
+        }
+        JobType::Vertex if bifrost => indexed::vertices(gpu, vm, at, stats)?,
+        JobType::Tiler | JobType::IndexedVertex if bifrost => {
+            stats.draws += 1;
+            if stats.draws <= gpu.options.most_draws {
+                let shades = header.job_type == JobType::IndexedVertex;
+                indexed::primitives(gpu, vm, &mut context.scenes, at, shades, stats)?;
+            }
+        }
         JobType::Compute => {
             let bytes = memory.read_array::<{ ComputePayload::SIZE_BYTES }>(payload);
             let bytes = bytes.map_err(memory_fault)?;
             let p = ComputePayload::unpack(&bytes)
                 .map_err(|problem| invalid("compute job", &problem))?;
-            let StageAddresses { resources, uniforms, program, storage } = stage(&p.compute);
+            let StageAddresses { resources, uniforms, program, storage, .. } = stage(&p.compute);
             let dispatch = Dispatch {
                 resources,
                 uniforms,
@@ -165,6 +192,7 @@ fn job(
                 size: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
                 offset: [p.offset_x, p.offset_y, p.offset_z],
                 groups: [p.workgroup_count_x, p.workgroup_count_y, p.workgroup_count_z],
+                bifrost: None,
             };
             dispatch::execute(gpu, vm, &dispatch, stats)?;
         }
@@ -186,7 +214,10 @@ fn job(
             };
             fragment::execute(gpu, vm, &mut context.scenes, p.framebuffer, &scissor, stats)?;
         }
-        other @ (JobType::NotStarted | JobType::Tiler | JobType::IndexedVertex) => {
+        other @ (JobType::NotStarted
+        | JobType::Vertex
+        | JobType::Tiler
+        | JobType::IndexedVertex) => {
             return Err(JobFault::unimplemented(UNIT, format!("jobs of type {other}")));
         }
     }

@@ -19,6 +19,8 @@ use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
 use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
+use crate::render::stage::{Stage, StageAddresses};
+use crate::shader::message::tables::Tables;
 use crate::shader::message::{self, LOCAL_WINDOW, Port};
 use crate::shader::op::Trap;
 use crate::shader::program::Program;
@@ -49,6 +51,8 @@ pub(crate) struct Dispatch {
     pub offset: [u32; 3],
     /// Workgroups.
     pub groups: [u32; 3],
+    /// Of Bifrost, what the shader reads and the size of a workgroup.
+    pub bifrost: Option<(StageAddresses, [u32; 3])>,
 }
 
 /// What a dispatch is once its descriptors have been read.
@@ -57,6 +61,7 @@ struct Launch {
     uniforms: Uniforms,
     storage: LocalStorage,
     resources: u64,
+    tables: Option<Tables>,
     size: [u32; 3],
     threads: u32,
     offset: [u32; 3],
@@ -87,17 +92,25 @@ pub(crate) fn execute(
         return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
     };
     // Without a program there is nothing to run.
-    if count == 0 || dispatch.program == 0 {
+    if count == 0 || dispatch.program == 0 && dispatch.bifrost.is_none() {
         return Ok(());
     }
-    let launch = Launch::read(gpu, vm, dispatch)?;
+    let launch = match &dispatch.bifrost {
+        None => Launch::read(gpu, vm, dispatch)?,
+        Some((addresses, size)) => {
+            let Some(stage) = Stage::read(gpu, vm, addresses, ShaderStage::Compute)? else {
+                return Ok(());
+            };
+            Launch::of_stage(stage, dispatch.offset, *size)?
+        }
+    };
     let places = Places::new(&launch, gpu.pool.workers());
     let budget = Budget::new(0, gpu.options.most_instructions);
     let begin = |_| Worker {
         warps: Vec::new(),
         running: Vec::new(),
         uniforms: launch.uniforms.clone(),
-        port: Port::new(vm, launch.resources),
+        port: launch.port(vm),
         left: 0,
         stats: JobStats::default(),
     };
@@ -115,6 +128,28 @@ pub(crate) fn execute(
 }
 
 impl Launch {
+    /// The units that a worker has.
+    fn port<'vm>(&self, vm: &'vm AddressSpace) -> Port<'vm> {
+        let mut port = Port::new(vm, self.resources);
+        port.tables = self.tables;
+        port
+    }
+
+    /// A launch of a stage of Bifrost.
+    fn of_stage(stage: Stage, offset: [u32; 3], size: [u32; 3]) -> Result<Launch, JobFault> {
+        Ok(Launch {
+            threads: thread_count(size)?,
+            program: stage.program,
+            uniforms: stage.uniforms,
+            storage: stage.storage,
+            resources: stage.resources,
+            tables: stage.tables,
+            size,
+            offset,
+            preload: stage.preload,
+        })
+    }
+
     fn read(gpu: &Gpu, vm: &AddressSpace, dispatch: &Dispatch) -> Result<Launch, JobFault> {
         let mut memory = UnitMemory::new(vm);
         let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(dispatch.program);
@@ -131,10 +166,7 @@ impl Launch {
         let size = ComputeSizeWorkgroup::unpack(&padded(dispatch.size))
             .map_err(|problem| invalid("workgroup size", problem))?;
         let size = [size.workgroup_size_x, size.workgroup_size_y, size.workgroup_size_z];
-        let threads = size.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
-        let threads = threads.filter(|n| *n <= MAX_WORKGROUP_SIZE).ok_or_else(|| {
-            JobFault::new(UNIT, format!("a workgroup of {size:?} has too many threads"))
-        })?;
+        let threads = thread_count(size)?;
         let words = uniform_words(&mut memory, dispatch.uniforms)?;
         let code = gpu.program(&mut memory, program.binary);
         let mut uniforms = Uniforms::new(&words, &code.rows);
@@ -145,6 +177,7 @@ impl Launch {
             uniforms,
             storage,
             resources: dispatch.resources,
+            tables: None,
             size,
             threads,
             offset: dispatch.offset,
@@ -164,6 +197,14 @@ impl Launch {
     fn thread_bytes(&self) -> u64 {
         thread_bytes(&self.storage)
     }
+}
+
+/// The threads of a workgroup.
+fn thread_count(size: [u32; 3]) -> Result<u32, JobFault> {
+    let threads = size.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+    threads
+        .filter(|n| *n <= MAX_WORKGROUP_SIZE)
+        .ok_or_else(|| JobFault::new(UNIT, format!("a workgroup of {size:?} has too many threads")))
 }
 
 /// Bytes of a thread's local storage.
@@ -352,7 +393,8 @@ pub(crate) fn fault(program: &Program, trapped: Trapped) -> JobFault {
         Trap::Endless => JobFault::endless(Unit::ShaderCore),
     };
     let text = program.text(index as usize);
-    let point = ProgramPoint { program: program.address, offset: index * 8, text };
+    let offset = program.offset(index);
+    let point = ProgramPoint { program: program.address, offset, text };
     JobFault { program: Some(point), ..fault }
 }
 

@@ -224,6 +224,7 @@ impl FrontEnd<'_> {
             size: self.register(33)?,
             offset: three(34)?,
             groups: three(37)?,
+            bifrost: None,
         };
         dispatch::execute(self.gpu, self.vm, &dispatch, &mut self.queue.stats)
     }

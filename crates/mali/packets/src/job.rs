@@ -1,4 +1,4 @@
-//! Jobs of GPUs with a job manager (v9): a header of 32 bytes, and what the job's type has behind it.
+//! Jobs of GPUs with a job manager (v7, v9): a header of 32 bytes, and what the job's type has behind it.
 //!
 // source: Mesa, src/panfrost/lib/genxml/v9.xml.
 
@@ -22,6 +22,8 @@ bits_enum! {
         CacheFlush = 3 => "Cache flush",
         /// Compute.
         Compute = 4 => "Compute",
+        /// Vertex (v7).
+        Vertex = 5 => "Vertex",
         /// Tiler.
         Tiler = 7 => "Tiler",
         /// Fragment.
@@ -70,8 +72,12 @@ packet! {
         job_type: JobType [129..136] "Type";
         /// Barrier.
         barrier: Bool [136..137] "Barrier";
+        /// Invalidate Cache (v7).
+        invalidate_cache: Bool [137..138] "Invalidate Cache";
         /// Suppress Prefetch.
         suppress_prefetch: Bool [139..140] "Suppress Prefetch";
+        /// Enable Texture Mapper (v7).
+        enable_texture_mapper: Bool [140..141] "Enable Texture Mapper";
         /// Relax Dependency 1.
         relax_dependency_1: Bool [142..143] "Relax Dependency 1";
         /// Relax Dependency 2.

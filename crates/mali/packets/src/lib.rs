@@ -1,4 +1,4 @@
-//! Declarations of the command-stream instructions and descriptors of Mali GPUs (v10).
+//! Declarations of the command-stream instructions and descriptors of Mali GPUs (v7 to v10).
 //!
 //! | module | structures | where they are |
 //! | --- | --- | --- |
@@ -8,6 +8,7 @@
 //! | [`draw`] | primitives, draws, depth and stencil, blending | registers and memory |
 //! | [`framebuffer`] | framebuffers, render targets | memory |
 //! | [`job`] | jobs of v9 | chains in memory |
+//! | [`bifrost`] | draws, renderer state and what else v7 has of its own | chains in memory |
 //! | [`tiler`] | the tiler's context and heap | memory |
 //!
 //! Bit positions and names are those of Mesa's genxml. [`ALL`] lists every structure, for
@@ -24,6 +25,7 @@
 //! # Ok::<(), tepui_packets::Problem>(())
 //! ```
 
+pub mod bifrost;
 pub mod cs;
 pub mod draw;
 pub mod framebuffer;
@@ -35,8 +37,16 @@ pub mod tiler;
 pub use tepui_packets::{Base, Decoded, Packet, PacketInfo, Problem, ProblemKind, Value};
 
 /// The reflection tables of all packets, by module.
-pub static ALL: &[&[&PacketInfo]] =
-    &[cs::ALL, shader::ALL, texture::ALL, draw::ALL, framebuffer::ALL, tiler::ALL, job::ALL];
+pub static ALL: &[&[&PacketInfo]] = &[
+    cs::ALL,
+    shader::ALL,
+    texture::ALL,
+    draw::ALL,
+    framebuffer::ALL,
+    tiler::ALL,
+    job::ALL,
+    bifrost::ALL,
+];
 
 /// The reflection table of the packet with this name.
 pub fn find(name: &str) -> Option<&'static PacketInfo> {

@@ -61,7 +61,8 @@ fn bits(field: Field) -> String {
 
 fn one(op: Op) -> String {
     let row = op.row();
-    let mut out = format!("### {op}\n\n{}. {} unit", row.theme, row.unit);
+    let theme = row.theme.trim_end_matches('.');
+    let mut out = format!("### {op}\n\n{theme}. {} unit", row.unit);
     if row.message.name() != "" {
         let _ = write!(out, ", message `{}`", row.message.name());
     }

@@ -97,15 +97,16 @@ impl Device {
 
 impl VirtualDevice for Device {
     fn node(&self) -> Node {
+        // As on the MT8192 and the RK3568, systems-on-chip with a G57 and a G52 that mainline kernels support.
+        let (full_name, compatible) = match self.chip.arch.0 {
+            9.. => ("/gpu@13000000", ["mediatek,mt8192-mali", "arm,mali-valhall-jm"]),
+            _ => ("/gpu@fde60000", ["rockchip,rk3568-mali", "arm,mali-bifrost"]),
+        };
         Node {
             driver: DRIVER.name.into(),
-            // As on the MT8192, a system-on-chip with a G57 that mainline kernels support.
             bus: Bus::Platform {
-                full_name: "/gpu@13000000".to_owned(),
-                compatible: vec![
-                    "mediatek,mt8192-mali".to_owned(),
-                    "arm,mali-valhall-jm".to_owned(),
-                ],
+                full_name: full_name.to_owned(),
+                compatible: compatible.map(str::to_owned).to_vec(),
             },
         }
     }

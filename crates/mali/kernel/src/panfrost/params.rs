@@ -20,7 +20,13 @@ pub fn value(chip: &Chip, which: u32) -> Option<u64> {
     Some(match which {
         param::GPU_PROD_ID => chip.product_id.into(),
         // A revision from which all of Mesa's workarounds are off.
-        param::GPU_REVISION => 0x30,
+        param::GPU_REVISION => {
+            if chip.arch.0 == 7 {
+                0
+            } else {
+                0x30
+            }
+        }
         param::SHADER_PRESENT => limits::SHADER_PRESENT,
         param::TILER_PRESENT | param::L2_PRESENT | param::NR_CORE_GROUPS => 1,
         param::STACK_PRESENT | param::CORE_FEATURES | param::COHERENCY_FEATURES => 0,

@@ -5,7 +5,7 @@
 use tepui_mali_chips::Arch;
 use tepui_mali_packets::cs::{CsRunFullscreen, CsRunIdvs};
 use tepui_mali_packets::draw::{
-    DcdFlags0, DcdFlags1, Draw as DrawDescriptor, PrimitiveFlags, Scissor,
+    DcdFlags0, DcdFlags1, DepthStencil, Draw as DrawDescriptor, PrimitiveFlags, Scissor,
 };
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::tiler::TilerContext;
@@ -40,11 +40,25 @@ pub(crate) struct Draw {
     pub blend_count: u32,
     /// Address of the depth and stencil descriptor.
     pub depth_stencil: u64,
+    /// What Bifrost's renderer state says in its place.
+    pub depth_state: Option<Box<DepthStencil>>,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
+    /// Whether points count their coordinates from below, where the draw says it and not the framebuffer.
+    pub points_from_below: Option<bool>,
 }
 
 impl Draw {
+    /// The depth and stencil state.
+    pub fn depth(&self, memory: &mut UnitMemory<'_>) -> Result<DepthStencil, JobFault> {
+        if let Some(state) = &self.depth_state {
+            return Ok(**state);
+        }
+        let bytes = memory.read_array::<{ DepthStencil::SIZE_BYTES }>(self.depth_stencil);
+        DepthStencil::unpack(&bytes.map_err(|fault| JobFault::memory(UNIT, fault))?)
+            .map_err(|problem| invalid("depth and stencil", problem))
+    }
+
     /// What a draw descriptor in memory says.
     pub fn from_descriptor(memory: &mut UnitMemory<'_>, at: u64) -> Result<Draw, JobFault> {
         let memory_fault = |fault| JobFault::memory(UNIT, fault);
@@ -62,6 +76,7 @@ impl Draw {
                 uniforms: d.shader.fau | u64::from(d.shader.fau_count) << 56,
                 program: d.shader.shader,
                 storage: d.shader.thread_storage,
+                bifrost: None,
             },
             flags_0: DcdFlags0::unpack(&flags[0]).map_err(|p| invalid("draw flags", p))?,
             flags_1: DcdFlags1::unpack(&flags[1]).map_err(|p| invalid("draw flags", p))?,
@@ -70,7 +85,9 @@ impl Draw {
             blend: d.blend,
             blend_count: d.blend_count,
             depth_stencil: d.depth_stencil,
+            depth_state: None,
             varying_stride: 0,
+            points_from_below: None,
         })
     }
 }
@@ -100,7 +117,7 @@ pub(crate) fn invalid(what: &str, problem: Problem) -> JobFault {
     JobFault::new(UNIT, format!("{what}: {problem}"))
 }
 
-/// Bytes of a tiler context that v9 and v10 have alike.
+/// Bytes of a tiler context that v7, v9 and v10 have alike.
 const COMMON: usize = 32;
 
 /// Reads the tiler context.
@@ -157,18 +174,21 @@ pub(crate) fn execute(
         uniforms: r.pair(8),
         program: r.pair(16),
         storage: r.pair(24),
+        bifrost: None,
     };
     let varying = StageAddresses {
         resources: select(instruction.varying_srt_select, 2, 0),
         uniforms: select(instruction.varying_fau_select, 10, 8),
         program: r.pair(18),
         storage: select(instruction.varying_tsd_select, 26, 24),
+        bifrost: None,
     };
     let fragment = StageAddresses {
         resources: select(instruction.fragment_srt_select, 4, 0),
         uniforms: r.pair(12),
         program: r.pair(20),
         storage: select(instruction.fragment_tsd_select, 28, 24),
+        bifrost: None,
     };
     let draw = Draw {
         fragment,
@@ -179,7 +199,9 @@ pub(crate) fn execute(
         blend: r.pair(50) & !0xf,
         blend_count: r.word(50) & 0xf,
         depth_stencil: r.pair(52),
+        depth_state: None,
         varying_stride: if flags.secondary_shader { r.word(48) } else { 0 },
+        points_from_below: None,
     };
     let vertices = vertex::Vertices {
         count: r.word(33),
@@ -263,7 +285,7 @@ pub(crate) fn run(
 }
 
 /// The number of a tiler context's scene, which begins with its first draw.
-fn scene(
+pub(crate) fn scene(
     arch: Arch,
     memory: &mut UnitMemory<'_>,
     scenes: &mut Scenes,

@@ -20,6 +20,7 @@ use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::pixels::Pixels;
 use super::quads::Worker;
+use super::renderer_state;
 use super::scene::{Scene, Scenes};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
@@ -56,7 +57,7 @@ pub(crate) fn execute(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let mut memory = UnitMemory::new(vm);
-    let framebuffer = Arc::new(Framebuffer::read(&mut memory, pointer)?);
+    let framebuffer = Arc::new(Framebuffer::read(gpu.chip().arch, &mut memory, pointer)?);
     let p = &framebuffer.parameters;
     let min = [
         scissor.scissor_minimum_x.max(p.bound_min_x),
@@ -106,7 +107,10 @@ pub(crate) fn execute(
     for (index, mode) in [p.pre_frame_0, p.pre_frame_1, p.post_frame].into_iter().enumerate() {
         if mode != Mode::Never {
             let at = p.frame_shader_dcds + (index * DrawDescriptor::SIZE_BYTES) as u64;
-            let draw = Draw::from_descriptor(&mut memory, at)?;
+            let draw = match gpu.chip().arch.0 {
+                9.. => Draw::from_descriptor(&mut memory, at)?,
+                _ => renderer_state::frame_draw(&mut memory, at)?,
+            };
             let pipeline = Pipeline::new(gpu, vm, &framebuffer, &draw)?;
             shaders[index] = Some((mode, Arc::new(pipeline)));
         }

@@ -3,10 +3,12 @@
 // source: Mesa, pan_desc.c (`pan_emit_fbd`).
 
 use arrayvec::ArrayVec;
+use tepui_mali_chips::Arch;
 use tepui_mali_packets::Packet;
+use tepui_mali_packets::bifrost::ZsCrcExtensionV7;
 use tepui_mali_packets::framebuffer::{
-    FramebufferParameters, Msaa, RenderTarget, SFormat, SamplePattern, ZInternalFormat,
-    ZsCrcExtension, ZsFormat,
+    BlockFormat, FramebufferParameters, Msaa, RenderTarget, SFormat, SamplePattern,
+    ZInternalFormat, ZsCrcExtension, ZsFormat,
 };
 use tepui_raster::Samples;
 use tepui_softgpu::UnitMemory;
@@ -18,6 +20,9 @@ use super::{MOST_SAMPLES, MOST_TARGETS};
 use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Fragment;
+
+/// Bytes of a superblock's header.
+const HEADER_BYTES: u32 = 16;
 
 /// Byte offset of what follows the parameters.
 const EXTENSION: u64 = 128;
@@ -52,14 +57,18 @@ pub(crate) struct Framebuffer {
 
 impl Framebuffer {
     /// Reads the descriptors that a pointer with flags names.
-    pub fn read(memory: &mut UnitMemory<'_>, pointer: u64) -> Result<Framebuffer, JobFault> {
+    pub fn read(
+        arch: Arch,
+        memory: &mut UnitMemory<'_>,
+        pointer: u64,
+    ) -> Result<Framebuffer, JobFault> {
         let at = pointer & !0x3f;
         let parameters: FramebufferParameters = packet(memory, at, "framebuffer")?;
         let mut next = at + EXTENSION;
         let (mut depth, mut stencil) = (None, None);
         let mut clean_depth = false;
         if parameters.has_zs_crc_extension {
-            let extension = extension(memory, next)?;
+            let extension = extension(arch, memory, next)?;
             next += ZsCrcExtension::SIZE_BYTES as u64;
             clean_depth = extension.zs_clean_pixel_write_enable;
             let combined_stencil = extension.zs_write_format == ZsFormat::D24s8;
@@ -81,7 +90,7 @@ impl Framebuffer {
         }
         let mut targets = ArrayVec::new();
         for _ in 0..parameters.render_target_count {
-            let target: RenderTarget = packet(memory, next, "render target")?;
+            let target = render_target(arch, memory, next)?;
             next += RenderTarget::SIZE_BYTES as u64;
             let surface = match target.write_enable {
                 true => Some(Surface::colour(&target)?),
@@ -119,9 +128,12 @@ impl Framebuffer {
 }
 
 /// Reads the depth and stencil attachments. The formats of those that are not there are 0.
-fn extension(memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcExtension, JobFault> {
+fn extension(arch: Arch, memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcExtension, JobFault> {
     let bytes = memory.read_array::<{ ZsCrcExtension::SIZE_BYTES }>(at);
     let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    if arch.0 < 9 {
+        return extension_v7(bytes);
+    }
     for byte in [0, 2] {
         if bytes[byte] & 0xf == 0 {
             bytes[byte] |= 1;
@@ -129,6 +141,76 @@ fn extension(memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcExtension, Job
     }
     ZsCrcExtension::unpack(&bytes)
         .map_err(|problem| JobFault::new(UNIT, format!("depth and stencil attachment: {problem}")))
+}
+
+/// The attachments of v7, as those of Valhall.
+fn extension_v7(mut bytes: [u8; ZsCrcExtension::SIZE_BYTES]) -> Result<ZsCrcExtension, JobFault> {
+    for byte in [12, 14] {
+        if bytes[byte] & 0xf == 0 {
+            bytes[byte] |= 1;
+        }
+    }
+    let e = ZsCrcExtensionV7::unpack(&bytes)
+        .map_err(|p| JobFault::new(UNIT, format!("depth and stencil attachment: {p}")))?;
+    let afbc = matches!(e.zs_block_format, BlockFormat::Afbc | BlockFormat::AfbcTiled);
+    if afbc {
+        // The number of superblocks in a row, and the body's address in the place of a stencil's.
+        let columns = e.zs_writeback_row_stride & 0x1fff;
+        return Ok(ZsCrcExtension {
+            zs_write_format: e.zs_write_format,
+            zs_block_format: e.zs_block_format,
+            zs_msaa: e.zs_msaa,
+            zs_clean_pixel_write_enable: e.zs_clean_pixel_write_enable,
+            zs_writeback_base: e.zs_writeback_base,
+            zs_writeback_row_stride: columns * HEADER_BYTES,
+            zs_afbc_body_offset: e.s_writeback_base.wrapping_sub(e.zs_writeback_base) as u32,
+            s_write_format: SFormat::default(),
+            ..ZsCrcExtension::default()
+        });
+    }
+    Ok(ZsCrcExtension {
+        zs_write_format: e.zs_write_format,
+        zs_block_format: e.zs_block_format,
+        zs_msaa: e.zs_msaa,
+        s_write_format: e.s_write_format,
+        s_block_format: e.s_block_format,
+        s_msaa: e.s_msaa,
+        zs_clean_pixel_write_enable: e.zs_clean_pixel_write_enable,
+        zs_writeback_base: e.zs_writeback_base,
+        zs_writeback_row_stride: e.zs_writeback_row_stride,
+        zs_writeback_surface_stride: e.zs_writeback_surface_stride,
+        s_writeback_base: e.s_writeback_base,
+        s_writeback_row_stride: e.s_writeback_row_stride,
+        s_writeback_surface_stride: e.s_writeback_surface_stride,
+        ..ZsCrcExtension::default()
+    })
+}
+
+/// Reads a render target. Those of v7 have other places for what is compressed.
+fn render_target(
+    arch: Arch,
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+) -> Result<RenderTarget, JobFault> {
+    let bytes = memory.read_array::<{ RenderTarget::SIZE_BYTES }>(at);
+    let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    let block = BlockFormat::from_raw(u64::from(bytes[5] & 0xf));
+    if arch.0 < 9 && matches!(block, Some(BlockFormat::Afbc | BlockFormat::AfbcTiled)) {
+        let word = |bytes: &[u8; 64], n: usize| {
+            u32::from_le_bytes([bytes[4 * n], bytes[4 * n + 1], bytes[4 * n + 2], bytes[4 * n + 3]])
+        };
+        let pair =
+            |bytes: &[u8; 64], n| u64::from(word(bytes, n)) | u64::from(word(bytes, n + 1)) << 32;
+        let (header, body) = (pair(&bytes, 4), pair(&bytes, 8));
+        let (columns, flags) = (word(&bytes, 6) & 0x1fff, word(&bytes, 7) >> 17);
+        bytes[8..12].copy_from_slice(&(flags & 7).to_le_bytes());
+        bytes[12..32].fill(0);
+        bytes[32..40].copy_from_slice(&header.to_le_bytes());
+        bytes[40..44].copy_from_slice(&(columns * HEADER_BYTES).to_le_bytes());
+        bytes[44..48].copy_from_slice(&(body.wrapping_sub(header) as u32).to_le_bytes());
+    }
+    RenderTarget::unpack(&bytes)
+        .map_err(|problem| JobFault::new(UNIT, format!("render target: {problem}")))
 }
 
 fn layered(msaa: Msaa) -> Result<(), JobFault> {

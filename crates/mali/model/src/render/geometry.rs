@@ -6,8 +6,7 @@
 //!
 // source: Mesa, nir_lower_viewport_transform.c.
 
-use tepui_mali_packets::Packet;
-use tepui_mali_packets::draw::{DepthStencil, DrawMode, PrimitiveFlags, Scissor};
+use tepui_mali_packets::draw::{DrawMode, PrimitiveFlags, Scissor};
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_raster::{
     Assembler, ClipVolume, FillRule, Grid, Interpolation, Kind, Limits, Outline, Piece, Placed,
@@ -15,7 +14,7 @@ use tepui_raster::{
 };
 use tepui_softgpu::UnitMemory;
 
-use super::draw::{Draw, invalid};
+use super::draw::Draw;
 use super::scene::{Barycentrics, Primitive, Scene};
 use super::vertex::Shaded;
 use crate::job::{JobFault, Unit};
@@ -72,9 +71,7 @@ impl Setup {
             DrawMode::Quads => Topology::Quads,
             DrawMode::None => return Err(JobFault::new(UNIT, "a draw without primitives")),
         };
-        let bytes = memory.read_array::<{ DepthStencil::SIZE_BYTES }>(draw.depth_stencil);
-        let depth = DepthStencil::unpack(&bytes.map_err(|fault| JobFault::memory(UNIT, fault))?)
-            .map_err(|problem| invalid("depth and stencil", problem))?;
+        let depth = draw.depth(memory)?;
         let clip = depth.depth_cull_enable;
         let [low, high] = draw.depth_range;
         Ok(Setup {

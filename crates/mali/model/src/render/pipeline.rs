@@ -14,7 +14,7 @@ use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::MOST_TARGETS;
 use super::draw::Draw;
-use super::framebuffer::{Framebuffer, packet};
+use super::framebuffer::Framebuffer;
 use super::stage::Stage;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
@@ -42,6 +42,8 @@ pub(crate) struct Pipeline {
     pub blends: ArrayVec<Blend, MOST_TARGETS>,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
+    /// Points count their coordinates from below.
+    pub points_from_below: bool,
 }
 
 /// The comparison of a function.
@@ -110,12 +112,20 @@ impl Pipeline {
         let mut memory = UnitMemory::new(vm);
         let flags = &state.flags_0;
         let mut stage = Stage::read(gpu, vm, &state.fragment, ShaderStage::Fragment)?;
-        let d: DepthStencil = packet(&mut memory, state.depth_stencil, "depth and stencil")?;
+        let d = state.depth(&mut memory)?;
         let mut blends = ArrayVec::new();
-        for index in 0..state.blend_count.min(MOST_TARGETS as u32) {
+        let targets = match state.blend_count {
+            u32::MAX => framebuffer.targets.len() as u32,
+            count => count.min(MOST_TARGETS as u32),
+        };
+        for index in 0..targets {
             let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
             let bytes = memory.read_array::<{ Blend::SIZE_BYTES }>(at);
-            let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
+            let mut bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
+            if gpu.chip().arch.0 < 9 && bytes[8] & 3 != BlendMode::Shader as u8 {
+                // Hints of v7 (alpha zero does nothing, alpha one stores), which Valhall's descriptors lack.
+                bytes[8] &= !0x60;
+            }
             // Where a shader blends, or nothing, the equation is not read.
             let mode = BlendMode::from_raw(u64::from(bytes[8] & 3));
             let blend = match mode {
@@ -176,6 +186,7 @@ impl Pipeline {
             },
             blends,
             varying_stride: state.varying_stride,
+            points_from_below: state.points_from_below.unwrap_or(p.point_sprite_coord_origin_max_y),
         })
     }
 }

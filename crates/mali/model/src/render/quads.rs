@@ -309,7 +309,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             }
         }
         let core = &mut self.core;
-        core.uniforms.set_program(&stage.program.rows);
+        core.uniforms.set_program(&stage.rows);
         let warp = &mut core.warp;
         warp.start(all);
         warp.helpers = all & !live;

@@ -8,14 +8,16 @@ use tepui_mali_packets::shader::{LocalStorage, ShaderProgram, ShaderStage};
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
+use super::renderer_state::{self, StateAddresses};
 use crate::dispatch::{self, BUDGET_STEP};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::limits::{MAX_THREADS, SHADER_PRESENT};
+use crate::shader::message::tables::Tables;
 use crate::shader::message::{self, LOCAL_WINDOW, Port};
-use crate::shader::op::Trap;
+use crate::shader::op::{Lanes, Op, Trap};
 use crate::shader::program::Program;
-use crate::shader::row::LANES;
+use crate::shader::row::{LANES, Row};
 use crate::shader::run::{Stop, Trapped, run};
 use crate::shader::uniforms::Uniforms;
 use crate::shader::warp::Warp;
@@ -31,16 +33,24 @@ pub(crate) struct StageAddresses {
     pub program: u64,
     /// Address of the local storage descriptor.
     pub storage: u64,
+    /// What Bifrost has in place of tables, uniforms and program.
+    pub bifrost: Option<StateAddresses>,
 }
 
 /// A shader once its descriptors have been read.
 pub(crate) struct Stage {
     pub program: Arc<Program>,
+    /// Rows of constants: the program's, and those of the prologue.
+    pub rows: Arc<Vec<Row>>,
     pub uniforms: Uniforms,
-    storage: LocalStorage,
+    pub storage: LocalStorage,
     pub resources: u64,
+    /// Bifrost's descriptors.
+    pub tables: Option<Tables>,
+    /// What the hardware does before a fragment shader of Bifrost begins.
+    pub prologue: Vec<Op>,
     /// Registers r48 to r63 that are set at the start.
-    preload: u16,
+    pub preload: u16,
 }
 
 impl Stage {
@@ -51,6 +61,9 @@ impl Stage {
         addresses: &StageAddresses,
         stage: ShaderStage,
     ) -> Result<Option<Stage>, JobFault> {
+        if let Some(own) = &addresses.bifrost {
+            return renderer_state::stage(gpu, vm, addresses, own, stage);
+        }
         if addresses.program == 0 {
             return Ok(None);
         }
@@ -78,10 +91,13 @@ impl Stage {
         uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
         uniforms.set(Special::ResourceTablePointer, addresses.resources);
         Ok(Some(Stage {
+            rows: Arc::new(code.rows.clone()),
             program: code,
             uniforms,
             storage,
             resources: addresses.resources,
+            tables: None,
+            prologue: Vec::new(),
             preload: program.preload as u16,
         }))
     }
@@ -123,7 +139,7 @@ impl<'vm> Core<'vm> {
     /// Makes ready for warps of a shader.
     pub fn begin(&mut self, stage: &Stage) {
         self.uniforms.clone_from(&stage.uniforms);
-        self.port.begin(stage.resources);
+        self.port.begin(stage.resources, stage.tables);
         let cores = SHADER_PRESENT.count_ones();
         let index = self.number % cores;
         let core = (0..64u32).filter(|n| SHADER_PRESENT >> n & 1 != 0).nth(index as usize);
@@ -142,6 +158,11 @@ impl<'vm> Core<'vm> {
     /// come back.
     pub fn run(&mut self, gpu: &Gpu, stage: &Stage, budget: &Budget) -> Result<(), JobFault> {
         let mut program = stage.program.clone();
+        for op in &stage.prologue {
+            let (warp, uniforms, port) = (&mut self.warp, &self.uniforms, &mut self.port);
+            (op.run)(&mut Lanes { warp, uniforms, port }, op)
+                .map_err(|trap| dispatch::fault(&program, Trapped { trap, index: 0 }))?;
+        }
         loop {
             let before = self.left;
             let result =
@@ -160,8 +181,13 @@ impl<'vm> Core<'vm> {
                     // Programs that jump to each other are in the same 4 GiB.
                     let target = program.address & !0xffff_ffff | u64::from(low);
                     program = self.target(gpu, stage, target)?;
-                    self.warp.pc = ((target - program.address) / 8) as u32;
-                    self.uniforms.set_program(&program.rows);
+                    let entry = program.entry(target - program.address);
+                    self.warp.pc = entry.ok_or_else(|| {
+                        let what = format!("a jump to {target:#x}, where no instruction begins");
+                        JobFault::new(Unit::ShaderCore, what)
+                    })?;
+                    let own = Arc::ptr_eq(&program, &stage.program);
+                    self.uniforms.set_program(if own { &stage.rows } else { &program.rows });
                 }
             }
         }

@@ -65,14 +65,14 @@ pub(crate) struct Shaded {
 }
 
 /// The order of vertices: numbers of an instance's unique ones, none where a strip ends.
-struct Order {
-    unique: Vec<u32>,
-    sequence: Option<Vec<Option<u32>>>,
+pub(crate) struct Order {
+    pub unique: Vec<u32>,
+    pub sequence: Option<Vec<Option<u32>>>,
 }
 
 impl Vertices {
     /// The vertices of an instance.
-    fn order(&self, memory: &mut UnitMemory<'_>) -> Result<Order, JobFault> {
+    pub(crate) fn order(&self, memory: &mut UnitMemory<'_>) -> Result<Order, JobFault> {
         let bytes = match self.index_type {
             IndexType::None => {
                 let unique = (0..self.count).map(|i| i.wrapping_add(self.base));
@@ -374,7 +374,7 @@ impl Shading<'_> {
         vertex: &dyn Fn(usize) -> (u32, u32),
         id: &dyn Fn(usize) -> u32,
     ) {
-        core.uniforms.set_program(&stage.program.rows);
+        core.uniforms.set_program(&stage.rows);
         let warp = &mut core.warp;
         warp.start((u32::from(u16::MAX) >> (LANES - count)) as u16);
         warp.registers.fill(Row::splat(0));

@@ -6,7 +6,6 @@ use tepui_mali_isa::{Operand, Row as IsaRow, Source, Swizzle};
 
 use super::row::{Row, float16};
 use super::uniforms;
-use super::warp::REGISTERS;
 
 /// What is selected of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +119,7 @@ impl Src {
 fn rows(operand: Operand) -> Option<(u16, u16)> {
     Some(match operand {
         Operand::Register { index, .. } => {
-            let high = (index + 1).min(REGISTERS as u8 - 1);
+            let high = (index + 1).min(63);
             (index.into(), high.into())
         }
         Operand::Uniform(index) => (uniforms::uniform(index), uniforms::uniform(index | 1)),

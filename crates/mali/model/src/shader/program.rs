@@ -1,5 +1,6 @@
 //! Programs: machine code decoded into operations.
 
+use tepui_mali_chips::Arch;
 use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
@@ -14,7 +15,7 @@ use super::alu::{bitwise, convert, float, integer, select, special};
 use super::op::{Handler, Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
-use super::{lane, message, uniforms};
+use super::{bifrost, lane, message, uniforms};
 
 /// Most instructions of a program.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
@@ -27,22 +28,40 @@ pub struct Program {
     pub code: Vec<u8>,
     /// The operations.
     pub ops: Vec<Op>,
-    /// Rows of addresses in the program, behind the rows that all programs have.
+    /// Rows of addresses in the program and of Bifrost's constants, behind the rows that all programs have.
     pub rows: Vec<Row>,
+    /// Of Bifrost, the byte at which the clause of each operation begins.
+    clauses: Option<Vec<u32>>,
 }
 
 impl Program {
     /// Reads a program and decodes it. It ends before the first word of zeros, or where memory
     /// does; what is no instruction faults only when it is executed.
-    pub fn load(address: u64, mut read: impl FnMut(u64) -> Option<[u8; BYTES]>) -> Program {
+    pub fn load(
+        arch: Arch,
+        address: u64,
+        mut read: impl FnMut(u64) -> Option<[u8; BYTES]>,
+    ) -> Program {
+        let bifrost = arch.0 < 9;
         let mut code = Vec::new();
         for index in 0..MOST_INSTRUCTIONS as u64 {
+            // Half of a word of Bifrost may be zero.
+            let within = bifrost && index % 2 != 0;
             match address.checked_add(index * BYTES as u64).and_then(&mut read) {
-                Some(word) if word != [0; BYTES] => code.extend(word),
+                Some(word) if within || word != [0; BYTES] => code.extend(word),
                 _ => break,
             }
         }
-        Program::decode(address, code)
+        match bifrost {
+            true => Program::decode_bifrost(address, code),
+            false => Program::decode(address, code),
+        }
+    }
+
+    /// Decodes machine code of Bifrost.
+    pub fn decode_bifrost(address: u64, code: Vec<u8>) -> Program {
+        let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code);
+        Program { address, code, ops, rows, clauses: Some(offsets) }
     }
 
     /// Decodes machine code.
@@ -54,11 +73,35 @@ impl Program {
             Err(_) => Op::new(undecodable, Flow::None),
         };
         let ops = (0..length).map(one).collect();
-        Program { address, code, ops, rows }
+        Program { address, code, ops, rows, clauses: None }
     }
 
-    /// The text of an instruction.
+    /// The operation that begins at a byte.
+    pub fn entry(&self, offset: u64) -> Option<u32> {
+        match &self.clauses {
+            None => u32::try_from(offset / BYTES as u64).ok(),
+            Some(clauses) => {
+                let first = clauses.partition_point(|o| u64::from(*o) < offset);
+                clauses.get(first).filter(|o| u64::from(**o) == offset).map(|_| first as u32)
+            }
+        }
+    }
+
+    /// The byte at which an operation begins, or its clause.
+    pub fn offset(&self, index: u32) -> u32 {
+        match &self.clauses {
+            None => index * BYTES as u32,
+            Some(clauses) => clauses.get(index as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// The text of an instruction, or of its clause.
     pub fn text(&self, index: usize) -> String {
+        if self.clauses.is_some() {
+            let offset = self.offset(index as u32) as usize;
+            let part = tepui_mali_isa::bifrost::disasm::parts(&self.code, offset).next();
+            return part.map_or(String::new(), |part| part.text(&self.code));
+        }
         match Inst::decode_at(&self.code, index * BYTES) {
             Ok(inst) => inst.to_string(),
             Err(error) => error.kind.to_string(),

@@ -48,13 +48,23 @@ impl Bench {
     /// Runs assembly to its end.
     pub fn try_run(&mut self, source: &str) -> Result<Stop, Trap> {
         let code = tepui_mali_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
-        let program = Program::decode(0x4000, code);
+        self.try_program(&Program::decode(0x4000, code))
+    }
+
+    /// Runs assembly of Bifrost to its end.
+    pub fn try_bifrost(&mut self, source: &str) -> Result<Stop, Trap> {
+        let code = tepui_mali_isa::bifrost::asm::assemble(source);
+        let code = code.unwrap_or_else(|e| panic!("{e:?}"));
+        self.try_program(&Program::decode_bifrost(0x4000, code))
+    }
+
+    fn try_program(&mut self, program: &Program) -> Result<Stop, Trap> {
         let uniforms = Uniforms::new(&self.uniforms, &program.rows);
         let mut port = Port::new(&self.vm, self.resources);
         self.warp.start(self.mask);
         let mut budget = 10_000;
         loop {
-            match run(&program, &mut self.warp, &uniforms, &mut port, &mut budget) {
+            match run(program, &mut self.warp, &uniforms, &mut port, &mut budget) {
                 Ok(Stop::Barrier) => {}
                 Ok(stop) => return Ok(stop),
                 Err(trapped) => return Err(*trapped.trap),

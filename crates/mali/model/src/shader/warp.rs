@@ -8,8 +8,8 @@ use arrayvec::ArrayVec;
 
 use super::row::{LANES, Row};
 
-/// Registers of a thread.
-pub const REGISTERS: usize = 64;
+/// Registers of a thread, and behind them those that stand for what Bifrost's tuples pass on.
+pub const REGISTERS: usize = 80;
 
 /// Lanes at an address of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -283,7 +283,8 @@ fn dest(text: &str, unit: Unit) -> Result<Option<(u8, Access)>, Kind> {
 fn source(text: &str, unit: Unit) -> Result<(Named, Vec<&str>), Kind> {
     let expected = Kind::Expected("a source: a register, `t`, `t0`, `t1`, a uniform, a value");
     let mut words = text.split('.');
-    let name = words.next().unwrap_or("");
+    // A constant's float, a comment, stands before its modifiers.
+    let name = words.next().unwrap_or("").trim();
     let mut rest: Vec<&str> = words.collect();
     let word = rest.first().copied();
     if let Some(register) = register(name) {

@@ -113,6 +113,9 @@ impl Port<'_> {
 
     /// The bytes of a descriptor; `None` if no table has it.
     pub fn descriptor(&mut self, handle: u32) -> Result<Option<[u8; 32]>, Box<Trap>> {
+        if let Some(tables) = self.tables {
+            return tables.descriptor(&mut self.memory, handle);
+        }
         let (table, index) = (handle >> INDEX_BITS, handle & ((1 << INDEX_BITS) - 1));
         let Some(entry) = self.table(table)? else { return Ok(None) };
         let offset = u64::from(index) * DESCRIPTOR_BYTES;

@@ -154,6 +154,49 @@ fn load_converted(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
+/// The register format of a conversion descriptor, in the flags of an operation.
+pub fn conversion_flags(conversion: u32) -> u32 {
+    let format = match conversion >> 24 & 7 {
+        0 => RegisterFormat::F16,
+        1 => RegisterFormat::F32,
+        2 => RegisterFormat::S32,
+        3 => RegisterFormat::U32,
+        4 => RegisterFormat::S16,
+        _ => RegisterFormat::U16,
+    };
+    format as u32
+}
+
+/// What Bifrost's position shaders name in place of a pixel format: four floats, of which the first two are snapped.
+pub const POSITION: u32 = 0x5e;
+
+/// Stores as Bifrost does: the conversion descriptor has the register format, and zero in its place follows memory.
+pub fn store_by_conversion(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let conversions = l.get(&op.src[1]);
+    let first = l.warp.mask.trailing_zeros() as usize % LANES;
+    let conversion = conversions.0[first];
+    if conversion >> 12 & 0xff != POSITION {
+        let flags = match conversion >> 24 & 7 {
+            0 => RegisterFormat::Auto as u32,
+            _ => conversion_flags(conversion),
+        };
+        return store(l, &Op { flags, ..op.clone() });
+    }
+    let addresses = l.get64(&op.src[0]);
+    let (register, count) = op.staging[1];
+    for lane in l.writing() {
+        let Some(address) = l.port.address(addresses[lane], lane, 16, Access::Write)? else {
+            continue;
+        };
+        let mut bytes = [0; 16];
+        for (i, word) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate().take(count.into()) {
+            *word = l.raw(u16::from(register) + i as u16).0[lane].to_le_bytes();
+        }
+        l.port.memory.write(address, &bytes).map_err(failed)?;
+    }
+    Ok(())
+}
+
 /// Stores texels in the format of a conversion descriptor.
 fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (addresses, conversions) = (l.get64(&op.src[0]), l.get(&op.src[1]));

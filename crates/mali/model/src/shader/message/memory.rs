@@ -13,10 +13,15 @@ const PLACE: u32 = 8;
 /// The value is extended with its sign.
 pub const SIGNED: u32 = 1 << 16;
 
+/// The flags of a value's first bit in the register and the bits that it fills.
+pub const fn placed(first: u32, bits: u32) -> u32 {
+    first << PLACE | bits
+}
+
 /// Where a loaded value goes: the first bit in the register, and the bits that it fills. Values of
 /// whole words go into registers one after the other.
 pub fn place(inst: &Inst) -> u32 {
-    let at = |first: u32, bits: u32| first << PLACE | bits;
+    let at = placed;
     if let Some(lane) = inst.modifier::<LoadLane8>() {
         return match lane {
             LoadLane8::B0 => at(0, 8),

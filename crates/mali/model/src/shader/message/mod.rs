@@ -7,6 +7,7 @@ mod image;
 mod memory;
 mod pixel;
 mod sampler;
+pub mod tables;
 mod texture;
 mod varying;
 mod vertices;
@@ -20,11 +21,16 @@ use crate::render::pixels::Pixels;
 
 pub use atomic::COMPARE;
 pub use buffer::handle;
-pub use image::IN_INSTRUCTION;
-pub use memory::{SIGNED, place};
-pub use pixel::{DEPTH, ENDS, STENCIL};
-pub use texture::flags as texture_flags;
-pub use varying::flags as varying_flags;
+pub use image::{IN_INSTRUCTION, is_short, store_by_conversion};
+pub use memory::{SIGNED, place, placed};
+pub use pixel::{DEPTH, ENDS, STENCIL, blend_or_call, discard_or_help, load_tile, store_tile};
+pub use texture::{
+    ARRAY as TEXTURE_ARRAY, OFFSET as TEXTURE_OFFSET, SHADOW as TEXTURE_SHADOW,
+    WIDE as TEXTURE_WIDE, component as texture_component, derivatives as texture_derivatives,
+    fields as texture_fields, flags as texture_flags, lod as texture_lod,
+    ranges as texture_gradient,
+};
+pub use varying::{flags as varying_flags, sample_flags};
 pub use vertices::VertexOutput;
 
 /// The upper half of an address of thread-local storage.
@@ -56,6 +62,8 @@ pub struct Port<'vm> {
     pub memory: UnitMemory<'vm>,
     /// Address and count of the resource tables.
     pub resources: u64,
+    /// Descriptors of Bifrost, in place of resource tables.
+    pub tables: Option<tables::Tables>,
     /// Thread-local storage.
     pub local: LocalStorage,
     /// What a vertex shader stores.
@@ -73,6 +81,7 @@ impl<'vm> Port<'vm> {
         Port {
             memory: UnitMemory::new(vm),
             resources,
+            tables: None,
             local: LocalStorage::default(),
             vertices: VertexOutput::default(),
             pixels: None,
@@ -83,8 +92,9 @@ impl<'vm> Port<'vm> {
     }
 
     /// Makes ready for another shader.
-    pub fn begin(&mut self, resources: u64) {
+    pub fn begin(&mut self, resources: u64, tables: Option<tables::Tables>) {
         self.resources = resources;
+        self.tables = tables;
         self.vertices.end();
         self.buffers = buffer::Cache::default();
         self.views = view::Cache::default();

@@ -12,7 +12,7 @@ use tepui_mali_packets::draw::BlendMode;
 use super::super::alu::select::holds;
 use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::{LANES, Row, float16, halves};
-use super::image::{deliver, is_short, kind};
+use super::image::{conversion_flags, deliver, is_short, kind};
 use crate::pixel::{Kind, PixelFormat};
 use crate::render::pixels::{Pixels, Write};
 
@@ -141,12 +141,42 @@ fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let mask = l.warp.mask;
     let first = mask.trailing_zeros() as usize % LANES;
     let (low, conversion) = (descriptor[first] as u32, (descriptor[first] >> 32) as u32);
-    let mode = BlendMode::from_raw(u64::from(low & 3)).unwrap_or(BlendMode::Off);
-    if mode == BlendMode::Shader {
+    if fixed_functions(l, op, [low, conversion], &coverage)? == BlendMode::Shader {
         l.warp.branch(0, 0);
-        return Ok(());
+    } else if op.flags & ENDS != 0 {
+        l.warp.end();
+    } else {
+        l.warp.branch(mask, op.immediate);
     }
-    if mode != BlendMode::Off {
+    Ok(())
+}
+
+/// Blends as Bifrost does: a blend shader is called with its return address in r48, or 0 where the shader ends.
+pub fn blend_or_call(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let [coverage, low, high] = [0, 1, 2].map(|i| l.get(&op.src[i]));
+    let first = l.warp.mask.trailing_zeros() as usize % LANES;
+    let (low, conversion) = (low.0[first], high.0[first]);
+    let own = Op { flags: conversion_flags(conversion) | op.flags & ENDS, ..op.clone() };
+    if fixed_functions(l, &own, [low, conversion], &coverage)? == BlendMode::Shader {
+        l.put_register(48, &Row::splat(low & !7));
+        l.warp.jump = Some(conversion & !0xf);
+    } else if op.flags & ENDS != 0 {
+        l.warp.end();
+    } else {
+        l.warp.branch(0, 0);
+    }
+    Ok(())
+}
+
+/// Blends where no shader does; returns the mode of a descriptor's two words.
+fn fixed_functions(
+    l: &mut Lanes<'_, '_>,
+    op: &Op,
+    [low, conversion]: [u32; 2],
+    coverage: &Row,
+) -> Result<BlendMode, Box<Trap>> {
+    let mode = BlendMode::from_raw(u64::from(low & 3)).unwrap_or(BlendMode::Off);
+    if !matches!(mode, BlendMode::Off | BlendMode::Shader) {
         let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
         let (short, kind) = registers(op, &format);
         let colours = channels(l, op, short, kind);
@@ -160,12 +190,7 @@ fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             pixels.write(lane, samples, colour, &how);
         }
     }
-    if op.flags & ENDS != 0 {
-        l.warp.end();
-    } else {
-        l.warp.branch(mask, op.immediate);
-    }
-    Ok(())
+    Ok(mode)
 }
 
 /// Target, sample and place of pixel indices.
@@ -173,6 +198,24 @@ fn indices(bits: u32, own: [u8; 2]) -> (usize, u32, [u8; 2]) {
     let [sample, target, x, y] = bits.to_le_bytes();
     let place = if u32::from(y) == OWN_PIXEL { own } else { [x, y] };
     (target.into(), sample.into(), place)
+}
+
+/// The operation with the register format of the conversion descriptor in its third source.
+fn by_conversion(l: &Lanes<'_, '_>, op: &Op) -> Op {
+    let first = l.warp.mask.trailing_zeros() as usize % LANES;
+    Op { flags: conversion_flags(l.get(&op.src[2]).0[first]), ..op.clone() }
+}
+
+/// Loads from the tile buffer as Bifrost does.
+pub fn load_tile(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let own = by_conversion(l, op);
+    load(l, &own)
+}
+
+/// Stores to the tile buffer as Bifrost does.
+pub fn store_tile(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let own = by_conversion(l, op);
+    store(l, &own)
 }
 
 fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
@@ -235,5 +278,25 @@ fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         pixels.lanes[lane].coverage = 0;
     }
     l.warp.end_lanes(ended);
+    Ok(())
+}
+
+/// Discards as Bifrost does: lanes end if the clause's header says so, else they help their neighbours.
+pub fn discard_or_help(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    if op.flags != 0 {
+        return discard(l, op);
+    }
+    let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let mut discarded = 0u16;
+    for lane in l.active() {
+        let [a, b] = [a.0[lane], b.0[lane]].map(f32::from_bits);
+        discarded |= u16::from(holds(op.condition, a, b)) << lane;
+    }
+    let pixels = pixels(l)?;
+    for lane in super::super::op::numbers(discarded) {
+        pixels.lanes[lane].coverage = 0;
+    }
+    l.warp.helpers |= discarded;
+    l.warp.branch(0, 0);
     Ok(())
 }

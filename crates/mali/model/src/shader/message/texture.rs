@@ -25,17 +25,17 @@ use crate::pixel::Kind;
 
 /// Modifiers in [`Op::flags`]: the components that are returned, in the lowest four bits; handles are
 /// 32 bits each.
-const WIDE: u32 = 1 << 4;
+pub const WIDE: u32 = 1 << 4;
 /// The staging registers have a layer.
-const ARRAY: u32 = 1 << 5;
+pub const ARRAY: u32 = 1 << 5;
 /// The staging registers have offsets, and the level or the sample.
-const OFFSET: u32 = 1 << 6;
+pub const OFFSET: u32 = 1 << 6;
 /// Results have 16 bits.
 const SHORT: u32 = 1 << 7;
 /// Coordinates, from this bit on.
 const COORDINATES: u32 = 8;
 /// The staging registers have a reference.
-const SHADOW: u32 = 1 << 10;
+pub const SHADOW: u32 = 1 << 10;
 /// Where the level of detail comes from, from this bit on.
 const LOD: u32 = 11;
 /// The component that a gather returns, from this bit on.
@@ -80,6 +80,37 @@ pub fn flags(inst: &Inst) -> u32 {
 }
 
 use tepui_mali_isa::ModifierValue;
+
+/// The flags of an instruction that returns all components.
+pub fn fields(dimension: Dimension, mode: LodMode, short: bool) -> u32 {
+    let coordinates = match dimension {
+        Dimension::D1 => 1,
+        Dimension::D2 | Dimension::Cube => 2,
+        Dimension::D3 => 3,
+    };
+    let cube = if dimension == Dimension::Cube { CUBE } else { 0 };
+    0xf | WIDE | coordinates << COORDINATES | lod(mode) | cube | if short { SHORT } else { 0 }
+}
+
+/// The flags of where the level of detail comes from.
+pub fn lod(mode: LodMode) -> u32 {
+    (mode as u32) << LOD
+}
+
+/// The flags of the component that a gather returns.
+pub fn component(component: FetchComponent) -> u32 {
+    (component as u32) << COMPONENT
+}
+
+/// The flags of a gradient: the sampler's bias and range do not count.
+pub fn ranges(no_bias: bool, no_clamp: bool) -> u32 {
+    (if no_bias { NO_BIAS } else { 0 }) | if no_clamp { NO_CLAMP } else { 0 }
+}
+
+/// The same of given derivatives.
+pub fn derivatives(no_bias: bool, no_clamp: bool) -> u32 {
+    DERIVATIVES | ranges(no_bias, no_clamp)
+}
 
 /// The handler of an instruction.
 pub fn handler(isa: Isa) -> Option<Handler> {

@@ -39,6 +39,11 @@ pub fn flags(inst: &Inst) -> u32 {
     sample << SAMPLE | source << SOURCE | if retrieve { RETRIEVE } else { 0 }
 }
 
+/// The flags of a place, by the number of its mode.
+pub const fn sample_flags(mode: u32) -> u32 {
+    mode << SAMPLE
+}
+
 /// The handler of an instruction.
 pub fn handler(isa: Isa) -> Option<Handler> {
     Some(match isa {
@@ -61,7 +66,7 @@ fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
 }
 
 /// Where a lane wants its varying.
-fn point(flags: u32, mode: u32) -> Result<Point, Box<Trap>> {
+pub(super) fn point(flags: u32, mode: u32) -> Result<Point, Box<Trap>> {
     if flags & RETRIEVE != 0 {
         let what = "varyings at the position of an earlier instruction";
         return Err(Box::new(Trap::Unimplemented(what.into())));
@@ -107,7 +112,7 @@ fn component(
 }
 
 /// The weights of a lane's vertices.
-fn weights(pixels: &Pixels, lane: usize, at: Point) -> [f32; 3] {
+pub(super) fn weights(pixels: &Pixels, lane: usize, at: Point) -> [f32; 3] {
     let place = pixels.point(lane, at);
     pixels.primitive(lane).map_or([1.0, 0.0, 0.0], |p| p.barycentrics.at(place))
 }
@@ -165,7 +170,7 @@ fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let which = op.immediate;
     let pixels = pixels(l)?;
     let mut rows = [Row::splat(0); 4];
-    let down = !pixels.framebuffer.parameters.point_sprite_coord_origin_max_y;
+    let down = !pixels.pipeline.as_ref().is_some_and(|p| p.points_from_below);
     for lane in lanes {
         let at = point(op.flags, mode.0[lane])?;
         let place = pixels.point(lane, at);

@@ -9,6 +9,7 @@ use tepui_format::Format;
 use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
 use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
 use tepui_mali_packets::Packet;
+use tepui_mali_packets::bifrost::SurfaceWithStride;
 use tepui_mali_packets::texture::{
     AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane, PlaneType, Texture,
     TextureDimension,
@@ -48,6 +49,8 @@ pub struct View {
     pub texture: Texture,
     format: PixelFormat,
     srgb: bool,
+    /// How Bifrost says that levels lie in memory; none of Valhall's planes, which say it themselves.
+    layout: Option<u8>,
     /// Planes that were read, by number.
     planes: Vec<Option<Box<Surface>>>,
     /// Blocks that were decoded last, by address.
@@ -89,12 +92,13 @@ impl<'vm> Port<'vm> {
         handle: u32,
     ) -> Result<Option<(&mut View, &mut UnitMemory<'vm>)>, Box<Trap>> {
         let found = self.views.entries.iter().position(|(h, _)| *h == handle);
+        let bifrost = self.tables.is_some();
         let index = match found {
             Some(index) => index,
             None => {
                 let view = match self.descriptor(handle)? {
                     Some(bytes) if bytes.iter().any(|b| *b != 0) => {
-                        Some(View::new(&bytes, handle)?)
+                        Some(View::new(&bytes, handle, bifrost)?)
                     }
                     _ => None,
                 };
@@ -111,15 +115,20 @@ impl<'vm> Port<'vm> {
 }
 
 impl View {
-    fn new(bytes: &[u8; 32], handle: u32) -> Result<View, Box<Trap>> {
-        let texture = Texture::unpack(bytes)
+    fn new(bytes: &[u8; 32], handle: u32, bifrost: bool) -> Result<View, Box<Trap>> {
+        let mut bytes = *bytes;
+        let layout = bifrost.then(|| bytes[9] >> 4);
+        if bifrost {
+            bytes[9] &= 0xf;
+        }
+        let texture = Texture::unpack(&bytes)
             .map_err(|e| Box::new(Trap::Invalid(format!("texture {handle:#x}: {e}"))))?;
         let format = PixelFormat::new(texture.format).ok_or_else(|| {
             let what = format!("textures of format {:#x}", texture.format);
             Box::new(Trap::Unimplemented(what))
         })?;
         let srgb = texture.format >> 20 & 1 != 0;
-        Ok(View { texture, format, srgb, planes: Vec::new(), blocks: Vec::new() })
+        Ok(View { texture, format, srgb, layout, planes: Vec::new(), blocks: Vec::new() })
     }
 
     /// What texels are.
@@ -175,10 +184,17 @@ impl View {
             self.planes.resize_with(slot + 1, || None);
         }
         if self.planes[slot].is_none() || index >= MOST_PLANES {
-            let at = t.surfaces.wrapping_add(u64::from(index) * Plane::SIZE_BYTES as u64);
-            let bytes = memory.read_array::<{ Plane::SIZE_BYTES }>(at).map_err(failed)?;
-            let plane = Plane::unpack(&bytes)
-                .map_err(|e| Box::new(Trap::Invalid(format!("plane of a texture: {e}"))))?;
+            let plane = match self.layout {
+                Some(layout) => first_sample(memory, t, layer, level)
+                    .map_err(failed)
+                    .and_then(|surface| plane_v7(surface, layout, &self.format))?,
+                None => {
+                    let at = t.surfaces.wrapping_add(u64::from(index) * Plane::SIZE_BYTES as u64);
+                    let bytes = memory.read_array::<{ Plane::SIZE_BYTES }>(at).map_err(failed)?;
+                    Plane::unpack(&bytes)
+                        .map_err(|e| Box::new(Trap::Invalid(format!("plane of a texture: {e}"))))?
+                }
+            };
             let surface = Surface::new(plane, &self.format, self.srgb)?;
             self.planes[slot] = Some(Box::new(surface));
         }
@@ -251,6 +267,66 @@ impl View {
             }
         }
     }
+}
+
+/// The surface of a level of Bifrost's: each sample has its own, behind each other in memory.
+fn first_sample(
+    memory: &mut UnitMemory<'_>,
+    t: &Texture,
+    layer: u32,
+    level: u32,
+) -> Result<[u8; 16], tepui_softgpu::Fault> {
+    let index = u64::from(layer) * u64::from(t.sample_count.max(1)) * u64::from(t.levels)
+        + u64::from(t.minimum_level)
+        + u64::from(level);
+    memory.read_array(t.surfaces.wrapping_add(index * 16))
+}
+
+/// A surface of Bifrost as a plane of Valhall.
+//
+// source: Mesa, v7.xml ("Texture Layout", "AFBC Surface Flag"), pan_texture.c (panfrost_emit_surface_with_stride).
+fn plane_v7(surface: [u8; 16], layout: u8, format: &PixelFormat) -> Result<Plane, Box<Trap>> {
+    let s = SurfaceWithStride::unpack(&surface)
+        .map_err(|e| Box::new(Trap::Invalid(format!("surface of a texture: {e}"))))?;
+    let plane = Plane {
+        row_stride: s.row_stride as u32,
+        slice_stride: s.surface_stride,
+        pointer: s.pointer,
+        ..Plane::default()
+    };
+    // Flags of compressed surfaces.
+    const TILED_HEADER: u64 = 8;
+    Ok(match layout {
+        1 | 2 => Plane {
+            plane_type: PlaneType::Generic,
+            clump_ordering: match layout {
+                1 => ClumpOrdering::TiledUInterleaved,
+                _ => ClumpOrdering::Linear,
+            },
+            clump_format: match format.bytes() {
+                1 => ClumpFormat::Raw8,
+                2 => ClumpFormat::Raw16,
+                3 => ClumpFormat::Raw24,
+                4 => ClumpFormat::Raw32,
+                6 => ClumpFormat::Raw48,
+                8 => ClumpFormat::Raw64,
+                12 => ClumpFormat::Raw96,
+                _ => ClumpFormat::Raw128,
+            },
+            ..plane
+        },
+        12 => Plane {
+            plane_type: PlaneType::Afbc,
+            pointer: s.pointer & !0x3f,
+            tiled_header: s.pointer & TILED_HEADER != 0,
+            superblock_size: AfbcSuperblockSize::N16x16,
+            ..plane
+        },
+        other => {
+            let what = format!("textures of layout {other}");
+            return Err(Box::new(Trap::Unimplemented(what)));
+        }
+    })
 }
 
 impl Surface {

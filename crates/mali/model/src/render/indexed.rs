@@ -1,0 +1,305 @@
+//! Draws of Bifrost: vertices are shaded into buffers of the driver, and the tiler reads their positions there.
+//!
+//! An indexed vertex job shades the vertices that its indices name, first with the position and then with the varying
+//! shader; a vertex job shades a range, and the tiler job behind it draws.
+//!
+// source: Mesa, v7.xml ("Indexed Vertex Job", "Tiler Job", "Compute Job"), pan_jm.c, pan_cmdstream.c, bifrost_compile.c
+// (position shaders store at the address in r58 and r59).
+
+use half::f16;
+use tepui_mali_packets::bifrost::{DrawV7, Invocation, PrimitiveRestart, PrimitiveV7, Viewport};
+use tepui_mali_packets::draw::{IndexType, PointSizeArrayFormat, PrimitiveFlags, Scissor};
+use tepui_mali_packets::shader::ShaderStage;
+use tepui_softgpu::worker_pool::Budget;
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use super::framebuffer::packet;
+use super::renderer_state::{self, addresses, state};
+use super::scene::Scenes;
+use super::stage::{Core, Stage};
+use super::vertex::{Shaded, Vertices};
+use super::{draw, geometry};
+use crate::gpu::Gpu;
+use crate::job::{FaultKind, JobFault, JobStats, Unit};
+use crate::shader::message::tables::padded;
+use crate::shader::row::{LANES, Row};
+
+const UNIT: Unit = Unit::Tiler;
+
+/// Byte offsets of the parts of a job.
+const INVOCATION: u64 = 32;
+const PRIMITIVE: u64 = 40;
+const SIZE: u64 = 64;
+const TILER: u64 = 72;
+const FRAGMENT_DRAW: u64 = 128;
+const VERTEX_DRAW: u64 = 256;
+/// The draw of a vertex or compute job.
+pub(crate) const COMPUTE_DRAW: u64 = 64;
+
+/// Bytes of a position.
+const POSITION_BYTES: u64 = 16;
+
+/// Most vertices of a job, all instances together.
+const MOST_VERTICES: u64 = 1 << 24;
+
+/// Vertices of instances, and the numbers under which their results are in buffers.
+struct Work<'a> {
+    vertices: &'a [u32],
+    instances: u32,
+    /// Vertices of an instance in the buffers.
+    instance_size: u32,
+}
+
+impl Work<'_> {
+    fn total(&self) -> Result<usize, JobFault> {
+        let total = self.vertices.len() as u64 * u64::from(self.instances);
+        if total > MOST_VERTICES {
+            let what = format!("a draw of {total} vertices");
+            return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
+        }
+        Ok(total as usize)
+    }
+
+    /// A vertex and its instance.
+    fn vertex(&self, n: usize) -> (u32, u32) {
+        let count = self.vertices.len();
+        (self.vertices[n % count], (n / count) as u32)
+    }
+
+    /// The number of a vertex in the buffers.
+    fn linear(&self, (vertex, instance): (u32, u32)) -> u32 {
+        vertex.wrapping_add(instance.wrapping_mul(self.instance_size))
+    }
+}
+
+/// Shades vertices.
+fn shade(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    stage: &Stage,
+    work: &Work<'_>,
+    position: u64,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let total = work.total()?;
+    const WARPS: usize = 16;
+    let items = total.div_ceil(WARPS * LANES);
+    let budget = Budget::new(0, gpu.options.most_instructions);
+    let run = |core: &mut Core<'_>, item: usize| {
+        core.begin(stage);
+        let from = item * WARPS * LANES;
+        for first in (from..(from + WARPS * LANES).min(total)).step_by(LANES) {
+            let count = (total - first).min(LANES);
+            start(core, stage, work, first, count, position);
+            core.run(gpu, stage, &budget)?;
+        }
+        Ok(())
+    };
+    let begin = |number| Core::new(vm, number);
+    let shared = gpu.pool.share(0..items, begin, run, |core| core.stats);
+    let (parts, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
+    for part in parts {
+        stats.threads += part.threads;
+        stats.instructions += part.instructions;
+    }
+    outcome
+}
+
+/// Makes the warp ready for some vertices.
+fn start(
+    core: &mut Core<'_>,
+    stage: &Stage,
+    work: &Work<'_>,
+    first: usize,
+    count: usize,
+    position: u64,
+) {
+    core.uniforms.set_program(&stage.rows);
+    let warp = &mut core.warp;
+    warp.start((u32::from(u16::MAX) >> (LANES - count)) as u16);
+    warp.registers.fill(Row::splat(0));
+    let pairs: [(u32, u32); LANES] =
+        std::array::from_fn(|lane| if lane < count { work.vertex(first + lane) } else { (0, 0) });
+    let addresses = pairs.map(|pair| {
+        position.wrapping_add(u64::from(work.linear(pair)).wrapping_mul(POSITION_BYTES))
+    });
+    let mut set = |register: usize, row: Row| {
+        if stage.preloads(register) {
+            warp.registers[register] = row;
+        }
+    };
+    set(58, Row(addresses.map(|a| a as u32)));
+    set(59, Row(addresses.map(|a| (a >> 32) as u32)));
+    set(61, Row(pairs.map(|(vertex, _)| vertex)));
+    set(62, Row(pairs.map(|(_, instance)| instance)));
+    core.stats.threads += count as u64;
+}
+
+/// Executes a vertex job.
+pub(crate) fn vertices(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    at: u64,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let mut memory = UnitMemory::new(vm);
+    let place = |offset: u64| at.wrapping_add(offset);
+    let invocation: Invocation = packet(&mut memory, place(INVOCATION), "invocation")?;
+    let d: DrawV7 = packet(&mut memory, place(COMPUTE_DRAW), "draw")?;
+    let Some(stage) = Stage::read(gpu, vm, &addresses(&d, false), ShaderStage::Vertex)? else {
+        return Ok(());
+    };
+    let (_, [_, count, instances]) = invocation.counts();
+    if u64::from(count) * u64::from(instances) > MOST_VERTICES {
+        let what = format!("a job of {count} vertices");
+        return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
+    }
+    let list: Vec<u32> = (0..count).collect();
+    let instance_size = padded(d.instance_size_shift, d.instance_size_odd);
+    let work = Work { vertices: &list, instances, instance_size };
+    shade(gpu, vm, &stage, &work, 0, stats)
+}
+
+/// Executes a tiler job, or an indexed vertex job, which shades its vertices first.
+pub(crate) fn primitives(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    at: u64,
+    shades: bool,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let mut memory = UnitMemory::new(vm);
+    let place = |offset: u64| at.wrapping_add(offset);
+    let invocation: Invocation = packet(&mut memory, place(INVOCATION), "invocation")?;
+    let primitive: PrimitiveV7 = packet(&mut memory, place(PRIMITIVE), "primitive")?;
+    let d: DrawV7 = packet(&mut memory, place(FRAGMENT_DRAW), "draw")?;
+    let address = |memory: &mut UnitMemory<'_>, offset: u64| {
+        let bytes = memory.read_array(place(offset));
+        bytes.map(u64::from_le_bytes).map_err(|fault| JobFault::memory(UNIT, fault))
+    };
+    let sizes = address(&mut memory, SIZE)?;
+    let tiler = address(&mut memory, TILER)?;
+    let arch = gpu.chip().arch;
+    let mut context = draw::context(arch, &mut memory, tiler)?;
+    let number = draw::scene(arch, &mut memory, scenes, tiler, &context)?;
+    let (_, [.., instances]) = invocation.counts();
+    if primitive.primitive_restart == PrimitiveRestart::Explicit {
+        return Err(JobFault::unimplemented(UNIT, "strips that end at a chosen index"));
+    }
+    let indices = Vertices {
+        count: primitive.index_count,
+        instances,
+        base: match primitive.index_type {
+            IndexType::None => 0,
+            _ => primitive.base_vertex_offset as u32,
+        },
+        first_instance: 0,
+        index_type: primitive.index_type,
+        first_index: 0,
+        indices: primitive.indices,
+        index_bytes: u32::MAX,
+        restart: primitive.primitive_restart == PrimitiveRestart::Implicit,
+        draw_id: 0,
+    };
+    let order = indices.order(&mut memory)?;
+    let instance_size = padded(d.instance_size_shift, d.instance_size_odd);
+    let work = Work { vertices: &order.unique, instances, instance_size };
+    let total = work.total()?;
+    if total == 0 {
+        return Ok(());
+    }
+    if shades {
+        let v: DrawV7 = packet(&mut memory, place(VERTEX_DRAW), "vertex draw")?;
+        let read = |secondary| Stage::read(gpu, vm, &addresses(&v, secondary), ShaderStage::Vertex);
+        if let Some(stage) = read(false)? {
+            shade(gpu, vm, &stage, &work, d.position, stats)?;
+        }
+        if primitive.secondary_shader
+            && let Some(stage) = read(true)?
+        {
+            shade(gpu, vm, &stage, &work, d.position, stats)?;
+        }
+    }
+    let s = state(&mut memory, d.state)?;
+    let viewport: Viewport = match d.viewport {
+        0 => Viewport::default(),
+        at => packet(&mut memory, at, "viewport")?,
+    };
+    let own = renderer_state::draw(&d, &s, &viewport);
+    let flags = PrimitiveFlags {
+        draw_mode: primitive.draw_mode,
+        low_depth_cull: primitive.low_depth_cull,
+        high_depth_cull: primitive.high_depth_cull,
+        ..PrimitiveFlags::default()
+    };
+    // Of lines the draw descriptor says which vertex gives flat varyings.
+    context.first_provoking_vertex = primitive.first_provoking_vertex;
+    let scissor = Scissor {
+        scissor_minimum_x: viewport.scissor_minimum_x,
+        scissor_minimum_y: viewport.scissor_minimum_y,
+        scissor_maximum_x: viewport.scissor_maximum_x,
+        scissor_maximum_y: viewport.scissor_maximum_y,
+    };
+    let sized = match primitive.point_size_array_format {
+        PointSizeArrayFormat::None => None,
+        PointSizeArrayFormat::Fp16 => Some(sizes),
+        format @ PointSizeArrayFormat::Fp32 => {
+            let what = format!("point sizes of format {format}");
+            return Err(JobFault::unimplemented(UNIT, what));
+        }
+    };
+    let size_px = f32::from_bits(sizes as u32);
+    let setup = geometry::Setup::new(&mut memory, &flags, &own, &context, scissor, size_px)?;
+    let shaded = positions(&mut memory, &work, d.position, sized, size_px)?;
+    scenes.change(number, |scene| {
+        scene.draws.push(own);
+        let mut assembly = setup.assembly(scene.draws.len() as u32 - 1);
+        for of_instance in shaded.chunks(order.unique.len()) {
+            assembly.instance();
+            match &order.sequence {
+                None => {
+                    let all = 0..order.unique.len() as u32;
+                    all.for_each(|v| assembly.vertex(v, of_instance, scene));
+                }
+                Some(sequence) => {
+                    for vertex in sequence {
+                        match vertex {
+                            Some(v) => assembly.vertex(*v, of_instance, scene),
+                            None => assembly.restart(of_instance, scene),
+                        }
+                    }
+                }
+            }
+            assembly.restart(of_instance, scene);
+        }
+        Ok(())
+    })
+}
+
+/// Reads what shaders have stored. Varyings are found by the vertex's number.
+fn positions(
+    memory: &mut UnitMemory<'_>,
+    work: &Work<'_>,
+    position: u64,
+    sizes: Option<u64>,
+    size_px: f32,
+) -> Result<Vec<Shaded>, JobFault> {
+    let fault = |fault| JobFault::memory(UNIT, fault);
+    let total = work.total()?;
+    let mut shaded = Vec::with_capacity(total);
+    for n in 0..total {
+        let linear = work.linear(work.vertex(n));
+        let at = position.wrapping_add(u64::from(linear) * POSITION_BYTES);
+        let bytes = memory.read_array::<{ POSITION_BYTES as usize }>(at).map_err(fault)?;
+        let (words, _) = bytes.as_chunks::<4>();
+        let mut size = size_px;
+        if let Some(sizes) = sizes {
+            let at = sizes.wrapping_add(u64::from(linear) * 2);
+            size = f16::from_le_bytes(memory.read_array(at).map_err(fault)?).to_f32();
+        }
+        let position = [0, 1, 2, 3].map(|k| f32::from_le_bytes(words[k]));
+        shaded.push(Shaded { position, size, layer: 0, varyings: linear });
+    }
+    Ok(shaded)
+}

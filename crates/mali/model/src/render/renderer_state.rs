@@ -1,0 +1,252 @@
+//! Renderer state of Bifrost: shaders and the state of draws, as the stages and pipelines that Valhall's descriptors make.
+//!
+// source: Mesa, v7.xml ("Renderer State", "Draw"), pan_cmdstream.c (panfrost_prepare_fs_state), pan_shader.h
+// (pan_shader_prepare_bifrost_rsd), bi_opt_message_preload.c.
+
+use tepui_mali_isa::Special;
+use tepui_mali_packets::bifrost::{DrawV7, LocalStorageV7, PixelKillV7, RendererState, Viewport};
+use tepui_mali_packets::draw::{DcdFlags0, DcdFlags1, DepthClampMode, DepthStencil, PixelKill};
+use tepui_mali_packets::shader::{LocalStorage, ShaderStage};
+use tepui_softgpu::{AddressSpace, UnitMemory};
+
+use super::draw::Draw;
+use super::framebuffer::packet;
+use super::stage::{Stage, StageAddresses};
+use crate::dispatch;
+use crate::gpu::Gpu;
+use crate::job::{JobFault, Unit};
+use crate::shader::bifrost;
+use crate::shader::message::LOCAL_WINDOW;
+use crate::shader::message::tables::{Tables, padded};
+use crate::shader::op::Op;
+use crate::shader::uniforms::{PROGRAM, Uniforms};
+
+/// What a stage of a draw reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StateAddresses {
+    /// Address of the renderer state.
+    pub state: u64,
+    /// Its secondary shader is meant.
+    pub secondary: bool,
+    /// Descriptors; the state has the numbers of them.
+    pub tables: Tables,
+    /// Uniforms.
+    pub push: u64,
+}
+
+/// What a draw descriptor gives a stage.
+pub(crate) fn addresses(draw: &DrawV7, secondary: bool) -> StageAddresses {
+    let tables = Tables {
+        uniform_buffers: (draw.uniform_buffers, 0),
+        textures: (draw.textures, 0),
+        samplers: (draw.samplers, 0),
+        attributes: draw.attributes,
+        attribute_buffers: draw.attribute_buffers,
+        varyings: draw.varyings,
+        varying_buffers: draw.varying_buffers,
+        offset_start: draw.offset_start,
+        instance_size: padded(draw.instance_size_shift, draw.instance_size_odd),
+    };
+    let state = StateAddresses { state: draw.state, secondary, tables, push: draw.push_uniforms };
+    StageAddresses { storage: draw.thread_storage, bifrost: Some(state), ..Default::default() }
+}
+
+/// Reads the renderer state of an address.
+pub(crate) fn state(memory: &mut UnitMemory<'_>, at: u64) -> Result<RendererState, JobFault> {
+    packet(memory, at, "renderer state")
+}
+
+/// The storage of a draw's threads.
+fn storage(memory: &mut UnitMemory<'_>, at: u64) -> Result<LocalStorage, JobFault> {
+    if at == 0 {
+        return Ok(LocalStorage::default());
+    }
+    let own: LocalStorageV7 = packet(memory, at, "local storage")?;
+    Ok(LocalStorage {
+        tls_size: own.tls_size,
+        wls_instances: own.wls_instances,
+        wls_size_base: own.wls_size_base,
+        wls_size_scale: own.wls_size_scale,
+        tls_base_pointer: own.tls_base_pointer,
+        wls_base_pointer: own.wls_base_pointer,
+        ..LocalStorage::default()
+    })
+}
+
+/// The registers from r48 on that a preload descriptor names, a bit for each.
+fn registers(preload: u32, stage: ShaderStage) -> u16 {
+    /// The coverage mask of fragments.
+    const COVERAGE: u32 = 1 << 7;
+    match stage {
+        // It is in r60, not in the register of its bit.
+        ShaderStage::Fragment if preload & COVERAGE != 0 => (preload & !COVERAGE | 1 << 12) as u16,
+        _ => preload as u16,
+    }
+}
+
+/// What a message preload descriptor makes the hardware do: varyings and textures that are loaded before the shader begins.
+fn preloads(descriptors: [u32; 2], rows: usize) -> Option<(Vec<Op>, Vec<u32>)> {
+    let mut ops = Vec::new();
+    let mut words: Vec<u32> = Vec::new();
+    for (descriptor, register) in descriptors.into_iter().zip([0, 4]) {
+        let get = |start: u32, size: u32| descriptor >> start & ((1 << size) - 1);
+        let short = get(9, 2) == 1;
+        match get(0, 4) {
+            0 => {}
+            1 => {
+                let format = bifrost::format_flags(if short { "f16" } else { "f32" })?;
+                let channels = get(11, 2) as u8 + 1;
+                ops.push(bifrost::load_varying(get(4, 5), format, register, channels));
+            }
+            2 => {
+                let zero = get(15, 1) != 0;
+                let (mut made, handles) =
+                    bifrost::preloaded_texture(get(4, 3), get(7, 2), short, zero, register)?;
+                let row = u16::try_from(usize::from(PROGRAM) + rows + words.len() + 1).ok()? - 1;
+                if let Some(op) = made.last_mut() {
+                    (op.src[0].row, op.src[0].high) = (row, row + 1);
+                }
+                words.extend(handles);
+                ops.extend(made);
+            }
+            _ => return None,
+        }
+    }
+    Some((ops, words))
+}
+
+/// Reads a stage; `None` if there is no program.
+pub(crate) fn stage(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    addresses: &StageAddresses,
+    own: &StateAddresses,
+    stage: ShaderStage,
+) -> Result<Option<Stage>, JobFault> {
+    if own.state == 0 {
+        return Ok(None);
+    }
+    let mut memory = UnitMemory::new(vm);
+    let s = state(&mut memory, own.state)?;
+    let (program, preload, count) = match own.secondary {
+        // The upper word is the primary shader's.
+        true => {
+            let address = s.shader & !0xffff_ffff | s.secondary_shader;
+            (address, s.secondary_preload, s.secondary_uniform_count)
+        }
+        false => (s.shader, s.preload, s.uniform_count),
+    };
+    if program & 0xffff_ffff == 0 {
+        return Ok(None);
+    }
+    let mut tables = own.tables;
+    tables.uniform_buffers.1 = s.uniform_buffer_count;
+    tables.textures.1 = s.texture_count;
+    tables.samplers.1 = s.sampler_count;
+    let words = dispatch::uniform_words(&mut memory, own.push | u64::from(count) << 56)?;
+    let code = gpu.program(&mut memory, program);
+    let mut rows = code.rows.clone();
+    let mut prologue = Vec::new();
+    if stage == ShaderStage::Fragment {
+        let descriptors = [s.message_preload_1, s.message_preload_2];
+        let made = preloads(descriptors, rows.len());
+        let (ops, words) = made.ok_or_else(|| {
+            JobFault::unimplemented(Unit::Fragment, "a message before the shader of this kind")
+        })?;
+        rows.extend(words.into_iter().map(crate::shader::row::Row::splat));
+        prologue = ops;
+    }
+    let mut uniforms = Uniforms::new(&words, &rows);
+    uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
+    Ok(Some(Stage {
+        storage: storage(&mut memory, addresses.storage)?,
+        rows: std::sync::Arc::new(rows),
+        program: code,
+        uniforms,
+        resources: 0,
+        tables: Some(tables),
+        prologue,
+        preload: registers(preload, stage),
+    }))
+}
+
+fn kill(kill: PixelKillV7) -> PixelKill {
+    match kill {
+        PixelKillV7::ForceEarly | PixelKillV7::StrongEarly => PixelKill::ForceEarly,
+        PixelKillV7::WeakEarly => PixelKill::WeakEarly,
+        PixelKillV7::ForceLate => PixelKill::ForceLate,
+    }
+}
+
+/// Bytes of a renderer state, behind which the blend descriptors are.
+const STATE_BYTES: u64 = RendererState::SIZE_BYTES as u64;
+
+/// What pixels need of a draw.
+pub(crate) fn draw(d: &DrawV7, s: &RendererState, viewport: &Viewport) -> Draw {
+    let depth = DepthStencil {
+        front_compare_function: s.front_compare_function,
+        front_stencil_fail: s.front_stencil_fail,
+        front_depth_fail: s.front_depth_fail,
+        front_depth_pass: s.front_depth_pass,
+        back_compare_function: s.back_compare_function,
+        back_stencil_fail: s.back_stencil_fail,
+        back_depth_fail: s.back_depth_fail,
+        back_depth_pass: s.back_depth_pass,
+        stencil_from_shader: s.stencil_from_shader,
+        stencil_test_enable: s.stencil_enable,
+        front_write_mask: s.stencil_mask_front,
+        back_write_mask: s.stencil_mask_back,
+        front_value_mask: s.front_mask,
+        back_value_mask: s.back_mask,
+        front_reference_value: s.front_reference_value,
+        back_reference_value: s.back_reference_value,
+        depth_clamp_mode: DepthClampMode::Bounds,
+        depth_source: s.depth_source,
+        depth_write_enable: s.depth_write_mask,
+        depth_bias_enable: s.front_facing_depth_bias || s.back_facing_depth_bias,
+        depth_function: s.depth_function,
+        depth_units: s.depth_units,
+        depth_factor: s.depth_factor,
+        depth_bias_clamp: s.depth_bias_clamp,
+        ..DepthStencil::default()
+    };
+    Draw {
+        fragment: addresses(d, false),
+        flags_0: DcdFlags0 {
+            pixel_kill_operation: kill(s.pixel_kill_operation),
+            zs_update_operation: kill(s.zs_update_operation),
+            evaluate_per_sample: s.evaluate_per_sample,
+            single_sampled_lines: s.single_sampled_lines,
+            occlusion_query: d.occlusion_query,
+            front_face_ccw: d.front_face_ccw,
+            cull_front_face: d.cull_front_face,
+            cull_back_face: d.cull_back_face,
+            multisample_enable: s.multisample_enable,
+            shader_modifies_coverage: s.shader_modifies_coverage,
+            alpha_to_coverage: s.alpha_to_coverage,
+            alpha_to_coverage_invert: s.alpha_to_coverage_invert,
+            ..DcdFlags0::default()
+        },
+        flags_1: DcdFlags1 { sample_mask: s.sample_mask, render_target_mask: 0xff },
+        depth_range: [viewport.minimum_z, viewport.maximum_z],
+        occlusion: d.occlusion,
+        blend: d.state.wrapping_add(STATE_BYTES),
+        // As many as the framebuffer has targets.
+        blend_count: u32::MAX,
+        depth_stencil: 0,
+        depth_state: Some(Box::new(depth)),
+        varying_stride: 0,
+        points_from_below: Some(s.point_sprite_coord_origin_max_y),
+    }
+}
+
+/// The draw of a frame shader.
+pub(crate) fn frame_draw(memory: &mut UnitMemory<'_>, at: u64) -> Result<Draw, JobFault> {
+    let d: DrawV7 = packet(memory, at, "draw descriptor")?;
+    let s = state(memory, d.state)?;
+    let viewport = match d.viewport {
+        0 => Viewport::default(),
+        at => packet(memory, at, "viewport")?,
+    };
+    Ok(draw(&d, &s, &viewport))
+}

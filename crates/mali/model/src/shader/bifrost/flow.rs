@@ -1,0 +1,149 @@
+//! Branches, jumps, barriers.
+
+use tepui_mali_isa::Flow as ValhallFlow;
+use tepui_mali_isa::bifrost::clause::Modifier;
+use tepui_mali_isa::bifrost::disasm::Fau;
+use tepui_mali_isa::bifrost::{Inst, Port};
+use tepui_mali_isa::modifier::Condition;
+
+use super::super::alu::select::holds;
+use super::super::op::{Lanes, Next, Op, Trap};
+use super::super::row::{LANES, float16};
+use super::{Context, Lowered, WORD_BYTES, nothing};
+
+type Done = Result<(), Box<Trap>>;
+
+/// The flags of a branch whose target is still a place in words.
+const PLACE: u32 = u32::MAX;
+
+/// Whether an operation is a branch whose target is still a place in words.
+pub fn is_branch(op: &Op) -> bool {
+    op.flags == PLACE
+}
+
+/// Whether an operation decides where lanes go on.
+pub fn chooses(op: &Op) -> bool {
+    matches!(op.next, Next::Chosen | Next::Jump | Next::End)
+}
+
+macro_rules! branches {
+    ($($name:ident $of:expr;)*) => {
+        $(fn $name(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
+            let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
+            let mut taken = 0u16;
+            for lane in 0..LANES {
+                taken |= u16::from(holds(op.condition, $of(a.0[lane]), $of(b.0[lane]))) << lane;
+            }
+            let taken = taken & l.warp.mask;
+            l.warp.branch(taken, op.immediate);
+            Ok(())
+        })*
+    };
+}
+
+branches! {
+    branch_unsigned (|v: u32| v);
+    branch_signed (|v: u32| v as i32);
+    branch_float f32::from_bits;
+    branch_half (|v: u32| float16(v as u16));
+}
+
+/// Goes on at the address in a register, or ends if it is 0.
+fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
+    let target = l.get(&op.src[0]);
+    let mut active = l.active().map(|lane| target.0[lane]);
+    let first = active.next().unwrap_or(0);
+    if active.any(|other| other != first) {
+        return Err(Box::new(Trap::Unimplemented("jumps to several addresses".into())));
+    }
+    match first {
+        0 => l.warp.end(),
+        _ => l.warp.jump = Some(first),
+    }
+    Ok(())
+}
+
+/// The condition of a name.
+pub fn condition(name: &str) -> Option<Condition> {
+    Some(match name {
+        "eq" => Condition::Eq,
+        "gt" => Condition::Gt,
+        "ge" => Condition::Ge,
+        "ne" => Condition::Ne,
+        "lt" => Condition::Lt,
+        "le" => Condition::Le,
+        "gtlt" => Condition::Gtlt,
+        "total" => Condition::Total,
+        _ => return None,
+    })
+}
+
+/// Translates an instruction; `None` if it is none of these.
+pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
+    let name = inst.op.row().name;
+    if name == "BARRIER" {
+        let mut op = Op::new(nothing, ValhallFlow::None);
+        op.next = Next::Barrier;
+        return Some(vec![op]);
+    }
+    if name == "JUMP"
+        && let Some(target) = context.target(*inst.sources.first()?)
+    {
+        // A branch that all lanes take: zero is zero.
+        let mut op = Op::new(branch_unsigned, ValhallFlow::None);
+        (op.flags, op.immediate, op.next) = (PLACE, target, Next::Chosen);
+        return Some(vec![op]);
+    }
+    if name == "JUMP" {
+        let mut op = Op::new(jump, ValhallFlow::None);
+        op.src[0] = context.plain(inst, 0)?;
+        op.next = Next::Jump;
+        return Some(vec![op]);
+    }
+    let (base, kind) = name.split_once('.')?;
+    let zero = match base {
+        "BRANCH" => false,
+        "BRANCHZ" => true,
+        _ => return None,
+    };
+    let run = match kind {
+        "f32" => branch_float,
+        "f16" => branch_half,
+        "s32" | "s16" => branch_signed,
+        _ => branch_unsigned,
+    };
+    let mut op = Op::new(run, ValhallFlow::None);
+    op.src[0] = context.source(inst, 0)?;
+    if !zero {
+        op.src[1] = context.source(inst, 1)?;
+    }
+    op.condition = condition(inst.modifier("cmpf")?)?;
+    op.next = Next::Chosen;
+    op.flags = PLACE;
+    let target = *inst.sources.last()?;
+    op.immediate = context.target(target)?;
+    Some(vec![op])
+}
+
+impl Context<'_> {
+    /// The place in words that a source of a branch is.
+    fn target(&self, port: Port) -> Option<u32> {
+        let high = match port {
+            Port::FauLow => false,
+            Port::FauHigh => true,
+            _ => return None,
+        };
+        let byte = self.clause.tuples[self.tuple].registers.fau();
+        let Fau::Constant(index, low) = Fau::of(byte) else { return None };
+        let value = self.clause.constants.get(index)? | u64::from(low);
+        let short = |word: u32| i64::from((word << 4) as i32 >> 4);
+        let offset = match self.clause.modifier(index)? {
+            Modifier::Pc => (value << 4) as i64 >> 4,
+            Modifier::PcHigh if high => short((value >> 32) as u32),
+            Modifier::PcBoth => short(if high { (value >> 32) as u32 } else { value as u32 }),
+            _ => return None,
+        };
+        let target = self.place as i64 + offset / WORD_BYTES as i64;
+        u32::try_from(target).ok()
+    }
+}

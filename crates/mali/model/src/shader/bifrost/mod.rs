@@ -1,0 +1,230 @@
+//! Bifrost machine code as operations of the interpreter.
+//!
+//! A clause becomes a sequence of operations: for each tuple that of the FMA unit, that of the ADD unit, and moves of
+//! both results into the registers that the next block of ports names. Results of the tuple before and of this one
+//! are in temporary registers behind the 64 of a thread ([`temporary`]), so that nothing that a tuple writes is seen by its
+//! own ports. Instructions that Valhall has too use its handlers.
+//!
+//! A warp of the model has 16 lanes, in which two warps of eight run side by side: what looks at neighbours
+//! (CLPER, WMASK) says how many lanes it means, at most eight.
+//!
+// source: Mesa, bi_pack.c, bi_schedule.c (what a tuple may read), disassemble.c.
+
+mod alu;
+mod flow;
+mod message;
+mod source;
+mod texture;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use tepui_mali_isa::Flow as ValhallFlow;
+use tepui_mali_isa::bifrost::clause::WORD_BYTES;
+use tepui_mali_isa::bifrost::disasm::{self, Content};
+use tepui_mali_isa::bifrost::registers::Access;
+use tepui_mali_isa::bifrost::table::Unit;
+use tepui_mali_isa::bifrost::{Clause, Flow, Inst};
+
+use super::op::{Lanes, Next, Op, Trap, Written};
+use super::operand::Src;
+use super::row::Row;
+use super::uniforms;
+
+pub use message::{format_flags, load_varying};
+pub use texture::preloaded as preloaded_texture;
+
+/// Temporary registers.
+pub mod temporary {
+    /// The results of the FMA unit, of even and of odd tuples.
+    pub const FMA: u8 = 64;
+    /// The results of the ADD unit, of even and of odd tuples.
+    pub const ADD: u8 = 66;
+    /// A register's value before the FMA unit's result goes into it.
+    pub const SAVED: u8 = 68;
+    /// An address of two words.
+    pub const ADDRESS: u8 = 70;
+    /// What Valhall's texture instructions find in staging registers.
+    pub const TEXTURE: u8 = 72;
+    /// One behind the last.
+    pub const END: u8 = 80;
+}
+
+/// A program as operations.
+pub struct Decoded {
+    /// The operations.
+    pub ops: Vec<Op>,
+    /// Rows of constants.
+    pub rows: Vec<Row>,
+    /// The byte in the program at which the clause of each operation begins.
+    pub offsets: Vec<u32>,
+}
+
+/// The instruction of a tuple that is being translated.
+struct Context<'a> {
+    clause: &'a Clause,
+    /// The number of words before the clause.
+    place: usize,
+    tuple: usize,
+    rows: &'a mut Vec<Row>,
+}
+
+/// Constants of a program among which one is looked for.
+const LATEST: usize = 64;
+
+/// What an instruction is in operations; `None` of one that the model does not execute.
+type Lowered = Option<Vec<Op>>;
+
+fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Ok(())
+}
+
+fn undecodable(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Undecodable("the bytes are no clause".into())))
+}
+
+fn unimplemented(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Unimplemented("an instruction of this clause".into())))
+}
+
+fn no_target(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Invalid("the branch leads to no clause".into())))
+}
+
+/// Copies a register.
+fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let value = l.get(&op.src[0]);
+    l.put(op, &value);
+    Ok(())
+}
+
+/// The operation that copies a row into a register, or a half of it.
+fn moved(row: u16, register: u8, access: Access) -> Op {
+    let mut op = Op::new(copy, ValhallFlow::None);
+    op.src[0] = Src { row, ..Src::NONE };
+    op.dest = register;
+    op.written = match access {
+        Access::WriteLow => Written::Bits(0xffff),
+        Access::WriteHigh => Written::Bits(0xffff_0000),
+        _ => Written::Word,
+    };
+    op
+}
+
+/// Translates machine code.
+pub fn decode(code: &[u8]) -> Decoded {
+    let mut decoded = Decoded { ops: Vec::new(), rows: Vec::new(), offsets: Vec::new() };
+    // The first operation of each clause, by its place in words.
+    let mut places = HashMap::new();
+    for part in disasm::parts(code, 0) {
+        let place = part.offset / WORD_BYTES;
+        let first = decoded.ops.len();
+        match &part.content {
+            Content::Clause(clause) => {
+                places.insert(place, first as u32);
+                let ops = clause_ops(clause, place, &mut decoded.rows);
+                decoded.ops.extend(ops);
+            }
+            Content::Padding => {}
+            Content::Error(_) => {
+                places.insert(place, first as u32);
+                decoded.ops.push(Op::new(undecodable, ValhallFlow::None));
+            }
+        }
+        decoded.offsets.resize(decoded.ops.len(), part.offset as u32);
+    }
+    for op in &mut decoded.ops {
+        if flow::is_branch(op) {
+            match places.get(&(op.immediate as usize)) {
+                Some(target) => (op.immediate, op.flags) = (*target, 0),
+                None => *op = Op::new(no_target, ValhallFlow::None),
+            }
+        }
+    }
+    decoded
+}
+
+/// The operations of a clause.
+fn clause_ops(clause: &Clause, place: usize, rows: &mut Vec<Row>) -> Vec<Op> {
+    let mut ops = Vec::new();
+    for (index, tuple) in clause.tuples.iter().enumerate() {
+        let mut context = Context { clause, place, tuple: index, rows };
+        let (fma, add) = clause.writes(index).unwrap_or_default();
+        let own = (index & 1) as u8;
+        let (fma_row, add_row) = (temporary::FMA + own, temporary::ADD + own);
+        let unknown = || vec![Op::new(unimplemented, ValhallFlow::None)];
+        let first = context.lower(&tuple.fma, None).unwrap_or_else(unknown);
+        let second = context.lower(&tuple.add, Some(&tuple.fma)).unwrap_or_else(unknown);
+        ops.extend(first);
+        let commit = fma.map(|(register, access)| moved(fma_row.into(), register, access));
+        let last = second.last().is_some_and(flow::chooses);
+        if !last {
+            ops.extend(second);
+            ops.extend(commit);
+        } else {
+            // The result goes into its register before lanes leave, but the ports have read before.
+            let mut second = second;
+            if let Some((register, _)) = fma {
+                let reads = second.iter().any(|op| op.src.iter().any(|s| s.row == register.into()));
+                if reads {
+                    ops.push(moved(register.into(), temporary::SAVED, Access::Write));
+                    for source in second.iter_mut().flat_map(|op| &mut op.src) {
+                        if source.row == register.into() {
+                            source.row = temporary::SAVED.into();
+                        }
+                    }
+                }
+            }
+            ops.extend(commit);
+            ops.extend(second);
+        }
+        ops.extend(add.map(|(register, access)| moved(add_row.into(), register, access)));
+    }
+    if clause.header.flow == Flow::End && !ops.last().is_some_and(|op| op.next == Next::End) {
+        ops.push(Op::new(nothing, ValhallFlow::End));
+    }
+    ops
+}
+
+impl Context<'_> {
+    /// The row of a constant.
+    fn constant(&mut self, value: u32) -> Option<u16> {
+        self.row(Row::splat(value))
+    }
+
+    fn row(&mut self, row: Row) -> Option<u16> {
+        // Those of the last clauses, so that endless programs do not take endless time.
+        let from = self.rows.len().saturating_sub(LATEST);
+        let known = self.rows[from..].iter().position(|r| *r == row).map(|at| from + at);
+        let at = known.unwrap_or(self.rows.len());
+        let number = u16::try_from(at).ok().and_then(|at| uniforms::PROGRAM.checked_add(at))?;
+        if known.is_none() {
+            self.rows.push(row);
+        }
+        Some(number)
+    }
+
+    /// The temporary register of a result: of this tuple, or of the one before.
+    fn result(&self, unit: Unit, before: bool) -> u8 {
+        let parity = (self.tuple & 1) as u8 ^ u8::from(before);
+        parity + if unit == Unit::Fma { temporary::FMA } else { temporary::ADD }
+    }
+
+    /// Translates an instruction. Some of the ADD unit look at the FMA unit's in the same tuple.
+    fn lower(&mut self, inst: &Inst, fma: Option<&Inst>) -> Lowered {
+        if inst.op.row().name == "NOP" {
+            return Some(Vec::new());
+        }
+        let mut ops = flow::lower(self, inst)
+            .or_else(|| message::lower(self, inst, fma))
+            .or_else(|| texture::lower(self, inst))
+            .or_else(|| alu::lower(self, inst, fma).map(|op| vec![op]))?;
+        let dest = self.result(inst.op.row().unit, false);
+        for op in ops.iter_mut().filter(|op| op.dest == 0) {
+            op.dest = dest;
+        }
+        Some(ops)
+    }
+}

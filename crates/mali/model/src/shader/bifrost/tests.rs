@@ -1,0 +1,121 @@
+//! Clauses with results that were worked out by hand.
+
+use super::super::run::Stop;
+use super::super::testing::{Bench, MEMORY};
+
+/// The lanes of a register after a program.
+fn run(bench: &mut Bench, source: &str, register: usize) -> [u32; 16] {
+    assert_eq!(bench.try_bifrost(source), Ok(Stop::End), "{source}");
+    bench.warp.registers[register].0
+}
+
+/// Results pass from unit to unit: `t` in a tuple, `t0` and `t1` to the next one, and registers through its ports.
+#[test]
+fn results_are_passed_on() {
+    let mut bench = Bench::new();
+    bench.set(1, |lane| (lane as f32).to_bits());
+    let source = "ds(0) eos
+        {
+            *FADD.f32 r2:t0, r1, 0x3f800000
+            +FADD.f32 r3:t1, t, 0x3f800000
+            *FADD.f32 r4:t0, t0, t1
+            +MOV.i32 r5:t1, t1
+            *NOP t0
+            +NOP t1
+        }";
+    for (register, add, times) in [(2, 1.0, 1.0), (3, 2.0, 1.0), (4, 3.0, 2.0), (5, 2.0, 1.0)] {
+        let lanes = run(&mut bench, source, register);
+        for (lane, value) in lanes.into_iter().enumerate() {
+            let expected = lane as f32 * times + add;
+            assert_eq!(f32::from_bits(value), expected, "r{register} of lane {lane}");
+        }
+    }
+}
+
+/// The ADD unit reads a register as it was before the FMA unit's result goes into it.
+#[test]
+fn ports_read_before_results_are_written() {
+    let mut bench = Bench::new();
+    bench.set(0, |lane| lane).set(1, |_| 100);
+    let source = "ds(0) eos
+        {
+            *LSHIFT_OR.i32 r0:t0, r1, #0, #0
+            +IADD.s32 r2:t1, r0, r1
+            *NOP t0
+            +NOP t1
+        }";
+    assert_eq!(run(&mut bench, source, 2)[5], 105);
+    assert_eq!(run(&mut bench, source, 0)[5], 100);
+}
+
+/// Lanes leave a loop one by one, and halves of registers are written alone.
+#[test]
+fn branches_and_halves() {
+    let mut bench = Bench::new();
+    bench.set(0, |lane| lane % 4 + 1).set(1, |_| 0).set(2, |_| 0xffff_ffff);
+    let source = "again:
+        ds(0) nbb r_uncond
+        {
+            *NOP t0
+            +IADD.s32 r1:t1, r1, 0x00000002
+            *NOP t0
+            +ISUB.s32 r0:t1, r0, 0x00000001
+        }
+        ds(0) nbb r_uncond
+        {
+            *NOP t0
+            +BRANCHZ.i32.ne t1, r0, again
+        }
+        ds(0) eos
+        {
+            *LSHIFT_OR.i32 r2:t0.h1, r1, #0, #0
+            +NOP t1
+        }";
+    let lanes = run(&mut bench, source, 2);
+    for (lane, value) in lanes.into_iter().enumerate() {
+        // The lower half of the result goes into the upper half of the register only with its own upper half.
+        assert_eq!(value & 0xffff, 0xffff, "lane {lane}");
+    }
+    let lanes = run(bench.set(0, |lane| lane % 4 + 1).set(1, |_| 0), source, 1);
+    for (lane, value) in lanes.into_iter().enumerate() {
+        assert_eq!(value, 2 * (lane as u32 % 4 + 1), "lane {lane}");
+    }
+}
+
+/// A lane's number is that in its warp of eight; loads and stores go through two ports.
+#[test]
+fn memory_and_lanes() {
+    let mut bench = Bench::new();
+    bench.set(4, |lane| MEMORY as u32 + 4 * lane).set(5, |_| 0);
+    let source = "ds(0) nbb store
+        {
+            *LSHIFT_OR.i32 r0:t0, lane_id.x, #0, #0
+            +NOP t1
+            *NOP t0
+            +STORE.i32 t1, r4, r5, @r0
+        }
+        ds(0) nbb load
+        {
+            *NOP t0
+            +LOAD.i32 t1, r4, r5, @r6
+        }
+        ds(0) eos
+        {
+            *NOP t0
+            +NOP t1
+        }";
+    let lanes = run(&mut bench, source, 6);
+    assert_eq!(lanes, std::array::from_fn(|lane| lane as u32 % 8));
+}
+
+/// What the model does not know says so.
+#[test]
+fn unknown_instructions_are_typed_errors() {
+    let mut bench = Bench::new();
+    let source = "ds(0) eos
+        {
+            *IMULD t0, r0, r0
+            +NOP t1
+        }";
+    assert!(bench.try_bifrost(source).is_err());
+}

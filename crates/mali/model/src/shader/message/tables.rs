@@ -1,0 +1,391 @@
+//! Bifrost's descriptors: arrays of them, one for each kind, whose addresses a job gives.
+//!
+//! Buffers, textures and samplers become the descriptors of Valhall that the units read ([`Tables::descriptor`]). Attributes
+//! and varyings have units of their own here: both are elements of buffers in memory, varyings too, which a vertex
+//! shader stores and a fragment shader loads for the three vertices of its primitive.
+//!
+// source: Mesa, v7.xml (Attribute, Attribute Buffer and its continuations, Uniform Buffer, Texture), pan_cmdstream.c
+// (panfrost_emit_vertex_data, panfrost_emit_varying_descriptor, emit_image_bufs), bifrost_compile.c.
+
+use tepui_mali_instancing::Division;
+use tepui_mali_packets::shader::{Buffer, BufferType};
+use tepui_softgpu::UnitMemory;
+
+use super::super::op::{Lanes, Op, Trap};
+use super::super::row::Row;
+use super::image::{IN_INSTRUCTION, POSITION, deliver, kind};
+use super::varying::{point, weights};
+use super::{NOWHERE, failed};
+use crate::pixel::{Kind, PixelFormat};
+use crate::render::pixels::{Pixels, Point};
+use crate::render::target::u_interleaved;
+
+/// Numbers of tables in the upper byte of a handle.
+pub const UNIFORM_BUFFERS: u32 = 0;
+/// See [`UNIFORM_BUFFERS`].
+pub const TEXTURES: u32 = 1;
+/// See [`UNIFORM_BUFFERS`].
+pub const SAMPLERS: u32 = 2;
+
+/// A flag of instructions that load varyings: the value of one vertex.
+pub const FLAT: u32 = 1 << 17;
+
+/// Addresses of arrays of descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Uniform buffers, and how many.
+    pub uniform_buffers: (u64, u32),
+    /// Textures, and how many.
+    pub textures: (u64, u32),
+    /// Samplers, and how many.
+    pub samplers: (u64, u32),
+    /// Attributes.
+    pub attributes: u64,
+    /// Buffers of attributes.
+    pub attribute_buffers: u64,
+    /// Varyings.
+    pub varyings: u64,
+    /// Buffers of varyings.
+    pub varying_buffers: u64,
+    /// The first vertex.
+    pub offset_start: u32,
+    /// Vertices of an instance, padded.
+    pub instance_size: u32,
+}
+
+/// An attribute or varying and its buffer.
+struct Element {
+    format: u32,
+    offset: i64,
+    kind: u8,
+    pointer: u64,
+    stride: u32,
+    size: u32,
+    divisor_r: u32,
+    divisor_p: u32,
+    /// The record behind the buffer's.
+    continuation: [u32; 4],
+}
+
+/// Types of buffers.
+const LINEAR: u8 = 1;
+const POT_DIVISOR: u8 = 2;
+const MODULUS: u8 = 3;
+const NPOT_DIVISOR: u8 = 4;
+const IMAGE_LINEAR: u8 = 5;
+const IMAGE_INTERLEAVED: u8 = 6;
+
+fn bits(word: u64, start: u32, size: u32) -> u64 {
+    word >> start & ((1 << size) - 1)
+}
+
+impl Tables {
+    /// A descriptor of Valhall for the one that a handle names; `None` if there is none.
+    pub fn descriptor(
+        &self,
+        memory: &mut UnitMemory<'_>,
+        handle: u32,
+    ) -> Result<Option<[u8; 32]>, Box<Trap>> {
+        let (table, index) = (handle >> 24, handle & 0xff_ffff);
+        let (at, count) = match table {
+            UNIFORM_BUFFERS => self.uniform_buffers,
+            TEXTURES => self.textures,
+            _ => self.samplers,
+        };
+        if index >= count || at == 0 {
+            return Ok(None);
+        }
+        if table != UNIFORM_BUFFERS {
+            let at = at.wrapping_add(u64::from(index) * 32);
+            return memory.read_array(at).map(Some).map_err(failed);
+        }
+        let at = at.wrapping_add(u64::from(index) * 8);
+        let word = u64::from_le_bytes(memory.read_array(at).map_err(failed)?);
+        if word == 0 {
+            return Ok(None);
+        }
+        let buffer = Buffer {
+            buffer_type: BufferType::Simple,
+            size: (bits(word, 0, 12) as u32 + 1) * 16,
+            address: word >> 12 << 4,
+            ..Buffer::default()
+        };
+        let packed = buffer.pack().ok();
+        Ok(packed.and_then(|bytes| bytes.first_chunk().copied()))
+    }
+
+    fn element(
+        memory: &mut UnitMemory<'_>,
+        (list, buffers): (u64, u64),
+        index: u32,
+    ) -> Result<Option<Element>, Box<Trap>> {
+        if list == 0 || buffers == 0 {
+            return Ok(None);
+        }
+        let at = list.wrapping_add(u64::from(index) * 8);
+        let attribute = u64::from_le_bytes(memory.read_array(at).map_err(failed)?);
+        let at = buffers.wrapping_add(bits(attribute, 0, 9) * 16);
+        // The last record of an array has nothing behind it.
+        let mut bytes = [0; 32];
+        memory.read(at, &mut bytes[..16]).map_err(failed)?;
+        if let Ok(next) = memory.read_array::<16>(at.wrapping_add(16)) {
+            bytes[16..].copy_from_slice(&next);
+        }
+        let (words, _) = bytes.as_chunks::<4>();
+        let word = |n: usize| u32::from_le_bytes(words[n]);
+        let first = u64::from(word(0)) | u64::from(word(1)) << 32;
+        Ok(Some(Element {
+            format: bits(attribute, 10, 22) as u32,
+            offset: i64::from((attribute >> 32) as i32),
+            kind: bits(first, 0, 6) as u8,
+            pointer: bits(first, 6, 50) << 6,
+            stride: word(2),
+            size: word(3),
+            divisor_r: bits(first, 56, 5) as u32,
+            divisor_p: bits(first, 61, 3) as u32,
+            continuation: [word(4), word(5), word(6), word(7)],
+        }))
+    }
+}
+
+impl Element {
+    /// The format of the element in memory.
+    fn pixels(&self) -> Result<PixelFormat, Box<Trap>> {
+        PixelFormat::new(self.format).ok_or_else(|| {
+            let what = format!("attributes of format {:#x}", self.format);
+            Box::new(Trap::Unimplemented(what))
+        })
+    }
+
+    /// The number of an element in its buffer.
+    fn number(&self, tables: &Tables, vertex: u32, instance: u32) -> Result<u64, Box<Trap>> {
+        let linear = vertex.wrapping_add(instance.wrapping_mul(tables.instance_size));
+        let number = match self.kind {
+            LINEAR => linear,
+            POT_DIVISOR => linear >> self.divisor_r,
+            MODULUS => linear % padded(self.divisor_r, self.divisor_p),
+            NPOT_DIVISOR => {
+                let division = Division {
+                    shift: self.divisor_r,
+                    magic_multiplier: self.continuation[1],
+                    round_down: self.divisor_p & 1 != 0,
+                    power_of_two: false,
+                };
+                division.apply(linear)
+            }
+            kind => {
+                let what = format!("attributes of type {kind}");
+                return Err(Box::new(Trap::Unimplemented(what)));
+            }
+        };
+        Ok(number.into())
+    }
+
+    /// The address of an element; none if it is not wholly in the buffer.
+    fn address(&self, number: u64, bytes: usize) -> Option<u64> {
+        let offset = i128::from(number) * i128::from(self.stride) + i128::from(self.offset);
+        let end = offset + bytes as i128;
+        let inside = offset >= 0 && end <= i128::from(self.size);
+        inside.then(|| self.pointer.wrapping_add(offset as u64))
+    }
+
+    /// The address of a texel of an image; none beyond its edges.
+    fn texel(&self, xy: u32, zw: u32, bytes: usize) -> Result<Option<u64>, Box<Trap>> {
+        let [first, second, row, slice] = self.continuation;
+        let size = [first >> 16, second & 0xffff, second >> 16].map(|v| v + 1);
+        let [x, y, z] = [xy & 0xffff, xy >> 16, zw & 0xffff];
+        if x >= size[0] || y >= size[1] || z >= size[2] {
+            return Ok(None);
+        }
+        let bytes = bytes as u64;
+        let within = match self.kind {
+            IMAGE_LINEAR => u64::from(y) * u64::from(row) + u64::from(x) * bytes,
+            IMAGE_INTERLEAVED => u_interleaved([x, y], row.into(), bytes),
+            kind => {
+                let what = format!("images of type {kind}");
+                return Err(Box::new(Trap::Unimplemented(what)));
+            }
+        };
+        let offset = within + u64::from(z) * u64::from(slice);
+        Ok(Some(self.pointer.wrapping_add(offset).wrapping_add_signed(self.offset)))
+    }
+}
+
+/// A padded number of vertices: odd times a power of two, at least 1.
+pub fn padded(shift: u32, odd: u32) -> u32 {
+    (2 * odd + 1).checked_shl(shift).unwrap_or(0).max(1)
+}
+
+fn no_tables() -> Box<Trap> {
+    Box::new(Trap::Invalid("an attribute in a shader without any".into()))
+}
+
+/// The index of a descriptor of each lane: in the instruction, or a source.
+fn indices(l: &Lanes<'_, '_>, op: &Op, source: usize) -> Row {
+    match op.flags & IN_INSTRUCTION != 0 {
+        true => Row::splat(op.immediate),
+        false => l.get(&op.src[source]),
+    }
+}
+
+/// Converts an element in memory to what registers want.
+fn unpacked(op: &Op, format: &PixelFormat, bytes: &[u8]) -> [u32; 4] {
+    let own = format.kind();
+    let wanted = match kind(op.flags) {
+        Some(Kind::Float) if own == Kind::Float => own,
+        Some(kind) => kind,
+        None => own,
+    };
+    format.unpack(bytes, wanted)
+}
+
+/// LD_ATTR: an attribute of a vertex and an instance.
+pub fn load_attribute(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (vertices, instances) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let indices = indices(l, op, 2);
+    let mut channels = [Row::splat(0); 4];
+    for lane in l.active() {
+        let tables = l.port.tables.ok_or_else(no_tables)?;
+        let memory = &mut l.port.memory;
+        let lists = (tables.attributes, tables.attribute_buffers);
+        let Some(element) = Tables::element(memory, lists, indices.0[lane])? else { continue };
+        let format = element.pixels()?;
+        let number = element.number(&tables, vertices.0[lane], instances.0[lane])?;
+        let number = number + u64::from(tables.offset_start);
+        let Some(at) = element.address(number, format.bytes()) else { continue };
+        let mut bytes = [0; 16];
+        memory.read(at, &mut bytes[..format.bytes()]).map_err(failed)?;
+        let values = unpacked(op, &format, &bytes[..format.bytes()]);
+        for (row, value) in channels.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &channels);
+    Ok(())
+}
+
+/// LEA_ATTR: where a vertex's varying is to be stored, and its conversion descriptor.
+pub fn varying_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (vertices, instances) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let indices = indices(l, op, 2);
+    let mut rows = [Row::splat(0); 3];
+    for lane in l.active() {
+        let tables = l.port.tables.ok_or_else(no_tables)?;
+        let lists = (tables.varyings, tables.varying_buffers);
+        let mut address = NOWHERE;
+        if let Some(element) = Tables::element(&mut l.port.memory, lists, indices.0[lane])? {
+            rows[2].0[lane] = element.format;
+            let bytes = match element.format >> 12 & 0xff {
+                POSITION => 16,
+                _ => element.pixels()?.bytes(),
+            };
+            let number = element.number(&tables, vertices.0[lane], instances.0[lane])?;
+            address = element.address(number, bytes).unwrap_or(NOWHERE);
+        }
+        rows[0].0[lane] = address as u32;
+        rows[1].0[lane] = (address >> 32) as u32;
+    }
+    put(l, op, &rows);
+    Ok(())
+}
+
+fn put(l: &mut Lanes<'_, '_>, op: &Op, rows: &[Row]) {
+    let (register, count) = op.staging[0];
+    for (i, row) in rows.iter().enumerate().take(count.into()) {
+        l.put_register(register + i as u8, row);
+    }
+}
+
+/// LD_ATTR_TEX: a texel of an image.
+pub fn load_image(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (xy, zw, indices) = (l.get(&op.src[0]), l.get(&op.src[1]), l.get(&op.src[2]));
+    let mut channels = [Row::splat(0); 4];
+    for lane in l.active() {
+        let tables = l.port.tables.ok_or_else(no_tables)?;
+        let memory = &mut l.port.memory;
+        let lists = (tables.attributes, tables.attribute_buffers);
+        let Some(element) = Tables::element(memory, lists, indices.0[lane])? else { continue };
+        let format = element.pixels()?;
+        let at = element.texel(xy.0[lane], zw.0[lane], format.bytes())?;
+        let Some(at) = at else { continue };
+        let mut bytes = [0; 16];
+        memory.read(at, &mut bytes[..format.bytes()]).map_err(failed)?;
+        let values = unpacked(op, &format, &bytes[..format.bytes()]);
+        for (row, value) in channels.iter_mut().zip(values) {
+            row.0[lane] = value;
+        }
+    }
+    deliver(l, op, &channels);
+    Ok(())
+}
+
+/// LEA_ATTR_TEX: where a texel of an image is, and its conversion descriptor.
+pub fn image_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let (xy, zw, indices) = (l.get(&op.src[0]), l.get(&op.src[1]), l.get(&op.src[2]));
+    let mut rows = [Row::splat(0); 3];
+    for lane in l.active() {
+        let tables = l.port.tables.ok_or_else(no_tables)?;
+        let lists = (tables.attributes, tables.attribute_buffers);
+        let mut address = NOWHERE;
+        if let Some(element) = Tables::element(&mut l.port.memory, lists, indices.0[lane])? {
+            rows[2].0[lane] = element.format;
+            let bytes = element.pixels()?.bytes();
+            address = element.texel(xy.0[lane], zw.0[lane], bytes)?.unwrap_or(NOWHERE);
+        }
+        rows[0].0[lane] = address as u32;
+        rows[1].0[lane] = (address >> 32) as u32;
+    }
+    put(l, op, &rows);
+    Ok(())
+}
+
+/// The vertices that a lane's varyings come from, their weights, and which gives flat ones.
+fn corners(pixels: &Pixels, lane: usize, at: Point) -> ([u32; 3], [f32; 3], usize) {
+    match pixels.primitive(lane) {
+        Some(p) => (p.vertices, weights(pixels, lane, at), p.provoking.into()),
+        // A frame shader: the framebuffer's corners.
+        None => {
+            let [x, y] = pixels.point(lane, at);
+            let p = &pixels.framebuffer.parameters;
+            let [b, c] = [x / f64::from(p.width), y / f64::from(p.height)].map(|v| v as f32);
+            ([0, 1, 2], [1.0 - b - c, b, c], 0)
+        }
+    }
+}
+
+/// LD_VAR: a varying at a place in the primitive.
+pub fn load_varying(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let modes = l.get(&op.src[0]);
+    let indices = indices(l, op, 1);
+    let mut channels = [Row::splat(0); 4];
+    let outside = || Box::new(Trap::Invalid("a varying in a shader without fragments".into()));
+    for lane in l.active() {
+        let tables = l.port.tables.ok_or_else(no_tables)?;
+        let lists = (tables.varyings, tables.varying_buffers);
+        let memory = &mut l.port.memory;
+        let Some(element) = Tables::element(memory, lists, indices.0[lane])? else { continue };
+        let format = element.pixels()?;
+        let pixels = l.port.pixels.as_deref().ok_or_else(outside)?;
+        let flat = op.flags & FLAT != 0 || format.kind() != Kind::Float;
+        let at = if flat { Point::Centre } else { point(op.flags, modes.0[lane])? };
+        let (vertices, weights, provoking) = corners(pixels, lane, at);
+        let mut values = [[0u32; 4]; 3];
+        for (vertex, values) in vertices.into_iter().zip(&mut values) {
+            let Some(at) = element.address(vertex.into(), format.bytes()) else { continue };
+            let mut bytes = [0; 16];
+            memory.read(at, &mut bytes[..format.bytes()]).map_err(failed)?;
+            *values = format.unpack(&bytes[..format.bytes()], format.kind());
+        }
+        for (k, row) in channels.iter_mut().enumerate() {
+            row.0[lane] = match flat {
+                true => values[provoking.min(2)][k],
+                false => {
+                    let [a, b, c] = values.map(|v| f32::from_bits(v[k]));
+                    (a + weights[1] * (b - a) + weights[2] * (c - a)).to_bits()
+                }
+            };
+        }
+    }
+    deliver(l, op, &channels);
+    Ok(())
+}
