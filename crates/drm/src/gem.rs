@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use rustix::io::Errno;
 
 use crate::fence::Fence;
 use crate::ids::Ids;
 use crate::lock;
+use crate::shared_use::SharedUse;
 use crate::token::Registry;
 
 /// Name of our memfds, as `/proc/self/fd` shows it.
@@ -45,6 +46,8 @@ pub struct Gem {
     /// Its fake offset for mmap on the render node.
     map_offset: u64,
     users: Mutex<Vec<(Fence, bool)>>,
+    /// Uses of other processes, once the buffer was exported or imported.
+    shared: OnceLock<Option<Arc<SharedUse>>>,
 }
 
 impl Gem {
@@ -82,16 +85,35 @@ impl Gem {
     pub fn add_user(&self, fence: Fence, writes: bool) {
         let mut users = lock(&self.users);
         users.retain(|(fence, _)| !fence.is_signaled());
+        if let Some(shared) = self.shared() {
+            shared.add(&fence, writes);
+        }
         users.push((fence, writes));
+    }
+
+    /// What other processes are told of, if the buffer is shared with any.
+    fn shared(&self) -> Option<&Arc<SharedUse>> {
+        self.shared.get()?.as_ref()
+    }
+
+    /// The buffer is given to another process, or comes from one.
+    fn share(&self) {
+        let users = lock(&self.users);
+        self.shared.get_or_init(|| {
+            let shared = SharedUse::of(self.file()?)?;
+            users.iter().for_each(|(fence, writes)| shared.add(fence, *writes));
+            Some(shared)
+        });
     }
 
     /// The fence to wait for before the buffer may be read, or written.
     pub fn users(&self, to_write: bool) -> Fence {
-        let fences: Vec<_> = lock(&self.users)
+        let mut fences: Vec<_> = lock(&self.users)
             .iter()
             .filter(|(fence, writes)| (to_write || *writes) && !fence.is_signaled())
             .map(|(fence, _)| fence.clone())
             .collect();
+        fences.extend(self.shared().and_then(|shared| shared.others(to_write)));
         Fence::all(&fences)
     }
 }
@@ -116,7 +138,7 @@ impl Buffers {
         const GRANULE_BYTES: u64 = 1 << 16;
         let span = backing.size().next_multiple_of(GRANULE_BYTES) + GRANULE_BYTES;
         let map_offset = self.next_offset.fetch_add(span, Ordering::Relaxed);
-        Arc::new(Gem { backing, map_offset, users: Mutex::default() })
+        Arc::new(Gem { backing, map_offset, users: Mutex::default(), shared: OnceLock::new() })
     }
 
     /// Makes the buffer mappable; returns the offset.
@@ -143,6 +165,7 @@ impl Buffers {
         let file = gem.backing.file().filter(|_| exportable).ok_or(Errno::INVAL)?;
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(gem);
         self.registry.note(file, weak)?;
+        gem.share();
         rustix::io::fcntl_dupfd_cloexec(file, 0)
     }
 
@@ -169,6 +192,7 @@ impl Buffers {
         let gem = self.create(import(fd, size)?);
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(&gem);
         self.registry.note(gem.file().ok_or(Errno::INVAL)?, weak)?;
+        gem.share();
         Ok(gem)
     }
 }

@@ -32,6 +32,7 @@ pub mod fence;
 pub mod gem;
 pub mod ids;
 pub mod refusal;
+mod shared_use;
 pub mod sync_file;
 pub mod syncobj;
 pub mod token;
