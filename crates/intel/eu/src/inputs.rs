@@ -4,9 +4,7 @@
 //! before. Only registers that are read before they are written have to be cleared for that, and of a payload only
 //! these have to be there.
 
-use std::ops::Range;
-
-use tepui_intel_isa::{Desc, Opcode, Sfid, message as fields};
+use tepui_intel_isa::{Opcode, Sfid};
 
 use crate::memory::{self, GENERAL};
 use crate::message::REGISTER_BYTES;
@@ -20,22 +18,6 @@ pub struct Inputs {
     pub whole: u128,
     /// Of all threads: writes of channels that may not execute do not count.
     pub any: u128,
-    /// The same as runs of bytes of the registers.
-    pub(crate) whole_runs: Vec<Range<usize>>,
-    pub(crate) any_runs: Vec<Range<usize>>,
-}
-
-/// The registers of a set as runs of bytes.
-fn runs(set: u128) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for register in (0..128).filter(|register| set >> register & 1 != 0) {
-        let (first, end) = (register * REGISTER_BYTES, (register + 1) * REGISTER_BYTES);
-        match runs.last_mut() {
-            Some(run) if run.end == first => run.end = end,
-            _ => runs.push(first..end),
-        }
-    }
-    runs
 }
 
 /// Bytes of the general registers.
@@ -56,8 +38,7 @@ impl Bytes {
 
 /// Finds the inputs of a program.
 pub fn inputs(ops: &[Op]) -> Inputs {
-    let (whole, any) = (inputs_of(ops, true), inputs_of(ops, false));
-    Inputs { whole, any, whole_runs: runs(whole), any_runs: runs(any) }
+    Inputs { whole: inputs_of(ops, true), any: inputs_of(ops, false) }
 }
 
 fn inputs_of(ops: &[Op], whole: bool) -> u128 {
@@ -109,12 +90,11 @@ fn each_read(op: &Op, mut read: impl FnMut(usize, usize)) {
             read(from, count.map_or(GENERAL, |n| from + usize::from(n) * REGISTER_BYTES));
         }
     };
-    let constant = |desc: Desc| match desc {
-        Desc::Immediate(bits) => Some(bits),
-        Desc::Address(_) => None,
-    };
-    payload(message.src0, constant(message.desc).map(fields::payload_registers));
-    payload(message.src1, constant(message.ex_desc).map(fields::payload1_registers));
+    // Registers say how long payloads are if descriptors are in registers.
+    let known = |count: u8| message.registers.is_none().then_some(count);
+    let message = &message.message;
+    payload(message.src0, known(message.src0_registers));
+    payload(message.src1, known(message.src1_registers));
 }
 
 /// The run of bytes that an operation writes for sure, in threads whose channels all execute if `whole` says so.
@@ -128,13 +108,14 @@ fn writes(op: &Op, whole: bool) -> Option<(usize, usize)> {
     if let Some(message) = &op.message {
         // Texels of 32 bits without a header, of all channels.
         const HALVES: u32 = 1 << 30;
-        let Desc::Immediate(desc) = message.desc else { return None };
+        let constant = message.registers.is_none();
+        let message = &message.message;
         let texels = message.sfid == Sfid::Sampler
-            && !fields::has_header(desc)
-            && desc & HALVES == 0
-            && matches!((desc >> 17 & 3, n), (1, 8) | (2, 16));
+            && !message.header
+            && message.desc & HALVES == 0
+            && matches!((message.desc >> 17 & 3, n), (1, 8) | (2, 16));
         let registers = n / 2;
-        if !texels || usize::from(fields::response_registers(desc)) < registers {
+        if !constant || !texels || usize::from(message.dst_registers) < registers {
             return None;
         }
         let first = usize::from(message.dst?) * REGISTER_BYTES;
@@ -165,14 +146,6 @@ mod tests {
     fn of(text: &str) -> Inputs {
         let code = tepui_intel_isa::asm::assemble(Generation::Gen9, text).expect("a program");
         Program::from_bytes(Generation::Gen9, 0, &code).expect("a program").inputs().clone()
-    }
-
-    #[test]
-    fn runs_are_those_of_the_bits() {
-        assert_eq!(runs(0), []);
-        assert_eq!(runs(0b1011), [0..64, 96..128]);
-        assert_eq!(runs(u128::MAX).as_slice(), std::slice::from_ref(&(0..GENERAL)));
-        assert_eq!(runs(1 << 127 | 1), [0..32, GENERAL - 32..GENERAL]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The registers of a thread as bytes: general registers first, architecture registers behind them.
 
+use std::ops::{Deref, DerefMut};
+
 use tepui_intel_isa::{Arf, Register};
 
 use crate::message::REGISTER_BYTES;
@@ -26,6 +28,33 @@ const ARCHITECTURE: [(Arf, usize, usize); 11] = [
 
 /// Bytes of all registers.
 pub const TOTAL: usize = GENERAL + 23 * REGISTER_BYTES;
+
+/// The registers' bytes. Where they begin, a vector of the host may, so that whole registers are rows of words.
+#[repr(C, align(64))]
+pub struct Bytes([u8; TOTAL]);
+
+impl Bytes {
+    /// All registers 0.
+    pub fn zeroed() -> Box<Bytes> {
+        Box::new(Bytes([0; TOTAL]))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8; TOTAL];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8; TOTAL] {
+        &self.0
+    }
+}
+
+impl DerefMut for Bytes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8; TOTAL] {
+        &mut self.0
+    }
+}
 
 /// First byte of a register; `None` if there is no such register.
 pub fn offset(register: Register) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! Messages: what `send` hands to the shared functions, and what these see of the thread.
 
-use tepui_intel_isa::Sfid;
+use tepui_intel_isa::{Sfid, message as fields};
 
 use crate::check::{Finding, Unwritten};
 use crate::fault::Refusal;
@@ -48,6 +48,15 @@ pub struct Message {
 }
 
 impl Message {
+    /// Sets the descriptors, and what they say of registers.
+    pub(crate) fn describe(&mut self, desc: u32, ex_desc: u32) {
+        (self.desc, self.ex_desc) = (desc, ex_desc);
+        self.src0_registers = fields::payload_registers(desc);
+        self.src1_registers = fields::payload1_registers(ex_desc);
+        self.dst_registers = fields::response_registers(desc);
+        self.header = fields::has_header(desc);
+    }
+
     /// The descriptor's function control: its bits 18:0.
     pub fn function_control(&self) -> u32 {
         self.desc & 0x7_ffff
@@ -105,6 +114,27 @@ impl<'t> ThreadView<'t> {
         let register = bytes.first_chunk::<REGISTER_BYTES>();
         register
             .map_or([0; 8], |register| bytemuck::cast::<_, [u32; 8]>(*register).map(u32::from_le))
+    }
+
+    /// Registers `n` to `n` + `ROWS` / 2 of one payload as rows of sixteen double words; `None` where the payloads do not have
+    /// them all in one, and on hosts with another order of bytes.
+    #[inline]
+    pub fn rows<const ROWS: usize>(&self, n: usize) -> Option<&[[u32; 16]; ROWS]> {
+        let first = self.payload();
+        let bytes = match n * REGISTER_BYTES {
+            at if at < first.len() => &first[at..],
+            at => self.payload1().get(at - first.len()..)?,
+        };
+        let bytes = bytes.get(..size_of::<[[u32; 16]; ROWS]>())?;
+        let rows: &[[u32; 16]] = bytemuck::try_cast_slice(bytes).ok()?;
+        rows.try_into().ok().filter(|_| cfg!(target_endian = "little"))
+    }
+
+    /// The registers of the response as such rows.
+    #[inline]
+    pub fn response_rows(&mut self) -> Option<&mut [[u32; 16]]> {
+        let little = cfg!(target_endian = "little");
+        bytemuck::try_cast_slice_mut(self.response()).ok().filter(|_| little)
     }
 
     /// Writes eight double words to register `n` of the response, where `mask` has a channel's bit.

@@ -1,6 +1,6 @@
 //! A decoded operation: what a handler needs, resolved once.
 
-use tepui_intel_isa::{Condition, Desc, MathFunction, Opcode, Sfid};
+use tepui_intel_isa::{Condition, Desc, MathFunction, Opcode};
 
 use crate::fault::FaultKind;
 use crate::operand::{Source, Target, lanes};
@@ -40,17 +40,13 @@ pub enum Flow {
     Send,
 }
 
-/// A message's constant part.
+/// A message as far as it is known before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
-    pub sfid: Sfid,
-    pub desc: Desc,
-    pub ex_desc: Desc,
-    pub end_of_thread: bool,
-    pub split: bool,
-    pub dst: Option<u8>,
-    pub src0: Option<u8>,
-    pub src1: Option<u8>,
+    /// All but the channels, and but the descriptors and what follows from them if registers have these.
+    pub message: crate::message::Message,
+    /// Both descriptors, if one is in a register.
+    pub registers: Option<[Desc; 2]>,
 }
 
 /// Where 32-bit elements are that need no conversion.

@@ -365,7 +365,7 @@ fn lower(
     let dst = if computes { inst.dst } else { tepui_intel_isa::Dst::NULL };
     let reads = |arf| inst.src[..sources].iter().any(|src| Source::reads(src, arf));
     let message = match form {
-        Form::Send | Form::SplitSend => Some(message(&inst, form == Form::SplitSend)?),
+        Form::Send | Form::SplitSend => Some(message(ip, &inst, form == Form::SplitSend)?),
         _ => None,
     };
     let dst = Target::new(&dst, n, inst.align16)?;
@@ -436,21 +436,36 @@ fn direct(src: &Source, arithmetic: Arithmetic, n: usize) -> Direct {
 }
 
 /// The registers and descriptors of a message.
-fn message(inst: &Inst, split: bool) -> Result<Message, FaultKind> {
+fn message(ip: u32, inst: &Inst, split: bool) -> Result<Message, FaultKind> {
     let register = |place: Place| match place {
         Place::Direct { register: Register::General(n), byte: 0 } => Ok(Some(n)),
         Place::Direct { register: Register::Architecture(Arf::Null, _), .. } => Ok(None),
         _ => Err(FaultKind::Unsupported("a payload that is no whole register")),
     };
     let ex_desc = if split { inst.send.ex_desc } else { Desc::Immediate(0) };
-    Ok(Message {
+    let mut message = crate::message::Message {
+        ip,
         sfid: inst.send.sfid,
-        desc: inst.send.desc,
-        ex_desc,
-        end_of_thread: inst.send.end_of_thread,
-        split,
-        dst: register(inst.dst.place)?,
+        desc: 0,
+        ex_desc: 0,
+        exec_size: inst.exec_size,
+        channel_offset: inst.channel_offset,
+        channels: 0,
         src0: register(inst.src[0].place)?,
+        src0_registers: 0,
         src1: if split { register(inst.src[1].place)? } else { None },
-    })
+        src1_registers: 0,
+        dst: register(inst.dst.place)?,
+        dst_registers: 0,
+        header: false,
+        end_of_thread: inst.send.end_of_thread,
+    };
+    let registers = match (inst.send.desc, ex_desc) {
+        (Desc::Immediate(desc), Desc::Immediate(ex_desc)) => {
+            message.describe(desc, ex_desc);
+            None
+        }
+        (desc, ex_desc) => Some([desc, ex_desc]),
+    };
+    Ok(Message { message, registers })
 }

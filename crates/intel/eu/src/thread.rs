@@ -1,12 +1,12 @@
 //! The state of a thread, and its execution.
 
-use tepui_intel_isa::{Desc, Opcode, message as fields};
+use tepui_intel_isa::{Desc, Opcode};
 
 use crate::check::{Checker, Finding};
 use crate::fault::{Fault, FaultKind};
 use crate::lane::FloatMode;
-use crate::memory::{self, TOTAL, read32, write32};
-use crate::message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
+use crate::memory::{self, Bytes, read32, write32};
+use crate::message::{MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
 use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, lanes};
 use crate::program::Program;
@@ -47,7 +47,7 @@ pub enum Stop {
 /// Flow control keeps a mask of the channels that are at the instruction pointer, and for each
 /// other channel the operation at which it goes on.
 pub struct Thread {
-    pub(crate) memory: Box<[u8; TOTAL]>,
+    pub(crate) memory: Box<Bytes>,
     /// Bits above the 32 that an integer accumulator's elements have in the registers.
     acc_high: [i32; CHANNELS],
     /// Channels that the dispatch enabled.
@@ -85,7 +85,7 @@ impl Thread {
     /// A thread that was never started, all registers 0.
     pub fn new() -> Thread {
         Thread {
-            memory: Box::new([0; TOTAL]),
+            memory: Bytes::zeroed(),
             acc_high: [0; CHANNELS],
             dispatched: 0,
             active: 0,
@@ -122,16 +122,22 @@ impl Thread {
     }
 
     /// Clears the general registers that a program may read before it has written them, so that nothing depends on
-    /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute.
-    pub fn clear_for(&mut self, program: &Program, mask: u32) {
+    /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute, and `payload`
+    /// has a bit for each register that is written whole then.
+    pub fn clear_for(&mut self, program: &Program, mask: u32, payload: u128) {
         if let Some(checker) = &mut self.checker {
             checker.mark(&mut self.memory[..memory::GENERAL]);
             return;
         }
         let inputs = program.inputs();
         let whole = program.channels() & !mask == 0;
-        for run in if whole { &inputs.whole_runs } else { &inputs.any_runs } {
-            self.memory[run.clone()].fill(0);
+        let mut left = if whole { inputs.whole } else { inputs.any } & !payload;
+        while left != 0 {
+            let first = left.trailing_zeros();
+            let count = (!(left >> first)).trailing_zeros();
+            let bytes = first as usize * REGISTER_BYTES..(first + count) as usize * REGISTER_BYTES;
+            self.memory[bytes].fill(0);
+            left &= u128::MAX.checked_shl(first + count).unwrap_or(0);
         }
     }
 
@@ -176,6 +182,7 @@ impl Thread {
         self.executed
     }
 
+    #[inline]
     pub(crate) fn float_mode(&self) -> FloatMode {
         FloatMode(read32(&self.memory, memory::CONTROL))
     }
@@ -306,7 +313,7 @@ impl Thread {
             };
             let step = self.step(op, units, budget);
             // Blocks do not write the control register.
-            if self.float_mode() != mode {
+            if op.flow == Flow::None && self.float_mode() != mode {
                 mode = self.float_mode();
                 translation = program.translation(mode.0);
             }
@@ -472,6 +479,7 @@ impl Thread {
         self.memory[memory::TIMESTAMP..memory::TIMESTAMP + 8].copy_from_slice(&time);
     }
 
+    #[inline]
     fn send(
         &mut self,
         op: &Op,
@@ -480,37 +488,23 @@ impl Thread {
         let Some(constant) = &op.message else {
             return Err(FaultKind::Unsupported("a message without descriptor"));
         };
-        let resolve = |desc: Desc| match desc {
-            Desc::Immediate(bits) => bits,
-            Desc::Address(dword) => {
-                read32(&self.memory, memory::ADDRESS + usize::from(dword & 7) * 4)
-            }
-        };
-        let desc = resolve(constant.desc);
-        let ex_desc = if constant.split { resolve(constant.ex_desc) } else { 0 };
-        let message = Message {
-            ip: op.ip,
-            sfid: constant.sfid,
-            desc,
-            ex_desc,
-            exec_size: op.n,
-            channel_offset: op.first,
-            channels: self.enabled(op) & self.predicated(op),
-            src0: constant.src0,
-            src0_registers: fields::payload_registers(desc),
-            src1: constant.src1,
-            src1_registers: fields::payload1_registers(ex_desc),
-            dst: constant.dst,
-            dst_registers: fields::response_registers(desc),
-            header: fields::has_header(desc),
-            end_of_thread: constant.end_of_thread,
-        };
+        let mut message = constant.message;
+        message.channels = self.enabled(op) & self.predicated(op);
+        if let Some([desc, ex_desc]) = constant.registers {
+            let resolve = |desc: Desc| match desc {
+                Desc::Immediate(bits) => bits,
+                Desc::Address(dword) => {
+                    read32(&self.memory, memory::ADDRESS + usize::from(dword & 7) * 4)
+                }
+            };
+            message.describe(resolve(desc), resolve(ex_desc));
+        }
         self.check(|checker, _| checker.message(op, &message));
         let outcome = units.send(&mut ThreadView::new(self, message), &message);
         self.check(|checker, _| checker.response(&message));
         let outcome =
-            outcome.map_err(|refusal| FaultKind::Message { sfid: constant.sfid, refusal })?;
-        Ok(match (constant.end_of_thread, outcome) {
+            outcome.map_err(|refusal| FaultKind::Message { sfid: message.sfid, refusal })?;
+        Ok(match (message.end_of_thread, outcome) {
             (true, _) => Some(Stop::EndOfThread),
             (false, Outcome::Yield) => Some(Stop::Yielded),
             (false, Outcome::Done) => None,

@@ -37,7 +37,7 @@ fn findings(text: &str, mask: u32) -> Vec<Finding> {
     let mut unit = Sevens::default();
     for _ in 0..2 {
         // What the thread before left does not count.
-        thread.clear_for(&program, mask);
+        thread.clear_for(&program, mask, 0);
         thread.start(&Dispatch { mask, vector_mask: mask, state: 0, control: 0 });
         thread.write_payload(1, &[0; 24]);
         thread.run(&program, &mut unit, &mut 1000).expect("no fault");

@@ -361,7 +361,7 @@ fn start(
     number: usize,
     slot: u32,
 ) {
-    thread.clear_for(program, dispatch.mask(number as u32));
+    thread.clear_for(program, dispatch.mask(number as u32), 0);
     thread.start(&tepui_intel_eu::Dispatch {
         mask: dispatch.mask(number as u32),
         vector_mask: dispatch.mask(number as u32),

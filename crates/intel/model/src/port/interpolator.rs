@@ -33,9 +33,10 @@ impl Ports<'_> {
         if !matches!(kind, place::SHARED_OFFSET | place::SAMPLE | place::SLOT_OFFSET) {
             return Err(unimplemented("a message of the pixel interpolator for centroids"));
         }
-        let Some(back_end) = self.pixels.as_deref() else {
+        let Some(back_end) = self.pixels.as_deref_mut() else {
             return Err(refuse("a thread without pixels asks the pixel interpolator"));
         };
+        back_end.spread();
         let payload = super::Payload::new(view, message);
         for lane in lanes(message, width) {
             let channel = lane + usize::from(message.channel_offset);

@@ -113,6 +113,11 @@ impl Shared {
         }
     }
 
+    /// Whether threads are checked.
+    pub fn checks(&self) -> bool {
+        self.reports.is_some()
+    }
+
     /// A thread that was never started.
     pub fn thread(&self) -> Thread {
         if self.reports.is_some() { Thread::new().checked() } else { Thread::new() }
@@ -482,7 +487,9 @@ impl MessageUnit for Ports<'_> {
             // It ends compute threads; the message itself says so.
             Sfid::ThreadSpawner => {}
             Sfid::Null => {}
+            Sfid::Sampler if self.load_strip(view, message) => {}
             Sfid::Sampler => self.sampler(view, message)?,
+            Sfid::RenderCache if self.store_strip(view, message)? => {}
             Sfid::RenderCache => self.render_target_write(view, message)?,
             Sfid::Urb => self.urb_message(view, message)?,
             Sfid::PixelInterpolator => self.interpolate(view, message)?,

@@ -23,6 +23,7 @@ impl Ports<'_> {
     /// source: Mesa, brw_eu.h (`brw_fb_write_desc`): bits 17:14 message, bits 10:8 form, bit 11 the
     /// upper sixteen channels of a thread of 32. brw_lower_logical_sends.cpp
     /// (`lower_fb_write_logical_send`): the order of what a payload may have.
+    #[inline(never)]
     pub(super) fn render_target_write(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -52,6 +53,7 @@ impl Ports<'_> {
         let Some(back_end) = pixels.as_mut() else {
             return Err(refuse("a thread without pixels writes a render target"));
         };
+        back_end.spread();
         let target = targets.get_mut(binding).filter(|_| !no_target);
         let mut target = target.and_then(|target| target.as_deref_mut());
         let registers = width / 8;
@@ -151,6 +153,34 @@ impl Ports<'_> {
         Ok(())
     }
 
+    /// Executes a write of a strip, all of whose pixels are written, without looking at single channels. `false` if the message is
+    /// something else.
+    pub(super) fn store_strip(
+        &mut self,
+        view: &ThreadView<'_>,
+        message: &Message,
+    ) -> Result<bool, Refusal> {
+        /// Message, form, half, and whether there is a header.
+        const FORM: u32 = 0xf << 14 | 7 << 8 | 1 << 11 | 1 << 19;
+        const WRITE: u32 = 12 << 14 | form::SIMD16 << 8;
+        let Ports { memory, pixels, targets, kernels, .. } = self;
+        let Some(back_end) = pixels.as_deref_mut() else { return Ok(false) };
+        let Some(strip) = back_end.strip else { return Ok(false) };
+        if message.desc & FORM != WRITE
+            || message.channels & 0xffff != 0xffff
+            || message.channel_offset != 0
+        {
+            return Ok(false);
+        }
+        let binding = (message.desc & 0xff) as usize;
+        let Some(target) = targets.get_mut(binding).and_then(Option::as_deref_mut) else {
+            return Ok(false);
+        };
+        let Some(colours) = view.rows(0) else { return Ok(false) };
+        back_end.prepare(memory, target, binding).map_err(refuse)?;
+        Ok(back_end.write_strip(memory, kernels, target, binding, strip, colours))
+    }
+
     /// source: Mesa, brw_eu.h (`brw_fb_read_desc`): bit 8 SIMD8, bit 13 each channel is a sample.
     fn render_target_read(
         &mut self,
@@ -163,6 +193,7 @@ impl Ports<'_> {
         let Some(back_end) = pixels.as_mut() else {
             return Err(refuse("a thread without pixels reads a render target"));
         };
+        back_end.spread();
         let Some(target) = targets[binding].as_deref() else { return Ok(()) };
         back_end.prepare(memory, target, binding).map_err(refuse)?;
         for lane in lanes(message, width) {

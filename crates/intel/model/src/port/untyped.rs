@@ -1,6 +1,7 @@
 //! Untyped surface messages: one to four double words for each channel.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
+use tepui_softgpu::Protection;
 
 use super::window::Offsets;
 use super::{Ports, Space, lanes, refuse};
@@ -34,11 +35,12 @@ impl Control {
     /// The offsets of the channels that execute.
     #[inline]
     fn offsets(&self, view: &ThreadView<'_>, message: &Message) -> Offsets {
-        Offsets {
-            at: words(view, message, 0),
-            exec: message.channels & all_lanes(self.width),
-            width: self.width,
-        }
+        Offsets { at: words(view, message, 0), exec: self.exec(message), width: self.width }
+    }
+
+    /// The channels that execute.
+    fn exec(&self, message: &Message) -> u32 {
+        message.channels & all_lanes(self.width)
     }
 
     /// Registers of a double word for each channel.
@@ -49,6 +51,26 @@ impl Control {
     /// Components from the first to the last.
     fn words(&self) -> usize {
         32 - self.components.leading_zeros() as usize
+    }
+
+    /// Whether these are all.
+    fn is_dense(&self) -> bool {
+        self.components.wrapping_add(1).is_power_of_two()
+    }
+
+    /// What a payload has for each component from a register on, in rows.
+    fn rows<'r>(
+        &self,
+        view: &ThreadView<'_>,
+        message: &Message,
+        data: usize,
+        rows: &'r mut [[u32; CHANNELS]; 4],
+    ) -> &'r [[u32; CHANNELS]] {
+        let rows = &mut rows[..self.components.count_ones() as usize];
+        for (component, row) in rows.iter_mut().enumerate() {
+            *row = words(view, message, data + self.registers() * component);
+        }
+        rows
     }
 
     /// Their numbers.
@@ -110,13 +132,7 @@ impl Ports<'_> {
         if let Some(window) = self.window(message)? {
             let offsets = control.offsets(view, message);
             let (stride, response) = (control.registers() * REGISTER_B, view.response());
-            let done = match control.components {
-                0b0001 => window.read::<1>(&offsets, response, stride),
-                0b0011 => window.read::<2>(&offsets, response, stride),
-                0b0111 => window.read::<3>(&offsets, response, stride),
-                0b1111 => window.read::<4>(&offsets, response, stride),
-                _ => false,
-            };
+            let done = window.read_components(control.components, &offsets, response, stride);
             if done {
                 return Ok(());
             }
@@ -133,6 +149,16 @@ impl Ports<'_> {
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
         let at = addresses(view, message);
+        let (exec, bytes) = (control.exec(message), 4 * control.words() as u64);
+        let channels = [exec, control.width as u32];
+        if let Some((window, offsets)) =
+            self.window_of_addresses(&at, channels, bytes, Protection::READ)
+        {
+            let (stride, response) = (control.registers() * REGISTER_B, view.response());
+            if window.read_components(control.components, &offsets, response, stride) {
+                return Ok(());
+            }
+        }
         self.read_components(view, message, &control, Space::Flat(0), at)
     }
 
@@ -193,15 +219,12 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
-        if let Some(window) = self.window(message)?
-            && control.components.wrapping_add(1).is_power_of_two()
+        if control.is_dense()
+            && let Some(window) = self.window(message)?
         {
             let offsets = control.offsets(view, message);
             let mut rows = [[0; CHANNELS]; 4];
-            let rows = &mut rows[..control.components.count_ones() as usize];
-            for (component, row) in rows.iter_mut().enumerate() {
-                *row = words(view, message, control.registers() * (1 + component));
-            }
+            let rows = control.rows(view, message, control.registers(), &mut rows);
             if window.write(&offsets, rows) {
                 return Ok(());
             }
@@ -218,6 +241,18 @@ impl Ports<'_> {
     ) -> Result<(), Refusal> {
         let control = Control::of(message)?;
         let at = addresses(view, message);
+        let (exec, bytes) = (control.exec(message), 4 * control.words() as u64);
+        let channels = [exec, control.width as u32];
+        if control.is_dense()
+            && let Some((window, offsets)) =
+                self.window_of_addresses(&at, channels, bytes, Protection::READ | Protection::WRITE)
+        {
+            let mut rows = [[0; CHANNELS]; 4];
+            let rows = control.rows(view, message, 2 * control.registers(), &mut rows);
+            if window.write(&offsets, rows) {
+                return Ok(());
+            }
+        }
         self.write_components(view, message, &control, Space::Flat(0), 2 * control.registers(), at)
     }
 

@@ -86,7 +86,54 @@ impl Ports<'_> {
     }
 }
 
+impl Ports<'_> {
+    /// A window that has `bytes` bytes at the 64-bit address of each channel, and the offsets in it; `None` if they are not in
+    /// one bound range.
+    #[inline]
+    pub(super) fn window_of_addresses(
+        &mut self,
+        at: &[u64; LANES],
+        [exec, width]: [u32; 2],
+        bytes: u64,
+        need: Protection,
+    ) -> Option<(Window, Offsets)> {
+        const MOST: u64 = 1 << 31;
+        if self.checks() || exec == 0 {
+            return None;
+        }
+        let (mut least, mut most) = (u64::MAX, 0);
+        for (lane, at) in at.iter().enumerate() {
+            let executes = u64::from(exec >> lane & 1).wrapping_neg();
+            least = least.min(at | !executes);
+            most = most.max(at & executes);
+        }
+        let bytes = (most - least).checked_add(bytes).filter(|&bytes| bytes <= MOST)?;
+        let host = self.memory.window(least, bytes, need)?;
+        let offsets = at.map(|at| at.wrapping_sub(least) as u32);
+        Some((Window { host, bytes }, Offsets { at: offsets, exec, width: width as usize }))
+    }
+}
+
 impl Window {
+    /// Reads elements of so many double words as a mask of components has bits, the lowest ones. `false` if it has others, or a
+    /// channel is outside.
+    #[inline(always)]
+    pub fn read_components(
+        &self,
+        components: u32,
+        offsets: &Offsets,
+        response: &mut [u8],
+        stride: usize,
+    ) -> bool {
+        match components {
+            0b0001 => self.read::<1>(offsets, response, stride),
+            0b0011 => self.read::<2>(offsets, response, stride),
+            0b0111 => self.read::<3>(offsets, response, stride),
+            0b1111 => self.read::<4>(offsets, response, stride),
+            _ => false,
+        }
+    }
+
     /// Reads elements of `N` double words; the response has a field of `stride` bytes for each. `false` if a channel is
     /// outside.
     #[inline(always)]

@@ -31,6 +31,7 @@ mod shader;
 mod state;
 mod statistics;
 mod stream_output;
+mod strip;
 pub(crate) mod target;
 mod tessellation;
 mod tessellator;

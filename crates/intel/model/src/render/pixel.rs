@@ -20,25 +20,25 @@ use crate::memory::Memory;
 use crate::port::{Ports, Shared};
 
 /// A program of a pixel shader.
-struct Variant {
-    lanes: usize,
+pub(super) struct Variant {
+    pub lanes: usize,
     kernel: u64,
-    program: Arc<CachedProgram>,
+    pub program: Arc<CachedProgram>,
     /// The register at which constants begin; attributes follow them.
-    start: usize,
+    pub start: usize,
 }
 
 /// The pixel shader of a draw.
 pub(super) struct PixelShader {
-    variant: Variant,
+    pub variant: Variant,
     /// The primitive's topology, as the header names it.
     topology: u32,
     /// The generation, which says what a payload has where.
-    generation: Generation,
+    pub generation: Generation,
     header: [u32; 8],
     scratch_bytes: u32,
-    constants: Vec<u8>,
-    control: u32,
+    pub constants: Vec<u8>,
+    pub control: u32,
     /// All channels of subspans run, not only those that are covered.
     vector_mask: bool,
     /// Bits of 3DSTATE_WM: perspective (pixel, centroid, sample), then linear.
@@ -47,7 +47,7 @@ pub(super) struct PixelShader {
     w: bool,
     coverage: bool,
     /// Places of samples in the payload.
-    offsets: bool,
+    pub offsets: bool,
     /// A thread's channels are samples, not pixels.
     pub per_sample: bool,
     /// Depth and W are those of samples or centroids: Position ZW Interpolation Mode.
@@ -81,7 +81,7 @@ pub(super) struct Work<'w> {
 }
 
 /// Registers of a thread, as payloads are put to them.
-struct Registers<'t>(&'t mut [u8]);
+pub(super) struct Registers<'t>(pub &'t mut [u8]);
 
 impl Registers<'_> {
     fn put(&mut self, register: usize, dword: usize, value: u32) {
@@ -92,7 +92,7 @@ impl Registers<'_> {
     }
 
     /// Writes a whole register.
-    fn put_row(&mut self, register: usize, dwords: &[u32; 8]) {
+    pub fn put_row(&mut self, register: usize, dwords: &[u32; 8]) {
         let at = register * REGISTER_BYTES;
         if let Some(to) = self.0.get_mut(at..at + REGISTER_BYTES) {
             for (to, dword) in to.as_chunks_mut::<4>().0.iter_mut().zip(dwords) {
@@ -170,6 +170,7 @@ impl PixelShader {
         };
         let (mut mask, mut vector_mask) = (0u32, 0u32);
         back_end.tested = 0;
+        back_end.strip = None;
         back_end.covered = [0; LANES];
         for (slot, subspan) in subspans.iter().enumerate() {
             for pixel in 0..4 {
@@ -183,29 +184,17 @@ impl PixelShader {
         }
         let program = self.variant.program.program();
         let channels = if self.vector_mask { vector_mask } else { mask };
-        thread.clear_for(program, channels);
+        thread.clear_for(program, channels, 0);
         thread.start(&tepui_intel_eu::Dispatch {
             mask: channels,
             vector_mask,
             state: 0,
             control: self.control,
         });
-        let mut header = self.header;
-        // source: SNB PRM volume 2 part 1, "PS thread payload": bits 4:0 are the topology; Mesa,
-        // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the
-        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the
-        // viewport (`fetch_viewport_index`). On Gen12 these stand in r1.1.
-        let polygon = u32::from(!primitive.front) << 15
-            | (primitive.layer & 0x7ff) << 16
-            | primitive.viewport << 27;
-        header[0] = self.topology;
-        if self.generation == Generation::Gen9 {
-            header[0] |= polygon;
-        }
-        header[5] = header[5].wrapping_add(core.wrapping_mul(self.scratch_bytes));
-        thread.write_payload(0, &header);
+        let (header, polygon) = self.header(primitive, core);
         let samples = &back_end.output.samples;
         let mut grf = Registers(thread.grf_mut());
+        grf.put_row(0, &header);
         let halves = self.variant.lanes.div_ceil(16);
         if self.generation == Generation::Gen12 {
             grf.put(1, 1, polygon);
@@ -304,18 +293,50 @@ impl PixelShader {
                 next += width / 8;
             }
         }
-        let grf = grf.0;
-        let start = self.variant.start * REGISTER_BYTES;
-        let room = grf.len().saturating_sub(start);
-        let length = self.constants.len().min(room);
-        grf[start..start + length].copy_from_slice(&self.constants[..length]);
-        let setup = grf[start + length..].as_chunks_mut::<4>().0;
-        for (to, value) in setup.iter_mut().zip(attributes) {
+        self.setup(&mut grf, attributes);
+        self.execute(thread, ports, budget)
+    }
+
+    /// The first register of the payload, and what it says of the primitive.
+    pub fn header(&self, primitive: &Primitive, core: u32) -> ([u32; 8], u32) {
+        let mut header = self.header;
+        // source: SNB PRM volume 2 part 1, "PS thread payload": bits 4:0 are the topology; Mesa,
+        // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the
+        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the
+        // viewport (`fetch_viewport_index`). On Gen12 these stand in r1.1.
+        let polygon = u32::from(!primitive.front) << 15
+            | (primitive.layer & 0x7ff) << 16
+            | primitive.viewport << 27;
+        header[0] = self.topology;
+        if self.generation == Generation::Gen9 {
+            header[0] |= polygon;
+        }
+        header[5] = header[5].wrapping_add(core.wrapping_mul(self.scratch_bytes));
+        (header, polygon)
+    }
+
+    /// The end of the payload: constants and the primitive's attributes.
+    pub fn setup(&self, grf: &mut Registers<'_>, attributes: &[u32]) {
+        let start = (self.variant.start * REGISTER_BYTES).min(grf.0.len());
+        let setup = &mut grf.0[start..];
+        let length = self.constants.len().min(setup.len());
+        let (constants, setup) = setup.split_at_mut(length);
+        constants.copy_from_slice(&self.constants[..length]);
+        for (to, value) in setup.as_chunks_mut::<4>().0.iter_mut().zip(attributes) {
             *to = value.to_le_bytes();
         }
+    }
+
+    /// Runs a thread that has its payload to its end; returns the instructions that it executed.
+    pub fn execute(
+        &self,
+        thread: &mut Thread,
+        ports: &mut Ports<'_>,
+        budget: &mut u64,
+    ) -> Result<u64, JobFault> {
         let before = *budget;
         let stop = thread
-            .run(program, ports, budget)
+            .run(self.variant.program.program(), ports, budget)
             .map_err(|fault| thread_fault(self.variant.kernel, fault))?;
         if stop != Stop::EndOfThread {
             return Err(JobFault::new(UNIT, "a pixel shader waits").of(FaultKind::Endless));
@@ -323,9 +344,18 @@ impl PixelShader {
         Ok(before - *budget)
     }
 
+    /// Rows of a payload that have a value for each pixel of one sample.
+    pub fn rows_of_pixels(&self) -> usize {
+        // Each of these has two coordinates.
+        2 * self.barycentrics.count_ones() as usize
+            + usize::from(self.depth)
+            + usize::from(self.w)
+            + usize::from(self.coverage)
+    }
+
     /// The part of the payload behind the header for a half of a thread whose pixels have one sample, at `sample`; returns
     /// the register behind it. Registers that the program does not read are left out.
-    fn payload_of_pixels(
+    pub fn payload_of_pixels(
         &self,
         grf: &mut Registers<'_>,
         from: usize,
@@ -335,15 +365,8 @@ impl PixelShader {
     ) -> usize {
         let width = self.variant.lanes.min(16);
         let wanted = self.variant.program.program().inputs().any;
-        // Each of these has two coordinates.
-        let rows = 2 * self.barycentrics.count_ones() as usize
-            + usize::from(self.depth)
-            + usize::from(self.w)
-            + usize::from(self.coverage);
-        let end = from + rows * width / 8;
-        let all =
-            |first: usize, end: usize| (first..end).fold(0u128, |all, n| all | 1 << (n & 127));
-        if wanted & all(from, end) == 0 {
+        let end = from + self.rows_of_pixels() * width / 8;
+        if wanted & registers(from, end) == 0 {
             return end;
         }
         let points = Points::of(subspans, sample);
@@ -357,7 +380,7 @@ impl PixelShader {
             if self.barycentrics >> mode & 1 == 0 {
                 continue;
             }
-            if wanted & all(next, next + width / 4) != 0 {
+            if wanted & registers(next, next + width / 4) != 0 {
                 let [b, c] =
                     points.barycentrics(&primitive.interpolation, mode >= 3, mode % 3 == 2);
                 // Eight channels of the first, then of the second coordinate.
@@ -388,6 +411,12 @@ impl PixelShader {
         }
         next
     }
+}
+
+/// The set of general registers from one to before another.
+pub(super) fn registers(first: usize, end: usize) -> u128 {
+    let below = |n: usize| u128::MAX.checked_shr(128 - n.min(128) as u32).unwrap_or(0);
+    below(end) & !below(first)
 }
 
 /// A pixel of a subspan.

@@ -77,7 +77,7 @@ impl Shader {
     /// Makes a thread ready: its channels, header and constants. Returns the first byte behind the
     /// constants. `core` is the worker, which has scratch memory of its own.
     pub fn start(&self, thread: &mut Thread, mask: u32, core: u32) -> usize {
-        thread.clear_for(self.program.program(), mask);
+        thread.clear_for(self.program.program(), mask, 0);
         let dispatch = Dispatch { mask, vector_mask: mask, state: 0, control: self.control };
         thread.start(&dispatch);
         let mut header = self.header;

@@ -161,6 +161,9 @@ pub(crate) struct BackEnd<'a> {
     pub covered: [u32; LANES],
     /// The sample of each channel, in threads of samples.
     pub samples_of: [u8; LANES],
+    /// The first pixel, if the thread's are a strip, and whether channels have what it says ([`BackEnd::spread`]).
+    pub strip: Option<[u32; 2]>,
+    spread: bool,
     /// The primitive's barycentric coordinates.
     pub interpolation: Barycentrics,
     /// The layer of the render targets.
@@ -188,6 +191,8 @@ impl<'a> BackEnd<'a> {
             places: [[0; 2]; LANES],
             covered: [0; LANES],
             samples_of: [0; LANES],
+            strip: None,
+            spread: false,
             interpolation: Barycentrics::default(),
             layer: 0,
             front: true,
@@ -208,6 +213,26 @@ impl<'a> BackEnd<'a> {
         self.tile_number += 1;
     }
 
+    /// The next thread's pixels are a strip: eight by two, in squares of two by two, all of them covered.
+    #[inline(always)]
+    pub fn begin_strip(&mut self, first: [u32; 2]) {
+        self.tested = 0;
+        self.strip = Some(first);
+        self.spread = false;
+    }
+
+    /// Writes to each channel of a strip what the strip says of it. Whoever looks at channels calls it first.
+    pub fn spread(&mut self) {
+        let Some([x, y]) = self.strip.filter(|_| !self.spread) else { return };
+        for (lane, place) in (0u32..).zip(&mut self.places[..16]) {
+            *place = [x + lane / 4 * 2 + lane % 2, y + lane / 2 % 2];
+        }
+        self.covered = [0; LANES];
+        self.covered[..16].fill(1);
+        self.samples_of = [0; LANES];
+        self.spread = true;
+    }
+
     /// Finds out which blocks of a target in the tile are clear, before pixels are written to it. `place` is the
     /// target's in the binding table.
     ///
@@ -219,9 +244,12 @@ impl<'a> BackEnd<'a> {
         target: &Target,
         place: usize,
     ) -> Result<(), Fault> {
-        let Some(auxiliary) = target.auxiliary.filter(|_| target.image.mcs().is_none()) else {
+        let Some(auxiliary) = &target.auxiliary else { return Ok(()) };
+        let known = self.clear_blocks.get(place);
+        if known.is_some_and(|known| known.tile == self.tile_number) || target.image.mcs().is_some()
+        {
             return Ok(());
-        };
+        }
         if place >= self.clear_blocks.len() {
             self.clear_blocks.resize(place + 1, ClearBlocks::default());
         }

@@ -17,6 +17,8 @@ use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::port::{Ports, Shared};
 
+/// Pixels across a strip, which is two high.
+const STRIP: u32 = 8;
 /// Pixels of a tile's side.
 const SIDE: u32 = TILE_SIDE as u32;
 
@@ -256,6 +258,7 @@ impl<'w> Worker<'w, '_> {
             || primitive.smooth.is_some();
         let [dx, dy] = output.samples.px(0);
         let shaded = self.drawing.shader.is_some();
+        let strips = self.drawing.shader.is_some_and(PixelShader::takes_strips);
         // Pairs of rows, so that subspans are whole.
         for y in (from & !1..to).step_by(2) {
             let mut covered = [0u32; 2];
@@ -286,7 +289,11 @@ impl<'w> Worker<'w, '_> {
                 continue;
             }
             self.part.counts.shaded += u64::from(pixels);
-            let any = passed[0] | passed[1];
+            let whole = match strips {
+                true => self.strips([corner[0], corner[1] + y as u32], primitive, passed)?,
+                false => 0,
+            };
+            let any = (passed[0] | passed[1]) & !whole;
             let mut left = (any | any >> 1) & 0x5555_5555;
             while left != 0 {
                 let x = left.trailing_zeros();
@@ -305,6 +312,33 @@ impl<'w> Worker<'w, '_> {
             }
         }
         self.flush(primitive)
+    }
+
+    /// Runs a thread for each strip of eight by two pixels of a pair of rows whose pixels are all shaded; returns the columns
+    /// of these.
+    fn strips(
+        &mut self,
+        [left, top]: [u32; 2],
+        primitive: &Primitive,
+        passed: [u32; 2],
+    ) -> Result<u32, JobFault> {
+        let both = passed[0] & passed[1];
+        let mut done = 0;
+        for first in (0..SIDE).step_by(STRIP as usize) {
+            if both >> first & 0xff != 0xff {
+                continue;
+            }
+            done |= 0xff << first;
+            let Some(shader) = self.drawing.shader else { break };
+            self.part.stats.threads += 1;
+            let attributes =
+                &self.scene.attributes[primitive.attributes..][..self.drawing.attribute_dwords];
+            let work = Work { core: self.core, primitive, attributes, subspans: &[] };
+            let Worker { thread, ports, budget, .. } = self;
+            let at = [left + first, top];
+            self.part.stats.instructions += shader.run_strip(thread, ports, budget, &work, at)?;
+        }
+        Ok(done)
     }
 
     /// The pixels of a row that stipple, dashes and smooth sides leave.

@@ -72,6 +72,63 @@ impl BackEnd<'_> {
         Ok(true)
     }
 
+    /// As [`BackEnd::write_rows`], of the strip that begins at a pixel, to the first target, where it replaces what that holds.
+    /// `false` if that has to be done otherwise.
+    pub fn write_strip(
+        &mut self,
+        memory: &mut Memory<'_>,
+        kernels: &Kernels<LANES, Unit>,
+        target: &mut Target,
+        binding: usize,
+        [x, y]: [u32; 2],
+        colour: &[Row<LANES>; 4],
+    ) -> bool {
+        let output = self.output;
+        let blending = &output.blending;
+        let blend = &blending.entries[0];
+        let format = target.image.format;
+        let replaces = output.samples.count == 1
+            && output.operation.is_none()
+            && !(output.late && !self.tests().is_trivial())
+            && !(output.mask_present || output.depth_present || output.stencil_present)
+            && self.smooth.is_none()
+            && blend.logic.is_none()
+            && blend.write == [true; 4]
+            && !(blend.enabled && !format.is_integer())
+            && !blending.changes_coverage()
+            && !blending.alpha_to_one
+            && !self.has_clear_blocks(binding);
+        if !replaces {
+            return false;
+        }
+        let Some(level) = self.plain_level(memory, target) else { return false };
+        let Some(packer) = &format.packer else { return false };
+        let [width, height] = level.size();
+        if level.shift != 2 || x + 8 > width || y + 2 > height {
+            return false;
+        }
+        let Some(runs) = runs(&level, [x, y]) else { return false };
+        let mut words = [[0; LANES]; 4];
+        if target.order.is_same() {
+            packer.pack(kernels, colour, 0xffff, &mut words);
+        } else {
+            packer.pack(kernels, &target.order.stored(*colour), 0xffff, &mut words);
+        }
+        // SAFETY: the pixels of the strip are inside of the level, which was asked for to be written.
+        unsafe { write_runs(&level, runs, &words[0]) };
+        if output.late {
+            self.pass(0xffff);
+        }
+        true
+    }
+
+    /// Channels pass late tests, and each counts once.
+    fn pass(&mut self, channels: u32) {
+        let first = channels & !self.tested;
+        self.passed += u64::from(first.count_ones());
+        self.tested |= first;
+    }
+
     /// The layer of a target that is drawn to.
     fn plain_level(&self, memory: &mut Memory<'_>, target: &mut Target) -> Option<PlainLevel> {
         match target.plain {
@@ -103,10 +160,7 @@ impl BackEnd<'_> {
                 wanted &= !(u32::from(self.samples(rows.first + lane, &written) == 0) << lane);
             }
         } else if self.output.late {
-            // All pass, and each counts once.
-            let first = wanted << rows.first & !self.tested;
-            self.passed += u64::from(first.count_ones());
-            self.tested |= first;
+            self.pass(wanted << rows.first);
         }
         let [width, height] = level.size();
         if self.corner[0] + SIDE > width || self.corner[1] + SIDE > height {
@@ -225,7 +279,7 @@ impl<'t> Store<'t> {
         // SAFETY: as above: the level was asked for to be written.
         unsafe {
             match strip {
-                Some(rows) => write_strip(level, rows, &words[0]),
+                Some(rows) => write_runs(level, rows, &words[0]),
                 None => scatter(level, &offsets, wanted, &words),
             }
         }
@@ -238,7 +292,16 @@ impl<'t> Store<'t> {
 fn strip(level: &PlainLevel, places: &[[u32; 2]; LANES]) -> Option<[u32; 4]> {
     let [x, y] = places[0];
     let next = |subspan: usize| places[4 * subspan] == [x + 2 * subspan as u32, y];
-    if !x.is_multiple_of(4) || !level.begins_at_multiple(4) || !(1..4).all(next) {
+    if !(1..4).all(next) {
+        return None;
+    }
+    runs(level, [x, y])
+}
+
+/// As [`strip`], of pixels that are known to be one.
+#[inline(always)]
+fn runs(level: &PlainLevel, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
+    if !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
         return None;
     }
     let columns = [x, x + 4].map(|x| level.plain_column(x));
@@ -252,7 +315,7 @@ fn strip(level: &PlainLevel, places: &[[u32; 2]; LANES]) -> Option<[u32; 4]> {
 /// # Safety
 /// At the offsets there must be room for 16 bytes in the level.
 #[inline(always)]
-unsafe fn write_strip(level: &PlainLevel, offsets: [u32; 4], words: &Row<LANES>) {
+unsafe fn write_runs(level: &PlainLevel, offsets: [u32; 4], words: &Row<LANES>) {
     let host = level.host();
     let squares = words.as_chunks::<8>().0.iter();
     for (squares, at) in squares.zip(offsets.as_chunks::<2>().0) {

@@ -6,6 +6,7 @@
 mod filter;
 mod plain;
 mod state;
+mod strip;
 mod texel;
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
@@ -87,6 +88,7 @@ fn signed4(bits: u32) -> i32 {
 impl Ports<'_> {
     /// source: Mesa, brw_eu.h (`brw_sampler_desc`): bits 11:8 sampler, bits 16:12 message, bits 18:17
     /// SIMD mode, bit 30 returns halves.
+    #[inline(never)]
     pub(super) fn sampler(
         &mut self,
         view: &mut ThreadView<'_>,

@@ -9,8 +9,8 @@ use tepui_softgpu::Protection;
 use tepui_texel::axis::{Axis, AxisRule};
 use tepui_texel::lod::{Footprint, Plan};
 use tepui_texel::{
-    Floats, LevelLayout, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap,
-    Unpacker, Wrap, floats,
+    Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap, Unpacker, Wrap,
+    floats,
 };
 
 use super::super::Ports;
@@ -23,12 +23,12 @@ use super::texel::swizzled;
 use super::{WIDTH, kind};
 use crate::memory::Memory;
 
-type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
+pub(super) type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
 
 /// Rows that messages use one after the other; their old contents are never read.
 pub(in crate::port) struct Scratch {
     /// The words of texels.
-    taps: [[Row<WIDTH>; 4]; 4],
+    pub(super) taps: [[Row<WIDTH>; 4]; 4],
     axes: [Axis<WIDTH>; 3],
     placed: Placed<WIDTH>,
     rows: [Row<WIDTH>; 4],
@@ -48,14 +48,14 @@ impl Scratch {
 /// What is kept of a surface.
 pub(in crate::port) struct Texture {
     /// How texels are unpacked; none if the surface does not suit.
-    unpacker: Option<Unpacker>,
+    pub(super) unpacker: Option<Unpacker>,
     /// Where components come from.
-    picks: [Pick; 4],
+    pub(super) picks: [Pick; 4],
     /// The layer of which these levels are, and whether each suits; none that was not looked at.
     layer: u32,
     levels: [Option<Option<PlainLevel>>; MOST_LEVELS],
     /// What is read of clear blocks, if there are any.
-    clear: [u32; 4],
+    pub(super) clear: [u32; 4],
     /// Which blocks of a level are clear: the level, and what says so of it.
     marks: Option<(u32, AuxiliaryPlane)>,
 }
@@ -90,7 +90,7 @@ impl Texture {
     }
 
     /// What says which blocks of a level are clear.
-    fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
+    pub(super) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
         match self.marks {
             Some((known, marks)) if known == level => Some(marks),
             _ => {
@@ -101,7 +101,7 @@ impl Texture {
         }
     }
 
-    fn level(
+    pub(super) fn level(
         &mut self,
         memory: &mut Memory<'_>,
         image: &Image,
@@ -204,6 +204,12 @@ struct Reader<'r, 'm> {
     scratch: &'r mut Scratch,
 }
 
+/// How components of texels become rows.
+#[inline(always)]
+pub(super) fn delivery<'p>(picks: &'p [Pick; 4], unpacker: &Unpacker) -> Delivery<'p> {
+    Delivery { picks, mask: 15, narrow: false, integer: unpacker.is_integer() }
+}
+
 impl Reader<'_, '_> {
     /// Texels by their columns and rows; zeros outside of the level.
     fn load(&mut self, lz: bool, p: &impl Fn(usize) -> Row<WIDTH>) -> Option<()> {
@@ -218,22 +224,6 @@ impl Reader<'_, '_> {
             return None;
         }
         let level = self.texture.level(self.memory, self.image, lod, layer)?;
-        if self.exec == 0xffff && level.shift == 2 && is_strip([&x, &y]) {
-            let clear = match self.image.may_be_clear {
-                true => self.clear_strip(&level, [x[0], y[0]], lod, layer),
-                false => Some(false),
-            };
-            if clear == Some(true) {
-                for (row, value) in self.scratch.rows.iter_mut().zip(self.texture.clear) {
-                    row.fill(value);
-                }
-                return Some(());
-            }
-            if clear == Some(false) && strip(&level, [x[0], y[0]], &mut self.scratch.taps[0][0]) {
-                self.scratch.placed.outside = [0; WIDTH];
-                return self.deliver();
-            }
-        }
         self.kernels.place_load(&level, [&x, &y], &mut self.scratch.placed);
         let Scratch { placed, taps, .. } = &mut *self.scratch;
         let at = [&placed.at[0], &placed.at[1]];
@@ -249,28 +239,6 @@ impl Reader<'_, '_> {
             }
         }
         Some(())
-    }
-
-    /// Whether the block is clear that all texels of a strip are in; `None` if they are in several, or not all inside of the
-    /// level.
-    fn clear_strip(
-        &mut self,
-        level: &PlainLevel,
-        [x, y]: [u32; 2],
-        lod: u32,
-        layer: u32,
-    ) -> Option<bool> {
-        let marks = self.texture.marks(self.image, lod)?;
-        let size = level.size();
-        // Powers of two.
-        let [width, height] = marks.block().map(u32::trailing_zeros);
-        let block = [x >> width, y >> height];
-        let one = x.checked_add(7)? >> width == block[0] && y.checked_add(1)? >> height == block[1];
-        let inside = x.checked_add(8)? <= size[0] && y.checked_add(2)? <= size[1];
-        if !one || !inside {
-            return None;
-        }
-        marks.is_clear(self.memory, block, layer).ok()
     }
 
     /// The channels whose texels are inside of the level and in blocks that are clear.
@@ -295,11 +263,6 @@ impl Reader<'_, '_> {
         Some(clear)
     }
 
-    #[inline(always)]
-    fn delivery<'p>(picks: &'p [Pick; 4], unpacker: &Unpacker) -> Delivery<'p> {
-        Delivery { picks, mask: 15, narrow: false, integer: unpacker.is_integer() }
-    }
-
     /// Unpacks the first of the taps, zeros where `placed` is outside.
     #[inline(always)]
     fn deliver(&mut self) -> Option<()> {
@@ -313,7 +276,7 @@ impl Reader<'_, '_> {
             border: [0; 4],
             wanted: 0,
         };
-        self.kernels.deliver_tap(&tap, &Self::delivery(&self.texture.picks, unpacker), rows);
+        self.kernels.deliver_tap(&tap, &delivery(&self.texture.picks, unpacker), rows);
         Some(())
     }
 
@@ -400,7 +363,7 @@ impl Reader<'_, '_> {
             self.quad(sampler, [&u, &v], (level + 1).min(last), layer, &mut next)?;
             self.kernels.mix(&next, &plan, &mut sum);
         }
-        let delivery = Self::delivery(&self.texture.picks, &unpacker);
+        let delivery = delivery(&self.texture.picks, &unpacker);
         self.kernels.deliver(&sum, &unpacker.divisor, &delivery, &mut self.scratch.rows);
         Some(())
     }
@@ -466,50 +429,6 @@ impl Reader<'_, '_> {
         self.kernels.quad(&Quad { unpacker, words: taps, weight, wanted: 15 }, sum);
         Some(())
     }
-}
-
-/// Whether channels stand in a strip of eight by two texels, as pixel threads do: four squares of two by two.
-#[inline(always)]
-fn is_strip([x, y]: [&Row<WIDTH>; 2]) -> bool {
-    const PLACES: [Row<WIDTH>; 2] = {
-        let mut places = [[0; WIDTH]; 2];
-        let mut lane = 0;
-        while lane < WIDTH {
-            places[0][lane] = (2 * (lane / 4) + lane % 2) as u32;
-            places[1][lane] = (lane / 2 % 2) as u32;
-            lane += 1;
-        }
-        places
-    };
-    let mut apart = 0;
-    for lane in 0..WIDTH {
-        apart |= x[lane] ^ x[0].wrapping_add(PLACES[0][lane]);
-        apart |= y[lane] ^ y[0].wrapping_add(PLACES[1][lane]);
-    }
-    apart == 0
-}
-
-/// The words of the texels of such a strip, of four bytes each; `false` if it is not all inside of the level, or its rows do not
-/// lie in runs of 16 bytes.
-#[inline(always)]
-fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut Row<WIDTH>) -> bool {
-    let [width, height] = level.size();
-    let inside = x.checked_add(8).is_some_and(|end| end <= width)
-        && y.checked_add(2).is_some_and(|end| end <= height);
-    if !inside || !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
-        return false;
-    }
-    let columns = [0, 4].map(|right| level.plain_column(x + right));
-    let lines = [0, 1].map(|down| level.plain_line(y + down));
-    for (squares, column) in words.as_chunks_mut::<8>().0.iter_mut().zip(columns) {
-        let [upper, lower] = lines.map(|line| {
-            let from = level.host().wrapping_add((column.wrapping_add(line) as usize) << 2);
-            // SAFETY: the four texels are inside of the level, and lie side by side: in rows, or in a column of 16 bytes.
-            unsafe { from.cast::<[u32; 4]>().read_unaligned() }
-        });
-        *squares = [upper[0], upper[1], lower[0], lower[1], upper[2], upper[3], lower[2], lower[3]];
-    }
-    true
 }
 
 /// The words of texels.

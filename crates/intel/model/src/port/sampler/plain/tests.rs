@@ -6,6 +6,7 @@ use tepui_intel_packets::sampler::ShadowFunction;
 use tepui_softgpu::AddressSpace;
 
 use super::super::filter::{self, Lod, Request};
+use super::super::strip::Place;
 use super::super::texel::BlockCache;
 use super::*;
 use crate::format;
@@ -97,7 +98,7 @@ fn same_values(integer: bool, a: u32, b: u32) -> bool {
 
 #[test]
 fn loads_are_those_of_single_texels() {
-    let (mut read, mut cleared) = (0, 0);
+    let (mut read, mut cleared, mut strips) = (0, 0, 0);
     images(|numbers, image, memory| {
         let mut image = *image;
         if numbers.below(2) == 0 {
@@ -121,7 +122,8 @@ fn loads_are_those_of_single_texels() {
             let mut at: [Row<WIDTH>; 2] = std::array::from_fn(|axis| {
                 std::array::from_fn(|_| numbers.below(image.size[axis] + 3))
             });
-            if numbers.below(2) == 0 {
+            let in_strip = numbers.below(2) == 0;
+            if in_strip {
                 exec = 0xffff;
                 let [x, y] = [4 * numbers.below(16), numbers.below(16)];
                 at[0] = std::array::from_fn(|i| x + (2 * (i / 4) + i % 2) as u32);
@@ -138,6 +140,14 @@ fn loads_are_those_of_single_texels() {
             reader.load(false, &parameters).expect("a plain image");
             let out = scratch.rows;
             read += 1;
+            if in_strip {
+                let place = Place { first: [at[0][0], at[1][0]], lod, layer };
+                let mut rows = [[0; WIDTH]; 4];
+                if texture.load_strip(memory, image, kernels, scratch, place, &mut rows) {
+                    strips += 1;
+                    assert_eq!(rows, out, "{image:?} {place:?}");
+                }
+            }
             for lane in tepui_texel::lanes(exec) {
                 let place = [at[0][lane], at[1][lane]];
                 let plane = image.sampled_plane(lod);
@@ -166,6 +176,7 @@ fn loads_are_those_of_single_texels() {
     });
     assert_eq!(read, 8 * 9 * FORMATS.len());
     assert!(cleared > 500, "{cleared}");
+    assert!(strips > 10, "{strips}");
 }
 
 #[test]
