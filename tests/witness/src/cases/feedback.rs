@@ -265,25 +265,30 @@ fn streams() -> Vec<Case> {
     for (name, input, topology) in
         [("points", "points", T::POINT_LIST), ("strip", "triangles", T::TRIANGLE_STRIP)]
     {
-        for (suffix, stream, room) in [
-            ("first", 0, [600, 600, 600]),
-            ("second", 1, [600, 600, 600]),
-            ("full", 0, [600, 90, 5]),
+        for (suffix, stream, room, drawn) in [
+            ("first", 0, [600, 600, 600], [13, 2]),
+            ("second", 1, [600, 600, 600], [13, 2]),
+            ("full", 0, [600, 90, 5], [13, 2]),
+            ("few", 0, [600, 600, 600], [4, 1]),
         ] {
             let mut state = mesh_state();
             state.topology = topology;
             state.rasterization_stream = stream;
             let geometry = Shader::new("streams.geom")
                 .define("IN", input)
-                .define("INVOCATIONS", 2)
+                .define("INVOCATIONS", drawn[1])
                 .define("RASTERISED", stream);
-            cases.push(captured(Captured {
+            let what = Captured {
                 name: format!("streams_{name}_{suffix}"),
                 shaders: vec![Shader::new("mesh.vert"), geometry, Shader::new("shade.frag")],
                 used: vec![VERTEX, GEOMETRY, FRAGMENT],
                 state,
                 room: room.to_vec(),
                 rule: Rule::Ulp(4.0),
+            };
+            cases.push(captured_by(what, move |_, pipeline, c| {
+                c.draw(pipeline, drawn[0], drawn[1]);
+                Ok(())
             }));
         }
     }
