@@ -2,7 +2,11 @@
 //!
 //! A family's driver asks [`Programs`] for the program of a key before it compiles one, and leaves there what it compiled. What
 //! a program is, as bytes, is the driver's matter; damaged or foreign data is left out when a cache is loaded.
+//!
+//! A cache also has the shaders of the pipelines that were made with it ([`Made`]), which no data holds: a pipeline of the same
+//! modules and set layouts takes them as they are, with the programs that they have by then.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -52,9 +56,35 @@ pub fn build_stamp() -> u64 {
     xxh3::xxh3_64(bytemuck::bytes_of(&parts))
 }
 
+/// What a shader or a set layout is to a cache, which knows no family.
+pub(crate) type Object = Arc<dyn Any + Send + Sync>;
+
+/// The shaders of a pipeline.
+#[derive(Clone)]
+pub(crate) struct Made {
+    /// The set layouts that they know the places of descriptors from.
+    pub layouts: Vec<Option<Object>>,
+    /// The shaders of the pipeline's stages.
+    pub shaders: Vec<Option<Object>>,
+}
+
+impl Made {
+    /// Whether these are the set layouts.
+    fn has_layouts<T>(&self, layouts: &[Option<Arc<T>>]) -> bool {
+        let same = |(a, b): (&Option<Object>, &Option<Arc<T>>)| match (a, b) {
+            (Some(a), Some(b)) => std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b)),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.layouts.len() == layouts.len() && self.layouts.iter().zip(layouts).all(same)
+    }
+}
+
 /// A pipeline cache.
 #[derive(Default)]
-pub struct Cache(RwLock<FxHashMap<u128, Arc<[u8]>>>);
+pub struct Cache {
+    programs: RwLock<FxHashMap<u128, Arc<[u8]>>>,
+    made: RwLock<FxHashMap<u128, Made>>,
+}
 
 impl Cache {
     /// A cache with the programs in `data`, as far as they are whole and of this device and build.
@@ -73,17 +103,33 @@ impl Cache {
             }
             rest = more;
         }
-        Cache(RwLock::new(programs))
+        Cache { programs: RwLock::new(programs), ..Cache::default() }
+    }
+
+    /// The shaders of a pipeline with these set layouts.
+    pub(crate) fn made<T>(&self, key: u128, layouts: &[Option<Arc<T>>]) -> Option<Made> {
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        made.get(&key).filter(|m| m.has_layouts(layouts)).cloned()
+    }
+
+    /// Keeps the shaders of a pipeline.
+    pub(crate) fn keep_made(&self, key: u128, made: Made) {
+        self.made.write().unwrap_or_else(PoisonError::into_inner).insert(key, made);
+    }
+
+    /// Lets go of all shaders: they hold the cache, too.
+    fn forget_made(&self) {
+        self.made.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The program of a key.
     pub fn get(&self, key: u128) -> Option<Arc<[u8]>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        self.programs.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
     /// Keeps a program.
     pub fn put(&self, key: u128, program: Vec<u8>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, program.into());
+        self.programs.write().unwrap_or_else(PoisonError::into_inner).insert(key, program.into());
     }
 
     /// Takes over what another cache has.
@@ -91,17 +137,22 @@ impl Cache {
         if std::ptr::eq(self, from) {
             return;
         }
-        let from = from.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut to = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for (&key, program) in from.iter() {
+        let programs = from.programs.read().unwrap_or_else(PoisonError::into_inner);
+        let mut to = self.programs.write().unwrap_or_else(PoisonError::into_inner);
+        for (&key, program) in programs.iter() {
             to.entry(key).or_insert_with(|| program.clone());
+        }
+        let made = from.made.read().unwrap_or_else(PoisonError::into_inner);
+        let mut to = self.made.write().unwrap_or_else(PoisonError::into_inner);
+        for (&key, shaders) in made.iter() {
+            to.entry(key).or_insert_with(|| shaders.clone());
         }
     }
 
     /// The cache as bytes, programs in the order of their keys; with a limit, as many whole programs as it allows. The second
     /// value says whether all are there.
     pub fn bytes(&self, header: &Header, limit: usize) -> (Vec<u8>, bool) {
-        let programs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let programs = self.programs.read().unwrap_or_else(PoisonError::into_inner);
         if limit < HEADER_B {
             return (Vec::new(), false);
         }
@@ -134,6 +185,16 @@ impl Programs {
     /// For one pipeline.
     pub(crate) fn new(cache: Option<Arc<Cache>>, only_cached: bool) -> Programs {
         Programs { cache, only_cached: AtomicBool::new(only_cached), ..Programs::default() }
+    }
+
+    /// The application's cache, unless the pipeline must not compile: whether shaders have all their programs shows later.
+    pub(crate) fn cache(&self) -> Option<&Arc<Cache>> {
+        self.cache.as_ref().filter(|_| !self.only_cached.load(Ordering::Relaxed))
+    }
+
+    /// The pipeline's shaders came out of the cache.
+    pub(crate) fn made_before(&self) {
+        self.found.store(true, Ordering::Relaxed);
     }
 
     /// The program of a key, if the cache has one that `decode` takes.
@@ -188,7 +249,12 @@ entry! {
     /// `vkDestroyPipelineCache`.
     fn vkDestroyPipelineCache<B: Backend>(device: vk::Device, cache: vk::PipelineCache, callbacks: *const vk::AllocationCallbacks) {
         use vk::Handle;
-        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(cache.as_raw() as *mut Arc<Cache>) }
+        unsafe {
+            if let Some(cache) = maybe::<Arc<Cache>>(cache) {
+                cache.forget_made();
+            }
+            Device::<B>::of(device).allocator(callbacks).destroy(cache.as_raw() as *mut Arc<Cache>)
+        }
     }
 
     /// `vkGetPipelineCacheData`.
@@ -250,7 +316,7 @@ mod tests {
         for limit in 0..all.len() {
             let (some, whole) = cache.bytes(&header, limit);
             assert!(!whole && some.len() <= limit);
-            let n = Cache::load(&header, &some).0.into_inner().unwrap().len();
+            let n = Cache::load(&header, &some).programs.into_inner().unwrap().len();
             assert_eq!(some.is_empty(), limit < HEADER_B);
             assert!(n < 5);
         }
@@ -263,7 +329,7 @@ mod tests {
         for at in 0..bytes.len() {
             let mut bad = bytes.clone();
             bad[at] ^= 0x55;
-            let read = Cache::load(&header, &bad).0.into_inner().unwrap();
+            let read = Cache::load(&header, &bad).programs.into_inner().unwrap();
             if at < HEADER_B {
                 assert!(read.is_empty());
             }

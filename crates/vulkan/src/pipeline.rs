@@ -9,7 +9,7 @@ use vulkanalia_sys::{self as vk, Handle};
 use xxhash_rust::xxh3;
 
 use crate::backend::{Backend, ShaderInfo};
-use crate::cache::{Cache, Programs};
+use crate::cache::{self, Cache, Made, Programs};
 use crate::chain;
 use crate::command::Between;
 use crate::debug::{self, Flags};
@@ -118,11 +118,8 @@ pub(crate) struct Source<'a> {
     pub spec: Vec<(u32, u64)>,
 }
 
-/// Translates a stage's SPIR-V; the second value is a hash of everything that the shader follows from.
-unsafe fn translate<B: Backend>(
-    info: &vk::PipelineShaderStageCreateInfo,
-    sets: &[Option<Arc<SetLayout<B>>>],
-) -> Result<(Shader, u128)> {
+/// What a stage is translated from.
+unsafe fn source_of(info: &vk::PipelineShaderStageCreateInfo) -> Result<Source<'_>> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let inline: Option<&vk::ShaderModuleCreateInfo> =
@@ -141,15 +138,39 @@ unsafe fn translate<B: Backend>(
                 ));
             }
         };
-        let source = Source {
+        Ok(Source {
             words,
             hash: words_hash,
             entry: CStr::from_ptr(info.name).to_string_lossy().into_owned(),
             stage: info.stage,
             spec: constants(info.specialization_info),
-        };
-        source.translate(sets)
+        })
     }
+}
+
+/// A hash of what a pipeline's shaders are made from beside its set layouts: sources, with or without robust access, and flags.
+fn made_from(stages: &[&(Source<'_>, bool)], flags: vk::PipelineCreateFlags2) -> u128 {
+    let dispatch_base = flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE);
+    let mut bytes = vec![u8::from(captures(flags)), u8::from(dispatch_base)];
+    for (s, robust) in stages {
+        bytes.extend(s.hash.to_le_bytes());
+        bytes.extend(s.stage.bits().to_le_bytes());
+        bytes.push(u8::from(*robust));
+        // Each part of variable length has its length in front.
+        bytes.extend((s.entry.len() as u64).to_le_bytes());
+        bytes.extend(s.entry.as_bytes());
+        bytes.extend((s.spec.len() as u64).to_le_bytes());
+        for (id, value) in &s.spec {
+            bytes.extend(id.to_le_bytes());
+            bytes.extend(value.to_le_bytes());
+        }
+    }
+    xxh3::xxh3_128(&bytes)
+}
+
+/// Objects as a cache keeps them.
+fn objects<T: std::any::Any + Send + Sync>(all: &[Option<Arc<T>>]) -> Vec<Option<cache::Object>> {
+    all.iter().map(|o| o.clone().map(|o| o as cache::Object)).collect()
 }
 
 impl Source<'_> {
@@ -212,18 +233,28 @@ unsafe fn compute<B: Backend>(
     unsafe {
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let flags = flags_of(info.flags, info.next);
-        let (mut ir, mut key) = translate(&info.stage, sets_of(layout))?;
+        let robust = robust(d, info.stage.next) || robust(d, info.next);
+        let source = [(source_of(&info.stage)?, robust)];
+        let from = made_from(&[&source[0]], flags);
+        if let Some(cache) = programs.cache()
+            && let Some(made) = cache.made(from, sets_of(layout))
+            && let Some(Some(shader)) = made.shaders.into_iter().next()
+            && let Ok(shader) = shader.downcast::<B::Shader>()
+        {
+            programs.made_before();
+            return Ok(Pipeline::Compute(shader));
+        }
+        let (mut ir, mut key) = source[0].0.translate(sets_of(layout))?;
         if flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE) {
             lower_dispatch_base::run(&mut ir);
             key = key.wrapping_add(1);
         }
-        let robust = robust(d, info.stage.next) || robust(d, info.next);
         let shader = B::shader(
             &d.inner,
             ShaderInfo {
                 ir,
                 key,
-                programs,
+                programs: programs.clone(),
                 captures: captures(flags),
                 custom_borders: d.custom_borders,
                 null_images: d.null_images,
@@ -232,7 +263,12 @@ unsafe fn compute<B: Backend>(
                 partial_state: None,
             },
         )?;
-        Ok(Pipeline::Compute(Arc::new(shader)))
+        let shader = Arc::new(shader);
+        if let Some(cache) = programs.cache() {
+            let layouts = objects(sets_of(layout));
+            cache.keep_made(from, Made { layouts, shaders: objects(&[Some(shader.clone())]) });
+        }
+        Ok(Pipeline::Compute(shader))
     }
 }
 
@@ -633,7 +669,7 @@ unsafe fn graphics<B: Backend>(
         }
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let is_whole = p.parts == P::all();
-        let mut stages = STAGES.map(|_| None::<Translated>);
+        let mut sources = STAGES.map(|_| None);
         for stage in slice(info.stages, info.stage_count) {
             let Some(k) = STAGES.iter().position(|&s| s == stage.stage) else {
                 let stage = format!("shader stage {:#x}", stage.stage.bits());
@@ -648,35 +684,13 @@ unsafe fn graphics<B: Backend>(
                 continue;
             }
             let robust = robust(d, stage.next) || robust(d, info.next);
-            let (ir, key) = translate(stage, sets_of(layout))?;
-            stages[k] = Some(Translated { ir, key, robust });
-        }
-        if let [Some(v), None, None, None, Some(f)] = &mut stages
-            && v.ir.captures.is_empty()
-        {
-            link_stages::run(&mut v.ir, &mut f.ir);
-            // What became of one depends on the other.
-            let both = [v.key, f.key].map(u128::to_le_bytes).concat();
-            v.key = xxh3::xxh3_128_with_seed(&both, 0);
-            f.key = xxh3::xxh3_128_with_seed(&both, 1);
+            sources[k] = Some((source_of(stage)?, robust));
         }
         let makes_variants = !(p.dynamic & Groups::VARIANTS).is_empty();
-        for (stage, translated) in STAGES.into_iter().zip(stages) {
-            let Some(Translated { ir, key, robust }) = translated else { continue };
-            let shader = Arc::new(B::shader(
-                &d.inner,
-                ShaderInfo {
-                    ir,
-                    key,
-                    programs: programs.clone(),
-                    captures: captures(flags),
-                    custom_borders: d.custom_borders,
-                    null_images: d.null_images,
-                    sets: sets_of(layout),
-                    robust,
-                    partial_state: (is_library || makes_variants).then_some(&p.state),
-                },
-            )?);
+        let shaders =
+            shaders_of(d, &p, &sources, layout, flags, programs, is_library || makes_variants)?;
+        for (stage, shader) in STAGES.into_iter().zip(shaders) {
+            let Some(shader) = shader else { continue };
             match p.between.of(stage) {
                 Some(to) => *to = Some(shader),
                 None if stage == vk::ShaderStageFlags::VERTEX => p.vertex = Some(shader),
@@ -696,6 +710,70 @@ unsafe fn graphics<B: Backend>(
         }
         Ok(Pipeline::Graphics(Box::new(p)))
     }
+}
+
+/// The shaders of a pipeline's stages: those of an earlier one with the same sources and set layouts, if the cache has them.
+/// `partial` says that state is left open that makes variants.
+fn shaders_of<B: Backend>(
+    d: &Device<B>,
+    p: &GraphicsPipeline<B>,
+    sources: &[Option<(Source<'_>, bool)>; STAGES.len()],
+    layout: Option<&PipelineLayout<B>>,
+    flags: vk::PipelineCreateFlags2,
+    programs: &Arc<Programs>,
+    partial: bool,
+) -> Result<Vec<Option<Arc<B::Shader>>>> {
+    let sets = sets_of(layout);
+    let all: Vec<&(Source<'_>, bool)> = sources.iter().flatten().collect();
+    // Parts of pipelines have their programs made for the state that they know.
+    let cache = programs.cache().filter(|_| !partial).map(|c| (c, made_from(&all, flags)));
+    if let Some((cache, from)) = cache
+        && let Some(made) = cache.made(from, sets)
+    {
+        let own = |s: Option<cache::Object>| s.map(|s| s.downcast::<B::Shader>()).transpose();
+        if let Ok(shaders) = made.shaders.into_iter().map(own).collect() {
+            programs.made_before();
+            return Ok(shaders);
+        }
+    }
+    let mut stages = STAGES.map(|_| None::<Translated>);
+    for (to, source) in stages.iter_mut().zip(sources) {
+        let Some((source, robust)) = source else { continue };
+        let (ir, key) = source.translate(sets)?;
+        *to = Some(Translated { ir, key, robust: *robust });
+    }
+    if let [Some(v), None, None, None, Some(f)] = &mut stages
+        && v.ir.captures.is_empty()
+    {
+        link_stages::run(&mut v.ir, &mut f.ir);
+        // What became of one depends on the other.
+        let both = [v.key, f.key].map(u128::to_le_bytes).concat();
+        v.key = xxh3::xxh3_128_with_seed(&both, 0);
+        f.key = xxh3::xxh3_128_with_seed(&both, 1);
+    }
+    let mut shaders = Vec::with_capacity(STAGES.len());
+    for translated in stages {
+        let Some(Translated { ir, key, robust }) = translated else {
+            shaders.push(None);
+            continue;
+        };
+        let info = ShaderInfo {
+            ir,
+            key,
+            programs: programs.clone(),
+            captures: captures(flags),
+            custom_borders: d.custom_borders,
+            null_images: d.null_images,
+            sets,
+            robust,
+            partial_state: partial.then_some(&p.state),
+        };
+        shaders.push(Some(Arc::new(B::shader(&d.inner, info)?)));
+    }
+    if let Some((cache, from)) = cache {
+        cache.keep_made(from, Made { layouts: objects(sets), shaders: objects(&shaders) });
+    }
+    Ok(shaders)
 }
 
 impl Groups {
