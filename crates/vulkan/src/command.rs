@@ -121,6 +121,8 @@ pub struct CommandState<B: Backend> {
     pub graphics: GraphicsState,
     /// Groups of it that changed since the driver last looked.
     pub changed: Groups,
+    /// What the pipeline that is bound fixed, until something else sets it.
+    pub bound: Option<(Arc<GraphicsState>, Groups)>,
     /// Vertex shader.
     pub vertex: Option<Arc<B::Shader>>,
     /// Shaders between vertices and the rasteriser.
@@ -160,6 +162,7 @@ impl<B: Backend> Default for CommandState<B> {
         CommandState {
             graphics: GraphicsState::default(),
             changed: Groups::all(),
+            bound: None,
             vertex: None,
             between: Between::default(),
             fragment: None,
@@ -181,6 +184,16 @@ impl<B: Backend> Default for CommandState<B> {
 }
 
 impl<B: Backend> CommandState<B> {
+    /// Takes over what a pipeline fixes.
+    pub fn bind_state(&mut self, state: &Arc<GraphicsState>, fixed: Groups) {
+        let is_there =
+            self.bound.as_ref().is_some_and(|(s, f)| Arc::ptr_eq(s, state) && *f == fixed);
+        if !is_there {
+            self.changed |= self.graphics.update(state, fixed);
+            self.bound = Some((state.clone(), fixed));
+        }
+    }
+
     /// Makes the driver look at everything again.
     pub fn invalidate(&mut self) {
         self.changed = Groups::all();

@@ -18,6 +18,7 @@ use crate::debug::{self, Flags};
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
+use crate::state::GraphicsState;
 use crate::sync::{Fence, Semaphore};
 use crate::table::Table;
 
@@ -39,9 +40,14 @@ pub struct Device<B: Backend> {
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
     queue: Dispatchable<Queue<B>>,
+    /// State of the last pipelines that had different ones.
+    states: Mutex<Vec<Arc<GraphicsState>>>,
     /// The header of its pipeline caches.
     pub cache_header: cache::Header,
 }
+
+/// States of pipelines that are compared with a new one's.
+const STATES: usize = 16;
 
 /// The queue of a device.
 pub struct Queue<B: Backend> {
@@ -343,9 +349,23 @@ impl<B: Backend> Device<B> {
             null_images,
             lost,
             queue,
+            states: Mutex::default(),
             cache_header,
         };
         Ok(dispatchable(allocator.create(Dispatchable::new(device))?))
+    }
+
+    /// The state of an earlier pipeline, if it is the same: commands that bind one after the other compare addresses.
+    pub(crate) fn shared_state(&self, state: Arc<GraphicsState>) -> Arc<GraphicsState> {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = states.iter().find(|s| s.is_same(&state)) {
+            return same.clone();
+        }
+        if states.len() == STATES {
+            states.remove(0);
+        }
+        states.push(state.clone());
+        state
     }
 
     /// The device behind a handle.

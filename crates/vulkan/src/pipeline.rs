@@ -64,8 +64,8 @@ pub struct GraphicsPipeline<B: Backend> {
     pub between: Between<B>,
     /// Fragment shader.
     pub fragment: Option<Arc<B::Shader>>,
-    /// State that the pipeline fixes.
-    pub state: GraphicsState,
+    /// State that the pipeline fixes. Pipelines with the same state share it.
+    pub state: Arc<GraphicsState>,
     /// Groups of `state` that count.
     pub fixed: Groups,
     /// Groups that commands set.
@@ -621,7 +621,7 @@ unsafe fn graphics<B: Backend>(
             vertex: None,
             between: Between::default(),
             fragment: None,
-            state: GraphicsState::default(),
+            state: Arc::default(),
             fixed: groups_of(parts),
             dynamic: Groups::empty(),
             parts,
@@ -634,7 +634,7 @@ unsafe fn graphics<B: Backend>(
                 if p.between.is_empty() {
                     p.between = l.between.clone();
                 }
-                p.state.copy(&l.state, l.fixed | groups_of(l.parts));
+                Arc::make_mut(&mut p.state).copy(&l.state, l.fixed | groups_of(l.parts));
                 p.fixed |= l.fixed;
                 p.dynamic |= l.dynamic;
                 p.parts |= l.parts;
@@ -645,7 +645,7 @@ unsafe fn graphics<B: Backend>(
                 p.dynamic |= Groups::of(s) & (groups_of(parts) | Groups::STATE_OF_ANY);
             }
         }
-        let s = &mut p.state;
+        let s = Arc::make_mut(&mut p.state);
         if parts.contains(P::VERTEX_INPUT_INTERFACE) {
             vertex_input(s, info)?;
         }
@@ -698,6 +698,7 @@ unsafe fn graphics<B: Backend>(
             }
         }
         p.fixed -= p.dynamic;
+        p.state = d.shared_state(p.state);
         if is_whole
             && !is_library
             && !makes_variants

@@ -31,6 +31,9 @@ fn set<B: Backend>(
     unsafe { of::<B>(buffer) }.record(name, move |c| {
         change(&mut c.state.graphics);
         c.state.changed |= group;
+        if c.state.bound.as_ref().is_some_and(|b| b.1.intersects(group)) {
+            c.state.bound = None;
+        }
         Ok(())
     });
 }
@@ -296,7 +299,7 @@ entry! {
                 match get::<Pipeline<B>>(pipeline) {
                     Pipeline::Compute(shader) => c.state.compute = Some(shader.clone()),
                     Pipeline::Graphics(p) => {
-                        c.state.changed |= c.state.graphics.update(&p.state, p.fixed);
+                        c.state.bind_state(&p.state, p.fixed);
                         c.state.vertex = p.vertex.clone();
                         c.state.between = p.between.clone();
                         c.state.fragment = p.fragment.clone();
@@ -527,6 +530,7 @@ entry! {
             of::<B>(buffer).record("vkCmdBeginRendering", move |c| {
                 // Every rendering begins with attachments at their own locations.
                 c.state.graphics.copy(&GraphicsState::default(), Groups::LOCATIONS);
+                c.state.bound = None;
                 c.begin_rendering(rendering.clone())
             });
         }

@@ -179,6 +179,7 @@ impl<B: Backend> CommandBuffer<B> {
             state.shader_objects = true;
             let none = GraphicsState { local_read: true, ..GraphicsState::default() };
             state.graphics.copy(&none, Groups::FIXED);
+            state.bound = None;
             state.changed |= Groups::FIXED;
         }
         match stage {

@@ -91,6 +91,11 @@ macro_rules! state {
         }
 
         impl GraphicsState {
+            /// Whether all of the state is that of another.
+            pub fn is_same(&self, other: &GraphicsState) -> bool {
+                true $($(&& self.$field == other.$field)*)*
+            }
+
             /// Copies groups from another state; gives those that were not the same.
             pub fn update(&mut self, from: &GraphicsState, groups: Groups) -> Groups {
                 let mut changed = Groups::empty();
