@@ -1,4 +1,12 @@
 #version 460
+#ifdef SUBGROUP
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 #extension GL_ARB_shader_viewport_layer_array : enable
 #extension GL_EXT_multiview : enable
 // Positions and colours from a vertex buffer. FLAT: the colour is that of the provoking vertex.
@@ -23,9 +31,16 @@ out float gl_ClipDistance[CLIP];
 out float gl_CullDistance[CULL];
 #endif
 
+#ifdef SUBGROUP
+#include "subgroups.glsl"
+#endif
+
 void main() {
     gl_Position = position;
     shade = color;
+#ifdef SUBGROUP
+    shade = agreed(shade);
+#endif
 #ifdef SIZE
     gl_PointSize = SIZE;
 #else

@@ -1,4 +1,12 @@
 #version 460
+#ifdef SUBGROUP
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 #ifdef VIEW
 #extension GL_EXT_multiview : enable
 #endif
@@ -16,10 +24,17 @@ layout(location = 0, xfb_buffer = 0, xfb_offset = 16) out vec4 shade;
 layout(location = 0) out vec4 shade;
 #endif
 
+#ifdef SUBGROUP
+#include "subgroups.glsl"
+#endif
+
 void put(vec4 position, vec4 color) {
     gl_Position = position;
     gl_PointSize = 5.0;
     shade = color;
+#ifdef SUBGROUP
+    shade = agreed(shade);
+#endif
 #ifdef VIEW
     gl_Position.x += 0.15 * float(gl_ViewIndex);
     shade.r = float(gl_ViewIndex) / 4.0;

@@ -1,4 +1,12 @@
 #version 460
+#ifdef SUBGROUP
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 // Levels that grow with PATCH, by default the patch's number.
 #ifndef PATCH
 #define PATCH gl_PrimitiveID
@@ -10,9 +18,17 @@ layout(location = 0) out vec4 shade[];
 layout(location = 1) patch out vec4 tint;
 #endif
 
+#ifdef SUBGROUP
+#include "subgroups.glsl"
+#endif
+
 void main() {
     gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;
+#ifdef SUBGROUP
+    shade[gl_InvocationID] = agreed(shade_in[gl_InvocationID]);
+#else
     shade[gl_InvocationID] = shade_in[gl_InvocationID];
+#endif
 #ifdef TINT
     // What the other invocations wrote; the last one says it to the patch.
     barrier();

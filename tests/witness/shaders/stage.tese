@@ -1,4 +1,12 @@
 #version 460
+#ifdef SUBGROUP
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 #ifdef VIEW
 #extension GL_EXT_multiview : enable
 #endif
@@ -18,6 +26,10 @@ layout(location = 0) out vec4 shade;
 layout(location = 1) patch in vec4 tint;
 #endif
 
+#ifdef SUBGROUP
+#include "subgroups.glsl"
+#endif
+
 void main() {
     vec3 at = gl_TessCoord;
 #if POINTS == 3
@@ -29,6 +41,9 @@ void main() {
     shade = mix(mix(shade_in[0], shade_in[1], at.x), mix(shade_in[3], shade_in[2], at.x), at.y);
 #endif
     shade.b = fract(at.x * 5.0);
+#ifdef SUBGROUP
+    shade = agreed(shade);
+#endif
 #ifdef TINT
     shade = mix(shade, tint, 0.5);
     shade.g = gl_TessLevelOuter[1] * 0.05 + float(gl_PatchVerticesIn) * 0.02;

@@ -6,7 +6,7 @@ use super::canvas::{
     FRAGMENT, SIZE_PX, TOPOLOGIES, VERTEX, band, mesh_state, nearly, onto, output, target, vertices,
 };
 use super::draws::indices;
-use super::stages::GEOMETRY;
+use super::stages::{CONTROL, EVALUATION, GEOMETRY};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result, State};
 
@@ -295,9 +295,90 @@ fn streams() -> Vec<Case> {
     cases
 }
 
+/// Operations of sub-groups in the stages before the rasteriser: each captured colour says whether they agree with each other.
+fn subgroups() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for stage in ["vertex", "geometry", "control", "evaluation"] {
+        let tessellates = matches!(stage, "control" | "evaluation");
+        let define = |shader: Shader, of: &str| {
+            if of == stage { shader.define("SUBGROUP", 1) } else { shader }
+        };
+        let captures = |shader: Shader| shader.define("FEEDBACK", 1);
+        let vertex = define(Shader::new("mesh.vert"), "vertex");
+        let (used, shaders) = match stage {
+            "vertex" => (vec![VERTEX], vec![captures(vertex)]),
+            "geometry" => {
+                let geometry = Shader::new("stage.geom")
+                    .define("IN", "triangles")
+                    .define("OUT", "triangle_strip")
+                    .define("BODY", 4)
+                    .define("INVOCATIONS", 2);
+                let geometry = captures(define(geometry, "geometry"));
+                (vec![VERTEX, GEOMETRY], vec![vertex, geometry])
+            }
+            _ => {
+                let control = Shader::new("stage.tesc").define("POINTS", 3).define("LEVEL", "2.3");
+                let evaluation = Shader::new("stage.tese")
+                    .define("POINTS", 3)
+                    .define("MODE", "triangles, equal_spacing");
+                let control = define(control, "control");
+                let evaluation = captures(define(evaluation, "evaluation"));
+                (vec![VERTEX, CONTROL, EVALUATION], vec![vertex, control, evaluation])
+            }
+        };
+        let about = "operations of sub-groups agree with each other";
+        let case = Case::new(format!("stages/subgroup_{stage}"), about, shaders, move |bench| {
+            let gpu = bench.gpu;
+            gpu.require(ash::ext::transform_feedback::NAME)?;
+            let calls = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
+            let modules: Vec<_> =
+                used.iter().copied().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
+            let mut state = mesh_state();
+            state.discard = true;
+            if tessellates {
+                state.topology = vk::PrimitiveTopology::PATCH_LIST;
+                state.patch_points = 3;
+            }
+            let pipeline = gpu.graphics(&modules, &state, &[])?;
+            let list = band(99);
+            let buffer = vertices(bench, &list)?;
+            let captured = gpu.output::<f32>(1 << 16)?;
+            let counter = gpu.buffer(&[0u32; 4])?;
+            let image = target(bench)?;
+            gpu.submit(|c| {
+                c.render(&onto(&image), |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    c.bind_graphics(&pipeline);
+                    let (calls, null) = (calls.fp(), std::ptr::null());
+                    // SAFETY: all objects are live; the capture is begun and ended once.
+                    unsafe {
+                        let (into, to) = (&captured.handle, &counter.handle);
+                        (calls.cmd_bind_transform_feedback_buffers_ext)(
+                            c.handle, 0, 1, into, &0, null,
+                        );
+                        (calls.cmd_begin_transform_feedback_ext)(c.handle, 0, 0, null.cast(), null);
+                        c.draw(&pipeline, list.len() as u32, 1);
+                        (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, to, &0);
+                    }
+                });
+            })?;
+            // A record is a position and a colour.
+            let words = 8;
+            let count = counter.read::<u32>()[0] as usize / 4 / words;
+            gpu.check(count >= list.len(), "all vertices are captured")?;
+            let all = captured.read::<f32>();
+            let green: Vec<f32> = all.chunks(words).take(count).map(|v| v[5]).collect();
+            let ones = vec![1.0; count];
+            Ok(vec![Output::cpu("agreed", &green, &ones, Rule::Abs(1e-5))])
+        });
+        cases.push(case);
+    }
+    cases
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [feedback(), vec![feedback_resumed()], found_by_the_gpu(), streams()]
+    [feedback(), vec![feedback_resumed()], found_by_the_gpu(), streams(), subgroups()]
         .into_iter()
         .flatten()
         .collect()
