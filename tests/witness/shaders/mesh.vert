@@ -43,7 +43,7 @@ void main() {
 #endif
 #ifdef SIZE
     gl_PointSize = SIZE;
-#else
+#elif !defined(PLAIN)
     gl_PointSize = 1.0;
 #endif
 #ifdef CLIP

@@ -292,7 +292,7 @@ fn targets() -> Vec<Case> {
         ),
         layered(
             "views_geometry_vertex",
-            vertex().define("VIEW", 1),
+            vertex().define("VIEW", 1).define("PLAIN", 1),
             vec![(GEOMETRY, smaller())],
             3,
             0b111,

@@ -753,8 +753,9 @@ pub(super) fn input_order(s: &GraphicsState) -> Result<Order> {
 fn record_key(vertex: &Shader, s: &GraphicsState) -> VertexKey {
     let mut key = vertex_key(vertex.inputs, s);
     key.results = Results::Record;
-    // What comes behind moves the depth.
+    // What comes behind moves the depth, and writes the view's layer.
     key.negative_one_to_one = false;
+    key.multiview = false;
     key
 }
 
