@@ -89,12 +89,12 @@ impl BackEnd<'_> {
         let format = target.image.format;
         let replaces = output.samples.count == 1
             && output.operation.is_none()
-            && !(output.late && !self.tests().is_trivial())
+            && (!output.late || self.tests().is_trivial())
             && !(output.mask_present || output.depth_present || output.stencil_present)
             && self.smooth.is_none()
             && blend.logic.is_none()
             && blend.write == [true; 4]
-            && !(blend.enabled && !format.is_integer())
+            && (!blend.enabled || format.is_integer())
             && !blending.changes_coverage()
             && !blending.alpha_to_one
             && !self.has_clear_blocks(binding);
