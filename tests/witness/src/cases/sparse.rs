@@ -122,17 +122,7 @@ fn buffers() -> Case {
 fn image(gpu: &Gpu, spec: ImageSpec) -> Result<(Image, vk::MemoryRequirements)> {
     let flags = vk::ImageCreateFlags::SPARSE_BINDING | vk::ImageCreateFlags::SPARSE_RESIDENCY;
     let usage = spec.usage | vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
-    let create = vk::ImageCreateInfo::default()
-        .flags(flags)
-        .image_type(spec.shape.image_type())
-        .format(spec.format)
-        .extent(spec.extent(0))
-        .mip_levels(spec.levels)
-        .array_layers(spec.layers)
-        .samples(spec.samples)
-        .tiling(spec.tiling)
-        .usage(usage);
-    let handle = gpu.bare_image(&create)?;
+    let handle = gpu.bare_image(&spec.create_info(flags, usage))?;
     // SAFETY: the image is live.
     let needs = unsafe { gpu.device.get_image_memory_requirements(handle) };
     let view = gpu.view(handle, &spec, ViewSpec::whole(&spec))?;

@@ -18,7 +18,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    pub(crate) fn image_type(self) -> vk::ImageType {
+    fn image_type(self) -> vk::ImageType {
         match self {
             Shape::D1 | Shape::D1Array => vk::ImageType::TYPE_1D,
             Shape::D3 => vk::ImageType::TYPE_3D,
@@ -187,7 +187,29 @@ impl ImageSpec {
         }
     }
 
-    pub(crate) fn extent(&self, level: u32) -> vk::Extent3D {
+    /// The creation structure of such an image.
+    pub(crate) fn create_info(
+        &self,
+        flags: vk::ImageCreateFlags,
+        usage: vk::ImageUsageFlags,
+    ) -> vk::ImageCreateInfo<'static> {
+        let cube = match self.shape {
+            Shape::Cube | Shape::CubeArray => vk::ImageCreateFlags::CUBE_COMPATIBLE,
+            _ => vk::ImageCreateFlags::empty(),
+        };
+        vk::ImageCreateInfo::default()
+            .flags(flags | cube)
+            .image_type(self.shape.image_type())
+            .format(self.format)
+            .extent(self.extent(0))
+            .mip_levels(self.levels)
+            .array_layers(self.layers)
+            .samples(self.samples)
+            .tiling(self.tiling)
+            .usage(usage)
+    }
+
+    fn extent(&self, level: u32) -> vk::Extent3D {
         let [width, height, depth] = self.level_px(level);
         vk::Extent3D { width, height, depth }
     }
@@ -298,18 +320,7 @@ impl Gpu {
             }
             Transfer::Gpu => vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST,
         };
-        let cube = matches!(spec.shape, Shape::Cube | Shape::CubeArray);
-        let cube = if cube { vk::ImageCreateFlags::CUBE_COMPATIBLE } else { flags };
-        let create = vk::ImageCreateInfo::default()
-            .flags(flags | cube)
-            .image_type(spec.shape.image_type())
-            .format(spec.format)
-            .extent(spec.extent(0))
-            .mip_levels(spec.levels)
-            .array_layers(spec.layers)
-            .samples(spec.samples)
-            .tiling(spec.tiling)
-            .usage(usage);
+        let create = spec.create_info(flags, usage);
         // An unsupported combination is an error here, not a fault in the driver.
         // SAFETY: the physical device is live.
         let _limits = unsafe {

@@ -109,7 +109,9 @@ fn place(c: &Capture, slot: IoSlot) -> Option<u32> {
             // Vectors of more than two 64-bit components take two locations.
             let wide = c.ty.size_bytes() > 16;
             let (element, half) = if wide { (k / 2, k % 2) } else { (k, 0) };
-            (k < c.locations && component < 4)
+            // What shares the location without being captured stays out.
+            let words = (c.ty.size_bytes() / word).saturating_sub(4 * half).min(4);
+            (k < c.locations && component < words)
                 .then(|| element * c.ty.size_bytes() + 16 * half + component * word)
         }
         // Elements of built-in arrays are components.
@@ -153,4 +155,41 @@ fn store(e: &mut Emit, buffer: u32, stride: u32, offset: u32, value: Value) {
 fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
     let at = e.u32(offset);
     e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tepui_ir::{Interp, NumKind, Sampling};
+
+    #[test]
+    fn what_shares_a_location_is_not_captured() {
+        let slot = |location, component| IoSlot {
+            loc: IoLoc::Location(location),
+            component,
+            index: 0,
+            kind: NumKind::Float,
+            interp: Interp::Flat,
+            sampling: Sampling::Center,
+        };
+        let capture = |bits, comps, component| Capture {
+            slot: slot(3, component),
+            ty: Type::vec(bits, comps),
+            locations: if bits * comps > 128 { 2 } else { 1 },
+            stream: 0,
+            buffer: 0,
+            stride: 64,
+            offset: 8,
+        };
+        let places = |c: &Capture, location| [0, 1, 2, 3].map(|k| place(c, slot(location, k)));
+        let scalar = capture(32, 1, 1);
+        assert_eq!(places(&scalar, 3), [None, Some(8), None, None]);
+        assert_eq!(places(&scalar, 4), [None; 4]);
+        let pair = capture(32, 2, 2);
+        assert_eq!(places(&pair, 3), [None, None, Some(8), Some(12)]);
+        // Three doubles take a location and a half.
+        let doubles = capture(64, 3, 0);
+        assert_eq!(places(&doubles, 3), [Some(8), Some(12), Some(16), Some(20)]);
+        assert_eq!(places(&doubles, 4), [Some(24), Some(28), None, None]);
+    }
 }
