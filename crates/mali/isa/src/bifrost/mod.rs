@@ -2,7 +2,7 @@
 //!
 //! # What is here
 //!
-//! A program is a sequence of [clauses](clause). A [`Clause`] has a [header](header), up to eight
+//! A program is a sequence of [clauses](clause). A [`Clause`] has a [header], up to eight
 //! [tuples](clause::Tuple) and constants, packed into words of 16 bytes. A tuple is an instruction for the FMA unit, one for
 //! the ADD unit behind it, and the [ports](registers) of the register file that both use: sources
 //! of an instruction name ports, and results are written by the next tuple's block of ports.
