@@ -191,17 +191,7 @@ impl<B: Backend> Queue<B> {
         if last == 0 {
             return Ok(());
         }
-        let wait = Wait { deadline_ns: i64::MAX, all: true, for_submit: true, available: false };
-        loop {
-            // A lost device signals nothing any more.
-            let step = Wait { deadline_ns: monotonic_ns() as i64 + 100_000_000, ..wait };
-            match B::node(&self.device).wait_syncs(&[self.timeline], &[last], step) {
-                Ok(_) => break,
-                Err(Errno::TIME) if !is_lost::<B>(&self.device, &self.lost) => {}
-                Err(Errno::TIME) => return Err(lost()),
-                Err(e) => return Err(Error::kernel("waiting for the queue", e)),
-            }
-        }
+        wait_for::<B>(&self.device, &self.lost, &[(self.timeline, last)])?;
         if self.lost.load(Ordering::Acquire) { Err(lost()) } else { Ok(()) }
     }
 
@@ -260,6 +250,29 @@ pub(crate) fn is_lost<B: Backend>(device: &B::Device, lost: &AtomicBool) -> bool
         }
     }
     lost.load(Ordering::Acquire)
+}
+
+/// Waits until all points are signalled.
+pub(crate) fn wait_for<B: Backend>(
+    device: &B::Device,
+    lost_flag: &AtomicBool,
+    points: &[SyncPoint],
+) -> Result<()> {
+    if points.is_empty() {
+        return Ok(());
+    }
+    let (handles, values): (Vec<u32>, Vec<u64>) = points.iter().copied().unzip();
+    loop {
+        // A lost device signals nothing any more.
+        let deadline_ns = monotonic_ns() as i64 + 100_000_000;
+        let step = Wait { deadline_ns, all: true, for_submit: true, available: false };
+        match B::node(device).wait_syncs(&handles, &values, step) {
+            Ok(_) => return Ok(()),
+            Err(Errno::TIME) if !is_lost::<B>(device, lost_flag) => {}
+            Err(Errno::TIME) => return Err(lost()),
+            Err(e) => return Err(Error::kernel("waiting for the queue", e)),
+        }
+    }
 }
 
 fn run(is_lost: &AtomicBool, job: Job) -> Result<()> {

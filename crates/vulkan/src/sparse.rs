@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use tepui_drm::client::Wait;
-use tepui_drm::monotonic_ns;
 use vulkanalia_sys as vk;
 
 use crate::backend::{Backend, SparseLayout, SyncPoint};
@@ -111,25 +109,24 @@ fn not_sparse() -> Error {
 unsafe fn opaque<B: Backend>(
     range: &Arc<B::Range>,
     binds: &[vk::SparseMemoryBind],
-    place: impl Fn(&vk::SparseMemoryBind) -> Result<(u64, u64)>,
+    place: impl Fn(&vk::SparseMemoryBind) -> (u64, u64),
     out: &mut Vec<SparseBind<B>>,
-) -> Result<()> {
+) {
     for b in binds {
-        let (offset, size) = place(b)?;
+        let (offset, size) = place(b);
         // SAFETY: as the caller says.
         let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset) };
         out.push(SparseBind { range: range.clone(), offset, size, memory });
     }
-    Ok(())
 }
 
 /// Where a row of bytes of an image is: its small levels have offsets behind the image.
-fn image_bytes<B: Backend>(image: &Image<B>, b: &vk::SparseMemoryBind) -> Result<(u64, u64)> {
+fn image_bytes<B: Backend>(image: &Image<B>, b: &vk::SparseMemoryBind) -> (u64, u64) {
     let image_b = B::image_size(&image.layout).0;
     if !image.info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY)
         || b.resource_offset < image_b.next_multiple_of(BLOCK_B)
     {
-        return Ok((b.resource_offset, b.size));
+        return (b.resource_offset, b.size);
     }
     let l = B::sparse_layout(&image.layout);
     let tail = tail(&l, image_b);
@@ -138,7 +135,7 @@ fn image_bytes<B: Backend>(image: &Image<B>, b: &vk::SparseMemoryBind) -> Result
     let first = B::subresource(&image.layout, 0, l.tail_level, layer as u32).offset;
     // The last block may reach farther than the levels do.
     let size = b.size.min(l.tail_size.saturating_sub(inside));
-    Ok((first + inside, size))
+    (first + inside, size)
 }
 
 /// Binds of blocks of an image: each is several pages, which lie apart.
@@ -184,14 +181,14 @@ unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBi
         for b in slice(info.buffer_binds, info.buffer_bind_count) {
             let buffer: &Buffer<B> = get(b.buffer);
             let range = buffer.sparse.as_ref().ok_or_else(not_sparse)?;
-            let place = |b: &vk::SparseMemoryBind| Ok((b.resource_offset, b.size));
-            opaque(range, slice(b.binds, b.bind_count), place, &mut out)?;
+            let place = |b: &vk::SparseMemoryBind| (b.resource_offset, b.size);
+            opaque(range, slice(b.binds, b.bind_count), place, &mut out);
         }
         for b in slice(info.image_opaque_binds, info.image_opaque_bind_count) {
             let image: &Image<B> = get(b.image);
             let range = image.sparse.as_ref().ok_or_else(not_sparse)?;
             let place = |b: &vk::SparseMemoryBind| image_bytes(image, b);
-            opaque(range, slice(b.binds, b.bind_count), place, &mut out)?;
+            opaque(range, slice(b.binds, b.bind_count), place, &mut out);
         }
         for b in slice(info.image_binds, info.image_bind_count) {
             let image: &Image<B> = get(b.image);
@@ -202,35 +199,12 @@ unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBi
     Ok(out)
 }
 
-/// Waits on the host until sync objects are signalled.
-fn wait<B: Backend>(
-    device: &B::Device,
-    lost: &std::sync::atomic::AtomicBool,
-    waits: &[SyncPoint],
-) -> Result<()> {
-    if waits.is_empty() {
-        return Ok(());
-    }
-    let (handles, points): (Vec<u32>, Vec<u64>) = waits.iter().copied().unzip();
-    loop {
-        // A lost device signals nothing any more.
-        let deadline_ns = monotonic_ns() as i64 + 100_000_000;
-        let step = Wait { deadline_ns, all: true, for_submit: true, available: false };
-        match B::node(device).wait_syncs(&handles, &points, step) {
-            Ok(_) => return Ok(()),
-            Err(tepui_drm::Errno::TIME) if !device::is_lost::<B>(device, lost) => {}
-            Err(tepui_drm::Errno::TIME) => return Err(device::lost()),
-            Err(e) => return Err(Error::kernel("waiting to bind memory", e)),
-        }
-    }
-}
-
 impl<B: Backend> Queue<B> {
     /// Binds memory once semaphores are signalled, and signals others.
     fn bind_sparse(&mut self, binds: Vec<SparseBind<B>>, s: Semaphores) -> Result<()> {
         let (device, lost) = self.device();
         let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
-            wait::<B>(&device, &lost, waits)?;
+            device::wait_for::<B>(&device, &lost, waits)?;
             B::bind_sparse(&device, &binds)?;
             B::submit(&device, &[], &[], signals)
         };
@@ -258,16 +232,16 @@ entry! {
     /// `vkGetImageSparseMemoryRequirements`.
     fn vkGetImageSparseMemoryRequirements<B: Backend>(_device: vk::Device, image: vk::Image, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements) {
         unsafe {
-            let all: Vec<_> = requirements::<B>(get(image)).into_iter().collect();
-            crate::object::enumerate(count, out, &all, |o, r| *o = *r);
+            let one = requirements::<B>(get(image));
+            crate::object::enumerate(count, out, one.as_slice(), |o, r| *o = *r);
         }
     }
 
     /// `vkGetImageSparseMemoryRequirements2`.
     fn vkGetImageSparseMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::ImageSparseMemoryRequirementsInfo2, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements2) {
         unsafe {
-            let all: Vec<_> = requirements::<B>(get((*info).image)).into_iter().collect();
-            crate::object::enumerate(count, out, &all, |o, r| o.memory_requirements = *r);
+            let one = requirements::<B>(get((*info).image));
+            crate::object::enumerate(count, out, one.as_slice(), |o, r| o.memory_requirements = *r);
         }
     }
 
@@ -275,8 +249,8 @@ entry! {
     fn vkGetDeviceImageSparseMemoryRequirements<B: Backend>(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements2) {
         unsafe {
             let image = image::lay_out::<B>(Device::<B>::of(device), &*(*info).create_info);
-            let all: Vec<_> = image.ok().and_then(|i| requirements::<B>(&i)).into_iter().collect();
-            crate::object::enumerate(count, out, &all, |o, r| o.memory_requirements = *r);
+            let one = image.ok().and_then(|i| requirements::<B>(&i));
+            crate::object::enumerate(count, out, one.as_slice(), |o, r| o.memory_requirements = *r);
         }
     }
 
@@ -287,8 +261,8 @@ entry! {
     ) {
         unsafe {
             let info = vk::PhysicalDeviceSparseImageFormatInfo2 { format, type_: image_type, samples, usage, tiling, ..Default::default() };
-            let all: Vec<_> = crate::physical::sparse_formats(physical, &info).into_iter().collect();
-            crate::object::enumerate(count, out, &all, |o, p| *o = *p);
+            let one = crate::physical::sparse_formats(physical, &info);
+            crate::object::enumerate(count, out, one.as_slice(), |o, p| *o = *p);
         }
     }
 
@@ -298,8 +272,8 @@ entry! {
         out: *mut vk::SparseImageFormatProperties2,
     ) {
         unsafe {
-            let all: Vec<_> = crate::physical::sparse_formats(physical, &*info).into_iter().collect();
-            crate::object::enumerate(count, out, &all, |o, p| o.properties = *p);
+            let one = crate::physical::sparse_formats(physical, &*info);
+            crate::object::enumerate(count, out, one.as_slice(), |o, p| o.properties = *p);
         }
     }
 }

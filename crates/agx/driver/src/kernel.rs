@@ -67,6 +67,11 @@ pub fn params(node: &RenderNode) -> Result<uapi::ParamsGlobal> {
     Ok(params)
 }
 
+/// Whether a device reads zeros where there is no memory.
+pub fn has_soft_faults(params: &uapi::ParamsGlobal) -> bool {
+    params.features & uapi::FEATURE_SOFT_FAULTS != 0
+}
+
 impl Kernel {
     fn call<T: bytemuck::Pod>(
         &self,
@@ -106,7 +111,7 @@ impl Kernel {
 
     /// Whether the GPU reads zeros where there is no memory.
     pub fn has_soft_faults(&self) -> bool {
-        self.params.features & uapi::FEATURE_SOFT_FAULTS != 0
+        has_soft_faults(&self.params)
     }
 
     /// Binds and unbinds memory in the address space.

@@ -357,6 +357,5 @@ pub fn chip(node: &RenderNode) -> Result<(&'static Chip, bool)> {
             && c.generation == params.gpu_generation
             && c.variant as u32 == params.gpu_variant
     });
-    let soft_faults = params.features & tepui_drm::uapi::asahi::FEATURE_SOFT_FAULTS != 0;
-    Ok((known.ok_or_else(unknown)?, soft_faults))
+    Ok((known.ok_or_else(unknown)?, kernel::has_soft_faults(&params)))
 }

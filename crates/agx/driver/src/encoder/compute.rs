@@ -30,7 +30,7 @@ impl Encoder {
         self.launch_with(v, bindings, push, dispatch, &|_| None, &|_| None)
     }
 
-    /// Appends a dispatch: `own` knows values that belong to it beside its size, `from_memory` where words are that the GPU writes.
+    /// Appends a dispatch: `own` knows values that belong to it beside its size and the view, `from_memory` where words are that the GPU writes.
     ///
     /// # Errors
     /// When there is no memory.
@@ -47,10 +47,11 @@ impl Encoder {
             Dispatch::Direct(base, groups) => (*base, *groups),
             Dispatch::Indirect(base, _) => (*base, [0; 3]),
         };
+        let view = self.view;
         let own = |s: Source| match s {
             Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
             Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),
-            s => own(s),
+            s => own(s).or_else(|| (s == Source::ViewIndex).then(|| word(view))),
         };
         // The number of workgroups comes from where the dispatch does.
         let from_memory = |s: Source| match (s, dispatch) {

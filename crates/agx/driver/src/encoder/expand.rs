@@ -17,7 +17,7 @@ use tepui_vulkan::{Error, Result, vk};
 use super::draw::{VertexSources, vertex_key};
 use super::feedback::{FIT_VERTICES, indices_from};
 use super::record::split;
-use super::values::{long, word};
+use super::values::long;
 use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
@@ -555,9 +555,7 @@ impl Encoder {
             Source::Driver { offset } => Some(words + u64::from(offset)),
             _ => None,
         };
-        let view = self.view;
-        let own = |s: Source| (s == Source::ViewIndex).then(|| word(view));
-        self.launch_with(program, bindings, &state.push, dispatch, &own, &in_memory)
+        self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
     }
 
     /// The heap of draws whose sizes the GPU knows alone: all of a command buffer's take from it.
@@ -662,9 +660,7 @@ impl Encoder {
         self.put_words(all);
         let groups = [threads.div_ceil(program.workgroup[0]), d.instances, 1];
         let dispatch = Dispatch::Direct([0; 3], groups);
-        let view = self.view;
-        let own = |s: Source| (s == Source::ViewIndex).then(|| word(view));
-        self.launch_with(program, bindings, &state.push, &dispatch, &own, &|_| None)
+        self.launch_with(program, bindings, &state.push, &dispatch, &|_| None, &|_| None)
     }
 }
 
