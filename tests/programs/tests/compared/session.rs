@@ -79,7 +79,7 @@ fn watch(
     driver: &Driver,
     directory: &Path,
 ) -> Result<Vec<Picture>, String> {
-    let framebuffer = directory.join("Xvfb_screen0");
+    let framebuffer = directory.join(FRAMEBUFFER);
     let end = Instant::now() + TIMEOUT;
     let waits_for = match program.frame {
         Frame::Calls(_) => Some(directory.join("mark")),
@@ -125,13 +125,20 @@ fn watch(
     Ok(pictures)
 }
 
-/// Whether a file is there; of a PNG, whether it is whole: what writes it may be at it.
+/// Whether a file is there; of a PNG and of a framebuffer file, whether it is whole: what writes it
+/// may be at it.
 fn is_there(file: &Path) -> bool {
-    if file.extension().is_none_or(|e| e != "png") {
-        return file.exists();
+    if file.extension().is_some_and(|e| e == "png") {
+        return fs::read(file).is_ok_and(|bytes| bytes.ends_with(PNG_END));
     }
-    fs::read(file).is_ok_and(|bytes| bytes.ends_with(PNG_END))
+    if file.ends_with(FRAMEBUFFER) {
+        return fs::read(file).is_ok_and(|bytes| Picture::from_xwd(&bytes).is_ok());
+    }
+    file.exists()
 }
+
+/// The name of Xvfb's framebuffer file.
+const FRAMEBUFFER: &str = "Xvfb_screen0";
 
 /// The chunk that ends a PNG: no bytes, its name, its checksum.
 /// source: Portable Network Graphics (third edition), 11.2.5
