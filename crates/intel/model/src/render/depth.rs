@@ -128,6 +128,9 @@ impl Buffers {
             let stencil: gen12::State3dStencilBuffer = latched(context)?;
             state.stencil_write_enable = stencil.stencil_write_enable;
             state.hierarchical_depth_buffer_enable = false;
+            if stencil.tiled_mode != 0 {
+                return Err(unimplemented("a stencil buffer in such tiles"));
+            }
             of_stencil = State3dDepthBuffer {
                 surface_type: stencil.surface_type,
                 width: stencil.width,
@@ -149,9 +152,10 @@ impl Buffers {
             (Generation::Gen12, 2) => [8, 8],
             (Generation::Gen12, _) => [8, 4],
         };
-        let stencil_align = match context.generation {
-            Generation::Gen9 => [8, 8],
-            Generation::Gen12 => [16, 8],
+        // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencils in tiles Y.
+        let (stencil_tiling, stencil_align) = match context.generation {
+            Generation::Gen9 => (Tiling::W, [8, 8]),
+            Generation::Gen12 => (Tiling::Y, [16, 8]),
         };
         let mut depth = None;
         if state.surface_type != NULL {
@@ -184,7 +188,7 @@ impl Buffers {
         }
         let mut stencil = None;
         if stencil_state.stencil_buffer_enable
-            && let Some(mut image) = image(&of_stencil, 0x142, Tiling::W, samples)
+            && let Some(mut image) = image(&of_stencil, 0x142, stencil_tiling, samples)
         {
             image.base = stencil_state.surface_base_address;
             image.pitch = u64::from(stencil_state.surface_pitch) + 1;

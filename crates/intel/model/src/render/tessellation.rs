@@ -33,6 +33,8 @@ pub(super) struct Tessellation {
     together: usize,
     /// Threads of these patches.
     instances: u32,
+    /// Where r0.2 has the thread's number.
+    instance_shift: u32,
     primitive_id: bool,
     /// Double words of a patch's entry.
     patch: usize,
@@ -50,8 +52,8 @@ pub(super) struct Tessellation {
 
 /// Where a patch's entry has its factors.
 ///
-/// source: genxml, gen200.xml, 3DSTATE_TE "Patch Header Layout", which Mesa 26.1 sets on Gen12 too; the order
-/// that is reversed was seen in the hull shaders that it compiles.
+/// source: genxml, gen200.xml, 3DSTATE_TE "Patch Header Layout", which Mesa 26.1 sets on Gen12 too; brw_nir.c
+/// (`remap_tess_levels_reversed`) of later sources: the layouts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Header {
     /// In the eighth double word and those before it.
@@ -119,6 +121,10 @@ impl Tessellation {
             hull,
             together: if hs.dispatch_mode == ONE_PATCH { 1 } else { LANES },
             instances: hs.instance_count + 1,
+            instance_shift: match context.generation {
+                Generation::Gen9 => 17,
+                Generation::Gen12 => 16,
+            },
             primitive_id: hs.include_primitive_id,
             patch: entry(state.hs_urb.hs_urb_entry_allocation_size),
             domain,
@@ -260,11 +266,11 @@ impl Tessellation {
         for (instance, thread) in worker.threads[..count].iter_mut().enumerate() {
             self.hull.start(thread, mask, worker.core);
             let grf = thread.grf_mut();
-            // source: Mesa, brw_compile_tcs.cpp (`brw_set_tcs_invocation_id`): bits 23:17 of r0.2 are
-            // the thread's number; brw_fs_thread_payload.cpp (`tcs_thread_payload`): of a single patch
+            // source: Mesa, brw_compile_tcs.cpp (`brw_set_tcs_invocation_id`): bits 23:17 of r0.2, on
+            // Gen12 22:16, are the thread's number; brw_fs_thread_payload.cpp (`tcs_thread_payload`): of a single patch
             // r0.0 is the handle, r0.1 the number, and r1 to r4 are the vertices' handles; of eight
             // handles of the patches, their numbers, then a register of handles for each vertex.
-            put(grf, 0, 2, (instance as u32) << 17);
+            put(grf, 0, 2, (instance as u32) << self.instance_shift);
             if let ([patch], true) = (patches, single) {
                 put(grf, 0, 0, 0);
                 put(grf, 0, 1, patch.number);
