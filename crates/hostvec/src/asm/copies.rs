@@ -286,6 +286,8 @@ fn is_unary(op: Vop) -> bool {
             | Vop::CVTDQ2PS
             | Vop::CVTTPS2DQ
             | Vop::CVTPH2PS
+            | Vop::PMOVZXDQ
+            | Vop::PBROADCASTB
             | Vop::PMOVZXWD
             | Vop::PMOVSXWD
             | Vop::PBROADCASTW

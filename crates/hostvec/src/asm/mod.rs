@@ -150,7 +150,12 @@ impl Vop {
     pub const PMOVSXWD: Vop = Vop(2, 1, 0x23);
     /// Sums of words of 16 bits.
     pub const PADDW: Vop = Vop(1, 1, 0xfd);
-    /// 16 bits of memory everywhere. AVX2 only, as the next.
+    /// Lanes of 32 bits, from the low half of a register or from memory, to zero-extended ones of 64 bits. AVX2 only, as
+    /// the next.
+    pub const PMOVZXDQ: Vop = Vop(2, 1, 0x35);
+    /// 8 bits of memory everywhere.
+    const PBROADCASTB: Vop = Vop(2, 1, 0x78);
+    /// 16 bits of memory everywhere.
     pub const PBROADCASTW: Vop = Vop(2, 1, 0x79);
     /// 64 bits of memory everywhere.
     pub const PBROADCASTQ: Vop = Vop(2, 1, 0x59);
@@ -343,16 +348,18 @@ impl Assembler {
         self.compare_memory_byte(self.group.base, self.group.exec + i32::from(part), 0xff);
     }
 
-    /// AVX2 only: the lanes whose bits are set in a 32-bit word of memory, from bit `first` on.
-    pub fn bits_to_mask(&mut self, d: Mask, base: Gpr, offset: i32, first: u8) {
+    /// AVX2 only: the lanes whose bits are set in a byte of memory.
+    pub fn byte_to_mask(&mut self, d: Mask, base: Gpr, offset: i32) {
         debug_assert!(self.target == Target::Avx2);
-        self.vex_bits_to_mask(d, Rm::Broadcast(base, offset), first);
+        self.vex_byte_to_mask(d, base, offset);
     }
 
-    /// AVX2 only: the lanes of a mask as bits of a byte of memory.
-    pub fn mask_to_byte(&mut self, base: Gpr, offset: i32, a: Mask) {
-        debug_assert!(self.target == Target::Avx2);
-        self.vex_mask_to_byte(base, offset, a);
+    /// AVX2 only: the lanes of a mask as one of some bytes in memory, part by part from the first to the last, which writes
+    /// all: whoever reads several at once would wait for stores of single ones. Changes `r8` and `r9`, of which the former is to
+    /// stay until the last part.
+    pub fn mask_to_bytes(&mut self, part: usize, parts: usize, base: Gpr, offset: i32, a: Mask) {
+        debug_assert!(self.target == Target::Avx2 && matches!(parts, 1 | 2 | 4));
+        self.vex_mask_to_bytes(part, parts, base, offset, a);
     }
 
     /// AVX2 only: `d = op(a, table)`, with a word of the table for each lane.

@@ -52,6 +52,13 @@ impl Assembler {
         self.memory(d.0, base, offset);
     }
 
+    /// Loads 16 bits, and zeros above.
+    pub fn load_short(&mut self, d: Gpr, base: Gpr, offset: i32) {
+        self.rex(false, d, base);
+        self.bytes(&[0x0f, 0xb7]);
+        self.memory(d.0, base, offset);
+    }
+
     /// Stores 64 bits.
     pub fn store_word(&mut self, base: Gpr, offset: i32, a: Gpr) {
         self.rex(true, a, base);
@@ -216,6 +223,14 @@ impl Assembler {
 
     /// Stores the low 32 bits of a register.
     pub fn store_low(&mut self, base: Gpr, offset: i32, a: Gpr) {
+        self.rex(false, a, base);
+        self.bytes(&[0x89]);
+        self.memory(a.0, base, offset);
+    }
+
+    /// Stores the low 16 bits of a register.
+    pub fn store_short(&mut self, base: Gpr, offset: i32, a: Gpr) {
+        self.bytes(&[0x66]);
         self.rex(false, a, base);
         self.bytes(&[0x89]);
         self.memory(a.0, base, offset);

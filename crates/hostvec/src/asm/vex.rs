@@ -334,35 +334,53 @@ impl Assembler {
     }
 
     pub(super) fn vex_mask_alive(&mut self, d: Mask, part: u8) {
-        self.vex_bits_to_mask(d, Rm::Broadcast(self.group.base, self.group.alive), 8 * part);
+        let Group { base, alive, .. } = self.group;
+        self.vex_byte_to_mask(d, base, alive + i32::from(part));
     }
 
-    pub(super) fn vex_bits_to_mask(&mut self, d: Mask, word: Rm, first: u8) {
+    /// Only the byte is read: more might have been written by several stores, for which a load waits.
+    pub(super) fn vex_byte_to_mask(&mut self, d: Mask, base: Gpr, offset: i32) {
         let d = vector(d);
-        let bits = std::array::from_fn(|lane| 1 << (usize::from(first) + lane));
-        self.vex(Vop::PBROADCASTD, d.0, 0, word, None);
+        let bits = std::array::from_fn(|lane| 1 << lane);
+        self.vex(Vop::PBROADCASTB, d.0, 0, Rm::Mem(base, offset), None);
         self.vex_table(Vop::PANDD, d, d, bits);
         self.vex_table(PCMPEQD, d, d, bits);
     }
 
-    pub(super) fn vex_mask_to_byte(&mut self, base: Gpr, offset: i32, a: Mask) {
-        self.signs(R8, a);
-        self.store_byte(base, offset, R8);
+    pub(super) fn vex_mask_to_bytes(
+        &mut self,
+        part: usize,
+        parts: usize,
+        base: Gpr,
+        offset: i32,
+        a: Mask,
+    ) {
+        self.collect_signs(part, a);
+        if part + 1 == parts {
+            match parts {
+                1 => self.store_byte(base, offset, R8),
+                2 => self.store_short(base, offset, R8),
+                _ => self.store_low(base, offset, R8),
+            }
+        }
     }
 
-    /// It is in memory.
+    /// The lanes of a part's mask, as bits of `r8` behind those of the parts before.
+    fn collect_signs(&mut self, part: usize, a: Mask) {
+        if part == 0 {
+            return self.signs(R8, a);
+        }
+        self.signs(R9, a);
+        self.shift_left(R9, 8 * part as u8);
+        self.or(R8, R9);
+    }
+
     pub(super) fn vex_load_exec(&mut self) {}
 
     pub(super) fn vex_set_exec(&mut self, part: u8, a: Mask, b: Mask, scratch: V) {
         self.vex(Vop::PANDD, scratch.0, vector(a).0, self.operand(b), None);
         self.vex_store(self.exec_row(part), ALL, scratch);
-        if part == 0 {
-            self.signs(R8, Mask::In(scratch.0));
-            return;
-        }
-        self.signs(R9, Mask::In(scratch.0));
-        self.shift_left(R9, 8 * part);
-        self.or(R8, R9);
+        self.collect_signs(usize::from(part), Mask::In(scratch.0));
         if usize::from(part) + 1 == self.parts() {
             // All at once: handlers read the whole, and would wait for stores of parts.
             self.store_low(self.group.base, self.group.exec, R8);

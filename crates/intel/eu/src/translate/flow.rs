@@ -163,7 +163,7 @@ impl Translator {
     fn executing(&mut self, part: u8) {
         match self.masked {
             true => self.asm.mask_move(EXECUTE, Mask::Exec(part)),
-            false => self.asm.bits_to_mask(EXECUTE, THREAD, ACTIVE, 8 * part),
+            false => self.asm.byte_to_mask(EXECUTE, THREAD, ACTIVE + i32::from(part)),
         }
     }
 
@@ -180,9 +180,15 @@ impl Translator {
         if u64::from(self.channels) << shift >> 32 != 0 {
             return;
         }
-        let bits = self.channels << shift;
-        let register = memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES;
-        self.asm.load_half(Gpr::RAX, REGISTERS, register as i32);
+        let register = (memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES) as i32;
+        // No more than what one comparison writes.
+        let bits = if self.channels >> 16 == 0 && shift.is_multiple_of(16) {
+            self.asm.load_short(Gpr::RAX, REGISTERS, register + shift as i32 / 8);
+            self.channels
+        } else {
+            self.asm.load_half(Gpr::RAX, REGISTERS, register);
+            self.channels << shift
+        };
         self.asm.and_half_constant(Gpr::RAX, bits);
         self.asm.compare_half_constant(Gpr::RAX, if all != op.inverse { bits } else { 0 });
         self.asm.jump_if(Condition::Zero, to);

@@ -58,6 +58,8 @@ pub enum Kind {
     Words,
     /// A copy of elements that lie anywhere.
     Pieces,
+    /// A copy of eight elements to every second one of two registers.
+    Spread,
 }
 
 impl Kind {
@@ -356,6 +358,19 @@ fn words(op: &Op) -> Option<Kind> {
     let end = to + n * usize::from(*stride);
     let apart = |first: usize, last: usize| last <= to || end <= first;
     let row = op.dst.ty == Type::UD && *stride == 4 && value(&op.src[0], n).is_some();
+    if op.copies
+        && n == PART
+        && (bytes, *stride, to % 4) == (4, 8, 0)
+        && to / 8 * 8 + 2 * PART_B <= memory::GENERAL
+    {
+        let (first, last) = match value(&op.src[0], n) {
+            Some(Value::Row(base)) => (usize::from(base), usize::from(base) + PART_B),
+            Some(Value::Scalar(base)) => (usize::from(base), usize::from(base) + 4),
+            Some(Value::Bits(_)) => (0, 0),
+            _ => return None,
+        };
+        return (apart(first, last) || first == last).then_some(Kind::Spread);
+    }
     if op.copies
         && !row
         && let Some(runs) = pieces(op)

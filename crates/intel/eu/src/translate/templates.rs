@@ -3,7 +3,7 @@
 use tepui_hostvec::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
 
-use super::block::{REGISTERS, Translator};
+use super::block::{REGISTERS, THREAD, Translator, field};
 use super::kind::{
     Kind, PART, PART_B, Value, WORDS, WordValue, operand, pieces, row, sources, word_value,
 };
@@ -11,6 +11,7 @@ use crate::memory;
 use crate::message::REGISTER_BYTES;
 use crate::op::Op;
 use crate::operand::Layout;
+use crate::thread::{HostState, Thread};
 
 /// The result of a template, before it is written.
 const RESULT: V = V(0);
@@ -40,6 +41,7 @@ impl Translator {
         match kind {
             Kind::Words => return self.words(op),
             Kind::Pieces => return self.pieces(op),
+            Kind::Spread => return self.spread(op),
             _ => {}
         }
         for part in 0..usize::from(op.n) / PART {
@@ -79,7 +81,8 @@ impl Translator {
             Kind::SelectFloat => self.select_float(op, part),
             Kind::SelectInt { signed } => self.select_int(op, part, signed),
             Kind::Nothing | Kind::Constant(_) => {}
-            Kind::CompareFloat | Kind::CompareInt { .. } | Kind::Words | Kind::Pieces => {}
+            Kind::CompareFloat | Kind::CompareInt { .. } => {}
+            Kind::Words | Kind::Pieces | Kind::Spread => {}
         }
     }
 
@@ -425,6 +428,48 @@ impl Translator {
         }
     }
 
+    /// A copy of eight elements to every second one of two registers, as halves of addresses are put together.
+    fn spread(&mut self, op: &Op) {
+        let Some(base) = row(op) else { return };
+        self.asm.forget();
+        let (mask, other) = (V(1), usize::from(base) % 8 / 4);
+        let first = base & !7;
+        // Four elements become those of even places, and are copied to those of odd ones if they belong there.
+        const TWICE: u8 = 0b10_10_00_00;
+        let widen = |t: &mut Translator, d: V, from: Rm| {
+            t.asm.vector(Vop::PMOVZXDQ, d, ALL, V(0), from, None);
+            if other == 1 {
+                t.asm.vector(Vop::PSHUFD, d, ALL, V(0), Rm::Reg(d), Some(TWICE));
+            }
+        };
+        let places = std::array::from_fn(|lane| if lane % 2 == other { u32::MAX } else { 0 });
+        for half in 0..2i32 {
+            match operand(op, 0) {
+                Some(Value::Row(from)) => {
+                    widen(self, RESULT, Rm::Mem(REGISTERS, i32::from(from) + 16 * half));
+                }
+                _ => {
+                    let from = self.operand(RESULT, op, 0, 0);
+                    self.asm.load(RESULT, from);
+                }
+            }
+            match self.masked && !op.no_mask {
+                true => {
+                    let row = field!(exec_row) + 4 * i32::from(op.first) + 16 * half;
+                    widen(self, mask, Rm::Mem(THREAD, row));
+                    self.asm.table(Vop::PANDD, mask, mask, places);
+                }
+                false => {
+                    self.asm.load(mask, Rm::Constant(0));
+                    self.asm.table(Vop::PORD, mask, mask, places);
+                }
+            }
+            let to = Rm::Mem(REGISTERS, i32::from(first) + PART_B as i32 * half);
+            self.asm.store(to, Mask::In(mask.0), RESULT);
+        }
+        self.forget(first, 2 * PART_B);
+    }
+
     // ---- comparisons ----
 
     /// The channels in which a condition holds, in [`OUTCOME`].
@@ -481,9 +526,7 @@ impl Translator {
 
     /// The flags of a part's channels, in [`PREDICATE`].
     pub fn predicate(&mut self, op: &Op, part: usize) {
-        let register = memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES;
-        let first = (usize::from(op.flag) + 8 * part) & 31;
-        self.asm.bits_to_mask(PREDICATE, REGISTERS, register as i32, first as u8);
+        self.asm.byte_to_mask(PREDICATE, REGISTERS, flag_byte(op, part));
         if op.inverse {
             self.asm.mask_not(PREDICATE, PREDICATE);
         }
@@ -504,16 +547,20 @@ impl Translator {
 
     /// Sets the flags of the enabled channels from [`OUTCOME`].
     fn set_flags(&mut self, op: &Op, part: usize, enabled: Option<Mask>) {
-        let register = (memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES) as i32;
-        let first = (usize::from(op.flag) + 8 * part) & 31;
         let mut flags = OUTCOME;
         if let Some(enabled) = enabled {
             let (old, new) = (V(3), V(14));
-            self.asm.bits_to_mask(Mask::In(old.0), REGISTERS, register, first as u8);
+            self.asm.byte_to_mask(Mask::In(old.0), REGISTERS, flag_byte(op, part));
             self.asm.vector(Vop::PBLENDMD, V(4), enabled, old, Rm::Reg(new), None);
             flags = Mask::In(4);
         }
-        self.asm.mask_to_byte(REGISTERS, register + first as i32 / 8, flags);
+        // Where the flags of all parts are one behind the other, they are written at once.
+        let parts = usize::from(op.n) / PART;
+        if usize::from(op.flag & 31) + parts * PART <= 32 {
+            self.asm.mask_to_bytes(part, parts, REGISTERS, flag_byte(op, 0), flags);
+        } else {
+            self.asm.mask_to_bytes(0, 1, REGISTERS, flag_byte(op, part), flags);
+        }
     }
 
     // ---- destinations ----
@@ -557,4 +604,10 @@ impl Translator {
         }
         self.asm.store(to, ALL, v);
     }
+}
+
+/// Where the flags of a part's channels are.
+fn flag_byte(op: &Op, part: usize) -> i32 {
+    let first = (usize::from(op.flag) + 8 * part) & 31;
+    (memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES + first / 8) as i32
 }
