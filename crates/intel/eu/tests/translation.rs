@@ -91,10 +91,11 @@ impl Random {
                 first("D") + 5
             ),
             _ => format!(
-                "mov(8) g{dst}<2>UD g{}.{}<{}>UD",
+                "mov(8) g{dst}.{}<2>UD g{}.{}<{}>UD",
+                self.below(2),
                 first("UD") + self.below(10),
                 self.below(2),
-                self.of(&["8,4,2", "4,4,1", "8,8,1"])
+                self.of(&["8,4,2", "4,4,1", "8,8,1", "0,1,0"])
             ),
         };
         let half = if body.starts_with("mov(8)") && half != "2Q" { "1Q" } else { half };
