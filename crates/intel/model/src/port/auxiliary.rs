@@ -368,6 +368,14 @@ impl AuxiliaryPlane {
         let [columns, rows] = self.tile();
         let first = [0, 1].map(|axis| corner[axis] / self.block[axis]);
         let mut clear = 0;
+        let pair = |y: u32| self.two_rows([first[0], first[1] + y], columns, layer);
+        if rows.is_multiple_of(2) && (0..rows).step_by(2).all(|y| pair(y).is_some()) {
+            for (y, two) in (0..rows).step_by(2).filter_map(|y| Some((y, pair(y)?))) {
+                let [upper, lower] = two.clear(memory)?.map(u128::from);
+                clear |= (upper | lower << columns) << (y * columns);
+            }
+            return Ok(clear);
+        }
         for y in 0..rows.min(self.size[1].saturating_sub(first[1])) {
             for x in 0..columns.min(self.size[0].saturating_sub(first[0])) {
                 if self.is_clear(memory, [first[0] + x, first[1] + y], layer)? {
@@ -379,9 +387,60 @@ impl AuxiliaryPlane {
     }
 }
 
+impl AuxiliaryPlane {
+    /// Two rows of elements of a CCS that are in bytes of their own, one behind the other; `None` if these are not, or not all
+    /// inside of the level.
+    pub fn two_rows(&self, first: [u32; 2], columns: u32, layer: u32) -> Option<TwoRows> {
+        let [x, y] = first;
+        let (at, bit) = self.element(first, layer);
+        let in_line = (self.left + u64::from(x)) % 16 + u64::from(columns) <= 16;
+        let inside = x.checked_add(columns)? <= self.size[0] && y.checked_add(2)? <= self.size[1];
+        let whole = self.surface.kind == Kind::Ccs && bit == 0 && columns.is_multiple_of(2);
+        (whole && in_line && inside).then_some(TwoRows { at, columns })
+    }
+}
+
+/// Two rows of at most sixteen elements of a CCS, two by two in a byte.
+#[derive(Clone, Copy)]
+pub(crate) struct TwoRows {
+    at: u64,
+    columns: u32,
+}
+
+impl TwoRows {
+    /// The elements of each row that say their blocks are clear, a bit each.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn clear(self, memory: &mut Memory<'_>) -> Result<[u32; 2], Fault> {
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..self.columns as usize / 2];
+        memory.read(self.at, bytes)?;
+        let mut clear = [0; 2];
+        for (byte, left) in bytes.iter().zip((0..).step_by(2)) {
+            let both = u32::from(byte & byte >> 1);
+            clear[0] |= (both & 1 | both >> 1 & 2) << left;
+            clear[1] |= (both >> 4 & 1 | both >> 5 & 2) << left;
+        }
+        Ok(clear)
+    }
+
+    /// Says of all their blocks that they are clear, or are not.
+    ///
+    /// # Errors
+    /// The page is not bound.
+    pub fn set(self, memory: &mut Memory<'_>, clear: bool) -> Result<(), Fault> {
+        let bytes = [if clear { 0xff } else { 0 }; 8];
+        memory.write(self.at, &bytes[..self.columns as usize / 2])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use tepui_softgpu::{AddressSpace, Protection};
 
     use super::*;
 
@@ -407,6 +466,45 @@ mod tests {
         assert_eq!(ccs.element([15, 15], 0).0 / 64, 0);
         assert_eq!(ccs.element([0, 16], 0).0, 64);
         assert_eq!(ccs.element([16, 0], 0).0, 512);
+    }
+
+    #[test]
+    fn rows_of_elements_say_what_single_ones_do() {
+        const BASE: u64 = 0x1_0000;
+        let vm = AddressSpace::new(12, 48);
+        let memory = Arc::new(tepui_softgpu::Memory::new(1 << 15).expect("memory"));
+        vm.bind(BASE, memory, 0, 1 << 15, Protection::READ | Protection::WRITE).expect("bound");
+        let mut ccs = plane(Kind::Ccs, 256);
+        ccs.surface.base = BASE;
+        let bytes: Vec<u8> =
+            (0..1u32 << 15).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 21) as u8).collect();
+        vm.write(BASE, &bytes).expect("bound");
+        let mut memory = Memory::new(&vm);
+        let mut compared = 0;
+        for (x, y, columns) in
+            [(0, 0, 8), (8, 2, 8), (36, 62, 4), (112, 128, 16), (2, 6, 14), (200, 40, 2)]
+        {
+            let two = ccs.two_rows([x, y], columns, 0).expect("in a line");
+            let [upper, lower] = two.clear(&mut memory).expect("bound").map(u64::from);
+            let bits = upper | lower << columns;
+            for k in 0..2 * columns {
+                let element = [x + k % columns, y + k / columns];
+                let one = ccs.is_clear(&mut memory, element, 0).expect("bound");
+                assert_eq!(bits >> k & 1 != 0, one, "{element:?}");
+                compared += u32::from(one);
+            }
+            for clear in [true, false] {
+                two.set(&mut memory, clear).expect("bound");
+                let now = two.clear(&mut memory).expect("bound");
+                assert_eq!(now, [if clear { (1 << columns) - 1 } else { 0 }; 2]);
+            }
+        }
+        assert!(compared > 5, "{compared}");
+        for (x, y, columns) in
+            [(1, 0, 2), (0, 1, 2), (12, 0, 8), (1020, 0, 8), (0, 1023, 2), (0, 0, 3)]
+        {
+            assert!(ccs.two_rows([x, y], columns, 0).is_none(), "{x} {y} {columns}");
+        }
     }
 
     #[test]

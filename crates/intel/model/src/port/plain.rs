@@ -163,22 +163,31 @@ impl PlainLevel {
     /// Fills an area, as far as it is inside of the level, which was asked for to be written.
     pub fn fill(&self, [columns, rows]: [Range<u32>; 2], texel: &[u8]) {
         debug_assert_eq!(texel.len(), 1 << self.shift);
+        const PATTERN: usize = 64;
         let [width, height] = self.size;
         let columns = columns.start..columns.end.min(width);
-        let word = texel.first_chunk::<4>().filter(|_| texel.len() == 4);
-        for y in rows.start..rows.end.min(height) {
-            let line = self.plain_line(y);
-            for x in columns.clone() {
-                let element = self.plain_column(x).wrapping_add(line);
+        let rows = rows.start..rows.end.min(height);
+        let mut pattern = [0; PATTERN];
+        for part in pattern.chunks_exact_mut(texel.len()) {
+            part.copy_from_slice(texel);
+        }
+        // Texels that lie side by side, up to the end of a row or of a tile's column.
+        let mut x = columns.start;
+        while x < columns.end {
+            let place = x.wrapping_add(self.first[0]) & self.columns.rest;
+            let run = (self.columns.rest - place).saturating_add(1).min(columns.end - x);
+            let column = self.plain_column(x);
+            for y in rows.clone() {
+                let element = column.wrapping_add(self.plain_line(y));
                 let to = self.host.wrapping_add((element as usize) << self.shift);
-                // SAFETY: the texel is inside of the level.
-                unsafe {
-                    match word {
-                        Some(word) => to.cast::<[u8; 4]>().write_unaligned(*word),
-                        None => std::ptr::copy_nonoverlapping(texel.as_ptr(), to, texel.len()),
-                    }
-                }
+                // SAFETY: the texels are inside of the level, one behind the other.
+                let to =
+                    unsafe { std::slice::from_raw_parts_mut(to, (run as usize) << self.shift) };
+                let (whole, rest) = to.as_chunks_mut::<PATTERN>();
+                whole.fill(pattern);
+                rest.copy_from_slice(&pattern[..rest.len()]);
             }
+            x += run;
         }
     }
 

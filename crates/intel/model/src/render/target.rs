@@ -18,7 +18,7 @@ use super::geometry::Barycentrics;
 use super::lines::Smooth;
 use crate::format::MOST_BYTES;
 use crate::memory::Memory;
-use crate::port::auxiliary::{AuxiliaryPlane, is_clear_pixel, own_slices, slice};
+use crate::port::auxiliary::{AuxiliaryPlane, TwoRows, is_clear_pixel, own_slices, slice};
 use crate::port::image::LevelPlane;
 use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
@@ -79,6 +79,8 @@ pub(crate) struct Target {
     /// Pixels that one of a fast clear's or of a resolve's rectangle stands for.
     block: [u32; 2],
     pub order: Order,
+    /// The clear colour as a texel.
+    clear: [u8; MOST_BYTES],
     /// The layer that [`write_rows`](BackEnd::write_rows) wrote last, if it can write that.
     pub plain: Option<(u32, Option<PlainLevel>)>,
 }
@@ -92,8 +94,11 @@ impl Target {
             (8, _) => [2, 2],
             _ => [1, 2],
         };
+        let mut clear = [0; MOST_BYTES];
+        image.format.pack(image.clear, &mut clear[..image.format.bytes]);
         Target {
             block,
+            clear,
             level: image.level_plane(image.target_level),
             auxiliary: image.auxiliary.map(|a| a.plane(&image, image.target_level)),
             order: Order::of(image.swizzle),
@@ -465,25 +470,65 @@ impl Target {
             };
         };
         let block = auxiliary.block();
-        for y in rows / block[1]..(rows + height) / block[1] {
-            for x in columns / block[0]..(columns + width) / block[0] {
+        let [columns, width] = [columns, width].map(|px| px / block[0]);
+        let [rows, height] = [rows, height].map(|px| px / block[1]);
+        let (columns, rows) = (columns..columns + width, rows..rows + height);
+        if image.mcs().is_some() {
+            for place in rows.flat_map(|y| columns.clone().map(move |x| [x, y])) {
                 match operation {
-                    BlockOperation::Clear if image.mcs().is_some() => {
-                        auxiliary.set_mcs(memory, [x, y], layer, u64::MAX)?;
+                    BlockOperation::Clear => auxiliary.set_mcs(memory, place, layer, u64::MAX)?,
+                    BlockOperation::Resolve => self.own_slices(memory, place, layer)?,
+                }
+            }
+            return Ok(());
+        }
+        for y in rows.step_by(2) {
+            let two_rows = auxiliary.two_rows([columns.start, y], width, layer);
+            let single = [y, y + 1].into_iter().flat_map(|y| columns.clone().map(move |x| [x, y]));
+            match (operation, two_rows) {
+                (BlockOperation::Clear, Some(two)) => two.set(memory, true)?,
+                (BlockOperation::Resolve, Some(two)) => {
+                    self.resolve_rows(memory, two, [columns.start, y], block, layer)?;
+                }
+                (BlockOperation::Clear, None) => {
+                    for element in single {
+                        auxiliary.set_clear(memory, element, layer, true)?;
                     }
-                    BlockOperation::Clear => auxiliary.set_clear(memory, [x, y], layer, true)?,
-                    BlockOperation::Resolve if image.mcs().is_some() => {
-                        self.own_slices(memory, [x, y], layer)?;
-                    }
-                    BlockOperation::Resolve => {
-                        if auxiliary.is_clear(memory, [x, y], layer)? {
-                            self.resolve(memory, [x, y], layer)?;
+                }
+                (BlockOperation::Resolve, None) => {
+                    for element in single {
+                        if auxiliary.is_clear(memory, element, layer)? {
+                            self.resolve(memory, element, layer)?;
                         }
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Resolves the blocks of two rows, from a first one on.
+    fn resolve_rows(
+        &self,
+        memory: &mut Memory<'_>,
+        two: TwoRows,
+        [x, y]: [u32; 2],
+        block: [u32; 2],
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let [upper, lower] = two.clear(memory)?;
+        for (row, mut left) in [upper, lower].into_iter().enumerate() {
+            while left != 0 {
+                let first = left.trailing_zeros();
+                let count = (left >> first).trailing_ones();
+                left &= !(((1 << count) - 1) << first);
+                let left_px = (x + first) * block[0];
+                let top_px = (y + row as u32) * block[1];
+                let area = [left_px..left_px + count * block[0], top_px..top_px + block[1]];
+                self.fill(memory, area, layer)?;
+            }
+        }
+        if upper | lower != 0 { two.set(memory, false) } else { Ok(()) }
     }
 
     /// Writes the colours of a clear block, which it is no more then.
@@ -503,9 +548,7 @@ impl Target {
         layer: u32,
     ) -> Result<(), Fault> {
         let image = &self.image;
-        let mut bytes = [0; MOST_BYTES];
-        let texel = &mut bytes[..image.format.bytes];
-        image.format.pack(image.clear, texel);
+        let texel = &self.clear[..image.format.bytes];
         let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
         if let Some(plain) = plain {
             plain.fill([columns, rows], texel);
