@@ -141,6 +141,67 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
     }
 
+    /// As [`DepthStencil::test_row`], of several rows of a sample: `covered` has the pixels of each row of the tile, and keeps
+    /// those that pass. The sample is at `[x, y]` of its pixel, and rows count from the plane's corner.
+    #[expect(clippy::too_many_arguments, reason = "what a test is made of")]
+    pub fn test_rows(
+        &mut self,
+        tests: &Tests,
+        sample: usize,
+        rows: std::ops::Range<usize>,
+        covered: &mut [u32; TILE_SIDE],
+        plane: &Plane,
+        at: [f32; 2],
+        range: [f32; 2],
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.test_rows_wide(tests, sample, rows, covered, plane, at, range) };
+        }
+        self.test_rows_any(tests, sample, rows, covered, plane, at, range);
+    }
+
+    /// As [`DepthStencil::test_rows_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    unsafe fn test_rows_wide(
+        &mut self,
+        tests: &Tests,
+        sample: usize,
+        rows: std::ops::Range<usize>,
+        covered: &mut [u32; TILE_SIDE],
+        plane: &Plane,
+        at: [f32; 2],
+        range: [f32; 2],
+    ) {
+        self.test_rows_any(tests, sample, rows, covered, plane, at, range);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn test_rows_any(
+        &mut self,
+        tests: &Tests,
+        sample: usize,
+        rows: std::ops::Range<usize>,
+        covered: &mut [u32; TILE_SIDE],
+        plane: &Plane,
+        [x, y]: [f32; 2],
+        range: [f32; 2],
+    ) {
+        for (row, covered) in covered.iter_mut().enumerate().take(rows.end).skip(rows.start) {
+            if *covered != 0 {
+                let at = [x, row as f32 + y];
+                *covered = self.test_row(tests, [sample, row], *covered, plane, at, range);
+            }
+        }
+    }
+
     /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane
     /// of depths, which are clamped to a range. Returns those that pass.
     #[inline(always)]

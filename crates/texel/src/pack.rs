@@ -166,11 +166,18 @@ pub(crate) fn pack_rows<const N: usize, const WIDTH: usize>(
             continue;
         }
         let (word, all) = (&mut words[field.word as usize], (1u32 << field.bits) - 1);
+        // Eight lanes at a time, by value: what is left of a row would be compiled in vectors of four, of two, and singly.
         macro_rules! each {
             ($v:ident => $bits:expr) => {
-                for i in 0..N {
-                    let $v = row[i];
-                    word[i] |= ($bits & all) << field.shift;
+                for (word, row) in
+                    word.as_chunks_mut::<8>().0.iter_mut().zip(row.as_chunks::<8>().0)
+                {
+                    let (row, mut out) = (*row, *word);
+                    for i in 0..8 {
+                        let $v = row[i];
+                        out[i] |= ($bits & all) << field.shift;
+                    }
+                    *word = out;
                 }
             };
         }

@@ -66,12 +66,12 @@ impl Message {
 /// The sending thread, as a unit sees it: the registers that the message names.
 pub struct ThreadView<'t> {
     thread: &'t mut Thread,
-    message: Message,
+    message: &'t Message,
 }
 
 impl<'t> ThreadView<'t> {
     #[inline]
-    pub(crate) fn new(thread: &'t mut Thread, message: Message) -> ThreadView<'t> {
+    pub(crate) fn new(thread: &'t mut Thread, message: &'t Message) -> ThreadView<'t> {
         ThreadView { thread, message }
     }
 
@@ -156,7 +156,7 @@ impl<'t> ThreadView<'t> {
 
     /// The message.
     pub fn message(&self) -> &Message {
-        &self.message
+        self.message
     }
 
     /// Adds a finding to those of a checked thread.

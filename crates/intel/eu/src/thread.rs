@@ -500,7 +500,7 @@ impl Thread {
             message.describe(resolve(desc), resolve(ex_desc));
         }
         self.check(|checker, _| checker.message(op, &message));
-        let outcome = units.send(&mut ThreadView::new(self, message), &message);
+        let outcome = units.send(&mut ThreadView::new(self, &message), &message);
         self.check(|checker, _| checker.response(&message));
         let outcome =
             outcome.map_err(|refusal| FaultKind::Message { sfid: message.sfid, refusal })?;

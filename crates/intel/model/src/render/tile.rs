@@ -259,28 +259,23 @@ impl<'w> Worker<'w, '_> {
         let [dx, dy] = output.samples.px(0);
         let shaded = self.drawing.shader.is_some();
         let strips = self.drawing.shader.is_some_and(PixelShader::takes_strips);
+        let mut covered = [0u32; TILE_SIDE];
+        covered[from..to].copy_from_slice(&self.coverage.bits[0][from..to]);
+        if patterned {
+            for (line, covered) in covered.iter_mut().enumerate().take(to).skip(from) {
+                *covered &= self.pattern(corner, line, primitive);
+            }
+        }
+        let mut passed = covered;
+        if tested {
+            let back_end = self.back_end()?;
+            let (plane, range) = (back_end.plane, back_end.depth_range);
+            let tile = &mut back_end.tile;
+            tile.test_rows(tests, 0, from..to, &mut passed, &plane, [dx, dy], range);
+        }
         // Pairs of rows, so that subspans are whole.
         for y in (from & !1..to).step_by(2) {
-            let mut covered = [0u32; 2];
-            for (covered, line) in covered.iter_mut().zip(y..) {
-                if line >= from && line < to {
-                    *covered = self.coverage.bits[0][line];
-                }
-            }
-            if patterned {
-                for (covered, line) in covered.iter_mut().zip(y..) {
-                    *covered &= self.pattern(corner, line, primitive);
-                }
-            }
-            let mut passed = covered;
-            if tested {
-                let back_end = self.back_end()?;
-                let (plane, range) = (back_end.plane, back_end.depth_range);
-                for (passed, line) in passed.iter_mut().zip(y..).filter(|(p, _)| **p != 0) {
-                    let at = [dx, line as f32 + dy];
-                    *passed = back_end.tile.test_row(tests, [0, line], *passed, &plane, at, range);
-                }
-            }
+            let [covered, passed] = [covered, passed].map(|rows| [rows[y], rows[y + 1]]);
             let pixels = passed[0].count_ones() + passed[1].count_ones();
             if !output.late {
                 self.part.counts.passed += u64::from(pixels);
