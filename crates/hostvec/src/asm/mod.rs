@@ -64,6 +64,7 @@ impl Gpr {
     pub const RBP: Gpr = Gpr(5);
     pub const RSI: Gpr = Gpr(6);
     pub const RDI: Gpr = Gpr(7);
+    pub const R8: Gpr = Gpr(8);
     pub const R13: Gpr = Gpr(13);
     pub const R15: Gpr = Gpr(15);
 }

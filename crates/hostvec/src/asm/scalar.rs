@@ -182,6 +182,12 @@ impl Assembler {
         self.bytes(&[0x85, 0xc0 | (a.0 & 7) << 3 | a.0 & 7]);
     }
 
+    /// Sets the flags from a register and itself.
+    pub fn test_word(&mut self, a: Gpr) {
+        self.rex(true, a, a);
+        self.bytes(&[0x85, 0xc0 | (a.0 & 7) << 3 | a.0 & 7]);
+    }
+
     /// Jumps.
     pub fn jump(&mut self, to: Label) {
         self.settle();

@@ -32,7 +32,7 @@ const HIGH: u32 = 0xffff_0000;
 const LOW_WORDS: u8 = 0x55;
 const HIGH_WORDS: u8 = 0xaa;
 
-const R8: Gpr = Gpr(8);
+const R8: Gpr = Gpr::R8;
 const R9: Gpr = Gpr(9);
 const R11: Gpr = Gpr(11);
 

@@ -1,5 +1,8 @@
 //! The state of a thread, and its execution.
 
+use std::any::Any;
+use std::panic::resume_unwind;
+
 use tepui_intel_isa::{Desc, Opcode};
 
 use crate::check::{Checker, Finding};
@@ -10,6 +13,7 @@ use crate::message::{MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
 use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, lanes};
 use crate::program::Program;
+use crate::translate::{Next, Units};
 
 /// General registers of a thread.
 pub const REGISTERS: usize = 128;
@@ -77,8 +81,12 @@ pub(crate) struct HostState {
     pub exec_row: [u32; CHANNELS],
     /// The host's float control as Rust expects it, and with denormals as zeros.
     pub float_control: [u32; 2],
-    /// The fault of a handler that translated code called.
+    /// The fault of an operation in translated code.
     pub fault: Option<FaultKind>,
+    /// What a unit panicked with that translated code sent a message to.
+    pub panic: Option<Box<dyn Any + Send>>,
+    /// Why a message that translated code sent stops the thread.
+    pub stop: Option<Stop>,
 }
 
 impl Thread {
@@ -291,13 +299,22 @@ impl Thread {
             {
                 let before = i64::try_from(*budget).unwrap_or(i64::MAX);
                 self.host.left = before;
-                let next = translated.run(self, &program.ops, block);
+                let mut reached = &mut *units;
+                let reached = Units::new(&mut reached);
+                let next = translated.run(self, &program.ops, block, &reached);
                 let executed = (before - self.host.left) as u64;
                 *budget -= executed;
                 self.executed += executed;
                 match next {
-                    Ok(next) => self.next = next,
+                    Ok(Next::Now(next)) => self.next = next,
+                    Ok(Next::AfterStop(next)) => {
+                        self.next = next;
+                        return Ok(self.host.stop.take().unwrap_or(Stop::EndOfThread));
+                    }
                     Err(index) => {
+                        if let Some(panic) = self.host.panic.take() {
+                            resume_unwind(panic);
+                        }
                         let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
                         let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
                         return Err(program.fault(ip, kind));
@@ -479,8 +496,9 @@ impl Thread {
         self.memory[memory::TIMESTAMP..memory::TIMESTAMP + 8].copy_from_slice(&time);
     }
 
+    /// Sends the message of an operation; returns why the thread stops, if it does.
     #[inline]
-    fn send(
+    pub(crate) fn send(
         &mut self,
         op: &Op,
         units: &mut (impl MessageUnit + ?Sized),

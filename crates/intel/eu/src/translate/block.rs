@@ -18,6 +18,10 @@ pub const THREAD: Gpr = Gpr::RBX;
 pub const REGISTERS: Gpr = Gpr::RBP;
 /// The program's operations.
 const OPS: Gpr = Gpr::R15;
+/// What messages are sent to.
+const UNITS: Gpr = Gpr::R13;
+/// Registers that callers keep.
+const KEPT: [Gpr; 4] = [THREAD, REGISTERS, OPS, UNITS];
 
 /// Vector registers that keep rows which the thread's registers have too.
 const POOL: std::ops::Range<u8> = 6..13;
@@ -187,12 +191,15 @@ impl Translator {
 
     /// Saves what callers keep, and jumps to the block.
     fn enter(&mut self) {
-        for r in [THREAD, REGISTERS, OPS] {
+        for r in KEPT {
             self.asm.push(r);
         }
+        // Calls want a multiple of 16.
+        self.asm.move_stack(-8);
         self.asm.mov(THREAD, Gpr::RDI);
         self.asm.mov(REGISTERS, Gpr::RSI);
         self.asm.mov(OPS, Gpr::RDX);
+        self.asm.mov(UNITS, Gpr::R8);
         self.set_denormals(true);
         self.asm.jump_register(Gpr::RCX);
     }
@@ -203,7 +210,8 @@ impl Translator {
         self.asm.place(out);
         self.asm.clear_upper();
         self.set_denormals(false);
-        for r in [OPS, REGISTERS, THREAD] {
+        self.asm.move_stack(8);
+        for r in KEPT.into_iter().rev() {
             self.asm.pop(r);
         }
         self.asm.ret();
@@ -289,18 +297,40 @@ impl Translator {
     }
 
     fn by_handler(&mut self, index: usize) {
-        self.asm.forget();
-        self.rows = Default::default();
-        self.asm.clear_upper();
-        self.set_denormals(false);
-        self.asm.mov(Gpr::RDI, THREAD);
-        self.asm.address(Gpr::RSI, OPS, (index * size_of::<Op>()) as i32);
+        self.call_for(index);
         self.asm.mov_constant(Gpr::RAX, step as *const () as u64);
         self.asm.call(Gpr::RAX);
         let done = self.asm.label();
         self.asm.test(Gpr::RAX);
         self.asm.jump_if(Condition::Zero, done);
         self.asm.mov_constant(Gpr::RAX, FAILED | index as u64);
+        let out = self.out;
+        self.asm.jump(out);
+        self.asm.place(done);
+        self.set_denormals(true);
+    }
+
+    /// Prepares a call for an operation, with the thread and the operation as its first arguments.
+    fn call_for(&mut self, index: usize) {
+        self.asm.forget();
+        self.rows = Default::default();
+        self.asm.clear_upper();
+        self.set_denormals(false);
+        self.asm.mov(Gpr::RDI, THREAD);
+        self.asm.address(Gpr::RSI, OPS, (index * size_of::<Op>()) as i32);
+    }
+
+    /// Sends the message of an operation; leaves the code if it failed or the thread stops.
+    pub fn send(&mut self, index: usize) {
+        self.call_for(index);
+        self.asm.mov(Gpr::RDX, UNITS);
+        self.asm.load_word(Gpr::RAX, UNITS, 0);
+        self.asm.call(Gpr::RAX);
+        let done = self.asm.label();
+        self.asm.test_word(Gpr::RAX);
+        self.asm.jump_if(Condition::Zero, done);
+        self.asm.mov_constant(Gpr::RCX, index as u64);
+        self.asm.or(Gpr::RAX, Gpr::RCX);
         let out = self.out;
         self.asm.jump(out);
         self.asm.place(done);

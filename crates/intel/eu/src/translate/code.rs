@@ -1,7 +1,11 @@
 //! A translated program, and how its blocks are entered.
 
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use tepui_hostvec::Executable;
 
+use crate::message::MessageUnit;
 use crate::op::Op;
 use crate::operand::CHANNELS;
 use crate::thread::Thread;
@@ -17,17 +21,79 @@ pub struct Block {
     pub masked: u32,
 }
 
-/// Set in what code returns if the handler of the operation failed.
+/// Set in what code returns if the operation failed.
 pub const FAILED: u64 = 1 << 32;
+/// Set in what code returns if the thread stops behind a message.
+const STOPPED: u64 = 1 << 33;
 
-/// The entry of all code: thread, its registers, the program's operations, the code of a block. Returns the operation at which the
-/// thread goes on, or [`FAILED`] and the one that failed.
+/// Sends the message of an operation; returns 0, [`FAILED`] or [`STOPPED`].
+type Send = unsafe extern "sysv64" fn(*mut Thread, *const Op, *const Units<'_>) -> u64;
+
+/// What messages of translated code are sent to. Code calls the function at its first byte.
+#[repr(C)]
+pub struct Units<'u> {
+    send: Send,
+    /// A `&mut U`, of the type that `send` was made for.
+    units: *mut (),
+    lifetime: PhantomData<&'u mut ()>,
+}
+
+impl<'u> Units<'u> {
+    /// The units behind a reference.
+    #[inline]
+    pub fn new<U: MessageUnit + ?Sized>(units: &'u mut &mut U) -> Units<'u> {
+        Units { send: send::<U>, units: std::ptr::from_mut(units).cast(), lifetime: PhantomData }
+    }
+}
+
+/// Sends the message of an operation to units of a type.
+///
+/// # Safety
+/// The units must be those of [`Units::new`] of this type, and nobody else may have them or the thread.
+unsafe extern "sysv64" fn send<U: MessageUnit + ?Sized>(
+    thread: *mut Thread,
+    op: *const Op,
+    units: *const Units<'_>,
+) -> u64 {
+    // SAFETY: the caller's promise.
+    let (thread, op, units) =
+        unsafe { (&mut *thread, &*op, &mut *(*units).units.cast::<&mut U>()) };
+    // No panic may pass through translated code.
+    match catch_unwind(AssertUnwindSafe(|| thread.send(op, &mut **units))) {
+        Ok(Ok(None)) => 0,
+        Ok(Ok(Some(stop))) => {
+            thread.host.stop = Some(stop);
+            STOPPED
+        }
+        Ok(Err(kind)) => {
+            thread.host.fault = Some(kind);
+            FAILED
+        }
+        Err(panic) => {
+            thread.host.panic = Some(panic);
+            FAILED
+        }
+    }
+}
+
+/// The entry of all code: thread, its registers, the program's operations, the code of a block, what messages are sent to.
+/// Returns the operation at which the thread goes on, [`FAILED`] and the one that failed, or [`STOPPED`] and the message.
 type Enter = unsafe extern "sysv64" fn(
     thread: *mut Thread,
     registers: *mut u8,
     ops: *const Op,
     place: *const u8,
+    units: *const Units<'_>,
 ) -> u64;
+
+/// Where a thread goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At an operation, now.
+    Now(u32),
+    /// At an operation, after it has stopped.
+    AfterStop(u32),
+}
 
 /// A translated program.
 #[derive(Debug)]
@@ -57,13 +123,19 @@ impl Translated {
         self.channels >> 16 != 0 || dispatched >> 16 == 0
     }
 
-    /// Runs a thread from a block on, until an operation comes that is not translated or the budget of the thread does not
-    /// suffice for a block. Returns the operation at which it goes on.
+    /// Runs a thread from a block on, until an operation comes that is not translated, the budget of the thread does not
+    /// suffice for a block, or a message stops it. Returns where it goes on.
     ///
     /// # Errors
-    /// The index of the operation whose handler failed; the thread has the fault.
+    /// The index of the operation that failed; the thread has the fault, or what a unit panicked with.
     #[inline]
-    pub fn run(&self, thread: &mut Thread, ops: &[Op], block: Block) -> Result<u32, usize> {
+    pub fn run(
+        &self,
+        thread: &mut Thread,
+        ops: &[Op],
+        block: Block,
+        units: &Units<'_>,
+    ) -> Result<Next, usize> {
         debug_assert_eq!(ops.len(), self.blocks.len());
         let active = thread.active;
         let place = if active & self.channels == self.channels {
@@ -77,14 +149,16 @@ impl Translated {
         };
         let registers = thread.memory.as_mut_ptr();
         // SAFETY: `block::translate` made the code for these operations and this host. It touches the registers, the channels that
-        // execute or wait, and the host's fields of the thread, and calls handlers that this host executes.
+        // execute or wait, and the host's fields of the thread, and calls handlers that this host executes and the units' function.
         let next = unsafe {
             let enter: Enter = std::mem::transmute(self.code.at(0));
-            enter(thread, registers, ops.as_ptr(), self.code.at(place))
+            enter(thread, registers, ops.as_ptr(), self.code.at(place), units)
         };
-        match next & FAILED {
-            0 => Ok(next as u32),
-            _ => Err(next as u32 as usize),
+        let index = next as u32;
+        match next >> 32 << 32 {
+            0 => Ok(Next::Now(index)),
+            STOPPED => Ok(Next::AfterStop(index + 1)),
+            _ => Err(index as usize),
         }
     }
 }

@@ -29,6 +29,8 @@ pub enum FlowKind {
     /// Channels of the predicate go back, if there are any; then the others wait behind.
     While(u32),
     Jump(u32),
+    /// A message.
+    Send,
 }
 
 /// The channels of a part that go on.
@@ -59,6 +61,7 @@ pub fn kind(op: &Op, channels: u32) -> Option<FlowKind> {
         && op.predicate <= 1
         && op.flag.is_multiple_of(8);
     match op.flow {
+        Flow::Send if !op.reads_state => Some(FlowKind::Send),
         Flow::Jump(to) if op.predicate == 0 => Some(FlowKind::Jump(to)),
         Flow::Branch(opcode, jip, uip) if plain => Some(match opcode {
             Opcode::If => FlowKind::Park { chosen: false, at: jip, jip },
@@ -106,6 +109,7 @@ impl Translator {
     pub fn flow(&mut self, ops: &[Op], index: usize, kind: FlowKind) {
         let op = &ops[index];
         match kind {
+            FlowKind::Send => self.send(index),
             FlowKind::Jump(to) => {
                 let to = self.label(to as usize, self.masked);
                 self.asm.jump(to);

@@ -2,9 +2,9 @@
 //!
 //! The interpreter spends most of an instruction's time on finding out what to do and on moving rows
 //! of channels through memory. A *block* is a run of operations that begins where channels may join or flow control goes, and ends
-//! with flow control or before a message or a read of the thread's state. It becomes code that reads and writes the
+//! with flow control, with a message, or before a read of the thread's state. It becomes code that reads and writes the
 //! thread's registers eight channels at a time; operations without a template are calls of their handlers. Blocks jump to one
-//! another, so that loops and branches stay in translated code until a message comes. All is there twice: for threads whose
+//! another, and call the units for messages, so that a thread may stay in translated code from its start to its end. All is there twice: for threads whose
 //! channels all execute, and with the channels of a mask. Code keeps the channels that execute and wait as the interpreter does, and
 //! counts each block against the thread's budget, so interpreter and translation agree and either goes on where the other stopped.
 //!
@@ -20,7 +20,7 @@ mod flow;
 mod kind;
 mod templates;
 
-pub use code::Translated;
+pub use code::{Next, Translated, Units};
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
