@@ -315,7 +315,7 @@ impl Thread {
                         if let Some(panic) = self.host.panic.take() {
                             resume_unwind(panic);
                         }
-                        let kind = self.host.fault.take().unwrap_or(FaultKind::Unreadable);
+                        let kind = self.fault();
                         let ip = program.ops.get(index).map_or(op.ip, |op| op.ip);
                         return Err(program.fault(ip, kind));
                     }
@@ -426,10 +426,20 @@ impl Thread {
             }
             Flow::Send => {
                 self.next += 1;
-                return self.send(op, units);
+                return match self.send(op, units) {
+                    Sent::GoesOn => Ok(None),
+                    Sent::Stops(stop) => Ok(Some(stop)),
+                    Sent::Failed => Err(self.fault()),
+                };
             }
         }
         Ok(None)
+    }
+
+    /// The fault of the operation that failed.
+    #[cold]
+    fn fault(&mut self) -> FaultKind {
+        self.host.fault.take().unwrap_or(FaultKind::Unreadable)
     }
 
     /// Channels that wait for this operation become active.
@@ -496,13 +506,27 @@ impl Thread {
         self.memory[memory::TIMESTAMP..memory::TIMESTAMP + 8].copy_from_slice(&time);
     }
 
-    /// Sends the message of an operation; returns why the thread stops, if it does.
+    /// Sends the message of an operation.
     #[inline]
-    pub(crate) fn send(
+    pub(crate) fn send(&mut self, op: &Op, units: &mut (impl MessageUnit + ?Sized)) -> Sent {
+        match self.try_send(op, units) {
+            Ok((true, _)) => Sent::Stops(Stop::EndOfThread),
+            Ok((false, Outcome::Yield)) => Sent::Stops(Stop::Yielded),
+            Ok((false, Outcome::Done)) => Sent::GoesOn,
+            Err(kind) => {
+                self.host.fault = Some(kind);
+                Sent::Failed
+            }
+        }
+    }
+
+    /// Sends the message of an operation; returns whether the thread ends with it, and what the unit says.
+    #[inline(always)]
+    fn try_send(
         &mut self,
         op: &Op,
         units: &mut (impl MessageUnit + ?Sized),
-    ) -> Result<Option<Stop>, FaultKind> {
+    ) -> Result<(bool, Outcome), FaultKind> {
         let Some(constant) = &op.message else {
             return Err(FaultKind::Unsupported("a message without descriptor"));
         };
@@ -522,12 +546,19 @@ impl Thread {
         self.check(|checker, _| checker.response(&message));
         let outcome =
             outcome.map_err(|refusal| FaultKind::Message { sfid: message.sfid, refusal })?;
-        Ok(match (message.end_of_thread, outcome) {
-            (true, _) => Some(Stop::EndOfThread),
-            (false, Outcome::Yield) => Some(Stop::Yielded),
-            (false, Outcome::Done) => None,
-        })
+        Ok((message.end_of_thread, outcome))
     }
+}
+
+/// What comes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The thread goes on.
+    GoesOn,
+    /// The thread ends, or stops behind it.
+    Stops(Stop),
+    /// The thread cannot go on: the host's fields have the fault. A fault in this type would be returned through memory.
+    Failed,
 }
 
 /// For each group of `size` bits: all bits set if any is, or if all are.

@@ -1,5 +1,7 @@
 //! Which vectors the host has.
 
+use std::sync::OnceLock;
+
 /// The sets of instructions that loops over lanes are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vectors {
@@ -13,7 +15,13 @@ pub enum Vectors {
 
 impl Vectors {
     /// The widest that this host has.
+    #[inline]
     pub fn of_host() -> Vectors {
+        static HOST: OnceLock<Vectors> = OnceLock::new();
+        *HOST.get_or_init(Vectors::find)
+    }
+
+    fn find() -> Vectors {
         #[cfg(target_arch = "x86_64")]
         {
             let wide = is_x86_feature_detected!("avx2")

@@ -8,7 +8,7 @@ use tepui_hostvec::Executable;
 use crate::message::MessageUnit;
 use crate::op::Op;
 use crate::operand::CHANNELS;
-use crate::thread::Thread;
+use crate::thread::{Sent, Thread};
 
 /// A run of operations that is translated. The default has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,15 +60,12 @@ unsafe extern "sysv64" fn send<U: MessageUnit + ?Sized>(
         unsafe { (&mut *thread, &*op, &mut *(*units).units.cast::<&mut U>()) };
     // No panic may pass through translated code.
     match catch_unwind(AssertUnwindSafe(|| thread.send(op, &mut **units))) {
-        Ok(Ok(None)) => 0,
-        Ok(Ok(Some(stop))) => {
+        Ok(Sent::GoesOn) => 0,
+        Ok(Sent::Stops(stop)) => {
             thread.host.stop = Some(stop);
             STOPPED
         }
-        Ok(Err(kind)) => {
-            thread.host.fault = Some(kind);
-            FAILED
-        }
+        Ok(Sent::Failed) => FAILED,
         Err(panic) => {
             thread.host.panic = Some(panic);
             FAILED
