@@ -70,7 +70,7 @@ impl WorkerPool {
         }
     }
 
-    /// Hands out work items in order, to all workers or to the calling thread if that is enough,
+    /// Hands out work items in order, to the calling thread and to threads of the pool, as many as there are workers or items,
     /// until one fails. Each worker begins, runs its items and finishes; the error is that of the
     /// first item that has one, whichever worker met it first, so that it does not depend on the
     /// number of threads.
@@ -84,7 +84,7 @@ impl WorkerPool {
         run: impl Fn(&mut W, P) -> Result<(), E> + Sync,
         finish: impl Fn(W) -> R + Sync,
     ) -> Result<(Vec<R>, Result<(), E>), NoThreads> {
-        let alone = items.len() <= 1 || self.workers() == 1;
+        let workers = self.workers().min(items.len()).max(1);
         let items = Mutex::new((0..).zip(items));
         let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let first_error = AtomicU64::new(u64::MAX);
@@ -103,9 +103,20 @@ impl WorkerPool {
             }
             (finish(worker), error)
         };
-        let parts = match alone {
-            true => vec![work(0)],
-            false => self.threads()?.broadcast(|context| work(context.index() as u32)),
+        let parts = match workers {
+            1 => vec![work(0)],
+            // The calling thread, which would wait, is a worker too.
+            _ => {
+                let mut others: Vec<_> = (1..workers).map(|_| None).collect();
+                let own = self.threads()?.in_place_scope(|scope| {
+                    for (core, part) in (1..).zip(&mut others) {
+                        let work = &work;
+                        scope.spawn(move |_| *part = Some(work(core)));
+                    }
+                    work(0)
+                });
+                std::iter::once(own).chain(others.into_iter().flatten()).collect()
+            }
         };
         let (results, errors): (Vec<R>, Vec<_>) = parts.into_iter().unzip();
         let first = errors.into_iter().flatten().min_by_key(|(index, _)| *index);

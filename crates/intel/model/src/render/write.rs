@@ -104,10 +104,13 @@ impl BackEnd<'_> {
         let Some(level) = self.plain_level(memory, target) else { return false };
         let Some(packer) = &format.packer else { return false };
         let [width, height] = level.size();
-        if level.shift != 2 || x + 8 > width || y + 2 > height {
+        if x + 8 > width || y + 2 > height {
             return false;
         }
-        let Some(runs) = runs(&level, [x, y]) else { return false };
+        let runs = runs(&level, [x, y]);
+        if !(level.shift == 2 && runs.is_some() || level.shift == 4) {
+            return false;
+        }
         let mut words = [[0; LANES]; 4];
         if target.order.is_same() {
             packer.pack(kernels, colour, 0xffff, &mut words);
@@ -115,7 +118,12 @@ impl BackEnd<'_> {
             packer.pack(kernels, &target.order.stored(*colour), 0xffff, &mut words);
         }
         // SAFETY: the pixels of the strip are inside of the level, which was asked for to be written.
-        unsafe { write_runs(&level, runs, &words[0]) };
+        unsafe {
+            match runs {
+                Some(runs) if level.shift == 2 => write_runs(&level, runs, &words[0]),
+                _ => write_wide(&level, [x, y], &words),
+            }
+        }
         if output.late {
             self.pass(0xffff);
         }
@@ -329,6 +337,22 @@ unsafe fn write_runs(level: &PlainLevel, offsets: [u32; 4], words: &Row<LANES>) 
     }
 }
 
+/// Writes the texels of sixteen bytes of the strip that begins at a pixel.
+///
+/// # Safety
+/// The strip must be inside of the level.
+#[inline(always)]
+unsafe fn write_wide(level: &PlainLevel, [x, y]: [u32; 2], words: &[Row<LANES>; 4]) {
+    let columns: [u32; 8] = std::array::from_fn(|right| level.plain_column(x + right as u32));
+    let lines = [y, y + 1].map(|y| level.plain_line(y));
+    for lane in 0..LANES {
+        let element = columns[lane / 4 * 2 + lane % 2].wrapping_add(lines[lane / 2 % 2]);
+        let to = level.host().wrapping_add((element as usize) << 4);
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[u32; 4]>().write_unaligned(words.map(|row| row[lane])) };
+    }
+}
+
 /// Byte offsets of the texels of subspans: channels of which each four are two by two pixels, the first of even place.
 fn offsets(level: &PlainLevel, places: &[[u32; 2]; LANES], wanted: u32) -> Row<LANES> {
     let mut offsets = [0; LANES];
@@ -463,12 +487,17 @@ mod tests {
         let memory = Arc::new(tepui_softgpu::Memory::new(BYTES).unwrap());
         vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).unwrap();
         let numbers = [0x0c7, 0x0c1, 0x0d8, 0x084, 0x0c2, 0x100, 0x140, 0x0cb, 0x0e9, 0x0c9, 0x002];
-        let mut written = 0;
+        let (mut written, mut strips) = (0, 0);
         for round in 0..600usize {
             let tiling = [Tiling::Linear, Tiling::X, Tiling::Y][round / 2 % 3];
             let image = image(numbers[round % numbers.len()], tiling);
             let mut blending = Blending::random(&mut next);
             blending.alpha_to_one = next() % 4 == 0;
+            // Whole strips, as most threads have, half of them replacing what is there.
+            let whole = next() % 2 == 0;
+            if whole && next() % 2 == 0 {
+                blending = Blending::NONE;
+            }
             let output = output(blending);
             // Floats that are finite: which NaN is written is open.
             let finite = image.format.numeric() == Numeric::Sfloat;
@@ -495,8 +524,7 @@ mod tests {
                 [2 * (place % 11), 2 * (place / 11)]
             });
             let mut covered = next();
-            if next() % 2 == 0 {
-                // Whole strips, as most threads have.
+            if whole {
                 let x = 2 * (next() % 7);
                 places = std::array::from_fn(|slot| {
                     [x + 2 * (slot as u32 % 4), 2 * (slot as u32 / 4 + start % 5)]
@@ -504,7 +532,7 @@ mod tests {
                 (rows.channels, covered) = (0xffff, u32::MAX);
             }
             let mut left = Vec::new();
-            for in_rows in [false, true] {
+            for way in ["pixels", "rows", "strip"] {
                 vm.write(BASE, &bytes).unwrap();
                 let mut memory = Memory::new(&vm);
                 let mut target = Target::new(image);
@@ -516,7 +544,19 @@ mod tests {
                     back_end.places[channel] = [x + pixel % 2, y + pixel / 2];
                     back_end.covered[channel] = covered >> channel & 1;
                 }
-                if in_rows {
+                if way == "strip" {
+                    let target = &mut target;
+                    if rows.channels != 0xffff || covered != u32::MAX || rows.first != 0 {
+                        continue;
+                    }
+                    back_end.begin_strip(places[0]);
+                    let kernels = Kernels::of_host();
+                    let colour = &rows.colour;
+                    if !back_end.write_strip(&mut memory, kernels, target, 0, places[0], colour) {
+                        continue;
+                    }
+                    strips += 1;
+                } else if way == "rows" {
                     let kernels = Kernels::of_host();
                     let target = &mut target;
                     let done = back_end.write_rows(&mut memory, kernels, target, [0, 0], &rows);
@@ -542,9 +582,12 @@ mod tests {
                 vm.read(BASE, &mut now).unwrap();
                 left.push((now, back_end.passed));
             }
-            assert!(left[0].1 == left[1].1, "samples that passed");
-            assert!(left[0].0 == left[1].0, "round {round}: {image:?}");
+            for other in &left[1..] {
+                assert!(left[0].1 == other.1, "samples that passed");
+                assert!(left[0].0 == other.0, "round {round}: {image:?}");
+            }
         }
         assert_eq!(written, 600);
+        assert!(strips > 30, "{strips}");
     }
 }

@@ -1,4 +1,4 @@
-//! Loads of strips: eight by two texels of four bytes, as threads of pixels that are all covered load them.
+//! Loads of strips: eight by two texels of four or sixteen bytes, as threads of pixels that are all covered load them.
 //!
 //! All other messages take longer ways ([`plain`](super::plain), [`texel`](super::texel)), which have the same results.
 
@@ -13,7 +13,7 @@ use super::{WIDTH, kind};
 use crate::memory::Memory;
 
 impl Ports<'_> {
-    /// Executes a load of a strip of eight by two texels of four bytes, of which all are inside of the level, without looking at
+    /// Executes a load of a strip of eight by two texels of four or sixteen bytes, of which all are inside of the level, without looking at
     /// single channels. `false` if the message is something else.
     pub(in crate::port) fn load_strip(
         &mut self,
@@ -76,7 +76,7 @@ impl Texture {
             return false;
         }
         let Some(level) = self.level(memory, image, lod, layer) else { return false };
-        if level.shift != 2 {
+        if !matches!(level.shift, 2 | 4) {
             return false;
         }
         let clear = match image.may_be_clear {
@@ -91,7 +91,7 @@ impl Texture {
                 }
                 true
             }
-            Some(false) if strip(&level, first, &mut scratch.taps[0][0]) => {
+            Some(false) if strip(&level, first, &mut scratch.taps[0]) => {
                 let tap = Tap {
                     unpacker,
                     words: &scratch.taps[0],
@@ -181,24 +181,40 @@ fn is_strip([x, y]: [&Row<WIDTH>; 2]) -> bool {
     apart == 0
 }
 
-/// The words of the texels of such a strip, of four bytes each; `false` if it is not all inside of the level, or its rows do not
-/// lie in runs of 16 bytes.
+/// The words of the texels of such a strip, of four or sixteen bytes each; `false` if it is not all inside of the level, or its
+/// rows do not lie in runs of 16 bytes.
 #[inline(always)]
-fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut Row<WIDTH>) -> bool {
+fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut [Row<WIDTH>; 4]) -> bool {
     let [width, height] = level.size();
     let inside = x.checked_add(8).is_some_and(|end| end <= width)
         && y.checked_add(2).is_some_and(|end| end <= height);
-    if !inside || !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
+    if !inside {
+        return false;
+    }
+    let lines = [0, 1].map(|down| level.plain_line(y + down));
+    // SAFETY: the caller of this closure has 16 bytes of texels inside of the level at the element.
+    let read = |element: u32| unsafe {
+        let from = level.host().wrapping_add((element as usize) << level.shift);
+        from.cast::<[u32; 4]>().read_unaligned()
+    };
+    if level.shift == 4 {
+        let columns: [u32; 8] = std::array::from_fn(|right| level.plain_column(x + right as u32));
+        for lane in 0..WIDTH {
+            let column = columns[lane / 4 * 2 + lane % 2];
+            let texel = read(column.wrapping_add(lines[lane / 2 % 2]));
+            for (row, word) in words.iter_mut().zip(texel) {
+                row[lane] = word;
+            }
+        }
+        return true;
+    }
+    if !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
         return false;
     }
     let columns = [0, 4].map(|right| level.plain_column(x + right));
-    let lines = [0, 1].map(|down| level.plain_line(y + down));
-    for (squares, column) in words.as_chunks_mut::<8>().0.iter_mut().zip(columns) {
-        let [upper, lower] = lines.map(|line| {
-            let from = level.host().wrapping_add((column.wrapping_add(line) as usize) << 2);
-            // SAFETY: the four texels are inside of the level, and lie side by side: in rows, or in a column of 16 bytes.
-            unsafe { from.cast::<[u32; 4]>().read_unaligned() }
-        });
+    for (squares, column) in words[0].as_chunks_mut::<8>().0.iter_mut().zip(columns) {
+        // Four texels lie side by side: in a row, or in a column of 16 bytes.
+        let [upper, lower] = lines.map(|line| read(column.wrapping_add(line)));
         *squares = [upper[0], upper[1], lower[0], lower[1], upper[2], upper[3], lower[2], lower[3]];
     }
     true
