@@ -199,6 +199,17 @@ impl PlainLevel {
     }
 }
 
+/// Rows of four become columns: the words of four texels those of four components, and back.
+#[inline(always)]
+pub(crate) fn transposed([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+    [
+        [a[0], b[0], c[0], d[0]],
+        [a[1], b[1], c[1], d[1]],
+        [a[2], b[2], c[2], d[2]],
+        [a[3], b[3], c[3], d[3]],
+    ]
+}
+
 impl LevelLayout for PlainLevel {
     #[inline(always)]
     fn size(&self) -> [u32; 2] {

@@ -178,7 +178,7 @@ impl Ports<'_> {
         };
         let Some(colours) = view.rows(0) else { return Ok(false) };
         back_end.prepare(memory, target, binding).map_err(refuse)?;
-        Ok(back_end.write_strip(memory, kernels, target, binding, strip, colours))
+        back_end.write_strip(memory, kernels, target, binding, strip, colours).map_err(refuse)
     }
 
     /// source: Mesa, brw_eu.h (`brw_fb_read_desc`): bit 8 SIMD8, bit 13 each channel is a sample.

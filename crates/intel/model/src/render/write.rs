@@ -14,7 +14,7 @@ use super::target::{BackEnd, Target, Written};
 use crate::format::Format;
 use crate::memory::Memory;
 use crate::port::Unit;
-use crate::port::plain::PlainLevel;
+use crate::port::plain::{PlainLevel, transposed};
 
 /// Pixels of a tile's side.
 const SIDE: u32 = TILE_SIDE as u32;
@@ -74,6 +74,9 @@ impl BackEnd<'_> {
 
     /// As [`BackEnd::write_rows`], of the strip that begins at a pixel, to the first target, where it replaces what that holds.
     /// `false` if that has to be done otherwise.
+    ///
+    /// # Errors
+    /// Memory of the target is not bound.
     pub fn write_strip(
         &mut self,
         memory: &mut Memory<'_>,
@@ -82,7 +85,7 @@ impl BackEnd<'_> {
         binding: usize,
         [x, y]: [u32; 2],
         colour: &[Row<LANES>; 4],
-    ) -> bool {
+    ) -> Result<bool, Fault> {
         let output = self.output;
         let blending = &output.blending;
         let blend = &blending.entries[0];
@@ -96,20 +99,24 @@ impl BackEnd<'_> {
             && blend.write == [true; 4]
             && (!blend.enabled || format.is_integer())
             && !blending.changes_coverage()
-            && !blending.alpha_to_one
-            && !self.has_clear_blocks(binding);
+            && !blending.alpha_to_one;
         if !replaces {
-            return false;
+            return Ok(false);
         }
-        let Some(level) = self.plain_level(memory, target) else { return false };
-        let Some(packer) = &format.packer else { return false };
+        let Some(level) = self.plain_level(memory, target) else { return Ok(false) };
+        let Some(packer) = &format.packer else { return Ok(false) };
         let [width, height] = level.size();
         if x + 8 > width || y + 2 > height {
-            return false;
+            return Ok(false);
         }
         let runs = runs(&level, [x, y]);
         if !(level.shift == 2 && runs.is_some() || level.shift == 4) {
-            return false;
+            return Ok(false);
+        }
+        if self.has_clear_blocks(binding) {
+            for right in [0, 2, 4, 6] {
+                self.unclear(memory, target, binding, [x + right, y])?;
+            }
         }
         let mut words = [[0; LANES]; 4];
         if target.order.is_same() {
@@ -127,7 +134,7 @@ impl BackEnd<'_> {
         if output.late {
             self.pass(0xffff);
         }
-        true
+        Ok(true)
     }
 
     /// Channels pass late tests, and each counts once.
@@ -343,13 +350,16 @@ unsafe fn write_runs(level: &PlainLevel, offsets: [u32; 4], words: &Row<LANES>) 
 /// The strip must be inside of the level.
 #[inline(always)]
 unsafe fn write_wide(level: &PlainLevel, [x, y]: [u32; 2], words: &[Row<LANES>; 4]) {
-    let columns: [u32; 8] = std::array::from_fn(|right| level.plain_column(x + right as u32));
-    let lines = [y, y + 1].map(|y| level.plain_line(y));
-    for lane in 0..LANES {
-        let element = columns[lane / 4 * 2 + lane % 2].wrapping_add(lines[lane / 2 % 2]);
-        let to = level.host().wrapping_add((element as usize) << 4);
-        // SAFETY: the caller's promise.
-        unsafe { to.cast::<[u32; 4]>().write_unaligned(words.map(|row| row[lane])) };
+    let [upper, lower] = [y, y + 1].map(|y| level.plain_line(y));
+    let [a, b, c, d] = words.each_ref().map(|row| row.as_chunks::<4>().0);
+    for ((((right, a), b), c), d) in (0..).step_by(2).zip(a).zip(b).zip(c).zip(d) {
+        let [left, right] = [right, right + 1].map(|right| level.plain_column(x + right));
+        let square = [(left, upper), (right, upper), (left, lower), (right, lower)];
+        for ((column, line), texel) in square.into_iter().zip(transposed([*a, *b, *c, *d])) {
+            let to = level.host().wrapping_add((column.wrapping_add(line) as usize) << 4);
+            // SAFETY: the caller's promise.
+            unsafe { to.cast::<[u32; 4]>().write_unaligned(texel) };
+        }
     }
 }
 
@@ -552,7 +562,10 @@ mod tests {
                     back_end.begin_strip(places[0]);
                     let kernels = Kernels::of_host();
                     let colour = &rows.colour;
-                    if !back_end.write_strip(&mut memory, kernels, target, 0, places[0], colour) {
+                    let first = places[0];
+                    if back_end.write_strip(&mut memory, kernels, target, 0, first, colour)
+                        != Ok(true)
+                    {
                         continue;
                     }
                     strips += 1;

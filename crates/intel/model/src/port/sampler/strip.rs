@@ -6,7 +6,7 @@ use tepui_intel_eu::{Message, ThreadView};
 use tepui_texel::{LevelLayout, Row, Tap, Vectors};
 
 use super::super::Ports;
-use super::super::plain::PlainLevel;
+use super::super::plain::{PlainLevel, transposed};
 use super::super::surface::{Image, Surface};
 use super::plain::{Kernels, Scratch, Texture, delivery};
 use super::{WIDTH, kind};
@@ -198,13 +198,13 @@ fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut [Row<WIDTH>; 4]) -> b
         from.cast::<[u32; 4]>().read_unaligned()
     };
     if level.shift == 4 {
-        let columns: [u32; 8] = std::array::from_fn(|right| level.plain_column(x + right as u32));
-        for lane in 0..WIDTH {
-            let column = columns[lane / 4 * 2 + lane % 2];
-            let texel = read(column.wrapping_add(lines[lane / 2 % 2]));
-            for (row, word) in words.iter_mut().zip(texel) {
-                row[lane] = word;
-            }
+        let [a, b, c, d] = words.each_mut().map(|row| row.as_chunks_mut::<4>().0.iter_mut());
+        for ((((right, a), b), c), d) in (0..).step_by(2).zip(a).zip(b).zip(c).zip(d) {
+            let [left, right] = [right, right + 1].map(|right| level.plain_column(x + right));
+            let [upper, lower] = lines;
+            let square = [(left, upper), (right, upper), (left, lower), (right, lower)];
+            let texels = square.map(|(column, line)| read(column.wrapping_add(line)));
+            [*a, *b, *c, *d] = transposed(texels);
         }
         return true;
     }
