@@ -6,8 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use tepui_mali_model::{FaultKind, exercise};
 
 fuzz_target!(|input: &[u8]| {
-    if let Some(Err(fault)) = exercise::chain(input) {
-        assert_ne!(fault.kind, FaultKind::Panic, "{fault}");
+    for done in [exercise::chain(input), exercise::bifrost(input)].into_iter().flatten() {
+        if let Err(fault) = done {
+            assert_ne!(fault.kind, FaultKind::Panic, "{fault}");
+        }
     }
     for done in [exercise::run(input), exercise::draws(input)].into_iter().flatten().flatten() {
         if let Err(fault) = done.outcome {

@@ -31,7 +31,9 @@ fn family(process: &Process) -> Result<Family, UnknownDriver> {
     match (Family::of_driver(driver), driver) {
         (Some(Family::Agx), _) => Ok(Family::Agx),
         (Some(Family::Intel), "i915") => Ok(Family::Intel),
-        (Some(Family::Mali), "panthor") => Ok(Family::Mali),
+        (Some(Family::Mali), driver) if mali::Interface::named(driver).is_some() => {
+            Ok(Family::Mali)
+        }
         (Some(family), _) => Err(UnknownDriver::Family(family, driver.into())),
         (None, _) => Err(UnknownDriver::Driver(driver.into())),
     }
@@ -61,8 +63,13 @@ impl Describer {
                 Describer::Intel(intel::Describer::new(&process.parameters, options))
             }
             Family::Mali => {
-                let options = tepui_mali_decode::Options { everything, ..Default::default() };
-                Describer::Mali(mali::Describer::new(options))
+                let mut options = tepui_mali_decode::Options { everything, ..Default::default() };
+                if let Some(chip) = mali_chip(process) {
+                    options.arch = chip.arch;
+                }
+                let interface = mali::Interface::named(&process.driver);
+                let interface = interface.unwrap_or(mali::Interface::Panthor);
+                Describer::Mali(mali::Describer::new(interface, options))
             }
             _ => {
                 let options = agx::describe::options(&process.parameters);
@@ -76,7 +83,7 @@ impl Describer {
         match self {
             Describer::Agx(_) => agx::describe::call(call),
             Describer::Intel(_) => intel::call(call),
-            Describer::Mali(_) => mali::call(call),
+            Describer::Mali(describer) => describer.call(call),
         }
     }
 
@@ -297,9 +304,14 @@ fn mali_pictures(pictures: Vec<tepui_mali_model::Picture>) -> Vec<Picture> {
     pictures.into_iter().enumerate().map(named).collect()
 }
 
-fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
+/// The chip of a capture.
+fn mali_chip(process: &Process) -> Option<&'static mali_chips::Chip> {
     let id = process.parameters.first_chunk::<4>().map(|id| u32::from_le_bytes(*id));
-    let chip = mali_chips::CHIPS.iter().find(|chip| Some(chip.product_id) == id);
+    mali_chips::CHIPS.iter().find(|chip| Some(chip.product_id) == id)
+}
+
+fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
+    let chip = mali_chip(process);
     let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
     if options.check {
         return Err("there are no checks in the model of Mali GPUs".into());

@@ -94,12 +94,8 @@ fn mali_device(
 ) -> Arc<dyn VirtualDevice> {
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
     let has_streams = chip.arch.0 >= 10;
-    let sink = options.sink();
-    if sink.is_some() && !has_streams {
-        eprintln!("tepui: nothing is captured of a {}: its jobs cannot be decoded", chip.name);
-    }
-    let sink = sink.filter(|_| has_streams);
-    let recorder = sink.map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
+    let recorder =
+        options.sink().map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
     let options = mali::Options {
         model: tepui_mali_model::Options {
             threads: options.threads,

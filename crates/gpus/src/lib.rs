@@ -244,7 +244,7 @@ impl Gpu {
                 "Bifrost" | "Valhall" => Support::Tested,
                 _ => Support::Missing,
             },
-            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 7 => Support::Untested,
+            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 6 => Support::Untested,
             _ => Support::Missing,
         }
     }

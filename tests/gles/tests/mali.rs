@@ -16,8 +16,12 @@ const TOLERANCE: u8 = 8;
 const MOST_DIFFERENT: usize = 4;
 
 /// GPUs, and what the driver calls them.
-const GPUS: &[(&str, &str)] =
-    &[("mali-g610", "Mali-G610"), ("mali-g57", "Mali-G57"), ("mali-g52", "Mali-G52")];
+const GPUS: &[(&str, &str)] = &[
+    ("mali-g610", "Mali-G610"),
+    ("mali-g57", "Mali-G57"),
+    ("mali-g52", "Mali-G52"),
+    ("mali-g72", "Mali-G72"),
+];
 
 /// Scenes that at least are drawn.
 const SCENES: usize = 17;

@@ -2,16 +2,32 @@
 
 use tepui_capture::ClientMemory;
 use tepui_capture::client::{self, Pointer, argument, core_pointers};
+use tepui_drm::uapi::panfrost;
 use tepui_drm::uapi::panthor::{self, Ioctl, ObjArray};
 use tepui_drm::uapi::{Request, core};
 use tepui_drm::user::UserMemory;
+
+use crate::interface::Interface;
 
 /// Objects of an array whose own pointers are followed.
 const MOST_OBJECTS: u64 = 1024;
 
 /// The memory that a request's pointers lead to, after the call.
-pub fn memory(user: &dyn UserMemory, request: Request, after: &[u8]) -> Vec<ClientMemory> {
-    client::memory(user, pointers(user, request, after))
+pub fn memory(
+    interface: Interface,
+    user: &dyn UserMemory,
+    request: Request,
+    after: &[u8],
+) -> Vec<ClientMemory> {
+    let own = match interface {
+        Interface::Panthor => panthor_pointers(user, request, after),
+        Interface::Panfrost => panfrost_pointers(request, after),
+    };
+    let pointers = own.unwrap_or_else(|| {
+        let core = core::Ioctl::from_nr(request.nr());
+        core.map_or_else(Vec::new, |ioctl| core_pointers(ioctl, after))
+    });
+    client::memory(user, pointers)
 }
 
 fn array(field: &'static str, array: &ObjArray) -> Pointer {
@@ -36,12 +52,29 @@ fn with_syncs<T: bytemuck::Pod>(
     all
 }
 
-fn pointers(user: &dyn UserMemory, request: Request, arg: &[u8]) -> Vec<Pointer> {
-    let Some(ioctl) = Ioctl::from_nr(request.nr()) else {
-        let core = core::Ioctl::from_nr(request.nr());
-        return core.map_or_else(Vec::new, |ioctl| core_pointers(ioctl, arg));
-    };
-    match ioctl {
+/// The pointers of a request of panfrost; `None` if it is none.
+fn panfrost_pointers(request: Request, arg: &[u8]) -> Option<Vec<Pointer>> {
+    let words = |field, at, count: u32| Pointer::new(field, at, 4 * u64::from(count));
+    Some(match panfrost::Ioctl::from_nr(request.nr())? {
+        panfrost::Ioctl::Submit => {
+            let a: panfrost::Submit = argument(arg);
+            vec![
+                words("bo_handles", a.bo_handles, a.bo_handle_count),
+                words("in_syncs", a.in_syncs, a.in_sync_count),
+            ]
+        }
+        panfrost::Ioctl::SyncBo => {
+            let a: panfrost::SyncBo = argument(arg);
+            let size = size_of::<panfrost::BoSyncOp>() as u64;
+            vec![Pointer::new("ops", a.ops, size * u64::from(a.op_count))]
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// The pointers of a request of panthor; `None` if it is none.
+fn panthor_pointers(user: &dyn UserMemory, request: Request, arg: &[u8]) -> Option<Vec<Pointer>> {
+    Some(match Ioctl::from_nr(request.nr())? {
         Ioctl::DevQuery => {
             let a: panthor::DevQuery = argument(arg);
             vec![Pointer::new("pointer", a.pointer, a.size.into())]
@@ -63,5 +96,5 @@ fn pointers(user: &dyn UserMemory, request: Request, arg: &[u8]) -> Vec<Pointer>
             vec![array("ops", &a.ops)]
         }
         _ => Vec::new(),
-    }
+    })
 }

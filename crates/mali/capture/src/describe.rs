@@ -7,27 +7,35 @@ use tepui_capture::describe::{CallDescription, core_memory, each};
 use tepui_capture::{Call, ClientMemory, Start};
 use tepui_decode::{Content, GpuMemory, Record};
 use tepui_drm::uapi::panthor::{self, Ioctl};
-use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
+use tepui_drm::uapi::{KernelStruct, Request, panfrost};
 use tepui_mali_decode::calls::{fields, fields_of};
 use tepui_mali_decode::{Decoder, Options, State};
 
+use crate::interface::Interface;
 use crate::payload::Run;
 
 /// Describes a request.
-pub fn call(call: &Call) -> CallDescription {
+fn call(interface: Interface, call: &Call) -> CallDescription {
     let request = Request(call.request);
     let query = argument::<panthor::DevQuery>(&call.before).r#type;
-    CallDescription::new(call, info(request), fields, |memory| {
-        describe_memory(request, query, memory)
+    CallDescription::new(call, interface.info(request), fields, |memory| match interface {
+        Interface::Panthor => describe_memory(request, query, memory),
+        Interface::Panfrost => panfrost_memory(request, memory),
     })
 }
 
-fn info(request: Request) -> Option<&'static IoctlInfo> {
-    if request.family() != Request::DRM {
-        return None;
+fn panfrost_memory(request: Request, memory: &ClientMemory) -> Record {
+    let mut record = Record::group(memory.field.clone());
+    match (panfrost::Ioctl::from_nr(request.nr()), memory.field.as_str()) {
+        (Some(panfrost::Ioctl::Submit), _) => {
+            record.content = Content::Bytes(memory.bytes.clone());
+        }
+        (Some(panfrost::Ioctl::SyncBo), "ops") => {
+            record.children = array::<panfrost::BoSyncOp>(&memory.bytes);
+        }
+        _ => return core_memory(memory),
     }
-    let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
-    own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
+    record
 }
 
 /// The structures of an array.
@@ -68,8 +76,8 @@ fn describe_memory(request: Request, query: u32, memory: &ClientMemory) -> Recor
 }
 
 /// Decodes the runs of a capture in order, with the registers that earlier streams left.
-#[derive(Default)]
 pub struct Describer {
+    interface: Interface,
     options: Options,
     /// By open file, group and queue.
     states: HashMap<(u64, u32, u64), State>,
@@ -77,13 +85,21 @@ pub struct Describer {
 
 impl Describer {
     /// At the beginning of a capture.
-    pub fn new(options: Options) -> Describer {
-        Describer { options, states: HashMap::new() }
+    pub fn new(interface: Interface, options: Options) -> Describer {
+        Describer { interface, options, states: HashMap::new() }
+    }
+
+    /// Describes a request.
+    pub fn call(&self, call: &Call) -> CallDescription {
+        self::call(self.interface, call)
     }
 
     /// A run that has just started: the streams that begin with it, with everything that they point to.
     pub fn command(&mut self, memory: &dyn GpuMemory, start: &Start) -> Record {
         let run = Run::read(&start.payload);
+        if self.interface == Interface::Panfrost {
+            return self.chains(memory, start, &run);
+        }
         let title =
             format!("Run {} of group {} of open file {}", start.command, start.queue, start.file);
         let mut record = Record::group(title);
@@ -97,6 +113,19 @@ impl Describer {
                 child.title, stream.submission, stream.queue
             )
             .into();
+            record.children.push(child);
+        }
+        record
+    }
+
+    /// The chains of jobs of a run.
+    fn chains(&self, memory: &dyn GpuMemory, start: &Start, run: &Run) -> Record {
+        let mut record =
+            Record::group(format!("Run {} of open file {}", start.command, start.file));
+        let mut decoder = Decoder::new(memory, self.options);
+        for stream in &run.streams {
+            let mut child = decoder.chain(stream.address);
+            child.title = format!("{} of submission {}", child.title, stream.submission).into();
             record.children.push(child);
         }
         record

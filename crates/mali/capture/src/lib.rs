@@ -1,4 +1,4 @@
-//! Captures of work on Mali GPUs with a command-stream front end.
+//! Captures of work on Mali GPUs.
 //!
 //! A [`Recorder`] watches a virtual device ([`tepui_mali_kernel::Observer`]): every request of the client, and for every
 //! run of a group the memory of its address space before and after. It writes a [`tepui_capture`] stream.
@@ -6,15 +6,17 @@
 //! into records, and a [`Replayer`] executes the runs again on a model and compares what they wrote.
 //!
 //! A command of the capture is a run: the queues of a group execute in turn until a stream has ended or all wait for
-//! sync objects. A stream that waits goes on in a later run.
+//! sync objects. A stream that waits goes on in a later run. Of GPUs with a job manager each chain of jobs is a run.
 
 mod client;
 mod describe;
+mod interface;
 mod payload;
 mod recorder;
 mod replay;
 
-pub use describe::{Describer, call};
+pub use describe::Describer;
+pub use interface::Interface;
 pub use payload::{Run, Stream};
 pub use recorder::Recorder;
 pub use replay::{Mali, Replayed, Replayer, Unplayable, replayer};

@@ -8,38 +8,44 @@ use tepui_mali_kernel::{Execution, Observer};
 use tepui_mali_model::Completion;
 
 use crate::client;
+use crate::interface::Interface;
 use crate::payload::Run;
 
 /// Writes what it watches of a virtual device into a stream, which begins when the device is first
 /// opened.
-pub struct Recorder(tepui_capture::Recorder);
+pub struct Recorder {
+    recorder: tepui_capture::Recorder,
+    interface: Interface,
+}
 
 impl Recorder {
     /// A recorder that has seen nothing yet, of a device of this chip. If the sink's target cannot be
     /// reached when the device is opened, that is reported on standard error, and the program runs
     /// without a capture.
     pub fn new(sink: Sink, chip: &'static Chip) -> Recorder {
+        let interface = Interface::of(chip);
         let device = Process {
-            driver: tepui_mali_kernel::DRIVER.name.into(),
+            driver: interface.driver().into(),
             gpu: chip.name.into(),
             parameters: chip.product_id.to_le_bytes().to_vec(),
             ..Process::default()
         };
-        Recorder(tepui_capture::Recorder::new(sink, device))
+        Recorder { recorder: tepui_capture::Recorder::new(sink, device), interface }
     }
 }
 
 impl CallObserver for Recorder {
     fn opened(&self, file: u64) {
-        self.0.opened(file);
+        self.recorder.opened(file);
     }
 
     fn answered(&self, call: &Call<'_>, after: &[u8], result: Result<u32, Errno>) {
-        self.0.answered(call, after, result, client::memory(call.user, call.request, after));
+        let memory = client::memory(self.interface, call.user, call.request, after);
+        self.recorder.answered(call, after, result, memory);
     }
 
     fn closed(&self, file: u64) {
-        self.0.closed(file);
+        self.recorder.closed(file);
     }
 }
 
@@ -57,7 +63,7 @@ impl Observer for Recorder {
             payload: run.bytes(),
             early: false,
         };
-        self.0.starting(execution.vm, start);
+        self.recorder.starting(execution.vm, start);
     }
 
     fn finished(&self, execution: &Execution<'_>, ended: &[Completion]) {
@@ -69,6 +75,6 @@ impl Observer for Recorder {
             command: execution.run,
             fault: fault.map(|fault| fault.to_string()),
         };
-        self.0.finished(execution.vm, finish);
+        self.recorder.finished(execution.vm, finish);
     }
 }

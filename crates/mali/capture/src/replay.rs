@@ -2,13 +2,22 @@
 
 use tepui_capture::{Model, Start};
 use tepui_mali_model::limits::{ADDRESS_BITS, CS_SLOTS, PAGE_SHIFT};
-use tepui_mali_model::{Gpu, Group, JobFault, JobStats, Picture, Stream, Unit};
+use tepui_mali_model::{Gpu, Group, JobContext, JobFault, JobStats, Picture, Stream, Unit};
 use tepui_softgpu::AddressSpace;
 
 use crate::payload::Run;
 
 /// The model of Mali GPUs, for captures.
 pub struct Mali(Gpu);
+
+/// What the GPU keeps between runs.
+#[derive(Clone)]
+pub enum Context {
+    /// Queues of command streams.
+    Group(Group),
+    /// What chains of jobs leave.
+    Chains(JobContext),
+}
 
 /// Executes runs of a capture on the model.
 pub type Replayer = tepui_capture::Replayer<Mali>;
@@ -24,7 +33,7 @@ pub fn replayer(gpu: Gpu) -> Replayer {
 
 impl Model for Mali {
     type Work = Run;
-    type Context = Group;
+    type Context = Context;
     type Stats = JobStats;
     type Fault = JobFault;
     type Attachment = Picture;
@@ -36,11 +45,29 @@ impl Model for Mali {
         Ok(Run::read(&start.payload))
     }
 
-    fn context(&self) -> Group {
-        self.0.group(CS_SLOTS as usize)
+    fn context(&self) -> Context {
+        match self.0.chip().arch.0 {
+            10.. => Context::Group(self.0.group(CS_SLOTS as usize)),
+            _ => Context::Chains(JobContext::default()),
+        }
     }
 
-    fn run(&self, vm: &AddressSpace, group: &mut Group, run: &Run) -> Result<JobStats, JobFault> {
+    fn run(
+        &self,
+        vm: &AddressSpace,
+        context: &mut Context,
+        run: &Run,
+    ) -> Result<JobStats, JobFault> {
+        let group = match context {
+            Context::Group(group) => group,
+            Context::Chains(context) => {
+                let mut all = JobStats::default();
+                for stream in &run.streams {
+                    all += self.0.chain(vm, context, stream.address)?;
+                }
+                return Ok(all);
+            }
+        };
         for stream in &run.streams {
             let queue = stream.queue as usize;
             let stream = Stream { address: stream.address, size: stream.size };
@@ -54,17 +81,21 @@ impl Model for Mali {
         Ok(all)
     }
 
-    /// The attachments of the framebuffers that the run drew, in the order of its RUN_FRAGMENTs.
+    /// The attachments of the framebuffers that the run drew, in order.
     fn attachments(
         &self,
         vm: &AddressSpace,
-        _before: &Group,
-        after: &Group,
+        _before: &Context,
+        after: &Context,
         _run: &Run,
     ) -> Result<Vec<Picture>, JobFault> {
         let mut all = Vec::new();
-        for frame in after.frames() {
-            all.extend(Picture::of_framebuffer(vm, *frame)?);
+        let frames = match after {
+            Context::Group(group) => group.frames(),
+            Context::Chains(context) => context.frames(),
+        };
+        for frame in frames {
+            all.extend(Picture::of_framebuffer(self.0.chip().arch, vm, *frame)?);
         }
         Ok(all)
     }

@@ -1,11 +1,12 @@
 //! Framebuffers, tiler contexts and draw descriptors.
 
 use tepui_mali_packets::Packet;
+use tepui_mali_packets::bifrost::ZsCrcExtensionV7;
 use tepui_mali_packets::draw::{Blend, BlendMode, DepthStencil, Draw};
 use tepui_mali_packets::framebuffer::{
     FramebufferParameters, PrePostFrameShaderMode, RenderTarget, ZsCrcExtension,
 };
-use tepui_mali_packets::tiler::{TilerContext, TilerHeap};
+use tepui_mali_packets::tiler::{TilerContext, TilerContextJm, TilerHeap, TilerHeapV7};
 
 use crate::resources::Stage;
 use crate::{Content, Decoder, Record};
@@ -25,6 +26,7 @@ impl Decoder<'_> {
         let at = pointer & !FLAGS;
         let mut record = self.reader.packet(FramebufferParameters::INFO, at);
         let Ok(p) = self.reader.value::<FramebufferParameters>(at) else { return record };
+        self.targets = p.render_target_count;
         if p.sample_locations != 0 {
             let mut samples = Record::new("Sample locations", p.sample_locations);
             match self.reader.bytes(p.sample_locations, SAMPLE_BYTES) {
@@ -40,8 +42,12 @@ impl Decoder<'_> {
         ];
         for (index, (title, mode)) in (0..).zip(frame_shaders) {
             if mode != PrePostFrameShaderMode::Never {
+                // Draws have the same size on all architectures.
                 let dcd = p.frame_shader_dcds.wrapping_add(index * Draw::SIZE_BYTES as u64);
-                record.children.push(self.draw(title, dcd));
+                record.children.push(match self.is_bifrost() {
+                    true => self.draw_v7(title, dcd, false),
+                    false => self.draw(title, dcd),
+                });
             }
         }
         if p.tiler != 0 {
@@ -49,7 +55,9 @@ impl Decoder<'_> {
         }
         let mut next = at.wrapping_add(PARAMETERS);
         if p.has_zs_crc_extension {
-            record.children.push(self.reader.packet(ZsCrcExtension::INFO, next));
+            let info =
+                if self.is_bifrost() { ZsCrcExtensionV7::INFO } else { ZsCrcExtension::INFO };
+            record.children.push(self.reader.packet(info, next));
             next = next.wrapping_add(ZsCrcExtension::SIZE_BYTES as u64);
         }
         for index in 0..p.render_target_count {
@@ -62,11 +70,21 @@ impl Decoder<'_> {
 
     /// A tiler context and its heap.
     pub(crate) fn tiler(&mut self, at: u64) -> Record {
-        let mut record = self.reader.packet(TilerContext::INFO, at);
-        if let Ok(context) = self.reader.value::<TilerContext>(at)
-            && context.heap != 0
+        let (mut record, heap) = match self.options.arch.0 {
+            10.. => {
+                let record = self.reader.packet(TilerContext::INFO, at);
+                (record, self.reader.value::<TilerContext>(at).map(|context| context.heap))
+            }
+            _ => {
+                let record = self.reader.packet(TilerContextJm::INFO, at);
+                (record, self.reader.value::<TilerContextJm>(at).map(|context| context.heap))
+            }
+        };
+        if let Ok(heap) = heap
+            && heap != 0
         {
-            record.children.push(self.reader.packet(TilerHeap::INFO, context.heap));
+            let info = if self.is_bifrost() { TilerHeapV7::INFO } else { TilerHeap::INFO };
+            record.children.push(self.reader.packet(info, heap));
         }
         record
     }

@@ -1,4 +1,4 @@
-//! Decodes work submitted to a Mali GPU with a command-stream front end into readable records.
+//! Decodes work submitted to a Mali GPU into readable records: command streams, or chains of jobs ([`mod@chain`]).
 //!
 //! A [`Decoder`] follows a stream as the GPU executes it: registers, loads and stores, branches, calls. It returns a
 //! tree of [`Record`]s: instructions in Mesa's syntax, and below each that starts work what it points to: resource
@@ -15,7 +15,7 @@
 //!
 //! [`mod@stream`] follows streams, [`mod@work`] says what an instruction that starts work points to, [`mod@resources`],
 //! [`mod@framebuffer`] and [`mod@shader`] decode what is there; [`mod@calls`] decodes the arguments of ioctls. Start
-//! reading in [`mod@stream`].
+//! reading in [`mod@stream`]. Chains of Bifrost have draws of their own ([`mod@bifrost`]).
 //!
 //! ```
 //! use tepui_mali_decode::{Decoder, Options, State};
@@ -28,7 +28,9 @@
 //! assert!(tree.to_string().contains("0x100000"));
 //! ```
 
+pub mod bifrost;
 pub mod calls;
+pub mod chain;
 pub mod framebuffer;
 pub mod resources;
 pub mod shader;
@@ -40,16 +42,26 @@ use std::collections::HashSet;
 pub use tepui_decode::{
     Content, GpuMemory, InstructionError, Limits, Problem, Reader, Record, Unreadable,
 };
+use tepui_mali_chips::Arch;
+use tepui_mali_packets::revision;
 pub use tepui_mali_streams::FrontEnd as State;
 
 /// Parameters of a [`Decoder`] besides the memory.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// The architecture, on which places of fields and the kind of machine code depend.
+    pub arch: Arch,
     /// Decode shaders and tables each time something points to them. Otherwise further pointers to the same give
     /// a reference to the first.
     pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { arch: Arch(10), everything: false, limits: Limits::default() }
+    }
 }
 
 /// A decoder of one GPU address space.
@@ -58,12 +70,20 @@ pub struct Decoder<'a> {
     options: Options,
     /// What is in the tree already: titles and addresses.
     seen: HashSet<(&'static str, u64)>,
+    /// Render targets of the framebuffer that draws are for, as far as it is known.
+    targets: u32,
 }
 
 impl<'a> Decoder<'a> {
     /// A decoder with an empty tree.
     pub fn new(memory: &'a dyn GpuMemory, options: Options) -> Decoder<'a> {
-        Decoder { reader: Reader::new(memory, options.limits), options, seen: HashSet::new() }
+        let reader = Reader::new(memory, options.limits).of_revision(revision(options.arch.0));
+        Decoder { reader, options, seen: HashSet::new(), targets: 1 }
+    }
+
+    /// Whether shaders and draws are Bifrost's.
+    fn is_bifrost(&self) -> bool {
+        self.options.arch.0 < 9
     }
 
     /// The problem of a full tree.

@@ -36,7 +36,7 @@ impl Decoder<'_> {
             record.content = Content::SeeAbove;
             return record;
         }
-        let (code, problem) = self.read_code(start);
+        let (code, problem) = self.read_code(start, BYTES);
         record.problems.extend(problem);
         let mut lines = Vec::new();
         for line in disassemble(&code, 0) {
@@ -57,17 +57,17 @@ impl Decoder<'_> {
         record
     }
 
-    /// Code up to eight zeros.
-    fn read_code(&self, start: u64) -> (Vec<u8>, Option<Problem>) {
+    /// Code up to a unit of zeros.
+    pub(crate) fn read_code(&self, start: u64, unit: usize) -> (Vec<u8>, Option<Problem>) {
         let mut code: Vec<u8> = Vec::new();
         let mut checked = 0;
         loop {
-            while code.len() >= checked + BYTES {
-                if code[checked..checked + BYTES] == [0; BYTES] {
+            while code.len() >= checked + unit {
+                if code[checked..checked + unit].iter().all(|byte| *byte == 0) {
                     code.truncate(checked);
                     return (code, None);
                 }
-                checked += BYTES;
+                checked += unit;
             }
             if code.len() >= MAX_BYTES {
                 return (code, Some(Problem::TooMuch { limit: MAX_BYTES }));

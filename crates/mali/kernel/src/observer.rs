@@ -4,7 +4,7 @@ use tepui_drm::device::CallObserver;
 use tepui_mali_model::{Completion, Stream};
 use tepui_softgpu::AddressSpace;
 
-/// A stream that a queue begins.
+/// A stream that a queue begins. A chain of jobs is one too, of size 0: where it ends, its jobs say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Started {
     /// The queue's index in the group.
@@ -15,7 +15,8 @@ pub struct Started {
     pub stream: Stream,
 }
 
-/// A run of a group: its queues execute in turn until a stream has ended or all wait.
+/// A run of a group: its queues execute in turn until a stream has ended or all wait. A chain of jobs is a run of
+/// group 0.
 #[derive(Clone, Copy)]
 pub struct Execution<'a> {
     /// Which open file, as in [`tepui_drm::device::Call::file`].

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use tepui_drm::exercise::{survey, untamed};
 use tepui_mali_kernel::exercise::run;
+use tepui_mali_kernel::panfrost::exercise as panfrost;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -10,6 +11,11 @@ proptest! {
     #[test]
     fn sequences_leave_nothing(input in prop::collection::vec(any::<u8>(), 0..4096)) {
         run(&input);
+    }
+
+    #[test]
+    fn sequences_of_panfrost_leave_nothing(input in prop::collection::vec(any::<u8>(), 0..4096)) {
+        panfrost::run(&input);
     }
 
     #[test]
@@ -26,6 +32,7 @@ proptest! {
 
 #[test]
 fn the_sequences_get_somewhere() {
-    let sum = survey(run);
-    assert!(sum.done > sum.refused && sum.submitted > 10, "{sum:?}");
+    for sum in [survey(run), survey(panfrost::run)] {
+        assert!(sum.done > sum.refused && sum.submitted > 10, "{sum:?}");
+    }
 }

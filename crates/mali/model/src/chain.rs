@@ -13,7 +13,8 @@ use tepui_mali_packets::draw::{
 };
 use tepui_mali_packets::framebuffer::FragmentJobPayload;
 use tepui_mali_packets::job::{
-    Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, WriteValueType,
+    Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, WriteValueType, bifrost,
+    valhall,
 };
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Problem};
@@ -25,13 +26,16 @@ use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::render::draw::{self, Call, Draw};
 use crate::render::scene::Scenes;
 use crate::render::stage::StageAddresses;
-use crate::render::vertex::Vertices;
+use crate::render::vertex::{HIGHEST, Vertices};
 use crate::render::{fragment, indexed, renderer_state};
 
 const UNIT: Unit = Unit::JobManager;
 
 /// Jobs of a chain: their indices have 16 bits.
 const MOST_JOBS: usize = 1 << 16;
+
+/// Framebuffers that a chain says it has drawn.
+const MOST_FRAMES: usize = 1 << 10;
 
 /// Bytes of a header.
 const HEADER: u64 = 32;
@@ -40,22 +44,18 @@ const HEADER: u64 = 32;
 /// (`pandecode_abort_on_fault_jc`).
 const DONE: u32 = 1;
 
-/// Byte offsets of the parts of a draw.
-// source: v9.xml, "Malloc Vertex Job"
-const INSTANCES: u64 = 48;
-const ALLOCATION: u64 = 52;
-const TILER: u64 = 56;
-const SCISSOR: u64 = 104;
-const SIZE: u64 = 112;
-const INDICES: u64 = 120;
-const DRAW: u64 = 128;
-const POSITION: u64 = 256;
-const VARYING: u64 = 320;
-
 /// What jobs of one address space leave for later ones.
 #[derive(Clone, Default)]
 pub struct JobContext {
     scenes: Scenes,
+    frames: Vec<u64>,
+}
+
+impl JobContext {
+    /// The framebuffer pointers of the fragment jobs of the last chain, in order: for tools.
+    pub fn frames(&self) -> &[u64] {
+        &self.frames
+    }
 }
 
 fn memory_fault(fault: Fault) -> JobFault {
@@ -115,6 +115,7 @@ fn chain(
     first: u64,
 ) -> Result<JobStats, JobFault> {
     let mut stats = JobStats::default();
+    context.frames.clear();
     let mut ended = HashSet::from([0]);
     let mut at = first;
     for _ in 0..MOST_JOBS {
@@ -149,14 +150,14 @@ fn job(
         }
     }
     let payload = at.wrapping_add(HEADER);
-    let bifrost = gpu.chip().arch.0 < 9;
+    let is_bifrost = gpu.chip().arch.0 < 9;
     match header.job_type {
         // Caches are coherent.
         JobType::Null | JobType::CacheFlush => {}
         JobType::WriteValue => write_value(gpu, &mut memory, payload)?,
-        JobType::Compute if bifrost => {
+        JobType::Compute if is_bifrost => {
             let invocation: Invocation = packet(&mut memory, payload)?;
-            let d: DrawV7 = packet(&mut memory, at.wrapping_add(indexed::COMPUTE_DRAW))?;
+            let d: DrawV7 = packet(&mut memory, at.wrapping_add(bifrost::COMPUTE_DRAW))?;
             let (size, groups) = invocation.counts();
             let dispatch = Dispatch {
                 resources: 0,
@@ -170,8 +171,8 @@ fn job(
             };
             dispatch::execute(gpu, vm, &dispatch, stats)?;
         }
-        JobType::Vertex if bifrost => indexed::vertices(gpu, vm, at, stats)?,
-        JobType::Tiler | JobType::IndexedVertex if bifrost => {
+        JobType::Vertex if is_bifrost => indexed::vertices(gpu, vm, at, stats)?,
+        JobType::Tiler | JobType::IndexedVertex if is_bifrost => {
             stats.draws += 1;
             if stats.draws <= gpu.options.most_draws {
                 let shades = header.job_type == JobType::IndexedVertex;
@@ -205,6 +206,9 @@ fn job(
         }
         JobType::Fragment => {
             let p: FragmentJobPayload = packet(&mut memory, payload)?;
+            if context.frames.len() < MOST_FRAMES {
+                context.frames.push(p.framebuffer);
+            }
             // Bounds are tiles.
             let scissor = Scissor {
                 scissor_minimum_x: p.bound_min_x * TILE,
@@ -245,15 +249,15 @@ fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), Jo
 /// What a job that allocates its vertices says.
 fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
     let place = |offset: u64| at.wrapping_add(offset);
-    let primitive: Primitive = packet(memory, place(HEADER))?;
-    let allocation: Allocation = packet(memory, place(ALLOCATION))?;
-    let instances = word(memory, place(INSTANCES))?;
-    let bytes = memory.read_array::<{ DrawDescriptor::SIZE_BYTES }>(place(DRAW));
+    let primitive: Primitive = packet(memory, place(valhall::PRIMITIVE))?;
+    let allocation: Allocation = packet(memory, place(valhall::ALLOCATION))?;
+    let instances = word(memory, place(valhall::INSTANCES))?;
+    let bytes = memory.read_array::<{ DrawDescriptor::SIZE_BYTES }>(place(valhall::DRAW));
     let mut draw = Draw::from_bytes(&bytes.map_err(memory_fault)?)?;
-    let position: ShaderEnvironment = packet(memory, place(POSITION))?;
+    let position: ShaderEnvironment = packet(memory, place(valhall::POSITION))?;
     let mut varying = ShaderEnvironment::default();
     if primitive.secondary_shader {
-        varying = packet(memory, place(VARYING))?;
+        varying = packet(memory, place(valhall::VARYING))?;
         draw.varying_stride = allocation.vertex_attribute_stride;
     }
     // Shaders that give sizes or layers store positions in the extended format.
@@ -282,20 +286,20 @@ fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
         first_instance: primitive.instance_offset,
         index_type: primitive.index_type,
         first_index: 0,
-        indices: address(memory, place(INDICES))?,
+        indices: address(memory, place(valhall::INDICES))?,
         // The job does not say where the indices end.
         index_bytes: u32::MAX,
-        restart: primitive.primitive_restart,
+        restart: primitive.primitive_restart.then_some(HIGHEST),
         draw_id: 0,
     };
     Ok(Call {
         flags,
-        tiler: address(memory, place(TILER))?,
+        tiler: address(memory, place(valhall::TILER))?,
         position: stage(&position),
         varying: stage(&varying),
         draw,
         vertices,
-        scissor: packet(memory, place(SCISSOR))?,
-        size_px: f32::from_bits(word(memory, place(SIZE))?),
+        scissor: packet(memory, place(valhall::SCISSOR))?,
+        size_px: f32::from_bits(word(memory, place(valhall::SIZE))?),
     })
 }

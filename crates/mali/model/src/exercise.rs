@@ -14,9 +14,11 @@ use tepui_softgpu::{Memory, Protection};
 
 use crate::{Completion, Gpu, Options, Stream, address_space};
 
+mod bifrost;
 mod chain;
 mod draws;
 
+pub use bifrost::run as bifrost;
 pub use chain::run as chain;
 pub use draws::draws;
 

@@ -20,9 +20,6 @@ pub struct Picture {
     pub texels: Vec<[f32; 4]>,
 }
 
-/// Pictures are those of captures, which are of command streams.
-const STREAMS: Arch = Arch(10);
-
 /// Pixels of the largest picture.
 const MOST_TEXELS: u64 = 1 << 25;
 
@@ -31,9 +28,13 @@ impl Picture {
     ///
     /// # Errors
     /// The descriptors are not of a framebuffer that the model knows, or memory is not bound.
-    pub fn of_framebuffer(vm: &AddressSpace, pointer: u64) -> Result<Vec<Picture>, JobFault> {
+    pub fn of_framebuffer(
+        arch: Arch,
+        vm: &AddressSpace,
+        pointer: u64,
+    ) -> Result<Vec<Picture>, JobFault> {
         let mut memory = UnitMemory::new(vm);
-        let framebuffer = Framebuffer::read(STREAMS, &mut memory, pointer)?;
+        let framebuffer = Framebuffer::read(arch, &mut memory, pointer)?;
         let p = &framebuffer.parameters;
         let size = [p.width, p.height];
         if u64::from(size[0]) * u64::from(size[1]) > MOST_TEXELS {

@@ -17,15 +17,22 @@ pub struct PixelFormat {
     codec: TexelCodec,
     /// The channel of each stored component: 0 to 3, or none.
     channels: [Option<usize>; 4],
+    /// The component that each channel is read from.
+    sources: [Option<usize>; 4],
     /// What channels are that no component holds: 0 or 1.
     missing: [bool; 4],
     /// Numbers are stored with a sign.
     signed: bool,
+    /// They are fixed point with 16 bits behind the point.
+    fixed: bool,
     /// Channels that texels have.
     present: [bool; 4],
     /// Texels are normalised fixed point without a sign.
     unorm: bool,
 }
+
+/// One in fixed point.
+const ONE: i32 = 1 << 16;
 
 /// Four channels in registers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,29 +49,12 @@ impl PixelFormat {
     /// The format of a descriptor. `None` if the model does not know it.
     pub fn new(bits: u32) -> Option<PixelFormat> {
         let code = Code::from_raw(u64::from(bits >> 12 & 0xff))?;
-        let order = ComponentOrder::from_raw(u64::from(bits & 0xff))?;
+        let Order { channels, sources, missing } = Order::new(bits & 0xfff)?;
         let srgb = bits >> 20 & 1 != 0;
         let format: Format = name(code, srgb)?.parse().ok()?;
-        let mut channels = [None; 4];
-        let mut missing = [false, false, false, true];
-        let order = order.to_string();
-        if order.len() != 4 {
-            return None;
-        }
-        for (component, letter) in order.chars().enumerate() {
-            channels[component] = match letter {
-                'R' => Some(0),
-                'G' => Some(1),
-                'B' => Some(2),
-                'A' => Some(3),
-                '1' | '0' => {
-                    missing[component] = letter == '1';
-                    None
-                }
-                _ => return None,
-            };
-        }
         let signed = format.name().ends_with("_SINT");
+        let fixed =
+            matches!(code, Code::R32Fixed | Code::Rg32Fixed | Code::Rgb32Fixed | Code::Rgba32Fixed);
         let unorm = matches!(format.info().numeric(), Numeric::Unorm | Numeric::Srgb);
         let components = match &format.info().encoding {
             Encoding::Plain(channels) => channels.as_slice().len(),
@@ -76,7 +66,7 @@ impl PixelFormat {
             present[*channel] = true;
         }
         let codec = TexelCodec::new(format).ok()?;
-        Some(PixelFormat { codec, channels, missing, signed, present, unorm })
+        Some(PixelFormat { codec, channels, sources, missing, signed, fixed, present, unorm })
     }
 
     /// The format of a tile's pixels: as [`PixelFormat::new`], and those of the formats that are
@@ -118,6 +108,7 @@ impl PixelFormat {
     pub fn kind(&self) -> Kind {
         match (self.codec.is_float(), self.signed) {
             (true, _) => Kind::Float,
+            _ if self.fixed => Kind::Float,
             (false, true) => Kind::Signed,
             (false, false) => Kind::Unsigned,
         }
@@ -140,30 +131,31 @@ impl PixelFormat {
 
     /// As [`PixelFormat::unpack`] of components that were decoded already.
     pub fn ordered(&self, components: [f32; 4]) -> [u32; 4] {
-        let mut out = self.missing.map(|one| if one { 1f32.to_bits() } else { 0 });
-        for (component, channel) in self.channels.iter().enumerate() {
-            if let Some(channel) = channel {
-                out[*channel] = components[component].to_bits();
-            }
-        }
-        out
+        self.read_from(components.map(f32::to_bits), 1f32.to_bits())
     }
 
     /// The channels of a pixel, as bits of floats or integers.
     pub fn unpack(&self, bytes: &[u8], kind: Kind) -> [u32; 4] {
         let raw = load(bytes);
         let components = match kind {
+            Kind::Float if self.fixed => {
+                let numbers = self.codec.unpack_u32(raw);
+                numbers.map(|v| (v as i32 as f32 / ONE as f32).to_bits())
+            }
             Kind::Float => self.codec.unpack_f32(raw).map(f32::to_bits),
             Kind::Signed | Kind::Unsigned => self.codec.unpack_u32(raw),
         };
         let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
-        let mut out: [u32; 4] = std::array::from_fn(|i| if self.missing[i] { one } else { 0 });
-        for (component, channel) in self.channels.iter().enumerate() {
-            if let Some(channel) = channel {
-                out[*channel] = components[component];
-            }
-        }
-        out
+        self.read_from(components, one)
+    }
+
+    /// The channels of components.
+    fn read_from(&self, components: [u32; 4], one: u32) -> [u32; 4] {
+        std::array::from_fn(|channel| match self.sources[channel] {
+            Some(component) => components[component],
+            None if self.missing[channel] => one,
+            None => 0,
+        })
     }
 
     /// The bytes of a pixel, of which [`PixelFormat::bytes`] count.
@@ -175,11 +167,77 @@ impl PixelFormat {
             }
         }
         let raw = match kind {
+            Kind::Float if self.fixed => {
+                self.codec.pack_i32(components.map(|v| (f32::from_bits(v) * ONE as f32) as i32))
+            }
             Kind::Float => self.codec.pack_f32(components.map(f32::from_bits)),
             Kind::Signed => self.codec.pack_i32(components.map(|v| v as i32)),
             Kind::Unsigned => self.codec.pack_u32(components),
         };
         raw.to_le_bytes()
+    }
+}
+
+/// Which channel each component is.
+struct Order {
+    channels: [Option<usize>; 4],
+    sources: [Option<usize>; 4],
+    missing: [bool; 4],
+}
+
+impl Order {
+    /// Reads a component order, or v6's swizzle in its place, which has another number.
+    fn new(bits: u32) -> Option<Order> {
+        let mut order =
+            Order { channels: [None; 4], sources: [None; 4], missing: [false, false, false, true] };
+        let Some(named) = ComponentOrder::from_raw(u64::from(bits)) else {
+            return Order::swizzle(bits);
+        };
+        let letters = named.to_string();
+        if letters.len() != 4 {
+            return None;
+        }
+        // Red in several channels.
+        if letters.matches('R').count() > 1 {
+            let digits = letters.chars().map(|letter| "RGBA01".find(letter));
+            let swizzle = digits.rev().try_fold(0, |bits, digit| Some(bits << 3 | digit? as u32));
+            return Order::swizzle(swizzle?);
+        }
+        for (component, letter) in letters.chars().enumerate() {
+            let channel = match letter {
+                'R' => 0,
+                'G' => 1,
+                'B' => 2,
+                'A' => 3,
+                '1' | '0' => {
+                    order.missing[component] = letter == '1';
+                    continue;
+                }
+                _ => return None,
+            };
+            order.channels[component] = Some(channel);
+            order.sources[channel] = Some(component);
+        }
+        Some(order)
+    }
+
+    /// Three bits for each channel: a component, 0 or 1.
+    ///
+    // source: Mesa, pan_format.h (`PAN_V6_SWIZZLE`)
+    fn swizzle(bits: u32) -> Option<Order> {
+        let mut order = Order { channels: [None; 4], sources: [None; 4], missing: [false; 4] };
+        for channel in 0..4 {
+            match bits >> (3 * channel) & 7 {
+                component @ 0..4 => {
+                    order.sources[channel] = Some(component as usize);
+                    order.channels[component as usize].get_or_insert(channel);
+                }
+                4 => {}
+                5 => order.missing[channel] = true,
+                _ => return None,
+            }
+        }
+        Some(order)
     }
 }
 
@@ -218,6 +276,7 @@ fn name(code: Code, srgb: bool) -> Option<String> {
         "UI" => "UINT",
         "I" => "SINT",
         "F" => "SFLOAT",
+        "FIXED" => "SINT",
         _ => return None,
     };
     let parts: String = channels.chars().map(|c| format!("{c}{bits}")).collect();
@@ -248,8 +307,27 @@ mod tests {
         assert_eq!(packed[..4], [0xfe, 0xff, 0xff, 0x7f]);
         let float = format(Code::R32f, ComponentOrder::Rgb1);
         assert_eq!(float.unpack(&2.5f32.to_le_bytes(), Kind::Float), [2.5f32.to_bits(), 0, 0, one]);
+        let fixed = format(Code::R32Fixed, ComponentOrder::Rgb1);
+        let bytes = (-3i32 << 15).to_le_bytes();
+        assert_eq!(fixed.unpack(&bytes, Kind::Float), [(-1.5f32).to_bits(), 0, 0, one]);
         let packed = format(Code::Rgb565, ComponentOrder::Rgb1);
         assert_eq!(packed.unpack(&[0x1f, 0], Kind::Float), [one, 0, 0, one]);
         assert!(PixelFormat::new((Code::Bc1Unorm.raw() << 12) as u32).is_none());
+    }
+
+    #[test]
+    fn swizzles_choose_a_component_for_each_channel() {
+        let of = |code: Code, channels: [u32; 4]| {
+            let swizzle = channels.iter().rev().fold(0, |bits, c| bits << 3 | c);
+            PixelFormat::new((code.raw() << 12) as u32 | swizzle).expect("a format")
+        };
+        let one = 1f32.to_bits();
+        // Luminance and alpha: red three times, then green.
+        let grey = of(Code::Rg8Unorm, [0, 0, 0, 1]);
+        assert_eq!(grey.unpack(&[255, 0], Kind::Float), [one, one, one, 0]);
+        let packed = grey.pack([one, 7, 7, one], Kind::Float);
+        assert_eq!(packed[..2], [255, 255]);
+        let bgr1 = of(Code::Rgba8Unorm, [2, 1, 0, 5]);
+        assert_eq!(bgr1.unpack(&[255, 0, 0, 0], Kind::Float), [0, 0, one, one]);
     }
 }

@@ -76,6 +76,33 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn chains_of_bifrost_end_without_a_panic(input in prop::collection::vec(any::<u8>(), 0..512)) {
+        if let Err(fault) = exercise::bifrost(&input).expect("a chain") {
+            prop_assert_ne!(fault.kind, FaultKind::Panic, "{}", fault);
+        }
+    }
+}
+
+#[test]
+fn the_chains_of_bifrost_get_somewhere() {
+    let (mut ended, mut threads) = (0, 0);
+    let mut faults = std::collections::BTreeMap::new();
+    for seed in 0..2000u32 {
+        match exercise::bifrost(&seed.to_le_bytes()).expect("a chain") {
+            Ok(stats) => {
+                ended += 1;
+                threads += stats.threads;
+            }
+            Err(fault) => *faults.entry(fault.what).or_insert(0) += 1,
+        }
+    }
+    assert!(ended > 100 && threads > 1000, "{ended} {threads} {faults:#?}");
+}
+
 #[test]
 fn the_chains_get_somewhere() {
     let (mut ended, mut jobs, mut threads) = (0, 0, 0);

@@ -10,7 +10,7 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 use crate::draw::{
     DepthSource, DrawMode, IndexType, OcclusionMode, PointSizeArrayFormat, StencilOp,
 };
-use crate::framebuffer::{BlockFormat, Msaa, SFormat, ZsFormat};
+use crate::framebuffer::{BlockFormat, BlockFormatV6, Msaa, SFormat, ZsFormat};
 use crate::texture::CompareFunction;
 
 bits_enum! {
@@ -118,6 +118,13 @@ packet! {
         index_count: Minus<Uint, 1> [96..128] "Index count" = 1;
         /// Indices.
         indices: Address [128..192] "Indices";
+    }
+}
+
+impl PrimitiveV7 {
+    /// Whether vertices have sizes, in an array in memory.
+    pub fn has_sizes(&self) -> bool {
+        self.point_size_array_format != PointSizeArrayFormat::None
     }
 }
 
@@ -361,19 +368,29 @@ packet! {
         /// ZS Write Format.
         zs_write_format: ZsFormat [96..100] "ZS Write Format";
         /// ZS Block Format.
-        zs_block_format: BlockFormat [100..104] "ZS Block Format";
+        zs_block_format: BlockFormat [100..104] "ZS Block Format" before 3;
         /// ZS MSAA.
-        zs_msaa: Msaa [104..106] "ZS MSAA" = Msaa::Single;
+        zs_msaa: Msaa [104..106] "ZS MSAA" before 3 = Msaa::Single;
+        /// ZS Block Format (v6).
+        zs_block_format_v6: BlockFormatV6 [100..102] "ZS Block Format (v6)" since 3;
+        /// ZS MSAA (v6).
+        zs_msaa_v6: Msaa [102..104] "ZS MSAA (v6)" since 3 = Msaa::Single;
+        /// ZS Big Endian.
+        zs_big_endian: Bool [104..105] "ZS Big Endian" since 3;
         /// ZS Clean Pixel Write Enable.
         zs_clean_pixel_write_enable: Bool [106..107] "ZS Clean Pixel Write Enable";
         /// CRC Render Target.
-        crc_render_target: Uint [107..111] "CRC Render Target";
+        crc_render_target: Uint [107..111] "CRC Render Target" before 3;
         /// S Write Format.
         s_write_format: SFormat [112..116] "S Write Format";
         /// S Block Format.
-        s_block_format: BlockFormat [116..120] "S Block Format";
+        s_block_format: BlockFormat [116..120] "S Block Format" before 3;
         /// S MSAA.
-        s_msaa: Msaa [120..122] "S MSAA" = Msaa::Single;
+        s_msaa: Msaa [120..122] "S MSAA" before 3 = Msaa::Single;
+        /// S Block Format (v6).
+        s_block_format_v6: BlockFormatV6 [116..118] "S Block Format (v6)" since 3;
+        /// S MSAA (v6).
+        s_msaa_v6: Msaa [118..120] "S MSAA (v6)" since 3 = Msaa::Single;
         /// ZS Writeback Base.
         zs_writeback_base: Address [128..192] "ZS Writeback Base";
         /// ZS Writeback Row Stride.
@@ -425,6 +442,101 @@ packet! {
     }
 }
 
+bits_enum! {
+    /// How elements of a buffer are found.
+    pub enum AttributeTypeV7 = "Attribute Type (v7)" {
+        /// By the vertex.
+        #[default]
+        N1d = 1 => "1D",
+        /// By the vertex divided by a power of two.
+        N1dPotDivisor = 2 => "1D POT Divisor",
+        /// By the remainder of the vertex.
+        N1dModulus = 3 => "1D Modulus",
+        /// By the vertex divided by another number.
+        N1dNpotDivisor = 4 => "1D NPOT Divisor",
+        /// An image in rows.
+        N3dLinear = 5 => "3D Linear",
+        /// An image in tiles.
+        N3dInterleaved = 6 => "3D Interleaved",
+        /// By the primitive.
+        N1dPrimitiveIndexBuffer = 7 => "1D Primitive Index Buffer",
+        /// As without write reduction.
+        N1dPotDivisorWriteReduction = 10 => "1D POT Divisor Write Reduction",
+        /// As without write reduction.
+        N1dModulusWriteReduction = 11 => "1D Modulus Write Reduction",
+        /// As without write reduction.
+        N1dNpotDivisorWriteReduction = 12 => "1D NPOT Divisor Write Reduction",
+        /// More of the record before.
+        Continuation = 32 => "Continuation",
+    }
+}
+
+packet! {
+    /// An attribute or varying: where in a buffer it is, and its format.
+    pub struct AttributeV7 = "Attribute (v7)", 8 bytes
+    fields {
+        /// Buffer index.
+        buffer_index: Uint [0..9] "Buffer index";
+        /// Offset enable.
+        offset_enable: Bool [9..10] "Offset enable" = true;
+        /// Format.
+        format: Hex [10..32] "Format";
+        /// Offset.
+        offset: Int [32..64] "Offset";
+    }
+}
+
+packet! {
+    /// A buffer of attributes or varyings.
+    pub struct AttributeBuffer = "Attribute Buffer", 16 bytes
+    fields {
+        /// Type.
+        kind: AttributeTypeV7 [0..6] "Type";
+        /// Pointer.
+        pointer: Shr<Address, 6> [6..56] "Pointer";
+        /// Divisor R: a shift.
+        divisor_r: Uint [56..61] "Divisor R";
+        /// Divisor P: an odd factor, or how to round.
+        divisor_p: Uint [61..64] "Divisor P";
+        /// Stride.
+        stride: Uint [64..96] "Stride";
+        /// Size.
+        size: Uint [96..128] "Size";
+    }
+}
+
+packet! {
+    /// The number by which a buffer's vertices are divided.
+    pub struct ContinuationNpot = "Attribute Buffer Continuation NPOT", 16 bytes
+    fields {
+        /// Type.
+        kind: AttributeTypeV7 [0..6] "Type" = AttributeTypeV7::Continuation;
+        /// Divisor Numerator: a factor.
+        divisor_numerator: Uint [32..64] "Divisor Numerator";
+        /// Divisor.
+        divisor: Uint [96..128] "Divisor";
+    }
+}
+
+packet! {
+    /// The size of a buffer that is an image.
+    pub struct Continuation3d = "Attribute Buffer Continuation 3D", 16 bytes
+    fields {
+        /// Type.
+        kind: AttributeTypeV7 [0..6] "Type" = AttributeTypeV7::Continuation;
+        /// S dimension.
+        s_dimension: Minus<Uint, 1> [16..32] "S dimension" = 1;
+        /// T dimension.
+        t_dimension: Minus<Uint, 1> [32..48] "T dimension" = 1;
+        /// R dimension.
+        r_dimension: Minus<Uint, 1> [48..64] "R dimension" = 1;
+        /// Row Stride.
+        row_stride: Uint [64..96] "Row Stride";
+        /// Slice Stride.
+        slice_stride: Uint [96..128] "Slice Stride";
+    }
+}
+
 packet! {
     /// A uniform buffer, in units of 16 bytes.
     pub struct UniformBuffer = "Uniform Buffer", 8 bytes
@@ -447,4 +559,8 @@ pub static ALL: &[&PacketInfo] = &[
     LocalStorageV7::INFO,
     SurfaceWithStride::INFO,
     UniformBuffer::INFO,
+    AttributeV7::INFO,
+    AttributeBuffer::INFO,
+    ContinuationNpot::INFO,
+    Continuation3d::INFO,
 ];

@@ -337,11 +337,11 @@ packet! {
         /// Post Frame.
         post_frame: PrePostFrameShaderMode [6..9] "Post Frame";
         /// Downscale geometry.
-        downscale_geometry: Downscale [9..11] "Downscale geometry";
+        downscale_geometry: Downscale [9..11] "Downscale geometry" before 2;
         /// Internal layer index.
-        internal_layer_index: Uint [24..32] "Internal layer index";
+        internal_layer_index: Uint [24..32] "Internal layer index" before 2;
         /// Frame argument.
-        frame_argument: Hex64 [64..128] "Frame argument";
+        frame_argument: Hex64 [64..128] "Frame argument" before 2;
         /// Sample Locations.
         sample_locations: Address [128..192] "Sample Locations";
         /// Frame Shader DCDs.
@@ -366,16 +366,20 @@ packet! {
         tie_break_rule: TieBreakRule [358..361] "Tie-Break Rule";
         /// Effective Tile Size.
         effective_tile_size: Log2 [361..365] "Effective Tile Size";
+        /// X Downsampling Scale.
+        x_downsampling_scale: Uint [365..368] "X Downsampling Scale" since 2;
+        /// Y Downsampling Scale.
+        y_downsampling_scale: Uint [368..371] "Y Downsampling Scale" since 2;
         /// First provoking vertex.
-        first_provoking_vertex: Bool [366..367] "First provoking vertex";
+        first_provoking_vertex: Bool [366..367] "First provoking vertex" before 2;
         /// Point sprite coord origin max Y.
-        point_sprite_coord_origin_max_y: Bool [367..368] "Point sprite coord origin max Y" = true;
+        point_sprite_coord_origin_max_y: Bool [367..368] "Point sprite coord origin max Y" before 2 = true;
         /// Blend suppress Inf.
-        blend_suppress_inf: Bool [368..369] "Blend suppress Inf";
+        blend_suppress_inf: Bool [368..369] "Blend suppress Inf" before 2;
         /// Blend suppress NaN.
-        blend_suppress_nan: Bool [369..370] "Blend suppress NaN";
+        blend_suppress_nan: Bool [369..370] "Blend suppress NaN" before 2;
         /// Blend suppress denorm.
-        blend_suppress_denorm: Bool [370..371] "Blend suppress denorm";
+        blend_suppress_denorm: Bool [370..371] "Blend suppress denorm" before 2;
         /// Render Target Count.
         render_target_count: Minus<Uint, 1> [371..375] "Render Target Count";
         /// Color Buffer Allocation.
@@ -488,13 +492,40 @@ packet! {
     }
 }
 
+bits_enum! {
+    /// Layouts in memory (v6).
+    pub enum BlockFormatV6 = "Block Format (v6)" {
+        /// Tiled U-Interleaved.
+        #[default]
+        TiledUInterleaved = 0 => "Tiled U-Interleaved",
+        /// Tiled Linear.
+        TiledLinear = 1 => "Tiled Linear",
+        /// Linear.
+        Linear = 2 => "Linear",
+        /// AFBC.
+        Afbc = 3 => "AFBC",
+    }
+}
+
+impl BlockFormatV6 {
+    /// The same layout of later architectures; `None` of one that they lack.
+    pub fn later(self) -> Option<BlockFormat> {
+        match self {
+            BlockFormatV6::TiledUInterleaved => Some(BlockFormat::TiledUInterleaved),
+            BlockFormatV6::TiledLinear => None,
+            BlockFormatV6::Linear => Some(BlockFormat::Linear),
+            BlockFormatV6::Afbc => Some(BlockFormat::Afbc),
+        }
+    }
+}
+
 packet! {
     /// A colour attachment. Fields of images in several planes (YUV) and of compressed ones (AFBC, AFRC)
     /// share bits.
     pub struct RenderTarget = "Render Target", 64 bytes
     fields {
         /// Writeback mode.
-        writeback_mode: WritebackMode [0..4] "Writeback Mode";
+        writeback_mode: WritebackMode [0..4] "Writeback Mode" before 1;
         /// The place in the tile buffer, in bytes.
         internal_buffer_offset: Shr<Uint, 4> [4..16] "Internal Buffer Offset";
         /// YUV enable.
@@ -508,7 +539,11 @@ packet! {
         /// The format in memory.
         writeback_format: ColorFormat [35..40] "Writeback Format";
         /// The layout in memory.
-        writeback_block_format: BlockFormat [40..44] "Writeback Block Format";
+        writeback_block_format: BlockFormat [40..44] "Writeback Block Format" before 3;
+        /// Endianness in memory (v6).
+        writeback_endianness: Uint [40..42] "Writeback Endianness" since 3;
+        /// The layout in memory (v6).
+        writeback_block_format_v6: BlockFormatV6 [42..44] "Writeback Block Format (v6)" since 3;
         /// Samples in memory.
         writeback_msaa: Msaa [44..46] "Writeback MSAA";
         /// sRGB.
@@ -540,31 +575,51 @@ packet! {
         /// Bytes of a row of planes 1 and 2.
         plane_1_2_stride: Uint [352..384] "Plane 1 2 Stride" when (|p| p.yuv_enable);
         /// The reversible transform to YUV.
-        yuv_transform: Bool [64..65] "YUV Transform" when (|p| p.is_afbc());
+        yuv_transform: Bool [64..65] "YUV Transform" before 2 when (|p| p.is_afbc());
         /// Split block.
-        split_block: Bool [65..66] "Split block" when (|p| p.is_afbc());
+        split_block: Bool [65..66] "Split block" before 2 when (|p| p.is_afbc());
         /// Wide block.
-        wide_block: Bool [66..67] "Wide block" when (|p| p.is_afbc());
+        wide_block: Bool [66..67] "Wide block" before 2 when (|p| p.is_afbc());
         /// Reverse issue order.
-        reverse_issue_order: Bool [67..68] "Reverse issue order" when (|p| p.is_afbc());
+        reverse_issue_order: Bool [67..68] "Reverse issue order" before 2 when (|p| p.is_afbc());
         /// Front buffer.
-        front_buffer: Bool [68..69] "Front buffer" when (|p| p.is_afbc());
+        front_buffer: Bool [68..69] "Front buffer" before 2 when (|p| p.is_afbc());
         /// Alpha hint.
-        alpha_hint: Bool [69..70] "Alpha hint" when (|p| p.is_afbc());
+        alpha_hint: Bool [69..70] "Alpha hint" before 2 when (|p| p.is_afbc());
         /// Compression mode.
-        compression_mode: AfbcCompressionMode [74..80] "Compression mode" when (|p| p.is_afbc());
+        compression_mode: AfbcCompressionMode [74..80] "Compression mode" before 2 when (|p| p.is_afbc());
         /// Block size.
         block_size: AfrcBlockSize [68..72] "Block Size" when (|p| p.is_afrc());
         /// Format.
         format: Hex [72..80] "Format" when (|p| p.is_afrc());
         /// Headers of AFBC.
-        header: Address [256..320] "Header" when (|p| p.is_afbc());
+        header: Address [256..320] "Header" before 2 when (|p| p.is_afbc());
         /// The first pixel.
         base: Address [256..320] "Base" when (|p| !p.is_afbc() && !p.yuv_enable);
         /// Bytes from row to row, or of a row of headers.
-        row_stride: Uint [320..352] "Row Stride" when (|p| !p.yuv_enable);
+        row_stride: Uint [320..352] "Row Stride" when (|p| !p.yuv_enable && !p.is_afbc());
+        /// Bytes from row to row of headers.
+        header_row_stride: Uint [320..352] "Header Row Stride" before 2 when (|p| p.is_afbc());
         /// Bytes from the headers of AFBC to the bodies.
-        body_offset: Uint [352..384] "Body offset" when (|p| p.is_afbc());
+        body_offset: Uint [352..384] "Body offset" before 2 when (|p| p.is_afbc());
+        /// Headers of AFBC on Bifrost.
+        afbc_header: Address [128..192] "AFBC Header" since 2 when (|p| p.is_afbc());
+        /// Superblocks in a row.
+        afbc_row_stride: Uint [192..205] "AFBC Row Stride" since 2 when (|p| p.is_afbc());
+        /// Chunk size.
+        afbc_chunk_size: Uint [224..236] "AFBC Chunk Size" since 2 when (|p| p.is_afbc());
+        /// YUV transform.
+        afbc_yuv_transform: Bool [241..242] "AFBC YUV Transform" since 2 when (|p| p.is_afbc());
+        /// Split block.
+        afbc_split_block: Bool [242..243] "AFBC Split Block" since 2 when (|p| p.is_afbc());
+        /// Wide block.
+        afbc_wide_block: Bool [243..244] "AFBC Wide Block" since 2 when (|p| p.is_afbc());
+        /// Reverse issue order.
+        afbc_reverse_issue_order: Bool [244..245] "AFBC Reverse Issue Order" since 2 when (|p| p.is_afbc());
+        /// Bodies of AFBC on Bifrost.
+        afbc_body: Address [256..320] "AFBC Body" since 2 when (|p| p.is_afbc());
+        /// Bytes of them.
+        afbc_body_size: Uint [320..352] "AFBC Body Size" since 2 when (|p| p.is_afbc());
         /// Bytes from surface to surface.
         surface_stride: Uint [352..384] "Surface Stride" when (|p| !p.is_afbc() && !p.yuv_enable);
         /// The clear colour.
@@ -576,7 +631,8 @@ impl RenderTarget {
     /// The image is compressed with AFBC.
     pub fn is_afbc(&self) -> bool {
         let format = self.writeback_block_format;
-        let afbc = matches!(format, BlockFormat::Afbc | BlockFormat::AfbcTiled);
+        let afbc = matches!(format, BlockFormat::Afbc | BlockFormat::AfbcTiled)
+            || self.writeback_block_format_v6 == BlockFormatV6::Afbc;
         afbc && !self.yuv_enable && !self.is_afrc()
     }
 
@@ -614,7 +670,7 @@ packet! {
         /// Bound Max Y.
         bound_max_y: Uint [48..60] "Bound Max Y";
         /// Tile render order.
-        tile_render_order: TileRenderOrder [60..63] "Tile render order" = TileRenderOrder::ZOrder;
+        tile_render_order: TileRenderOrder [60..63] "Tile render order" before 2 = TileRenderOrder::ZOrder;
         /// Has Tile Enable Map.
         has_tile_enable_map: Bool [63..64] "Has Tile Enable Map";
         /// Framebuffer.

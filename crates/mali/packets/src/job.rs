@@ -150,6 +150,50 @@ packet! {
     }
 }
 
+/// Bytes from the beginning of a job that allocates its vertices to its parts.
+// source: v9.xml, "Malloc Vertex Job"
+pub mod valhall {
+    /// The primitive.
+    pub const PRIMITIVE: u64 = 32;
+    /// The number of instances.
+    pub const INSTANCES: u64 = 48;
+    /// The allocation.
+    pub const ALLOCATION: u64 = 52;
+    /// The address of the tiler context.
+    pub const TILER: u64 = 56;
+    /// The scissor.
+    pub const SCISSOR: u64 = 104;
+    /// The size of points and lines.
+    pub const SIZE: u64 = 112;
+    /// The address of indices.
+    pub const INDICES: u64 = 120;
+    /// The draw descriptor.
+    pub const DRAW: u64 = 128;
+    /// What the position shader is given.
+    pub const POSITION: u64 = 256;
+    /// What the varying shader is given.
+    pub const VARYING: u64 = 320;
+}
+
+/// Bytes from the beginning of a job of Bifrost to its parts.
+// source: v7.xml, "Indexed Vertex Job", "Tiler Job", "Compute Job"
+pub mod bifrost {
+    /// The invocation.
+    pub const INVOCATION: u64 = 32;
+    /// The primitive.
+    pub const PRIMITIVE: u64 = 40;
+    /// The size of points and lines, or the address of sizes.
+    pub const SIZE: u64 = 64;
+    /// The address of the tiler context.
+    pub const TILER: u64 = 72;
+    /// The draw of fragments.
+    pub const FRAGMENT_DRAW: u64 = 128;
+    /// The draw of vertices.
+    pub const VERTEX_DRAW: u64 = 256;
+    /// The draw of a vertex or compute job.
+    pub const COMPUTE_DRAW: u64 = 64;
+}
+
 /// The reflection tables of this module.
 pub static ALL: &[&PacketInfo] =
     &[JobHeader::INFO, WriteValueJobPayload::INFO, ComputePayload::INFO, Allocation::INFO];

@@ -7,7 +7,7 @@
 //! | [`texture`] | textures, planes, samplers | resource tables |
 //! | [`draw`] | primitives, draws, depth and stencil, blending | registers and memory |
 //! | [`framebuffer`] | framebuffers, render targets | memory |
-//! | [`job`] | jobs of v9 | chains in memory |
+//! | [`job`] | jobs | chains in memory |
 //! | [`bifrost`] | draws, renderer state and what else v7 has of its own | chains in memory |
 //! | [`tiler`] | the tiler's context and heap | memory |
 //!
@@ -34,7 +34,19 @@ pub mod shader;
 pub mod texture;
 pub mod tiler;
 
-pub use tepui_packets::{Base, Decoded, Packet, PacketInfo, Problem, ProblemKind, Value};
+pub use tepui_packets::{Base, Decoded, Packet, PacketInfo, Problem, ProblemKind, Revision, Value};
+
+/// The revision by which declarations know an architecture: newer ones came first to be described, so that numbers grow as
+/// architectures become older, and the first is v10.
+pub const fn revision(arch: u8) -> Revision {
+    match arch {
+        10.. => 0,
+        9 => 1,
+        7 | 8 => 2,
+        6 => 3,
+        _ => 4,
+    }
+}
 
 /// The reflection tables of all packets, by module.
 pub static ALL: &[&[&PacketInfo]] = &[

@@ -758,6 +758,21 @@ bits_enum! {
     }
 }
 
+bits_enum! {
+    /// How texels lie in memory.
+    pub enum TextureLayout = "Texture Layout" {
+        /// None.
+        #[default]
+        None = 0 => "None",
+        /// Tiled.
+        Tiled = 1 => "Tiled",
+        /// Linear.
+        Linear = 2 => "Linear",
+        /// AFBC.
+        Afbc = 12 => "AFBC",
+    }
+}
+
 packet! {
     /// A texture.
     pub struct Texture = "Texture", 32 bytes
@@ -780,7 +795,9 @@ packet! {
         /// Swizzle.
         swizzle: Hex [64..76] "Swizzle";
         /// Texel interleave.
-        texel_interleave: Bool [76..77] "Texel interleave";
+        texel_interleave: Bool [76..77] "Texel interleave" before 2;
+        /// Texel ordering.
+        texel_ordering: TextureLayout [76..80] "Texel ordering" since 2;
         /// Levels.
         levels: Minus<Uint, 1> [80..85] "Levels" = 1;
         /// Minimum level.

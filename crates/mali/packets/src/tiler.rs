@@ -2,7 +2,7 @@
 //!
 // source: Mesa, src/panfrost/lib/genxml/v10.xml.
 
-use tepui_packets::types::{Address, Bool, Hex64, Int, Minus, Nested, Shr, Uint};
+use tepui_packets::types::{Address, Bool, Hex, Hex64, Int, Minus, Nested, Shr, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 use crate::framebuffer::SamplePattern;
@@ -131,5 +131,57 @@ packet! {
     }
 }
 
+packet! {
+    /// Memory for the tiler, on Bifrost.
+    pub struct TilerHeapV7 = "Tiler Heap (v7)", 32 bytes
+    fields {
+        /// Size.
+        size: Uint [32..64] "Size";
+        /// Base.
+        base: Address [64..128] "Base";
+        /// Bottom.
+        bottom: Address [128..192] "Bottom";
+        /// Top.
+        top: Address [192..256] "Top";
+    }
+}
+
+packet! {
+    /// The context of a chip with a job manager.
+    pub struct TilerContextJm = "Tiler Context (job manager)", 192 bytes
+    fields {
+        /// Polygon List.
+        polygon_list: Address [0..64] "Polygon List";
+        /// Hierarchy Mask.
+        hierarchy_mask: Uint [64..77] "Hierarchy Mask";
+        /// Sample Pattern.
+        sample_pattern: SamplePattern [77..80] "Sample Pattern";
+        /// Update Cost Table.
+        update_cost_table: Bool [80..81] "Update Cost Table";
+        /// Sample test disable.
+        sample_test_disable: Bool [81..82] "Sample test disable" before 2;
+        /// First provoking vertex.
+        first_provoking_vertex: Bool [82..83] "First provoking vertex" before 2;
+        /// FB Width.
+        fb_width: Minus<Uint, 1> [96..112] "FB Width";
+        /// FB Height.
+        fb_height: Minus<Uint, 1> [112..128] "FB Height";
+        /// Layer count.
+        layer_count: Minus<Uint, 1> [128..136] "Layer count" before 2 = 1;
+        /// Layer offset.
+        layer_offset: Int [136..145] "Layer offset" before 2;
+        /// Heap.
+        heap: Address [192..256] "Heap";
+        /// State: the first of words that nobody but the GPU reads.
+        state: Hex [1024..1056] "State";
+    }
+}
+
 /// The reflection tables of this module.
-pub static ALL: &[&PacketInfo] = &[TilerHeap::INFO, TilerState::INFO, TilerContext::INFO];
+pub static ALL: &[&PacketInfo] = &[
+    TilerHeap::INFO,
+    TilerState::INFO,
+    TilerContext::INFO,
+    TilerContextJm::INFO,
+    TilerHeapV7::INFO,
+];

@@ -7,6 +7,8 @@
 //! other is an order that both allow.
 
 mod device;
+#[doc(hidden)]
+pub mod exercise;
 mod file;
 mod params;
 mod queue;

@@ -21,7 +21,7 @@ pub fn value(chip: &Chip, which: u32) -> Option<u64> {
         param::GPU_PROD_ID => chip.product_id.into(),
         // A revision from which all of Mesa's workarounds are off.
         param::GPU_REVISION => {
-            if chip.arch.0 == 7 {
+            if matches!(chip.arch.0, 6 | 7) {
                 0
             } else {
                 0x30

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use tepui_drm::fence::{Fence, notify, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::{Errno, spawn};
-use tepui_mali_model::JobContext;
+use tepui_mali_model::{Completion, JobContext, Stream};
 
 use super::device::{Device, FaultRecord};
 use super::space::Space;
 use crate::file::lock;
+use crate::observer::{Execution, Started};
 
 /// A chain.
 pub struct Job {
@@ -62,6 +63,7 @@ impl Drop for Queue {
 impl Shared {
     fn work(&self, device: &Device, file: u64, space: &Space) {
         let mut context = JobContext::default();
+        let mut runs = 0u32;
         loop {
             let closed = || self.closed.load(Ordering::Acquire);
             let ready = wait_until(None, || {
@@ -77,11 +79,27 @@ impl Shared {
                 }
                 return;
             };
-            let result = space.run(|vm| device.gpu.chain(vm, &mut context, job.chain));
-            let outcome = match result {
+            let submission = job.submission;
+            let started =
+                [Started { queue: 0, submission, stream: Stream { address: job.chain, size: 0 } }];
+            let ended = space.run(|vm| {
+                let execution = Execution { file, group: 0, run: runs, started: &started, vm };
+                if let Some(observer) = &device.options.observer {
+                    observer.starting(&execution);
+                }
+                let outcome = device.gpu.chain(vm, &mut context, job.chain);
+                let ended = [Completion { queue: 0, outcome }];
+                if let Some(observer) = &device.options.observer {
+                    observer.finished(&execution, &ended);
+                }
+                ended
+            });
+            runs = runs.wrapping_add(1);
+            let [Completion { outcome, .. }] = ended;
+            let outcome = match outcome {
                 Ok(_stats) => Ok(()),
                 Err(fault) => {
-                    device.record(FaultRecord { file, submission: job.submission, fault });
+                    device.record(FaultRecord { file, submission, fault });
                     Err(Errno::IO)
                 }
             };

@@ -11,12 +11,12 @@ use tepui_mali_packets::draw::{
     PrimitiveFlags, RegisterFileFormat,
 };
 use tepui_mali_packets::framebuffer::{
-    BlockFormat, ColorBufferInternalFormat, ColorFormat, FramebufferParameters, RenderTarget,
-    ZInternalFormat, ZsCrcExtension, ZsFormat,
+    BlockFormat, BlockFormatV6, ColorBufferInternalFormat, ColorFormat, FramebufferParameters,
+    RenderTarget, ZInternalFormat, ZsCrcExtension, ZsFormat,
 };
 use tepui_mali_packets::shader::{Buffer, LocalStorage, Resource, ShaderProgram, ShaderStage};
 use tepui_mali_packets::texture::{ComponentOrder, Format, Plane, PlaneType, Sampler, Texture};
-use tepui_mali_packets::tiler::TilerContext;
+use tepui_mali_packets::tiler::{TilerContext, TilerContextJm};
 use tepui_mali_packets::{Base, Packet, PacketInfo};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
@@ -24,17 +24,17 @@ use super::{BASE, Bits, pack};
 use crate::{Completion, Gpu, Options, Stream, address_space};
 
 const BYTES: usize = 1 << 18;
-const STATES: u64 = BASE + 0x1000;
-const CONTEXT: u64 = BASE + 0x2000;
-const FRAME: u64 = BASE + 0x3000;
-const CODE: u64 = BASE + 0x4000;
-const VERTICES: u64 = BASE + 0x8000;
-const TEXELS: u64 = BASE + 0x1_0000;
+pub(super) const STATES: u64 = BASE + 0x1000;
+pub(super) const CONTEXT: u64 = BASE + 0x2000;
+pub(super) const FRAME: u64 = BASE + 0x3000;
+pub(super) const CODE: u64 = BASE + 0x4000;
+pub(super) const VERTICES: u64 = BASE + 0x8000;
+pub(super) const TEXELS: u64 = BASE + 0x1_0000;
 const DEPTHS: u64 = BASE + 0x2_0000;
 const PICTURE: u64 = BASE + 0x3_0000;
 
 /// Side of the framebuffer.
-const SIDE: u32 = 40;
+pub(super) const SIDE: u32 = 40;
 
 /// Instructions of a shader.
 const MOST_INSTRUCTIONS: u64 = 16;
@@ -61,7 +61,7 @@ const COLOUR: &str = "
     NOP.end";
 
 /// Changes some fields of a packet, but no sizes.
-fn scatter(bits: &mut Bits<'_>, info: &PacketInfo, bytes: &mut [u8], offset: u32) {
+pub(super) fn scatter(bits: &mut Bits<'_>, info: &PacketInfo, bytes: &mut [u8], offset: u32) {
     const KEPT: [&str; 6] = ["width", "height", "bound", "count", "size", "stride"];
     for field in info.fields {
         let start = offset + field.pieces[0].start;
@@ -91,6 +91,38 @@ fn scatter(bits: &mut Bits<'_>, info: &PacketInfo, bytes: &mut [u8], offset: u32
     }
 }
 
+/// The parameters of a frame with depths in the tile buffer.
+fn parameters() -> FramebufferParameters {
+    FramebufferParameters {
+        width: SIDE,
+        height: SIDE,
+        bound_max_x: SIDE - 1,
+        bound_max_y: SIDE - 1,
+        effective_tile_size: 256,
+        render_target_count: 1,
+        z_internal_format: ZInternalFormat::D32,
+        z_write_enable: true,
+        z_clear: 0.75,
+        tiler: CONTEXT,
+        ..Default::default()
+    }
+}
+
+/// The colours of a frame.
+fn target() -> RenderTarget {
+    RenderTarget {
+        internal_format: ColorBufferInternalFormat::R8g8b8a8,
+        write_enable: true,
+        writeback_format: ColorFormat::R8g8b8a8,
+        writeback_block_format: BlockFormat::Linear,
+        swizzle: 1 << 3 | 2 << 6 | 3 << 9,
+        clean_pixel_write_enable: true,
+        base: PICTURE,
+        row_stride: 4 * SIDE,
+        ..Default::default()
+    }
+}
+
 /// Random instructions, with handles of a texture and a sampler where they ask for such.
 fn instructions(bits: &mut Bits<'_>) -> Vec<u8> {
     let mut code = Vec::new();
@@ -112,13 +144,13 @@ fn instructions(bits: &mut Bits<'_>) -> Vec<u8> {
     code
 }
 
-struct Machine<'a> {
-    vm: AddressSpace,
-    bits: Bits<'a>,
+pub(super) struct Machine<'a> {
+    pub(super) vm: AddressSpace,
+    pub(super) bits: Bits<'a>,
 }
 
 impl Machine<'_> {
-    fn put<P: Packet>(&mut self, at: u64, packet: &P) -> Option<()> {
+    pub(super) fn put<P: Packet>(&mut self, at: u64, packet: &P) -> Option<()> {
         let mut bytes = pack(packet)?;
         scatter(&mut self.bits, P::INFO, &mut bytes, 0);
         self.vm.write(at, &bytes).ok()
@@ -147,7 +179,7 @@ impl Machine<'_> {
     }
 
     /// Positions about the window, and colours that are as random.
-    fn vertices(&mut self) -> Option<()> {
+    pub(super) fn vertices(&mut self) -> Option<()> {
         for at in 0..0x80 {
             let value = match self.bits.next() % 32 {
                 0 => f32::from_bits(self.bits.next() as u32),
@@ -195,6 +227,21 @@ impl Machine<'_> {
         self.put(STATES + 0x2c0, &plane)
     }
 
+    /// A frame without depths, in the form of a chip with a job manager.
+    pub(super) fn frame_as(&mut self, arch: u8) -> Option<()> {
+        let context = TilerContextJm { fb_width: SIDE, fb_height: SIDE, ..Default::default() };
+        self.put_as(arch, CONTEXT, &context)?;
+        let parameters =
+            FramebufferParameters { point_sprite_coord_origin_max_y: false, ..parameters() };
+        self.put_as(arch, FRAME, &parameters)?;
+        let mut target = target();
+        if arch < 7 {
+            target.writeback_block_format = BlockFormat::NoWrite;
+            target.writeback_block_format_v6 = BlockFormatV6::Linear;
+        }
+        self.put_as(arch, FRAME + 128, &target)
+    }
+
     fn frame(&mut self) -> Option<()> {
         let context = TilerContext {
             fb_width: SIDE,
@@ -203,20 +250,7 @@ impl Machine<'_> {
             ..Default::default()
         };
         self.vm.write(CONTEXT, &pack(&context)?).ok()?;
-        let parameters = FramebufferParameters {
-            width: SIDE,
-            height: SIDE,
-            bound_max_x: SIDE - 1,
-            bound_max_y: SIDE - 1,
-            effective_tile_size: 256,
-            render_target_count: 1,
-            z_internal_format: ZInternalFormat::D32,
-            z_write_enable: true,
-            z_clear: 0.75,
-            has_zs_crc_extension: true,
-            tiler: CONTEXT,
-            ..Default::default()
-        };
+        let parameters = FramebufferParameters { has_zs_crc_extension: true, ..parameters() };
         self.put(FRAME, &parameters)?;
         let depths = ZsCrcExtension {
             zs_write_format: ZsFormat::D32,
@@ -227,18 +261,7 @@ impl Machine<'_> {
             ..Default::default()
         };
         self.put(FRAME + 128, &depths)?;
-        let target = RenderTarget {
-            internal_format: ColorBufferInternalFormat::R8g8b8a8,
-            write_enable: true,
-            writeback_format: ColorFormat::R8g8b8a8,
-            writeback_block_format: BlockFormat::Linear,
-            swizzle: 1 << 3 | 2 << 6 | 3 << 9,
-            clean_pixel_write_enable: true,
-            base: PICTURE,
-            row_stride: 4 * SIDE,
-            ..Default::default()
-        };
-        self.put(FRAME + 192, &target)
+        self.put(FRAME + 192, &target())
     }
 
     fn stream(&mut self) -> Option<Vec<u8>> {

@@ -15,7 +15,7 @@ use tepui_softgpu::{AddressSpace, UnitMemory};
 use super::geometry;
 use super::scene::Scenes;
 use super::stage::{Stage, StageAddresses};
-use super::vertex;
+use super::vertex::{self, HIGHEST};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 
@@ -212,7 +212,7 @@ pub(crate) fn execute(
         first_index: r.word(35),
         indices: r.pair(54),
         index_bytes: r.word(39),
-        restart: flags.primitive_restart,
+        restart: flags.primitive_restart.then_some(HIGHEST),
         draw_id: match instruction.draw_id_register_enable {
             true => r.word(instruction.draw_id as usize),
             false => 0,

@@ -4,12 +4,12 @@
 
 use arrayvec::ArrayVec;
 use tepui_mali_chips::Arch;
-use tepui_mali_packets::Packet;
 use tepui_mali_packets::bifrost::ZsCrcExtensionV7;
 use tepui_mali_packets::framebuffer::{
-    BlockFormat, FramebufferParameters, Msaa, RenderTarget, SFormat, SamplePattern,
+    BlockFormat, BlockFormatV6, FramebufferParameters, Msaa, RenderTarget, SFormat, SamplePattern,
     ZInternalFormat, ZsCrcExtension, ZsFormat,
 };
+use tepui_mali_packets::{Packet, revision};
 use tepui_raster::Samples;
 use tepui_softgpu::UnitMemory;
 
@@ -21,8 +21,13 @@ use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Fragment;
 
-/// Bytes of a superblock's header.
-const HEADER_BYTES: u32 = 16;
+/// Bytes of headers for each superblock in a row: one header, or those of a row of tiles of eight by eight.
+fn header_bytes(format: BlockFormat) -> u32 {
+    match format {
+        BlockFormat::AfbcTiled => 16 * 8,
+        _ => 16,
+    }
+}
 
 /// Byte offset of what follows the parameters.
 const EXTENSION: u64 = 128;
@@ -132,7 +137,7 @@ fn extension(arch: Arch, memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcEx
     let bytes = memory.read_array::<{ ZsCrcExtension::SIZE_BYTES }>(at);
     let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
     if arch.0 < 9 {
-        return extension_v7(bytes);
+        return extension_v7(arch, bytes);
     }
     for byte in [0, 2] {
         if bytes[byte] & 0xf == 0 {
@@ -144,14 +149,22 @@ fn extension(arch: Arch, memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcEx
 }
 
 /// The attachments of v7, as those of Valhall.
-fn extension_v7(mut bytes: [u8; ZsCrcExtension::SIZE_BYTES]) -> Result<ZsCrcExtension, JobFault> {
+fn extension_v7(
+    arch: Arch,
+    mut bytes: [u8; ZsCrcExtension::SIZE_BYTES],
+) -> Result<ZsCrcExtension, JobFault> {
     for byte in [12, 14] {
         if bytes[byte] & 0xf == 0 {
             bytes[byte] |= 1;
         }
     }
-    let e = ZsCrcExtensionV7::unpack(&bytes)
+    let mut e = ZsCrcExtensionV7::unpack_as(&bytes, revision(arch.0))
         .map_err(|p| JobFault::new(UNIT, format!("depth and stencil attachment: {p}")))?;
+    if arch.0 < 7 {
+        e.zs_block_format = later(e.zs_block_format_v6)?;
+        e.s_block_format = later(e.s_block_format_v6)?;
+        (e.zs_msaa, e.s_msaa) = (e.zs_msaa_v6, e.s_msaa_v6);
+    }
     let afbc = matches!(e.zs_block_format, BlockFormat::Afbc | BlockFormat::AfbcTiled);
     if afbc {
         // The number of superblocks in a row, and the body's address in the place of a stencil's.
@@ -162,7 +175,7 @@ fn extension_v7(mut bytes: [u8; ZsCrcExtension::SIZE_BYTES]) -> Result<ZsCrcExte
             zs_msaa: e.zs_msaa,
             zs_clean_pixel_write_enable: e.zs_clean_pixel_write_enable,
             zs_writeback_base: e.zs_writeback_base,
-            zs_writeback_row_stride: columns * HEADER_BYTES,
+            zs_writeback_row_stride: columns * header_bytes(e.zs_block_format),
             zs_afbc_body_offset: e.s_writeback_base.wrapping_sub(e.zs_writeback_base) as u32,
             s_write_format: SFormat::default(),
             ..ZsCrcExtension::default()
@@ -186,31 +199,37 @@ fn extension_v7(mut bytes: [u8; ZsCrcExtension::SIZE_BYTES]) -> Result<ZsCrcExte
     })
 }
 
-/// Reads a render target. Those of v7 have other places for what is compressed.
+/// Reads a render target. What Bifrost says of compressed images in other places is where Valhall has it.
 fn render_target(
     arch: Arch,
     memory: &mut UnitMemory<'_>,
     at: u64,
 ) -> Result<RenderTarget, JobFault> {
     let bytes = memory.read_array::<{ RenderTarget::SIZE_BYTES }>(at);
-    let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
-    let block = BlockFormat::from_raw(u64::from(bytes[5] & 0xf));
-    if arch.0 < 9 && matches!(block, Some(BlockFormat::Afbc | BlockFormat::AfbcTiled)) {
-        let word = |bytes: &[u8; 64], n: usize| {
-            u32::from_le_bytes([bytes[4 * n], bytes[4 * n + 1], bytes[4 * n + 2], bytes[4 * n + 3]])
-        };
-        let pair =
-            |bytes: &[u8; 64], n| u64::from(word(bytes, n)) | u64::from(word(bytes, n + 1)) << 32;
-        let (header, body) = (pair(&bytes, 4), pair(&bytes, 8));
-        let (columns, flags) = (word(&bytes, 6) & 0x1fff, word(&bytes, 7) >> 17);
-        bytes[8..12].copy_from_slice(&(flags & 7).to_le_bytes());
-        bytes[12..32].fill(0);
-        bytes[32..40].copy_from_slice(&header.to_le_bytes());
-        bytes[40..44].copy_from_slice(&(columns * HEADER_BYTES).to_le_bytes());
-        bytes[44..48].copy_from_slice(&(body.wrapping_sub(header) as u32).to_le_bytes());
+    let bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
+    let mut target = RenderTarget::unpack_as(&bytes, revision(arch.0))
+        .map_err(|problem| JobFault::new(UNIT, format!("render target: {problem}")))?;
+    if arch.0 < 7 {
+        target.writeback_block_format = later(target.writeback_block_format_v6)?;
     }
-    RenderTarget::unpack(&bytes)
-        .map_err(|problem| JobFault::new(UNIT, format!("render target: {problem}")))
+    if arch.0 >= 9 || !target.is_afbc() {
+        return Ok(target);
+    }
+    Ok(RenderTarget {
+        header: target.afbc_header,
+        header_row_stride: target.afbc_row_stride * header_bytes(target.writeback_block_format),
+        body_offset: target.afbc_body.wrapping_sub(target.afbc_header) as u32,
+        wide_block: target.afbc_wide_block,
+        split_block: target.afbc_split_block,
+        yuv_transform: target.afbc_yuv_transform,
+        ..target
+    })
+}
+
+/// A layout of v6 as later architectures have it.
+fn later(format: BlockFormatV6) -> Result<BlockFormat, JobFault> {
+    let missing = || JobFault::unimplemented(UNIT, format!("images in the layout {format}"));
+    format.later().ok_or_else(missing)
 }
 
 fn layered(msaa: Msaa) -> Result<(), JobFault> {

@@ -9,6 +9,9 @@
 use half::f16;
 use tepui_mali_packets::bifrost::{DrawV7, Invocation, PrimitiveRestart, PrimitiveV7, Viewport};
 use tepui_mali_packets::draw::{IndexType, PointSizeArrayFormat, PrimitiveFlags, Scissor};
+use tepui_mali_packets::job::bifrost::{
+    COMPUTE_DRAW, FRAGMENT_DRAW, INVOCATION, PRIMITIVE, SIZE, TILER, VERTEX_DRAW,
+};
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
@@ -17,7 +20,7 @@ use super::framebuffer::packet;
 use super::renderer_state::{self, addresses, state};
 use super::scene::Scenes;
 use super::stage::{Core, Stage};
-use super::vertex::{Shaded, Vertices};
+use super::vertex::{HIGHEST, Shaded, Vertices};
 use super::{draw, geometry};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
@@ -25,16 +28,6 @@ use crate::shader::message::tables::padded;
 use crate::shader::row::{LANES, Row};
 
 const UNIT: Unit = Unit::Tiler;
-
-/// Byte offsets of the parts of a job.
-const INVOCATION: u64 = 32;
-const PRIMITIVE: u64 = 40;
-const SIZE: u64 = 64;
-const TILER: u64 = 72;
-const FRAGMENT_DRAW: u64 = 128;
-const VERTEX_DRAW: u64 = 256;
-/// The draw of a vertex or compute job.
-pub(crate) const COMPUTE_DRAW: u64 = 64;
 
 /// Bytes of a position.
 const POSITION_BYTES: u64 = 16;
@@ -184,9 +177,6 @@ pub(crate) fn primitives(
     let mut context = draw::context(arch, &mut memory, tiler)?;
     let number = draw::scene(arch, &mut memory, scenes, tiler, &context)?;
     let (_, [.., instances]) = invocation.counts();
-    if primitive.primitive_restart == PrimitiveRestart::Explicit {
-        return Err(JobFault::unimplemented(UNIT, "strips that end at a chosen index"));
-    }
     let indices = Vertices {
         count: primitive.index_count,
         instances,
@@ -199,7 +189,11 @@ pub(crate) fn primitives(
         first_index: 0,
         indices: primitive.indices,
         index_bytes: u32::MAX,
-        restart: primitive.primitive_restart == PrimitiveRestart::Implicit,
+        restart: match primitive.primitive_restart {
+            PrimitiveRestart::None => None,
+            PrimitiveRestart::Implicit => Some(HIGHEST),
+            PrimitiveRestart::Explicit => Some(primitive.primitive_restart_index),
+        },
         draw_id: 0,
     };
     let order = indices.order(&mut memory)?;

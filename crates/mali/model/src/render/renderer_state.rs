@@ -3,6 +3,7 @@
 // source: Mesa, v7.xml ("Renderer State", "Draw"), pan_cmdstream.c (panfrost_prepare_fs_state), pan_shader.h
 // (pan_shader_prepare_bifrost_rsd), bi_opt_message_preload.c.
 
+use tepui_mali_chips::Arch;
 use tepui_mali_isa::Special;
 use tepui_mali_packets::bifrost::{DrawV7, LocalStorageV7, PixelKillV7, RendererState, Viewport};
 use tepui_mali_packets::draw::{DcdFlags0, DcdFlags1, DepthClampMode, DepthStencil, PixelKill};
@@ -37,6 +38,7 @@ pub(crate) struct StateAddresses {
 /// What a draw descriptor gives a stage.
 pub(crate) fn addresses(draw: &DrawV7, secondary: bool) -> StageAddresses {
     let tables = Tables {
+        arch: Arch(7),
         uniform_buffers: (draw.uniform_buffers, 0),
         textures: (draw.textures, 0),
         samplers: (draw.samplers, 0),
@@ -140,6 +142,7 @@ pub(crate) fn stage(
         return Ok(None);
     }
     let mut tables = own.tables;
+    tables.arch = gpu.chip().arch;
     tables.uniform_buffers.1 = s.uniform_buffer_count;
     tables.textures.1 = s.texture_count;
     tables.samplers.1 = s.sampler_count;

@@ -58,16 +58,15 @@ impl Surface {
             return Err(JobFault::unimplemented(Unit::Fragment, what));
         }
         let superblock = if target.wide_block { Superblock::S32x8 } else { Superblock::S16x16 };
-        let order = order(
-            target.writeback_block_format,
-            superblock,
-            target.row_stride,
-            target.body_offset,
-        )?;
+        let (base, stride) = match target.is_afbc() {
+            true => (target.header, target.header_row_stride),
+            false => (target.base, target.row_stride),
+        };
+        let order = order(target.writeback_block_format, superblock, stride, target.body_offset)?;
         Ok(Surface {
-            base: if target.is_afbc() { target.header } else { target.base },
+            base,
             order,
-            row_stride: target.row_stride.into(),
+            row_stride: stride.into(),
             surface_stride: target.surface_stride.into(),
         })
     }

@@ -34,6 +34,9 @@ const MOST_INDICES: usize = 1 << 26;
 /// Bytes of an element of positions.
 const POSITION_BYTES: usize = 16;
 
+/// The index of each type that ends a strip where a draw chooses none.
+pub(crate) const HIGHEST: u32 = u32::MAX;
+
 /// What a draw's vertices are.
 pub(crate) struct Vertices {
     pub count: u32,
@@ -47,8 +50,8 @@ pub(crate) struct Vertices {
     pub indices: u64,
     /// Bytes of them.
     pub index_bytes: u32,
-    /// The highest index ends a strip.
-    pub restart: bool,
+    /// The index that ends a strip; [`HIGHEST`] is that of the indices' type.
+    pub restart: Option<u32>,
     pub draw_id: u32,
 }
 
@@ -96,7 +99,8 @@ impl Vertices {
         memory
             .read(self.indices.wrapping_add(start), &mut data[..length])
             .map_err(|fault| JobFault::memory(UNIT, fault))?;
-        let end = u32::MAX >> (32 - 8 * bytes);
+        let highest = u32::MAX >> (32 - 8 * bytes);
+        let end = self.restart.map(|index| if index == HIGHEST { highest } else { index });
         let mut unique = Vec::new();
         let mut numbers = HashMap::new();
         let mut sequence = Vec::with_capacity(self.count as usize);
@@ -104,7 +108,7 @@ impl Vertices {
             let mut word = [0; 4];
             word[..index.len()].copy_from_slice(index);
             let index = u32::from_le_bytes(word);
-            if self.restart && index == end {
+            if end == Some(index) {
                 sequence.push(None);
                 continue;
             }

@@ -34,6 +34,13 @@ pub struct Program {
     clauses: Option<Vec<u32>>,
 }
 
+/// Lanes of a warp of Bifrost.
+//
+// source: Mesa, pan_props.h (`pan_subgroup_size`)
+fn warp_lanes(arch: Arch) -> u32 {
+    if arch.0 < 7 { 4 } else { 8 }
+}
+
 impl Program {
     /// Reads a program and decodes it. It ends before the first word of zeros, or where memory
     /// does; what is no instruction faults only when it is executed.
@@ -53,14 +60,14 @@ impl Program {
             }
         }
         match bifrost {
-            true => Program::decode_bifrost(address, code),
+            true => Program::decode_bifrost(address, code, warp_lanes(arch)),
             false => Program::decode(address, code),
         }
     }
 
-    /// Decodes machine code of Bifrost.
-    pub fn decode_bifrost(address: u64, code: Vec<u8>) -> Program {
-        let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code);
+    /// Decodes machine code of Bifrost, whose warps have so many lanes.
+    pub fn decode_bifrost(address: u64, code: Vec<u8>, lanes: u32) -> Program {
+        let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
         Program { address, code, ops, rows, clauses: Some(offsets) }
     }
 

@@ -55,7 +55,7 @@ impl Bench {
     pub fn try_bifrost(&mut self, source: &str) -> Result<Stop, Trap> {
         let code = tepui_mali_isa::bifrost::asm::assemble(source);
         let code = code.unwrap_or_else(|e| panic!("{e:?}"));
-        self.try_program(&Program::decode_bifrost(0x4000, code))
+        self.try_program(&Program::decode_bifrost(0x4000, code, 8))
     }
 
     fn try_program(&mut self, program: &Program) -> Result<Stop, Trap> {

@@ -106,6 +106,21 @@ fn float(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32) -> f32) -> Done {
     unary(l, op, |a| f(f32::from_bits(a)).to_bits())
 }
 
+/// 2 to the power of sixteenths, in the lowest four bits.
+pub fn exponential_table(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
+    unary(l, op, |a| ((a & 0xf) as f32 / 16.0).exp2().to_bits())
+}
+
+/// What a logarithm's mantissa is multiplied with to come near to 1.
+pub fn logarithm_reduction(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
+    float(l, op, |a| 1.0 / split(a, LOG).0)
+}
+
+/// The logarithm to base 2 of what [`logarithm_reduction`] takes away.
+pub fn logarithm_table(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
+    float(l, op, |a| split(a, LOG).0.log2())
+}
+
 /// A function of the lower half, whose result fills both.
 #[inline(always)]
 fn half(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32) -> f32) -> Done {

@@ -120,6 +120,27 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
         }
         _ => {}
     }
+    match base {
+        "CLPER_OLD" => {
+            // The lane of four.
+            op.run = shared("CLPER.i32")?;
+            op.flags = lane::lanes(SubgroupSize::Subgroup4);
+            return Some(op);
+        }
+        "FEXP_TABLE" if inst.modifier("adj") == Some("none") => {
+            op.run = special::exponential_table;
+            return Some(op);
+        }
+        "FLOG_TABLE" if inst.modifier("precision") == Some("none") => {
+            op.run = match inst.modifier("mode")? {
+                "red" => special::logarithm_reduction,
+                "base2" => special::logarithm_table,
+                _ => return None,
+            };
+            return Some(op);
+        }
+        _ => {}
+    }
     op.run = shared(&renamed(inst)?)?;
     op.clamp = inst.modifier("clamp").map_or(Some(Clamp::None), named)?;
     op.round = match base {

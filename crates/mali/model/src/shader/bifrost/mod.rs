@@ -5,8 +5,8 @@
 //! are in temporary registers behind the 64 of a thread ([`temporary`]), so that nothing that a tuple writes is seen by its
 //! own ports. Instructions that Valhall has too use its handlers.
 //!
-//! A warp of the model has 16 lanes, in which two warps of eight run side by side: what looks at neighbours
-//! (CLPER, WMASK) says how many lanes it means, at most eight.
+//! A warp of the model has 16 lanes, in which two warps of eight, or four of four (v6), run side by side: what looks at
+//! neighbours (CLPER, WMASK) says how many lanes it means.
 //!
 // source: Mesa, bi_pack.c, bi_schedule.c (what a tuple may read), disassemble.c.
 
@@ -67,6 +67,8 @@ struct Context<'a> {
     clause: &'a Clause,
     /// The number of words before the clause.
     place: usize,
+    /// Lanes of a warp.
+    lanes: u32,
     tuple: usize,
     rows: &'a mut Vec<Row>,
 }
@@ -113,8 +115,8 @@ fn moved(row: u16, register: u8, access: Access) -> Op {
     op
 }
 
-/// Translates machine code.
-pub fn decode(code: &[u8]) -> Decoded {
+/// Translates machine code, for warps of so many lanes.
+pub fn decode(code: &[u8], lanes: u32) -> Decoded {
     let mut decoded = Decoded { ops: Vec::new(), rows: Vec::new(), offsets: Vec::new() };
     // The first operation of each clause, by its place in words.
     let mut places = HashMap::new();
@@ -124,7 +126,7 @@ pub fn decode(code: &[u8]) -> Decoded {
         match &part.content {
             Content::Clause(clause) => {
                 places.insert(place, first as u32);
-                let ops = clause_ops(clause, place, &mut decoded.rows);
+                let ops = clause_ops(clause, place, lanes, &mut decoded.rows);
                 decoded.ops.extend(ops);
             }
             Content::Padding => {}
@@ -147,10 +149,10 @@ pub fn decode(code: &[u8]) -> Decoded {
 }
 
 /// The operations of a clause.
-fn clause_ops(clause: &Clause, place: usize, rows: &mut Vec<Row>) -> Vec<Op> {
+fn clause_ops(clause: &Clause, place: usize, lanes: u32, rows: &mut Vec<Row>) -> Vec<Op> {
     let mut ops = Vec::new();
     for (index, tuple) in clause.tuples.iter().enumerate() {
-        let mut context = Context { clause, place, tuple: index, rows };
+        let mut context = Context { clause, place, lanes, tuple: index, rows };
         let (fma, add) = clause.writes(index).unwrap_or_default();
         let own = (index & 1) as u8;
         let (fma_row, add_row) = (temporary::FMA + own, temporary::ADD + own);

@@ -11,9 +11,6 @@ use super::super::row::Row;
 use super::super::uniforms;
 use super::Context;
 
-/// Lanes of a warp.
-const WARP: u32 = 8;
-
 const BLEND_DESCRIPTORS: [Special; 8] = [
     Special::BlendDescriptor0,
     Special::BlendDescriptor1,
@@ -97,7 +94,8 @@ impl Context<'_> {
             }
             Fau::Special(0) => Some(uniforms::ZERO),
             Fau::Special(1) if !high => {
-                self.row(Row(std::array::from_fn(|lane| lane as u32 % WARP)))
+                let lanes = self.lanes;
+                self.row(Row(std::array::from_fn(|lane| lane as u32 % lanes)))
             }
             Fau::Special(number) => {
                 let special = match number {

@@ -13,12 +13,16 @@ use tepui_mali_isa::modifier::{Dimension, FetchComponent, LodMode};
 use super::super::message::{self, tables};
 use super::super::op::{Lanes, Op, Trap};
 use super::super::operand::Src;
+use super::super::row::Row;
 use super::{Context, Lowered, format_flags, load_varying, moved, temporary};
 
 /// A texture operation's descriptor.
 #[derive(Clone, Copy)]
 struct Operation(u32);
 
+/// How many textures, and where their numbers are.
+const DUAL: u32 = 1;
+const SINGLE: u32 = 3;
 /// Operations.
 const GRADIENT_OF_DERIVATIVES: u32 = 4;
 const GRADIENT: u32 = 5;
@@ -56,7 +60,23 @@ fn fetch_offsets(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let level = (level.0[lane] >> 8) as u8;
         u32::from_le_bytes([x, y, if sample != 0 { sample } else { z }, level])
     };
-    l.put(op, &super::super::row::Row(std::array::from_fn(word)));
+    l.put(op, &Row(std::array::from_fn(word)));
+    Ok(())
+}
+
+/// The number of a layer as a float.
+fn layer_number(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let layer = l.get(&op.src[0]);
+    l.put(op, &Row(layer.0.map(|number| (number as f32).to_bits())));
+    Ok(())
+}
+
+/// A coordinate on a cube's face with the face in its uppermost bits, as all other instructions have it.
+fn with_face(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    const FACE: u32 = 7 << 29;
+    let (coordinate, face) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let word = |lane: usize| coordinate.0[lane] & !FACE | face.0[lane] & FACE;
+    l.put(op, &Row(std::array::from_fn(word)));
     Ok(())
 }
 
@@ -128,11 +148,15 @@ fn simple(context: &mut Context<'_>, inst: &Inst, kind: &str) -> Lowered {
     let dimension = if cube { Dimension::Cube } else { Dimension::D2 };
     let flags = message::texture_fields(dimension, lod, kind == "f16");
     let mut ops = Vec::new();
-    let [first, second] = match cube {
-        false => [context.plain(inst, 0)?, context.plain(inst, 1)?],
-        true => return None,
-    };
-    ops.push(moved(first.row, temporary::TEXTURE, Access::Write));
+    let [first, second] = [context.plain(inst, 0)?, context.plain(inst, 1)?];
+    if cube {
+        let mut op = Op::new(with_face, Flow::None);
+        (op.src[0], op.src[1]) = (first, context.plain(inst, 2)?);
+        op.dest = temporary::TEXTURE;
+        ops.push(op);
+    } else {
+        ops.push(moved(first.row, temporary::TEXTURE, Access::Write));
+    }
     ops.push(moved(second.row, temporary::TEXTURE + 1, Access::Write));
     let mut op = sample(Isa::TEX_SINGLE, flags, 2, (register, if kind == "f16" { 2 } else { 4 }))?;
     let (texture, sampler) = (inst.immediate("texture_index")?, inst.immediate("sampler_index")?);
@@ -141,11 +165,43 @@ fn simple(context: &mut Context<'_>, inst: &Inst, kind: &str) -> Lowered {
     Some(ops)
 }
 
+/// Two textures at the same coordinates, whose numbers are in the descriptor and whose results are in registers
+/// apart.
+//
+// source: Mesa, bifrost.h (struct bifrost_dual_texture_operation), bi_opt_dual_tex.c.
+fn dual(context: &mut Context<'_>, inst: &Inst, d: Operation) -> Lowered {
+    let mut ops = Vec::new();
+    for index in 0..2 {
+        let row = context.plain(inst, index)?.row;
+        ops.push(moved(row, temporary::TEXTURE + index as u8, Access::Write));
+    }
+    let second = d.get(12, 6) as u8;
+    let of = [
+        // Texture, sampler, format, components, register.
+        (d.get(4, 2), d.get(0, 2), d.get(25, 3), d.get(28, 4), context.clause.header.staging),
+        (d.get(8, 2), d.get(6, 2), d.get(18, 3), d.get(21, 4), second),
+    ];
+    for (texture, sampler, format, mask, register) in of {
+        let short = format < 4;
+        let count = if short { 2 } else { 4 };
+        if register + count > 64 {
+            return None;
+        }
+        // Outside of fragment shaders the unit knows no gradient.
+        let flags = message::texture_fields(Dimension::D2, LodMode::Computed, short) & !0xf | mask;
+        let mut op = sample(Isa::TEX_SINGLE, flags, 2, (register, count))?;
+        op.src[0] = handles(context, [texture, sampler])?;
+        ops.push(op);
+    }
+    Some(ops)
+}
+
 fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     let descriptor = Operation(context.known(*inst.sources.get(2)?)?);
-    // Dual textures have another descriptor.
-    if descriptor.get(11, 1) == 0 && descriptor.get(2, 2) != 3 {
-        return None;
+    match (descriptor.get(11, 1), descriptor.get(2, 2)) {
+        (1, _) | (0, SINGLE) => {}
+        (0, DUAL) => return dual(context, inst, descriptor),
+        _ => return None,
     }
     let kind = descriptor.get(12, 3);
     let dimension = match descriptor.get(18, 2) {
@@ -197,6 +253,8 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     }
     let (x, y) = (context.plain(inst, 0)?.row, context.plain(inst, 1)?.row);
     let mut words: Vec<u16> = Vec::new();
+    // The one that is an integer here and a float on Valhall.
+    let mut number = None;
     let mut ops = Vec::new();
     let mut flags = message::texture_fields(dimension, LodMode::Zero, short) & !0xf | mask;
     let isa = match kind {
@@ -218,6 +276,9 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
             }
             words.extend(depth.map(u16::from));
             if let Some(layer) = layer.filter(|_| kind != GRADIENT) {
+                if !is_fetch {
+                    number = Some(words.len());
+                }
                 words.push(layer.into());
                 flags |= message::TEXTURE_ARRAY;
             }
@@ -280,7 +341,11 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     }
     let mut all: Vec<Op> = Vec::new();
     for (n, row) in words.into_iter().enumerate() {
-        all.push(moved(row, temporary::TEXTURE + n as u8, Access::Write));
+        let mut op = moved(row, temporary::TEXTURE + n as u8, Access::Write);
+        if number == Some(n) {
+            op.run = layer_number;
+        }
+        all.push(op);
     }
     all.extend(ops);
     let results = if short { 2 } else { 4 };

@@ -7,6 +7,7 @@ mod image;
 mod memory;
 mod pixel;
 mod sampler;
+mod surface;
 pub mod tables;
 mod texture;
 mod varying;

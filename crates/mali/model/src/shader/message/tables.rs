@@ -7,6 +7,7 @@
 // source: Mesa, v7.xml (Attribute, Attribute Buffer and its continuations, Uniform Buffer, Texture), pan_cmdstream.c
 // (panfrost_emit_vertex_data, panfrost_emit_varying_descriptor, emit_image_bufs), bifrost_compile.c.
 
+use tepui_mali_chips::Arch;
 use tepui_mali_instancing::Division;
 use tepui_mali_packets::shader::{Buffer, BufferType};
 use tepui_softgpu::UnitMemory;
@@ -31,8 +32,10 @@ pub const SAMPLERS: u32 = 2;
 pub const FLAT: u32 = 1 << 17;
 
 /// Addresses of arrays of descriptors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
+    /// The architecture, on which the places of surfaces depend.
+    pub arch: Arch,
     /// Uniform buffers, and how many.
     pub uniform_buffers: (u64, u32),
     /// Textures, and how many.
@@ -66,6 +69,9 @@ struct Element {
     /// The record behind the buffer's.
     continuation: [u32; 4],
 }
+
+/// The pixel format of what is not in memory.
+const CONSTANT: u32 = 0x5f;
 
 /// Types of buffers.
 const LINEAR: u8 = 1;
@@ -149,6 +155,11 @@ impl Tables {
 }
 
 impl Element {
+    /// Whether it is 0 without being in memory: what a shader has and the other stage has not.
+    fn is_constant(&self) -> bool {
+        self.format >> 12 & 0xff == CONSTANT
+    }
+
     /// The format of the element in memory.
     fn pixels(&self) -> Result<PixelFormat, Box<Trap>> {
         PixelFormat::new(self.format).ok_or_else(|| {
@@ -248,7 +259,8 @@ pub fn load_attribute(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let tables = l.port.tables.ok_or_else(no_tables)?;
         let memory = &mut l.port.memory;
         let lists = (tables.attributes, tables.attribute_buffers);
-        let Some(element) = Tables::element(memory, lists, indices.0[lane])? else { continue };
+        let element = Tables::element(memory, lists, indices.0[lane])?;
+        let Some(element) = element.filter(|element| !element.is_constant()) else { continue };
         let format = element.pixels()?;
         let number = element.number(&tables, vertices.0[lane], instances.0[lane])?;
         let number = number + u64::from(tables.offset_start);
@@ -273,7 +285,8 @@ pub fn varying_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> 
         let tables = l.port.tables.ok_or_else(no_tables)?;
         let lists = (tables.varyings, tables.varying_buffers);
         let mut address = NOWHERE;
-        if let Some(element) = Tables::element(&mut l.port.memory, lists, indices.0[lane])? {
+        let element = Tables::element(&mut l.port.memory, lists, indices.0[lane])?;
+        if let Some(element) = element.filter(|element| !element.is_constant()) {
             rows[2].0[lane] = element.format;
             let bytes = match element.format >> 12 & 0xff {
                 POSITION => 16,
@@ -363,7 +376,8 @@ pub fn load_varying(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let tables = l.port.tables.ok_or_else(no_tables)?;
         let lists = (tables.varyings, tables.varying_buffers);
         let memory = &mut l.port.memory;
-        let Some(element) = Tables::element(memory, lists, indices.0[lane])? else { continue };
+        let element = Tables::element(memory, lists, indices.0[lane])?;
+        let Some(element) = element.filter(|element| !element.is_constant()) else { continue };
         let format = element.pixels()?;
         let pixels = l.port.pixels.as_deref().ok_or_else(outside)?;
         let flat = op.flags & FLAT != 0 || format.kind() != Kind::Float;

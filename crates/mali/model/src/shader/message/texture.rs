@@ -312,7 +312,9 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let request = Request::new(&staging, op);
     let coordinates = (op.flags >> COORDINATES & 3) as usize;
     let mode = op.flags >> LOD & 7;
-    let computed = mode == LodMode::Computed as u32 || mode == LodMode::ComputedBias as u32;
+    // On Bifrost only fragments have neighbours.
+    let computed = (mode == LodMode::Computed as u32 || mode == LodMode::ComputedBias as u32)
+        && (l.port.tables.is_none() || l.port.pixels.is_some());
     let mut rates = [[[0.0; LANES]; 2]; 3];
     if computed {
         request.gradient(op, &mut rates);

@@ -7,9 +7,9 @@
 
 use tepui_format::Format;
 use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
+use tepui_mali_chips::Arch;
 use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
 use tepui_mali_packets::Packet;
-use tepui_mali_packets::bifrost::SurfaceWithStride;
 use tepui_mali_packets::texture::{
     AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane, PlaneType, Texture,
     TextureDimension,
@@ -17,6 +17,7 @@ use tepui_mali_packets::texture::{
 use tepui_softgpu::UnitMemory;
 
 use super::super::op::Trap;
+use super::surface::Layout;
 use super::{Port, failed};
 use crate::pixel::{Kind, PixelFormat};
 use crate::render::target::{
@@ -50,7 +51,7 @@ pub struct View {
     format: PixelFormat,
     srgb: bool,
     /// How Bifrost says that levels lie in memory; none of Valhall's planes, which say it themselves.
-    layout: Option<u8>,
+    layout: Option<Layout>,
     /// Planes that were read, by number.
     planes: Vec<Option<Box<Surface>>>,
     /// Blocks that were decoded last, by address.
@@ -92,7 +93,7 @@ impl<'vm> Port<'vm> {
         handle: u32,
     ) -> Result<Option<(&mut View, &mut UnitMemory<'vm>)>, Box<Trap>> {
         let found = self.views.entries.iter().position(|(h, _)| *h == handle);
-        let bifrost = self.tables.is_some();
+        let bifrost = self.tables.map(|tables| tables.arch);
         let index = match found {
             Some(index) => index,
             None => {
@@ -115,14 +116,15 @@ impl<'vm> Port<'vm> {
 }
 
 impl View {
-    fn new(bytes: &[u8; 32], handle: u32, bifrost: bool) -> Result<View, Box<Trap>> {
-        let mut bytes = *bytes;
-        let layout = bifrost.then(|| bytes[9] >> 4);
-        if bifrost {
-            bytes[9] &= 0xf;
-        }
-        let texture = Texture::unpack(&bytes)
-            .map_err(|e| Box::new(Trap::Invalid(format!("texture {handle:#x}: {e}"))))?;
+    fn new(bytes: &[u8; 32], handle: u32, bifrost: Option<Arch>) -> Result<View, Box<Trap>> {
+        let invalid = |e| Box::new(Trap::Invalid(format!("texture {handle:#x}: {e}")));
+        let (texture, layout) = match bifrost {
+            Some(arch) => {
+                let (texture, layout) = Layout::read(arch, bytes).map_err(invalid)?;
+                (texture, Some(layout))
+            }
+            None => (Texture::unpack(bytes).map_err(invalid)?, None),
+        };
         let format = PixelFormat::new(texture.format).ok_or_else(|| {
             let what = format!("textures of format {:#x}", texture.format);
             Box::new(Trap::Unimplemented(what))
@@ -170,24 +172,25 @@ impl View {
             && at.level < self.texture.levels
     }
 
-    /// The plane of a layer's level.
+    /// The plane of a texel, and the slice or sample in the plane that it is in.
     fn surface(
         &mut self,
         memory: &mut UnitMemory<'_>,
-        layer: u32,
-        level: u32,
-    ) -> Result<&Surface, Box<Trap>> {
+        at: Texel,
+    ) -> Result<(&Surface, u32), Box<Trap>> {
         let t = &self.texture;
-        let index = layer.wrapping_mul(t.levels).wrapping_add(t.minimum_level).wrapping_add(level);
+        let level = t.minimum_level.wrapping_add(at.level);
+        let (index, slice) = match self.layout {
+            Some(layout) => layout.index(t, at, level),
+            None => (at.layer.wrapping_mul(t.levels).wrapping_add(level), at.z),
+        };
         let slot = (index % MOST_PLANES) as usize;
         if slot >= self.planes.len() {
             self.planes.resize_with(slot + 1, || None);
         }
         if self.planes[slot].is_none() || index >= MOST_PLANES {
             let plane = match self.layout {
-                Some(layout) => first_sample(memory, t, layer, level)
-                    .map_err(failed)
-                    .and_then(|surface| plane_v7(surface, layout, &self.format))?,
+                Some(layout) => layout.plane(memory, t, &self.format, index)?,
                 None => {
                     let at = t.surfaces.wrapping_add(u64::from(index) * Plane::SIZE_BYTES as u64);
                     let bytes = memory.read_array::<{ Plane::SIZE_BYTES }>(at).map_err(failed)?;
@@ -198,8 +201,9 @@ impl View {
             let surface = Surface::new(plane, &self.format, self.srgb)?;
             self.planes[slot] = Some(Box::new(surface));
         }
-        self.planes[slot]
-            .as_deref()
+        let plane = self.planes[slot].as_deref();
+        plane
+            .map(|plane| (plane, slice))
             .ok_or_else(|| Box::new(Trap::Invalid("a plane of a texture".into())))
     }
 
@@ -212,12 +216,12 @@ impl View {
         if !self.has(at) {
             return Ok(None);
         }
-        let surface = self.surface(memory, at.layer, at.level)?;
+        let (surface, slice) = self.surface(memory, at)?;
         if !matches!(surface.content, Content::Texels) || surface.afbc.is_some() {
             let what = format!("addresses in planes of type {}", surface.plane.plane_type);
             return Err(Box::new(Trap::Unimplemented(what)));
         }
-        Ok(Some(surface.element([at.x, at.y], at.z)))
+        Ok(Some(surface.element([at.x, at.y], slice)))
     }
 
     /// The channels of a texel, before the view's swizzle; `None` beyond the edges of its level.
@@ -230,24 +234,24 @@ impl View {
         if !self.has(at) {
             return Ok(None);
         }
-        let surface = self.surface(memory, at.layer, at.level)?;
+        let (surface, slice) = self.surface(memory, at)?;
         let length = surface.bytes as usize;
         let mut bytes = [0; 16];
         match surface.content.clone() {
             Content::Texels => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], at.z)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
                     memory.read(address, &mut bytes[..length]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[..length], kind)))
             }
             Content::UpperByte => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], at.z)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
                     memory.read(address, &mut bytes[..length]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[3..4], kind)))
             }
             Content::Blocks { codec, width, height } => {
-                let address = surface.element([at.x / width, at.y / height], at.z);
+                let address = surface.element([at.x / width, at.y / height], slice);
                 let within = (at.y % height * width + at.x % width) as usize;
                 let known = self.blocks.iter().position(|(a, _)| *a == address);
                 let index = match known {
@@ -267,66 +271,6 @@ impl View {
             }
         }
     }
-}
-
-/// The surface of a level of Bifrost's: each sample has its own, behind each other in memory.
-fn first_sample(
-    memory: &mut UnitMemory<'_>,
-    t: &Texture,
-    layer: u32,
-    level: u32,
-) -> Result<[u8; 16], tepui_softgpu::Fault> {
-    let index = u64::from(layer) * u64::from(t.sample_count.max(1)) * u64::from(t.levels)
-        + u64::from(t.minimum_level)
-        + u64::from(level);
-    memory.read_array(t.surfaces.wrapping_add(index * 16))
-}
-
-/// A surface of Bifrost as a plane of Valhall.
-//
-// source: Mesa, v7.xml ("Texture Layout", "AFBC Surface Flag"), pan_texture.c (panfrost_emit_surface_with_stride).
-fn plane_v7(surface: [u8; 16], layout: u8, format: &PixelFormat) -> Result<Plane, Box<Trap>> {
-    let s = SurfaceWithStride::unpack(&surface)
-        .map_err(|e| Box::new(Trap::Invalid(format!("surface of a texture: {e}"))))?;
-    let plane = Plane {
-        row_stride: s.row_stride as u32,
-        slice_stride: s.surface_stride,
-        pointer: s.pointer,
-        ..Plane::default()
-    };
-    // Flags of compressed surfaces.
-    const TILED_HEADER: u64 = 8;
-    Ok(match layout {
-        1 | 2 => Plane {
-            plane_type: PlaneType::Generic,
-            clump_ordering: match layout {
-                1 => ClumpOrdering::TiledUInterleaved,
-                _ => ClumpOrdering::Linear,
-            },
-            clump_format: match format.bytes() {
-                1 => ClumpFormat::Raw8,
-                2 => ClumpFormat::Raw16,
-                3 => ClumpFormat::Raw24,
-                4 => ClumpFormat::Raw32,
-                6 => ClumpFormat::Raw48,
-                8 => ClumpFormat::Raw64,
-                12 => ClumpFormat::Raw96,
-                _ => ClumpFormat::Raw128,
-            },
-            ..plane
-        },
-        12 => Plane {
-            plane_type: PlaneType::Afbc,
-            pointer: s.pointer & !0x3f,
-            tiled_header: s.pointer & TILED_HEADER != 0,
-            superblock_size: AfbcSuperblockSize::N16x16,
-            ..plane
-        },
-        other => {
-            let what = format!("textures of layout {other}");
-            return Err(Box::new(Trap::Unimplemented(what)));
-        }
-    })
 }
 
 impl Surface {
@@ -440,6 +384,7 @@ fn clump(format: ClumpFormat, srgb: bool) -> Option<(u64, Option<&'static str>)>
         | ClumpFormat::L8a8
         | ClumpFormat::S8 => (0, None),
         ClumpFormat::X24s8 => (4, None),
+        ClumpFormat::D32x32 => (8, None),
         ClumpFormat::Etc2Rgb8 => (8, either("ETC2_R8G8B8_UNORM_BLOCK", "ETC2_R8G8B8_SRGB_BLOCK")),
         ClumpFormat::Etc2Rgb8a1 => {
             (8, either("ETC2_R8G8B8A1_UNORM_BLOCK", "ETC2_R8G8B8A1_SRGB_BLOCK"))

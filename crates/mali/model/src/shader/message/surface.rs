@@ -1,0 +1,183 @@
+//! Where Bifrost's textures have their texels: formats that name a compression, and a surface for each level, layer and
+//! sample. Both become what Valhall has, a format of texels and planes.
+//!
+// source: Mesa, v7.xml ("Format", "Texture Layout", "AFBC Surface Flag"), pan_format.c (interchange formats),
+// pan_texture.c (panfrost_emit_texture_payload, panfrost_compression_tag).
+
+use tepui_mali_chips::Arch;
+use tepui_mali_packets::bifrost::SurfaceWithStride;
+use tepui_mali_packets::texture::{
+    AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, ComponentOrder, Format, Plane,
+    PlaneType, Texture, TextureDimension, TextureLayout,
+};
+use tepui_mali_packets::{Packet, Problem, revision};
+use tepui_softgpu::UnitMemory;
+
+use super::super::op::Trap;
+use super::failed;
+use super::view::Texel;
+use crate::pixel::PixelFormat;
+
+/// How the levels of a texture lie in memory.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// Faces of a level stand together (v6); else they are layers.
+    faces_inside: bool,
+    ordering: TextureLayout,
+    stored: Stored,
+}
+
+/// What elements are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stored {
+    /// Texels of the format.
+    Texels,
+    Clump(ClumpFormat),
+    /// ASTC, with a high dynamic range or without.
+    Astc(bool),
+}
+
+/// The format of texels and how they are stored, for the number of a format that says both.
+fn stored(format: u32) -> Option<(Format, Stored)> {
+    use ClumpFormat as Clump;
+    use Format::{R16Snorm, R16Unorm, R32f, Rg16Snorm, Rg16Unorm, Rgba8Unorm, Rgba16f, S8};
+    Some(match format {
+        1 => (Rgba8Unorm, Stored::Clump(Clump::Etc2Rgb8)),
+        2 => (R16Unorm, Stored::Clump(Clump::Etc2R11Unorm)),
+        3 => (Rgba8Unorm, Stored::Clump(Clump::Etc2Rgba8)),
+        4 => (Rg16Unorm, Stored::Clump(Clump::Etc2Rg11Unorm)),
+        7 => (Rgba8Unorm, Stored::Clump(Clump::Bc1Unorm)),
+        8 => (Rgba8Unorm, Stored::Clump(Clump::Bc2Unorm)),
+        9 => (Rgba8Unorm, Stored::Clump(Clump::Bc3Unorm)),
+        10 => (R16Unorm, Stored::Clump(Clump::Bc4Unorm)),
+        11 => (R16Snorm, Stored::Clump(Clump::Bc4Snorm)),
+        12 => (Rg16Unorm, Stored::Clump(Clump::Bc5Unorm)),
+        13 => (Rg16Snorm, Stored::Clump(Clump::Bc5Snorm)),
+        14 => (Rgba16f, Stored::Clump(Clump::Bc6hUf16)),
+        15 => (Rgba16f, Stored::Clump(Clump::Bc6hSf16)),
+        16 => (Rgba8Unorm, Stored::Clump(Clump::Bc7Unorm)),
+        17 => (R16Snorm, Stored::Clump(Clump::Etc2R11Snorm)),
+        18 => (Rg16Snorm, Stored::Clump(Clump::Etc2Rg11Snorm)),
+        19 => (Rgba8Unorm, Stored::Clump(Clump::Etc2Rgb8a1)),
+        22 | 62 => (Rgba8Unorm, Stored::Astc(false)),
+        23 => (Rgba16f, Stored::Astc(true)),
+        85 => (S8, Stored::Clump(Clump::X24s8)),
+        87 => (R32f, Stored::Clump(Clump::D32x32)),
+        _ => return None,
+    })
+}
+
+impl Layout {
+    /// Reads a texture descriptor of Bifrost; the format of what it gives is that of texels.
+    pub fn read(arch: Arch, bytes: &[u8; 32]) -> Result<(Texture, Layout), Problem> {
+        let mut texture = Texture::unpack_as(bytes, revision(arch.0))?;
+        // Red in all channels is the swizzle 0, which is an order of v7.
+        if arch.0 < 7 && texture.format & ORDER == 0 {
+            texture.format |= ComponentOrder::Rrrr.raw() as u32;
+        }
+        let ordering = texture.texel_ordering;
+        let found = stored(texture.format >> FORMAT_START & 0xff);
+        let stored = found.map_or(Stored::Texels, |(format, stored)| {
+            let others = texture.format & !(0xff << FORMAT_START);
+            texture.format = others | (format.raw() as u32) << FORMAT_START;
+            stored
+        });
+        Ok((texture, Layout { faces_inside: arch.0 < 7, ordering, stored }))
+    }
+
+    /// The number of a texel's surface, and its slice in there.
+    pub fn index(self, t: &Texture, at: Texel, level: u32) -> (u32, u32) {
+        // Each sample has a surface of its own.
+        let (samples, sample, slice) = match t.dimension {
+            TextureDimension::N3d => (1, 0, at.z),
+            _ => (t.sample_count, at.z, 0),
+        };
+        let index = match self.faces_inside {
+            false => {
+                let layer = at.layer.wrapping_mul(samples).wrapping_add(sample);
+                layer.wrapping_mul(t.levels).wrapping_add(level)
+            }
+            true => {
+                let faces = if t.dimension == TextureDimension::Cube { 6 } else { 1 };
+                let layer = (at.layer / faces).wrapping_mul(t.levels).wrapping_add(level);
+                let face = layer.wrapping_mul(faces).wrapping_add(at.layer % faces);
+                face.wrapping_mul(samples).wrapping_add(sample)
+            }
+        };
+        (index, slice)
+    }
+
+    /// The plane of a layer's level; each sample has its own surface.
+    pub fn plane(
+        self,
+        memory: &mut UnitMemory<'_>,
+        t: &Texture,
+        format: &PixelFormat,
+        surface: u32,
+    ) -> Result<Plane, Box<Trap>> {
+        use TextureLayout::{Afbc, Linear, None, Tiled};
+        let at = t.surfaces.wrapping_add(u64::from(surface) * SurfaceWithStride::SIZE_BYTES as u64);
+        let bytes = memory.read_array::<{ SurfaceWithStride::SIZE_BYTES }>(at).map_err(failed)?;
+        let s = SurfaceWithStride::unpack(&bytes)
+            .map_err(|e| Box::new(Trap::Invalid(format!("surface of a texture: {e}"))))?;
+        let mut plane = Plane {
+            plane_type: PlaneType::Generic,
+            row_stride: s.row_stride as u32,
+            slice_stride: s.surface_stride,
+            pointer: s.pointer,
+            clump_ordering: match self.ordering {
+                TextureLayout::Tiled => ClumpOrdering::TiledUInterleaved,
+                _ => ClumpOrdering::Linear,
+            },
+            ..Plane::default()
+        };
+        match (self.ordering, self.stored) {
+            (Tiled | Linear, Stored::Texels) => plane.clump_format = raw(format),
+            (Tiled | Linear, Stored::Clump(clump)) => plane.clump_format = clump,
+            (Tiled | Linear, Stored::Astc(high)) => {
+                // The sides of blocks are in the lowest bits of the address.
+                let side = |start: u32| Astc2dDimension::from_raw(s.pointer >> start & 7);
+                let unknown = || Box::new(Trap::Invalid("a side of an ASTC block".into()));
+                plane.plane_type = PlaneType::Astc2d;
+                plane.block_width_2d = side(0).ok_or_else(unknown)?;
+                plane.block_height_2d = side(3).ok_or_else(unknown)?;
+                plane.decode_hdr = high;
+                plane.pointer &= !TAG;
+            }
+            (Afbc, _) => {
+                plane.plane_type = PlaneType::Afbc;
+                plane.pointer &= !TAG;
+                plane.tiled_header = s.pointer & TILED_HEADER != 0;
+                plane.superblock_size = AfbcSuperblockSize::N16x16;
+            }
+            (None, _) => {
+                return Err(Box::new(Trap::Invalid("a texture without a layout".into())));
+            }
+        }
+        Ok(plane)
+    }
+}
+
+/// The bits of a pixel format that say where components are.
+const ORDER: u32 = 0xfff;
+
+/// The first bit of a pixel format that says what a texel is.
+const FORMAT_START: u32 = 12;
+
+/// Bits of a surface's address that say more of its content, and the one of AFBC whose headers are tiled.
+const TAG: u64 = 0x3f;
+const TILED_HEADER: u64 = 8;
+
+/// The clump of a format's texels.
+fn raw(format: &PixelFormat) -> ClumpFormat {
+    match format.bytes() {
+        1 => ClumpFormat::Raw8,
+        2 => ClumpFormat::Raw16,
+        3 => ClumpFormat::Raw24,
+        4 => ClumpFormat::Raw32,
+        6 => ClumpFormat::Raw48,
+        8 => ClumpFormat::Raw64,
+        12 => ClumpFormat::Raw96,
+        _ => ClumpFormat::Raw128,
+    }
+}
