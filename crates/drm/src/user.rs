@@ -5,6 +5,8 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use bytemuck::Pod;
 use rustix::io::Errno;
 
+use crate::gem::Gem;
+
 /// A client: the memory that its pointers refer to, and the descriptors that its numbers name. Descriptors are
 /// this process's unless an implementation says otherwise.
 pub trait UserMemory {
@@ -18,8 +20,8 @@ pub trait UserMemory {
     /// mapped while there is such a buffer, as it must for a kernel.
     ///
     /// # Errors
-    /// `EFAULT` where addresses are not those of this process.
-    fn pages(&self, _address: u64) -> Result<*mut u8, Errno> {
+    /// `EFAULT` where the client has no pages that others can map.
+    fn pages(&self, _address: u64, _size: u64) -> Result<ClientPages, Errno> {
         Err(Errno::FAULT)
     }
 
@@ -42,13 +44,21 @@ pub trait UserMemory {
         Ok(fd.into_raw_fd())
     }
 
-    /// Maps shared memory of this process once more where the client sees it; gives the address.
+    /// Maps a part of a buffer once more where the client sees it; gives the address.
     ///
     /// # Errors
-    /// `ENODEV` where the client is not in this process.
-    fn map_shared(&self, _memory: *mut u8, _length: usize) -> Result<u64, Errno> {
+    /// `ENODEV` for a client that cannot map it.
+    fn map_shared(&self, _buffer: &Gem, _offset: u64, _length: u64) -> Result<u64, Errno> {
         Err(Errno::NODEV)
     }
+}
+
+/// A client's own pages.
+pub enum ClientPages {
+    /// They are at this address of this process.
+    Here(*mut u8),
+    /// They are those of a file that the client has mapped in their place, from an offset on.
+    File(OwnedFd, u64),
 }
 
 /// Reads one value.
@@ -171,11 +181,13 @@ impl UserMemory for ThisProcess {
         transfer(libc::process_vm_writev, from.as_ptr().cast_mut(), address, from.len())
     }
 
-    fn pages(&self, address: u64) -> Result<*mut u8, Errno> {
-        Ok(address as *mut u8)
+    fn pages(&self, address: u64, _size: u64) -> Result<ClientPages, Errno> {
+        Ok(ClientPages::Here(address as *mut u8))
     }
 
-    fn map_shared(&self, memory: *mut u8, length: usize) -> Result<u64, Errno> {
+    fn map_shared(&self, buffer: &Gem, offset: u64, length: u64) -> Result<u64, Errno> {
+        let memory = buffer.base().wrapping_add(offset as usize);
+        let length = length as usize;
         // SAFETY: from length 0 the mapping is duplicated at an address of the kernel's choice, and
         // nothing that exists changes; the kernel checks the address.
         let mapped = unsafe { libc::mremap(memory.cast(), 0, length, libc::MREMAP_MAYMOVE) };

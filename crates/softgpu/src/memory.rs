@@ -39,19 +39,24 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Allocates `size` bytes (rounded up to the host's page), all zero and not yet resident.
     pub fn new(size: usize) -> io::Result<Memory> {
-        Memory::map(None, size)
+        Memory::map(None, 0, size)
     }
 
     /// As [`Memory::new`], behind a `memfd` that other processes can be given.
     pub fn shareable(size: usize) -> io::Result<Memory> {
         let file = rustix::fs::memfd_create("tepui-bo", MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, size as u64)?;
-        Memory::map(Some(file), size)
+        Memory::map(Some(file), 0, size)
     }
 
     /// Maps an existing shareable file (an imported buffer) of `size` bytes.
     pub fn from_file(file: OwnedFd, size: usize) -> io::Result<Memory> {
-        Memory::map(Some(file), size)
+        Memory::map(Some(file), 0, size)
+    }
+
+    /// Maps a part of a shareable file, from an offset of whole pages on.
+    pub fn from_file_at(file: OwnedFd, offset: u64, size: usize) -> io::Result<Memory> {
+        Memory::map(Some(file), offset, size)
     }
 
     /// A block of pages that somebody else has mapped: a buffer of a client's own memory. Nothing
@@ -92,7 +97,7 @@ impl Memory {
         })
     }
 
-    fn map(file: Option<OwnedFd>, size: usize) -> io::Result<Memory> {
+    fn map(file: Option<OwnedFd>, offset: u64, size: usize) -> io::Result<Memory> {
         if size == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a buffer of 0 bytes"));
         }
@@ -118,7 +123,7 @@ impl Memory {
         // last page.
         unsafe {
             match &memory.file {
-                Some(file) => rustix::mm::mmap(base, size, access, flags, file, 0)?,
+                Some(file) => rustix::mm::mmap(base, size, access, flags, file, offset)?,
                 None => rustix::mm::mmap_anonymous(base, size, access, flags)?,
             }
         };

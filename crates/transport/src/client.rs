@@ -1,11 +1,13 @@
 //! A client in another process, as the server sees it.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::SealFlags;
 use rustix::io::Errno;
+use tepui_drm::gem::Gem;
 use tepui_drm::token::FileId;
-use tepui_drm::user::UserMemory;
+use tepui_drm::user::{ClientPages, UserMemory};
 
 use crate::message::{Call, Reply};
 use crate::socket::{SocketError, receive, send};
@@ -76,9 +78,9 @@ impl<'a> ClientProcess<'a> {
     fn ask(
         &self,
         question: &Reply,
-        descriptor: Option<&OwnedFd>,
+        descriptor: Option<BorrowedFd<'_>>,
     ) -> Result<(Call, Option<OwnedFd>), Errno> {
-        let asked = send(self.socket, question, descriptor.map(AsFd::as_fd));
+        let asked = send(self.socket, question, descriptor);
         asked.and_then(|()| receive(self.socket)).map_err(|error: SocketError| {
             self.broken.set(true);
             match error {
@@ -113,9 +115,36 @@ impl UserMemory for ClientProcess<'_> {
     }
 
     fn install(&self, fd: OwnedFd, close_on_exec: bool) -> Result<i32, Errno> {
-        match self.ask(&Reply::Install { close_on_exec }, Some(&fd))? {
+        match self.ask(&Reply::Install { close_on_exec }, Some(fd.as_fd()))? {
             (Call::Installed(Ok(number)), _) => Ok(number),
             (Call::Installed(Err(number)), _) => Err(number.into()),
+            _ => Err(self.confused()),
+        }
+    }
+
+    fn pages(&self, address: u64, size: u64) -> Result<ClientPages, Errno> {
+        match self.ask(&Reply::Share { address, size }, None)? {
+            (Call::Shared(Ok(offset)), Some(file)) => {
+                // Access behind the end of a file would end the server.
+                let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);
+                let length = u64::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
+                let is_whole = offset.checked_add(size).is_some_and(|end| end <= length);
+                if sealed && is_whole {
+                    Ok(ClientPages::File(file, offset))
+                } else {
+                    Err(Errno::FAULT)
+                }
+            }
+            (Call::Shared(Err(number)), _) => Err(number.into()),
+            _ => Err(self.confused()),
+        }
+    }
+
+    fn map_shared(&self, buffer: &Gem, offset: u64, length: u64) -> Result<u64, Errno> {
+        let file = buffer.file().ok_or(Errno::NODEV)?;
+        match self.ask(&Reply::Place { offset, length }, Some(file))? {
+            (Call::Placed(Ok(address)), _) => Ok(address),
+            (Call::Placed(Err(number)), _) => Err(number.into()),
             _ => Err(self.confused()),
         }
     }

@@ -18,6 +18,7 @@
 mod client;
 mod host;
 pub mod message;
+mod pages;
 mod remote;
 mod server;
 mod socket;

@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | [`Reply::Install`], with a descriptor | [`Call::Installed`]: its number in the client |
 //! | [`Reply::Fetch`]: a number | [`Call::Fetched`], with the descriptor that it names |
+//! | [`Reply::Place`], with a file | [`Call::Placed`]: the address at which the client mapped a part of it |
+//! | [`Reply::Share`]: a range of pages | [`Call::Shared`], with the file that has them now |
 //!
 //! The first call is [`Call::Hello`].
 
@@ -15,7 +17,7 @@ use tepui_drm::Errno;
 use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
 
 /// Version of the messages. Client and server must have the same.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Longest message in bytes.
 pub const MAX_BYTES: usize = 2048;
@@ -84,6 +86,10 @@ pub enum Call {
     Installed(Result<i32, ErrorNumber>),
     /// Answers [`Reply::Fetch`]; a descriptor comes with `Ok`.
     Fetched(Result<(), ErrorNumber>),
+    /// Answers [`Reply::Place`].
+    Placed(Result<u64, ErrorNumber>),
+    /// Answers [`Reply::Share`]: the offset of the first page in the file that comes with `Ok`.
+    Shared(Result<u64, ErrorNumber>),
 }
 
 /// A message of the server.
@@ -106,6 +112,20 @@ pub enum Reply {
     Fetch {
         /// Its number in the client.
         number: i32,
+    },
+    /// Asks the client to map a part of the file that comes with the message.
+    Place {
+        /// The first byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// Asks the client to put its own pages into a file that the server can map.
+    Share {
+        /// Where they are.
+        address: u64,
+        /// Bytes.
+        size: u64,
     },
 }
 

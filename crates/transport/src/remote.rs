@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::{Errno, FdFlags};
+use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use tepui_drm::uapi::Request;
 
 use crate::Answer;
 use crate::message::{Call, NodeText, Reply, VERSION};
+use crate::pages::OwnPages;
 use crate::socket::{SocketError, receive, send};
 
 /// Why a device cannot be reached.
@@ -39,6 +41,7 @@ pub struct Remote {
     path: PathBuf,
     node: NodeText,
     idle: Mutex<Vec<OwnedFd>>,
+    pages: OwnPages,
 }
 
 impl Remote {
@@ -48,7 +51,12 @@ impl Remote {
     /// There is none, or it refuses.
     pub fn connect(path: &Path) -> Result<Remote, ConnectError> {
         let (socket, node) = greet(path)?;
-        Ok(Remote { path: path.to_owned(), node, idle: Mutex::new(vec![socket]) })
+        Ok(Remote {
+            path: path.to_owned(),
+            node,
+            idle: Mutex::new(vec![socket]),
+            pages: OwnPages::default(),
+        })
     }
 
     /// The device's node and its minor number.
@@ -113,34 +121,48 @@ impl Remote {
             Some(socket) => socket,
             None => greet(&self.path).map_err(|_| Errno::NODEV)?.0,
         };
-        let answer = converse(&socket, call).map_err(|_| Errno::NODEV)?;
+        let answer = self.converse(&socket, call).map_err(|_| Errno::NODEV)?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
         Ok(answer)
     }
-}
 
-/// Sends a call and does what the server asks for until it answers.
-fn converse(socket: &OwnedFd, call: &Call) -> Result<(Reply, Option<OwnedFd>), SocketError> {
-    send(socket, call, None)?;
-    loop {
-        let (reply, fd) = receive(socket)?;
-        match reply {
-            Reply::Install { close_on_exec } => {
-                let installed = install(fd, close_on_exec).map_err(Into::into);
-                send(socket, &Call::Installed(installed), None)?;
-            }
-            Reply::Fetch { number } if number < 0 => {
-                send(socket, &Call::Fetched(Err(Errno::BADF.into())), None)?;
-            }
-            Reply::Fetch { number } => {
-                // SAFETY: the number is only handed to system calls, which refuse a closed one.
-                let fd = unsafe { BorrowedFd::borrow_raw(number) };
-                match rustix::io::fcntl_getfd(fd) {
-                    Ok(_) => send(socket, &Call::Fetched(Ok(())), Some(fd))?,
-                    Err(errno) => send(socket, &Call::Fetched(Err(errno.into())), None)?,
+    /// Sends a call and does what the server asks for until it answers.
+    fn converse(
+        &self,
+        socket: &OwnedFd,
+        call: &Call,
+    ) -> Result<(Reply, Option<OwnedFd>), SocketError> {
+        send(socket, call, None)?;
+        loop {
+            let (reply, fd) = receive(socket)?;
+            match reply {
+                Reply::Install { close_on_exec } => {
+                    let installed = install(fd, close_on_exec).map_err(Into::into);
+                    send(socket, &Call::Installed(installed), None)?;
                 }
+                Reply::Fetch { number } if number < 0 => {
+                    send(socket, &Call::Fetched(Err(Errno::BADF.into())), None)?;
+                }
+                Reply::Fetch { number } => {
+                    // SAFETY: the number is only handed to system calls, which refuse a closed one.
+                    let fd = unsafe { BorrowedFd::borrow_raw(number) };
+                    match rustix::io::fcntl_getfd(fd) {
+                        Ok(_) => send(socket, &Call::Fetched(Ok(())), Some(fd))?,
+                        Err(errno) => send(socket, &Call::Fetched(Err(errno.into())), None)?,
+                    }
+                }
+                Reply::Place { offset, length } => {
+                    let placed = place(fd, offset, length).map_err(Into::into);
+                    send(socket, &Call::Placed(placed), None)?;
+                }
+                Reply::Share { address, size } => match self.pages.share(address, size) {
+                    Ok((file, offset)) => {
+                        send(socket, &Call::Shared(Ok(offset)), Some(file.as_fd()))?;
+                    }
+                    Err(errno) => send(socket, &Call::Shared(Err(errno.into())), None)?,
+                },
+                answer => return Ok((answer, fd)),
             }
-            answer => return Ok((answer, fd)),
         }
     }
 }
@@ -151,6 +173,17 @@ fn install(fd: Option<OwnedFd>, close_on_exec: bool) -> Result<i32, Errno> {
         rustix::io::fcntl_setfd(&fd, FdFlags::empty())?;
     }
     Ok(fd.into_raw_fd())
+}
+
+/// Maps a part of a file for reading and writing.
+fn place(file: Option<OwnedFd>, offset: u64, length: u64) -> Result<u64, Errno> {
+    let file = file.ok_or(Errno::MFILE)?;
+    let length = usize::try_from(length).map_err(|_| Errno::NOMEM)?;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
+    let at =
+        unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &file, offset)? };
+    Ok(at as u64)
 }
 
 /// Connects and introduces this process.

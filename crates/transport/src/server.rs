@@ -235,7 +235,11 @@ impl Server {
                 let file = client.file(descriptor);
                 done(Ok(file.is_some_and(|file| self.host.is_node(file)).into()))
             }
-            Call::Hello { .. } | Call::Installed(_) | Call::Fetched(_) => done(Err(Errno::PROTO)),
+            Call::Hello { .. }
+            | Call::Installed(_)
+            | Call::Fetched(_)
+            | Call::Placed(_)
+            | Call::Shared(_) => done(Err(Errno::PROTO)),
         };
         if client.is_broken() {
             return Ok(());

@@ -28,6 +28,8 @@ fn calls() -> impl Strategy<Value = Call> {
         any::<i32>().prop_map(|descriptor| Call::IsNode { descriptor }),
         any::<i32>().prop_map(|n| Call::Installed(Ok(n))),
         any::<i32>().prop_map(|n| Call::Fetched(Err(ErrorNumber(n)))),
+        any::<u64>().prop_map(|n| Call::Placed(Ok(n))),
+        any::<i32>().prop_map(|n| Call::Shared(Err(ErrorNumber(n)))),
     ]
 }
 

@@ -310,8 +310,7 @@ impl File {
             "the range is empty or leaves the buffer",
         )?;
         require(args.offset.is_multiple_of(PAGE_BYTES), "the offset is not page-aligned")?;
-        let from = gem.base().wrapping_add(args.offset as usize);
-        args.addr_ptr = user.map_shared(from, args.size as usize)?;
+        args.addr_ptr = user.map_shared(&gem, args.offset, args.size)?;
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use tepui_drm::Errno;
 use tepui_drm::gem::{Backing, Gem};
 use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::i915 as uapi;
-use tepui_drm::user::UserMemory;
+use tepui_drm::user::{ClientPages, UserMemory};
 use tepui_softgpu::Memory;
 
 use crate::chips::PAGE_BYTES;
@@ -24,6 +24,8 @@ pub struct Buffer {
     pub caching: AtomicU32,
     /// The GPU may not write: a client's own pages that it offers for reading.
     pub read_only: bool,
+    /// The memory consists of a client's own pages.
+    pub of_client: bool,
     /// Submissions that name the buffer and have not ended, and whether its handle was closed.
     uses: Mutex<Uses>,
 }
@@ -45,6 +47,7 @@ impl Buffer {
             tiling: AtomicU32::new(uapi::TILING_NONE),
             caching: AtomicU32::new(uapi::CACHING_CACHED),
             read_only: false,
+            of_client: false,
             uses: Mutex::default(),
         }
     }
@@ -53,7 +56,7 @@ impl Buffer {
     ///
     /// source: i915_gem_userptr.c and i915_gem_tiling.c give these errors.
     pub fn require_own(&self, errno: Errno) -> Result<(), Refusal> {
-        match self.memory.is_borrowed() {
+        match self.of_client {
             true => Err(Refusal { errno, why: "the buffer consists of the client's own pages" }),
             false => Ok(()),
         }
@@ -95,7 +98,8 @@ impl Backing for Buffer {
     }
 
     fn file(&self) -> Option<BorrowedFd<'_>> {
-        self.memory.file()
+        // The file behind a client's pages is not the buffer's alone.
+        self.memory.file().filter(|_| !self.of_client)
     }
 }
 
@@ -131,15 +135,18 @@ pub fn client_pages(user: &dyn UserMemory, args: &uapi::GemUserptr) -> Result<Bu
     if args.flags & uapi::USERPTR_UNSYNCHRONIZED != 0 {
         return Err(Refusal { errno: Errno::NODEV, why: "unsynchronized pages are not supported" });
     }
-    let base = user.pages(args.user_ptr)?;
     let size = usize::try_from(args.user_size).map_err(|_| Errno::TOOBIG)?;
-    // SAFETY: submissions are refused and buffers unbound when the pages are no longer mapped.
-    let memory = unsafe { Memory::borrowed(base, size) }.map_err(|_| fault)?;
+    let memory = match user.pages(args.user_ptr, args.user_size)? {
+        // SAFETY: submissions are refused and buffers unbound when the pages are no longer mapped.
+        ClientPages::Here(base) => unsafe { Memory::borrowed(base, size) },
+        ClientPages::File(file, offset) => Memory::from_file_at(file, offset, size),
+    };
+    let memory = memory.map_err(|_| fault)?;
     if args.flags & uapi::USERPTR_PROBE != 0 && !memory.is_mapped() {
         return Err(fault);
     }
     let read_only = args.flags & uapi::USERPTR_READ_ONLY != 0;
-    Ok(Buffer { read_only, ..Buffer::new(memory) })
+    Ok(Buffer { read_only, of_client: true, ..Buffer::new(memory) })
 }
 
 /// A buffer of another process.
