@@ -34,7 +34,6 @@ mod stream_output;
 mod strip;
 pub(crate) mod target;
 mod tessellation;
-mod tessellator;
 mod tile;
 mod vertex;
 mod windows;

@@ -8,10 +8,10 @@ use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Stop, Thread};
 use tepui_intel_packets::gen12;
 use tepui_softgpu::AddressSpace;
+use tepui_tessellator::{Domain, ONE, Output, Spacing, tessellate};
 
 use super::shader::{Command, LANES, Shader, put};
 use super::state::{Bindings, State, latched};
-use super::tessellator::{Domain, Factors, Output, Spacing, Tessellated, tessellate};
 use super::vertex::Vertices;
 use super::{Machine, REGISTER_BYTES, UNIT, unimplemented};
 use crate::context::HardwareContext;
@@ -200,14 +200,19 @@ impl Tessellation {
         let stride = self.stride;
         let mut invocations = 0;
         for (patch, entry) in patches.iter().zip(entries.chunks_exact(self.patch)) {
-            let made = tessellate(self.shape, self.spacing, self.output, &self.factors(entry));
+            let Factors { outer, inner } = self.factors(entry);
+            let made = tessellate(self.shape, self.spacing, self.output, outer, inner);
             let first = (output.data.len() / stride) as u32;
             output.data.resize(output.data.len() + made.points.len() * stride, 0);
             let out = &mut output.data[first as usize * stride..];
-            self.domain(machine, entry, patch.number, &made, out, stats)?;
+            self.domain(machine, entry, patch.number, &made.points, out, stats)?;
             invocations += made.points.len() as u64;
-            let three = |p: &[u32; 3]| (p.map(|k| first + k), patch.number);
-            primitives.extend(made.primitives.iter().map(three));
+            // Those of points and lines are repeated.
+            let corners = self.output.corners();
+            primitives.extend(made.indices.chunks_exact(corners).map(|points| {
+                let three = [0, 1, 2].map(|k: usize| first + points[k.min(corners - 1)]);
+                (three, patch.number)
+            }));
         }
         Ok([patches.len() as u64, invocations])
     }
@@ -329,14 +334,13 @@ impl Tessellation {
         Machine { gpu, vm }: Machine<'_>,
         entry: &[u32],
         number: u32,
-        made: &Tessellated,
+        points: &[[u32; 2]],
         out: &mut [u32],
         stats: &mut JobStats,
     ) -> Result<(), JobFault> {
         let begin = |core| Worker::new(gpu, vm, &self.domain, core);
-        let items: Vec<_> =
-            made.points.chunks(LANES).zip(out.chunks_mut(LANES * self.stride)).collect();
-        let run = |worker: &mut Worker<'_>, (points, out): (&[[f32; 2]], &mut [u32])| {
+        let items: Vec<_> = points.chunks(LANES).zip(out.chunks_mut(LANES * self.stride)).collect();
+        let run = |worker: &mut Worker<'_>, (points, out): (&[[u32; 2]], &mut [u32])| {
             if worker.threads.is_empty() {
                 worker.threads.push(worker.ports.thread());
             }
@@ -355,10 +359,11 @@ impl Tessellation {
             put(grf, 0, 1, number);
             for (lane, &[u, v]) in points.iter().enumerate() {
                 let w = match self.shape {
-                    Domain::Triangles => 1.0 - u - v,
-                    _ => 0.0,
+                    Domain::Triangles => ONE.saturating_sub(u + v),
+                    _ => 0,
                 };
                 for (k, value) in [u, v, w].into_iter().enumerate() {
+                    let value = value as f32 / ONE as f32;
                     put(grf, (1 + k) * REGISTER_BYTES, lane, value.to_bits());
                 }
                 put(grf, 4 * REGISTER_BYTES, lane, (lane * self.stride / 4) as u32);
@@ -380,6 +385,12 @@ impl Tessellation {
         count(stats, &parts);
         outcome
     }
+}
+
+/// The factors of a patch.
+struct Factors {
+    outer: [f32; 4],
+    inner: [f32; 2],
 }
 
 fn count(stats: &mut JobStats, parts: &[JobStats]) {
