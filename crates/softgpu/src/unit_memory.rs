@@ -54,6 +54,18 @@ impl<'a> UnitMemory<'a> {
         }
     }
 
+    /// Where bytes are on the host, if they lie in one bound range with permissions. They stay there while the job
+    /// runs.
+    #[inline]
+    pub fn window(&mut self, address: u64, bytes: u64, need: Protection) -> Option<*mut u8> {
+        self.ranges.lookup(self.vm, address, bytes, need)
+    }
+
+    /// The address space.
+    pub fn space(&self) -> &'a AddressSpace {
+        self.vm
+    }
+
     /// Reads `N` bytes.
     ///
     /// # Errors

@@ -558,125 +558,45 @@ packet! {
     }
 }
 
-packet! {
-    /// Stream output buffer 0.
-    pub struct State3dSoBufferIndex0 = "3DSTATE_SO_BUFFER_INDEX_0", 32 bytes since 120
-    fixed {
-        "DWord Length" Uint [0..8] = 6;
-        "3D Command Sub Opcode" Uint [16..24] = 96;
-        "3D Command Opcode" Uint [24..27] = 0;
-        "Command SubType" Uint [27..29] = 3;
-        "Command Type" Uint [29..32] = 3;
-    }
-    fields {
-        /// Stream output buffer offset address enable.
-        stream_output_buffer_offset_address_enable: Bool [52..53] "Stream Output Buffer Offset Address Enable";
-        /// Stream offset write enable.
-        stream_offset_write_enable: Bool [53..54] "Stream Offset Write Enable";
-        /// Cache control.
-        mocs: Hex [54..61] "MOCS";
-        /// SO buffer enable.
-        so_buffer_enable: Bool [63..64] "SO Buffer Enable";
-        /// Surface base address.
-        surface_base_address: Shr<Address, 2> [66..112] "Surface Base Address";
-        /// Surface size.
-        surface_size: Uint [128..158] "Surface Size";
-        /// Stream output buffer offset address.
-        stream_output_buffer_offset_address: Shr<Address, 2> [162..208] "Stream Output Buffer Offset Address";
-        /// Stream offset.
-        stream_offset: Uint [224..256] "Stream Offset";
-    }
+/// Stream output buffers have a command each, which differ by their opcode alone.
+macro_rules! stream_output_buffer {
+    ($doc:literal $name:ident = $hw:literal, $opcode:literal) => {
+        packet! {
+            #[doc = $doc]
+            pub struct $name = $hw, 32 bytes since 120
+            fixed {
+                "DWord Length" Uint [0..8] = 6;
+                "3D Command Sub Opcode" Uint [16..24] = $opcode;
+                "3D Command Opcode" Uint [24..27] = 0;
+                "Command SubType" Uint [27..29] = 3;
+                "Command Type" Uint [29..32] = 3;
+            }
+            fields {
+                /// Stream output buffer offset address enable.
+                stream_output_buffer_offset_address_enable: Bool [52..53] "Stream Output Buffer Offset Address Enable";
+                /// Stream offset write enable.
+                stream_offset_write_enable: Bool [53..54] "Stream Offset Write Enable";
+                /// Cache control.
+                mocs: Hex [54..61] "MOCS";
+                /// SO buffer enable.
+                so_buffer_enable: Bool [63..64] "SO Buffer Enable";
+                /// Surface base address.
+                surface_base_address: Shr<Address, 2> [66..112] "Surface Base Address";
+                /// Surface size.
+                surface_size: Uint [128..158] "Surface Size";
+                /// Stream output buffer offset address.
+                stream_output_buffer_offset_address: Shr<Address, 2> [162..208] "Stream Output Buffer Offset Address";
+                /// Stream offset.
+                stream_offset: Uint [224..256] "Stream Offset";
+            }
+        }
+    };
 }
 
-packet! {
-    /// Stream output buffer 1.
-    pub struct State3dSoBufferIndex1 = "3DSTATE_SO_BUFFER_INDEX_1", 32 bytes since 120
-    fixed {
-        "DWord Length" Uint [0..8] = 6;
-        "3D Command Sub Opcode" Uint [16..24] = 97;
-        "3D Command Opcode" Uint [24..27] = 0;
-        "Command SubType" Uint [27..29] = 3;
-        "Command Type" Uint [29..32] = 3;
-    }
-    fields {
-        /// Stream output buffer offset address enable.
-        stream_output_buffer_offset_address_enable: Bool [52..53] "Stream Output Buffer Offset Address Enable";
-        /// Stream offset write enable.
-        stream_offset_write_enable: Bool [53..54] "Stream Offset Write Enable";
-        /// Cache control.
-        mocs: Hex [54..61] "MOCS";
-        /// SO buffer enable.
-        so_buffer_enable: Bool [63..64] "SO Buffer Enable";
-        /// Surface base address.
-        surface_base_address: Shr<Address, 2> [66..112] "Surface Base Address";
-        /// Surface size.
-        surface_size: Uint [128..158] "Surface Size";
-        /// Stream output buffer offset address.
-        stream_output_buffer_offset_address: Shr<Address, 2> [162..208] "Stream Output Buffer Offset Address";
-        /// Stream offset.
-        stream_offset: Uint [224..256] "Stream Offset";
-    }
-}
-
-packet! {
-    /// Stream output buffer 2.
-    pub struct State3dSoBufferIndex2 = "3DSTATE_SO_BUFFER_INDEX_2", 32 bytes since 120
-    fixed {
-        "DWord Length" Uint [0..8] = 6;
-        "3D Command Sub Opcode" Uint [16..24] = 98;
-        "3D Command Opcode" Uint [24..27] = 0;
-        "Command SubType" Uint [27..29] = 3;
-        "Command Type" Uint [29..32] = 3;
-    }
-    fields {
-        /// Stream output buffer offset address enable.
-        stream_output_buffer_offset_address_enable: Bool [52..53] "Stream Output Buffer Offset Address Enable";
-        /// Stream offset write enable.
-        stream_offset_write_enable: Bool [53..54] "Stream Offset Write Enable";
-        /// Cache control.
-        mocs: Hex [54..61] "MOCS";
-        /// SO buffer enable.
-        so_buffer_enable: Bool [63..64] "SO Buffer Enable";
-        /// Surface base address.
-        surface_base_address: Shr<Address, 2> [66..112] "Surface Base Address";
-        /// Surface size.
-        surface_size: Uint [128..158] "Surface Size";
-        /// Stream output buffer offset address.
-        stream_output_buffer_offset_address: Shr<Address, 2> [162..208] "Stream Output Buffer Offset Address";
-        /// Stream offset.
-        stream_offset: Uint [224..256] "Stream Offset";
-    }
-}
-
-packet! {
-    /// Stream output buffer 3.
-    pub struct State3dSoBufferIndex3 = "3DSTATE_SO_BUFFER_INDEX_3", 32 bytes since 120
-    fixed {
-        "DWord Length" Uint [0..8] = 6;
-        "3D Command Sub Opcode" Uint [16..24] = 99;
-        "3D Command Opcode" Uint [24..27] = 0;
-        "Command SubType" Uint [27..29] = 3;
-        "Command Type" Uint [29..32] = 3;
-    }
-    fields {
-        /// Stream output buffer offset address enable.
-        stream_output_buffer_offset_address_enable: Bool [52..53] "Stream Output Buffer Offset Address Enable";
-        /// Stream offset write enable.
-        stream_offset_write_enable: Bool [53..54] "Stream Offset Write Enable";
-        /// Cache control.
-        mocs: Hex [54..61] "MOCS";
-        /// SO buffer enable.
-        so_buffer_enable: Bool [63..64] "SO Buffer Enable";
-        /// Surface base address.
-        surface_base_address: Shr<Address, 2> [66..112] "Surface Base Address";
-        /// Surface size.
-        surface_size: Uint [128..158] "Surface Size";
-        /// Stream output buffer offset address.
-        stream_output_buffer_offset_address: Shr<Address, 2> [162..208] "Stream Output Buffer Offset Address";
-        /// Stream offset.
-        stream_offset: Uint [224..256] "Stream Offset";
-    }
-}
+stream_output_buffer!("Stream output buffer 0." State3dSoBufferIndex0 = "3DSTATE_SO_BUFFER_INDEX_0", 96);
+stream_output_buffer!("Stream output buffer 1." State3dSoBufferIndex1 = "3DSTATE_SO_BUFFER_INDEX_1", 97);
+stream_output_buffer!("Stream output buffer 2." State3dSoBufferIndex2 = "3DSTATE_SO_BUFFER_INDEX_2", 98);
+stream_output_buffer!("Stream output buffer 3." State3dSoBufferIndex3 = "3DSTATE_SO_BUFFER_INDEX_3", 99);
 
 packet! {
     /// Tessellator. Mesa 26.1 writes the last double word on Gen12, too; its place of the further fields is that
