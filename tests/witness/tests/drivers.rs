@@ -56,10 +56,6 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
     ("fragment/derivatives", "elements wrong"),
     // The driver's code leaves the sample out of stores on Gen9, whose hardware has none.
     ("image/samples_", "elements wrong"),
-    // The order of a patch's points and triangles is the tessellator's own.
-    ("stages/tessellation_feedback_points", "elements wrong"),
-    ("stages/tessellation_feedback_quads", "elements wrong"),
-    ("stages/tessellation_feedback_triangles", "elements wrong"),
     // The driver takes what a pipeline cache holds without looking at it.
     ("compiled/cache_damaged", "elements wrong"),
     // The driver has no loads without a format on Gen9.
@@ -102,24 +98,8 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
 
 /// As [`NOT_YET`], of ANV on the virtual Tiger Lake.
 const NOT_YET_ON_TIGER_LAKE: &[(&str, &str)] = &[
-    // Not understood yet: a fast clear of 64 or 128 bits a pixel reaches a part of the pixels alone.
-    ("format/r16g16b16a16_sfloat_compressed", "elements wrong"),
-    ("format/r16g16b16a16_sint_compressed", "elements wrong"),
-    ("format/r16g16b16a16_snorm_compressed", "elements wrong"),
-    ("format/r16g16b16a16_uint_compressed", "elements wrong"),
-    ("format/r16g16b16a16_unorm_compressed", "elements wrong"),
-    ("format/r32g32_sfloat_compressed", "elements wrong"),
-    ("format/r32g32_uint_compressed", "elements wrong"),
-    ("format/r32g32b32a32_sfloat_compressed", "elements wrong"),
-    ("format/r32g32b32a32_sint_compressed", "elements wrong"),
-    ("format/r32g32b32a32_uint_compressed", "elements wrong"),
-    ("target/several_compressed", "elements wrong"),
     // `dFdy` is that of a quad's left column in this driver, that of each column in lavapipe.
     ("fragment/derivatives", "elements wrong"),
-    // The order of a patch's points and triangles is the tessellator's own.
-    ("stages/tessellation_feedback_points", "elements wrong"),
-    ("stages/tessellation_feedback_quads", "elements wrong"),
-    ("stages/tessellation_feedback_triangles", "elements wrong"),
     // The driver does not smooth the edges of polygons.
     ("geometry/polygon_line_smooth", "elements wrong"),
     // The driver's code leaves the sample out of stores, as on Gen9.

@@ -26,6 +26,8 @@ pub struct Bases {
     pub bindless_surface: u64,
     /// Surface states that are there, less one.
     pub bindless_surface_count: u32,
+    /// Of the table that leads from surfaces to their CCS (Gen12); 0 if there is none.
+    pub auxiliary_table: u64,
 }
 
 /// The state of a context. A context that has executed nothing has it all zero.

@@ -47,7 +47,7 @@ impl Picture {
         if is_srgb(state.surface_format) && format::find(state.surface_format - 1).is_some() {
             state.surface_format -= 1;
         }
-        let found = Surface::of(&state).map_err(|why| JobFault::new(UNIT, why.to_string()))?;
+        let found = Surface::of(&state, 0).map_err(|why| JobFault::new(UNIT, why.to_string()))?;
         let Surface::Image(image) = found else { return Ok(None) };
         let plane = image.level_plane(image.target_level);
         let [width, height] = plane.size;

@@ -61,6 +61,8 @@ pub const SO_PRIMITIVES_WRITTEN: u32 = 0x5200;
 pub const SO_PRIMITIVES_NEEDED: u32 = 0x5240;
 /// Bytes of each buffer of stream output that are written.
 pub const SO_WRITE_OFFSET: u32 = 0x5280;
+/// Address of the table of auxiliary surfaces (Gen12), 64 bits.
+pub const AUX_TABLE: u32 = 0x4200;
 /// Invalidates what is cached of the table of auxiliary surfaces (Gen12); 0 when that is done.
 pub const CCS_AUX_INV: u32 = 0x4208;
 /// The sixteen general registers of the command streamer, 64 bits each.

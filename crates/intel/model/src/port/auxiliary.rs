@@ -6,6 +6,7 @@
 //! | surface | an element is | clear | not |
 //! | --- | --- | --- | --- |
 //! | CCS | 2 bits for a pair of cache lines | 3 | 0, which drivers write too |
+//! | CCS of Gen12 | 4 bits for the same, where a [table](super::auxiliary_table) leads | all ones | 0 |
 //! | MCS | 8 to 64 bits for a pixel | all ones | the number of a slice for each sample |
 //! | HiZ | 16 bytes for 8 by 4 pixels | all zeros | anything else |
 //!
@@ -15,9 +16,10 @@
 //! of samples that are in their own slices; iris_resource.c (`iris_resource_configure_aux`): a HiZ buffer of
 //! zeros is clear.
 
-use tepui_intel_packets::surface::{AuxiliarySurfaceMode, RenderSurfaceState};
-use tepui_softgpu::Fault;
+use tepui_intel_packets::surface::{AuxiliarySurfaceMode, RenderSurfaceState, TileMode};
+use tepui_softgpu::{Access, Fault, FaultKind};
 
+use super::auxiliary_table as table;
 use super::image::{level_origin, place};
 use super::surface::{Dimension, Image, Tiling};
 use crate::memory::{Memory, address};
@@ -32,6 +34,8 @@ const SIDE: u32 = tepui_raster::TILE_SIDE as u32;
 pub(crate) enum Kind {
     /// Colours.
     Ccs,
+    /// Colours on Gen12.
+    InTable,
     /// Samples, with the bytes of an element.
     Mcs {
         /// Bytes of an element.
@@ -45,7 +49,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Auxiliary {
     pub kind: Kind,
-    /// GPU address.
+    /// GPU address; of the table, where that leads to it.
     base: u64,
     /// Bytes of a row of tiles, divided by the rows of a tile.
     pitch: u64,
@@ -57,6 +61,8 @@ pub(crate) struct Auxiliary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AuxiliaryPlane {
     surface: Auxiliary,
+    /// The image's address, pitch and bytes of a texel, if a table leads from there to the CCS.
+    image: (u64, u64, u64),
     /// Pixels of an element.
     block: [u32; 2],
     /// Elements of the level.
@@ -68,14 +74,22 @@ pub(crate) struct AuxiliaryPlane {
 }
 
 impl Auxiliary {
-    /// The auxiliary surface that a surface state names.
+    /// The auxiliary surface that a surface state names; on Gen12 with the address of the table that leads to it.
     ///
-    /// On Gen12 a table in memory leads to the CCS of a surface, which has no address in its state: such
-    /// surfaces have none here.
-    pub fn of(state: &RenderSurfaceState, samples: u32) -> Option<Auxiliary> {
+    /// Assumption: what depth and stencil buffers keep in a CCS says nothing, as their texels are always written.
+    pub fn of(state: &RenderSurfaceState, samples: u32, table: u64) -> Option<Auxiliary> {
         use AuxiliarySurfaceMode as Mode;
         if state.auxiliary_surface_base_address == 0 {
-            return None;
+            let is_colour = state.auxiliary_surface_mode == Mode::AuxCcsE
+                && !state.depth_stencil_resource
+                && samples == 1;
+            let in_tiles = state.tile_mode == TileMode::Ymajor && state.tiled_resource_mode == 0;
+            return (table != 0 && is_colour && in_tiles).then_some(Auxiliary {
+                kind: Kind::InTable,
+                base: table,
+                pitch: 0,
+                qpitch: 4 * u64::from(state.surface_qpitch),
+            });
         }
         let kind = match (state.auxiliary_surface_mode, samples) {
             (Mode::AuxCcsD | Mode::AuxCcsE, 1) => Kind::Ccs,
@@ -91,7 +105,7 @@ impl Auxiliary {
             pitch: 128 * (u64::from(state.auxiliary_surface_pitch) + 1),
             qpitch: match kind {
                 Kind::Mcs { .. } => rows,
-                Kind::Ccs | Kind::Hiz => rows / 4,
+                Kind::Ccs | Kind::InTable | Kind::Hiz => rows / 4,
             },
         })
     }
@@ -104,7 +118,7 @@ impl Auxiliary {
     /// Pixels of an element of an image's auxiliary surface.
     fn block(&self, image: &Image) -> [u32; 2] {
         match self.kind {
-            Kind::Ccs => [32 / (image.format.bytes as u32).clamp(1, 32), 4],
+            Kind::Ccs | Kind::InTable => [32 / (image.format.bytes as u32).clamp(1, 32), 4],
             Kind::Mcs { .. } => [1, 1],
             Kind::Hiz => [8, 4],
         }
@@ -117,6 +131,7 @@ impl Auxiliary {
     fn align(&self) -> [u32; 2] {
         match self.kind {
             Kind::Ccs => [16, 16],
+            Kind::InTable => [1, 1],
             Kind::Mcs { .. } => [16, 4],
             Kind::Hiz => [2, 2],
         }
@@ -129,13 +144,27 @@ impl Auxiliary {
             let [width, height, _] = image.level_size(level);
             [width.div_ceil(block[0]), height.div_ceil(block[1])]
         };
-        let [left, top] = level_origin(level, self.align(), size);
-        let base_layer = image.first_layer;
-        AuxiliaryPlane { surface: self, block, size: size(level), left, top, base_layer }
+        // What a table leads to follows the texels of the image.
+        let [left, top] = match self.kind {
+            Kind::InTable => image.level_place(level),
+            _ => level_origin(level, self.align(), size),
+        };
+        AuxiliaryPlane {
+            surface: self,
+            image: (image.base, image.pitch, image.format.bytes as u64),
+            block,
+            size: size(level),
+            left,
+            top,
+            base_layer: image.first_layer,
+        }
     }
 
     /// Whether any block of an image is clear, or may be.
     pub fn has_clear_blocks(self, memory: &mut Memory<'_>, image: &Image) -> bool {
+        if self.kind == Kind::InTable {
+            return self.has_clear_blocks_in_table(memory, image);
+        }
         let end = |level| {
             let plane = self.plane(image, level);
             plane.top + u64::from(plane.size[1])
@@ -150,7 +179,7 @@ impl Auxiliary {
         let tile_rows = match self.kind {
             Kind::Ccs => 128,
             Kind::Mcs { .. } => 32,
-            Kind::Hiz => 16,
+            Kind::Hiz | Kind::InTable => 16,
         };
         // Rows of tiles stand one behind the other.
         let row_bytes = 32 * self.pitch;
@@ -166,8 +195,31 @@ impl Auxiliary {
             match self.kind {
                 Kind::Ccs => words.any(|w| w & w >> 1 & (u128::MAX / 3) != 0),
                 Kind::Mcs { .. } => words.any(|w| w != 0),
-                Kind::Hiz => words.any(|w| w == 0),
+                Kind::Hiz | Kind::InTable => words.any(|w| w == 0),
             }
+        })
+    }
+
+    /// The same where a table leads to the CCS: of all 64 KiB that the image reaches.
+    fn has_clear_blocks_in_table(self, memory: &mut Memory<'_>, image: &Image) -> bool {
+        let layers = match image.dimension {
+            Dimension::Three => image.size[2],
+            _ => image.first_layer + image.layers,
+        };
+        let end = |level| {
+            let [_, height, _] = image.level_size(level);
+            image.level_place(level)[1] + u64::from(height)
+        };
+        let rows = (image.level..image.level + image.levels.min(16)).map(end).max().unwrap_or(0);
+        let rows = u64::from(layers.max(1) - 1) * self.qpitch + rows;
+        let bytes = rows.next_multiple_of(32).saturating_mul(image.pitch);
+        let first = image.base / table::PAGE_BYTES;
+        let last = image.base.saturating_add(bytes).div_ceil(table::PAGE_BYTES);
+        (first..last).any(|page| {
+            let found = table::find(memory, self.base, page * table::PAGE_BYTES);
+            let Ok(Some(at)) = found else { return found.is_err() };
+            let mut ccs = [0; table::CCS_BYTES];
+            memory.read(at, &mut ccs).is_err() || table::has_clear(&ccs)
         })
     }
 }
@@ -240,6 +292,15 @@ impl AuxiliaryPlane {
                 (tile + line + y % 16 / 2 * 8 + x % 16 / 2, (y & 1) * 4 + (x & 1) * 2)
             }
             Kind::Mcs { bytes } => (place(Tiling::Y, pitch, x * u64::from(bytes), y), 0),
+            // Where the table is asked: the first texel of the block.
+            Kind::InTable => {
+                let (image, pitch, bytes) = self.image;
+                let [width, height] = self.block.map(u64::from);
+                let x = self.left + (x - self.left) * width;
+                let y = self.top + (y - layer * self.surface.qpitch - self.top) * height;
+                let y = y + layer * self.surface.qpitch;
+                return (image + place(Tiling::Y, pitch, x * bytes, y), 0);
+            }
             // Two columns of elements in each column of 16 bytes.
             Kind::Hiz => {
                 let tile = y / 16 * 32 * pitch + x / 16 * TILE_BYTES;
@@ -301,6 +362,15 @@ impl AuxiliaryPlane {
                 memory.read(at, &mut byte)?;
                 Ok(byte[0] >> bit & 3 == 3)
             }
+            Kind::InTable => {
+                let Some(ccs) = table::find(memory, self.surface.base, at)? else {
+                    return Ok(false);
+                };
+                let (place, bit) = table::place(at);
+                let mut byte = [0];
+                memory.read(ccs + place, &mut byte)?;
+                Ok(byte[0] >> bit & 0xf == table::CLEAR)
+            }
             Kind::Mcs { .. } => Ok(false),
             Kind::Hiz => {
                 let mut block = [0; 16];
@@ -344,6 +414,19 @@ impl AuxiliaryPlane {
                 memory.read(at, &mut byte)?;
                 let state = if clear { 3 } else { 0 };
                 memory.write(at, &[byte[0] & !(3 << bit) | state << bit])
+            }
+            Kind::InTable => {
+                let Some(ccs) = table::find(memory, self.surface.base, at)? else {
+                    // A surface without a CCS is as it is; it cannot be cleared by marks.
+                    let kind = FaultKind::Unmapped;
+                    let fault = Fault { address: at, access: Access::Write, kind };
+                    return if clear { Err(fault) } else { Ok(()) };
+                };
+                let (place, bit) = table::place(at);
+                let mut byte = [0];
+                memory.read(ccs + place, &mut byte)?;
+                let state = if clear { table::CLEAR } else { 0 };
+                memory.write(ccs + place, &[byte[0] & !(0xf << bit) | state << bit])
             }
             Kind::Mcs { .. } => Ok(()),
             Kind::Hiz => memory.write(at, if clear { &[0; 16] } else { &NOT_CLEAR }),
@@ -447,7 +530,8 @@ mod tests {
     fn plane(kind: Kind, pitch: u64) -> AuxiliaryPlane {
         let surface = Auxiliary { kind, base: 0, pitch, qpitch: 256 };
         let block = [8, 4];
-        AuxiliaryPlane { surface, block, size: [1024; 2], left: 0, top: 0, base_layer: 0 }
+        let image = (0, pitch, 4);
+        AuxiliaryPlane { surface, image, block, size: [1024; 2], left: 0, top: 0, base_layer: 0 }
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Image {
 
     /// The first element (texel or block) of a level within a layer: column and row. Levels are
     /// aligned in elements.
-    fn level_place(&self, level: u32) -> [u64; 2] {
+    pub(super) fn level_place(&self, level: u32) -> [u64; 2] {
         let halign = u64::from(self.align[0]);
         let [width, height] = self.format.block;
         let size = |level| {

@@ -10,6 +10,7 @@
 
 mod atomic;
 pub(crate) mod auxiliary;
+mod auxiliary_table;
 mod block;
 pub(crate) mod image;
 mod interpolator;
@@ -95,7 +96,7 @@ impl Shared {
     }
 
     /// The revision of surface states and samplers.
-    fn revision(&self) -> Revision {
+    pub fn revision(&self) -> Revision {
         tepui_intel_packets::revision(self.generation)
     }
 
@@ -111,6 +112,11 @@ impl Shared {
             kernel,
             reports: gpu.reports.clone(),
         }
+    }
+
+    /// GPU address of the table of auxiliary surfaces; 0 if there is none.
+    pub fn auxiliary_table(&self) -> u64 {
+        self.bases.auxiliary_table
     }
 
     /// Whether threads are checked.
@@ -273,7 +279,7 @@ impl<'a> Ports<'a> {
         let place = match self.by_state.get(&state) {
             Some(&place) => place,
             None => {
-                let mut surface = Surface::read(&mut self.memory, state, self.shared.revision())?;
+                let mut surface = Surface::read(&mut self.memory, state, self.shared)?;
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
                 let texture = Texture::of(&surface);

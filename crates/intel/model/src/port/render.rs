@@ -221,7 +221,7 @@ impl Ports<'_> {
     #[cold]
     fn find_target(&mut self, message: &Message, index: usize) -> Result<(), Refusal> {
         let state = self.surface_state(message)?;
-        let target = match Surface::read(&mut self.memory, state, self.shared.revision())? {
+        let target = match Surface::read(&mut self.memory, state, self.shared)? {
             Surface::Null => None,
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
             Surface::Image(image) => Some(Box::new(Target::new(image))),

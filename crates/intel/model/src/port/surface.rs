@@ -1,11 +1,11 @@
 //! Surfaces, as messages use them: RENDER_SURFACE_STATE read once.
 
 use tepui_intel_eu::Refusal;
+use tepui_intel_packets::Packet;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
-use tepui_intel_packets::{Packet, Revision};
 
 use super::auxiliary::{Auxiliary, Kind};
-use super::{refuse, unimplemented};
+use super::{Shared, refuse, unimplemented};
 use crate::format::{self, Format, MOST_BYTES};
 use crate::memory::{Memory, address};
 
@@ -201,10 +201,10 @@ pub(crate) struct Image {
 
 impl Surface {
     /// Reads a surface state.
-    pub fn read(memory: &mut Memory<'_>, at: u64, revision: Revision) -> Result<Surface, Refusal> {
+    pub fn read(memory: &mut Memory<'_>, at: u64, shared: &Shared) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         memory.read(at, &mut bytes).map_err(refuse)?;
-        let mut state = RenderSurfaceState::unpack_as(&bytes, revision)
+        let mut state = RenderSurfaceState::unpack_as(&bytes, shared.revision())
             .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
         if state.clear_value_address_enable {
             let mut colour = [0; 16];
@@ -215,16 +215,16 @@ impl Surface {
             state.blue_clear_color = word(2);
             state.alpha_clear_color = word(3);
         }
-        Surface::of(&state)
+        Surface::of(&state, shared.auxiliary_table())
     }
 
-    /// The surface of a state.
-    pub fn of(state: &RenderSurfaceState) -> Result<Surface, Refusal> {
+    /// The surface of a state, with the address of the table of auxiliary surfaces.
+    pub fn of(state: &RenderSurfaceState, table: u64) -> Result<Surface, Refusal> {
         match state.surface_type {
             SurfaceType::SurftypeNull => Ok(Surface::Null),
             SurfaceType::SurftypeBuffer => Buffer::of(state).map(Surface::Buffer),
             SurfaceType::SurftypeStrbuf => Err(unimplemented("a structured buffer")),
-            _ => Image::of(state).map(Surface::Image),
+            _ => Image::of(state, table).map(Surface::Image),
         }
     }
 
@@ -233,7 +233,7 @@ impl Surface {
     pub fn look_for_clear_blocks(&mut self, memory: &mut Memory<'_>) {
         if let Surface::Image(image) = self
             && let Some(auxiliary) =
-                image.auxiliary.filter(|a| matches!(a.kind, Kind::Ccs | Kind::Hiz))
+                image.auxiliary.filter(|a| matches!(a.kind, Kind::Ccs | Kind::InTable | Kind::Hiz))
         {
             image.may_be_clear = auxiliary.has_clear_blocks(memory, image);
         }
@@ -310,7 +310,7 @@ impl Image {
         self.format.raw(texel, [0; 2])
     }
 
-    fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
+    fn of(state: &RenderSurfaceState, table: u64) -> Result<Image, Refusal> {
         if state.number_of_multisamples > 4 {
             return Err(refuse("an image of more than 16 samples"));
         }
@@ -388,7 +388,7 @@ impl Image {
                 state.blue_clear_color,
                 state.alpha_clear_color,
             ],
-            auxiliary: Auxiliary::of(state, samples),
+            auxiliary: Auxiliary::of(state, samples, table),
             may_be_clear: false,
         })
     }

@@ -43,6 +43,8 @@ pub(super) fn output(
         operation: match state.ps.render_target_resolve_type {
             0 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Clear),
             0 => None,
+            // source: Mesa, blorp_genX_exec_brw.h: FAST_CLEAR_0 (gen120.xml) makes what is in a CCS zero.
+            2 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Forget),
             // Partial and full resolves are the same where colours are never compressed.
             _ => Some(BlockOperation::Resolve),
         },

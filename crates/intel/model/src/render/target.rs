@@ -18,7 +18,7 @@ use super::geometry::Barycentrics;
 use super::lines::Smooth;
 use crate::format::MOST_BYTES;
 use crate::memory::Memory;
-use crate::port::auxiliary::{AuxiliaryPlane, TwoRows, is_clear_pixel, own_slices, slice};
+use crate::port::auxiliary::{AuxiliaryPlane, Kind, TwoRows, is_clear_pixel, own_slices, slice};
 use crate::port::image::LevelPlane;
 use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
@@ -56,6 +56,8 @@ pub(crate) enum BlockOperation {
     Clear,
     /// Those that are clear become colours.
     Resolve,
+    /// They are not clear any more: what the surface holds counts.
+    Forget,
 }
 
 /// A pixel of a thread as it is written.
@@ -88,7 +90,9 @@ pub(crate) struct Target {
 impl Target {
     pub fn new(image: Image) -> Target {
         // source: Mesa, blorp_clear.c (`get_fast_clear_rect`): how rectangles are scaled down.
+        let in_table = image.auxiliary.is_some_and(|a| a.kind == Kind::InTable);
         let block = match (image.samples, image.format.bytes) {
+            (1, bytes) if in_table => [256 / bytes.clamp(1, 256) as u32, 16],
             (1, bytes) => [256 / bytes.max(4) as u32, 32],
             (2 | 4, _) => [8, 2],
             (8, _) => [2, 2],
@@ -466,7 +470,7 @@ impl Target {
             let area = [columns..columns + width, rows..rows + height];
             return match operation {
                 BlockOperation::Clear => self.fill(memory, area, layer),
-                BlockOperation::Resolve => Ok(()),
+                BlockOperation::Resolve | BlockOperation::Forget => Ok(()),
             };
         };
         let block = auxiliary.block();
@@ -478,6 +482,9 @@ impl Target {
                 match operation {
                     BlockOperation::Clear => auxiliary.set_mcs(memory, place, layer, u64::MAX)?,
                     BlockOperation::Resolve => self.own_slices(memory, place, layer)?,
+                    BlockOperation::Forget => {
+                        auxiliary.set_mcs(memory, place, layer, own_slices(image.samples))?;
+                    }
                 }
             }
             return Ok(());
@@ -487,12 +494,14 @@ impl Target {
             let single = [y, y + 1].into_iter().flat_map(|y| columns.clone().map(move |x| [x, y]));
             match (operation, two_rows) {
                 (BlockOperation::Clear, Some(two)) => two.set(memory, true)?,
+                (BlockOperation::Forget, Some(two)) => two.set(memory, false)?,
                 (BlockOperation::Resolve, Some(two)) => {
                     self.resolve_rows(memory, two, [columns.start, y], block, layer)?;
                 }
-                (BlockOperation::Clear, None) => {
+                (BlockOperation::Clear | BlockOperation::Forget, None) => {
+                    let clear = operation == BlockOperation::Clear;
                     for element in single {
-                        auxiliary.set_clear(memory, element, layer, true)?;
+                        auxiliary.set_clear(memory, element, layer, clear)?;
                     }
                 }
                 (BlockOperation::Resolve, None) => {

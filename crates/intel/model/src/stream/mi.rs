@@ -12,8 +12,9 @@ use tepui_intel_packets::mi::{
 
 use super::{Command, Next, Stream, UNIT};
 use crate::job::{FaultKind, JobFault};
+use crate::memory::address;
 use crate::registers::{
-    CCS_AUX_INV, GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0,
+    AUX_TABLE, CCS_AUX_INV, GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0,
     PREDICATE_SRC1, TIMESTAMP,
 };
 
@@ -110,7 +111,11 @@ impl Stream<'_> {
     pub(super) fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
         // Caches of the table of auxiliary surfaces: there are none, so invalidating them is done at once.
         let value = if offset == CCS_AUX_INV { 0 } else { value };
-        self.context.registers.set(offset, value).map_err(missing)
+        self.context.registers.set(offset, value).map_err(missing)?;
+        if matches!(offset.wrapping_sub(AUX_TABLE), 0 | 4) {
+            self.context.bases.auxiliary_table = address(self.context.registers.get64(AUX_TABLE));
+        }
+        Ok(())
     }
 
     fn batch_buffer_start(&mut self, command: &Command) -> Result<Next, JobFault> {
