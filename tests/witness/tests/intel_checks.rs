@@ -1,28 +1,15 @@
 //! `tepui shim --check` on Mesa's driver over the virtual Skylake: programs that use nothing undefined
 //! give no report, and those that store what Vulkan leaves undefined are found.
 
-use std::path::Path;
-use std::process::Command;
+#[path = "intel/run.rs"]
+mod run;
 
 use tepui_witness::cases;
-use tepui_witness::compile::mesa_tool;
-use tepui_witness::jobs::Driver;
 
 /// Runs cases; returns the reports.
 fn reports(cases: &[&str]) -> Vec<String> {
-    let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    let tepui = witness.with_file_name("tepui");
-    assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
-    let output = Command::new(&tepui)
-        .args(["shim", "--gpu", "skl", "--check", "--"])
-        .arg(mesa_tool())
-        .args(["run", "--icd", "anv", "--"])
-        .arg(witness)
-        .args(["run", "--device", Driver::Skylake.device()])
-        .args(cases)
-        .env("MESA_SHADER_CACHE_DISABLE", "true")
-        .output()
-        .expect("tepui starts");
+    let verb = ["shim", "--gpu", "skl", "--check"];
+    let output = run::witness(&verb, cases).output().expect("tepui starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     let ran = format!("{said}{}", String::from_utf8_lossy(&output.stdout));

@@ -1,5 +1,5 @@
-//! Shaders that Mesa's driver compiles for the virtual Skylake, disassembled by three: Mesa's driver
-//! (`INTEL_DEBUG=hex` prints the bytes and its own text), Intel's `iga64` (of the bytes that the
+//! Shaders that Mesa's drivers compile for the virtual Skylake, ANV for cases of the witness and iris for shaders of
+//! piglit's, disassembled by three: the driver (`INTEL_DEBUG=hex` prints the bytes and its own text), Intel's `iga64` (of the bytes that the
 //! driver saves), and the table of `tepui-intel-isa`.
 //!
 //! Text must be equal but for white space and, of Mesa's, what it says of a message's descriptor (the
@@ -10,6 +10,8 @@
 
 #[path = "intel/iga.rs"]
 mod iga;
+#[path = "intel/run.rs"]
+mod run;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,33 +20,66 @@ use std::process::Command;
 use tepui_intel_isa::{Generation, Inst, disasm};
 use tepui_witness::cases;
 use tepui_witness::compile::mesa_tool;
-use tepui_witness::jobs::Driver;
 
-/// Runs cases; the driver saves each program's bytes in the folder. Returns what it printed.
-fn run(name: &str, cases: &[&str], debug: &str) -> (PathBuf, String) {
-    let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    let tepui = witness.with_file_name("tepui");
-    assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let output = Command::new(&tepui)
-        .args(["shim", "--gpu", "skl", "--"])
-        .arg(mesa_tool())
-        .args(["run", "--icd", "anv", "--"])
-        .arg(witness)
-        .args(["run", "--device", Driver::Skylake.device()])
-        .args(cases)
-        .env("MESA_SHADER_CACHE_DISABLE", "true")
-        .env("INTEL_DEBUG", debug)
-        .env("INTEL_SHADER_BIN_DUMP_PATH", &folder)
-        .output()
-        .expect("tepui starts");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+/// The virtual Skylake for a program.
+const SKYLAKE: [&str; 3] = ["shim", "--gpu", "skl"];
+
+/// Shaders of piglit's: a folder, and one in so many of it.
+const PIGLIT: &[(&str, usize)] = &[
+    ("tests/spec/arb_compute_shader/execution", 6),
+    ("tests/spec/arb_gpu_shader5/execution", 24),
+    ("tests/spec/arb_shader_storage_buffer_object/execution", 7),
+    ("tests/spec/arb_shader_texture_lod/execution", 5),
+    ("tests/spec/arb_tessellation_shader/execution", 12),
+    ("tests/spec/glsl-1.10/execution", 100),
+    ("tests/spec/glsl-1.50/execution", 15),
+    ("generated_tests/spec/arb_tessellation_shader/execution", 400),
+    ("generated_tests/spec/arb_gpu_shader_int64/execution", 600),
+    ("generated_tests/spec/glsl-4.30/execution", 500),
+];
+
+/// Runs cases of the witness on ANV and shaders of piglit's on iris; the drivers save each program's bytes in the folder.
+/// Returns what they printed.
+fn run(name: &str, debug: &str) -> (PathBuf, String) {
+    let folder = run::fresh_folder(name);
+    let start = |mut command: Command| {
+        command.env("INTEL_DEBUG", debug).env("INTEL_SHADER_BIN_DUMP_PATH", &folder);
+        let output = command.output().expect("tepui starts");
+        let [said, errors] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        (said, errors)
+    };
+    let cases = some_cases();
+    let cases: Vec<&str> = cases.iter().map(String::as_str).collect();
+    let (said, errors) = start(run::witness(&SKYLAKE, &cases));
     // Some cases are for features that the driver lacks.
-    let ran = String::from_utf8_lossy(&output.stdout).matches("ok     ").count();
+    let ran = said.matches("ok     ").count();
     assert!(10 * ran > 8 * cases.len(), "{ran} of {}", cases.len());
-    (folder, said)
+    let of_anv = std::fs::read_dir(&folder).expect("the programs").count();
+    let shaders = some_shaders();
+    let (said, of_iris) = start(run::piglit(&SKYLAKE, &shaders));
+    let ran = said.matches("\"pass\"").count();
+    assert!(10 * ran > 9 * shaders.len(), "{ran} of {}: {said}", shaders.len());
+    let programs = std::fs::read_dir(&folder).expect("the programs").count();
+    assert!(programs > of_anv + shaders.len(), "{of_anv} programs of ANV's, {programs} in all");
+    (folder, errors + &of_iris)
+}
+
+/// Files of [`PIGLIT`].
+fn some_shaders() -> Vec<PathBuf> {
+    let piglit = run::piglit_folder();
+    let mut chosen = Vec::new();
+    for (folder, share) in PIGLIT {
+        let folder = piglit.join(folder);
+        let entries = std::fs::read_dir(&folder);
+        let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut files: Vec<PathBuf> =
+            entries.map(|entry| entry.expect("an entry").path()).collect();
+        files.retain(|file| file.extension().is_some_and(|e| e == "shader_test"));
+        files.sort();
+        chosen.extend(files.into_iter().step_by(*share));
+    }
+    chosen
 }
 
 /// A few cases of each group.
@@ -98,9 +133,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn mesa_prints_the_same() {
-    let cases = some_cases();
-    let cases: Vec<&str> = cases.iter().map(String::as_str).collect();
-    let (_, said) = run("intel-shaders-mesa", &cases, "cs,vs,tcs,tes,gs,fs,hex");
+    let (_, said) = run("intel-shaders-mesa", "cs,vs,tcs,tes,gs,fs,hex");
     let mut seen = 0;
     let mut compacted = 0;
     let mut opcodes: BTreeMap<String, u32> = BTreeMap::new();
@@ -138,9 +171,7 @@ fn intels_disassembler_prints_the_same() {
     assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
     let clients = PathBuf::from(String::from_utf8(fetched.stdout).expect("a path").trim());
     let iga64 = clients.join("bin/iga64");
-    let cases = some_cases();
-    let cases: Vec<&str> = cases.iter().map(String::as_str).collect();
-    let (folder, _) = run("intel-shaders-iga", &cases, "nocompact");
+    let (folder, _) = run("intel-shaders-iga", "nocompact");
     let (mut seen, mut programs, mut refused) = (0, 0, 0);
     for entry in std::fs::read_dir(&folder).expect("the programs") {
         let file = entry.expect("an entry").path();

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use tepui_capture::{Event, Events};
-use tepui_witness::compile::mesa_tool;
-use tepui_witness::jobs::Driver;
+
+mod run;
 
 /// Runs cases under `tepui trace` on a virtual GPU; returns the folder of the capture and what was printed.
 pub fn trace(
@@ -16,23 +16,11 @@ pub fn trace(
     cases: &[&str],
     environment: &[(&str, &str)],
 ) -> (PathBuf, Output) {
-    let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    let tepui = witness.with_file_name("tepui");
-    assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    let output = Command::new(&tepui)
-        .args(["trace", "--gpu", gpu, "--quiet", "--save"])
-        .arg(&folder)
-        .arg("--")
-        .arg(mesa_tool())
-        .args(["run", "--icd", "anv", "--"])
-        .arg(witness)
-        .args(["run", "--device", Driver::Skylake.device()])
-        .args(cases)
-        .envs(environment.iter().copied())
-        .output()
-        .expect("tepui starts");
+    let folder = run::fresh_folder(name);
+    let to = folder.to_str().expect("a path of text");
+    let verb = ["trace", "--gpu", gpu, "--quiet", "--save", to];
+    let mut command = run::witness(&verb, cases);
+    let output = command.envs(environment.iter().copied()).output().expect("tepui starts");
     (folder, output)
 }
 
