@@ -26,7 +26,7 @@ pub mod pull;
 pub mod record;
 pub mod tessellate;
 
-pub use lower::{Expansion, Unsupported, lower};
+pub use lower::{Expansion, Place, Unsupported, lower};
 pub use record::Record;
 
 use tepui_ir::{Attrs, Op, PrimitiveKind, Shader};

@@ -206,15 +206,14 @@ impl Memory {
         load(e, at, 0, Type::B32)
     }
 
-    /// Address of an evaluation shader's vertex.
-    fn tessellated(&self, e: &mut Emit) -> Value {
-        let list = driver(e, word::LIST, Type::B64);
+    /// An evaluation shader's vertex.
+    fn tessellated(&self, e: &mut Emit) -> Place {
         let number = self.number(e);
-        scaled(e, list, number, TESSELLATED_B)
+        Place::at(e, word::LIST).plus(e, number, TESSELLATED_B)
     }
 
-    /// Address of the record of the patch that is written or read.
-    fn patch_record(&self, e: &mut Emit) -> Value {
+    /// The record of the patch that is written or read.
+    fn patch_record(&self, e: &mut Emit) -> Place {
         let (number, vertices, count) = match self.stage {
             Stage::TessControl => (self.number(e), self.written, self.out),
             _ => {
@@ -222,19 +221,18 @@ impl Memory {
                 (self.evaluated_patch(e), vertices, patch_vertices)
             }
         };
-        let base = driver(e, word::PATCHES, Type::B64);
-        scaled(e, base, number, patch_stride(&self.patch, &vertices, count))
+        let stride = patch_stride(&self.patch, &vertices, count);
+        Place::at(e, word::PATCHES).plus(e, number, stride)
     }
 
-    /// Address of the record of a vertex of the patch that is written or read.
-    fn patch_vertex(&self, e: &mut Emit, vertex: Value) -> Value {
+    /// The record of a vertex of the patch that is written or read.
+    fn patch_vertex(&self, e: &mut Emit, vertex: Value) -> Place {
         let record = match self.stage {
             Stage::TessControl => self.written,
             _ => self.expansion.vertices,
         };
         let patch = self.patch_record(e);
-        let behind = e.konst(Type::B64, u64::from(self.patch.stride().next_multiple_of(16)));
-        let vertices = e.op(Op::IAdd, &[patch, behind]);
+        let vertices = patch.behind(e, self.patch.stride().next_multiple_of(16));
         // A vertex that does not exist is not looked for elsewhere.
         let count = match self.stage {
             Stage::TessControl => self.out,
@@ -242,7 +240,7 @@ impl Memory {
         };
         let last = e.u32(count.saturating_sub(1));
         let vertex = e.op(Op::UMin, &[vertex, last]);
-        scaled(e, vertices, vertex, record.stride())
+        vertices.plus(e, vertex, record.stride())
     }
 
     /// Number of the record of an input vertex.
@@ -258,31 +256,28 @@ impl Memory {
         let first = e.op(Op::IMul, &[primitive, each]);
         let mut at = e.op(Op::IAdd, &[first, vertex]);
         if self.expansion.tessellated {
-            let indices = driver(e, word::INDICES, Type::B64);
-            let from = scaled(e, indices, at, 4);
+            let from = Place::at(e, word::INDICES).plus(e, at, 4);
             at = load(e, from, 0, Type::B32);
         }
         at
     }
 
-    /// Address of the record of an input vertex.
-    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> Value {
+    /// The record of an input vertex.
+    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> Place {
         if self.stage == Stage::TessEvaluation {
             return self.patch_vertex(e, vertex);
         }
         let at = self.input_index(e, vertex);
-        let base = driver(e, word::VERTICES, Type::B64);
-        scaled(e, base, at, self.expansion.vertices.stride())
+        Place::at(e, word::VERTICES).plus(e, at, self.expansion.vertices.stride())
     }
 
-    /// Address of the record of the vertex that is written.
-    fn output_vertex(&self, e: &mut Emit) -> Value {
-        let base = driver(e, word::OUTPUT, Type::B64);
+    /// The record of the vertex that is written.
+    fn output_vertex(&self, e: &mut Emit) -> Place {
         let at = match self.stage {
             Stage::Geometry => self.emitted_vertex(e),
             _ => self.number(e),
         };
-        scaled(e, base, at, self.written.stride())
+        Place::at(e, word::OUTPUT).plus(e, at, self.written.stride())
     }
 
     /// The invocation among those of all instances.
@@ -338,8 +333,7 @@ impl Memory {
         let listed = e.value(Op::LoadVar, Attrs::Var(strip.listed), &[], Type::B32);
         let k = e.op(Op::UMin, &[listed, last]);
         let at = e.op(Op::IAdd, &[first, k]);
-        let list = driver(e, word::LIST, Type::B64);
-        let to = scaled(e, list, at, 4);
+        let to = Place::at(e, word::LIST).plus(e, at, 4);
         store(e, to, 0, index);
         let next = e.op(Op::IAdd, &[listed, one]);
         e.inst(Op::StoreVar, Attrs::Var(strip.listed), &[next], &[]);
@@ -389,8 +383,7 @@ impl Memory {
                     Stage::Geometry if self.expansion.tessellated => {
                         let zero = e.u32(0);
                         let vertex = self.input_index(e, zero);
-                        let points = driver(e, word::POINTS, Type::B64);
-                        let point = scaled(e, points, vertex, TESSELLATED_B);
+                        let point = Place::at(e, word::POINTS).plus(e, vertex, TESSELLATED_B);
                         let patch = load(e, point, 0, Type::B32);
                         in_instance(e, patch)
                     }
@@ -426,15 +419,14 @@ impl Memory {
         let (one, n) = (e.u32(1), e.u32(self.emission.indices));
         let first = self.first_index(e, list);
         let listed = Attrs::Var(self.strips[list].listed);
-        let list = driver(e, word::LIST, Type::B64);
-        let list = scaled(e, list, first, 4);
+        let list = Place::at(e, word::LIST).plus(e, first, 4);
         let listed = e.value(Op::LoadVar, listed, &[], Type::B32);
         e.while_(
             &[listed],
             |e, k| e.op(Op::ULt, &[k[0], n]),
             |e, k| {
                 let restart = e.u32(RESTART);
-                let to = scaled(e, list, k[0], 4);
+                let to = list.plus(e, k[0], 4);
                 store(e, to, 0, restart);
                 vec![e.op(Op::IAdd, &[k[0], one])]
             },
@@ -516,30 +508,61 @@ fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
     e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
 }
 
-/// `base + number * stride`.
-fn scaled(e: &mut Emit, base: Value, number: Value, stride: u32) -> Value {
-    let stride = e.konst(Type::B64, u64::from(stride));
-    let number = e.convert(Op::U2U, number, Type::B64);
-    let offset = e.op(Op::IMul, &[number, stride]);
-    e.op(Op::IAdd, &[base, offset])
+/// A place in memory: words behind an address that all invocations share.
+///
+/// Offsets have 32 bits and count words, as the instructions of the GPUs that this is for add them to an address.
+#[derive(Clone, Copy)]
+pub struct Place {
+    base: Value,
+    words: Value,
 }
 
-fn memory(ty: Type, offset: u32) -> Attrs {
+impl Place {
+    /// Where one of the driver's addresses leads.
+    pub fn at(e: &mut Emit, offset: u32) -> Place {
+        Place { base: driver(e, offset, Type::B64), words: e.u32(0) }
+    }
+
+    /// The place so many times a number of bytes on, a multiple of four.
+    pub fn plus(self, e: &mut Emit, number: Value, bytes: u32) -> Place {
+        let each = e.u32(bytes / 4);
+        let words = e.op(Op::IMul, &[number, each]);
+        Place { words: e.op(Op::IAdd, &[self.words, words]), ..self }
+    }
+
+    /// The place some bytes on, a multiple of four.
+    pub fn behind(self, e: &mut Emit, bytes: u32) -> Place {
+        let by = e.u32(bytes / 4);
+        Place { words: e.op(Op::IAdd, &[self.words, by]), ..self }
+    }
+
+    /// Its address.
+    pub fn address(self, e: &mut Emit) -> Value {
+        let words = e.convert(Op::U2U, self.words, Type::B64);
+        let two = e.u32(2);
+        let bytes = e.op(Op::IShl, &[words, two]);
+        e.op(Op::IAdd, &[self.base, bytes])
+    }
+}
+
+fn memory(ty: Type) -> Attrs {
     let align_log2 = ty.elem_bytes().min(4).trailing_zeros() as u8;
-    Attrs::Mem(Mem { align_log2, offset: offset as i32, ..Mem::default() })
+    Attrs::Mem(Mem { align_log2, ..Mem::default() })
 }
 
-fn load(e: &mut Emit, at: Value, offset: u32, ty: Type) -> Value {
-    e.value(Op::LoadGlobal, memory(ty, offset), &[at], ty)
+fn load(e: &mut Emit, at: Place, offset: u32, ty: Type) -> Value {
+    let at = at.behind(e, offset).address(e);
+    e.value(Op::LoadGlobal, memory(ty), &[at], ty)
 }
 
-fn store(e: &mut Emit, at: Value, offset: u32, v: Value) {
-    let attrs = memory(e.ty(v), offset);
+fn store(e: &mut Emit, at: Place, offset: u32, v: Value) {
+    let at = at.behind(e, offset).address(e);
+    let attrs = memory(e.ty(v));
     e.inst(Op::StoreGlobal, attrs, &[at, v], &[]);
 }
 
 /// Reads a slot of a record; what is not there is zero. Smaller components take words.
-pub(crate) fn read(e: &mut Emit, at: Value, record: Record, slot: IoSlot, ty: Type) -> Value {
+pub(crate) fn read(e: &mut Emit, at: Place, record: Record, slot: IoSlot, ty: Type) -> Value {
     let Some(offset) = record.offset(slot) else { return e.konst(ty, 0) };
     if ty.bits() >= 32 {
         return load(e, at, offset, ty);
@@ -549,7 +572,7 @@ pub(crate) fn read(e: &mut Emit, at: Value, record: Record, slot: IoSlot, ty: Ty
 }
 
 /// Writes a slot of a record.
-fn write(e: &mut Emit, at: Value, record: Record, slot: IoSlot, v: Value) {
+fn write(e: &mut Emit, at: Place, record: Record, slot: IoSlot, v: Value) {
     let Some(offset) = record.offset(slot) else { return };
     let ty = e.ty(v);
     let v = if ty.bits() < 32 { e.convert(Op::U2U, v, ty.with_bits(32)) } else { v };

@@ -27,22 +27,25 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)], numbered: bool) 
     let mut s = Shader::new(Stage::Vertex);
     let mut b = Builder::new(&mut s);
     let number = b.builtin(Builtin::VertexIndex, Type::B32);
-    let number = b.convert(Op::U2U, number, 64);
     let words = Attrs::Mem(Mem { align_log2: 2, ..Mem::default() });
-    let place = |b: &mut Builder<'_>, base: u32, stride: u32| {
-        let stride = b.u64(u64::from(stride));
-        let offset = b.alu(Op::IMul, &[number, stride]);
-        let at = b.u32(base);
-        let base = b.value(Op::LoadUniform, words, &[at], Type::B64);
-        b.alu(Op::IAdd, &[base, offset])
+    // Words behind an address of the driver's, as in `lower::Place`.
+    let place = |b: &mut Builder<'_>, base: u32, stride: u32, offset: u32| {
+        let (each, first) = (b.u32(stride / 4), b.u32(offset / 4));
+        let at = b.alu(Op::IMul, &[number, each]);
+        let at = b.alu(Op::IAdd, &[at, first]);
+        let at = b.convert(Op::U2U, at, 64);
+        let two = b.u32(2);
+        let at = b.alu(Op::IShl, &[at, two]);
+        let base = b.u32(base);
+        let base = b.value(Op::LoadUniform, words, &[base], Type::B64);
+        b.alu(Op::IAdd, &[base, at])
     };
-    let at = place(&mut b, word::OUTPUT, record.stride());
     let zero = b.u32(0);
     for &(slot, ty) in slots {
         let Some(offset) = record.offset(slot) else { continue };
-        let mem = Mem { align_log2: 2, offset: offset as i32, ..Mem::default() };
+        let at = place(&mut b, word::OUTPUT, record.stride(), offset);
         let wide = ty.with_bits(ty.bits().max(32));
-        let v = b.value(Op::LoadGlobal, Attrs::Mem(mem), &[at], wide);
+        let v = b.value(Op::LoadGlobal, words, &[at], wide);
         let v = if wide == ty { v } else { b.convert(Op::U2U, v, ty.bits()) };
         let slot = match slot.loc {
             IoLoc::Builtin(Builtin::PrimitiveId) => PRIMITIVE,
@@ -51,7 +54,7 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)], numbered: bool) 
         b.effect(Op::StoreOutput, Attrs::Io(slot), &[v, zero]);
     }
     if numbered {
-        let at = place(&mut b, word::LIST, TESSELLATED_B);
+        let at = place(&mut b, word::LIST, TESSELLATED_B, 0);
         let patch = b.value(Op::LoadGlobal, words, &[at], Type::B32);
         let count = b.u32(word::PATCH_COUNT);
         let count = b.value(Op::LoadUniform, words, &[count], Type::B32);

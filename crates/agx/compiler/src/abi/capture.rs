@@ -12,7 +12,7 @@
 //! vertices from [`LIMIT`] on are not written.
 
 use super::{Interface, VertexResults};
-use tepui_expand::Record;
+use tepui_expand::{Place, Record};
 use tepui_ir::{
     Attrs, Builder, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value,
 };
@@ -85,13 +85,23 @@ impl Lowering for Stores {
             Stores::Captures(captures) => {
                 for c in captures {
                     if let Some(offset) = place(c, slot) {
-                        store(e, c.buffer, c.stride, offset, value);
+                        let (number, room) = vertex(e);
+                        let base = driver(e, ADDRESSES + 8 * c.buffer, Type::B64);
+                        let stride = e.u32(c.stride);
+                        let [number, stride] =
+                            [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));
+                        let at = e.op(Op::IMul, &[number, stride]);
+                        let at = e.op(Op::IAdd, &[base, at]);
+                        store(e, room, at, offset, value);
                     }
                 }
             }
             Stores::Record(record) => {
                 if let Some(offset) = record.offset(slot) {
-                    store(e, 0, record.stride(), offset, value);
+                    let (number, room) = vertex(e);
+                    let at = Place::at(e, ADDRESSES).plus(e, number, record.stride());
+                    let at = at.behind(e, offset).address(e);
+                    store(e, room, at, 0, value);
                 }
             }
         }
@@ -123,8 +133,8 @@ fn place(c: &Capture, slot: IoSlot) -> Option<u32> {
     Some(c.offset + inside?)
 }
 
-/// Writes an output of the vertex that the thread makes, if there is room for it.
-fn store(e: &mut Emit, buffer: u32, stride: u32, offset: u32, value: Value) {
+/// The number of the vertex that the thread makes, and whether there is room for it.
+fn vertex(e: &mut Emit) -> (Value, Value) {
     let id = e.value(
         Op::LoadBuiltin,
         Attrs::Builtin(Builtin::GlobalInvocationId),
@@ -135,12 +145,11 @@ fn store(e: &mut Emit, buffer: u32, stride: u32, offset: u32, value: Value) {
     let (per_instance, limit) = (driver(e, VERTICES, Type::B32), driver(e, LIMIT, Type::B32));
     let before = e.op(Op::IMul, &[y, per_instance]);
     let number = e.op(Op::IAdd, &[before, x]);
-    let room = e.op(Op::ULt, &[number, limit]);
-    let base = driver(e, ADDRESSES + 8 * buffer, Type::B64);
-    let stride = e.u32(stride);
-    let [number, stride] = [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));
-    let at = e.op(Op::IMul, &[number, stride]);
-    let at = e.op(Op::IAdd, &[base, at]);
+    (number, e.op(Op::ULt, &[number, limit]))
+}
+
+/// Writes an output some bytes behind an address, if there is room for it.
+fn store(e: &mut Emit, room: Value, at: Value, offset: u32, value: Value) {
     let mem = Mem {
         align_log2: e.ty(value).elem_bytes().min(4).trailing_zeros() as u8,
         offset: offset as i32,

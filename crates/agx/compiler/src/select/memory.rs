@@ -378,21 +378,30 @@ impl Select<'_> {
         {
             let args = [self.s.arg(d, 0), self.s.arg(d, 1)];
             for (base, off) in [(args[0], args[1]), (args[1], args[0])] {
-                if let Comp::Uni(h) = self.comp(base, 0)
-                    && h < 256
-                    && let Some(word) = self.zero_extended(off)
-                {
-                    let x = self.isrc(word, 0);
-                    let x = if log == 0 {
-                        x
-                    } else {
-                        Opnd::of(self.bfeil(32, x, Opnd::imm(log as u8), 0), Size::B32)
-                    };
-                    at.base = Opnd::uniform(h, Size::B64);
-                    at.index = self.word(x);
-                    at.imm = None;
-                    return at;
+                let Comp::Uni(h) = self.comp(base, 0) else { continue };
+                if h >= 256 {
+                    continue;
                 }
+                // The index counts elements, or up to four of them.
+                let (index, shift) = match (self.zero_extended(off), self.shifted_word(off)) {
+                    (Some(bytes), _) if log == 0 => (self.isrc(bytes, 0), 0),
+                    (Some(bytes), _) => {
+                        let x = self.isrc(bytes, 0);
+                        (Opnd::of(self.bfeil(32, x, Opnd::imm(log as u8), 0), Size::B32), 0)
+                    }
+                    // Further elements are added to the index, which then must not lose bits.
+                    (None, Some((word, by)))
+                        if (log..=log + 2).contains(&by) && Self::shape(ty).1 <= MAX_ELEMENTS =>
+                    {
+                        (self.isrc(word, 0), (by - log) as u8)
+                    }
+                    _ => continue,
+                };
+                at.base = Opnd::uniform(h, Size::B64);
+                at.index = self.word(index);
+                at.shift = shift;
+                at.imm = None;
+                return at;
             }
         }
         let (mut root, mut offset) = (addr, i64::from(m.offset));

@@ -168,6 +168,16 @@ impl Select<'_> {
         (s.ty(word) == Type::B32 && s.ty(v) == Type::B64).then_some(word)
     }
 
+    /// The word of which 64 bits are a multiple, without its upper bits being lost, and the shift.
+    pub(crate) fn shifted_word(&self, v: Value) -> Option<(Value, u32)> {
+        let d = self.def_inst(v)?;
+        if self.s.insts[d].op != Op::IShl {
+            return None;
+        }
+        let by = self.s.as_const(self.s.arg(d, 1))? as u32;
+        Some((self.zero_extended(self.s.arg(d, 0))?, by)).filter(|(_, by)| *by <= 32)
+    }
+
     /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for
     /// free.
     pub(crate) fn esrc(&mut self, v: Value, k: usize) -> Opnd {
