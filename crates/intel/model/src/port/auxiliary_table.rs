@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_levels_lead_to_the_ccs() {
-        let vm = AddressSpace::default();
+        let vm = AddressSpace::new(12, 48);
         let memory = Arc::new(tepui_softgpu::Memory::new(0x2_0000).unwrap());
         vm.bind(0, memory, 0, 0x2_0000, Protection::READ | Protection::WRITE).unwrap();
         let at = 0xabc_def5_1234_u64;
