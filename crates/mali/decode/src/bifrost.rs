@@ -13,6 +13,17 @@ use tepui_mali_packets::{Packet, PacketInfo};
 
 use crate::{Content, Decoder, InstructionError, Problem, Record};
 
+/// What a draw descriptor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DrawStage {
+    /// Compute or vertices, with one shader.
+    OneShader,
+    /// Vertices, with a position and a varying shader.
+    TwoShaders,
+    /// Fragments, which are blended.
+    Fragments,
+}
+
 /// Surfaces of a texture that are shown.
 const MOST_SURFACES: u64 = 6 * 2048;
 
@@ -24,13 +35,13 @@ const WORD: usize = 16;
 
 impl Decoder<'_> {
     /// A draw descriptor with what it points to.
-    pub(crate) fn draw_v7(&mut self, title: &'static str, at: u64, secondary: bool) -> Record {
+    pub(crate) fn draw_v7(&mut self, title: &'static str, at: u64, stage: DrawStage) -> Record {
         let mut record = self.reader.packet_as(title, DrawV7::INFO, at);
         let Ok(d) = self.reader.value::<DrawV7>(at) else { return record };
         let out = &mut record.children;
         let state = self.reader.value::<RendererState>(d.state);
         if d.state != 0 {
-            out.push(self.state(d.state, secondary));
+            out.push(self.state(d.state, stage));
         }
         if let Ok(s) = state {
             let count = |n: u32| u64::from(n);
@@ -135,7 +146,7 @@ impl Decoder<'_> {
     }
 
     /// Renderer state: shaders and blending.
-    fn state(&mut self, at: u64, secondary: bool) -> Record {
+    fn state(&mut self, at: u64, stage: DrawStage) -> Record {
         let mut record = self.reader.packet(RendererState::INFO, at);
         if self.is_known("Renderer state", at) {
             record.content = Content::SeeAbove;
@@ -146,10 +157,11 @@ impl Decoder<'_> {
         if s.shader & 0xffff_ffff != 0 {
             record.children.push(self.code_v7(s.shader & !0xf));
         }
-        if secondary && s.secondary_shader != 0 {
+        if stage == DrawStage::TwoShaders && s.secondary_shader != 0 {
             record.children.push(self.code_v7(upper | s.secondary_shader));
         }
-        for index in 0..self.targets {
+        let targets = if stage == DrawStage::Fragments { self.targets } else { 0 };
+        for index in 0..targets {
             let at = at.wrapping_add(STATE + u64::from(index) * Blend::SIZE_BYTES as u64);
             let mut child = self.reader.packet_as(format!("Blend {index}"), Blend::INFO, at);
             if let (Ok(word), Ok(low)) =
@@ -186,10 +198,11 @@ impl Decoder<'_> {
                     // A clause is a block of text, beside whose first lines its words stand.
                     let mut words = bytes.chunks(WORD);
                     let mut at = offset;
-                    for text in part.text(&code).lines() {
+                    for text in part.text(&code).lines().filter(|line| !line.is_empty()) {
                         let word = words.next().unwrap_or_default().to_vec();
                         let length = word.len() as u32;
-                        lines.push((at, word, text.to_owned()));
+                        // A word of 16 bytes fills its column.
+                        lines.push((at, word, format!(" {text}")));
                         at = (at + length).min(offset + bytes.len() as u32 - WORD as u32);
                     }
                 }

@@ -13,6 +13,7 @@ use tepui_mali_packets::job::{
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Value};
 
+use crate::bifrost::DrawStage;
 use crate::resources::Stage;
 use crate::{Decoder, Problem, Record};
 
@@ -72,12 +73,12 @@ impl Decoder<'_> {
             JobType::Compute if self.is_bifrost() => {
                 let draw = at.wrapping_add(bifrost::COMPUTE_DRAW);
                 job.children.push(self.reader.packet(Invocation::INFO, payload));
-                job.children.push(self.draw_v7("Draw", draw, false));
+                job.children.push(self.draw_v7("Draw", draw, DrawStage::OneShader));
             }
             JobType::Vertex if self.is_bifrost() => {
                 let draw = at.wrapping_add(bifrost::COMPUTE_DRAW);
                 job.children.push(self.reader.packet(Invocation::INFO, payload));
-                job.children.push(self.draw_v7("Draw", draw, false));
+                job.children.push(self.draw_v7("Draw", draw, DrawStage::OneShader));
             }
             JobType::Tiler | JobType::IndexedVertex if self.is_bifrost() => {
                 self.tiler_v7(kind == JobType::IndexedVertex, at, job);
@@ -183,10 +184,17 @@ impl Decoder<'_> {
             job.children.push(self.tiler(tiler));
         }
         if shades {
-            let secondary = read.is_ok_and(|p| p.secondary_shader);
-            job.children.push(self.draw_v7("Vertex draw", place(bifrost::VERTEX_DRAW), secondary));
+            let stage = match read.is_ok_and(|p| p.secondary_shader) {
+                true => DrawStage::TwoShaders,
+                false => DrawStage::OneShader,
+            };
+            job.children.push(self.draw_v7("Vertex draw", place(bifrost::VERTEX_DRAW), stage));
         }
-        job.children.push(self.draw_v7("Fragment draw", place(bifrost::FRAGMENT_DRAW), false));
+        job.children.push(self.draw_v7(
+            "Fragment draw",
+            place(bifrost::FRAGMENT_DRAW),
+            DrawStage::Fragments,
+        ));
     }
 }
 

@@ -8,6 +8,7 @@ use tepui_mali_packets::framebuffer::{
 };
 use tepui_mali_packets::tiler::{TilerContext, TilerContextJm, TilerHeap, TilerHeapV7};
 
+use crate::bifrost::DrawStage;
 use crate::resources::Stage;
 use crate::{Content, Decoder, Record};
 
@@ -45,7 +46,7 @@ impl Decoder<'_> {
                 // Draws have the same size on all architectures.
                 let dcd = p.frame_shader_dcds.wrapping_add(index * Draw::SIZE_BYTES as u64);
                 record.children.push(match self.is_bifrost() {
-                    true => self.draw_v7(title, dcd, false),
+                    true => self.draw_v7(title, dcd, DrawStage::Fragments),
                     false => self.draw(title, dcd),
                 });
             }

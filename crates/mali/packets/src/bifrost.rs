@@ -11,6 +11,7 @@ use crate::draw::{
     DepthSource, DrawMode, IndexType, OcclusionMode, PointSizeArrayFormat, StencilOp,
 };
 use crate::framebuffer::{BlockFormat, BlockFormatV6, Msaa, SFormat, ZsFormat};
+use crate::shader::ShaderRegisterAllocation;
 use crate::texture::CompareFunction;
 
 bits_enum! {
@@ -212,9 +213,9 @@ packet! {
         /// Shader contains barrier.
         shader_contains_barrier: Bool [139..140] "Shader contains barrier";
         /// Shader register allocation.
-        shader_register_allocation: Uint [140..142] "Shader register allocation";
+        shader_register_allocation: ShaderRegisterAllocation [140..142] "Shader register allocation";
         /// Secondary shader register allocation.
-        secondary_shader_register_allocation: Uint [142..144] "Secondary shader register allocation";
+        secondary_shader_register_allocation: ShaderRegisterAllocation [142..144] "Secondary shader register allocation";
         /// Shader modifies coverage.
         shader_modifies_coverage: Bool [144..145] "Shader modifies coverage";
         /// Allow forward pixel to kill.

@@ -598,6 +598,10 @@ packet! {
         shader_pc: Shr<Uint, 4> [100..128] "Shader PC" when (|p| p.mode == BlendMode::Shader);
         /// Components.
         num_comps: Minus<Uint, 1> [67..69] "Num Comps" when (|p| p.mode != BlendMode::Shader);
+        /// Fragments whose alpha is 0 change nothing.
+        alpha_zero_nop: Bool [69..70] "Alpha Zero NOP" since 2 when (|p| p.mode != BlendMode::Shader);
+        /// Those whose alpha is 1 need no blending.
+        alpha_one_store: Bool [70..71] "Alpha One Store" since 2 when (|p| p.mode != BlendMode::Shader);
         /// The render target.
         rt: Uint [80..84] "RT" when (|p| p.mode != BlendMode::Shader);
         /// The conversion from registers to the render target.

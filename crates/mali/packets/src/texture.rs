@@ -917,7 +917,7 @@ packet! {
     }
     fields {
         /// Reduction mode.
-        reduction_mode: ReductionMode [4..6] "Reduction mode" = ReductionMode::Average;
+        reduction_mode: ReductionMode [4..6] "Reduction mode" before 1 = ReductionMode::Average;
         /// Wrap Mode R.
         wrap_mode_r: WrapMode [8..12] "Wrap Mode R" = WrapMode::ClampToEdge;
         /// Wrap Mode T.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tepui_mali_isa::bifrost::header::Flow;
-use tepui_mali_isa::bifrost::random;
+use tepui_mali_isa::bifrost::{asm, random};
 use tepui_mali_packets::bifrost::{
     AttributeBuffer, AttributeV7, DrawV7, Invocation, LocalStorageV7, PrimitiveV7, RendererState,
     SurfaceWithStride, UniformBuffer, Viewport,
@@ -31,6 +31,9 @@ const MOST_CLAUSES: u64 = 6;
 
 const CHIPS: [&str; 2] = ["mali-g52", "mali-g72"];
 
+/// The last clause of a shader.
+const END: &str = "clause_0:\nds(0) eos\n{\n    *NOP t0\n    +NOP t1\n}\n";
+
 /// A shader of random clauses, which ends.
 fn shader(bits: &mut Bits<'_>) -> Vec<u8> {
     let mut code = Vec::new();
@@ -41,9 +44,7 @@ fn shader(bits: &mut Bits<'_>) -> Vec<u8> {
         }
         code.extend(clause.encode().unwrap_or_default());
     }
-    let mut last = random::clause(&mut || bits.next());
-    last.header.flow = Flow::End;
-    code.extend(last.encode().unwrap_or_default());
+    code.extend(asm::assemble(END).unwrap_or_default());
     code
 }
 
@@ -164,7 +165,7 @@ impl Machine<'_> {
             workgroups_z_shift: 4,
             ..Default::default()
         };
-        self.put(JOB + parts::INVOCATION, &invocation)?;
+        self.vm.write(JOB + parts::INVOCATION, &pack(&invocation)?).ok()?;
         let draw = self.draw_v7(0)?;
         if kind == JobType::Compute {
             self.put(JOB + parts::COMPUTE_DRAW, &draw)?;

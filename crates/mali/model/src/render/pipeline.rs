@@ -2,13 +2,13 @@
 
 use arrayvec::ArrayVec;
 use tepui_mali_isa::Special;
-use tepui_mali_packets::Packet;
 use tepui_mali_packets::draw::{
     Blend, BlendMode, DepthClampMode, DepthSource, DepthStencil, OcclusionMode, PixelKill,
     StencilOp as Op,
 };
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::texture::CompareFunction;
+use tepui_mali_packets::{Packet, revision};
 use tepui_raster::{Compare, DepthBias, Stencil, StencilOp, Tests};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
@@ -121,18 +121,14 @@ impl Pipeline {
         for index in 0..targets {
             let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
             let bytes = memory.read_array::<{ Blend::SIZE_BYTES }>(at);
-            let mut bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
-            if gpu.chip().arch.0 < 9 && bytes[8] & 3 != BlendMode::Shader as u8 {
-                // Hints of v7 (alpha zero does nothing, alpha one stores), which Valhall's descriptors lack.
-                bytes[8] &= !0x60;
-            }
+            let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
             // Where a shader blends, or nothing, the equation is not read.
             let mode = BlendMode::from_raw(u64::from(bytes[8] & 3));
             let blend = match mode {
                 Some(mode @ (BlendMode::Shader | BlendMode::Off)) => {
                     Blend { mode, ..Blend::default() }
                 }
-                _ => Blend::unpack(&bytes).map_err(|problem| {
+                _ => Blend::unpack_as(&bytes, revision(gpu.chip().arch.0)).map_err(|problem| {
                     JobFault::new(Unit::Fragment, format!("blend {index}: {problem}"))
                 })?,
             };

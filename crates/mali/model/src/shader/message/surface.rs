@@ -67,6 +67,19 @@ fn stored(format: u32) -> Option<(Format, Stored)> {
     })
 }
 
+/// Formats of luminance and alpha, or alpha alone: the format of components, with a swizzle that says which each channel
+/// is.
+fn luminance(format: u32) -> Option<u32> {
+    let (format, channels) = match format {
+        24 => (Format::Rg8Unorm, [0, 0, 0, 1]),
+        25 => (Format::Rg8Unorm, [1, 1, 1, 0]),
+        26 => (Format::R8Unorm, [ZERO, ZERO, ZERO, 0]),
+        _ => return None,
+    };
+    let swizzle = channels.iter().rev().fold(0, |bits, channel| bits << 3 | channel);
+    Some((format.raw() as u32) << FORMAT_START | swizzle)
+}
+
 impl Layout {
     /// Reads a texture descriptor of Bifrost; the format of what it gives is that of texels.
     pub fn read(arch: Arch, bytes: &[u8; 32]) -> Result<(Texture, Layout), Problem> {
@@ -76,6 +89,9 @@ impl Layout {
             texture.format |= ComponentOrder::Rrrr.raw() as u32;
         }
         let ordering = texture.texel_ordering;
+        if let Some(format) = luminance(texture.format >> FORMAT_START & 0xff) {
+            texture.format = texture.format & SRGB | format;
+        }
         let found = stored(texture.format >> FORMAT_START & 0xff);
         let stored = found.map_or(Stored::Texels, |(format, stored)| {
             let others = texture.format & !(0xff << FORMAT_START);
@@ -161,6 +177,12 @@ impl Layout {
 /// The bits of a pixel format that say where components are.
 const ORDER: u32 = 0xfff;
 
+/// The bit of a pixel format that says sRGB.
+const SRGB: u32 = 1 << 20;
+
+/// What a swizzle has for a channel that is 0.
+const ZERO: u32 = 4;
+
 /// The first bit of a pixel format that says what a texel is.
 const FORMAT_START: u32 = 12;
 
@@ -179,5 +201,24 @@ fn raw(format: &PixelFormat) -> ClumpFormat {
         8 => ClumpFormat::Raw64,
         12 => ClumpFormat::Raw96,
         _ => ClumpFormat::Raw128,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pixel::Kind;
+
+    #[test]
+    fn luminance_is_in_three_channels() {
+        let one = 1f32.to_bits();
+        let of = |format: u32, bytes: &[u8]| {
+            let bits = luminance(format).expect("a format");
+            PixelFormat::new(bits).expect("known").unpack(bytes, Kind::Float)
+        };
+        assert_eq!(of(24, &[255, 0]), [one, one, one, 0]);
+        assert_eq!(of(25, &[0, 255]), [one, one, one, 0]);
+        assert_eq!(of(26, &[255]), [0, 0, 0, one]);
+        assert!(luminance(1).is_none());
     }
 }
