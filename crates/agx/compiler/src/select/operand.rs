@@ -168,14 +168,24 @@ impl Select<'_> {
         (s.ty(word) == Type::B32 && s.ty(v) == Type::B64).then_some(word)
     }
 
-    /// The word of which 64 bits are a multiple, without its upper bits being lost, and the shift.
+    /// The word that was shifted left to 64 bits, of which none is lost, and by how many: two words by now.
     pub(crate) fn shifted_word(&self, v: Value) -> Option<(Value, u32)> {
+        let s = self.s;
         let d = self.def_inst(v)?;
-        if self.s.insts[d].op != Op::IShl {
+        if s.insts[d].op != Op::Bitcast || s.ty(v) != Type::B64 {
             return None;
         }
-        let by = self.s.as_const(self.s.arg(d, 1))? as u32;
-        Some((self.zero_extended(self.s.arg(d, 0))?, by)).filter(|(_, by)| *by <= 32)
+        let [low, high] = *s.args(self.def_inst(s.arg(d, 0))?) else { return None };
+        let shift = |op: Op, v: Value| {
+            let d = self.def_inst(v).filter(|&d| s.insts[d].op == op)?;
+            Some((s.arg(d, 0), s.as_const(s.arg(d, 1))? as u32))
+        };
+        let (word, by) = shift(Op::IShl, low)?;
+        // The upper bits go down by one and then by the rest, so that no shift is by all.
+        let (half, rest) = shift(Op::UShr, high)?;
+        let (of, one) = shift(Op::UShr, half)?;
+        let whole = of == word && one == 1 && by + rest == 31;
+        (whole && s.ty(word) == Type::B32).then_some((word, by))
     }
 
     /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for
