@@ -43,7 +43,7 @@ pub(crate) fn find(memory: &mut Memory<'_>, table: u64, at: u64) -> Result<Optio
 ///
 /// Assumption: the bits of the 32 blocks of a tile stand column by column. Only the GPU sees it.
 pub(crate) fn place(at: u64) -> (u64, u32) {
-    let tile = at % PAGE_BYTES >> 12;
+    let tile = (at % PAGE_BYTES) >> 12;
     let block = 32 * tile + (at >> 10 & 3) * 8 + (at >> 6 & 7);
     (block / 2, block as u32 % 2 * 4)
 }
