@@ -6,8 +6,9 @@
 //! a lock for its own use would be granted. The locks belong to an open file of their own, so that they end with the process, and
 //! only those of others are in the way.
 //!
-//! Unlike a kernel's, these fences have no order: if a use cannot have its lock because others have theirs, a later use of
-//! those may come first.
+//! A write that waits for reads of others has no lock yet, and reads that come later would pass it for ever. So there are two locks, of
+//! the first two bytes: one is held while uses are executed, the other while writes are announced. A read waits for announced
+//! writes of others, and has no lock while it waits. The order of writes of several processes is open.
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -23,14 +24,30 @@ const INTERVAL: Duration = Duration::from_micros(200);
 /// After so long a use goes on: the other process may have stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The pending uses of a shared buffer by this process, and the lock that tells others of them.
+/// The pending uses of a shared buffer by this process, and the locks that tell others of them.
 pub(crate) struct SharedUse {
     file: OwnedFd,
-    /// Reads and writes that are pending.
-    pending: Mutex<[u32; 2]>,
+    pending: Mutex<Pending>,
 }
 
-/// A lock of the whole file.
+/// Uses that are pending.
+#[derive(Debug, Default)]
+struct Pending {
+    reads: u32,
+    writes: u32,
+    /// Reads that came while a read had to wait, and wait with it.
+    waiting: u32,
+    /// Waits of reads that have not ended, and how many have.
+    waits: u32,
+    ended: u64,
+}
+
+/// The byte that is locked while uses are executed.
+const USED: libc::off_t = 0;
+/// The byte that is locked while writes are pending, shared by all who write.
+const ANNOUNCED: libc::off_t = 1;
+
+/// A lock of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lock {
     None,
@@ -46,60 +63,90 @@ impl SharedUse {
         Some(Arc::new(SharedUse { file, pending: Mutex::default() }))
     }
 
-    /// A use that is pending until the fence signals.
+    /// A use that is pending until the fence signals. Whoever adds it has asked [`SharedUse::others`] before.
     pub fn add(self: &Arc<SharedUse>, until: &Fence, writes: bool) {
-        let kind = usize::from(writes);
         let mut pending = lock(&self.pending);
-        pending[kind] += 1;
-        self.tell(*pending);
+        let ended = pending.ended;
+        let waits = !writes && pending.waits > 0;
+        *pending.count(writes, waits) += 1;
+        self.tell(&pending);
         drop(pending);
         let this = self.clone();
         until.on_signal(move |_| {
             let mut pending = lock(&this.pending);
-            pending[kind] -= 1;
-            this.tell(*pending);
+            let waits = waits && pending.ended == ended;
+            *pending.count(writes, waits) -= 1;
+            this.tell(&pending);
         });
     }
 
     /// A fence that signals when no other process has pending work that has to end first; none if that is so now.
     pub fn others(self: &Arc<SharedUse>, writes: bool) -> Option<Fence> {
-        let wanted = if writes { Lock::Exclusive } else { Lock::Shared };
-        if self.is_free(wanted) {
+        if self.may_begin(writes) {
             return None;
         }
         let fence = Fence::new();
         let done = fence.clone();
         let this = self.clone();
+        lock(&self.pending).waits += u32::from(!writes);
         let wait = move || {
             let begin = Instant::now();
-            while !this.is_free(wanted) && begin.elapsed() < PATIENCE {
+            while !this.may_begin(writes) && begin.elapsed() < PATIENCE {
                 std::thread::sleep(INTERVAL);
             }
-            this.tell(*lock(&this.pending));
+            this.end_wait(writes);
             done.signal(Ok(()));
         };
-        // Without a thread nobody waits.
-        spawn("tepui-shared-use", wait).ok().map(|_| fence)
+        match spawn("tepui-shared-use", wait) {
+            Ok(_) => Some(fence),
+            // Without a thread nobody waits.
+            Err(_) => {
+                self.end_wait(writes);
+                None
+            }
+        }
     }
 
-    /// Sets the lock that pending uses need. If others are in the way it stays as it was, and whoever waits for them tries again.
-    fn tell(&self, [reads, writes]: [u32; 2]) {
-        let wanted = match (reads, writes) {
+    /// A wait is over: reads that waited have the lock before they begin.
+    fn end_wait(&self, writes: bool) {
+        let mut pending = lock(&self.pending);
+        if !writes {
+            pending.waits -= 1;
+            pending.ended += 1;
+            pending.reads += std::mem::take(&mut pending.waiting);
+        }
+        self.tell(&pending);
+    }
+
+    /// Whether nothing of others has to end before a use.
+    fn may_begin(&self, writes: bool) -> bool {
+        match writes {
+            true => self.is_free(USED, Lock::Exclusive),
+            false => self.is_free(USED, Lock::Shared) && self.is_free(ANNOUNCED, Lock::Exclusive),
+        }
+    }
+
+    /// Sets the locks that pending uses need. If others are in the way the first stays as it was, and whoever waits for them tries
+    /// again.
+    fn tell(&self, pending: &Pending) {
+        let wanted = match (pending.reads, pending.writes) {
             (0, 0) => Lock::None,
             (_, 0) => Lock::Shared,
             _ => Lock::Exclusive,
         };
+        let announced = if pending.writes > 0 { Lock::Shared } else { Lock::None };
         // The kernel refuses what others are in the way of, and nothing else that could be mended here.
-        let _ = self.control(libc::F_OFD_SETLK, wanted);
+        let _ = self.control(libc::F_OFD_SETLK, ANNOUNCED, announced);
+        let _ = self.control(libc::F_OFD_SETLK, USED, wanted);
     }
 
-    /// Whether no lock of another open file is in the way of one.
-    fn is_free(&self, wanted: Lock) -> bool {
-        self.control(libc::F_OFD_GETLK, wanted).is_none_or(|found| found == Lock::None)
+    /// Whether no lock of another open file is in the way of one of a byte.
+    fn is_free(&self, byte: libc::off_t, wanted: Lock) -> bool {
+        self.control(libc::F_OFD_GETLK, byte, wanted).is_none_or(|found| found == Lock::None)
     }
 
-    /// An operation on locks of the whole file; the lock that the kernel answers, if it does not refuse.
-    fn control(&self, operation: libc::c_int, wanted: Lock) -> Option<Lock> {
+    /// An operation on locks of a byte; the lock that the kernel answers, if it does not refuse.
+    fn control(&self, operation: libc::c_int, byte: libc::off_t, wanted: Lock) -> Option<Lock> {
         let kind = match wanted {
             Lock::None => libc::F_UNLCK,
             Lock::Shared => libc::F_RDLCK,
@@ -108,8 +155,8 @@ impl SharedUse {
         let mut request = libc::flock {
             l_type: kind as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: 0,
-            l_len: 0,
+            l_start: byte,
+            l_len: 1,
             l_pid: 0,
         };
         // SAFETY: the descriptor is open, and the kernel reads and writes the structure alone. The raw call, because the library's
@@ -123,6 +170,17 @@ impl SharedUse {
             libc::F_WRLCK => Lock::Exclusive,
             _ => Lock::None,
         })
+    }
+}
+
+impl Pending {
+    /// The number of uses of a kind.
+    fn count(&mut self, writes: bool, waits: bool) -> &mut u32 {
+        match (writes, waits) {
+            (true, _) => &mut self.writes,
+            (false, true) => &mut self.waiting,
+            (false, false) => &mut self.reads,
+        }
     }
 }
 
@@ -186,5 +244,37 @@ mod tests {
         assert!(a.others(false).is_some());
         second.signal(Ok(()));
         assert!(a.others(true).is_none());
+    }
+
+    #[test]
+    fn a_read_that_comes_later_does_not_pass_a_write_that_waits() {
+        let [a, b] = two();
+        let [shown, drawn, shown_next] = [Fence::new(), Fence::new(), Fence::new()];
+        a.add(&shown, false);
+        let write = b.others(true).expect("a read is pending");
+        b.add(&drawn, true);
+        let read = a.others(false).expect("a write was announced");
+        a.add(&shown_next, false);
+        shown.signal(Ok(()));
+        assert_eq!(write.wait(), Ok(()), "the read that waits is in nobody's way");
+        assert!(!read.is_signaled());
+        drawn.signal(Ok(()));
+        assert_eq!(read.wait(), Ok(()));
+        assert!(b.others(true).is_some(), "it has its lock");
+        shown_next.signal(Ok(()));
+        assert!(b.others(true).is_none());
+    }
+
+    #[test]
+    fn a_read_may_end_while_it_waits() {
+        let [a, b] = two();
+        let [drawn, given_up] = [Fence::new(), Fence::new()];
+        b.add(&drawn, true);
+        let read = a.others(false).expect("a write is pending");
+        a.add(&given_up, false);
+        given_up.signal(Ok(()));
+        drawn.signal(Ok(()));
+        assert_eq!(read.wait(), Ok(()));
+        assert!(b.others(true).is_none(), "no lock is left");
     }
 }

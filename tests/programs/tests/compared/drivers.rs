@@ -125,10 +125,6 @@ const SKYLAKE: Driver = Driver {
 const NOT_ON_SKYLAKE: &[(&str, &str)] = &[
     ("wgpu_compute", "its histogram wants workgroup memory that begins with zeros"),
     (
-        "vkmark/cube_wayland_dma_bufs",
-        "one frame in ten is shown before it is drawn: a reader may pass a writer that waits (tepui_drm::shared_use)",
-    ),
-    (
         "vkmark/cube_dri3",
         "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
     ),
