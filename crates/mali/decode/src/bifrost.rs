@@ -177,17 +177,8 @@ impl Decoder<'_> {
 
     /// Disassembles a program, clause by clause.
     pub(crate) fn code_v7(&mut self, start: u64) -> Record {
-        let mut record = Record::new("Code", start);
-        if !self.reader.take() {
-            record.problems.push(self.too_much());
-            return record;
-        }
-        if self.is_known("Code", start) {
-            record.content = Content::SeeAbove;
-            return record;
-        }
-        let (code, problem) = self.read_code(start, WORD);
-        record.problems.extend(problem);
+        let (mut record, code) = self.begin_code(start, WORD);
+        let Some(code) = code else { return record };
         let mut lines = Vec::new();
         for part in parts(&code, 0) {
             let bytes = &code[part.offset..part.offset + part.length];

@@ -25,19 +25,26 @@ impl Decoder<'_> {
         record
     }
 
-    /// Disassembles code up to the zeros behind it, or to the end of memory.
-    pub(crate) fn code(&mut self, start: u64) -> Record {
+    /// The record of code, and its bytes in units of a size; none if they are not shown here.
+    pub(crate) fn begin_code(&mut self, start: u64, unit: usize) -> (Record, Option<Vec<u8>>) {
         let mut record = Record::new("Code", start);
         if !self.reader.take() {
             record.problems.push(self.too_much());
-            return record;
+            return (record, None);
         }
         if self.is_known("Code", start) {
             record.content = Content::SeeAbove;
-            return record;
+            return (record, None);
         }
-        let (code, problem) = self.read_code(start, BYTES);
+        let (code, problem) = self.read_code(start, unit);
         record.problems.extend(problem);
+        (record, Some(code))
+    }
+
+    /// Disassembles code up to the zeros behind it, or to the end of memory.
+    pub(crate) fn code(&mut self, start: u64) -> Record {
+        let (mut record, code) = self.begin_code(start, BYTES);
+        let Some(code) = code else { return record };
         let mut lines = Vec::new();
         for line in disassemble(&code, 0) {
             match &line.content {
@@ -58,7 +65,7 @@ impl Decoder<'_> {
     }
 
     /// Code up to a unit of zeros.
-    pub(crate) fn read_code(&self, start: u64, unit: usize) -> (Vec<u8>, Option<Problem>) {
+    fn read_code(&self, start: u64, unit: usize) -> (Vec<u8>, Option<Problem>) {
         let mut code: Vec<u8> = Vec::new();
         let mut checked = 0;
         loop {
