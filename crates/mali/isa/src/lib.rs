@@ -1,4 +1,5 @@
-//! The Valhall instruction set (Mali v9 and v10), from one table, and in [`bifrost`] that of v6 and v7.
+//! The Valhall instruction set (Mali v9 and v10), from one table, in [`bifrost`] that of v6 and v7, and in [`midgard`]
+//! that of v4 and v5.
 //!
 //! # What is here
 //!
@@ -38,6 +39,7 @@ pub mod disasm;
 pub mod error;
 pub mod inst;
 pub mod manual;
+pub mod midgard;
 pub mod modifier;
 pub mod operand;
 pub mod random;

@@ -1,0 +1,37 @@
+//! Words of bits as structures of numbers: each bit is in a field, so that whatever is read is written again.
+
+macro_rules! fields {
+    ($(#[$about:meta])* $name:ident, $bits:literal { $($(#[$doc:meta])* $field:ident: $size:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name { $($(#[$doc])* pub $field: u32,)* }
+
+        impl $name {
+            /// Bits of the word.
+            pub const BITS: u32 = $bits;
+
+            /// Reads a word, the lowest field first.
+            pub const fn decode(word: u128) -> $name {
+                let mut at = 0;
+                $(let $field = (word >> at & ((1 << $size) - 1)) as u32; at += $size;)*
+                assert!(at == $bits);
+                $name { $($field,)* }
+            }
+
+            /// The word; what does not fit into its field is cut.
+            pub const fn encode(&self) -> u128 {
+                let (mut at, mut word) = (0, 0u128);
+                $(word |= (self.$field as u128 & ((1 << $size) - 1)) << at; at += $size;)*
+                assert!(at == $bits);
+                word
+            }
+        }
+    };
+}
+
+pub(crate) use fields;
+
+/// A number of so many bits with a sign.
+pub const fn signed(value: u32, bits: u32) -> i32 {
+    (value << (32 - bits)) as i32 >> (32 - bits)
+}

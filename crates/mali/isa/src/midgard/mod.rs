@@ -1,0 +1,29 @@
+//! The Midgard instruction set (Mali v4 and v5), from one table.
+//!
+//! # What is here
+//!
+//! A program is a sequence of [bundles](bundle) of one to four words of 16 bytes. A bundle is arithmetic for up to five
+//! units and a branch, or up to two loads or stores, or a texture instruction ([`word`]). Registers are vectors of 128 bits,
+//! which an instruction takes for elements of 8 to 64 bits.
+//!
+//! The [table] has one row for each instruction: opcode, Mesa's name, units, what sources and results are. From it come
+//! [`Bundle::decode`] and [`Bundle::encode`], exact inverses; the [disassembler](disasm) with Mesa's text; [random
+//! bundles](random).
+//!
+//! There is no assembler: Mesa's text leaves out whether integers have a sign (`MIN.i32` are two instructions), so that it
+//! does not determine a program.
+//!
+//! # Sources
+//!
+//! Mesa 25.0 (`src/panfrost/midgard/midgard.h`, `midgard_ops.c`, `midgard_ops.h`, `disassemble.c`, `midgard_emit.c`).
+
+pub mod bundle;
+pub mod disasm;
+mod fields;
+pub mod random;
+pub mod table;
+pub mod word;
+
+pub use bundle::{Alu, Bundle, BundleError, Content, Tag};
+pub use fields::signed;
+pub use table::{AluRow, Kind, MemoryRow, TextureRow};

@@ -1,0 +1,139 @@
+//! The table of Midgard's instructions.
+
+pub mod alu;
+pub mod memory;
+
+pub use alu::{ALU, Alu, Kind};
+pub use memory::{Access, MEMORY, Memory};
+
+/// Units that execute an instruction, a bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units(pub u8);
+
+impl Units {
+    /// The vector multiplier.
+    pub const VMUL: u8 = 1;
+    /// The scalar adder.
+    pub const SADD: u8 = 2;
+    /// The vector adder.
+    pub const VADD: u8 = 4;
+    /// The scalar multiplier.
+    pub const SMUL: u8 = 8;
+    /// The unit of tables.
+    pub const LUT: u8 = 16;
+}
+
+/// An arithmetic instruction.
+#[derive(Debug)]
+pub struct AluRow {
+    /// The instruction; its number is the opcode.
+    pub op: Alu,
+    /// Its name in Mesa's text.
+    pub name: &'static str,
+    /// The units for which Mesa's compiler has it.
+    pub units: Units,
+    /// What its sources are.
+    pub kind: Kind,
+    /// Its result is an integer where sources are floats, and the other way round.
+    pub converts: bool,
+    /// Components of its sources that make one result; 0 where each component is for itself.
+    pub channels: u8,
+}
+
+/// An instruction of the load/store unit.
+#[derive(Debug)]
+pub struct MemoryRow {
+    /// The instruction; its number is the opcode.
+    pub op: Memory,
+    /// Its name in Mesa's text.
+    pub name: &'static str,
+    /// What it does.
+    pub access: Access,
+}
+
+impl AluRow {
+    /// The row of an opcode.
+    pub fn of(code: u32) -> Option<&'static AluRow> {
+        ALU.binary_search_by_key(&code, |row| row.op as u32).ok().map(|at| &ALU[at])
+    }
+
+    /// Whether sources are integers.
+    pub fn is_integer(&self) -> bool {
+        self.kind != Kind::Float
+    }
+
+    /// Whether results are integers.
+    pub fn makes_integer(&self) -> bool {
+        self.is_integer() != self.converts
+    }
+}
+
+impl MemoryRow {
+    /// The row of an opcode.
+    pub fn of(code: u32) -> Option<&'static MemoryRow> {
+        MEMORY.binary_search_by_key(&code, |row| row.op as u32).ok().map(|at| &MEMORY[at])
+    }
+}
+
+/// A texture instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextureRow {
+    /// Its opcode.
+    pub code: u32,
+    /// Its name in Mesa's text.
+    pub name: &'static str,
+}
+
+/// Numbers of texture instructions.
+pub mod texture {
+    /// Samples at a level that follows from neighbours.
+    pub const TEX: u32 = 1;
+    /// Samples at a given level; gathers.
+    pub const TEX_GRAD: u32 = 2;
+    /// Loads a texel.
+    pub const TEX_FETCH: u32 = 4;
+    /// The gradient of derivatives.
+    pub const DER_TO_GRAD: u32 = 9;
+    /// A move.
+    pub const MOV: u32 = 10;
+    /// A barrier of the workgroup.
+    pub const BARRIER: u32 = 11;
+    /// The gradient of coordinates.
+    pub const COORDS_TO_GRAD: u32 = 12;
+    /// Derivatives.
+    pub const DERIVATIVE: u32 = 13;
+}
+
+/// Texture instructions.
+//
+// source: Mesa, midgard.h (mali_texture_op), midgard_ops.c (tex_opcode_props)
+pub const TEXTURE: &[TextureRow] = &[
+    TextureRow { code: texture::TEX, name: "TEX" },
+    TextureRow { code: texture::TEX_GRAD, name: "TEX_GRAD" },
+    TextureRow { code: texture::TEX_FETCH, name: "TEX_FETCH" },
+    TextureRow { code: texture::DER_TO_GRAD, name: "DER_TO_GRAD" },
+    TextureRow { code: texture::MOV, name: "MOV" },
+    TextureRow { code: texture::BARRIER, name: "BARRIER" },
+    TextureRow { code: texture::COORDS_TO_GRAD, name: "COORDS_TO_GRAD" },
+    TextureRow { code: texture::DERIVATIVE, name: "DERIVATIVE" },
+];
+
+impl TextureRow {
+    /// The row of an opcode.
+    pub fn of(code: u32) -> Option<&'static TextureRow> {
+        TEXTURE.iter().find(|row| row.code == code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted() {
+        assert!(ALU.is_sorted_by_key(|row| row.op as u8) && ALU.len() == 134);
+        assert!(MEMORY.is_sorted_by_key(|row| row.op as u8) && MEMORY.len() == 142);
+        assert_eq!(AluRow::of(0x71).map(|row| row.name), Some("OR"));
+        assert!(AluRow::of(0x0f).is_none());
+    }
+}

@@ -1,0 +1,380 @@
+//! The instructions of a bundle, field by field.
+//!
+// source: Mesa, midgard.h (the packed structures).
+
+use super::fields::{fields, signed};
+use super::table::{AluRow, MemoryRow};
+
+fields! {
+    /// Registers of an arithmetic instruction.
+    Registers, 16 {
+        /// First source.
+        src1: 5,
+        /// Second source, or the upper bits of an immediate.
+        src2: 5,
+        /// Destination.
+        dest: 5,
+        /// The second source is an immediate.
+        immediate: 1,
+    }
+}
+
+fields! {
+    /// A source of a vector unit.
+    VectorSource, 13 {
+        /// Of floats magnitude and sign; of integers how narrow ones become wide.
+        modifier: 2,
+        /// Which half of the register, and whether its elements are half as wide ([`Expand`]).
+        expand: 3,
+        /// Two bits for each component.
+        swizzle: 8,
+    }
+}
+
+fields! {
+    /// An instruction of a vector unit.
+    Vector, 48 {
+        /// Opcode.
+        op: 8,
+        /// The logarithm of bytes of an element.
+        mode: 2,
+        /// First source, a [`VectorSource`].
+        src1: 13,
+        /// Second source, a [`VectorSource`] or the lower bits of an immediate.
+        src2: 13,
+        /// Whether results are half as wide ([`Shrink`]).
+        shrink: 2,
+        /// What becomes of a result.
+        outmod: 2,
+        /// Components that are written, of 16 bits each.
+        mask: 8,
+    }
+}
+
+fields! {
+    /// A source of a scalar unit.
+    ScalarSource, 6 {
+        /// As of a [`VectorSource`].
+        modifier: 2,
+        /// 32 bits, not 16.
+        full: 1,
+        /// The component, in 16 bits.
+        component: 3,
+    }
+}
+
+fields! {
+    /// An instruction of a scalar unit.
+    Scalar, 32 {
+        /// Opcode.
+        op: 8,
+        /// First source, a [`ScalarSource`].
+        src1: 6,
+        /// Second source, a [`ScalarSource`] or the lower bits of an immediate.
+        src2: 11,
+        /// Always 0.
+        reserved: 1,
+        /// What becomes of the result.
+        outmod: 2,
+        /// The result has 32 bits, not 16.
+        full: 1,
+        /// The component that is written, in 16 bits.
+        component: 3,
+    }
+}
+
+fields! {
+    /// A branch of 16 bits with a condition.
+    Conditional, 16 {
+        /// What it does ([`BranchOp`]).
+        op: 3,
+        /// The tag of the bundle that it leads to.
+        tag: 4,
+        /// Words of 16 bytes from the next bundle on, with a sign.
+        offset: 7,
+        /// When it is taken.
+        condition: 2,
+    }
+}
+
+fields! {
+    /// A branch of 16 bits without a condition.
+    Unconditional, 16 {
+        /// What it does.
+        op: 3,
+        /// The tag of the bundle that it leads to.
+        tag: 4,
+        /// 1: a branch, 2: a call, 3: a return.
+        call: 2,
+        /// Words of 16 bytes from the next bundle on, with a sign.
+        offset: 7,
+    }
+}
+
+fields! {
+    /// A branch of 48 bits.
+    Extended, 48 {
+        /// What it does.
+        op: 3,
+        /// The tag of the bundle that it leads to.
+        tag: 4,
+        /// 1: a branch, 2: a call, 3: a return.
+        call: 2,
+        /// Words of 16 bytes from the next bundle on, with a sign.
+        offset: 23,
+        /// When it is taken: a table of truth of four conditions.
+        condition: 16,
+    }
+}
+
+fields! {
+    /// An instruction of the load/store unit.
+    LoadStore, 60 {
+        /// Opcode.
+        op: 8,
+        /// The register that is written, or of those that are read.
+        reg: 5,
+        /// Components that are written.
+        mask: 4,
+        /// Two bits for each component; of atomics the operand.
+        swizzle: 8,
+        /// A component of the first argument.
+        arg_comp: 2,
+        /// The register of the first argument.
+        arg_reg: 3,
+        /// The address has 64 bits, and other things.
+        wide: 1,
+        /// How the second argument becomes an offset.
+        index_format: 2,
+        /// A component of the second argument.
+        index_comp: 2,
+        /// The register of the second argument.
+        index_reg: 3,
+        /// By how much it is shifted to the left.
+        index_shift: 4,
+        /// An offset with a sign, whose unit follows from the opcode.
+        offset: 18,
+    }
+}
+
+fields! {
+    /// A texture instruction, without its tags.
+    Texture, 120 {
+        /// Opcode.
+        op: 4,
+        /// What is returned.
+        mode: 4,
+        /// Who executes it: 3 all lanes.
+        exec: 2,
+        /// Dimensions; 0 for cubes.
+        format: 2,
+        /// The sampler's number is in a register.
+        sampler_register: 1,
+        /// The texture's number is in a register.
+        texture_register: 1,
+        /// The level or its bias is in a register.
+        lod_register: 1,
+        /// Offsets are in a register.
+        offset_register: 1,
+        /// Coordinates have 32 bits.
+        in_full: 1,
+        /// Their register.
+        in_select: 1,
+        /// Their half, of 16 bits.
+        in_upper: 1,
+        /// Two bits for each coordinate.
+        in_swizzle: 8,
+        /// Not known.
+        unknown_8: 2,
+        /// Results have 32 bits.
+        out_full: 1,
+        /// 1 float, 2 unsigned, 3 signed.
+        sampler_type: 2,
+        /// The register of the results.
+        out_select: 1,
+        /// Their half, of 16 bits.
+        out_upper: 1,
+        /// Components that are written.
+        mask: 4,
+        /// What becomes of them.
+        outmod: 2,
+        /// Two bits for each.
+        swizzle: 8,
+        /// Bundles behind it that need not wait.
+        out_of_order: 4,
+        /// Not known.
+        unknown_4: 8,
+        /// Offsets of four bits each, or their register and swizzle.
+        offset: 12,
+        /// The fraction of a level, or its register.
+        bias: 8,
+        /// The whole part.
+        bias_int: 8,
+        /// The sampler's number, or its register.
+        sampler: 16,
+        /// The texture's number, or its register.
+        texture: 16,
+    }
+}
+
+fields! {
+    /// A register that a texture instruction reads.
+    TextureRegister, 8 {
+        /// 32 bits.
+        full: 1,
+        /// Which of the two.
+        select: 1,
+        /// Its half, of 16 bits.
+        upper: 1,
+        /// The component.
+        component: 2,
+        /// Always 0.
+        zero: 3,
+    }
+}
+
+/// How a source's elements are found in its register.
+pub mod expand {
+    /// Where they are.
+    pub const NONE: u32 = 0;
+    /// The lower half, twice.
+    pub const LOW_TWICE: u32 = 1;
+    /// The upper half, twice.
+    pub const HIGH_TWICE: u32 = 2;
+    /// The halves exchanged.
+    pub const SWAP: u32 = 3;
+    /// Elements half as wide, of the lower half.
+    pub const LOW: u32 = 4;
+    /// Elements half as wide, of the upper half.
+    pub const HIGH: u32 = 5;
+    /// As [`LOW`], exchanged.
+    pub const LOW_SWAP: u32 = 6;
+    /// As [`HIGH`], exchanged.
+    pub const HIGH_SWAP: u32 = 7;
+}
+
+/// How results go into their register.
+pub mod shrink {
+    /// Half as wide, into the lower half.
+    pub const LOW: u32 = 0;
+    /// Half as wide, into the upper half.
+    pub const HIGH: u32 = 1;
+    /// As they are.
+    pub const NONE: u32 = 2;
+}
+
+/// What a branch does.
+pub mod branch {
+    /// Jumps.
+    pub const UNCONDITIONAL: u32 = 1;
+    /// Jumps if a condition holds.
+    pub const CONDITIONAL: u32 = 2;
+    /// Discards the fragment if a condition holds.
+    pub const DISCARD: u32 = 4;
+    /// Jumps while the tile buffer is not ready.
+    pub const TILE_BUFFER: u32 = 6;
+    /// Writes a colour to the tile buffer, and jumps if that was not possible.
+    pub const WRITEOUT: u32 = 7;
+    /// Conditions: never.
+    pub const NEVER: u32 = 0;
+    /// If the condition is false.
+    pub const IF_FALSE: u32 = 1;
+    /// If it is true.
+    pub const IF_TRUE: u32 = 2;
+    /// Always.
+    pub const ALWAYS: u32 = 3;
+}
+
+/// Numbers of registers.
+pub mod register {
+    /// The first of two that live within a bundle.
+    pub const TEMPORARY: u32 = 24;
+    /// As a source the bundle's constants.
+    pub const CONSTANT: u32 = 26;
+    /// The first of two that the load/store unit reads.
+    pub const LOAD_STORE: u32 = 26;
+    /// The first of two that the texture unit reads and writes.
+    pub const TEXTURE: u32 = 28;
+    /// Written: conditions. Read: the address of the program.
+    pub const SELECT: u32 = 31;
+    /// Behind the last register of uniforms.
+    pub const UNIFORM_END: u32 = 24;
+}
+
+/// Registers that the load/store unit reads.
+pub mod argument {
+    /// The program counter and the stack pointer.
+    pub const PC_SP: u32 = 2;
+    /// Addresses of local storage.
+    pub const LOCAL_STORAGE: u32 = 3;
+    /// The thread in its workgroup.
+    pub const LOCAL_ID: u32 = 4;
+    /// The workgroup.
+    pub const GROUP_ID: u32 = 5;
+    /// The thread of all.
+    pub const GLOBAL_ID: u32 = 6;
+    /// Always 0.
+    pub const ZERO: u32 = 7;
+}
+
+impl Vector {
+    /// The row of its opcode.
+    pub fn row(&self) -> Option<&'static AluRow> {
+        AluRow::of(self.op)
+    }
+
+    /// Bits of an element.
+    pub const fn bits(&self) -> u32 {
+        8 << self.mode
+    }
+
+    /// The immediate of 16 bits.
+    pub const fn immediate(&self, registers: &Registers) -> u16 {
+        let low = self.src2 >> 2;
+        (registers.src2 << 11 | (low & 7) << 8 | low >> 3 & 0xff) as u16
+    }
+}
+
+impl VectorSource {
+    /// Whether elements are half as wide as the operation.
+    pub const fn expands(&self) -> bool {
+        self.expand >= expand::LOW
+    }
+}
+
+impl Scalar {
+    /// The row of its opcode.
+    pub fn row(&self) -> Option<&'static AluRow> {
+        AluRow::of(self.op)
+    }
+
+    /// The immediate of 16 bits.
+    pub const fn immediate(&self, registers: &Registers) -> u16 {
+        let low = self.src2;
+        let bits = (low & 3) << 9 | (low & 4) << 6 | (low & 0x38) << 2 | low >> 6;
+        (registers.src2 << 11 | bits) as u16
+    }
+}
+
+impl LoadStore {
+    /// The instruction that does nothing.
+    pub const NOP: LoadStore = LoadStore::decode(3);
+
+    /// The row of its opcode.
+    pub fn row(&self) -> Option<&'static MemoryRow> {
+        MemoryRow::of(self.op)
+    }
+
+    /// The offset with its sign, as it is in memory addresses.
+    pub const fn displacement(&self) -> i32 {
+        signed(self.offset, 18)
+    }
+
+    /// The number of a uniform buffer in the instruction; `None` if it is in a register.
+    pub const fn uniform_buffer(&self) -> Option<u32> {
+        match self.offset & 1 {
+            0 => None,
+            _ => Some(self.arg_comp | self.arg_reg << 2 | self.wide << 5 | self.index_format << 6),
+        }
+    }
+}
