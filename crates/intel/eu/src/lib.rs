@@ -15,6 +15,7 @@
 
 mod alu;
 mod check;
+pub mod copies;
 pub mod fault;
 mod handlers;
 pub mod inputs;
@@ -31,6 +32,7 @@ pub mod thread;
 mod translate;
 
 pub use check::{Finding, Unwritten};
+pub use copies::{Coordinate, Term, TexelCopy};
 pub use fault::{Fault, FaultKind, Refusal};
 pub use inputs::Inputs;
 pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};

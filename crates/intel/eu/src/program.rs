@@ -7,6 +7,7 @@ use tepui_intel_isa::{
     SyncFunction, Type,
 };
 
+use crate::copies::{self, TexelCopy};
 use crate::fault::{Fault, FaultKind};
 use crate::handlers;
 use crate::inputs::{self, Inputs};
@@ -29,6 +30,7 @@ pub struct Program {
     insts: Vec<Inst>,
     inputs: Inputs,
     channels: u32,
+    copies: Option<Box<TexelCopy>>,
     translation: Lazy,
 }
 
@@ -107,6 +109,11 @@ impl Program {
         &self.inputs
     }
 
+    /// What it does, if it is a pixel shader of sixteen pixels that only copies texels.
+    pub fn copies(&self) -> Option<&TexelCopy> {
+        self.copies.as_deref()
+    }
+
     /// The channels that its instructions have, those without a mask apart.
     pub(crate) fn channels(&self) -> u32 {
         self.channels
@@ -155,6 +162,7 @@ impl Program {
         let masked = ops.iter().filter(|op| !op.no_mask);
         let channels = masked.fold(0, |all, op| all | op.all() << op.first);
         Ok(Program {
+            copies: copies::find(&ops).map(Box::new),
             ops,
             insts,
             inputs,

@@ -320,6 +320,26 @@ impl Format {
         Some([0, 1, 2, 3].map(|word| (bits >> (32 * word)) as u32))
     }
 
+    /// Whether it is another one, too.
+    pub fn is(&self, other: &Format) -> bool {
+        self.format == other.format && self.opaque == other.opaque
+    }
+
+    /// Whether a texel that is unpacked and packed again has the bits that it had.
+    pub fn keeps_bits(&self) -> bool {
+        /// Bits of the widest component that a float keeps apart for sure.
+        const MOST: u32 = 16;
+        let Encoding::Plain(channels) = &self.format.info().encoding else { return false };
+        let exact = match self.numeric() {
+            Numeric::Uint | Numeric::Sint => true,
+            Numeric::Unorm => channels.as_slice().iter().all(|c| u32::from(c.bits) <= MOST),
+            _ => false,
+        };
+        let bits =
+            self.mask([true; 4]).map_or(0, |words| words.iter().map(|w| w.count_ones()).sum());
+        exact && !self.opaque && self.packer.is_some() && bits as usize == 8 * self.bytes
+    }
+
     /// The kind of numbers.
     pub fn numeric(&self) -> Numeric {
         self.format.info().numeric()

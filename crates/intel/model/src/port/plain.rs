@@ -174,8 +174,7 @@ impl PlainLevel {
         // Texels that lie side by side, up to the end of a row or of a tile's column.
         let mut x = columns.start;
         while x < columns.end {
-            let place = x.wrapping_add(self.first[0]) & self.columns.rest;
-            let run = (self.columns.rest - place).saturating_add(1).min(columns.end - x);
+            let run = self.side_by_side(x).min(columns.end - x);
             let column = self.plain_column(x);
             for y in rows.clone() {
                 let element = column.wrapping_add(self.plain_line(y));
@@ -186,6 +185,48 @@ impl PlainLevel {
                 let (whole, rest) = to.as_chunks_mut::<PATTERN>();
                 whole.fill(pattern);
                 rest.copy_from_slice(&pattern[..rest.len()]);
+            }
+            x += run;
+        }
+    }
+
+    /// Texels that lie side by side in memory from a column on.
+    fn side_by_side(&self, x: u32) -> u32 {
+        let place = x.wrapping_add(self.first[0]) & self.columns.rest;
+        (self.columns.rest - place).saturating_add(1)
+    }
+
+    /// Copies an area of another level, whose texels have as many bytes. Both areas are inside of their levels, of which this one was
+    /// asked for to be written.
+    pub fn copy_area(&self, to: [u32; 2], source: &PlainLevel, from: [u32; 2], size: [u32; 2]) {
+        /// Bytes of a column of a tile Y.
+        const COLUMN: usize = 16;
+        let inside = |level: &PlainLevel, [x, y]: [u32; 2]| {
+            let [width, height] = level.size;
+            let ends = |at: u32, texels: u32, end: u32| end >= texels && at <= end - texels;
+            ends(x, size[0], width) && ends(y, size[1], height)
+        };
+        assert!(self.shift == source.shift && inside(self, to) && inside(source, from));
+        let mut x = 0;
+        while x < size[0] {
+            let (left, right) = (from[0] + x, to[0] + x);
+            let run = source.side_by_side(left).min(self.side_by_side(right)).min(size[0] - x);
+            let (left, right) = (source.plain_column(left), self.plain_column(right));
+            let bytes = (run as usize) << self.shift;
+            for y in 0..size[1] {
+                let line = left.wrapping_add(source.plain_line(from[1] + y));
+                let from = source.host.wrapping_add((line as usize) << self.shift);
+                let line = right.wrapping_add(self.plain_line(to[1] + y));
+                let to = self.host.wrapping_add((line as usize) << self.shift);
+                // SAFETY: the texels are inside of their levels, in each one behind the other; the two may overlap.
+                unsafe {
+                    match bytes {
+                        COLUMN => to
+                            .cast::<[u8; COLUMN]>()
+                            .write_unaligned(from.cast::<[u8; COLUMN]>().read_unaligned()),
+                        _ => to.copy_from(from, bytes),
+                    }
+                }
             }
             x += run;
         }

@@ -19,6 +19,14 @@ mod form {
     pub const SIMD8: u32 = 4;
 }
 
+/// Whether a message writes the pixels of sixteen channels to the first target, without a header.
+pub(super) fn writes_rows(message: &Message) -> bool {
+    /// Message, form, half, and whether there is a header.
+    const FORM: u32 = 0xf << 14 | 7 << 8 | 1 << 11 | 1 << 19;
+    const WRITE: u32 = 12 << 14 | form::SIMD16 << 8;
+    message.desc & FORM == WRITE
+}
+
 impl Ports<'_> {
     /// source: Mesa, brw_eu.h (`brw_fb_write_desc`): bits 17:14 message, bits 10:8 form, bit 11 the
     /// upper sixteen channels of a thread of 32. brw_lower_logical_sends.cpp
@@ -160,13 +168,10 @@ impl Ports<'_> {
         view: &ThreadView<'_>,
         message: &Message,
     ) -> Result<bool, Refusal> {
-        /// Message, form, half, and whether there is a header.
-        const FORM: u32 = 0xf << 14 | 7 << 8 | 1 << 11 | 1 << 19;
-        const WRITE: u32 = 12 << 14 | form::SIMD16 << 8;
         let Ports { memory, pixels, targets, kernels, .. } = self;
         let Some(back_end) = pixels.as_deref_mut() else { return Ok(false) };
         let Some(strip) = back_end.strip else { return Ok(false) };
-        if message.desc & FORM != WRITE
+        if !writes_rows(message)
             || message.channels & 0xffff != 0xffff
             || message.channel_offset != 0
         {
@@ -210,7 +215,7 @@ impl Ports<'_> {
 
     /// The place of a message's render target; there is none if its surface is null.
     #[inline]
-    fn target(&mut self, message: &Message) -> Result<usize, Refusal> {
+    pub(super) fn target(&mut self, message: &Message) -> Result<usize, Refusal> {
         let index = (message.desc & 0xff) as usize;
         if self.known_targets.get(index) != Some(&true) {
             self.find_target(message, index)?;

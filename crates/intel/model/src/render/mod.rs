@@ -16,6 +16,7 @@
 
 mod assembly;
 pub(crate) mod blend;
+mod copied;
 mod depth;
 mod fetch;
 mod geometry;

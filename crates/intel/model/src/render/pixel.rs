@@ -327,6 +327,15 @@ impl PixelShader {
         }
     }
 
+    /// What the setup data of the payload has at a byte of the general registers: 32 bits.
+    pub fn setup_dword(&self, attributes: &[u32], byte: usize) -> Option<u32> {
+        let at = byte.checked_sub(self.variant.start * REGISTER_BYTES)?;
+        match at.checked_sub(self.constants.len()) {
+            Some(at) => attributes.get(at / 4).copied(),
+            None => Some(u32::from_le_bytes(*self.constants.get(at..)?.first_chunk()?)),
+        }
+    }
+
     /// Runs a thread that has its payload to its end; returns the instructions that it executed.
     pub fn execute(
         &self,

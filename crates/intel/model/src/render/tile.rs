@@ -18,7 +18,7 @@ use crate::memory::Memory;
 use crate::port::{Ports, Shared};
 
 /// Pixels across a strip, which is two high.
-const STRIP: u32 = 8;
+pub(super) const STRIP: u32 = 8;
 /// Pixels of a tile's side.
 const SIDE: u32 = TILE_SIDE as u32;
 
@@ -45,8 +45,8 @@ pub(super) struct Counts {
 }
 
 /// A worker's result.
-struct Part {
-    stats: JobStats,
+pub(super) struct Part {
+    pub stats: JobStats,
     counts: Counts,
 }
 
@@ -113,19 +113,27 @@ impl Drawing<'_> {
     }
 }
 
+/// The columns of a pair of rows whose strips have all their pixels.
+pub(super) fn whole_strips([upper, lower]: [u32; 2]) -> u32 {
+    let both = upper & lower;
+    let pairs = both & both >> 1;
+    let fours = pairs & pairs >> 2;
+    (fours & fours >> 4 & 0x0101_0101) * 0xff
+}
+
 /// What a worker has.
-struct Worker<'w, 'a> {
-    drawing: &'w Drawing<'a>,
-    scene: &'w Scene,
+pub(super) struct Worker<'w, 'a> {
+    pub drawing: &'w Drawing<'a>,
+    pub scene: &'w Scene,
     core: u32,
     memory: Memory<'w>,
     thread: Thread,
-    ports: Ports<'w>,
+    pub ports: Ports<'w>,
     coverage: Coverage<MOST_SAMPLES>,
     /// Subspans for the next thread.
     pending: Vec<Subspan>,
-    budget: u64,
-    part: Part,
+    pub budget: u64,
+    pub part: Part,
 }
 
 impl<'w> Worker<'w, '_> {
@@ -273,6 +281,10 @@ impl<'w> Worker<'w, '_> {
             let tile = &mut back_end.tile;
             tile.test_rows(tests, 0, from..to, &mut passed, &plane, [dx, dy], range);
         }
+        let copied = match strips {
+            true => self.copied(corner, primitive, &passed),
+            false => [0; TILE_SIDE / 2],
+        };
         // Pairs of rows, so that subspans are whole.
         for y in (from & !1..to).step_by(2) {
             let [covered, passed] = [covered, passed].map(|rows| [rows[y], rows[y + 1]]);
@@ -284,6 +296,7 @@ impl<'w> Worker<'w, '_> {
                 continue;
             }
             self.part.counts.shaded += u64::from(pixels);
+            let passed = passed.map(|row| row & !copied[y / 2]);
             let whole = match strips {
                 true => self.strips([corner[0], corner[1] + y as u32], primitive, passed)?,
                 false => 0,
@@ -317,13 +330,11 @@ impl<'w> Worker<'w, '_> {
         primitive: &Primitive,
         passed: [u32; 2],
     ) -> Result<u32, JobFault> {
-        let both = passed[0] & passed[1];
-        let mut done = 0;
+        let done = whole_strips(passed);
         for first in (0..SIDE).step_by(STRIP as usize) {
-            if both >> first & 0xff != 0xff {
+            if done >> first & 1 == 0 {
                 continue;
             }
-            done |= 0xff << first;
             let Some(shader) = self.drawing.shader else { break };
             self.part.stats.threads += 1;
             let attributes =

@@ -86,21 +86,8 @@ impl BackEnd<'_> {
         [x, y]: [u32; 2],
         colour: &[Row<LANES>; 4],
     ) -> Result<bool, Fault> {
-        let output = self.output;
-        let blending = &output.blending;
-        let blend = &blending.entries[0];
         let format = target.image.format;
-        let replaces = output.samples.count == 1
-            && output.operation.is_none()
-            && (!output.late || self.tests().is_trivial())
-            && !(output.mask_present || output.depth_present || output.stencil_present)
-            && self.smooth.is_none()
-            && blend.logic.is_none()
-            && blend.write == [true; 4]
-            && (!blend.enabled || format.is_integer())
-            && !blending.changes_coverage()
-            && !blending.alpha_to_one;
-        if !replaces {
+        if !self.replaces(format) {
             return Ok(false);
         }
         let Some(level) = self.plain_level(memory, target) else { return Ok(false) };
@@ -131,10 +118,34 @@ impl BackEnd<'_> {
                 _ => write_wide(&level, [x, y], &words),
             }
         }
-        if output.late {
+        if self.output.late {
             self.pass(0xffff);
         }
         Ok(true)
+    }
+
+    /// Whether what pixels write to the first target, of a format, replaces what that holds, whole and for all that are covered.
+    pub fn replaces(&self, format: &Format) -> bool {
+        let output = self.output;
+        let blending = &output.blending;
+        let blend = &blending.entries[0];
+        output.samples.count == 1
+            && output.operation.is_none()
+            && (!output.late || self.tests().is_trivial())
+            && !(output.mask_present || output.depth_present || output.stencil_present)
+            && self.smooth.is_none()
+            && blend.logic.is_none()
+            && blend.write == [true; 4]
+            && (!blend.enabled || format.is_integer())
+            && !blending.changes_coverage()
+            && !blending.alpha_to_one
+    }
+
+    /// Counts so many pixels that are written without a thread among those that passed late tests, if tests are late.
+    pub fn count_late(&mut self, pixels: u32) {
+        if self.output.late {
+            self.passed += u64::from(pixels);
+        }
     }
 
     /// Channels pass late tests, and each counts once.
@@ -145,7 +156,7 @@ impl BackEnd<'_> {
     }
 
     /// The layer of a target that is drawn to.
-    fn plain_level(&self, memory: &mut Memory<'_>, target: &mut Target) -> Option<PlainLevel> {
+    pub fn plain_level(&self, memory: &mut Memory<'_>, target: &mut Target) -> Option<PlainLevel> {
         match target.plain {
             Some((layer, level)) if layer == self.layer => level,
             _ => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tepui_intel_isa::{Generation, asm};
-use tepui_intel_model::{Batch, Gpu, HardwareContext, Options};
+use tepui_intel_model::{Batch, Gpu, HardwareContext, JobStats, Options};
 use tepui_intel_packets::bindings::State3dBindingTablePointersPs;
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::output::{State3dClearParams, State3dDepthBuffer, State3dHierDepthBuffer};
@@ -21,9 +21,9 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 pub const BASE: u64 = 0x10_0000;
 const BYTES: usize = 1 << 18;
-const TABLE: u64 = 0x1000;
+pub const TABLE: u64 = 0x1000;
 const SURFACE: u64 = 0x1100;
-const KERNEL: u64 = 0x2000;
+pub const KERNEL: u64 = 0x2000;
 const CORNERS: u64 = 0x3000;
 pub const VIEWPORT: u64 = 0x3100;
 pub const BLEND: u64 = 0x3200;
@@ -46,11 +46,15 @@ pub struct Bench {
 
 impl Bench {
     pub fn new() -> Bench {
+        Bench::with(Options { threads: 2, ..Options::default() })
+    }
+
+    pub fn with(options: Options) -> Bench {
         let chip = tepui_intel_chips::chip("skl").unwrap();
         let vm = AddressSpace::new(12, 48);
         let memory = Arc::new(Memory::new(BYTES).unwrap());
         vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).unwrap();
-        let gpu = Gpu::new(chip, Options { threads: 2, ..Options::default() });
+        let gpu = Gpu::new(chip, options);
         let context = gpu.context();
         let mut bench = Bench { gpu, vm, context, batch: Vec::new() };
         // A colour for all sixteen channels.
@@ -228,7 +232,12 @@ impl Bench {
     }
 
     /// Draws a rectangle of some depth, and runs the batch.
-    pub fn draw(&mut self, [x0, y0, x1, y1]: [f32; 4], z: f32) -> Vec<u32> {
+    pub fn draw(&mut self, rectangle: [f32; 4], z: f32) -> Vec<u32> {
+        self.draw_counted(rectangle, z).0
+    }
+
+    /// The same, with what the batch counted.
+    pub fn draw_counted(&mut self, [x0, y0, x1, y1]: [f32; 4], z: f32) -> (Vec<u32>, JobStats) {
         let corners = [[x1, y1, z], [x0, y1, z], [x0, y0, z]];
         let bytes: Vec<u8> = corners.concat().iter().flat_map(|v| v.to_le_bytes()).collect();
         self.put(CORNERS, &bytes);
@@ -244,7 +253,7 @@ impl Bench {
         let stats = self.gpu.execute(&self.vm, &mut self.context, &batch).unwrap();
         assert_eq!(stats.draws, 1);
         self.batch.clear();
-        self.pixels()
+        (self.pixels(), stats)
     }
 
     /// The render target's memory.

@@ -2,6 +2,7 @@
 
 mod auxiliary;
 mod bench;
+mod copied;
 
 use tepui_intel_packets::output::{
     BlendState, ColorCalcState, CompareFunction, State3dBlendStatePointers, State3dCcStatePointers,

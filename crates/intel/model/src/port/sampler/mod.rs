@@ -18,6 +18,7 @@ pub(crate) use filter::Unit;
 use filter::{Lod, Request};
 pub(super) use plain::{Scratch, Texture};
 pub(super) use state::Sampler;
+pub(super) use strip::loads_first_level;
 pub(super) use texel::BlockCache;
 
 /// Channels of the widest message.

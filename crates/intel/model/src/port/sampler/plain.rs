@@ -55,7 +55,7 @@ pub(in crate::port) struct Texture {
     layer: u32,
     levels: [Option<Option<PlainLevel>>; MOST_LEVELS],
     /// What is read of clear blocks, if there are any.
-    pub(super) clear: [u32; 4],
+    pub(in crate::port) clear: [u32; 4],
     /// Which blocks of a level are clear: the level, and what says so of it.
     marks: Option<(u32, AuxiliaryPlane)>,
 }
@@ -90,7 +90,7 @@ impl Texture {
     }
 
     /// What says which blocks of a level are clear.
-    pub(super) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
+    pub(in crate::port) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
         match self.marks {
             Some((known, marks)) if known == level => Some(marks),
             _ => {

@@ -12,6 +12,17 @@ use super::plain::{Kernels, Scratch, Texture, delivery};
 use super::{WIDTH, kind};
 use crate::memory::Memory;
 
+/// The number of a message, its width, and whether there are a header and halves.
+const FORM: u32 = 0x1f << 12 | 3 << 17 | 1 << 19 | 1 << 30;
+const SIMD16: u32 = 2 << 17;
+const LD: u32 = SIMD16 | kind::LD << 12;
+const LD_LZ: u32 = SIMD16 | kind::LD_LZ << 12;
+
+/// Whether a message loads texels of sixteen channels from the first level, as they are.
+pub(in crate::port) fn loads_first_level(message: &Message) -> bool {
+    message.desc & FORM == LD_LZ
+}
+
 impl Ports<'_> {
     /// Executes a load of a strip of eight by two texels of four or sixteen bytes, of which all are inside of the level, without looking at
     /// single channels. `false` if the message is something else.
@@ -20,13 +31,8 @@ impl Ports<'_> {
         view: &mut ThreadView<'_>,
         message: &Message,
     ) -> bool {
-        /// The number, the width, and whether there are a header and halves.
-        const FORM: u32 = 0x1f << 12 | 3 << 17 | 1 << 19 | 1 << 30;
-        const SIMD16: u32 = 2 << 17;
-        const LD: u32 = SIMD16 | kind::LD << 12;
-        const LD_LZ: u32 = SIMD16 | kind::LD_LZ << 12;
         const ZEROS: [Row<WIDTH>; 1] = [[0; WIDTH]];
-        let lz = message.desc & FORM == LD_LZ;
+        let lz = loads_first_level(message);
         if !(lz || message.desc & FORM == LD) || message.channels & 0xffff != 0xffff {
             return false;
         }
@@ -59,6 +65,17 @@ pub(super) struct Place {
 }
 
 impl Texture {
+    /// The first level's layer, if texels can be loaded from it in rows.
+    pub(in crate::port) fn first_level(
+        &mut self,
+        memory: &mut Memory<'_>,
+        image: &Image,
+        layer: u32,
+    ) -> Option<PlainLevel> {
+        let suits = self.unpacker.is_some() && image.levels > 0 && (image.array || layer == 0);
+        if suits { self.level(memory, image, 0, layer) } else { None }
+    }
+
     /// Loads a strip to rows; `false` if not all of it is inside of the level, or its texels have other sizes or places in memory.
     #[inline(always)]
     pub(super) fn load_strip(
