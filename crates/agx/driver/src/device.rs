@@ -20,6 +20,10 @@ const CODE_CHUNK_B: u64 = 1 << 20;
 pub const CODE_ALIGN: u64 = 64;
 /// Bytes of a chunk of upload memory.
 pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
+/// Chunks of that size that are kept while nobody uses them.
+const MOST_CHUNKS: usize = 64;
+/// Bytes of all larger pieces that are kept: the heap of an expanded draw, and some others.
+const MOST_LARGE_B: u64 = 288 << 20;
 /// Samplers in the heap. source: Mesa, hk_physical_device.c, maxSamplerAllocationCount
 pub const SAMPLERS: u32 = 1024;
 /// Occlusion counters. source: the index's 15 bits, `FragmentOcclusionQuery`
@@ -38,12 +42,49 @@ struct SamplerHeap {
     used: FxHashMap<[u8; 8], (u16, u32)>,
 }
 
+/// Upload memory that nobody uses: chunks of one size, and larger pieces, the oldest first.
+///
+/// Draws with geometry and tessellation shaders take pieces of megabytes, whose pages the kernel would have to find and clear
+/// anew for each command buffer.
+#[derive(Default)]
+struct FreeUploads {
+    chunks: Vec<Bo>,
+    large: Vec<Bo>,
+}
+
+impl FreeUploads {
+    /// The smallest piece with room for `size` bytes, unless most of it would be idle.
+    fn take(&mut self, size: u64) -> Option<Bo> {
+        if size <= UPLOAD_CHUNK_B {
+            return self.chunks.pop();
+        }
+        let fits = |bo: &Bo| bo.size >= size && bo.size <= 2 * size;
+        let found = self.large.iter().enumerate().filter(|(_, bo)| fits(bo));
+        let (at, _) = found.min_by_key(|(_, bo)| bo.size)?;
+        Some(self.large.remove(at))
+    }
+
+    fn give(&mut self, bo: Bo) {
+        if bo.size == UPLOAD_CHUNK_B {
+            if self.chunks.len() < MOST_CHUNKS {
+                self.chunks.push(bo);
+            }
+            return;
+        }
+        self.large.push(bo);
+        let mut kept: u64 = self.large.iter().map(|bo| bo.size).sum();
+        while kept > MOST_LARGE_B {
+            kept -= self.large.remove(0).size;
+        }
+    }
+}
+
 /// A device.
 pub struct Device {
     /// The kernel's side.
     pub kernel: Arc<Kernel>,
     code: Mutex<CodeMemory>,
-    uploads: Mutex<Vec<Bo>>,
+    uploads: Mutex<FreeUploads>,
     /// A page of zeros: where null descriptors point to.
     pub zeros: Bo,
     /// The sampler heap.
@@ -164,9 +205,7 @@ impl Device {
     /// # Errors
     /// When there is no memory.
     pub fn upload_chunk(&self, size: u64) -> Result<Bo> {
-        if size <= UPLOAD_CHUNK_B
-            && let Some(bo) = lock(&self.uploads).pop()
-        {
+        if let Some(bo) = lock(&self.uploads).take(size) {
             return Ok(bo);
         }
         Bo::new(&self.kernel, size.max(UPLOAD_CHUNK_B), Window::Usc, false)
@@ -174,10 +213,7 @@ impl Device {
 
     /// Takes upload memory back.
     pub fn recycle(&self, bo: Bo) {
-        let mut uploads = lock(&self.uploads);
-        if bo.size == UPLOAD_CHUNK_B && uploads.len() < 64 {
-            uploads.push(bo);
-        }
+        lock(&self.uploads).give(bo);
     }
 
     /// Puts a sampler into the heap; returns its number as shaders count.
