@@ -24,6 +24,8 @@ pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
 const MOST_CHUNKS: usize = 64;
 /// Bytes of all larger pieces that are kept: the heap of an expanded draw, and some others.
 const MOST_LARGE_B: u64 = 288 << 20;
+/// Numbers of the list that counts.
+const COUNTING: u32 = 1 << 16;
 /// Samplers in the heap. source: Mesa, hk_physical_device.c, maxSamplerAllocationCount
 pub const SAMPLERS: u32 = 1024;
 /// Occlusion counters. source: the index's 15 bits, `FragmentOcclusionQuery`
@@ -94,6 +96,8 @@ pub struct Device {
     pub counters: Bo,
     free_counters: Mutex<Heap>,
     scratch: Mutex<Option<Arc<Scratch>>>,
+    /// 0, 1, 2 and so on, [`COUNTING`] words, once somebody asked.
+    counting: Mutex<Option<Bo>>,
     /// Background and end-of-tile programs.
     pub tile_programs: TilePrograms,
     /// Prologs and epilogs.
@@ -152,6 +156,7 @@ impl Device {
             counters,
             free_counters: Mutex::new(Heap::new(0, u64::from(COUNTERS))),
             scratch: Mutex::default(),
+            counting: Mutex::default(),
             tile_programs: TilePrograms::default(),
             part_programs: PartPrograms::default(),
             meta: OnceLock::new(),
@@ -259,6 +264,24 @@ impl Device {
     /// Gives occlusion counters back.
     pub fn give_counters(&self, first: u32, count: u32) {
         lock(&self.free_counters).give(u64::from(first), u64::from(count));
+    }
+
+    /// The address of a list of so many numbers from the first on, each one more than the one before; none if they are too large for it.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn counting_list(&self, first: u32, count: u32) -> Result<Option<u64>> {
+        if first.checked_add(count).is_none_or(|end| end > COUNTING) {
+            return Ok(None);
+        }
+        let mut list = lock(&self.counting);
+        if list.is_none() {
+            let bo = Bo::new(&self.kernel, 4 * u64::from(COUNTING), Window::Data, false)?;
+            let words: Vec<u32> = (0..COUNTING).collect();
+            bo.write(0, bytemuck::cast_slice(&words));
+            *list = Some(bo);
+        }
+        Ok(list.as_ref().map(|bo| bo.address + 4 * u64::from(first)))
     }
 
     /// Scratch memory for programs that need `bytes` for each thread.

@@ -580,7 +580,7 @@ impl Encoder {
     }
 
     /// Memory that the GPU writes.
-    fn room(&mut self, bytes: u64) -> Result<u64> {
+    pub(super) fn room(&mut self, bytes: u64) -> Result<u64> {
         Ok(self.arena.take(&self.device, bytes.max(16), 64)?.address)
     }
 
@@ -596,14 +596,8 @@ impl Encoder {
     ) -> Result<u64> {
         let key = record_key(vertex, &state.graphics);
         let index = if d.indexed { state.index } else { None };
-        let (indices, index_bytes, in_buffer) = indices_from(index, d.first);
         let added = if d.indexed { d.vertex_offset as u32 } else { d.first };
-        let list = self.room(4 * u64::from(listed.next_multiple_of(THREADS)))?;
-        let ([a, b], [e, f]) = (split(list), split(indices));
-        let unroll = Program::Unroll { order, index_bytes };
-        let own = [a, b, e, f, added, listed, in_buffer];
-        // Threads behind the last vertex read the list, too.
-        self.run(unroll, &own, &[], [listed, 1, 1])?;
+        let list = self.vertex_list(order, index, [d.first, added, listed])?;
         let stride = Record::of_vertices(&vertex.ir).stride().max(16);
         let all =
             listed.checked_mul(d.instances).filter(|&n| u64::from(n) * u64::from(stride) <= MOST_B);

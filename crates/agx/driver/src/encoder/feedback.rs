@@ -83,6 +83,29 @@ impl Encoder {
         words
     }
 
+    /// The list of the numbers of so many vertices, primitive by primitive: the first index or vertex, what is added to
+    /// numbers, and how many. Threads behind the last vertex may read the list, too.
+    pub(super) fn vertex_list(
+        &mut self,
+        order: Order,
+        index: Option<IndexBuffer>,
+        [first, added, count]: [u32; 3],
+    ) -> Result<u64> {
+        if index.is_none()
+            && order.is_counting()
+            && let Some(list) = self.device.counting_list(added, count.next_multiple_of(THREADS))?
+        {
+            return Ok(list);
+        }
+        let list = self.room(4 * u64::from(count.next_multiple_of(THREADS)))?;
+        let (indices, index_bytes, indices_in_buffer) = indices_from(index, first);
+        let ([a, b], [c, d]) = (split(list), split(indices));
+        let unroll = Program::Unroll { order, index_bytes };
+        let words = [a, b, c, d, added, count, indices_in_buffer];
+        self.run(unroll, &words, &[], [count.max(1), 1, 1])?;
+        Ok(list)
+    }
+
     /// Captures the vertices of a draw.
     pub(super) fn capture(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
         let Draw::Direct {
@@ -111,14 +134,9 @@ impl Encoder {
             .filter(|&k| strides[k] > 0)
             .map(|k| buffers[k].size.min(MAX_BYTES) / u64::from(strides[k]));
         let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
-        let list = self.upload(&vec![0; 4 * most.next_multiple_of(THREADS) as usize], 16)?.address;
         let index = if indexed { state.index } else { None };
-        let (indices, index_bytes, indices_in_buffer) = indices_from(index, first);
         let added = if indexed { vertex_offset as u32 } else { first };
-        let ([a, b], [c, d]) = (split(list), split(indices));
-        let p = Program::Unroll { order, index_bytes };
-        let words = [a, b, c, d, added, most, indices_in_buffer];
-        self.run(p, &words, &[], [most.max(1), 1, 1])?;
+        let list = self.vertex_list(order, index, [first, added, most])?;
         // How many fit, and where they go.
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
         let words =

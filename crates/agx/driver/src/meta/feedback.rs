@@ -54,6 +54,11 @@ impl Order {
         })
     }
 
+    /// Whether primitives have their vertices one behind the other.
+    pub fn is_counting(self) -> bool {
+        matches!(self, Order::Points | Order::Lines | Order::Triangles | Order::Whole(_))
+    }
+
     /// Vertices of a primitive.
     pub fn vertices(self) -> u32 {
         match self {
