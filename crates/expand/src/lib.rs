@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod emitted;
 pub mod gather;
 mod kernel;
 pub mod lower;
@@ -26,6 +27,7 @@ pub mod pull;
 pub mod record;
 pub mod tessellate;
 
+pub use emitted::lower_limit;
 pub use lower::{Expansion, Place, Unsupported, lower};
 pub use record::Record;
 

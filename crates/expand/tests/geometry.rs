@@ -222,3 +222,48 @@ fn memory_holds_what_is_emitted() {
         }
     }
 }
+
+/// What a shader declares becomes what it can emit.
+#[test]
+fn a_limit_that_is_not_reached_is_lowered() {
+    let mut s = shader();
+    s.info.primitives.vertices = 100;
+    assert!(tepui_expand::lower_limit(&mut s));
+    tepui_ir::validate(&s).expect("a shader");
+    assert_eq!(s.info.primitives.vertices, 5);
+    assert!(!tepui_expand::lower_limit(&mut s), "it is not lowered again");
+
+    let looped = |turns: Option<u32>| {
+        let mut s = Shader::new(Stage::Geometry);
+        s.info.primitives.input = Some(PrimitiveKind::Triangles);
+        s.info.primitives.vertices = 100;
+        let slot = s.vars.push(tepui_ir::VarData { ty: Type::B32, len: None, name: String::new() });
+        let mut b = Builder::new(&mut s);
+        let primitive = b.builtin(Builtin::PrimitiveId, Type::B32);
+        let turns = turns.map_or(primitive, |turns| b.u32(turns));
+        let zero = b.u32(0);
+        b.store_var(slot, zero, None);
+        let body = b.shader.make_region();
+        {
+            let mut b = Builder::at(b.shader, body);
+            let at = b.load_var(slot, None);
+            let more = b.alu(Op::ULt, &[at, turns]);
+            let nothing = nothing(&mut b);
+            let leave = b.shader.make_region();
+            Builder::at(b.shader, leave).break_(&[]);
+            b.if_(more, nothing, leave, &[]);
+            vertex(&mut b, 0, primitive);
+            let one = b.u32(1);
+            let next = b.alu(Op::IAdd, &[at, one]);
+            b.store_var(slot, next, None);
+            b.continue_(&[]);
+        }
+        b.loop_(body, &[], &[]);
+        b.yield_(&[]);
+        tepui_ir::validate(&s).expect("a shader");
+        tepui_expand::lower_limit(&mut s);
+        s.info.primitives.vertices
+    };
+    assert_eq!(looped(Some(4)), 4);
+    assert_eq!(looped(None), 100, "nobody knows how often");
+}

@@ -1,7 +1,7 @@
 //! The tessellator's programs write the points and triangles of the plain tessellator of `tepui-tessellator`.
 
 use proptest::prelude::*;
-use tepui_expand::tessellate::{Tessellation, count, fill, word};
+use tepui_expand::tessellate::{Tessellation, Worker, count, fill, word};
 use tepui_expand::{TESSELLATED_B, THREADS};
 use tepui_ir::interp::{self, Memory};
 use tepui_ir::{PrimitiveKind, Spacing};
@@ -35,7 +35,7 @@ type Levels = ([f32; 4], [f32; 2]);
 /// Bytes of a patch's record here: 8 bytes, then the levels.
 const STRIDE: u32 = 40;
 
-fn run(t: &Tessellation, patches: &[Levels]) -> Vec<Pattern> {
+fn run(t: &Tessellation, patches: &[Levels], worker: Worker) -> Vec<Pattern> {
     let n = patches.len() as u32;
     let mut records = Vec::new();
     for (outer, inner) in patches {
@@ -75,9 +75,13 @@ fn run(t: &Tessellation, patches: &[Levels]) -> Vec<Pattern> {
     put(&mut words, &mut m, word::LIST, 4, vec![0xee; (sums[0] * TESSELLATED_B) as usize]);
     put(&mut words, &mut m, word::INDEX_LIST, 5, vec![0xee; 4 * sums[1] as usize]);
     m.uniforms = words;
-    let program = fill(t);
+    let program = fill(t, worker);
     tepui_ir::validate(&program).unwrap_or_else(|e| panic!("{e}\n{program}"));
-    interp::dispatch(&program, [n, 1, 1], &mut m, 100_000_000).expect("it tessellates");
+    let groups = match worker {
+        Worker::Group => n,
+        Worker::Thread => n.div_ceil(THREADS),
+    };
+    interp::dispatch(&program, [groups, 1, 1], &mut m, 100_000_000).expect("it tessellates");
     assert_eq!(m.out_of_bounds, 0);
 
     let words = |k: u64| -> Vec<u32> {
@@ -106,10 +110,12 @@ fn put(words: &mut [u8], m: &mut Memory, at: u32, k: u64, bytes: Vec<u8>) {
 }
 
 fn check(t: &Tessellation, patches: &[Levels]) {
-    for (got, levels) in run(t, patches).into_iter().zip(patches) {
-        let want = tessellate(t, levels.0, levels.1);
-        assert_eq!(got.points, want.points, "points of {levels:?}, {t:?}");
-        assert_eq!(got.indices, want.indices, "indices of {levels:?}, {t:?}");
+    for worker in [Worker::Group, Worker::Thread] {
+        for (got, levels) in run(t, patches, worker).into_iter().zip(patches) {
+            let want = tessellate(t, levels.0, levels.1);
+            assert_eq!(got.points, want.points, "points of {levels:?}, {t:?}, {worker:?}");
+            assert_eq!(got.indices, want.indices, "indices of {levels:?}, {t:?}, {worker:?}");
+        }
     }
 }
 

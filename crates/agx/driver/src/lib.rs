@@ -262,7 +262,7 @@ impl Backend for Agx {
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
         let ShaderInfo {
-            ir,
+            mut ir,
             key,
             programs,
             captures,
@@ -275,6 +275,7 @@ impl Backend for Agx {
         let origin = Origin { key, programs, captures, custom_borders, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
+        tepui_expand::lower_limit(&mut ir);
         let shader = Shader::new(&Arc::downgrade(device), ir, places, robust, origin, linking)?;
         if let Some(state) = partial_state {
             shader.prepare(state)?;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 use tepui_agx_compiler::abi::spilled;
-use tepui_expand::tessellate::{self, Tessellation};
+use tepui_expand::tessellate::{self, Tessellation, Worker};
 use tepui_ir::{
     Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, Mem, NumKind,
     Op, ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
@@ -91,7 +91,7 @@ pub enum Program {
     /// Counts the points and indices of patches.
     CountTessellated(Tessellation),
     /// Writes the points and indices of patches.
-    Tessellate(Tessellation),
+    Tessellate(Tessellation, Worker),
     /// Computes where the buffers behind the tessellator are; there is a geometry shader.
     PlaceTessellated(bool),
     /// Computes how many captured vertices fit.
@@ -382,7 +382,7 @@ pub const RECTANGLE: [u32; 3] = [8, 4, 1];
 fn build(p: Program) -> Ir {
     let stage = match p {
         Program::CountTessellated(t) => return tessellate::count(&t),
-        Program::Tessellate(t) => return tessellate::fill(&t),
+        Program::Tessellate(t, worker) => return tessellate::fill(&t, worker),
         Program::ClearVertices => Stage::Vertex,
         Program::ClearFragments(..) | Program::ResolveTile { .. } | Program::Nothing => {
             Stage::Fragment
@@ -474,7 +474,7 @@ fn build(p: Program) -> Ir {
         Program::ResolveTile { averaged, first, integers, samples } => {
             resolve_tile(&mut m, averaged, first, integers, samples)
         }
-        Program::CountTessellated(_) | Program::Tessellate(_) | Program::Nothing => {}
+        Program::CountTessellated(_) | Program::Tessellate(..) | Program::Nothing => {}
     }
     m.0.yield_(&[]);
     s

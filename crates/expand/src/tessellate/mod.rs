@@ -5,8 +5,9 @@
 //! which follows the levels of the edges, and rows of triangles between them.
 //!
 //! [`count`] says how many points and indices each patch has; once the driver has made places of
-//! the counts, [`fill`] writes them. A sub-group works on a patch: each lane has points and triangles
-//! of its own, whose places follow from their numbers.
+//! the counts, [`fill`] writes them. Few patches are divided by a sub-group each: each lane has points and
+//! triangles of its own, whose places follow from their numbers. Many are divided by a thread each, which wastes
+//! no lanes on patches with few points.
 
 mod edge;
 mod rings;
@@ -84,16 +85,40 @@ pub fn count(t: &Tessellation) -> Shader {
     k.finish()
 }
 
-/// Makes the program that writes the points and indices of a patch, one for each workgroup.
+/// Who divides a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Worker {
+    /// A workgroup of one sub-group.
+    Group,
+    /// A thread.
+    Thread,
+}
+
+/// Makes the program that writes the points and indices of patches.
 #[must_use]
-pub fn fill(t: &Tessellation) -> Shader {
+pub fn fill(t: &Tessellation, worker: Worker) -> Shader {
     let k = Kernel::new(THREADS, "tessellate");
-    let patch = k.builtin(Builtin::WorkgroupId, 0);
-    let pattern = Pattern::new(&k, t, patch);
+    match worker {
+        Worker::Group => {
+            let patch = k.builtin(Builtin::WorkgroupId, 0);
+            fill_patch(&k, t, patch, Some(k.builtin(Builtin::LocalInvocationId, 0)));
+        }
+        Worker::Thread => {
+            let patch = k.builtin(Builtin::GlobalInvocationId, 0);
+            let there = patch.less(k.driver(word::COUNT));
+            k.when(there, || fill_patch(&k, t, patch, None));
+        }
+    }
+    k.finish()
+}
+
+/// Writes the points and indices of a patch, as a lane of a sub-group or alone.
+fn fill_patch<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>, lane: Option<Word<'k>>) {
+    let pattern = Pattern::new(k, t, patch);
     let first = k.driver_address(word::POINTS).plus(patch, 4).load(0);
     let to = Output {
-        k: &k,
-        lane: k.builtin(Builtin::LocalInvocationId, 0),
+        k,
+        lane,
         patch,
         first,
         points: k.driver_address(word::LIST).plus(first, TESSELLATED_B),
@@ -106,19 +131,19 @@ pub fn fill(t: &Tessellation) -> Shader {
     k.when(pattern.drawn, || {
         pattern.points(&to);
         if t.points {
-            let (points, _) = pattern.counts(&k, t);
+            let (points, _) = pattern.counts(k, t);
             to.lanes(points, |n| to.indices(n, &[n]));
         } else {
             pattern.primitives(&to);
         }
     });
-    k.finish()
 }
 
 /// Where a patch's points and indices go.
 struct Output<'k> {
     k: &'k Kernel,
-    lane: Word<'k>,
+    /// The lane, unless there is one for all of the patch.
+    lane: Option<Word<'k>>,
     patch: Word<'k>,
     /// Number of the patch's first point.
     first: Word<'k>,
@@ -130,7 +155,10 @@ struct Output<'k> {
 impl<'k> Output<'k> {
     /// Runs `f` for the numbers below `count`, one for each lane at a time.
     fn lanes(&self, count: Word<'k>, f: impl FnOnce(Word<'k>)) {
-        self.k.range(self.lane, count, THREADS, f);
+        match self.lane {
+            Some(lane) => self.k.range(lane, count, THREADS, f),
+            None => self.k.range(0, count, 1, f),
+        }
     }
 
     /// Writes a point of the patch.

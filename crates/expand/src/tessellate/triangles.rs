@@ -63,7 +63,10 @@ impl<'k> Rings<'k> {
             },
             || {
                 let done = k.slot(0);
-                self.transition(to, &done);
+                match to.lane {
+                    Some(lane) => self.transition(to, &done, lane),
+                    None => self.transition_in_turn(to, &done),
+                }
                 let rows = self.rows();
                 k.range(2, rows, 1, |row| self.regular(to, &done, row));
                 self.middle(to, &done);
@@ -82,9 +85,8 @@ impl<'k> Rings<'k> {
     /// The triangles between the edge of the patch and the first ring. Both sides of an edge have
     /// points of an order in which segments are halved; each lane has the place of a point that
     /// half an edge of the most segments has, and knows whether the sides have it.
-    fn transition(&self, to: &Output<'k>, done: &Slot<'k>) {
+    fn transition(&self, to: &Output<'k>, done: &Slot<'k>, lane: Word<'k>) {
         let k = to.k;
-        let lane = to.lane;
         let outside = self.outside(k);
         let (inside, inner) = self.numbers(k.word(1));
         let outer = Numbers::new(&outside, k.flag(false));
@@ -138,6 +140,68 @@ impl<'k> Rings<'k> {
                 to.triangle(at, [on_inner(i), on_outer(stepped), on_inner(i + 1)]);
             });
             done.set(base + half_in + half_out);
+        }
+    }
+
+    /// The same triangles, one behind the other.
+    fn transition_in_turn(&self, to: &Output<'k>, done: &Slot<'k>) {
+        let k = to.k;
+        let outside = self.outside(k);
+        let (inside, inner) = self.numbers(k.word(1));
+        let outer = Numbers::new(&outside, k.flag(false));
+        let corners = outside.corners(k).into_iter().zip(inside.corners(k));
+        for ((edge, out), (from_outer, from_inner)) in self.outer.iter().enumerate().zip(corners) {
+            let along = self.along(edge);
+            let on_outer = |n: Word<'k>| outer.at(from_outer + n);
+            let on_inner = |n: Word<'k>| inner.at(from_inner + n);
+            let triangle = |points: [Word<'k>; 3]| {
+                let number = done.get();
+                to.triangle(number, points);
+                done.set(number + 1);
+            };
+            // The next point of each side.
+            let (next_in, next_out) = (k.slot(0), k.slot(0));
+            let step_in = || {
+                let (i, o) = (next_in.get(), next_out.get());
+                triangle([on_inner(i), on_outer(o), on_inner(i + 1)]);
+                next_in.set(i + 1);
+            };
+            let step_out = || {
+                let (i, o) = (next_in.get(), next_out.get());
+                triangle([on_outer(o), on_outer(o + 1), on_inner(i)]);
+                next_out.set(o + 1);
+            };
+            // Of half an edge of the most segments only every so many have a point on either side.
+            let points = along.half.max(out.half).max(1);
+            let bits = (points - 1).max(1).highest_bit() + 1;
+            let number = k.word(1) << bits;
+            let apart = k.word(5) - bits;
+            let steps = |n: Word<'k>| {
+                let place = n << apart;
+                let first = place.is(0);
+                let order = (place + 32) >> (place.lowest_bit() + 1);
+                let has = |e: &Edge<'k>| order.less(e.half - e.odd.word()) & !first;
+                // The corner is a point of the outer side.
+                let corner = first & k.word(0).less(out.half - out.odd.word());
+                (has(along), has(out) | corner)
+            };
+            k.range(0, number, 1, |n| {
+                let (steps_in, steps_out) = steps(n);
+                k.when(steps_in, step_in);
+                k.when(steps_out, step_out);
+            });
+            // The middle, where a side with an odd number of segments has one.
+            k.when(along.odd, step_in);
+            k.when(out.odd, || {
+                let (i, o) = (next_in.get(), next_out.get());
+                triangle([on_inner(i), on_outer(o), on_outer(o + 1)]);
+                next_out.set(o + 1);
+            });
+            k.range(0, number, 1, |n| {
+                let (steps_in, steps_out) = steps(number - 1 - n);
+                k.when(steps_out, step_out);
+                k.when(steps_in, step_in);
+            });
         }
     }
 

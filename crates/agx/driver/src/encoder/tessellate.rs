@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tepui_agx_compiler::Source;
 use tepui_expand::lower::patch_stride;
-use tepui_expand::tessellate::word;
+use tepui_expand::tessellate::{Worker, word};
 use tepui_expand::{Emission, Expansion, Record};
 use tepui_ir::{Builtin, Interp, IoLoc, IoSlot, NumKind, Sampling};
 use tepui_vulkan::Result;
@@ -91,10 +91,15 @@ impl Encoder {
         }
         self.run(Program::PlaceTessellated(geometry.is_some()), &place, &[], [1; 3])?;
         // The points and indices.
-        let fill = self.device.clone().meta(Program::Tessellate(t.how))?.compute()?;
-        self.driver[first..first + 3].copy_from_slice(&own);
-        let dispatch = groups(params::TESSELLATE_GROUPS);
-        self.launch_with(&fill, &none, &state.push, &dispatch, &|_| None, &in_memory)?;
+        for (worker, number) in [
+            (Worker::Group, params::TESSELLATE_GROUPS),
+            (Worker::Thread, params::TESSELLATE_THREADS),
+        ] {
+            let fill = self.device.clone().meta(Program::Tessellate(t.how, worker))?.compute()?;
+            self.driver[first..first + 3].copy_from_slice(&own);
+            let dispatch = groups(number);
+            self.launch_with(&fill, &none, &state.push, &dispatch, &|_| None, &in_memory)?;
+        }
         // The vertices.
         let expansion = Expansion {
             vertices: controlled,

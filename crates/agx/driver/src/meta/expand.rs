@@ -42,8 +42,10 @@ pub mod params {
     pub const POINTS: u32 = 440;
     /// Indices of all patches, twice.
     pub const INDICES: u32 = 448;
-    /// Workgroups of the tessellator.
+    /// Workgroups of the tessellator that divide a patch each.
     pub const TESSELLATE_GROUPS: u32 = 456;
+    /// Workgroups of it of which each thread divides a patch.
+    pub const TESSELLATE_THREADS: u32 = 468;
     /// Words of the evaluation shader.
     pub const EVALUATE: u32 = 512;
     /// Its workgroups.
@@ -51,6 +53,9 @@ pub mod params {
     /// Bytes of all.
     pub const BYTES: usize = 640;
 }
+
+/// Draws with fewer patches have a sub-group for each of them in the tessellator.
+const FEW_PATCHES: u32 = 64;
 
 /// The heap of expanded draws, whose first word is the number of bytes in use, while a draw takes from it.
 struct Places {
@@ -284,13 +289,22 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         m.shr(n, THREADS.trailing_zeros())
     };
     let evaluate_groups = groups(m, points);
+    // Patches have a workgroup each, or a thread each if there are many.
+    let few = m.0.u32(FEW_PATCHES);
+    let few = m.op(Op::ULt, patches, few);
+    let of_patches = groups(m, patches);
+    let [by_group, by_thread] = [(patches, zero), (zero, of_patches)]
+        .map(|(few_patches, many_patches)| m.0.select(few, few_patches, many_patches));
     let gather_groups = groups(m, emissions);
     for (offset, v) in [
         (params::TESSELLATE + tessellate::LIST, list),
         (params::TESSELLATE + tessellate::INDEX_LIST, index_list),
-        (params::TESSELLATE_GROUPS, patches),
+        (params::TESSELLATE_GROUPS, by_group),
         (params::TESSELLATE_GROUPS + 4, one),
         (params::TESSELLATE_GROUPS + 8, one),
+        (params::TESSELLATE_THREADS, by_thread),
+        (params::TESSELLATE_THREADS + 4, one),
+        (params::TESSELLATE_THREADS + 8, one),
         (params::EVALUATE + stage::PATCHES, records),
         (params::EVALUATE + stage::OUTPUT, evaluated),
         (params::EVALUATE + stage::LIST, list),
