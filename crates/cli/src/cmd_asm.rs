@@ -20,9 +20,9 @@ use crate::input::read;
     echo 'fadd32 r0, r1, 0.5' | tepui asm --isa agx\n  \
     tepui asm --isa agx shader.s -o shader.bin\n  \
     tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n\n\
-    `tepui isa agx` (or `gen9`, `gen12`, `bifrost`, `valhall`) explains the instructions.")]
+    `tepui isa agx` (or `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`) explains the instructions.")]
 pub struct Args {
-    /// Instruction set (`agx`, `gen9`, `gen12`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
+    /// Instruction set (`agx`, `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Assembly text; `-` is standard input.

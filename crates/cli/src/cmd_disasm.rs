@@ -29,7 +29,7 @@ use crate::input::read;
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
     for bytes that are no instruction")]
 pub struct Args {
-    /// Instruction set (`agx`, `gen9`, `gen12`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
+    /// Instruction set (`agx`, `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Machine code; `-` is standard input.

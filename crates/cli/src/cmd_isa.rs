@@ -30,7 +30,7 @@ pub fn parse_isa(name: &str) -> Result<Isa, String> {
     tepui isa skl --instruction mad\n  \
     tepui isa mali-g610 --instruction CSEL")]
 pub struct Args {
-    /// Instruction set (`agx`, `gen9`, `gen12`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
+    /// Instruction set (`agx`, `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).
     #[arg(value_parser = parse_isa)]
     isa: Isa,
     /// Print only the entry of one instruction, given by its mnemonic.

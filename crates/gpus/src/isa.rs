@@ -7,7 +7,7 @@ use tepui_agx_isa as agx;
 use tepui_intel_isa as intel;
 use tepui_intel_isa::Generation;
 use tepui_mali_isa as valhall;
-use tepui_mali_isa::bifrost;
+use tepui_mali_isa::{bifrost, midgard};
 
 use crate::{Feature, Gpu, Unsupported};
 
@@ -18,6 +18,8 @@ pub enum Isa {
     Agx,
     /// Execution units of a generation of Intel's GPUs.
     Intel(Generation),
+    /// Arm Mali, Midgard (v4 and v5).
+    Midgard,
     /// Arm Mali, Bifrost (v6 and v7).
     Bifrost,
     /// Arm Mali, Valhall (v9 and v10).
@@ -41,10 +43,11 @@ pub struct Line {
 
 impl Isa {
     /// All instruction sets.
-    pub const ALL: [Isa; 5] = [
+    pub const ALL: [Isa; 6] = [
         Isa::Agx,
         Isa::Intel(Generation::Gen9),
         Isa::Intel(Generation::Gen12),
+        Isa::Midgard,
         Isa::Bifrost,
         Isa::Valhall,
     ];
@@ -55,6 +58,7 @@ impl Isa {
             Isa::Agx => "agx",
             Isa::Intel(Generation::Gen9) => "gen9",
             Isa::Intel(Generation::Gen12) => "gen12",
+            Isa::Midgard => "midgard",
             Isa::Bifrost => "bifrost",
             Isa::Valhall => "valhall",
         }
@@ -68,6 +72,7 @@ impl Isa {
         match gpu.require(Feature::Isa)? {
             Gpu::Agx(_) => Ok(Isa::Agx),
             Gpu::Intel(chip) => Ok(Isa::Intel(chip.generation)),
+            Gpu::Mali(chip) if chip.arch.family() == "Midgard" => Ok(Isa::Midgard),
             Gpu::Mali(chip) if chip.arch.family() == "Bifrost" => Ok(Isa::Bifrost),
             Gpu::Mali(_) => Ok(Isa::Valhall),
         }
@@ -83,6 +88,9 @@ impl Isa {
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Intel(generation) => intel::asm::assemble(generation, source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
+            Isa::Midgard => Err(vec![
+                "Midgard has no assembler: its text leaves out whether integers have a sign".into(),
+            ]),
             Isa::Bifrost => bifrost::asm::assemble(source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Valhall => valhall::asm::assemble(source)
@@ -96,6 +104,10 @@ impl Isa {
             Isa::Intel(generation) => {
                 let lines = intel::disasm::disassemble(generation, code, start);
                 Box::new(lines.into_iter().map(intel_line))
+            }
+            Isa::Midgard => {
+                let parts = midgard::disasm::parts(code, start);
+                Box::new(parts.map(|part| midgard_bundle(code, &part)))
             }
             Isa::Bifrost => {
                 let parts = bifrost::disasm::parts(code, start);
@@ -120,6 +132,7 @@ impl Isa {
         match self {
             Isa::Agx => agx::manual::manual(),
             Isa::Intel(generation) => intel::manual::manual(generation),
+            Isa::Midgard => midgard::manual::manual(),
             Isa::Bifrost => bifrost::manual::manual(),
             Isa::Valhall => valhall::manual::manual(),
         }
@@ -134,6 +147,7 @@ impl Isa {
                 (!entries.is_empty()).then(|| entries.join("\n"))
             }
             Isa::Intel(generation) => intel::manual::entry(generation, mnemonic),
+            Isa::Midgard => midgard::manual::entry(mnemonic),
             Isa::Bifrost => bifrost::manual::entry(mnemonic),
             Isa::Valhall => valhall::manual::entry(mnemonic),
         }
@@ -154,11 +168,31 @@ impl Isa {
                 .into_iter()
                 .map(|opcode| (opcode.mnemonic().to_owned(), opcode.summary()))
                 .collect(),
+            Isa::Midgard => {
+                use midgard::table::{ALU, MEMORY, TEXTURE};
+                let alu = ALU.iter().map(|row| (row.name.to_owned(), row.about()));
+                let memory = MEMORY.iter().map(|row| (row.name.to_owned(), row.about()));
+                let texture = TEXTURE.iter().map(|row| (row.name.to_owned(), "texture unit"));
+                alu.chain(memory).chain(texture).collect()
+            }
             Isa::Bifrost => bifrost::Op::all().map(|op| (op.to_string(), op.row().theme)).collect(),
             Isa::Valhall => {
                 valhall::ROWS.iter().map(|row| (row.name.to_owned(), row.summary)).collect()
             }
         }
+    }
+}
+
+/// A bundle of Midgard's disassembler, whose lines are one here.
+fn midgard_bundle(code: &[u8], part: &midgard::disasm::Part) -> Line {
+    let text = part.text(code).trim_end().to_owned();
+    let bytes = code.get(part.offset..part.offset + part.length).unwrap_or_default();
+    Line {
+        offset: part.offset,
+        bytes: bytes.iter().map(|b| format!("{b:02x}")).collect(),
+        text: part.content.map(|_| text.clone()).map_err(|error| error.to_string()),
+        listing: text + "\n",
+        ends: part.content.is_ok_and(|bundle| bundle.next == midgard::Tag::BREAK),
     }
 }
 
@@ -248,8 +282,18 @@ mod tests {
         assert_eq!(Isa::Valhall.assemble(&listing.join("\n")).unwrap(), code);
         let g610: Gpu = "mali-g610".parse().unwrap();
         assert_eq!(Isa::of(g610), Ok(Isa::Valhall));
+    }
+
+    #[test]
+    fn bundles_of_midgard_are_listed() {
+        // A load of a varying, whose next bundle is a texture instruction.
+        let code = [0x35, 0x98, 0, 0x3f, 0x1c, 0, 0, 0xc0, 3, 0, 0, 0, 0, 0, 0, 0];
+        let lines: Vec<Line> = Isa::Midgard.disassemble(&code, 0).collect();
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].text.as_ref().is_ok_and(|text| text.starts_with("LD_VARY.f32")));
         let t860: Gpu = "mali-t860".parse().unwrap();
-        assert!(Isa::of(t860).is_err());
+        assert_eq!(Isa::of(t860), Ok(Isa::Midgard));
+        assert!(Isa::Midgard.assemble("MOV.i32 R0, TMP0, R1").is_err());
     }
 
     #[test]

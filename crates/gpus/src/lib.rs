@@ -240,11 +240,9 @@ impl Gpu {
             // Tessellated draws and stencil tests are not all right yet.
             (Gpu::Intel(chip), Feature::Model) if chip.id == "tgl" => Support::Untested,
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
-            (Gpu::Mali(chip), Feature::Isa) => match chip.arch.family() {
-                "Bifrost" | "Valhall" => Support::Tested,
-                _ => Support::Missing,
-            },
-            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 6 => Support::Untested,
+            (Gpu::Mali(_), Feature::Isa) => Support::Tested,
+            // Framebuffers and textures of v4 are others.
+            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 5 => Support::Untested,
             _ => Support::Missing,
         }
     }

@@ -21,6 +21,7 @@ const GPUS: &[(&str, &str)] = &[
     ("mali-g57", "Mali-G57"),
     ("mali-g52", "Mali-G52"),
     ("mali-g72", "Mali-G72"),
+    ("mali-t860", "Mali-T860"),
 ];
 
 /// Scenes that at least are drawn.

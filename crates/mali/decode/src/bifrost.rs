@@ -25,7 +25,7 @@ pub(crate) enum DrawStage {
 }
 
 /// Surfaces of a texture that are shown.
-const MOST_SURFACES: u64 = 6 * 2048;
+pub(crate) const MOST_SURFACES: u64 = 6 * 2048;
 
 /// Bytes of a renderer state's first part, behind which its blend descriptors are.
 const STATE: u64 = RendererState::SIZE_BYTES as u64;
@@ -36,6 +36,9 @@ const WORD: usize = 16;
 impl Decoder<'_> {
     /// A draw descriptor with what it points to.
     pub(crate) fn draw_v7(&mut self, title: &'static str, at: u64, stage: DrawStage) -> Record {
+        if self.is_midgard() {
+            return self.draw_v5(title, at, stage == DrawStage::Fragments);
+        }
         let mut record = self.reader.packet_as(title, DrawV7::INFO, at);
         let Ok(d) = self.reader.value::<DrawV7>(at) else { return record };
         let out = &mut record.children;
@@ -80,7 +83,7 @@ impl Decoder<'_> {
     }
 
     /// Descriptors of an array.
-    fn array(&mut self, info: &'static PacketInfo, at: u64, count: u64) -> Vec<Record> {
+    pub(crate) fn array(&mut self, info: &'static PacketInfo, at: u64, count: u64) -> Vec<Record> {
         let mut all = Vec::new();
         for index in 0..if at == 0 { 0 } else { count } {
             if self.reader.left() == 0 {
@@ -107,7 +110,13 @@ impl Decoder<'_> {
     }
 
     /// Attributes or varyings, and the buffers that they name.
-    fn elements(&mut self, what: &str, list: u64, buffers: u64, count: u32) -> Vec<Record> {
+    pub(crate) fn elements(
+        &mut self,
+        what: &str,
+        list: u64,
+        buffers: u64,
+        count: u32,
+    ) -> Vec<Record> {
         let mut all = Vec::new();
         let mut most = None;
         for index in 0..if list == 0 { 0 } else { u64::from(count) } {

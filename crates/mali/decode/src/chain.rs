@@ -8,8 +8,9 @@ use tepui_mali_packets::bifrost::{Invocation, PrimitiveV7};
 use tepui_mali_packets::draw::{Draw, Primitive, Scissor};
 use tepui_mali_packets::framebuffer::FragmentJobPayload;
 use tepui_mali_packets::job::{
-    Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, bifrost, valhall,
+    Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, bifrost, midgard, valhall,
 };
+use tepui_mali_packets::midgard::WriteValueJobPayloadV5;
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Value};
 
@@ -62,7 +63,11 @@ impl Decoder<'_> {
         let payload = at.wrapping_add(JobHeader::SIZE_BYTES as u64);
         match kind {
             JobType::WriteValue => {
-                job.children.push(self.reader.packet(WriteValueJobPayload::INFO, payload));
+                let info = match self.is_midgard() {
+                    true => WriteValueJobPayloadV5::INFO,
+                    false => WriteValueJobPayload::INFO,
+                };
+                job.children.push(self.reader.packet(info, payload));
             }
             JobType::Fragment => {
                 job.children.push(self.reader.packet(FragmentJobPayload::INFO, payload));
@@ -100,7 +105,7 @@ impl Decoder<'_> {
     }
 
     /// The address that stands at an address.
-    fn address(&self, at: u64) -> Result<u64, Problem> {
+    pub(crate) fn address(&self, at: u64) -> Result<u64, Problem> {
         let mut bytes = [0; 8];
         self.reader.read(at, &mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
@@ -171,17 +176,22 @@ impl Decoder<'_> {
     fn tiler_v7(&mut self, shades: bool, at: u64, job: &mut Record) {
         let place = |offset: u64| at.wrapping_add(offset);
         let primitive = place(bifrost::PRIMITIVE);
+        let draw = match self.is_midgard() {
+            true => midgard::FRAGMENT_DRAW,
+            false => bifrost::FRAGMENT_DRAW,
+        };
         job.children.push(self.reader.packet(Invocation::INFO, place(bifrost::INVOCATION)));
         job.children.push(self.reader.packet(PrimitiveV7::INFO, primitive));
         let read = self.reader.value::<PrimitiveV7>(primitive);
         let sized = read.as_ref().is_ok_and(|p| p.has_sizes());
         let sizes = if sized { Kind::Address } else { Kind::Float };
-        job.children.push(self.words(
-            at,
-            &[("Primitive size", bifrost::SIZE, sizes), ("Tiler", bifrost::TILER, Kind::Address)],
-        ));
-        if let Ok(tiler) = self.address(place(bifrost::TILER)) {
-            job.children.push(self.tiler(tiler));
+        // Midgard has both elsewhere: in the framebuffer, and behind the draw.
+        if !self.is_midgard() {
+            let tiler = ("Tiler", bifrost::TILER, Kind::Address);
+            job.children.push(self.words(at, &[("Primitive size", bifrost::SIZE, sizes), tiler]));
+            if let Ok(tiler) = self.address(place(bifrost::TILER)) {
+                job.children.push(self.tiler(tiler));
+            }
         }
         if shades {
             let stage = match read.is_ok_and(|p| p.secondary_shader) {
@@ -190,11 +200,7 @@ impl Decoder<'_> {
             };
             job.children.push(self.draw_v7("Vertex draw", place(bifrost::VERTEX_DRAW), stage));
         }
-        job.children.push(self.draw_v7(
-            "Fragment draw",
-            place(bifrost::FRAGMENT_DRAW),
-            DrawStage::Fragments,
-        ));
+        job.children.push(self.draw_v7("Fragment draw", place(draw), DrawStage::Fragments));
     }
 }
 

@@ -24,6 +24,9 @@ const SAMPLE_BYTES: usize = 33 * 4;
 impl Decoder<'_> {
     /// The framebuffer at a pointer with flags.
     pub(crate) fn framebuffer(&mut self, pointer: u64) -> Record {
+        if self.is_midgard() {
+            return self.framebuffer_v5(pointer);
+        }
         let at = pointer & !FLAGS;
         let mut record = self.reader.packet(FramebufferParameters::INFO, at);
         let Ok(p) = self.reader.value::<FramebufferParameters>(at) else { return record };

@@ -15,7 +15,8 @@
 //!
 //! [`mod@stream`] follows streams, [`mod@work`] says what an instruction that starts work points to, [`mod@resources`],
 //! [`mod@framebuffer`] and [`mod@shader`] decode what is there; [`mod@calls`] decodes the arguments of ioctls. Start
-//! reading in [`mod@stream`]. Chains of Bifrost have draws of their own ([`mod@bifrost`]).
+//! reading in [`mod@stream`]. Chains of Bifrost and Midgard have draws of their own ([`mod@bifrost`],
+//! [`mod@midgard`]).
 //!
 //! ```
 //! use tepui_mali_decode::{Decoder, Options, State};
@@ -32,6 +33,7 @@ pub mod bifrost;
 pub mod calls;
 pub mod chain;
 pub mod framebuffer;
+pub mod midgard;
 pub mod resources;
 pub mod shader;
 pub mod stream;
@@ -81,9 +83,14 @@ impl<'a> Decoder<'a> {
         Decoder { reader, options, seen: HashSet::new(), targets: 1 }
     }
 
-    /// Whether shaders and draws are Bifrost's.
+    /// Whether draws are Bifrost's, or Midgard's, which are nearly the same.
     fn is_bifrost(&self) -> bool {
         self.options.arch.0 < 9
+    }
+
+    /// Whether they are Midgard's.
+    fn is_midgard(&self) -> bool {
+        self.options.arch.0 < 6
     }
 
     /// The problem of a full tree.

@@ -1,4 +1,4 @@
-//! The job manager (v7, v9): executes a chain of jobs in memory.
+//! The job manager (v5 to v9): executes a chain of jobs in memory.
 //!
 //! Jobs are linked, and one begins when those that it names by index have ended; here they are executed in the order of the
 //! chain, in which a job's dependencies stand before it. Each job's header is told that it has ended.
@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use tepui_mali_packets::bifrost::{DrawV7, Invocation};
+use tepui_mali_packets::bifrost::Invocation;
 use tepui_mali_packets::draw::{
     Draw as DrawDescriptor, FifoFormat, PointSizeArrayFormat, Primitive, PrimitiveFlags, Scissor,
 };
@@ -16,6 +16,7 @@ use tepui_mali_packets::job::{
     Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, WriteValueType, bifrost,
     valhall,
 };
+use tepui_mali_packets::midgard::WriteValueJobPayloadV5;
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Problem};
 use tepui_softgpu::{AddressSpace, Fault, UnitMemory, catch_panic};
@@ -27,7 +28,7 @@ use crate::render::draw::{self, Call, Draw};
 use crate::render::scene::Scenes;
 use crate::render::stage::StageAddresses;
 use crate::render::vertex::{HIGHEST, Vertices};
-use crate::render::{fragment, indexed, renderer_state};
+use crate::render::{fragment, indexed, midgard, renderer_state};
 
 const UNIT: Unit = Unit::JobManager;
 
@@ -157,7 +158,8 @@ fn job(
         JobType::WriteValue => write_value(gpu, &mut memory, payload)?,
         JobType::Compute if is_bifrost => {
             let invocation: Invocation = packet(&mut memory, payload)?;
-            let d: DrawV7 = packet(&mut memory, at.wrapping_add(bifrost::COMPUTE_DRAW))?;
+            let place = at.wrapping_add(bifrost::COMPUTE_DRAW);
+            let d = midgard::descriptor(gpu.chip().arch, &mut memory, place)?;
             let (size, groups) = invocation.counts();
             let dispatch = Dispatch {
                 resources: 0,
@@ -234,7 +236,14 @@ fn job(
 const TILE: u32 = 16;
 
 fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), JobFault> {
-    let p: WriteValueJobPayload = packet(memory, at)?;
+    let p: WriteValueJobPayload = match gpu.chip().arch.0 {
+        // Midgard writes no immediates.
+        ..6 => {
+            let p: WriteValueJobPayloadV5 = packet(memory, at)?;
+            WriteValueJobPayload { address: p.address, kind: p.kind, ..Default::default() }
+        }
+        _ => packet(memory, at)?,
+    };
     let (value, bytes) = match p.kind {
         WriteValueType::CycleCounter | WriteValueType::SystemTimestamp => (gpu.timestamp(), 8),
         WriteValueType::Zero => (0, 8),

@@ -22,12 +22,13 @@ use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
 use crate::render::stage::{Stage, StageAddresses};
 use crate::shader::message::tables::Tables;
 use crate::shader::message::{self, LOCAL_WINDOW, Port};
+use crate::shader::midgard::rows;
 use crate::shader::op::Trap;
 use crate::shader::program::Program;
 use crate::shader::row::{LANES, Row};
 use crate::shader::run::{Stop, Trapped, run};
 use crate::shader::uniforms::{UNIFORM_WORDS, Uniforms};
-use crate::shader::warp::Warp;
+use crate::shader::warp::{COMMON, Warp};
 
 const UNIT: Unit = Unit::Dispatch;
 
@@ -67,6 +68,8 @@ struct Launch {
     offset: [u32; 3],
     /// Registers r48 to r63 that are set at the start.
     preload: u16,
+    /// Of Midgard the rows of uniforms.
+    registers: Option<Vec<(u8, u32)>>,
 }
 
 fn memory_fault(fault: Fault) -> JobFault {
@@ -147,6 +150,7 @@ impl Launch {
             size,
             offset,
             preload: stage.preload,
+            registers: stage.registers,
         })
     }
 
@@ -182,6 +186,7 @@ impl Launch {
             threads,
             offset: dispatch.offset,
             preload: program.preload as u16,
+            registers: None,
         })
     }
 
@@ -403,7 +408,15 @@ fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
     let [width, height, _] = launch.size;
     let lanes = (launch.threads - first).min(LANES as u32);
     warp.start((u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16);
-    warp.registers.fill(Row::splat(0));
+    match &launch.registers {
+        None => warp.registers[..COMMON].fill(Row::splat(0)),
+        Some(uniforms) => {
+            warp.registers.fill(Row::splat(0));
+            for (row, word) in uniforms {
+                warp.registers[usize::from(*row)] = Row::splat(*word);
+            }
+        }
+    }
     let thread: [u32; LANES] = std::array::from_fn(|lane| first + lane as u32);
     let local = [
         thread.map(|n| n % width),
@@ -413,6 +426,15 @@ fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
     let first_thread: [u32; 3] = std::array::from_fn(|axis| {
         launch.offset[axis].wrapping_add(group[axis].wrapping_mul(launch.size[axis]))
     });
+    if launch.registers.is_some() {
+        for axis in 0..3 {
+            let id = (launch.offset[axis] / launch.size[axis]).wrapping_add(group[axis]);
+            let global = local[axis].map(|id| id.wrapping_add(first_thread[axis]));
+            warp.registers[usize::from(rows::LOCAL_ID) + axis] = Row(local[axis]);
+            warp.registers[usize::from(rows::GROUP_ID) + axis] = Row::splat(id);
+            warp.registers[usize::from(rows::GLOBAL_ID) + axis] = Row(global);
+        }
+    }
     let mut set = |register: usize, row: Row| {
         if launch.preload >> (register - 48) & 1 != 0 {
             warp.registers[register] = row;

@@ -82,7 +82,8 @@ impl Gpu {
             // The word behind it, which was zero or unreadable, ends it.
             let mut now = vec![0; cached.code.len()];
             let end = address.wrapping_add(now.len() as u64);
-            let ends = !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
+            let ends = self.chip.arch.0 < 6
+                || !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
             if memory.read(address, &mut now).is_ok() && now == cached.code && ends {
                 return cached;
             }

@@ -137,6 +137,8 @@ packet! {
         four_components_per_vertex: Bool [0..1] "Four Components Per Vertex" = true;
         /// Draw Descriptor Is 64b.
         is_64_bit: Bool [1..2] "Draw Descriptor Is 64b" = true;
+        /// Texture Descriptor Is 64b (v5).
+        texture_is_64_bit: Bool [2..3] "Texture Descriptor Is 64b" since 4;
         /// Occlusion query.
         occlusion_query: OcclusionMode [3..5] "Occlusion query" = OcclusionMode::Disabled;
         /// Front face CCW.
@@ -189,6 +191,8 @@ packet! {
         occlusion: Address [832..896] "Occlusion";
         /// Thread Storage.
         thread_storage: Address [896..960] "Thread Storage";
+        /// Primitive Size, which follows in a tiler job of v5: a float, or the address of sizes.
+        primitive_size: Hex64 [960..1024] "Primitive Size" since 4;
     }
 }
 

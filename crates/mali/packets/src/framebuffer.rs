@@ -608,6 +608,8 @@ packet! {
         afbc_row_stride: Uint [192..205] "AFBC Row Stride" since 2 when (|p| p.is_afbc());
         /// Chunk size.
         afbc_chunk_size: Uint [224..236] "AFBC Chunk Size" since 2 when (|p| p.is_afbc());
+        /// Bodies have a place for each superblock (v5).
+        afbc_sparse: Bool [240..241] "AFBC Sparse" since 4 when (|p| p.is_afbc());
         /// YUV transform.
         afbc_yuv_transform: Bool [241..242] "AFBC YUV Transform" since 2 when (|p| p.is_afbc());
         /// Split block.

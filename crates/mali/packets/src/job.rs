@@ -194,6 +194,15 @@ pub mod bifrost {
     pub const COMPUTE_DRAW: u64 = 64;
 }
 
+/// Bytes from the beginning of a job of Midgard to its parts, which are elsewhere than Bifrost's.
+// source: v5.xml, "Tiler Job"
+pub mod midgard {
+    /// The draw of fragments.
+    pub const FRAGMENT_DRAW: u64 = 64;
+    /// The size of points and lines, or the address of sizes; the last field of the draw.
+    pub const SIZE: u64 = 184;
+}
+
 /// The reflection tables of this module.
 pub static ALL: &[&PacketInfo] =
     &[JobHeader::INFO, WriteValueJobPayload::INFO, ComputePayload::INFO, Allocation::INFO];

@@ -1,4 +1,4 @@
-//! Declarations of the command-stream instructions and descriptors of Mali GPUs (v7 to v10).
+//! Declarations of the command-stream instructions and descriptors of Mali GPUs (v5 to v10).
 //!
 //! | module | structures | where they are |
 //! | --- | --- | --- |
@@ -9,6 +9,7 @@
 //! | [`framebuffer`] | framebuffers, render targets | memory |
 //! | [`job`] | jobs | chains in memory |
 //! | [`bifrost`] | draws, renderer state and what else v7 has of its own | chains in memory |
+//! | [`midgard`] | what v5 has of its own | chains in memory |
 //! | [`tiler`] | the tiler's context and heap | memory |
 //!
 //! Bit positions and names are those of Mesa's genxml. [`ALL`] lists every structure, for
@@ -30,6 +31,7 @@ pub mod cs;
 pub mod draw;
 pub mod framebuffer;
 pub mod job;
+pub mod midgard;
 pub mod shader;
 pub mod texture;
 pub mod tiler;
@@ -58,6 +60,7 @@ pub static ALL: &[&[&PacketInfo]] = &[
     tiler::ALL,
     job::ALL,
     bifrost::ALL,
+    midgard::ALL,
 ];
 
 /// The reflection table of the packet with this name.

@@ -557,12 +557,11 @@ impl Printer<'_> {
             }
         }
         if access == Access::Uniform {
-            match word.uniform_buffer() {
-                Some(number) => {
-                    put!(self, ", {number}");
-                }
-                None => {
-                    self.separated(word.arg_reg, word.arg_comp);
+            // Mesa's text has it so, though its compiler has the number in the instruction where the bit is 0.
+            match word.offset & 1 {
+                0 => self.separated(word.arg_reg, word.arg_comp),
+                _ => {
+                    put!(self, ", {}", word.uniform_buffer());
                 }
             }
             self.separated(word.index_reg, word.index_comp);

@@ -8,7 +8,7 @@
 //!
 //! The [table] has one row for each instruction: opcode, Mesa's name, units, what sources and results are. From it come
 //! [`Bundle::decode`] and [`Bundle::encode`], exact inverses; the [disassembler](disasm) with Mesa's text; [random
-//! bundles](random).
+//! bundles](random), and the [manual].
 //!
 //! There is no assembler: Mesa's text leaves out whether integers have a sign (`MIN.i32` are two instructions), so that it
 //! does not determine a program.
@@ -19,11 +19,14 @@
 
 pub mod bundle;
 pub mod disasm;
+mod extent;
 mod fields;
+pub mod manual;
 pub mod random;
 pub mod table;
 pub mod word;
 
 pub use bundle::{Alu, Bundle, BundleError, Content, Tag};
+pub use extent::extent;
 pub use fields::signed;
 pub use table::{AluRow, Kind, MemoryRow, TextureRow};

@@ -370,11 +370,8 @@ impl LoadStore {
         signed(self.offset, 18)
     }
 
-    /// The number of a uniform buffer in the instruction; `None` if it is in a register.
-    pub const fn uniform_buffer(&self) -> Option<u32> {
-        match self.offset & 1 {
-            0 => None,
-            _ => Some(self.arg_comp | self.arg_reg << 2 | self.wide << 5 | self.index_format << 6),
-        }
+    /// The number of a uniform buffer in the instruction.
+    pub const fn uniform_buffer(&self) -> u32 {
+        self.arg_comp | self.arg_reg << 2 | self.wide << 5 | self.index_format << 6
     }
 }

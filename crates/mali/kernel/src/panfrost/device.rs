@@ -97,10 +97,13 @@ impl Device {
 
 impl VirtualDevice for Device {
     fn node(&self) -> Node {
-        // As on the MT8192 and the RK3568, systems-on-chip with a G57 and a G52 that mainline kernels support.
+        // As on the MT8192, the RK3568, the RK3399 and the H6, systems-on-chip with a G57, a G52, a T860 and a T720 that
+        // mainline kernels support.
         let (full_name, compatible) = match self.chip.arch.0 {
             9.. => ("/gpu@13000000", ["mediatek,mt8192-mali", "arm,mali-valhall-jm"]),
-            _ => ("/gpu@fde60000", ["rockchip,rk3568-mali", "arm,mali-bifrost"]),
+            6.. => ("/gpu@fde60000", ["rockchip,rk3568-mali", "arm,mali-bifrost"]),
+            5 => ("/gpu@ff9a0000", ["rockchip,rk3399-mali", "arm,mali-t860"]),
+            _ => ("/gpu@1800000", ["allwinner,sun50i-h6-mali", "arm,mali-t720"]),
         };
         Node {
             driver: DRIVER.name.into(),

@@ -12,10 +12,10 @@ use tepui_mali_packets::tiler::TilerContext;
 use tepui_mali_packets::{Packet, Problem};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::geometry;
 use super::scene::Scenes;
 use super::stage::{Stage, StageAddresses};
 use super::vertex::{self, HIGHEST};
+use super::{geometry, midgard};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 
@@ -127,6 +127,9 @@ pub(crate) fn context(
     at: u64,
 ) -> Result<TilerContext, JobFault> {
     let memory_fault = |fault| JobFault::memory(UNIT, fault);
+    if arch.0 < 6 {
+        return midgard::context(memory, at);
+    }
     let mut bytes = [0; TilerContext::SIZE_BYTES];
     if arch.0 < 10 {
         memory.read(at, &mut bytes[..COMMON]).map_err(memory_fault)?;
@@ -299,7 +302,11 @@ pub(crate) fn scene(
                 scenes.remove_drawn();
             }
             let number = scenes.create();
-            let written = memory.write(at.wrapping_add(private_state(arch)), &number.to_le_bytes());
+            let at = match arch.0 {
+                ..6 => context.polygon_list,
+                _ => at.wrapping_add(private_state(arch)),
+            };
+            let written = memory.write(at, &number.to_le_bytes());
             written.map_err(|fault| JobFault::memory(UNIT, fault))?;
             Ok(number)
         }

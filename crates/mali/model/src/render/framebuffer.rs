@@ -6,8 +6,8 @@ use arrayvec::ArrayVec;
 use tepui_mali_chips::Arch;
 use tepui_mali_packets::bifrost::ZsCrcExtensionV7;
 use tepui_mali_packets::framebuffer::{
-    BlockFormat, BlockFormatV6, FramebufferParameters, Msaa, RenderTarget, SFormat, SamplePattern,
-    ZInternalFormat, ZsCrcExtension, ZsFormat,
+    BlockFormat, BlockFormatV6, ColorBufferInternalFormat, FramebufferParameters, Msaa,
+    RenderTarget, SFormat, SamplePattern, ZInternalFormat, ZsCrcExtension, ZsFormat,
 };
 use tepui_mali_packets::{Packet, revision};
 use tepui_raster::Samples;
@@ -15,6 +15,7 @@ use tepui_softgpu::UnitMemory;
 
 use super::colour::TargetFormat;
 use super::geometry::GRID;
+use super::midgard;
 use super::target::Surface;
 use super::{MOST_SAMPLES, MOST_TARGETS};
 use crate::job::{JobFault, Unit};
@@ -35,6 +36,8 @@ const EXTENSION: u64 = 128;
 /// A colour attachment.
 pub(crate) struct Target {
     pub format: TargetFormat,
+    /// What pixels in the tile buffer are.
+    pub internal: ColorBufferInternalFormat,
     /// Bits of a cleared pixel.
     pub clear: u128,
     /// Where it is written to.
@@ -68,12 +71,18 @@ impl Framebuffer {
         pointer: u64,
     ) -> Result<Framebuffer, JobFault> {
         let at = pointer & !0x3f;
-        let parameters: FramebufferParameters = packet(memory, at, "framebuffer")?;
+        let parameters: FramebufferParameters = match arch.0 {
+            ..6 => midgard::parameters(memory, at)?,
+            _ => packet(memory, at, "framebuffer")?,
+        };
         let mut next = at + EXTENSION;
         let (mut depth, mut stencil) = (None, None);
         let mut clean_depth = false;
         if parameters.has_zs_crc_extension {
-            let extension = extension(arch, memory, next)?;
+            let mut extension = extension(arch, memory, next)?;
+            if arch.0 < 6 && extension.zs_writeback_row_stride == 0 {
+                extension.zs_writeback_row_stride = midgard::header_stride(parameters.width);
+            }
             next += ZsCrcExtension::SIZE_BYTES as u64;
             clean_depth = extension.zs_clean_pixel_write_enable;
             let combined_stencil = extension.zs_write_format == ZsFormat::D24s8;
@@ -95,7 +104,10 @@ impl Framebuffer {
         }
         let mut targets = ArrayVec::new();
         for _ in 0..parameters.render_target_count {
-            let target = render_target(arch, memory, next)?;
+            let mut target = render_target(arch, memory, next)?;
+            if arch.0 < 6 && target.is_afbc() {
+                target.header_row_stride = midgard::header_stride(parameters.width);
+            }
             next += RenderTarget::SIZE_BYTES as u64;
             let surface = match target.write_enable {
                 true => Some(Surface::colour(&target)?),
@@ -109,6 +121,7 @@ impl Framebuffer {
             }
             let made = Target {
                 format: TargetFormat::new(&target)?,
+                internal: target.internal_format,
                 clear: TargetFormat::clear(&target),
                 surface,
                 clean: target.clean_pixel_write_enable,
@@ -157,6 +170,10 @@ fn extension_v7(
         if bytes[byte] & 0xf == 0 {
             bytes[byte] |= 1;
         }
+    }
+    if arch.0 < 6 {
+        bytes[15] &= 0xf;
+        bytes[48..].fill(0);
     }
     let mut e = ZsCrcExtensionV7::unpack_as(&bytes, revision(arch.0))
         .map_err(|p| JobFault::new(UNIT, format!("depth and stencil attachment: {p}")))?;
@@ -271,7 +288,9 @@ fn samples(
         count => (count as usize).min(MOST_SAMPLES),
     };
     let mut places = [[8; 2]; MOST_SAMPLES];
-    if count > 1 {
+    if count > 1 && parameters.sample_locations == 0 {
+        places = midgard::places(parameters.sample_pattern);
+    } else if count > 1 {
         for (sample, place) in places.iter_mut().enumerate().take(count) {
             let at = parameters.sample_locations + 4 * sample as u64;
             let bytes = memory.read_array::<4>(at);

@@ -9,6 +9,7 @@
 use half::f16;
 use tepui_mali_packets::bifrost::{DrawV7, Invocation, PrimitiveRestart, PrimitiveV7, Viewport};
 use tepui_mali_packets::draw::{IndexType, PointSizeArrayFormat, PrimitiveFlags, Scissor};
+use tepui_mali_packets::job;
 use tepui_mali_packets::job::bifrost::{
     COMPUTE_DRAW, FRAGMENT_DRAW, INVOCATION, PRIMITIVE, SIZE, TILER, VERTEX_DRAW,
 };
@@ -21,10 +22,11 @@ use super::renderer_state::{self, addresses, state};
 use super::scene::Scenes;
 use super::stage::{Core, Stage};
 use super::vertex::{HIGHEST, Shaded, Vertices};
-use super::{draw, geometry};
+use super::{draw, geometry, midgard};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::shader::message::tables::padded;
+use crate::shader::midgard::rows;
 use crate::shader::row::{LANES, Row};
 
 const UNIT: Unit = Unit::Tiler;
@@ -110,12 +112,16 @@ fn start(
     core.uniforms.set_program(&stage.rows);
     let warp = &mut core.warp;
     warp.start((u32::from(u16::MAX) >> (LANES - count)) as u16);
-    warp.registers.fill(Row::splat(0));
+    stage.fill(warp);
     let pairs: [(u32, u32); LANES] =
         std::array::from_fn(|lane| if lane < count { work.vertex(first + lane) } else { (0, 0) });
     let addresses = pairs.map(|pair| {
         position.wrapping_add(u64::from(work.linear(pair)).wrapping_mul(POSITION_BYTES))
     });
+    if stage.registers.is_some() {
+        warp.registers[usize::from(rows::VERTEX)] = Row(pairs.map(|(vertex, _)| vertex));
+        warp.registers[usize::from(rows::INSTANCE)] = Row(pairs.map(|(_, instance)| instance));
+    }
     let mut set = |register: usize, row: Row| {
         if stage.preloads(register) {
             warp.registers[register] = row;
@@ -138,7 +144,7 @@ pub(crate) fn vertices(
     let mut memory = UnitMemory::new(vm);
     let place = |offset: u64| at.wrapping_add(offset);
     let invocation: Invocation = packet(&mut memory, place(INVOCATION), "invocation")?;
-    let d: DrawV7 = packet(&mut memory, place(COMPUTE_DRAW), "draw")?;
+    let d = midgard::descriptor(gpu.chip().arch, &mut memory, place(COMPUTE_DRAW))?;
     let Some(stage) = Stage::read(gpu, vm, &addresses(&d, false), ShaderStage::Vertex)? else {
         return Ok(());
     };
@@ -166,14 +172,23 @@ pub(crate) fn primitives(
     let place = |offset: u64| at.wrapping_add(offset);
     let invocation: Invocation = packet(&mut memory, place(INVOCATION), "invocation")?;
     let primitive: PrimitiveV7 = packet(&mut memory, place(PRIMITIVE), "primitive")?;
-    let d: DrawV7 = packet(&mut memory, place(FRAGMENT_DRAW), "draw")?;
+    let arch = gpu.chip().arch;
+    let is_midgard = arch.0 < 6;
+    let (fragment_draw, size) = match is_midgard {
+        true => (job::midgard::FRAGMENT_DRAW, job::midgard::SIZE),
+        false => (FRAGMENT_DRAW, SIZE),
+    };
+    let d = midgard::descriptor(arch, &mut memory, place(fragment_draw))?;
     let address = |memory: &mut UnitMemory<'_>, offset: u64| {
         let bytes = memory.read_array(place(offset));
         bytes.map(u64::from_le_bytes).map_err(|fault| JobFault::memory(UNIT, fault))
     };
-    let sizes = address(&mut memory, SIZE)?;
-    let tiler = address(&mut memory, TILER)?;
-    let arch = gpu.chip().arch;
+    let sizes = address(&mut memory, size)?;
+    let tiler = match is_midgard {
+        // A part of the framebuffer, whose address is where others have that of local storage.
+        true => d.thread_storage,
+        false => address(&mut memory, TILER)?,
+    };
     let mut context = draw::context(arch, &mut memory, tiler)?;
     let number = draw::scene(arch, &mut memory, scenes, tiler, &context)?;
     let (_, [.., instances]) = invocation.counts();
@@ -215,12 +230,14 @@ pub(crate) fn primitives(
             shade(gpu, vm, &stage, &work, d.position, stats)?;
         }
     }
-    let s = state(&mut memory, d.state)?;
     let viewport: Viewport = match d.viewport {
         0 => Viewport::default(),
         at => packet(&mut memory, at, "viewport")?,
     };
-    let own = renderer_state::draw(&d, &s, &viewport);
+    let own = match is_midgard {
+        true => midgard::draw(&mut memory, &d, &viewport)?,
+        false => renderer_state::draw(&d, &state(&mut memory, d.state)?, &viewport),
+    };
     let flags = PrimitiveFlags {
         draw_mode: primitive.draw_mode,
         low_depth_cull: primitive.low_depth_cull,

@@ -20,6 +20,7 @@ pub(crate) mod fragment;
 pub(crate) mod framebuffer;
 mod geometry;
 pub(crate) mod indexed;
+pub(crate) mod midgard;
 mod pipeline;
 pub(crate) mod pixels;
 mod quads;

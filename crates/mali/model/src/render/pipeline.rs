@@ -15,6 +15,7 @@ use tepui_softgpu::{AddressSpace, UnitMemory};
 use super::MOST_TARGETS;
 use super::draw::Draw;
 use super::framebuffer::Framebuffer;
+use super::midgard::{self, MidgardBlend};
 use super::stage::Stage;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
@@ -40,6 +41,8 @@ pub(crate) struct Pipeline {
     /// Where passing samples are counted.
     pub occlusion: Option<(u64, OcclusionMode)>,
     pub blends: ArrayVec<Blend, MOST_TARGETS>,
+    /// How Midgard's targets are blended.
+    pub midgard: ArrayVec<MidgardBlend, MOST_TARGETS>,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
     /// Points count their coordinates from below.
@@ -113,12 +116,20 @@ impl Pipeline {
         let flags = &state.flags_0;
         let mut stage = Stage::read(gpu, vm, &state.fragment, ShaderStage::Fragment)?;
         let d = state.depth(&mut memory)?;
-        let mut blends = ArrayVec::new();
+        let (mut blends, mut midgard_blends) = (ArrayVec::new(), ArrayVec::new());
         let targets = match state.blend_count {
             u32::MAX => framebuffer.targets.len() as u32,
             count => count.min(MOST_TARGETS as u32),
         };
         for index in 0..targets {
+            if gpu.chip().arch.0 < 6 {
+                let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
+                let internal = framebuffer.targets.get(index as usize).map(|t| t.internal);
+                let (equation, own) = midgard::blend(&mut memory, at, internal)?;
+                blends.push(equation);
+                midgard_blends.push(own);
+                continue;
+            }
             let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
             let bytes = memory.read_array::<{ Blend::SIZE_BYTES }>(at);
             let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
@@ -181,6 +192,7 @@ impl Pipeline {
                 mode => (state.occlusion != 0).then_some((state.occlusion, mode)),
             },
             blends,
+            midgard: midgard_blends,
             varying_stride: state.varying_stride,
             points_from_below: state.points_from_below.unwrap_or(p.point_sprite_coord_origin_max_y),
         })

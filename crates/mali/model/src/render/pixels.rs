@@ -50,6 +50,8 @@ pub(crate) struct Write<'f> {
     pub format: &'f PixelFormat,
     /// The conversion descriptor that names it.
     pub conversion: u32,
+    /// The constant of equations, where the blend descriptor has it as a float.
+    pub constant: Option<f32>,
 }
 
 /// The units.
@@ -63,6 +65,8 @@ pub(crate) struct Pixels {
     pub lanes: [Lane; LANES],
     /// Samples that passed, by the address of their counter.
     pub counted: HashMap<u64, (u64, bool)>,
+    /// The target whose blend shader runs (Midgard).
+    pub calling: Option<usize>,
     formats: Vec<(u32, Option<PixelFormat>)>,
 }
 
@@ -78,6 +82,7 @@ impl Pixels {
             corner: [0; 2],
             lanes: [Lane::default(); LANES],
             counted: HashMap::new(),
+            calling: None,
             formats: Vec::new(),
         }
     }
@@ -182,10 +187,22 @@ impl Pixels {
         format
     }
 
+    /// Writes the bits of a pixel to samples of a target.
+    pub fn write_bits(&mut self, lane: usize, samples: u16, target: usize, words: [u32; 4]) {
+        let place = self.lanes[lane].place;
+        let bits = words.iter().rev().fold(0u128, |bits, word| bits << 32 | u128::from(*word));
+        for sample in (0..self.framebuffer.samples.count).filter(|s| samples >> s & 1 != 0) {
+            if let Some(pixel) = self.tile.colour(target, sample, place) {
+                *pixel = bits;
+            }
+        }
+        self.tile.dirty |= samples != 0;
+    }
+
     /// Writes a lane's colour to samples of a target, as the target's blend descriptor or the
     /// shader's says.
     pub fn write(&mut self, lane: usize, samples: u16, colour: [u32; 4], how: &Write<'_>) {
-        let &Write { target, kind, mode, format, conversion } = how;
+        let &Write { target, kind, mode, format, conversion, constant } = how;
         let Some(pipeline) = self.pipeline.clone() else { return };
         if mode == BlendMode::Off {
             return;
@@ -198,7 +215,8 @@ impl Pixels {
                 Some(state) => {
                     let dest = format.unpack(&pixel.to_le_bytes()[..format.bytes()], Kind::Float);
                     let dest = dest.map(f32::from_bits);
-                    let constant = PixelFormat::constant(conversion, state.constant);
+                    let constant = constant
+                        .unwrap_or_else(|| PixelFormat::constant(conversion, state.constant));
                     let colour = colour.map(f32::from_bits);
                     blend(state, colour, dest, constant, format.is_unorm()).map(f32::to_bits)
                 }

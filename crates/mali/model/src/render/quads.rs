@@ -297,6 +297,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let all = (u32::from(u16::MAX) >> (LANES - count)) as u16;
         let lanes = pixels.lanes;
         let corner = pixels.corner;
+        pixels.calling = None;
         let argument = pixels.framebuffer.parameters.frame_argument;
         let mut flags = [0; LANES];
         let mut numbers = [0; LANES];
@@ -313,7 +314,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let warp = &mut core.warp;
         warp.start(all);
         warp.helpers = all & !live;
-        warp.registers.fill(Row::splat(0));
+        stage.fill(warp);
         let row = |of: &dyn Fn(&Lane) -> u32| {
             Row(std::array::from_fn(|lane| if lane < count { of(&lanes[lane]) } else { 0 }))
         };

@@ -12,6 +12,7 @@ use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::draw::Draw;
 use super::framebuffer::packet;
+use super::midgard;
 use super::stage::{Stage, StageAddresses};
 use crate::dispatch;
 use crate::gpu::Gpu;
@@ -59,7 +60,7 @@ pub(crate) fn state(memory: &mut UnitMemory<'_>, at: u64) -> Result<RendererStat
 }
 
 /// The storage of a draw's threads.
-fn storage(memory: &mut UnitMemory<'_>, at: u64) -> Result<LocalStorage, JobFault> {
+pub(crate) fn storage(memory: &mut UnitMemory<'_>, at: u64) -> Result<LocalStorage, JobFault> {
     if at == 0 {
         return Ok(LocalStorage::default());
     }
@@ -128,6 +129,9 @@ pub(crate) fn stage(
     if own.state == 0 {
         return Ok(None);
     }
+    if gpu.chip().arch.0 < 6 {
+        return midgard::stage(gpu, vm, addresses, own, stage);
+    }
     let mut memory = UnitMemory::new(vm);
     let s = state(&mut memory, own.state)?;
     let (program, preload, count) = match own.secondary {
@@ -170,6 +174,7 @@ pub(crate) fn stage(
         tables: Some(tables),
         prologue,
         preload: registers(preload, stage),
+        registers: None,
     }))
 }
 

@@ -20,7 +20,7 @@ use crate::shader::program::Program;
 use crate::shader::row::{LANES, Row};
 use crate::shader::run::{Stop, Trapped, run};
 use crate::shader::uniforms::Uniforms;
-use crate::shader::warp::Warp;
+use crate::shader::warp::{COMMON, Warp};
 
 /// Addresses of what a shader is given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +51,8 @@ pub(crate) struct Stage {
     pub prologue: Vec<Op>,
     /// Registers r48 to r63 that are set at the start.
     pub preload: u16,
+    /// Of Midgard the rows of uniforms.
+    pub registers: Option<Vec<(u8, u32)>>,
 }
 
 impl Stage {
@@ -99,7 +101,21 @@ impl Stage {
             tables: None,
             prologue: Vec::new(),
             preload: program.preload as u16,
+            registers: None,
         }))
+    }
+
+    /// Sets the registers of a warp that begins, but for what the stage is given.
+    pub fn fill(&self, warp: &mut Warp) {
+        match &self.registers {
+            None => warp.registers[..COMMON].fill(Row::splat(0)),
+            Some(uniforms) => {
+                warp.registers.fill(Row::splat(0));
+                for (row, word) in uniforms {
+                    warp.registers[usize::from(*row)] = Row::splat(*word);
+                }
+            }
+        }
     }
 
     /// Whether a register has a value at the start.

@@ -1,4 +1,4 @@
-//! The execution of Valhall and Bifrost machine code: programs decoded once and interpreted over warps.
+//! The execution of Valhall, Bifrost and Midgard machine code: programs decoded once and interpreted over warps.
 //!
 //! A [`program`] is decoded from memory into operations ([`op`]): a handler function and where its
 //! operands are. A [warp](warp) has 64 registers of 16 lanes, its active lanes and those that wait
@@ -11,12 +11,14 @@
 //! | [`alu`] | arithmetic |
 //! | [`bifrost`] | Bifrost's, as operations |
 //! | [`lane`] | those between lanes |
+//! | [`midgard`] | Midgard's, as operations |
 //! | [`message`] | loads, stores, atomics, buffers |
 
 pub mod alu;
 pub mod bifrost;
 pub mod lane;
 pub mod message;
+pub mod midgard;
 pub mod op;
 pub mod operand;
 pub mod program;

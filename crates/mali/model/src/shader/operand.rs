@@ -14,6 +14,8 @@ pub enum Select {
     Whole,
     /// A half, extended with zeros or its sign.
     Half { index: u8, signed: bool },
+    /// A half in the upper half of the word.
+    HalfShifted(u8),
     /// A byte, extended with zeros or its sign.
     Byte { index: u8, signed: bool },
     /// A half-float, converted.
@@ -84,6 +86,7 @@ impl Src {
             Select::Half { index, signed: true } => {
                 row.map(|v| (v >> (16 * u32::from(index))) as u16 as i16 as i32 as u32)
             }
+            Select::HalfShifted(index) => row.map(|v| v >> (16 * u32::from(index)) << 16),
             Select::Byte { index, signed: false } => {
                 row.map(|v| v >> (8 * u32::from(index)) & 0xff)
             }

@@ -15,7 +15,7 @@ use super::alu::{bitwise, convert, float, integer, select, special};
 use super::op::{Handler, Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
-use super::{bifrost, lane, message, uniforms};
+use super::{bifrost, lane, message, midgard, uniforms};
 
 /// Most instructions of a program.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
@@ -32,6 +32,8 @@ pub struct Program {
     pub rows: Vec<Row>,
     /// Of Bifrost, the byte at which the clause of each operation begins.
     clauses: Option<Vec<u32>>,
+    /// Clauses are Midgard's bundles.
+    midgard: bool,
 }
 
 /// Lanes of a warp of Bifrost.
@@ -49,6 +51,11 @@ impl Program {
         address: u64,
         mut read: impl FnMut(u64) -> Option<[u8; BYTES]>,
     ) -> Program {
+        if arch.0 < 6 {
+            let most = MOST_INSTRUCTIONS * BYTES;
+            let code = midgard::extent(most, |at| address.checked_add(at).and_then(&mut read));
+            return Program::decode_midgard(address, code);
+        }
         let bifrost = arch.0 < 9;
         let mut code = Vec::new();
         for index in 0..MOST_INSTRUCTIONS as u64 {
@@ -68,7 +75,13 @@ impl Program {
     /// Decodes machine code of Bifrost, whose warps have so many lanes.
     pub fn decode_bifrost(address: u64, code: Vec<u8>, lanes: u32) -> Program {
         let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
-        Program { address, code, ops, rows, clauses: Some(offsets) }
+        Program { address, code, ops, rows, clauses: Some(offsets), midgard: false }
+    }
+
+    /// Decodes machine code of Midgard.
+    pub fn decode_midgard(address: u64, code: Vec<u8>) -> Program {
+        let midgard::Decoded { ops, rows, offsets } = midgard::decode(address, &code);
+        Program { address, code, ops, rows, clauses: Some(offsets), midgard: true }
     }
 
     /// Decodes machine code.
@@ -80,7 +93,7 @@ impl Program {
             Err(_) => Op::new(undecodable, Flow::None),
         };
         let ops = (0..length).map(one).collect();
-        Program { address, code, ops, rows, clauses: None }
+        Program { address, code, ops, rows, clauses: None, midgard: false }
     }
 
     /// The operation that begins at a byte.
@@ -104,6 +117,11 @@ impl Program {
 
     /// The text of an instruction, or of its clause.
     pub fn text(&self, index: usize) -> String {
+        if self.midgard {
+            let offset = self.offset(index as u32) as usize / 16 * 16;
+            let part = tepui_mali_isa::midgard::disasm::parts(&self.code, offset).next();
+            return part.map_or(String::new(), |part| part.text(&self.code).replace('\n', "; "));
+        }
         if self.clauses.is_some() {
             let offset = self.offset(index as u32) as usize;
             let part = tepui_mali_isa::bifrost::disasm::parts(&self.code, offset).next();

@@ -8,8 +8,11 @@ use arrayvec::ArrayVec;
 
 use super::row::{LANES, Row};
 
-/// Registers of a thread, and behind them those that stand for what Bifrost's tuples pass on.
-pub const REGISTERS: usize = 80;
+/// Registers of a thread of Valhall and Bifrost, and behind them those that stand for what Bifrost's tuples pass on.
+pub const COMMON: usize = 80;
+
+/// Rows of registers: Midgard has the most.
+pub const REGISTERS: usize = 168;
 
 /// Lanes at an address of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -68,7 +68,34 @@ impl AluRow {
     }
 }
 
+impl AluRow {
+    /// What it is, in a few words.
+    pub fn about(&self) -> &'static str {
+        match (self.is_integer(), self.makes_integer()) {
+            (true, true) => "integer arithmetic",
+            (false, false) => "float arithmetic",
+            (true, false) => "integers to floats",
+            (false, true) => "floats to integers or truths",
+        }
+    }
+}
+
 impl MemoryRow {
+    /// What it does, in a few words.
+    pub fn about(&self) -> &'static str {
+        match self.access {
+            Access::Move => "moves and converts registers",
+            Access::Load => "loads from an address, or computes it",
+            Access::Store => "stores to an address",
+            Access::Atomic => "changes memory at an address",
+            Access::Uniform => "loads from a uniform buffer",
+            Access::Attribute => "loads an attribute, a varying or a texel of an image",
+            Access::StoreAttribute => "stores a varying or a texel of an image",
+            Access::Special => "tile buffer and values of fragments",
+            Access::Other => "nothing, or a trap",
+        }
+    }
+
     /// The row of an opcode.
     pub fn of(code: u32) -> Option<&'static MemoryRow> {
         MEMORY.binary_search_by_key(&code, |row| row.op as u32).ok().map(|at| &MEMORY[at])

@@ -64,6 +64,11 @@ impl Default for Cache {
 }
 
 impl Port<'_> {
+    /// Address and bytes of the buffer of a handle.
+    pub fn extent(&mut self, handle: u32) -> Result<(u64, u64), Box<Trap>> {
+        self.buffer(handle).map(|buffer| (buffer.address, buffer.size))
+    }
+
     /// The buffer of a handle.
     pub(super) fn buffer(&mut self, handle: u32) -> Result<Descriptor, Box<Trap>> {
         if handle >> INDEX_BITS == VERTICES {

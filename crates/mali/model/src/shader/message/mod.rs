@@ -5,6 +5,7 @@ mod attribute;
 mod buffer;
 mod image;
 mod memory;
+mod midgard;
 mod pixel;
 mod sampler;
 mod surface;
@@ -104,7 +105,7 @@ impl<'vm> Port<'vm> {
 
     /// Writes bytes of memory or of a vertex.
     #[inline(always)]
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Box<Trap>> {
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Box<Trap>> {
         if address >> 56 == vertices::WINDOW >> 56 {
             return self.vertices.write(address, bytes);
         }
@@ -113,7 +114,7 @@ impl<'vm> Port<'vm> {
 
     /// The address that a lane's address means; `None` if an access does nothing.
     #[inline(always)]
-    fn address(
+    pub fn address(
         &self,
         address: u64,
         lane: usize,
@@ -141,7 +142,7 @@ impl<'vm> Port<'vm> {
 
 /// A failed access as a trap.
 #[cold]
-fn failed(fault: Fault) -> Box<Trap> {
+pub fn failed(fault: Fault) -> Box<Trap> {
     Box::new(Trap::Memory(fault))
 }
 

@@ -186,7 +186,7 @@ fn fixed_functions(
         for lane in lanes {
             let samples = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
             let colour = colours.map(|row| row.0[lane]);
-            let how = Write { target, kind, mode, format: &format, conversion };
+            let how = Write { target, kind, mode, format: &format, conversion, constant: None };
             pixels.write(lane, samples, colour, &how);
         }
     }
@@ -260,7 +260,7 @@ fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         };
         let colour = colours.map(|row| row.0[lane]);
         let mode = BlendMode::Opaque;
-        let how = Write { target, kind, mode, format: &format, conversion };
+        let how = Write { target, kind, mode, format: &format, conversion, constant: None };
         pixels.write(lane, samples, colour, &how);
     }
     Ok(())

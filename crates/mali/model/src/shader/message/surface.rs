@@ -130,6 +130,7 @@ impl Layout {
         t: &Texture,
         format: &PixelFormat,
         surface: u32,
+        level: u32,
     ) -> Result<Plane, Box<Trap>> {
         use TextureLayout::{Afbc, Linear, None, Tiled};
         let at = t.surfaces.wrapping_add(u64::from(surface) * SurfaceWithStride::SIZE_BYTES as u64);
@@ -165,6 +166,11 @@ impl Layout {
                 plane.pointer &= !TAG;
                 plane.tiled_header = s.pointer & TILED_HEADER != 0;
                 plane.superblock_size = AfbcSuperblockSize::N16x16;
+                // Where descriptors have no stride, rows of headers are as wide as the level.
+                if plane.row_stride == 0 {
+                    let width = (t.width >> level.min(31)).max(1);
+                    plane.row_stride = width.div_ceil(AFBC_SIDE) * AFBC_HEADER;
+                }
             }
             (None, _) => {
                 return Err(Box::new(Trap::Invalid("a texture without a layout".into())));
@@ -185,6 +191,10 @@ const ZERO: u32 = 4;
 
 /// The first bit of a pixel format that says what a texel is.
 const FORMAT_START: u32 = 12;
+
+/// Texels of a superblock's side, and bytes of its header.
+const AFBC_SIDE: u32 = 16;
+const AFBC_HEADER: u32 = 16;
 
 /// Bits of a surface's address that say more of its content, and the one of AFBC whose headers are tiled.
 const TAG: u64 = 0x3f;

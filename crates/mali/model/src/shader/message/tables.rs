@@ -16,7 +16,7 @@ use super::super::op::{Lanes, Op, Trap};
 use super::super::row::Row;
 use super::image::{IN_INSTRUCTION, POSITION, deliver, kind};
 use super::varying::{point, weights};
-use super::{NOWHERE, failed};
+use super::{NOWHERE, failed, midgard};
 use crate::pixel::{Kind, PixelFormat};
 use crate::render::pixels::{Pixels, Point};
 use crate::render::target::u_interleaved;
@@ -30,6 +30,9 @@ pub const SAMPLERS: u32 = 2;
 
 /// A flag of instructions that load varyings: the value of one vertex.
 pub const FLAT: u32 = 1 << 17;
+
+/// A flag of instructions that load varyings: at a covered sample (Midgard).
+pub const CENTROID: u32 = 1 << 18;
 
 /// Addresses of arrays of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +64,8 @@ struct Element {
     format: u32,
     offset: i64,
     kind: u8,
+    /// The type of what is in no buffer (Midgard).
+    special: u8,
     pointer: u64,
     stride: u32,
     size: u32,
@@ -78,6 +83,9 @@ const LINEAR: u8 = 1;
 const POT_DIVISOR: u8 = 2;
 const MODULUS: u8 = 3;
 const NPOT_DIVISOR: u8 = 4;
+/// Types of what is in no buffer (Midgard).
+const VERTEX_ID: u8 = 34;
+const INSTANCE_ID: u8 = 36;
 const IMAGE_LINEAR: u8 = 5;
 const IMAGE_INTERLEAVED: u8 = 6;
 
@@ -100,6 +108,9 @@ impl Tables {
         };
         if index >= count || at == 0 {
             return Ok(None);
+        }
+        if table != UNIFORM_BUFFERS && self.arch.0 < 6 {
+            return midgard::descriptor(memory, table, at, index).map(Some);
         }
         if table != UNIFORM_BUFFERS {
             let at = at.wrapping_add(u64::from(index) * 32);
@@ -143,6 +154,7 @@ impl Tables {
         Ok(Some(Element {
             format: bits(attribute, 10, 22) as u32,
             offset: i64::from((attribute >> 32) as i32),
+            special: bits(first, 0, 8) as u8,
             kind: bits(first, 0, 6) as u8,
             pointer: bits(first, 6, 50) << 6,
             stride: word(2),
@@ -155,6 +167,16 @@ impl Tables {
 }
 
 impl Element {
+    /// The vertex or the instance, if that is what is wanted (Midgard).
+    fn builtin(&self, vertex: u32, instance: u32) -> Option<u32> {
+        // The offset is where a buffer has its size.
+        match self.special {
+            VERTEX_ID => Some(vertex.wrapping_add(self.size)),
+            INSTANCE_ID => Some(instance.wrapping_add(self.size)),
+            _ => None,
+        }
+    }
+
     /// Whether it is 0 without being in memory: what a shader has and the other stage has not.
     fn is_constant(&self) -> bool {
         self.format >> 12 & 0xff == CONSTANT
@@ -261,6 +283,12 @@ pub fn load_attribute(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let lists = (tables.attributes, tables.attribute_buffers);
         let element = Tables::element(memory, lists, indices.0[lane])?;
         let Some(element) = element.filter(|element| !element.is_constant()) else { continue };
+        if tables.arch.0 < 6
+            && let Some(value) = element.builtin(vertices.0[lane], instances.0[lane])
+        {
+            channels[0].0[lane] = value;
+            continue;
+        }
         let format = element.pixels()?;
         let number = element.number(&tables, vertices.0[lane], instances.0[lane])?;
         let number = number + u64::from(tables.offset_start);
@@ -378,10 +406,22 @@ pub fn load_varying(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let memory = &mut l.port.memory;
         let element = Tables::element(memory, lists, indices.0[lane])?;
         let Some(element) = element.filter(|element| !element.is_constant()) else { continue };
-        let format = element.pixels()?;
         let pixels = l.port.pixels.as_deref().ok_or_else(outside)?;
+        if tables.arch.0 < 6
+            && let Some(values) = midgard::builtin(pixels, lane, element.special)
+        {
+            for (row, value) in channels.iter_mut().zip(values) {
+                row.0[lane] = value;
+            }
+            continue;
+        }
+        let format = element.pixels()?;
         let flat = op.flags & FLAT != 0 || format.kind() != Kind::Float;
-        let at = if flat { Point::Centre } else { point(op.flags, modes.0[lane])? };
+        let at = match flat {
+            true => Point::Centre,
+            false if tables.arch.0 < 6 => midgard::place(pixels, lane, op.flags & CENTROID != 0),
+            false => point(op.flags, modes.0[lane])?,
+        };
         let (vertices, weights, provoking) = corners(pixels, lane, at);
         let mut values = [[0u32; 4]; 3];
         for (vertex, values) in vertices.into_iter().zip(&mut values) {

@@ -190,7 +190,7 @@ impl View {
         }
         if self.planes[slot].is_none() || index >= MOST_PLANES {
             let plane = match self.layout {
-                Some(layout) => layout.plane(memory, t, &self.format, index)?,
+                Some(layout) => layout.plane(memory, t, &self.format, index, level)?,
                 None => {
                     let at = t.surfaces.wrapping_add(u64::from(index) * Plane::SIZE_BYTES as u64);
                     let bytes = memory.read_array::<{ Plane::SIZE_BYTES }>(at).map_err(failed)?;

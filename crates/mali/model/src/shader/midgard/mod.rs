@@ -1,0 +1,202 @@
+//! Midgard machine code as operations of the interpreter.
+//!
+//! An instruction on a vector becomes an operation for each component that it writes: registers are four rows each
+//! ([`rows`]). Units of a bundle are executed one after the other in the order of their stages, so that the second stage
+//! sees what the first one wrote. Where an instruction overwrites what its later components read, its results go through
+//! temporary registers.
+//!
+//! Four quads run side by side in the sixteen lanes of a warp of the model.
+//!
+// source: Mesa, midgard_compile.c, midgard_schedule.c (stages, what a bundle passes on), midgard_ra.c (registers of
+// writeout), disassemble.c.
+
+mod alu;
+mod element;
+mod flow;
+mod memory;
+mod texture;
+mod tile;
+mod wide;
+
+use std::collections::HashMap;
+
+use tepui_mali_isa::Flow;
+use tepui_mali_isa::midgard::bundle::WORD_BYTES;
+pub use tepui_mali_isa::midgard::extent;
+use tepui_mali_isa::midgard::{Bundle, Content, Tag};
+
+use super::op::{Lanes, Op, Trap, Written};
+use super::operand::Src;
+use super::row::Row;
+use super::uniforms;
+
+/// Rows of registers: four for each of the 32, then those that have no number.
+pub mod rows {
+    /// Results of the texture unit, of two registers.
+    pub const TEXTURE: u8 = 128;
+    /// The vertex.
+    pub const VERTEX: u8 = 136;
+    /// The instance.
+    pub const INSTANCE: u8 = 137;
+    /// The thread in its workgroup.
+    pub const LOCAL_ID: u8 = 138;
+    /// The workgroup.
+    pub const GROUP_ID: u8 = 141;
+    /// The thread of all.
+    pub const GLOBAL_ID: u8 = 144;
+    /// Results that move on.
+    pub const RESULT: u8 = 147;
+    /// Upper words of numbers that are extended to 64 bits.
+    pub const SIGN: u8 = 151;
+    /// What Valhall's texture instructions find in staging registers.
+    pub const STAGING: u8 = 155;
+    /// Steps of one instruction.
+    pub const SCRATCH: u8 = 163;
+    /// One behind the last.
+    const END: u8 = 168;
+    const _: () = assert!(END as usize == super::super::warp::REGISTERS);
+
+    /// The row of a register's component.
+    pub const fn word(register: u32, component: u32) -> u8 {
+        (4 * register + component) as u8
+    }
+}
+
+/// A program as operations.
+pub struct Decoded {
+    /// The operations.
+    pub ops: Vec<Op>,
+    /// Rows of constants.
+    pub rows: Vec<Row>,
+    /// The byte in the program at which the bundle of each operation begins, or in its last eight bytes what stands behind
+    /// a write to the tile buffer.
+    pub offsets: Vec<u32>,
+}
+
+/// Operations that are being made.
+struct Context {
+    ops: Vec<Op>,
+    rows: Vec<Row>,
+    /// The bundle's constants.
+    constants: [u32; 4],
+    /// What a program reads as its counter.
+    counter: u32,
+    /// Branches: an operation, and the place that it leads to in words.
+    branches: Vec<(usize, i64)>,
+    /// Rows of signs that have been given out, of four.
+    signs: u8,
+}
+
+/// Constants of a program among which one is looked for.
+const LATEST: usize = 64;
+
+fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Ok(())
+}
+
+fn undecodable(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Undecodable("the bytes are no bundle".into())))
+}
+
+fn unimplemented(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
+    Err(Box::new(Trap::Unimplemented("an instruction of this bundle".into())))
+}
+
+/// Copies a row.
+fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let value = l.get(&op.src[0]);
+    l.put(op, &value);
+    Ok(())
+}
+
+/// Translates a program at an address.
+pub fn decode(address: u64, code: &[u8]) -> Decoded {
+    let mut context = Context {
+        ops: Vec::new(),
+        rows: Vec::new(),
+        constants: [0; 4],
+        counter: 0,
+        branches: Vec::new(),
+        signs: 0,
+    };
+    let (mut offsets, mut places) = (Vec::new(), HashMap::new());
+    let mut at = 0;
+    while at < code.len() {
+        places.insert((at / WORD_BYTES) as i64, context.ops.len() as u32);
+        let Ok(bundle) = Bundle::decode(&code[at..]) else {
+            context.push(undecodable);
+            offsets.resize(context.ops.len(), at as u32);
+            break;
+        };
+        let end = at + bundle.tag.words() * WORD_BYTES;
+        context.counter = (address as u32).wrapping_add(end as u32 - 8);
+        context.bundle(&bundle, (end / WORD_BYTES) as i64);
+        offsets.resize(context.ops.len(), at as u32);
+        // What a write to the tile buffer comes back to.
+        match bundle.next {
+            Tag::BREAK => context.ops.push(flow::end()),
+            _ if flow::writes_out(&bundle) => context.push(nothing),
+            _ => {}
+        }
+        offsets.resize(context.ops.len(), end as u32 - 8);
+        at = end;
+    }
+    for (index, place) in context.branches {
+        match places.get(&place) {
+            Some(target) => context.ops[index].immediate = *target,
+            None => context.ops[index] = Op::new(flow::no_target, Flow::None),
+        }
+    }
+    Decoded { ops: context.ops, rows: context.rows, offsets }
+}
+
+impl Context {
+    fn push(&mut self, run: super::op::Handler) {
+        self.ops.push(Op::new(run, Flow::None));
+    }
+
+    /// The row of a constant.
+    fn constant(&mut self, value: u32) -> Option<u16> {
+        let row = Row::splat(value);
+        if value == 0 {
+            return Some(uniforms::ZERO);
+        }
+        // Those of the last bundles, so that endless programs do not take endless time.
+        let from = self.rows.len().saturating_sub(LATEST);
+        let known = self.rows[from..].iter().position(|r| *r == row).map(|at| from + at);
+        let at = known.unwrap_or(self.rows.len());
+        let number = u16::try_from(at).ok().and_then(|at| uniforms::PROGRAM.checked_add(at))?;
+        if known.is_none() {
+            self.rows.push(row);
+        }
+        Some(number)
+    }
+
+    /// A constant as a source.
+    fn literal(&mut self, value: u32) -> Option<Src> {
+        Some(Src { row: self.constant(value)?, ..Src::NONE })
+    }
+
+    fn bundle(&mut self, bundle: &Bundle, end: i64) {
+        let done = match &bundle.content {
+            Content::Alu(alu) => {
+                self.constants = alu.constants.unwrap_or_default();
+                alu::lower(self, alu).and_then(|()| flow::lower(self, bundle, alu, end))
+            }
+            Content::LoadStore(words) => {
+                words.iter().try_for_each(|word| memory::lower(self, word))
+            }
+            Content::Texture(t) => texture::lower(self, t),
+        };
+        if done.is_none() {
+            self.push(unimplemented);
+        }
+    }
+
+    /// Adds an operation that copies a source into a row, or bits of it.
+    fn copy(&mut self, src: Src, dest: u8, written: Written) {
+        let mut op = Op::new(copy, Flow::None);
+        (op.src[0], op.dest, op.written) = (src, dest, written);
+        self.ops.push(op);
+    }
+}
