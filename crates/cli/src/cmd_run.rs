@@ -70,6 +70,23 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
+/// The command that runs a program with the driver on a virtual GPU.
+///
+/// # Errors
+/// The driver's library cannot be had.
+pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
+    command(&Args {
+        gpu,
+        gl: false,
+        check: true,
+        capture: None,
+        stats: None,
+        threads: 0,
+        abort_on_fault: false,
+        program: program.to_vec(),
+    })
+}
+
 /// Runs the command: executes the program in place of this process. Returns only if that fails.
 pub fn run(args: &Args) -> ExitCode {
     launch::replace_process("tepui run", command(args))

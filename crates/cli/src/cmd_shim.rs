@@ -72,6 +72,24 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
+/// The command that runs a program with the node of a virtual GPU.
+///
+/// # Errors
+/// The library that is preloaded cannot be had.
+pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
+    command(&Args {
+        gpu,
+        gpu_id: None,
+        check: true,
+        threads: 0,
+        verbose: false,
+        coverage: None,
+        abort_on_fault: false,
+        shared: false,
+        program: program.to_vec(),
+    })
+}
+
 /// Runs the command: executes the program in place of this process, or beside it if the GPU is shared.
 pub fn run(args: &Args) -> ExitCode {
     if args.is_shared() {

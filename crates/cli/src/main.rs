@@ -9,6 +9,7 @@
 mod batch;
 mod cmd_asm;
 mod cmd_bench;
+mod cmd_check;
 mod cmd_compare;
 mod cmd_compile;
 mod cmd_completions;
@@ -62,6 +63,7 @@ enum Command {
     Compile(cmd_compile::Args),
     Compare(cmd_compare::Args),
     Exec(cmd_exec::Args),
+    Check(cmd_check::Args),
     Explore(cmd_explore::Args),
     Debug(cmd_debug::Args),
     Dap(cmd_debug::DapArgs),
@@ -91,6 +93,7 @@ fn main() -> std::process::ExitCode {
         Command::Compile(args) => return cmd_compile::run(&args),
         Command::Compare(args) => return cmd_compare::run(&args),
         Command::Exec(args) => return cmd_exec::run(&args),
+        Command::Check(args) => return cmd_check::run(&args),
         Command::Explore(args) => return cmd_explore::run(&args),
         Command::Debug(args) => return cmd_debug::run(&args),
         Command::Dap(args) => return cmd_debug::run_dap(&args),

@@ -141,14 +141,18 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
     let recorder =
         options.sink().map(|sink| Arc::new(tepui_agx_capture::recorder(sink, chip)) as _);
+    let findings = findings();
+    let audit = findings.is_some();
     let options = agx::Options {
         model: tepui_agx_model::Options {
             threads: options.threads,
-            check: options.check,
+            check: options.check || audit,
+            audit,
             coverage: options.coverage.as_deref().and_then(agx_coverage),
             ..Default::default()
         },
         observer: recorder.or_else(requests),
+        findings,
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
@@ -156,6 +160,14 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
         shareable: options.shareable,
     };
     agx::Device::new(chip, options)
+}
+
+/// The file that `tepui check` has named for findings. One that cannot be written is said on standard error.
+fn findings() -> Option<Arc<tepui_check::Log>> {
+    let path =
+        PathBuf::from(std::env::var_os(tepui_check::FILE_VARIABLE).filter(|v| !v.is_empty())?);
+    let complain = |e: &std::io::Error| eprintln!("tepui: {}: {e}", path.display());
+    tepui_check::Log::append_to(&path).inspect_err(complain).ok().map(Arc::new)
 }
 
 /// Appends the rows' names to a file. One that cannot be written is said on standard error, and

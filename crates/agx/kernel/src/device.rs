@@ -38,6 +38,8 @@ pub struct Options {
     pub model: tepui_agx_model::Options,
     /// Observer of requests and executions.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Where findings of the model's checker go instead of standard error.
+    pub findings: Option<Arc<tepui_check::Log>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
     /// Ends the process after the report, for clients that do not notice a lost device.
@@ -55,6 +57,7 @@ impl Default for Options {
         Options {
             model: Default::default(),
             observer: None,
+            findings: None,
             report_faults: true,
             abort_on_fault: false,
             report_refusals: false,

@@ -163,13 +163,14 @@ impl Worker {
                 Work::Compute(_) => "compute",
                 Work::Render(_) => "render",
             };
-            if let Ok(stats) = &result
-                && self.device.options.report_faults
-            {
-                for report in &stats.reports {
-                    eprintln!(
-                        "tepui: check: {report} ({kind} command {command} of submission {submission})"
-                    );
+            let place = || format!("{kind} command {command} of submission {submission}");
+            for report in result.iter().flat_map(|stats| &stats.reports) {
+                match &self.device.options.findings {
+                    Some(log) => log.add(report.finding(place())),
+                    None if self.device.options.report_faults => {
+                        eprintln!("tepui: check: {report} ({})", place());
+                    }
+                    None => {}
                 }
             }
             if let Err(fault) = result {

@@ -443,7 +443,7 @@ fn submissions_are_checked_whole() {
     assert_eq!(call(&file, Ioctl::Submit, &mut args), Err(Errno::FAULT));
     // Nothing of all this ran, or touched the sync object.
     assert!(file.core().fence(out, 0).is_err());
-    assert_eq!(*list.lock().unwrap(), []);
+    assert!(list.lock().unwrap().is_empty());
 
     // What is allowed: every barrier, older and newer commands, as many as there may be.
     let fine = raw(2, [none; 2], &twice)

@@ -35,7 +35,10 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
                 let size = link.with_return.then_some(cdm::StreamLink::INFO.size_bytes as u64);
                 stream.link(link.target, size)?;
             }
-            2 => return Ok(stats),
+            2 => {
+                stats.report(&programs.unread());
+                return Ok(stats);
+            }
             // Dispatches run one after the other here, and all memory is coherent.
             3 => stream.skip(cdm::Barrier::INFO.size_bytes as u64),
             4 => stream.pop()?,

@@ -1,12 +1,17 @@
 //! Distributes the workgroups of a dispatch over worker threads.
 
+use std::sync::Arc;
+
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
+use crate::gpu::Checks;
 use crate::job::{JobFault, JobStats, Unit};
+use crate::usc::check::race::Races;
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
 use crate::usc::memory::{Port, WINDOWS, Window};
+use crate::usc::row::LANES;
 use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
@@ -22,7 +27,7 @@ impl Gpu {
         if let Some(preshader) = launch.preshader.take() {
             let _mode = FlushSubnormals::enter();
             let rows = preshader.code.shared_rows(&launch.uniforms);
-            let mut worker = Worker::new(self.port(vm, 0), &launch, self.options.check);
+            let mut worker = Worker::new(self.port(vm, 0), &launch, self.options.checks());
             let budget = self.options.instruction_budget;
             let left = worker.run_preshader(&preshader, &rows, &launch, budget)?;
             stats.merge(&done(worker));
@@ -53,14 +58,23 @@ impl Gpu {
             let start = number as u64 * chunk;
             start..start.saturating_add(chunk).min(count)
         });
+        // Compute groups of a workgroup, whose accesses may race.
+        let groups =
+            grid.local.iter().fold(1u32, |all, &n| all.saturating_mul(n)).div_ceil(LANES as u32);
+        let races = (self.options.checks() == Checks::Audit).then(|| Arc::new(Races::new(groups)));
         let budget = Budget::new(stats.instructions, self.options.job_budget, Unit::Usc);
         let (parts, outcome) = share(
             self,
             chunks,
-            |core| Worker::new(self.port(vm, core), &launch, self.options.check),
+            |core| {
+                let mut worker = Worker::new(self.port(vm, core), &launch, self.options.checks());
+                worker.races.clone_from(&races);
+                worker
+            },
             |worker, chunk| {
                 for index in chunk {
                     let before = worker.executed;
+                    worker.number = index;
                     worker.run(&launch, &rows, &grid, place(index), limit)?;
                     // Each workgroup costs something even if its program is empty.
                     budget.spend(worker.executed - before + 1)?;

@@ -19,6 +19,9 @@ pub struct Options {
     /// Run the checker: report reads of registers and memory that were never written, and uses of a
     /// load's result before the wait for it.
     pub check: bool,
+    /// With `check`: look for races, for barriers and derivatives in divergent flow, and for results
+    /// that nobody reads.
+    pub audit: bool,
     /// The word that registers, local memory and scratch memory hold until a program writes them.
     /// Silicon leaves there what ran before; the default, 0, hides a missing initialisation. `r0l`,
     /// the execution mask's counter, starts at 0 all the same, and uniform registers that no USC
@@ -59,6 +62,7 @@ impl Default for Options {
         Options {
             threads: 0,
             check: false,
+            audit: false,
             uninitialised: 0,
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
@@ -68,6 +72,28 @@ impl Default for Options {
             draws: u64::MAX,
             coverage: None,
             watch: None,
+        }
+    }
+}
+
+/// What the checker looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// Nothing.
+    Off,
+    /// What [`Options::check`] says.
+    Mistakes,
+    /// What [`Options::audit`] says too.
+    Audit,
+}
+
+impl Options {
+    /// What the checker looks for.
+    pub(crate) fn checks(&self) -> Checks {
+        match (self.check, self.audit) {
+            (true, true) => Checks::Audit,
+            (true, false) => Checks::Mistakes,
+            (false, _) => Checks::Off,
         }
     }
 }

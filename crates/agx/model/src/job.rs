@@ -158,9 +158,77 @@ pub enum ReportKind {
     UndefinedDescriptor,
     /// A texture instruction reads a texel that is not bound.
     UnboundTexel,
+    /// A byte of scratch memory is read that the thread never wrote.
+    UnwrittenScratch,
+    /// Two SIMD-groups access the same local memory without a barrier between, one of them to write.
+    LocalRace,
+    /// The same of device memory, by SIMD-groups of one workgroup.
+    WorkgroupRace,
+    /// The same of device memory, by different workgroups.
+    DispatchRace,
+    /// Lanes of one SIMD-group store different values to one place at once.
+    LaneRace,
+    /// A barrier that not all threads of the workgroup execute.
+    DivergentBarrier,
+    /// A difference within a quad of which not all lanes execute it.
+    DivergentDerivative,
+    /// A texel or a store to local memory that nobody has read so far.
+    UnreadResult,
+    /// Takes back an [`ReportKind::UnreadResult`]: a later job reads it.
+    ResultRead,
 }
 
 impl ReportKind {
+    /// All kinds that are findings.
+    pub const ALL: [ReportKind; 19] = [
+        ReportKind::UnwaitedRead,
+        ReportKind::UnwaitedWrite,
+        ReportKind::UnwrittenRegister,
+        ReportKind::UnwrittenLocal,
+        ReportKind::UnwrittenScratch,
+        ReportKind::UnwrittenMemory,
+        ReportKind::UnwrittenTile,
+        ReportKind::UnboundLoad,
+        ReportKind::UnboundStore,
+        ReportKind::UnboundTexel,
+        ReportKind::UnknownCompression,
+        ReportKind::UndefinedDescriptor,
+        ReportKind::LocalRace,
+        ReportKind::WorkgroupRace,
+        ReportKind::DispatchRace,
+        ReportKind::LaneRace,
+        ReportKind::DivergentBarrier,
+        ReportKind::DivergentDerivative,
+        ReportKind::UnreadResult,
+    ];
+
+    /// The name of the rule that is broken, as in `tepui_check`'s table; none for what takes a report back.
+    #[must_use]
+    pub fn rule(self) -> Option<&'static str> {
+        Some(match self {
+            ReportKind::UnwaitedRead => "unwaited-read",
+            ReportKind::UnwaitedWrite => "unwaited-write",
+            ReportKind::UnwrittenRegister => "unwritten-register",
+            ReportKind::UnwrittenLocal => "unwritten-local",
+            ReportKind::UnwrittenScratch => "unwritten-scratch",
+            ReportKind::UnwrittenMemory => "unwritten-memory",
+            ReportKind::UnwrittenTile => "unwritten-tile",
+            ReportKind::UnboundLoad => "unbound-load",
+            ReportKind::UnboundStore => "unbound-store",
+            ReportKind::UnboundTexel => "unbound-texel",
+            ReportKind::UnknownCompression => "unknown-compression",
+            ReportKind::UndefinedDescriptor => "undefined-descriptor",
+            ReportKind::LocalRace => "local-race",
+            ReportKind::WorkgroupRace => "workgroup-race",
+            ReportKind::DispatchRace => "dispatch-race",
+            ReportKind::LaneRace => "lane-race",
+            ReportKind::DivergentBarrier => "divergent-barrier",
+            ReportKind::DivergentDerivative => "divergent-derivative",
+            ReportKind::UnreadResult => "unread-result",
+            ReportKind::ResultRead => return None,
+        })
+    }
+
     /// Whether something was read that was never written.
     #[must_use]
     pub fn is_unwritten(self) -> bool {
@@ -168,6 +236,7 @@ impl ReportKind {
             self,
             ReportKind::UnwrittenRegister
                 | ReportKind::UnwrittenLocal
+                | ReportKind::UnwrittenScratch
                 | ReportKind::UnwrittenMemory
                 | ReportKind::UnwrittenTile
         )
@@ -175,7 +244,49 @@ impl ReportKind {
 }
 
 /// A finding of the checker: a mistake of a program that silicon would hide.
-pub type Report = tepui_softgpu::Report<ReportKind>;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its kind.
+    pub kind: ReportKind,
+    /// A description, in one sentence without a full stop.
+    pub what: String,
+    /// Where.
+    pub at: ProgramPoint,
+    /// The fingerprint of the program's machine code, the same wherever it lies.
+    pub shader: u64,
+    /// The lanes that it was first found in; none if it is not of lanes.
+    pub lanes: u32,
+    /// The workgroup that it was first found in, of compute programs.
+    pub workgroup: [u32; 3],
+    /// How many times it was found.
+    pub count: u64,
+}
+
+impl Report {
+    /// As a finding, at a place in the run.
+    #[must_use]
+    pub fn finding(&self, first: String) -> tepui_check::Finding {
+        tepui_check::Finding {
+            rule: self.kind.rule().unwrap_or_default().to_owned(),
+            shader: format!("{:016x}", self.shader),
+            offset: self.at.offset,
+            instruction: self.at.text.clone(),
+            what: self.what.clone(),
+            lanes: self.lanes,
+            workgroup: self.workgroup,
+            count: self.count,
+            first,
+            ..tepui_check::Finding::default()
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ProgramPoint { program: shader, offset, text } = &self.at;
+        write!(f, "{}, in shader {shader:#x} at offset {offset:#x}: {text}", self.what)
+    }
+}
 
 /// The results of a finished job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,7 +301,7 @@ pub struct JobStats {
     pub soft_faults: u64,
     /// The first of them.
     pub first_soft_fault: Option<tepui_softgpu::Fault>,
-    /// The reports of the checker, each once.
+    /// The reports of the checker, one of each kind for an instruction.
     pub reports: Vec<Report>,
 }
 
@@ -202,10 +313,22 @@ impl JobStats {
         self.instructions += other.instructions;
         self.soft_faults += other.soft_faults;
         self.first_soft_fault = self.first_soft_fault.or(other.first_soft_fault);
-        for report in &other.reports {
-            if !self.reports.contains(report) {
-                self.reports.push(report.clone());
-            }
+        self.report(&other.reports);
+    }
+
+    /// Adds reports.
+    pub fn report(&mut self, reports: &[Report]) {
+        add_reports(&mut self.reports, reports);
+    }
+}
+
+/// Adds reports to others: one of each kind for an instruction is kept, and how many there were.
+pub fn add_reports(all: &mut Vec<Report>, more: &[Report]) {
+    let place = |r: &Report| (r.kind, r.at.program, r.at.offset);
+    for report in more {
+        match all.iter_mut().find(|known| place(known) == place(report)) {
+            Some(known) => known.count += report.count,
+            None => all.push(report.clone()),
         }
     }
 }
@@ -219,4 +342,19 @@ pub type JobFault = tepui_softgpu::JobFault<Unit>;
 impl tepui_softgpu::GpuUnit for Unit {
     const PROGRAM: &'static str = "shader";
     const PACKET: &'static str = "packet";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_rules_are_the_same() {
+        let names = ReportKind::ALL.map(|kind| kind.rule().expect("a rule"));
+        for name in names {
+            assert!(tepui_check::rule(name).is_some(), "`{name}` is not in the table");
+        }
+        let unknown = tepui_check::RULES.iter().find(|rule| !names.contains(&rule.id));
+        assert!(unknown.is_none(), "{unknown:?} is found by nobody");
+    }
 }

@@ -108,7 +108,7 @@ pub fn shade(
     let (parts, outcome) = share(
         gpu,
         vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)),
-        |core| Worker::new(gpu.port(vm, core), launch, gpu.options.check),
+        |core| Worker::new(gpu.port(vm, core), launch, gpu.options.checks()),
         |worker, (vertices, outputs)| {
             let before = worker.executed;
             let mut groups = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));

@@ -54,7 +54,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
     pub fn new(gpu: &Gpu, frame: &'f Frame<'v>, core: u32) -> TileWorker<'f, 'v> {
         let first = frame.programs.first();
         let worker = first.map(|p| {
-            let mut worker = Worker::new(gpu.port(frame.vm, core), &p.launch, gpu.options.check);
+            let mut worker = Worker::new(gpu.port(frame.vm, core), &p.launch, gpu.options.checks());
             worker.enter(&p.launch);
             worker
         });

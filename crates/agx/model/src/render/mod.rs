@@ -29,5 +29,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, Jo
         |scene: &scene::Scene, stats: &mut JobStats| isp::draw(gpu, vm, job, scene, stats);
     let mut geometry = geometry::Geometry::new(gpu, vm, job, &programs, &mut pixels)?;
     vdm::run(&mut geometry, job.vdm_ctrl_stream_base)?;
-    geometry.finish()
+    let mut stats = geometry.finish()?;
+    stats.report(&programs.unread());
+    Ok(stats)
 }

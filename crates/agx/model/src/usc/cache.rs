@@ -8,7 +8,7 @@ use tepui_softgpu::AddressSpace;
 use super::load::{self, MAX_BYTES};
 use super::program::{Program, Translation};
 use crate::Coverage;
-use crate::job::GroupFault;
+use crate::job::{GroupFault, Report};
 
 /// Decoded programs by address. Operations are larger than machine code, and programs may overlap,
 /// so the size is limited.
@@ -60,6 +60,14 @@ impl<'v> Programs<'v> {
     /// The programs of a job in an address space.
     pub fn new(vm: &'v AddressSpace, usc_exec_base: u64, cache: &'v Cache) -> Programs<'v> {
         Programs { vm, usc_exec_base, cache, checked: Mutex::default() }
+    }
+
+    /// What is new about results that nobody reads, for the checker.
+    pub fn unread(&self) -> Vec<Report> {
+        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<Report> = checked.programs.values().flat_map(|p| p.unread()).collect();
+        all.sort_by_key(|report| (report.at.program, report.at.offset));
+        all
     }
 
     /// The program at an address, decoded at most once.

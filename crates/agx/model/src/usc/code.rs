@@ -154,6 +154,13 @@ impl Code {
         &self.bytes
     }
 
+    /// A number that tells programs apart wherever they lie: FNV-1a of the machine code.
+    pub fn fingerprint(&self) -> u64 {
+        self.bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
+    }
+
     /// Bytes of machine code.
     pub fn size_bytes(&self) -> usize {
         self.bytes.len()

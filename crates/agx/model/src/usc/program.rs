@@ -4,9 +4,10 @@ use std::sync::OnceLock;
 
 use tepui_hostvec::Target;
 
-use super::check::Footprint;
+use super::check::{Footprints, News};
 use super::clear;
 use super::code::Code;
+use crate::job::{ProgramPoint, Report, ReportKind};
 
 /// Translation of programs to host code.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ impl Translation {
 pub struct Program {
     /// The decoded program.
     pub code: Code,
-    footprints: OnceLock<Vec<Footprint>>,
+    footprints: OnceLock<Footprints>,
     cleared: OnceLock<Option<Vec<u16>>>,
     #[cfg(target_arch = "x86_64")]
     translation: super::jit::Lazy,
@@ -55,8 +56,32 @@ impl Program {
     }
 
     /// The register accesses of each instruction, for the checker.
-    pub fn footprints(&self) -> &[Footprint] {
-        self.footprints.get_or_init(|| Footprint::of(&self.code))
+    pub fn footprints(&self) -> &Footprints {
+        self.footprints.get_or_init(|| Footprints::of(&self.code))
+    }
+
+    /// What is new about results that nobody reads, for the checker: reports since the last call.
+    pub fn unread(&self) -> Vec<Report> {
+        let news = self.footprints.get().map_or_else(Vec::new, Footprints::news);
+        let report = |(index, news)| {
+            let (offset, text) = self.code.describe(index);
+            let (kind, what) = match news {
+                News::Unread => (ReportKind::UnreadResult, "nobody reads what this writes"),
+                News::Read => (ReportKind::ResultRead, "what this writes is read after all"),
+            };
+            let at = ProgramPoint { program: self.code.address(), offset, text };
+            let shader = self.code.fingerprint();
+            Report {
+                kind,
+                what: what.to_owned(),
+                at,
+                shader,
+                lanes: 0,
+                workgroup: [0; 3],
+                count: 1,
+            }
+        };
+        news.into_iter().map(report).collect()
     }
 
     /// Rows that a whole SIMD-group must find cleared; `None` for all.

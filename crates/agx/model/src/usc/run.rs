@@ -69,13 +69,14 @@ fn interpret(
     let handlers = Handlers::of_host();
     let ops = l.code.ops();
     let watch = l.port.watch.clone();
+    let footprints = l.checker.is_some().then(|| program.footprints());
     let mut since_jump = l.pc;
     let outcome = loop {
         let Some(op) = ops.get(l.pc) else {
             break Some(end(l));
         };
-        if let Some(checker) = &mut l.checker {
-            checker.before(l.code, program.footprints(), l.pc, l.exec);
+        if let (Some(checker), Some(footprints)) = (&mut l.checker, footprints) {
+            checker.before(l.code, footprints, l.pc, l.exec, l.alive);
         }
         if let Some(watch) = &watch {
             watch.before(l);

@@ -1,6 +1,8 @@
 //! State that the SIMD-groups of a workgroup share: local memory, texture state and sampler state
 //! registers.
 
+use super::check::LocalShadow;
+
 /// The state that the SIMD-groups of a workgroup share.
 #[derive(Default)]
 pub struct Shared {
@@ -8,6 +10,8 @@ pub struct Shared {
     pub local: Vec<u8>,
     /// Which bytes of local memory were written; empty unless the job is checked.
     pub local_written: Vec<bool>,
+    /// Accesses of local memory, in audits.
+    pub local_shadow: Option<Box<LocalShadow>>,
     /// Texture state registers.
     pub textures: Vec<[u8; 24]>,
     /// Sampler state registers: descriptor and border colour.

@@ -1,6 +1,9 @@
 //! Runs one workgroup: its SIMD-groups in turn, from barrier to barrier.
 
-use super::check::Checker;
+use std::sync::Arc;
+
+use super::check::race::Races;
+use super::check::{Audit, Checker};
 use super::code::Code;
 use super::lanes::Lanes;
 use super::launch::{Grid, Launch};
@@ -13,7 +16,10 @@ use super::stack::Stack;
 use super::stage::Stage;
 use super::threads::Threads;
 use super::{helper, run::Outcome};
-use crate::job::{FaultKind, GroupFault, JobFault, ProgramPoint, Report, Unit};
+use crate::gpu::Checks;
+use crate::job::{
+    FaultKind, GroupFault, JobFault, ProgramPoint, Report, ReportKind, Unit, add_reports,
+};
 
 /// Registers that fixed function may fill before a program runs, even if the program does not use
 /// them.
@@ -31,8 +37,12 @@ pub struct Worker<'v> {
     pub executed: u64,
     /// Threads run.
     pub threads: u64,
-    /// Whether the job is checked.
-    check: bool,
+    /// What is looked for.
+    checks: Checks,
+    /// Where races of the launch are looked for.
+    pub races: Option<Arc<Races>>,
+    /// The number of the workgroup that runs.
+    pub number: u64,
     /// Reports of the checker.
     pub reports: Vec<Report>,
 }
@@ -50,7 +60,7 @@ struct Group {
 
 impl<'v> Worker<'v> {
     /// A worker for one launch.
-    pub fn new(port: Port<'v>, launch: &'v Launch<'v>, check: bool) -> Worker<'v> {
+    pub fn new(port: Port<'v>, launch: &'v Launch<'v>, checks: Checks) -> Worker<'v> {
         Worker {
             port,
             launch,
@@ -60,7 +70,9 @@ impl<'v> Worker<'v> {
             threads_of: Threads::default(),
             executed: 0,
             threads: 0,
-            check,
+            checks,
+            races: None,
+            number: 0,
             reports: Vec::new(),
         }
     }
@@ -73,7 +85,7 @@ impl<'v> Worker<'v> {
     /// Reports of the checker and the texture unit.
     pub fn into_reports(self) -> Vec<Report> {
         let mut reports = self.reports;
-        reports.extend(self.port.reports);
+        add_reports(&mut reports, &self.port.reports);
         reports
     }
 
@@ -81,7 +93,7 @@ impl<'v> Worker<'v> {
     /// and sampler state registers.
     pub fn run_preshader(
         &mut self,
-        program: &Program,
+        program: &Arc<Program>,
         shared_rows: &[Row],
         launch: &Launch<'_>,
         budget: u64,
@@ -162,7 +174,7 @@ impl<'v> Worker<'v> {
 
     fn run_drawing(
         &mut self,
-        program: &Program,
+        program: &Arc<Program>,
         shared_rows: &[Row],
         stage: Stage<'_>,
         alive: u32,
@@ -176,7 +188,7 @@ impl<'v> Worker<'v> {
     /// Runs one SIMD-group without a workgroup to its end; `who` names it in faults.
     fn run_alone(
         &mut self,
-        program: &Program,
+        program: &Arc<Program>,
         shared_rows: &[Row],
         stage: Stage<'_>,
         alive: u32,
@@ -194,12 +206,20 @@ impl<'v> Worker<'v> {
             &mut self.port,
         );
         lanes.budget = budget;
-        lanes.checker = self.check.then(|| Box::new(Checker::new(stage.preloaded())));
+        let quads = matches!(stage, Stage::Fragment(_));
+        lanes.checker = match self.checks {
+            Checks::Off => None,
+            Checks::Mistakes => Some(Box::new(Checker::new(stage.preloaded()))),
+            Checks::Audit => {
+                let audit = Audit::new(program, None, 0, 0);
+                Some(Box::new(Checker::new(stage.preloaded()).with_audit(audit, quads)))
+            }
+        };
         lanes.enter(stage);
         let outcome = helper::run_group(&mut lanes, program, launch);
         self.executed += lanes.executed;
         if let Some(checker) = lanes.checker.take() {
-            self.reports.extend(checker.reports);
+            add_reports(&mut self.reports, &checker.reports);
         }
         let stack = lanes.stack;
         let fault = match outcome {
@@ -228,7 +248,7 @@ impl<'v> Worker<'v> {
         workgroup: [u32; 3],
         budget: u64,
     ) -> Result<(), JobFault> {
-        let program: &Program = &launch.program;
+        let program: &Arc<Program> = &launch.program;
         let rows = program.code.register_rows();
         let place = Place {
             group: workgroup,
@@ -240,7 +260,10 @@ impl<'v> Worker<'v> {
         let count = threads.div_ceil(LANES);
         self.clear_local(launch.local_bytes as usize);
         launch.enter(&mut self.shared);
-        if self.check {
+        if self.checks == Checks::Audit {
+            self.shared.local_shadow.get_or_insert_default().begin(launch.local_bytes as usize);
+        }
+        if self.checks != Checks::Off {
             self.shared.local_written.clear();
             self.shared.local_written.resize(launch.local_bytes as usize, false);
         }
@@ -261,14 +284,21 @@ impl<'v> Worker<'v> {
                 stack: Stack::default(),
                 executed: 0,
                 done: alive == 0,
-                checker: self.check.then(Default::default),
+                checker: checker(
+                    self.checks,
+                    self.races.as_ref(),
+                    program,
+                    place,
+                    self.number,
+                    index,
+                ),
             });
         }
         let result = self.rounds(launch, shared_rows, place, budget);
         for group in self.groups.iter_mut().rev() {
             self.executed += group.executed;
             if let Some(checker) = group.checker.take() {
-                self.reports.extend(checker.reports);
+                add_reports(&mut self.reports, &checker.reports);
             }
             if group.stack.mapped {
                 helper::free(&mut self.port, launch, group.stack.blocks)
@@ -281,7 +311,7 @@ impl<'v> Worker<'v> {
     /// Runs the groups of a workgroup without barriers, each to its end, on the same registers.
     fn in_turn(
         &mut self,
-        program: &Program,
+        program: &Arc<Program>,
         shared_rows: &[Row],
         place: Place,
         threads: usize,
@@ -309,12 +339,13 @@ impl<'v> Worker<'v> {
             }
             self.threads += u64::from(alive.count_ones());
             lanes.restart(index, alive, rows);
-            lanes.checker = self.check.then(Default::default);
+            lanes.checker =
+                checker(self.checks, self.races.as_ref(), program, place, self.number, index);
             lanes.clear_registers(program.cleared_rows());
             let outcome = helper::run_group(&mut lanes, program, launch);
             self.executed += lanes.executed;
             if let Some(checker) = lanes.checker.take() {
-                self.reports.extend(checker.reports);
+                add_reports(&mut self.reports, &checker.reports);
             }
             if lanes.stack.mapped {
                 helper::free(lanes.port, launch, lanes.stack.blocks)
@@ -339,9 +370,13 @@ impl<'v> Worker<'v> {
         let program: &Program = &launch.program;
         let rows = program.code.register_rows();
         let table = self.threads_of.of(place.local_size);
-        let mut running = true;
+        let (mut running, mut round) = (true, 0u16);
         while running {
             running = false;
+            round = round.saturating_add(1);
+            if let Some(shadow) = &mut self.shared.local_shadow {
+                shadow.barrier();
+            }
             for (index, group) in self.groups.iter_mut().enumerate() {
                 if group.done {
                     continue;
@@ -361,6 +396,9 @@ impl<'v> Worker<'v> {
                 lanes.stack = group.stack;
                 lanes.executed = group.executed;
                 lanes.checker = group.checker.take();
+                if let Some(audit) = lanes.checker.as_mut().and_then(|c| c.audit()) {
+                    audit.epoch = round;
+                }
                 lanes.budget = budget;
                 let outcome = helper::run_group(&mut lanes, program, launch);
                 group.pc = lanes.pc;
@@ -369,6 +407,9 @@ impl<'v> Worker<'v> {
                 group.stack = lanes.stack;
                 group.executed = lanes.executed;
                 group.checker = lanes.checker.take();
+                if let (Some(checker), Outcome::Barrier) = (&mut group.checker, outcome) {
+                    checker.barrier(&program.code, group.pc, group.exec, group.alive);
+                }
                 match outcome {
                     Outcome::Stop => group.done = true,
                     Outcome::Barrier => running = true,
@@ -379,8 +420,55 @@ impl<'v> Worker<'v> {
                     }
                 }
             }
+            if running && self.checks == Checks::Audit {
+                unmet(&mut self.groups, program);
+            }
         }
         Ok(())
+    }
+}
+
+/// Reports a barrier at which not all SIMD-groups of the workgroup wait.
+fn unmet(groups: &mut [Group], program: &Program) {
+    let waits = |g: &Group| (!g.done).then_some(g.pc);
+    let Some(first) = groups.iter().find_map(waits) else { return };
+    let other = groups
+        .iter()
+        .enumerate()
+        .find(|(_, g)| g.executed > 0 && (g.done || g.pc != first))
+        .map(|(index, g)| (index, g.done, g.pc));
+    if let Some((index, ended, pc)) = other
+        && let Some(group) = groups.iter_mut().find(|g| !g.done)
+        && let Some(checker) = &mut group.checker
+    {
+        let what = match ended {
+            true => format!("a barrier before which SIMD-group {index} has ended"),
+            false => {
+                let at = program.code.describe(pc.saturating_sub(1)).0;
+                format!("a barrier while SIMD-group {index} waits at another, at offset {at:#x}")
+            }
+        };
+        checker.note(&program.code, group.pc - 1, ReportKind::DivergentBarrier, what, 0);
+    }
+}
+
+/// The checker of a SIMD-group of a workgroup.
+fn checker(
+    checks: Checks,
+    races: Option<&Arc<Races>>,
+    program: &Arc<Program>,
+    place: Place,
+    number: u64,
+    index: usize,
+) -> Option<Box<Checker>> {
+    let checker = || Checker::of_workgroup(place.group);
+    match checks {
+        Checks::Off => None,
+        Checks::Mistakes => Some(Box::new(checker())),
+        Checks::Audit => {
+            let audit = Audit::new(program, races, number, index as u32);
+            Some(Box::new(checker().with_audit(audit, false)))
+        }
     }
 }
 

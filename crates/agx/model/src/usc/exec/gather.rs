@@ -6,7 +6,7 @@
 use tepui_softgpu::Access;
 
 use super::Lanes;
-use crate::job::ReportKind;
+use crate::usc::check::memory;
 use crate::usc::row::{LANES, Row};
 
 /// Lanes whose offsets are looked at together.
@@ -203,7 +203,7 @@ pub fn gather(
         return;
     }
     if l.checker.is_some() {
-        check_reads(l, addresses, element, mask);
+        memory::reads(l, addresses, element, mask);
     }
     let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
     let (low, high) = span(addresses, exec);
@@ -268,7 +268,7 @@ pub fn scatter(
         return;
     }
     if l.checker.is_some() {
-        check_writes(l, addresses, at);
+        memory::writes(l, exec, addresses, at, element, row);
     }
     let (low, high) = span(addresses, exec);
     let whole = (high - low).saturating_add(u64::from(element));
@@ -308,46 +308,5 @@ unsafe fn put(p: *mut u8, element: u32, value: u32) {
             2 => p.cast::<u16>().write_unaligned(value as u16),
             _ => p.write(value as u8),
         }
-    }
-}
-
-/// Reports loads of memory that is not bound, or whose page nobody ever wrote.
-#[cold]
-fn check_reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask: u8) {
-    let last = u64::from(7 - mask.leading_zeros().min(7)) * u64::from(element);
-    let mut found = None;
-    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
-        for address in [addresses[i], addresses[i].wrapping_add(last)] {
-            if let Err(fault) = l.port.vm.translate(address, Access::Read) {
-                let what = format!("lane {i}: {fault}; the load gives zero");
-                found = Some((ReportKind::UnboundLoad, what));
-            } else if !l.port.was_written(address) {
-                let what = format!("lane {i} reads {address:#x}, where nothing was ever written");
-                found = Some((ReportKind::UnwrittenMemory, what));
-            }
-        }
-    }
-    report(l, found);
-}
-
-/// Reports stores to memory that is not bound for them.
-#[cold]
-fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
-    let mut found = None;
-    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
-        let address = addresses[i].wrapping_add(at);
-        if let Err(fault) = l.port.vm.translate(address, Access::Write) {
-            let what = format!("lane {i}: {fault}; the store is dropped");
-            found = Some((ReportKind::UnboundStore, what));
-        }
-    }
-    report(l, found);
-}
-
-/// Hands a finding to the checker, with the instruction that is being executed.
-#[cold]
-pub fn report(l: &mut Lanes<'_, '_>, found: Option<(ReportKind, String)>) {
-    if let (Some(checker), Some((kind, what))) = (&mut l.checker, found) {
-        checker.note(l.code, l.pc - 1, kind, what);
     }
 }

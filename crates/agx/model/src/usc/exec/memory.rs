@@ -6,10 +6,12 @@ use tepui_softgpu::Access;
 
 use tepui_agx_texture::half;
 
-use super::gather::{Offsets32, fetch, gather, report, scatter, spread};
+use super::gather::{Offsets32, fetch, gather, scatter, spread};
 use super::{Lanes, Next, Op};
 use crate::job::ReportKind;
 use crate::usc::access::{Format, Transfer};
+use crate::usc::check::memory as check;
+use crate::usc::check::race::How;
 use crate::usc::op::{Dst, File, Form};
 use crate::usc::row::{LANES, Row};
 use crate::usc::stack::Adjusted;
@@ -413,6 +415,9 @@ pub fn device_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let second = if operation == 3 { l.load_u32(op.s[3]) } else { first };
     let mut old = Row::ZERO;
     let exec = l.exec;
+    if l.checker.is_some() {
+        check::atomics(l, &addresses);
+    }
     for i in 0..LANES {
         if exec >> i & 1 == 0 {
             continue;
@@ -537,7 +542,11 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         if unwritten != 0 {
             let what =
                 format!("local memory is read in lanes {unwritten:#x} where nothing was written");
-            report(l, Some((ReportKind::UnwrittenLocal, what)));
+            check::report(l, ReportKind::UnwrittenLocal, what, unwritten);
+        }
+        if l.shared.local_shadow.is_some() {
+            let from = offsets.map(|o| (o & !(unit - 1)).wrapping_add(at));
+            check::local(l, &from, unit, How::Read, None);
         }
         l.store_u32(register_at(t.register, k), &row);
     }
@@ -568,6 +577,10 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
         let row = register_bits(l, t, k);
+        if l.shared.local_shadow.is_some() {
+            let from = offsets.map(|o| (o & !(unit - 1)).wrapping_add(at));
+            check::local(l, &from, unit, How::Write, Some(&row));
+        }
         for i in 0..LANES {
             if l.exec >> i & 1 == 0 {
                 continue;
@@ -619,7 +632,7 @@ pub fn local_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Scratch memory to registers.
 #[inline(always)]
 pub fn stack_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    stack_transfer(l, op, |l, t, addresses| {
+    stack_transfer(l, op, How::Read, |l, t, addresses| {
         load_from(l, t, addresses);
         Next::Continue
     })
@@ -628,7 +641,7 @@ pub fn stack_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Registers to scratch memory.
 #[inline(always)]
 pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    stack_transfer(l, op, |l, t, addresses| store_to(l, l.exec, t, addresses))
+    stack_transfer(l, op, How::Write, |l, t, addresses| store_to(l, l.exec, t, addresses))
 }
 
 /// The index of a scratch access counts bytes. source: Mesa's agx_compile.c,
@@ -638,6 +651,7 @@ pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 fn stack_transfer(
     l: &mut Lanes<'_, '_>,
     op: &Op,
+    how: How,
     one: impl Fn(&mut Lanes<'_, '_>, &Transfer, &[u64; LANES]) -> Next,
 ) -> Next {
     let t = transfer(l, op);
@@ -665,7 +679,17 @@ fn stack_transfer(
             }
         }
         let part = Transfer { mask: 1, register: register_at(t.register, k), ..*t };
+        if l.checker.is_some() {
+            let offsets = Row(index.0.map(|i| i.wrapping_add(at)));
+            check::scratch(l, &offsets, unit, how);
+        }
+        if let Some(checker) = &mut l.checker {
+            checker.in_scratch = true;
+        }
         let next = one(l, &part, &addresses);
+        if let Some(checker) = &mut l.checker {
+            checker.in_scratch = false;
+        }
         if next != Next::Continue {
             return next;
         }

@@ -7,11 +7,11 @@ use tepui_agx_texture::{LANES, Note, SamplerState};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::fragment::{Incoming, Outgoing, to_registers};
-use super::gather::report as checked;
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report, ReportKind};
 use crate::usc::access::{DescriptorSource, SamplerSource, TextureAccess};
+use crate::usc::check::memory::report as checked;
 use crate::usc::memory::TextureRows;
 use crate::usc::op::{Form, Src};
 use crate::usc::row::Row;
@@ -126,7 +126,7 @@ fn descriptor_at<const N: usize>(l: &mut Lanes<'_, '_>, address: u64, which: &st
 #[cold]
 fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
     if l.checker.is_some() {
-        checked(l, Some((ReportKind::UndefinedDescriptor, what())));
+        checked(l, ReportKind::UndefinedDescriptor, what(), 0);
     }
 }
 
@@ -175,10 +175,11 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
                 Note::Unmapped { .. } => ReportKind::UnboundTexel,
             };
             if note.is_for_checker() {
-                checked(l, Some((kind, note.to_string())));
+                checked(l, kind, note.to_string(), 0);
                 continue;
             }
-            let report = Report { kind, what: note.to_string(), at: at.clone() };
+            let (what, at, shader) = (note.to_string(), at.clone(), l.code.fingerprint());
+            let report = Report { kind, what, at, shader, lanes: 0, workgroup: [0; 3], count: 1 };
             if l.port.reports.len() < MAX_REPORTS && !l.port.reports.contains(&report) {
                 l.port.reports.push(report);
             }

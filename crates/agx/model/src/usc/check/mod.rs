@@ -1,0 +1,304 @@
+//! The checker reports mistakes of programs that silicon does not: reads of a register before the
+//! wait for its load, reads of registers and local memory that were never written, accesses of
+//! unbound memory; and, in an audit, races, barriers and derivatives in divergent flow, and results
+//! that nobody reads.
+//!
+//! The run loop calls [`Checker::before`] before each instruction. It compares the registers that the
+//! instruction table says are read with those written so far, lane by lane. Memory instructions call
+//! [`memory`] with their addresses.
+
+pub mod footprint;
+mod local;
+pub mod memory;
+pub mod race;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use footprint::{Footprints, News};
+use footprint::{HALVES, SLOTS};
+pub use local::{LocalShadow, Scratch};
+use race::{Conflict, How, Page, Races};
+
+use super::code::Code;
+use super::program::Program;
+use crate::job::{ProgramPoint, Report, ReportKind};
+
+/// The most reports of one SIMD-group, since loops can repeat a mistake without end.
+const MAX_REPORTS: usize = 64;
+
+/// The state of one SIMD-group's registers, as lane masks of half-registers.
+pub struct Checker {
+    written: [u32; HALVES],
+    pending: [[u32; HALVES]; SLOTS],
+    /// Slots that a load may still signal.
+    busy: [bool; SLOTS],
+    /// The texture instruction whose result a half-register holds, from 1.
+    results: Option<Box<[u16; HALVES]>>,
+    scratch: Scratch,
+    /// Scratch memory is accessed by the instruction that runs.
+    pub in_scratch: bool,
+    /// Differences are taken within quads of lanes.
+    quads: bool,
+    audit: Option<Audit>,
+    workgroup: [u32; 3],
+    seen: HashMap<(u16, ReportKind), usize>,
+    /// Reports.
+    pub reports: Vec<Report>,
+}
+
+/// What an audit needs of the launch.
+pub struct Audit {
+    program: Arc<Program>,
+    races: Option<Arc<Races>>,
+    /// The SIMD-group's number in `races`.
+    group: u32,
+    index: u32,
+    /// Barriers of the workgroup so far, from 1.
+    pub epoch: u16,
+    page: Option<(u64, Arc<Page>)>,
+}
+
+impl Audit {
+    /// Of a SIMD-group of a program: its workgroup by number, and its own number in it.
+    pub fn new(
+        program: &Arc<Program>,
+        races: Option<&Arc<Races>>,
+        workgroup: u64,
+        index: u32,
+    ) -> Audit {
+        let group = races.map_or(0, |races| races.number(workgroup, index));
+        Audit {
+            program: program.clone(),
+            races: races.cloned(),
+            group,
+            index,
+            epoch: 1,
+            page: None,
+        }
+    }
+}
+
+impl Checker {
+    /// A checker for a group, with the 32-bit registers that hold values at the start of the code.
+    pub fn new(preloaded: &[usize]) -> Checker {
+        let mut checker = Checker {
+            written: [0; HALVES],
+            pending: [[0; HALVES]; SLOTS],
+            busy: [false; SLOTS],
+            results: None,
+            scratch: Scratch::default(),
+            in_scratch: false,
+            quads: false,
+            audit: None,
+            workgroup: [0; 3],
+            seen: HashMap::new(),
+            reports: Vec::new(),
+        };
+        // r0l counts control flow and starts at zero.
+        checker.written[0] = u32::MAX;
+        for &register in preloaded {
+            checker.written[2 * register..][..2].fill(u32::MAX);
+        }
+        checker
+    }
+
+    /// The same, in a workgroup.
+    pub fn of_workgroup(workgroup: [u32; 3]) -> Checker {
+        Checker { workgroup, ..Checker::new(&[]) }
+    }
+
+    /// The same with an audit; `quads` if lanes are pixels.
+    pub fn with_audit(self, audit: Audit, quads: bool) -> Checker {
+        let texels = audit.program.footprints().has_texels;
+        let results = texels.then(|| Box::new([0; HALVES]));
+        Checker { audit: Some(audit), quads, results, ..self }
+    }
+
+    /// The audit.
+    pub fn audit(&mut self) -> Option<&mut Audit> {
+        self.audit.as_mut()
+    }
+
+    /// Checks instruction `index` before it executes in the lanes of `exec`.
+    #[inline(never)]
+    pub fn before(&mut self, code: &Code, all: &Footprints, index: usize, exec: u32, alive: u32) {
+        let Some(footprint) = all.of.get(index) else { return };
+        if let Some(slot) = footprint.waits
+            && std::mem::take(&mut self.busy[slot])
+        {
+            self.pending[slot].fill(0);
+        }
+        for halves in &footprint.reads {
+            let halves = usize::from(halves.start)..usize::from(halves.end);
+            let written = self.written[halves.clone()].iter().fold(u32::MAX, |all, &w| all & w);
+            let mut pending = 0;
+            for (slot, _) in self.busy.iter().enumerate().filter(|(_, busy)| **busy) {
+                pending |= self.pending[slot][halves.clone()].iter().fold(0, |all, &p| all | p);
+            }
+            if (!written | pending) & exec != 0 {
+                // One report is enough of a register that is wrong in both halves.
+                let _ = halves.clone().find(|&half| self.read(code, index, half, exec));
+            }
+            if let Some(results) = &mut self.results {
+                for half in halves {
+                    if let Some(by) = std::mem::take(&mut results[half]).checked_sub(1) {
+                        all.read(usize::from(by));
+                    }
+                }
+            }
+        }
+        for halves in &footprint.writes {
+            for half in usize::from(halves.start)..usize::from(halves.end) {
+                self.write(code, index, half, exec, footprint.slot);
+                if let Some(results) = &mut self.results {
+                    let before = results[half];
+                    if footprint.texel || exec == alive {
+                        results[half] = if footprint.texel { index as u16 + 1 } else { 0 };
+                    }
+                    // The value before may live on in other lanes.
+                    if footprint.texel && exec != alive && before != 0 {
+                        all.read(usize::from(before - 1));
+                    }
+                }
+            }
+        }
+        if let Some(audit) = &self.audit {
+            if footprint.texel && exec != 0 {
+                all.executed(index);
+            }
+            if footprint.sync
+                && exec != 0
+                && let Some(races) = &audit.races
+            {
+                races.sync(audit.group);
+            }
+            if footprint.quad && self.quads {
+                self.differences(code, index, exec, alive);
+            }
+        }
+    }
+
+    /// Checks an instruction that takes differences within quads.
+    fn differences(&mut self, code: &Code, index: usize, exec: u32, alive: u32) {
+        let any = (exec | exec >> 1 | exec >> 2 | exec >> 3) & 0x1111_1111;
+        let missing = alive & !exec & (any * 15);
+        if missing != 0 {
+            let what = format!(
+                "takes differences within quads, but {} of them do not execute it",
+                lanes(missing)
+            );
+            self.report(code, index, ReportKind::DivergentDerivative, what, missing);
+        }
+    }
+
+    /// Checks the read of a half-register; returns whether there is a report.
+    #[cold]
+    fn read(&mut self, code: &Code, index: usize, half: usize, exec: u32) -> bool {
+        let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
+        let unwritten = !self.written[half] & exec;
+        if pending != 0 {
+            let slot = usize::from(self.pending[0][half] & exec == 0);
+            let what =
+                format!("{} is read before its load was waited for (slot {slot})", name(half));
+            self.report(code, index, ReportKind::UnwaitedRead, what, pending);
+        } else if unwritten != 0 {
+            let what =
+                format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
+            self.report(code, index, ReportKind::UnwrittenRegister, what, unwritten);
+        }
+        pending | unwritten != 0
+    }
+
+    #[inline(always)]
+    fn write(&mut self, code: &Code, index: usize, half: usize, exec: u32, slot: Option<usize>) {
+        self.written[half] |= exec;
+        if self.busy != [false; SLOTS] {
+            let under_way = (self.pending[0][half] | self.pending[1][half]) & exec;
+            if under_way != 0 && slot.is_none() {
+                let what = format!("{} is written while a load into it is under way", name(half));
+                self.report(code, index, ReportKind::UnwaitedWrite, what, under_way);
+            }
+            for pending in &mut self.pending {
+                pending[half] &= !exec;
+            }
+        }
+        if let Some(slot) = slot {
+            self.pending[slot][half] |= exec;
+            self.busy[slot] = true;
+        }
+    }
+
+    /// Checks the barrier before `next`, at which a group waits.
+    pub fn barrier(&mut self, code: &Code, next: usize, exec: u32, alive: u32) {
+        if self.audit.is_some() && exec != alive {
+            let missing = alive & !exec;
+            let what = format!("a barrier that {} do not execute", lanes(missing));
+            let at = next.saturating_sub(1);
+            self.report(code, at, ReportKind::DivergentBarrier, what, missing);
+        }
+    }
+
+    /// Adds a report of another unit at an instruction.
+    pub fn note(&mut self, code: &Code, index: usize, kind: ReportKind, what: String, lanes: u32) {
+        self.report(code, index, kind, what, lanes);
+    }
+
+    #[cold]
+    fn report(&mut self, code: &Code, index: usize, kind: ReportKind, what: String, lanes: u32) {
+        if let Some(&known) = self.seen.get(&(index as u16, kind)) {
+            self.reports[known].count += 1;
+            return;
+        }
+        if self.reports.len() < MAX_REPORTS {
+            self.seen.insert((index as u16, kind), self.reports.len());
+            let (offset, text) = code.describe(index);
+            let at = ProgramPoint { program: code.address(), offset, text };
+            let (shader, workgroup) = (code.fingerprint(), self.workgroup);
+            self.reports.push(Report { kind, what, at, shader, lanes, workgroup, count: 1 });
+        }
+    }
+
+    /// Reports an access of local memory that races.
+    pub fn local_race(
+        &mut self,
+        code: &Code,
+        index: usize,
+        how: How,
+        lane: usize,
+        offset: usize,
+        conflict: Conflict,
+    ) {
+        let what = format!(
+            "lane {lane} {} local memory at {offset:#x}, which {} {} at offset {:#x} without a barrier between",
+            verb(how, false),
+            conflict.group.map_or("others".to_owned(), |g| format!("SIMD-group {}", g - 1)),
+            verb(conflict.how, true),
+            code.describe(usize::from(conflict.at)).0,
+        );
+        self.report(code, index, ReportKind::LocalRace, what, 1 << lane);
+    }
+}
+
+/// A half-register's name.
+fn name(half: usize) -> String {
+    format!("r{}{}", half / 2, if half & 1 == 0 { 'l' } else { 'h' })
+}
+
+/// Lanes of a mask in words.
+fn lanes(mask: u32) -> String {
+    match mask.count_ones() {
+        32 => "all lanes".to_owned(),
+        1 => format!("lane {}", mask.trailing_zeros()),
+        _ => format!("lanes {mask:#x}"),
+    }
+}
+
+fn verb(how: How, past: bool) -> &'static str {
+    match (how, past) {
+        (How::Read, false) => "reads",
+        (How::Write, false) => "writes",
+        (How::Read, true) => "read",
+        (How::Write, true) => "wrote",
+    }
+}

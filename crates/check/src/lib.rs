@@ -1,0 +1,18 @@
+//! What the checkers of the GPU models find, independent of GPU families: the table of [rules](rule), [findings](finding) and
+//! how they add up, [suppressions](suppress), and reports as text and [SARIF](sarif).
+//!
+//! A virtual device appends each [`Finding`] as a line of JSON to a file ([`Log`]); `tepui check` reads it when the program has
+//! ended.
+
+pub mod finding;
+mod log;
+pub mod rule;
+pub mod sarif;
+pub mod suppress;
+
+pub use finding::{Finding, Source, merge};
+pub use log::Log;
+pub use rule::{Level, RULES, Rule, rule};
+
+/// The environment variable that names the file of findings to virtual devices.
+pub const FILE_VARIABLE: &str = "TEPUI_FINDINGS";

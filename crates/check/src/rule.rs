@@ -1,0 +1,176 @@
+//! The rules that the checkers know: one table, from which reports, `--explain`, SARIF and the documentation come.
+
+use serde::Serialize;
+
+/// How bad a finding of a rule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Costs time, or is a matter of taste: never fails a run.
+    Note,
+    /// May be meant so.
+    Warning,
+    /// The result is undefined.
+    Error,
+}
+
+impl Level {
+    /// As SARIF and the text of a report call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Debug, Serialize)]
+pub struct Rule {
+    /// Its name.
+    pub id: &'static str,
+    /// How bad a finding is.
+    pub level: Level,
+    /// What a finding says, in a line.
+    pub title: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// What to do about it.
+    pub mend: &'static str,
+}
+
+macro_rules! rules {
+    ($($id:literal $level:ident $title:literal: $meaning:literal; $mend:literal)*) => {
+        /// All rules.
+        pub const RULES: &[Rule] = &[$(Rule {
+            id: $id,
+            level: Level::$level,
+            title: $title,
+            meaning: $meaning,
+            mend: $mend,
+        }),*];
+    };
+}
+
+rules! {
+    "unwaited-read" Error "a register is read before its load has arrived":
+    "Loads write their registers later. An instruction that reads one before a wait for the load's scoreboard slot gets the \
+     old value or the new one.";
+    "The compiler has to put a wait for the slot between load and use."
+
+    "unwaited-write" Error "a register is written while a load into it is under way":
+    "The load may arrive after the write and replace it.";
+    "The compiler has to wait for the load first, or to use another register."
+
+    "unwritten-register" Error "a register is read that was never written":
+    "The thread has not written the register on the way it took here; it holds what ran before on the core.";
+    "Initialise the variable on all paths; in a compiler, look at live ranges across branches."
+
+    "unwritten-local" Error "local memory is read that was never written":
+    "No thread of the workgroup has written the bytes; local memory holds what ran before.";
+    "Initialise the shared variable and put a barrier behind that."
+
+    "unwritten-scratch" Error "scratch memory is read that was never written":
+    "The thread reads bytes of its scratch memory that it has not written: a private array without initial values, or a \
+     spilled register that was never stored.";
+    "Initialise the array; in a compiler, look at where spills are stored."
+
+    "unwritten-memory" Error "a buffer is read where nobody has written":
+    "Nobody, CPU or GPU, has ever written to the page of 4 KiB. Memory of a new allocation is undefined. A page that was \
+     written in part counts as written.";
+    "Write the buffer, or clear it, before it is read."
+
+    "unwritten-tile" Error "a compressed image is read where nobody has written":
+    "The metadata of the tile says that it was never written.";
+    "Clear or draw the image before it is read; look at the layout transition from UNDEFINED."
+
+    "unbound-load" Error "a load of memory that is not bound":
+    "The address belongs to no buffer. With soft faults, which drivers of this GPU rely on for robust buffer access, the load \
+     gives zero; so this is also how an index out of bounds shows, which robustness hides.";
+    "Look at the index, and at whether the buffer was freed while it was in use. Reads of unbound parts of sparse buffers are \
+     allowed: suppress them."
+
+    "unbound-store" Error "a store to memory that is not bound":
+    "The address belongs to no buffer that can be written. With soft faults the store is dropped; so this is also how an index \
+     out of bounds shows, which robustness hides.";
+    "Look at the index, and at whether the buffer was freed while it was in use. Writes of unbound parts of sparse buffers are \
+     allowed: suppress them."
+
+    "unbound-texel" Warning "a texel that is not bound":
+    "The image's memory is not bound there; the texel is zero. Sparse images are read so with residency queries.";
+    "Bind the page, or suppress the finding for sparse images."
+
+    "unknown-compression" Warning "a compressed tile that the model cannot decode":
+    "The metadata names a form of compression that the model does not know, so what is read is not what silicon reads.";
+    "Report it to Tepui: it is a gap of the model."
+
+    "undefined-descriptor" Warning "a texture or sampler descriptor that is missing or invalid":
+    "The descriptor is not loaded, not bound, or names a format that does not exist. What silicon does is unknown.";
+    "Write the descriptor set; look at indices into arrays of descriptors."
+
+    "local-race" Error "two SIMD-groups race for local memory":
+    "Two SIMD-groups of a workgroup access the same bytes of local memory, one of them writes, neither by an atomic, and there is \
+     no barrier between. Which comes first is left to chance.";
+    "Put a barrier between: `barrier()` in GLSL, `workgroupBarrier()` in WGSL."
+
+    "workgroup-race" Error "two SIMD-groups of a workgroup race for a buffer":
+    "Two SIMD-groups of a workgroup access the same bytes of a buffer, one of them writes another value than was there, neither by \
+     an atomic, and there is no barrier between.";
+    "Put a barrier with a memory barrier for buffers between, or let each thread have elements of its own."
+
+    "dispatch-race" Error "two workgroups race for a buffer":
+    "Two workgroups of a dispatch access the same bytes of a buffer, one of them writes another value than was there, neither by an \
+     atomic, and not both have executed an atomic or a memory barrier since, by which one could have waited for the other. \
+     Workgroups run in any order.";
+    "Split the dispatch in two with a pipeline barrier between, use atomics, or let each workgroup have elements of its own."
+
+    "lane-race" Error "threads store different values to one place at once":
+    "Lanes of one SIMD-group store different values to the same bytes with one instruction. Which of them stays is left to chance.";
+    "Let one thread store, or use an atomic."
+
+    "divergent-barrier" Error "a barrier that not all threads of the workgroup execute":
+    "Threads have returned or taken another branch. Barriers have to be executed by all threads of a workgroup, or by none; on \
+     some GPUs the others wait for ever.";
+    "Move the barrier out of the branch; instead of an early return, guard the loads and stores."
+
+    "divergent-derivative" Warning "a derivative or implicit level of detail in divergent flow":
+    "The instruction takes differences within quads of 2 by 2 pixels, of which some do not execute it: the difference is undefined. \
+     Harmless where the image has one level and the result is not filtered across.";
+    "Sample before the branch, or give the level of detail or the gradients."
+
+    "unread-result" Note "a result that nobody reads":
+    "A texel that is sampled, or a store to local memory, that nothing has read in the whole run. It costs time and power.";
+    "Remove it, unless another input needs it."
+}
+
+/// The rule of a name.
+#[must_use]
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// What `--explain` prints.
+#[must_use]
+pub fn explain(rule: &Rule) -> String {
+    format!(
+        "{} ({}): {}\n\n{}\n\nTo mend: {}\n",
+        rule.id,
+        rule.level.name(),
+        rule.title,
+        rule.meaning,
+        rule.mend
+    )
+}
+
+/// The rules as a table in Markdown, for the documentation.
+#[must_use]
+pub fn table() -> String {
+    let mut text =
+        "| rule | level | what it means | what to do |\n| --- | --- | --- | --- |\n".to_owned();
+    for r in RULES {
+        text += &format!("| `{}` | {} | {} | {} |\n", r.id, r.level.name(), r.meaning, r.mend);
+    }
+    text
+}
