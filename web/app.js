@@ -230,7 +230,8 @@ function run() {
     $("canvas").getContext("2d").putImageData(new ImageData(pixels(), width, height), 0, 0);
   }
   $("buffers").replaceChildren(...outcome.buffers.flatMap(drawBuffer));
-  $("reports").replaceChildren(...outcome.reports.map((text) => make("li", { textContent: text })));
+  const finding = (f) => `${f.rule}${f.source ? `, line ${f.source.line}` : ""}: ${f.instruction}: ${f.what}`;
+  $("reports").replaceChildren(...outcome.findings.map((f) => make("li", { textContent: finding(f) })));
   return true;
 }
 

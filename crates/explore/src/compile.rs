@@ -47,6 +47,12 @@ pub struct Text {
     /// GLSL: its stage, `compute`, `vertex` or `fragment`.
     #[serde(default)]
     pub stage: Option<String>,
+    /// Name of its file, for findings.
+    #[serde(default)]
+    pub name: String,
+    /// The text is assembly.
+    #[serde(default)]
+    pub assembly: bool,
     /// SPIR-V that another front end made of the text.
     #[serde(skip)]
     pub words: Option<Vec<u32>>,

@@ -5,7 +5,9 @@
 //! Nothing here reads files or needs an operating system, so that it runs in a browser too.
 
 pub mod api;
+pub mod assembly;
 pub mod compile;
+pub mod findings;
 pub mod listing;
 #[cfg(feature = "naga")]
 mod naga;

@@ -6,8 +6,9 @@ use tepui_agx_model::{Step as ModelStep, Watch};
 use tepui_debug::{Instruction, Recording, Step};
 use tepui_ir::Stage;
 
+use crate::assembly::{self, Assembly};
 use crate::compile::{Refused, Text, compile};
-use crate::listing;
+use crate::listing::{self, Line};
 use crate::run::{How, Inputs, Outcome, run_compiled};
 
 /// The SIMD-group that is recorded.
@@ -50,6 +51,12 @@ pub fn record(
     inputs: &Inputs,
     group: Option<Group>,
 ) -> Result<(Recording, Option<Outcome>), Refused> {
+    if text.assembly {
+        let assembly = Assembly::read(text)?;
+        let group = group.unwrap_or(Group::Thread([0; 3], 0));
+        let run = |how| assembly::run(&assembly, inputs, how);
+        return record_program(text, assembly.listing(), &assembly.code, group, run);
+    }
     let compiled = compile(text, false)?;
     let program = &compiled.program;
     let group = group.unwrap_or(match compiled.shader.info.stage {
@@ -57,6 +64,18 @@ pub fn record(
         _ => Group::Thread([0; 3], 0),
     });
     let lines = listing::lines(&program.code, &compiled.shader, &program.locs);
+    let run = |how| run_compiled(text, &compiled, inputs, how);
+    record_program(text, lines, &program.code, group, run)
+}
+
+/// Runs a program and records a SIMD-group of it.
+fn record_program(
+    text: &Text,
+    lines: Vec<Line>,
+    code: &[u8],
+    group: Group,
+    run: impl FnOnce(How) -> Result<Outcome, Refused>,
+) -> Result<(Recording, Option<Outcome>), Refused> {
     // Instructions that the compiler adds belong to the line of what stands before them.
     let mut last = 0;
     let instructions = lines.into_iter().map(|l| {
@@ -73,7 +92,7 @@ pub fn record(
     let mut recording = Recording::new(title, source, instructions.collect());
     recording.file = "shader".to_owned();
     let recorder = Arc::new(Mutex::new(Recorder { recording, done: false }));
-    let (own, code) = (Arc::clone(&recorder), program.code.clone());
+    let (own, code) = (Arc::clone(&recorder), code.to_vec());
     let watch = Watch::new(move |step| {
         // Preambles, vertex programs and programs of tiles are others.
         if !code.starts_with(step.code) {
@@ -89,7 +108,7 @@ pub fn record(
         let full = r.recording.push(Step { at: at as u32, exec: step.exec }, rows).is_err();
         r.done = full || r.recording.program[at].text == "stop";
     });
-    let outcome = run_compiled(text, &compiled, inputs, How { watch: Some(watch), check: false });
+    let outcome = run(How { watch: Some(watch), check: false });
     let r = &mut *recorder.lock().unwrap_or_else(PoisonError::into_inner);
     let recording = std::mem::take(&mut r.recording);
     match outcome {

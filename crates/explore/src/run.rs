@@ -6,14 +6,17 @@ use tepui_agx_bare::shader::{self, Bindings};
 use tepui_agx_bare::{Buffer, Machine};
 use tepui_agx_model::{JobStats, Options, Watch};
 use tepui_agx_packets::ppp::ZsFunc;
+use tepui_check::Finding;
 use tepui_ir::{ResKind, Shader, Stage};
 
+use crate::assembly::{self, Assembly};
 use crate::compile::{Compiled, Refused, Text, compile, compile_vertex, tile, translate};
+use crate::findings::Places;
 
 /// Largest picture in each direction.
 const MAX_SIDE: u32 = 4096;
 /// Bytes of all buffers.
-const MAX_BUFFERS_B: usize = 1 << 28;
+pub(crate) const MAX_BUFFERS_B: usize = 1 << 28;
 /// Instructions of all SIMD-groups after which a run counts as endless: seconds in a browser.
 const MAX_INSTRUCTIONS: u64 = 1 << 28;
 /// The same of one SIMD-group, when a debugger watches.
@@ -77,7 +80,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    fn words(&self) -> Vec<u32> {
+    pub(crate) fn words(&self) -> Vec<u32> {
         let count = self.words.min(MAX_BUFFERS_B / 4);
         let mut state = 0x2545_f491u32;
         let mut random = || {
@@ -122,8 +125,8 @@ pub struct Outcome {
     pub threads: u64,
     /// Instructions of SIMD-groups.
     pub instructions: u64,
-    /// Reports of the checker.
-    pub reports: Vec<String>,
+    /// What the checker found.
+    pub findings: Vec<Finding>,
 }
 
 /// A run that a debugger watches.
@@ -131,8 +134,23 @@ pub struct Outcome {
 pub struct How {
     /// Is told of each instruction.
     pub watch: Option<Watch>,
-    /// Report missing waits and reads of what was never written.
+    /// Report all that the checker finds.
     pub check: bool,
+}
+
+impl How {
+    /// Options of the model.
+    pub(crate) fn options(self) -> Options {
+        Options {
+            check: self.check,
+            audit: self.check,
+            threads: usize::from(self.watch.is_some()),
+            instruction_budget: if self.watch.is_some() { MAX_WATCHED } else { MAX_INSTRUCTIONS },
+            watch: self.watch,
+            job_budget: MAX_INSTRUCTIONS,
+            ..Options::default()
+        }
+    }
 }
 
 /// Compiles text and runs it.
@@ -140,6 +158,9 @@ pub struct How {
 /// # Errors
 /// The text is refused, or its job faults.
 pub fn run(text: &Text, inputs: &Inputs, how: How) -> Result<Outcome, Refused> {
+    if text.assembly {
+        return assembly::run(&Assembly::read(text)?, inputs, how);
+    }
     let compiled = compile(text, false)?;
     run_compiled(text, &compiled, inputs, how)
 }
@@ -154,21 +175,13 @@ pub fn run_compiled(
     inputs: &Inputs,
     how: How,
 ) -> Result<Outcome, Refused> {
-    let options = Options {
-        check: how.check,
-        threads: usize::from(how.watch.is_some()),
-        instruction_budget: if how.watch.is_some() { MAX_WATCHED } else { MAX_INSTRUCTIONS },
-        watch: how.watch,
-        job_budget: MAX_INSTRUCTIONS,
-        ..Options::default()
-    };
-    let mut machine = Machine::new(options).map_err(Refused::new)?;
+    let mut machine = Machine::new(how.options()).map_err(Refused::new)?;
     let (bindings, buffers) = bind(&mut machine, &compiled.translated, inputs)?;
     match compiled.shader.info.stage {
         Stage::Compute => {
             let stats = shader::run(&mut machine, &compiled.program, &bindings, inputs.groups);
             let stats = stats.map_err(Refused::new)?;
-            let mut outcome = results(&stats);
+            let mut outcome = results(&stats, &Places::of(text, compiled));
             for (name, (set, binding), buffer) in buffers {
                 let words = buffer.read_words().map_err(Refused::new)?;
                 outcome.buffers.push(After { set, binding, name, words });
@@ -183,15 +196,11 @@ pub fn run_compiled(
 }
 
 /// Threads, instructions and reports of a run.
-fn results(stats: &JobStats) -> Outcome {
+pub(crate) fn results(stats: &JobStats, places: &Places) -> Outcome {
     Outcome {
         threads: stats.threads,
         instructions: stats.instructions,
-        reports: stats
-            .reports
-            .iter()
-            .map(|r| format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what))
-            .collect(),
+        findings: places.findings(&stats.reports),
         ..Outcome::default()
     }
 }
@@ -284,5 +293,5 @@ fn draw(
         .flat_map(|row| &row[..4 * inputs.size[0] as usize])
         .copied()
         .collect();
-    Ok(Outcome { size: inputs.size, pixels, ..results(&stats) })
+    Ok(Outcome { size: inputs.size, pixels, ..results(&stats, &Places::of(text, fragment)) })
 }

@@ -62,7 +62,7 @@ fn fragment_shaders_draw() {
     let inputs = json!({ "size": [10, 6], "time": 0.5 });
     let outcome =
         ok(&mut api, json!({ "op": "run", "text": FRAGMENT, "inputs": inputs, "check": true }));
-    assert_eq!((&outcome["size"], &outcome["reports"]), (&json!([10, 6]), &json!([])));
+    assert_eq!((&outcome["size"], &outcome["findings"]), (&json!([10, 6]), &json!([])));
     let pixel = |api: &Api, x: usize, y: usize| api.pixels()[4 * (10 * y + x)..][..4].to_vec();
     assert_eq!(api.pixels().len(), 4 * 60);
     assert_eq!(pixel(&api, 0, 0), [255, 128, 0, 255]);

@@ -60,6 +60,15 @@ struct Statement<'a> {
 /// # Errors
 /// All that is wrong, one error a line.
 pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
+    assemble_lines(source).map(|(code, _)| code)
+}
+
+/// Assembles a source; also returns the offset in the code and the line, from 1, of each statement.
+///
+/// # Errors
+/// As [`assemble`].
+#[expect(clippy::type_complexity, reason = "two plain lists")]
+pub fn assemble_lines(source: &str) -> Result<(Vec<u8>, Vec<(usize, usize)>), Vec<AsmError>> {
     let mut errors = Vec::new();
     let mut labels: HashMap<&str, usize> = HashMap::new();
     let mut statements = Vec::new();
@@ -106,7 +115,8 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(code) } else { Err(errors) }
+    let lines = statements.iter().map(|s| (s.offset, s.line)).collect();
+    if errors.is_empty() { Ok((code, lines)) } else { Err(errors) }
 }
 
 fn column(line: &str, part: &str) -> usize {

@@ -36,6 +36,7 @@ pub use job::{
 
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};
 pub use tepui_hostvec::Target;
+pub use usc::code::Fingerprint;
 pub use watch::{Step, Watch};
 
 use tepui_softgpu::AddressSpace;

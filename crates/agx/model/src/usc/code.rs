@@ -28,6 +28,28 @@ pub struct Placed {
     pub inst: Option<Inst>,
 }
 
+/// A fingerprint of machine code: FNV-1a.
+pub struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Fingerprint(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Adds a byte.
+    pub fn add(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+
+    /// That of all bytes so far.
+    #[must_use]
+    pub fn value(&self) -> u64 {
+        self.0
+    }
+}
+
 /// A decoded program.
 pub struct Code {
     address: u64,
@@ -154,11 +176,11 @@ impl Code {
         &self.bytes
     }
 
-    /// A number that tells programs apart wherever they lie: FNV-1a of the machine code.
+    /// A number that tells programs apart wherever they lie.
     pub fn fingerprint(&self) -> u64 {
-        self.bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        })
+        let mut fingerprint = Fingerprint::default();
+        self.bytes.iter().for_each(|&byte| fingerprint.add(byte));
+        fingerprint.value()
     }
 
     /// Bytes of machine code.

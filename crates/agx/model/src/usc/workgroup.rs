@@ -430,19 +430,20 @@ impl<'v> Worker<'v> {
 
 /// Reports a barrier at which not all SIMD-groups of the workgroup wait.
 fn unmet(groups: &mut [Group], program: &Program) {
-    let waits = |g: &Group| (!g.done).then_some(g.pc);
+    let waits = |g: &Group| (!g.done && g.exec != 0).then_some(g.pc);
     let Some(first) = groups.iter().find_map(waits) else { return };
     let other = groups
         .iter()
         .enumerate()
-        .find(|(_, g)| g.executed > 0 && (g.done || g.pc != first))
-        .map(|(index, g)| (index, g.done, g.pc));
-    if let Some((index, ended, pc)) = other
-        && let Some(group) = groups.iter_mut().find(|g| !g.done)
+        .find(|(_, g)| g.executed > 0 && (g.done || g.exec == 0 || g.pc != first))
+        .map(|(index, g)| (index, g.done, g.exec == 0, g.pc));
+    if let Some((index, ended, left, pc)) = other
+        && let Some(group) = groups.iter_mut().find(|g| !g.done && g.exec != 0)
         && let Some(checker) = &mut group.checker
     {
         let what = match ended {
             true => format!("a barrier before which SIMD-group {index} has ended"),
+            false if left => format!("a barrier that no lane of SIMD-group {index} executes"),
             false => {
                 let at = program.code.describe(pc.saturating_sub(1)).0;
                 format!("a barrier while SIMD-group {index} waits at another, at offset {at:#x}")

@@ -306,6 +306,27 @@ pub fn local(
     l.checker = Some(checker);
 }
 
+/// Checks atomics on local memory: they read what stands there.
+#[cold]
+pub fn local_atomics(l: &mut Lanes<'_, '_>, from: &[u32; LANES]) {
+    let mut unwritten = 0;
+    let mut readers = Vec::new();
+    for i in (0..LANES).filter(|i| l.exec >> i & 1 != 0) {
+        let at = from[i] as usize;
+        let is_unwritten = l.shared.local_written.get(at) == Some(&false);
+        unwritten |= u32::from(is_unwritten) << i;
+        readers.extend(l.shared.local_shadow.as_ref().and_then(|shadow| shadow.writer(at)));
+    }
+    if unwritten != 0 {
+        let what =
+            format!("an atomic on local memory in {} where nothing was written", lanes(unwritten));
+        report(l, ReportKind::UnwrittenLocal, what, unwritten);
+    }
+    if let Some(audit) = l.checker.as_mut().and_then(|c| c.audit()) {
+        readers.into_iter().for_each(|by| audit.program.footprints().read(usize::from(by)));
+    }
+}
+
 /// Hands a finding to the checker, with the instruction that is being executed.
 #[cold]
 pub fn report(l: &mut Lanes<'_, '_>, kind: ReportKind, what: String, lanes: u32) {

@@ -231,7 +231,8 @@ impl Checker {
 
     /// Checks the barrier before `next`, at which a group waits.
     pub fn barrier(&mut self, code: &Code, next: usize, exec: u32, alive: u32) {
-        if self.audit.is_some() && exec != alive {
+        // A group without lanes passes barriers behind a loop or a branch that it has left.
+        if self.audit.is_some() && exec != 0 && exec != alive {
             let missing = alive & !exec;
             let what = format!("a barrier that {} do not execute", lanes(missing));
             let at = next.saturating_sub(1);

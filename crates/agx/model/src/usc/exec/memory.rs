@@ -607,6 +607,9 @@ pub fn local_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let first = l.load_u32(op.s[2]);
     let second = if operation == 3 { l.load_u32(op.s[3]) } else { first };
     let mut old = Row::ZERO;
+    if !l.shared.local_written.is_empty() {
+        check::local_atomics(l, &offsets.map(|o| o & !3));
+    }
     for i in 0..LANES {
         if l.exec >> i & 1 == 0 {
             continue;

@@ -1,0 +1,61 @@
+//! Findings of the checker with the source lines of their instructions.
+
+use tepui_agx_model::Report;
+use tepui_check::{Finding, Source, merge};
+
+use crate::compile::{Compiled, Text};
+use crate::listing::{self, Line};
+
+/// Where the instructions of a program come from.
+pub struct Places {
+    code: Vec<u8>,
+    lines: Vec<Line>,
+    source: Vec<String>,
+    file: String,
+}
+
+impl Places {
+    /// Those of a program: its machine code, its instructions with lines, and its text.
+    pub fn new(text: &Text, code: &[u8], lines: Vec<Line>) -> Places {
+        let source = text.text.lines().map(str::to_owned).collect();
+        let file = if text.name.is_empty() { "shader" } else { &text.name };
+        Places { code: code.to_vec(), lines, source, file: file.to_owned() }
+    }
+
+    /// Those of a compiled shader.
+    pub fn of(text: &Text, compiled: &Compiled) -> Places {
+        let program = &compiled.program;
+        let lines = listing::lines(&program.code, &compiled.shader, &program.locs);
+        Places::new(text, &program.code, lines)
+    }
+
+    /// Whether a shader of a report is the program: the model fingerprints code up to its end, behind which there may be more.
+    fn is(&self, fingerprint: u64) -> bool {
+        let mut hash = tepui_agx_model::Fingerprint::default();
+        self.code.iter().any(|&byte| {
+            hash.add(byte);
+            hash.value() == fingerprint
+        })
+    }
+
+    /// Reports as findings.
+    #[must_use]
+    pub fn findings(&self, reports: &[Report]) -> Vec<Finding> {
+        let find = |report: &Report| {
+            let mut finding = report.finding(String::new());
+            if self.is(report.shader) {
+                finding.source = self.source(report.at.offset);
+            }
+            finding
+        };
+        merge(reports.iter().map(find))
+    }
+
+    /// The line of the instruction at an offset, or of what stands before it.
+    fn source(&self, offset: u32) -> Option<Source> {
+        let mut before = self.lines.iter().take_while(|l| l.offset <= offset as usize);
+        let line = before.by_ref().filter(|l| l.line != 0).last()?.line;
+        let text = self.source.get(line as usize - 1)?.clone();
+        Some(Source { file: self.file.clone(), line, text })
+    }
+}
