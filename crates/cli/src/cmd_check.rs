@@ -6,8 +6,9 @@ use std::process::{Command, ExitCode};
 
 use tepui_check::suppress::{self, Suppression};
 use tepui_check::{Finding, Log, RULES, merge, rule, sarif};
-use tepui_gpus::{Family, Feature, Gpu};
 
+use crate::cmd_compile::Common;
+use crate::cmd_debug::load;
 use crate::cmd_isa::print_out;
 use crate::{cmd_run, cmd_shim};
 
@@ -15,26 +16,32 @@ use crate::{cmd_run, cmd_shim};
 #[derive(clap::Args)]
 #[command(
     about = "Finds mistakes of shaders that silicon hides",
-    long_about = "Runs PROGRAM with a virtual GPU whose model checks each instruction of each shader: missing waits, reads of \
+    long_about = "Runs PROGRAM, or the shader FILE, with a virtual GPU whose model checks each instruction of each shader: missing waits, reads of \
         registers and memory that were never written, races, accesses of unbound memory, barriers and derivatives in divergent \
         flow, results that nobody reads. Each finding is printed once, with its rule, shader, instruction, lanes, and how many \
         times it was found.\n\n\
         The program has the render node of the virtual GPU, as with `tepui shim`; with --own, Tepui's own Vulkan driver, as \
-        with `tepui run`. Its streams are its own; findings go to standard error when it has ended. The exit status is the \
+        with `tepui run`. A shader, in any of the languages that `tepui debug` takes, is run as that command runs it, \
+        and findings name its lines. The program's streams are its own; findings go to standard error when it has ended. The exit status is the \
         program's own if that is not 0, else 1 if there are findings that are not suppressed (notes do not count), else 0.",
     after_help = "Examples:\n  \
         tepui check -- ./my-vulkan-program\n  \
         tepui check --sarif findings.sarif --suppress known.txt -- ./my-vulkan-program\n  \
         tepui check --own -- ./my-vulkan-program\n  \
+        tepui check sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --rules\n  \
         tepui check --explain dispatch-race\n\n\
         A line of a suppressions file is a rule, or *, and conditions: shader=FINGERPRINT, offset=0x1c,\n\
         instruction=MNEMONIC, line=12. What stands behind # is the reason."
 )]
 pub struct Args {
-    /// The GPU.
-    #[arg(long, value_name = "GPU", default_value = "m1", value_parser = crate::gpu::with(Feature::Model))]
-    gpu: Gpu,
+    /// A shader to run instead of a program.
+    #[arg(conflicts_with_all = ["program", "own"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    place: load::Place,
     /// Run the program with Tepui's own Vulkan driver.
     #[arg(long)]
     own: bool,
@@ -81,8 +88,17 @@ fn try_run(args: &Args) -> Result<ExitCode, String> {
         Some(path) => read_suppressions(path)?,
         None => Vec::new(),
     };
+    if let Some(file) = &args.file {
+        let mut findings = load::check(file, &args.common, &args.place)
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+        suppress::apply(&mut suppressions, &mut findings);
+        report(args, &findings, &suppressions)?;
+        return Ok(ExitCode::from(u8::from(findings.iter().any(Finding::fails))));
+    }
     if args.program.is_empty() {
-        return Err("write what to run: `tepui check -- PROGRAM`".to_owned());
+        return Err(
+            "write what to run: `tepui check -- PROGRAM` or `tepui check SHADER`".to_owned()
+        );
     }
     let (status, mut findings) = run_program(args)?;
     suppress::apply(&mut suppressions, &mut findings);
@@ -100,16 +116,9 @@ fn read_suppressions(path: &Path) -> Result<Vec<Suppression>, String> {
 
 /// Runs the program to its end; returns its exit status and what was found.
 fn run_program(args: &Args) -> Result<(u8, Vec<Finding>), String> {
-    if args.gpu.family() != Family::Agx {
-        return Err(format!(
-            "findings of the model of {} are not collected yet: `tepui shim --gpu {} --check` prints what it checks",
-            args.gpu.id(),
-            args.gpu.id()
-        ));
-    }
     let mut command: Command = match args.own {
-        true => cmd_run::plain(args.gpu, &args.program)?,
-        false => cmd_shim::plain(args.gpu, &args.program)?,
+        true => cmd_run::plain(args.common.gpu, &args.program)?,
+        false => cmd_shim::plain(args.common.gpu, &args.program)?,
     };
     let folder = tempfile::Builder::new().prefix("tepui-").tempdir();
     let folder = folder.map_err(|e| format!("a temporary directory: {e}"))?;

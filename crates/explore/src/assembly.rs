@@ -99,7 +99,8 @@ impl Assembly {
                 let binding = number(next()?, MAX_BUFFERS - 1)?;
                 let count = number(next()?, (MAX_BUFFERS_B / 4) as u32)?;
                 let fill = next().unwrap_or("zeros").to_owned();
-                self.buffers.push(Contents { set: 0, binding, words: count as usize, fill });
+                let words = count as usize;
+                self.buffers.push(Contents { set: 0, binding, words, fill, data: None });
             }
             // Any other comment.
             _ => {}

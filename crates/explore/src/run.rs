@@ -77,10 +77,16 @@ pub struct Contents {
     /// What they are: `zeros`, `index` (0, 1, 2, … as floats) or `random` (floats from 0 to 1).
     #[serde(default)]
     pub fill: String,
+    /// The words themselves, in place of all that.
+    #[serde(skip)]
+    pub data: Option<Vec<u32>>,
 }
 
 impl Contents {
     pub(crate) fn words(&self) -> Vec<u32> {
+        if let Some(data) = &self.data {
+            return data.clone();
+        }
         let count = self.words.min(MAX_BUFFERS_B / 4);
         let mut state = 0x2545_f491u32;
         let mut random = || {

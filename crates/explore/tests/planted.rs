@@ -373,7 +373,8 @@ fn findings(text: &str, groups: u32) -> Vec<tepui_check::Finding> {
     let mut inputs = Inputs { groups: [groups, 1, 1], size: [32, 32], ..Inputs::default() };
     if shader {
         let fill = "zeros".to_owned();
-        let contents = |binding| Contents { set: 0, binding, words: 4096, fill: fill.clone() };
+        let contents =
+            |binding| Contents { set: 0, binding, words: 4096, fill: fill.clone(), data: None };
         inputs.buffers.extend([contents(0), contents(1)]);
     }
     match run(&text, &inputs, How { check: true, watch: None }) {

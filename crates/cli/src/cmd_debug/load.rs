@@ -4,11 +4,12 @@ use std::path::Path;
 
 use clap::Parser;
 use serde_json::Value;
+use tepui_check::Finding;
 use tepui_debug::Recording;
 use tepui_explore::compile::Text;
 use tepui_explore::listing::source_lines;
 use tepui_explore::record::{Group, record as record_text};
-use tepui_explore::run::{Contents, Inputs};
+use tepui_explore::run::{Contents, How, Inputs, run};
 
 use crate::cmd_compile::Common;
 
@@ -62,6 +63,7 @@ fn buffer(text: &str) -> Result<Contents, String> {
         binding: binding.parse().map_err(|_| bad())?,
         words: words.parse().map_err(|_| bad())?,
         fill: fill.to_owned(),
+        data: None,
     })
 }
 
@@ -70,6 +72,51 @@ fn buffer(text: &str) -> Result<Contents, String> {
 /// # Errors
 /// The file does not compile, its job faults, or nothing runs at the place.
 pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, String> {
+    let (text, inputs) = read(file, common, place)?;
+    let group = match (text.stage.as_deref(), &place.pixel) {
+        (None | Some("compute"), _) => {
+            Some(Group::Thread(numbers(&place.workgroup, 0)?, place.thread))
+        }
+        (_, Some(pixel)) => {
+            let [x, y] = numbers(pixel, 0)?;
+            Some(Group::Pixel(x, y))
+        }
+        (_, None) => None,
+    };
+    let (mut recording, _) = record_text(&text, &inputs, group).map_err(|e| e.to_string())?;
+    recording.file = file.display().to_string();
+    Ok(recording)
+}
+
+/// Runs a shader file and returns what the checker finds.
+///
+/// # Errors
+/// The file does not compile, or its job faults.
+pub fn check(file: &Path, common: &Common, place: &Place) -> Result<Vec<Finding>, String> {
+    let (text, inputs) = read(file, common, place)?;
+    let outcome = run(&text, &inputs, How { check: true, watch: None });
+    Ok(outcome.map_err(|e| e.to_string())?.findings)
+}
+
+/// Whether a file is assembly.
+pub fn is_assembly(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e == "s")
+}
+
+/// Reads a shader file and what it is run with.
+fn read(file: &Path, common: &Common, place: &Place) -> Result<(Text, Inputs), String> {
+    let name = file.display().to_string();
+    let inputs = Inputs {
+        size: numbers(&place.size, 256)?,
+        groups: numbers(&place.groups, 1)?,
+        vertices: place.vertices,
+        buffers: place.buffer.iter().map(|b| buffer(b)).collect::<Result<_, _>>()?,
+        ..Inputs::default()
+    };
+    if is_assembly(file) {
+        let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+        return Ok((Text { text, name, assembly: true, ..Text::default() }, inputs));
+    }
     let module = common.load(file)?;
     let shader = common.translate_module(&module)?;
     let stage = match shader.info.stage {
@@ -79,32 +126,14 @@ pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, 
             return Err(format!("{stage} shaders are debugged with the fragment shader alone"));
         }
     };
-    let name = file.display().to_string();
     let lines = source_lines(&module.words).into_iter().max_by_key(|(_, lines)| lines.len());
     let text = match lines {
         Some((_, lines)) => lines.join("\n"),
         None => String::new(),
     };
     let text = std::fs::read_to_string(file).unwrap_or(text);
-    let text = Text { text, stage: Some(stage.to_owned()), words: Some(module.words) };
-    let inputs = Inputs {
-        size: numbers(&place.size, 256)?,
-        groups: numbers(&place.groups, 1)?,
-        vertices: place.vertices,
-        buffers: place.buffer.iter().map(|b| buffer(b)).collect::<Result<_, _>>()?,
-        ..Inputs::default()
-    };
-    let group = match (stage, &place.pixel) {
-        ("compute", _) => Some(Group::Thread(numbers(&place.workgroup, 0)?, place.thread)),
-        (_, Some(pixel)) => {
-            let [x, y] = numbers(pixel, 0)?;
-            Some(Group::Pixel(x, y))
-        }
-        (_, None) => None,
-    };
-    let (mut recording, _) = record_text(&text, &inputs, group).map_err(|e| e.to_string())?;
-    recording.file = name;
-    Ok(recording)
+    let stage = Some(stage.to_owned());
+    Ok((Text { text, stage, name, words: Some(module.words), ..Text::default() }, inputs))
 }
 
 /// The command line of the arguments of `launch`.

@@ -1,6 +1,6 @@
 //! `tepui debug` and `tepui dap`: step through a shader on the virtual GPU.
 
-mod load;
+pub mod load;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ use crate::cmd_compile::Common;
 #[command(after_help = "Examples:
   tepui debug blur.frag --pixel 10,20
   tepui debug sum.comp --groups 4 --buffer 0=256,index --workgroup 1 --thread 5
+  tepui debug sum.s --thread 7
   tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs")]
 pub struct Args {
     /// Shader file.

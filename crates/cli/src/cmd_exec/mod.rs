@@ -10,7 +10,11 @@ use tepui_agx_compiler::compile;
 use tepui_agx_model::Options;
 use tepui_ir::{ResKind, Resource};
 
+use tepui_explore::compile::Text;
+use tepui_explore::run::{Contents, How, Inputs, run as explore};
+
 use crate::cmd_compile::Common;
+use crate::cmd_debug::load::is_assembly;
 
 /// Compiles a compute shader and runs it on the virtual GPU.
 ///
@@ -18,6 +22,9 @@ use crate::cmd_compile::Common;
 /// instead of a file is the size of a zeroed buffer in bytes (`1=4096`). After the run, `--out`
 /// saves buffers; without it, changed buffers are printed as words. A buffer with only `--out` is
 /// zeroed and as large as the largest other buffer.
+///
+/// Assembly (`.s`) runs with buffer `N` in `u(2N)_u(2N+1)`; comments in the text declare the rest, such as
+/// `; workgroup: 64,1,1`, `; local: 256`, `; scratch: 64` and `; buffer: 0 64 index`.
 ///
 /// Images are PNG files, files of raw texels, or a size (`2=640x480`, zeroed), optionally followed
 /// by `format=R16G16_SFLOAT`, `size=64x64` and `layers=6`, separated by commas. The shader declares
@@ -56,7 +63,7 @@ pub struct Args {
     /// File with the push constants.
     #[arg(long, value_name = "FILE")]
     push: Option<PathBuf>,
-    /// Report missing waits and reads of unwritten memory and registers.
+    /// Report what the checker finds (`tepui check --rules`).
     #[arg(long)]
     check: bool,
 }
@@ -99,10 +106,59 @@ fn groups(text: &str) -> Result<[u32; 3], String> {
     Ok(out)
 }
 
+/// Runs assembly: buffer `N` has its address in `u(2N)_u(2N+1)`.
+fn run_assembly(args: &Args) -> Result<(), String> {
+    let text = std::fs::read_to_string(&args.file).map_err(|e| e.to_string())?;
+    let name = args.file.display().to_string();
+    let text = Text { text, name, assembly: true, ..Text::default() };
+    let mut inputs = Inputs { groups: groups(&args.groups)?, ..Inputs::default() };
+    for b in &args.buffer {
+        let (slot, what) = slot(b)?;
+        let words = match what.parse::<usize>() {
+            Ok(n) => vec![0; n.div_ceil(4)],
+            Err(_) => {
+                let bytes =
+                    crate::input::read(what.as_ref()).map_err(|e| format!("{what}: {e}"))?;
+                let word = |c: &[u8]| c.iter().rev().fold(0, |w, &b| w << 8 | u32::from(b));
+                bytes.chunks(4).map(word).collect()
+            }
+        };
+        let fill = String::new();
+        let (words, data) = (words.len(), Some(words));
+        inputs.buffers.push(Contents { set: 0, binding: slot.1, words, fill, data });
+    }
+    let outcome = explore(&text, &inputs, How { check: args.check, watch: None });
+    let outcome = outcome.map_err(|e| e.to_string())?;
+    for finding in &outcome.findings {
+        eprint!("{finding}");
+    }
+    for o in &args.out {
+        let (slot, path) = slot(o)?;
+        let buffer = outcome.buffers.iter().find(|b| b.binding == slot.1);
+        let buffer = buffer.ok_or_else(|| format!("`{o}`: there is no such buffer"))?;
+        let bytes: Vec<u8> = buffer.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        std::fs::write(path, bytes).map_err(|e| format!("{path}: {e}"))?;
+    }
+    if args.out.is_empty() {
+        for buffer in &outcome.buffers {
+            println!("{}:", buffer.name);
+            for (k, row) in buffer.words.chunks(8).enumerate().take(64) {
+                let words: Vec<String> = row.iter().map(|w| format!("{w:08x}")).collect();
+                println!("{:6x}: {}", k * 32, words.join(" "));
+            }
+        }
+    }
+    eprintln!("{} threads, {} instructions of SIMD-groups", outcome.threads, outcome.instructions);
+    Ok(())
+}
+
 fn try_run(args: &Args) -> Result<(), String> {
+    if is_assembly(&args.file) {
+        return run_assembly(args);
+    }
     let mut s = args.common.translate(&args.file)?;
     let program = compile(&mut s, &args.common.options()).map_err(|e| e.to_string())?;
-    let options = Options { check: args.check, ..Options::default() };
+    let options = Options { check: args.check, audit: args.check, ..Options::default() };
     let mut machine = Machine::new(options).map_err(|e| e.to_string())?;
     let mut bindings = shader::Bindings::default();
     let mut before = Vec::new();
