@@ -1,10 +1,10 @@
-//! Machine code of Valhall and Bifrost: whatever decodes must encode to the same word, and Valhall's text must parse to
+//! Machine code of Valhall, Bifrost and Midgard: whatever decodes must encode to the same word, and Valhall's text must parse to
 //! the same instruction; every other input is an error, never a panic or a hang.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tepui_mali_isa::{asm, bifrost, disasm, validate};
+use tepui_mali_isa::{asm, bifrost, disasm, midgard, validate};
 
 fuzz_target!(|code: &[u8]| {
     for line in disasm::disassemble(code, 0) {
@@ -21,6 +21,13 @@ fuzz_target!(|code: &[u8]| {
             let bytes = clause.encode().expect("what decodes encodes");
             assert_eq!(bytes, code[part.offset..part.offset + part.length]);
         }
+    }
+    for part in midgard::disasm::parts(code, 0) {
+        if let Ok(bundle) = &part.content {
+            let bytes = bundle.encode();
+            assert_eq!(bytes[..], code[part.offset..part.offset + part.length]);
+        }
+        let _ = part.text(code);
     }
     let _ = bifrost::asm::assemble(&bifrost::disasm::program(code));
     if let Ok(text) = core::str::from_utf8(code) {

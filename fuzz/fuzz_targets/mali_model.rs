@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use tepui_mali_model::{FaultKind, exercise};
 
 fuzz_target!(|input: &[u8]| {
-    for done in [exercise::chain(input), exercise::bifrost(input)].into_iter().flatten() {
+    for done in [exercise::chain(input), exercise::bifrost(input), exercise::midgard(input)].into_iter().flatten() {
         if let Err(fault) = done {
             assert_ne!(fault.kind, FaultKind::Panic, "{fault}");
         }

@@ -17,10 +17,12 @@ use crate::{Completion, Gpu, Options, Stream, address_space};
 mod bifrost;
 mod chain;
 mod draws;
+mod midgard;
 
 pub use bifrost::run as bifrost;
 pub use chain::run as chain;
 pub use draws::draws;
+pub use midgard::run as midgard;
 
 /// Where memory is.
 const BASE: u64 = 0x1_0000;

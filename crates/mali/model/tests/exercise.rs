@@ -115,3 +115,30 @@ fn the_chains_get_somewhere() {
     }
     assert!(ended > 100 && jobs > 200 && threads > 1000, "{ended} {jobs} {threads}");
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bundles_end_without_a_panic(input in prop::collection::vec(any::<u8>(), 0..512)) {
+        if let Err(fault) = exercise::midgard(&input).expect("a chain") {
+            prop_assert_ne!(fault.kind, FaultKind::Panic, "{}", fault);
+        }
+    }
+}
+
+#[test]
+fn bundles_are_executed() {
+    let (mut ended, mut instructions) = (0, 0);
+    let mut faults = std::collections::BTreeMap::new();
+    for seed in 0..500u32 {
+        match exercise::midgard(&seed.to_le_bytes()).expect("a chain") {
+            Ok(stats) => {
+                ended += 1;
+                instructions += stats.instructions;
+            }
+            Err(fault) => *faults.entry(fault.to_string()).or_insert(0) += 1,
+        }
+    }
+    assert!(ended > 20 && instructions > 100, "{ended} {instructions} {faults:?}");
+}
