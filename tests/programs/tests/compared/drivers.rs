@@ -122,13 +122,10 @@ const SKYLAKE: Driver = Driver {
 };
 
 /// Programs that do not run right on the virtual Skylake yet.
-const NOT_ON_SKYLAKE: &[(&str, &str)] = &[
-    ("wgpu_compute", "its histogram wants workgroup memory that begins with zeros"),
-    (
-        "vkmark/cube_dri3",
-        "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
-    ),
-];
+const NOT_ON_SKYLAKE: &[(&str, &str)] = &[(
+    "vkmark/cube_dri3",
+    "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
+)];
 
 /// The drivers whose pictures are compared with [`REFERENCE`]'s.
 pub const TESTED: &[Driver] = &[
