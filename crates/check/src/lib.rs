@@ -1,4 +1,4 @@
-//! What the checkers of the GPU models find, independent of GPU families: the table of [rules](rule), [findings](finding) and
+//! What the checkers of the GPU models find, independent of GPU families: the table of [rules](mod@rule), [findings](finding) and
 //! how they add up, [suppressions](suppress), and reports as text and [SARIF](sarif).
 //!
 //! A virtual device appends each [`Finding`] as a line of JSON to a file ([`Log`]); `tepui check` reads it when the program has

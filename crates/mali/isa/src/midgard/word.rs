@@ -24,7 +24,7 @@ fields! {
     VectorSource, 13 {
         /// Of floats magnitude and sign; of integers how narrow ones become wide.
         modifier: 2,
-        /// Which half of the register, and whether its elements are half as wide ([`Expand`]).
+        /// Which half of the register, and whether its elements are half as wide.
         expand: 3,
         /// Two bits for each component.
         swizzle: 8,
@@ -42,7 +42,7 @@ fields! {
         src1: 13,
         /// Second source, a [`VectorSource`] or the lower bits of an immediate.
         src2: 13,
-        /// Whether results are half as wide ([`Shrink`]).
+        /// Whether results are half as wide.
         shrink: 2,
         /// What becomes of a result.
         outmod: 2,
@@ -86,7 +86,7 @@ fields! {
 fields! {
     /// A branch of 16 bits with a condition.
     Conditional, 16 {
-        /// What it does ([`BranchOp`]).
+        /// What it does.
         op: 3,
         /// The tag of the bundle that it leads to.
         tag: 4,
