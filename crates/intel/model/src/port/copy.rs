@@ -5,7 +5,6 @@
 //! threads.
 
 use tepui_intel_eu::TexelCopy;
-use tepui_texel::LevelLayout;
 
 use super::Ports;
 use super::render::writes_rows;
@@ -62,18 +61,14 @@ impl Ports<'_> {
             return false;
         }
         let Some(level) = back_end.plain_level(memory, target) else { return false };
-        let CopiedArea { from, layer, to, size: [width, height] } = *area;
-        let inside = |[x, y]: [u32; 2], [w, h]: [u32; 2]| {
-            let ends =
-                |at: u32, pixels: u32, end: u32| at.checked_add(pixels).is_some_and(|e| e <= end);
-            ends(x, width, w) && ends(y, height, h)
-        };
-        if !inside(from, source.size()) || !inside(to, level.size()) {
+        let CopiedArea { from, layer, to, size } = *area;
+        if !source.has(from, size) || !level.has(to, size) {
             return false;
         }
+        let [width, height] = size;
         back_end.count_late(width * height);
         let Some(marks) = marks else {
-            level.copy_area(to, &source, from, [width, height]);
+            level.copy_area(to, &source, from, size);
             return true;
         };
         let mut clear = [0; MOST_BYTES];

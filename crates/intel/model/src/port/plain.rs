@@ -196,17 +196,18 @@ impl PlainLevel {
         (self.columns.rest - place).saturating_add(1)
     }
 
+    /// Whether all of an area is inside of the level.
+    pub fn has(&self, at: [u32; 2], size: [u32; 2]) -> bool {
+        (0..2)
+            .all(|axis| at[axis].checked_add(size[axis]).is_some_and(|end| end <= self.size[axis]))
+    }
+
     /// Copies an area of another level, whose texels have as many bytes. Both areas are inside of their levels, of which this one was
     /// asked for to be written.
     pub fn copy_area(&self, to: [u32; 2], source: &PlainLevel, from: [u32; 2], size: [u32; 2]) {
         /// Bytes of a column of a tile Y.
         const COLUMN: usize = 16;
-        let inside = |level: &PlainLevel, [x, y]: [u32; 2]| {
-            let [width, height] = level.size;
-            let ends = |at: u32, texels: u32, end: u32| end >= texels && at <= end - texels;
-            ends(x, size[0], width) && ends(y, size[1], height)
-        };
-        assert!(self.shift == source.shift && inside(self, to) && inside(source, from));
+        assert!(self.shift == source.shift && self.has(to, size) && source.has(from, size));
         let mut x = 0;
         while x < size[0] {
             let (left, right) = (from[0] + x, to[0] + x);
