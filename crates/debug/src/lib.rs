@@ -1,13 +1,15 @@
 //! The shader debugger. A model runs a program once while a [`Recording`] keeps each instruction of one SIMD-group: where it
 //! is, which lanes execute, and every value that a register ever had. A [`Session`] is a cursor over that, so stepping back is
 //! as cheap as stepping forward, and "who wrote this" is a look-up. [`command`] is its command language, for terminals, scripts
-//! and pages; [`dap`] speaks the debug adapter protocol.
+//! and pages; [`dap`] speaks the debug adapter protocol, and `screen` shows a session on a whole terminal.
 //!
 //! Names no GPU family: the number of lanes and the names of instructions come with the recording.
 
 pub mod command;
 pub mod dap;
 mod recording;
+#[cfg(feature = "screen")]
+pub mod screen;
 mod session;
 
 pub use recording::{Full, Instruction, Recording, Step};

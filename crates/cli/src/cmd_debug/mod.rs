@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tepui_debug::command::{self, Answer};
-use tepui_debug::{Session, dap};
+use tepui_debug::{Session, dap, screen};
 
 use crate::cmd_compile::Common;
 
@@ -36,6 +36,9 @@ pub struct Args {
     /// A file of commands, one a line.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// A prompt and lines of text, also in a terminal.
+    #[arg(long)]
+    plain: bool,
 }
 
 /// The debug adapter protocol over standard input and output, for editors.
@@ -74,6 +77,9 @@ fn try_run(args: &Args) -> Result<(), String> {
             }
         }
         return Ok(());
+    }
+    if !args.plain && io::stdin().is_terminal() && io::stdout().is_terminal() {
+        return screen::run(session).map_err(|e| format!("the terminal: {e}"));
     }
     print!("{}", command::whereabouts(&session));
     let (prompt, mut last) = (io::stdin().is_terminal(), String::new());
