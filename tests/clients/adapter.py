@@ -1,8 +1,14 @@
 """The adapter that a client of PyPI's `wgpu` runs on."""
 
+import os
 import sys
 
 import wgpu
+from wgpu.backends.wgpu_native.extras import set_instance_extras
+
+# Shaders keep their source and its lines, for debuggers.
+if os.environ.get("SHADER_LINES"):
+    set_instance_extras(flags=["Debug"])
 
 
 def device_named(name):

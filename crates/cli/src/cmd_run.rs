@@ -9,6 +9,9 @@ use tepui_gpus::{Feature, Gpu, vulkan};
 use crate::launch;
 use crate::library::{ICD, unpack};
 
+/// The file beside captures that says where the machine code of shaders comes from.
+pub const SHADER_INFO: &str = "shaders.jsonl";
+
 /// Arguments of `tepui run`.
 #[derive(clap::Args)]
 #[command(
@@ -37,7 +40,7 @@ use crate::library::{ICD, unpack};
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
         MESA_LOADER_DRIVER_OVERRIDE, LIBGL_KOPPER_DRI2  set with --gl\n  \
         TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
-        \x20                STATS"
+        \x20                STATS, SHADER_INFO"
 )]
 pub struct Args {
     /// The GPU.
@@ -51,8 +54,8 @@ pub struct Args {
     /// loads without a wait.
     #[arg(long)]
     check: bool,
-    /// Save captures to this directory, one file per process, for `tepui decode` and `tepui
-    /// replay`.
+    /// Save captures to this directory, one file per process, for `tepui decode`, `tepui replay` and
+    /// `tepui debug`, and the source lines of shaders.
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
     /// Write the statistics of each compiled shader to this file, a line of JSON each, for `tepui
@@ -115,6 +118,8 @@ fn command(args: &Args) -> Result<Command, String> {
         let absolute = std::path::absolute(directory)
             .and_then(|path| std::fs::create_dir_all(&path).map(|()| path))
             .map_err(|error| format!("{}: {error}", directory.display()))?;
+        // `tepui debug` finds source lines there.
+        command.env(vulkan::INFO_VARIABLE, absolute.join(SHADER_INFO));
         command.env(tepui_capture::CAPTURE_VARIABLE, absolute);
     }
     if let Some(file) = &args.stats {

@@ -14,8 +14,9 @@ break LINE [if CONDITION]                         break @OFFSET [if CONDITION]
     CONDITION: [LANE.]rN[l|h] ==|!=|<|> NUMBER    delete N           removes a breakpoint
 lane N             looks at another lane          where, w           where the cursor is
 regs, r            registers of the lane          print rN[l|h]      a register in all lanes
-writer rN          to what wrote the register     list, l            the program around the cursor
+writer rN[l|h]     to what wrote the register     list, l            the program around the cursor
 exec               lanes that execute             source             the source around the cursor
+history            what happened to the pixel of a capture
 help               this text                      quit, q";
 
 /// The answer to a command.
@@ -94,12 +95,16 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
         "print" => print(s, value(first.ok_or("write print rN")?)?),
         "writer" => {
             let v = value(first.ok_or("write writer rN")?)?;
-            match s.go_to_writer(v.register) {
+            match s.go_to_writer(v) {
                 Some(_) => whereabouts(s),
-                None => format!("r{} has this value from the start\n", v.register),
+                None => format!("{} has this value from the start\n", first.unwrap_or_default()),
             }
         }
         "exec" => exec(s),
+        "history" if s.recording.history.is_empty() => {
+            "only pixels of captures have one\n".to_owned()
+        }
+        "history" => s.recording.history.clone(),
         "list" | "l" => listing(s),
         "source" => source(s),
         "help" | "h" | "?" => format!("{HELP}\n"),

@@ -45,6 +45,8 @@ pub struct Recording {
     pub source: Vec<String>,
     /// The program, by offset.
     pub program: Vec<Instruction>,
+    /// What led here, for the command `history`: of a pixel, the draws that touched it.
+    pub history: String,
     /// The lane that is looked at first.
     pub lane: usize,
     /// Lanes that exist.
@@ -127,15 +129,17 @@ impl Recording {
         versions.get(behind.checked_sub(1)?)
     }
 
-    /// The step that wrote the value that a register has in a lane before a step; `None` if it was there from the start.
+    /// The step that wrote the value that a register, or those of its bits that are in `mask`, has in a lane before a step;
+    /// `None` if it was there from the start.
     #[must_use]
-    pub fn writer(&self, number: usize, lane: usize, step: usize) -> Option<usize> {
+    pub fn writer(&self, number: usize, mask: u32, lane: usize, step: usize) -> Option<usize> {
         let versions = self.registers.get(number)?;
         let behind = versions.partition_point(|v| v.step as usize <= step);
-        let value = versions[..behind].last()?.lanes.get(lane)?;
+        let bits = |v: &Version| v.lanes.get(lane).map(|word| word & mask);
+        let value = bits(versions[..behind].last()?)?;
         // Versions differ in some lane; this lane's value may be older.
         let mut first = behind - 1;
-        while first > 0 && versions[first - 1].lanes.get(lane) == Some(value) {
+        while first > 0 && bits(&versions[first - 1]) == Some(value) {
             first -= 1;
         }
         (versions[first].step as usize).checked_sub(1)

@@ -256,8 +256,9 @@ impl Session {
     /// To the instruction that wrote the value of a register.
     ///
     /// Returns `None` if it was there from the start.
-    pub fn go_to_writer(&mut self, register: usize) -> Option<usize> {
-        let step = self.recording.writer(register, self.lane, self.step)?;
+    pub fn go_to_writer(&mut self, value: Value) -> Option<usize> {
+        let mask = value.half.map_or(u32::MAX, |half| 0xffff << (16 * half));
+        let step = self.recording.writer(value.register, mask, self.lane, self.step)?;
         self.step = step;
         Some(step)
     }

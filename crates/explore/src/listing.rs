@@ -33,16 +33,20 @@ fn is_zero(line: &u32) -> bool {
 #[must_use]
 pub fn source_lines(words: &[u32]) -> SourceLines {
     let sources = tepui_spirv::sources(words).unwrap_or_default();
-    let lines = |text: String| {
-        let mut lines: Vec<String> = text.lines().map(|l| l.trim().to_owned()).collect();
-        // glslang inserts comments about its options and a `#line 1` before the text.
-        let head = lines.iter().take_while(|l| l.starts_with("// OpModuleProcessed")).count();
-        if head > 0 && lines.get(head).is_some_and(|l| l == "#line 1") {
-            lines.drain(..=head);
-        }
-        lines
-    };
+    let lines = |text: String| text_lines(&text).iter().map(|l| l.trim().to_owned()).collect();
     sources.into_iter().map(|(file, text)| (file, lines(text))).collect()
+}
+
+/// The lines of a source text in debug information.
+#[must_use]
+pub fn text_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // glslang inserts comments about its options and a `#line 1` before the text.
+    let head = lines.iter().take_while(|l| l.starts_with("// OpModuleProcessed")).count();
+    if head > 0 && lines.get(head).is_some_and(|l| l == "#line 1") {
+        lines.drain(..=head);
+    }
+    lines
 }
 
 /// File and line of the instruction at an offset.

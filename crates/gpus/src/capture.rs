@@ -97,6 +97,78 @@ impl Describer {
     }
 }
 
+/// What is followed in a command.
+pub use agx::debug::Place as DebugPlace;
+
+/// What a debugger saw of a command.
+#[derive(Debug, Default)]
+pub struct Debugged {
+    /// The history of the pixel, as text.
+    pub history: Option<String>,
+    /// The SIMD-group that was recorded.
+    pub recording: Option<tepui_debug::Recording>,
+    /// The machine code of its program.
+    pub code: Vec<u8>,
+    /// Why there is none.
+    pub missing: Option<String>,
+    /// The fault that ended the command.
+    pub fault: Option<String>,
+}
+
+/// Executes a command of a capture again and follows a pixel or a thread. `number` is what the command is called.
+///
+/// # Errors
+/// The family has no debugger of captures, or the command cannot be executed.
+pub fn debug(
+    process: &Process,
+    session: &Session,
+    start: &Start,
+    number: usize,
+    place: DebugPlace,
+) -> Result<Debugged, String> {
+    debuggable(process)?;
+    let seen = agx::debug::debug(session, start, number, place)?;
+    let missing = match place {
+        _ if seen.recording.is_some() => None,
+        DebugPlace::Pixel(_, Some(draw)) => {
+            Some(format!("no program of draw {draw} ran for the pixel"))
+        }
+        DebugPlace::Pixel(..) => Some("no program ran for the pixel".to_owned()),
+        DebugPlace::Thread(dispatch, _) => {
+            let own = seen.dispatches.iter().find(|d| d.number == dispatch);
+            Some(match own {
+                Some(d) => {
+                    format!("the grid of dispatch {dispatch} has {:?} threads", d.grid.global)
+                }
+                None => format!("the command has {} dispatches", seen.dispatches.len()),
+            })
+        }
+    };
+    Ok(Debugged {
+        history: seen.history.map(|h| h.to_string()),
+        recording: seen.recording,
+        code: seen.code,
+        missing,
+        fault: seen.fault,
+    })
+}
+
+/// Whether there is a debugger for a capture.
+fn debuggable(process: &Process) -> Result<(), String> {
+    match family(process).map_err(|error| error.to_string())? {
+        Family::Agx => Ok(()),
+        family => Err(format!("captures of {family} cannot be debugged yet; those of AGX can")),
+    }
+}
+
+/// Width and height of what a command draws to; `None` if it draws nothing.
+///
+/// # Errors
+/// The family has no debugger of captures.
+pub fn drawn_size(process: &Process, start: &Start) -> Result<Option<[u32; 2]>, String> {
+    debuggable(process).map(|()| agx::debug::drawn_size(start))
+}
+
 /// How commands are executed again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {

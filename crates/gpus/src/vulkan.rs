@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tepui_agx_driver::Physical;
 use tepui_drm::client::RenderNode;
 use tepui_drm::device::VirtualDevice;
-pub use tepui_vulkan::debug::STATS_VARIABLE;
+pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
 use tepui_vulkan::physical::Family;
 use tepui_vulkan::{Error, vk};
 

@@ -61,6 +61,12 @@ impl<const MAX: usize> DepthStencil<MAX> {
         (&mut self.depth[at..at + TILE_SIDE]).try_into().expect("a row")
     }
 
+    /// Depth and stencil of one sample of a pixel of the tile.
+    pub fn sample(&self, sample: usize, x: usize, y: usize) -> (f32, u8) {
+        let at = start(sample, y) + x;
+        (self.depth[at], self.stencil[at])
+    }
+
     /// Takes the first depths of a row of one sample as their buffer keeps them.
     pub fn put_depth(&mut self, sample: usize, y: usize, texels: &[u32]) {
         let unorm16 = self.unorm_bits == 16;

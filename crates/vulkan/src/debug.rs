@@ -71,30 +71,88 @@ pub fn flags() -> Flags {
     })
 }
 
+/// A file that lines are appended to, named by an environment variable.
+struct Lines {
+    variable: &'static str,
+    file: OnceLock<Option<Mutex<File>>>,
+}
+
+impl Lines {
+    const fn new(variable: &'static str) -> Lines {
+        Lines { variable, file: OnceLock::new() }
+    }
+
+    /// The file, if the variable is set.
+    fn file(&self) -> Option<&Mutex<File>> {
+        let open = || {
+            let path = std::env::var_os(self.variable)?;
+            let open = File::options().create(true).append(true).open(&path);
+            if let Err(e) = &open {
+                eprintln!("tepui: {}: {}: {e}", self.variable, path.display());
+            }
+            open.ok().map(Mutex::new)
+        };
+        self.file.get_or_init(open).as_ref()
+    }
+
+    /// Appends a line if the variable is set.
+    fn append(&self, line: impl FnOnce() -> serde_json::Value) {
+        let Some(file) = self.file() else { return };
+        // One write, so that lines of several processes do not mix.
+        let line = format!("{}\n", line());
+        let written =
+            file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+        if let Err(e) = written {
+            eprintln!("tepui: {}: {e}", self.variable);
+        }
+    }
+}
+
 /// Names the file that statistics of compiled shaders go to.
 pub const STATS_VARIABLE: &str = "TEPUI_STATS";
 
 /// Writes the statistics of a compiled shader as a line of JSON to the file that `TEPUI_STATS` names, for `tepui compare`.
 /// `name` says which shader it is; the same shader has the same name in another run.
 pub fn statistics(gpu: &str, name: &str, stage: &str, all: &[(&str, &str, u64)]) {
-    static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
-    let file = FILE.get_or_init(|| {
-        let path = std::env::var_os(STATS_VARIABLE)?;
-        let open = File::options().create(true).append(true).open(&path);
-        if let Err(e) = &open {
-            eprintln!("tepui: {STATS_VARIABLE}: {}: {e}", path.display());
-        }
-        open.ok().map(Mutex::new)
+    static LINES: Lines = Lines::new(STATS_VARIABLE);
+    LINES.append(|| {
+        let stats = all.iter().map(|&(name, _, value)| (name.to_owned(), value.into())).collect();
+        let stats = serde_json::Value::Object(stats);
+        serde_json::json!({ "gpu": gpu, "file": name, "stage": stage, "stats": stats })
     });
-    let Some(file) = file else { return };
-    let stats: Vec<String> = all.iter().map(|(n, _, v)| format!("\"{n}\":{v}")).collect();
-    let line = format!(
-        "{{\"gpu\":\"{gpu}\",\"file\":\"{name}\",\"stage\":\"{stage}\",\"stats\":{{{}}}}}\n",
-        stats.join(",")
-    );
-    // One write, so that lines of several processes do not mix.
-    let written = file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
-    if let Err(e) = written {
-        eprintln!("tepui: {STATS_VARIABLE}: {e}");
+}
+
+/// Names the file that source texts and the places of machine code in them go to, for debuggers.
+pub const INFO_VARIABLE: &str = "TEPUI_SHADER_INFO";
+
+static INFO: Lines = Lines::new(INFO_VARIABLE);
+
+/// Writes the source texts in a module's debug information to the file that `TEPUI_SHADER_INFO` names: a line of JSON each.
+pub fn sources(words: &[u32]) {
+    if INFO.file().is_none() {
+        return;
     }
+    for (file, text) in tepui_spirv::sources(words).unwrap_or_default() {
+        INFO.append(|| serde_json::json!({ "type": "source", "file": file, "text": text }));
+    }
+}
+
+/// Writes where a program's instructions come from to the same file: `places` are offset in the code, file and line. A file's
+/// text is that of the last line before with this name.
+pub fn program(shader: &tepui_ir::Shader, code: &[u8], places: &[(u32, tepui_ir::Loc)]) {
+    INFO.append(|| {
+        let place = |&(offset, loc): &(u32, tepui_ir::Loc)| {
+            let l = shader.locs[loc];
+            serde_json::json!([offset, l.file, l.line])
+        };
+        let hex: String = code.iter().map(|byte| format!("{byte:02x}")).collect();
+        serde_json::json!({
+            "type": "program",
+            "stage": shader.info.stage.name(),
+            "entry": shader.info.entry,
+            "files": shader.files,
+            "places": places.iter().map(place).collect::<Vec<_>>(),
+            "code": hex,
+        })
+    });
 }

@@ -192,6 +192,7 @@ impl Source<'_> {
             let converts = !conversions.is_empty();
             converts.then_some(lower_ycbcr::Binding { planes: binding.planes, conversions })
         });
+        debug::sources(self.words);
         if debug::flags().contains(Flags::IR) {
             eprintln!("{shader}");
         }

@@ -21,8 +21,10 @@
 //! ```
 
 mod client;
+pub mod debug;
 pub mod describe;
 mod environment;
+mod history;
 mod real;
 mod recorder;
 mod replay;

@@ -658,6 +658,7 @@ impl Shader {
     /// Puts a program where it can run.
     fn variant(&self, p: &Program, linking: Linking) -> Result<Arc<Variant>> {
         let device = self.device()?;
+        debug::program(&self.ir, &p.code, &p.locs);
         let mut v = Variant::new(&device, p, &self.places)?;
         v.linking = linking;
         if self.origin.captures {

@@ -13,6 +13,7 @@ use crate::usc::launch::{Grid, Launch};
 use crate::usc::memory::{Port, WINDOWS, Window};
 use crate::usc::row::LANES;
 use crate::usc::workgroup::Worker;
+use crate::watch::Dispatch;
 use crate::workers::{Budget, share};
 
 impl Gpu {
@@ -48,6 +49,10 @@ impl Gpu {
     ) -> Result<(), JobFault> {
         let limit = self.options.instruction_budget;
         let launch = self.prepare(vm, launch, stats)?;
+        if let Some(watch) = &self.options.watch {
+            let (number, program) = (stats.launches - 1, launch.program.code.address());
+            watch.observer().dispatch(&Dispatch { number, grid, program });
+        }
         let rows = launch.program.code.shared_rows(&launch.uniforms);
         let [nx, ny, nz] = grid.workgroups().map(u64::from);
         let count = nx.saturating_mul(ny).saturating_mul(nz);

@@ -37,7 +37,10 @@ pub use job::{
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};
 pub use tepui_hostvec::Target;
 pub use usc::code::Fingerprint;
-pub use watch::{Step, Watch};
+pub use usc::launch::Grid;
+pub use watch::{
+    Covering, Dispatch, Observe, PixelEvent, Sample, Shading, Step, TileAccess, Watch,
+};
 
 use tepui_softgpu::AddressSpace;
 

@@ -1,9 +1,13 @@
-//! Watching programs: a callback before each instruction of each SIMD-group, for debuggers.
+//! Watching a GPU at work, for debuggers: each instruction of each SIMD-group, each dispatch, and what happens to one pixel.
 
 use std::fmt;
 use std::sync::Arc;
 
+use tepui_agx_texture::TileFormat;
+use tepui_raster::{Kind, Tests};
+
 use crate::usc::lanes::Lanes;
+use crate::usc::launch::Grid;
 use crate::usc::row::Row;
 use crate::usc::stage::Stage;
 
@@ -29,16 +33,128 @@ pub struct Step<'a> {
     pub pixels: Option<[&'a Row; 2]>,
 }
 
-/// Receives each instruction before it runs.
+/// A dispatch that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Its number in the compute command.
+    pub number: u64,
+    /// Threads in each direction, of all and of a workgroup.
+    pub grid: Grid,
+    /// GPU address of the program.
+    pub program: u64,
+}
+
+/// A sample of a pixel: the tilebuffer's bytes, depth, stencil.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Colours as they lie in the tilebuffer.
+    pub colour: Vec<u8>,
+    /// Depth.
+    pub depth: f32,
+    /// Stencil.
+    pub stencil: u8,
+}
+
+/// A primitive that covers samples of the pixel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Covering {
+    /// Number of the draw in the render command.
+    pub draw: u32,
+    /// Number of the primitive in the draw's instance.
+    pub primitive: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// Faces the viewer with its front.
+    pub front: bool,
+    /// The samples that it covers, a bit each.
+    pub covered: u32,
+    /// Its depth at each sample.
+    pub depth: Vec<f32>,
+    /// Depth and stencil tests.
+    pub tests: Tests,
+    /// Samples that passed them, if they run before the program; otherwise the program triggers them.
+    pub passed: Option<u32>,
+    /// A program runs for the pixel.
+    pub shaded: bool,
+}
+
+/// Colours in the tilebuffer that a program stores or loads: byte of a sample, format, channels (a bit each).
+pub type TileAccess = (u16, TileFormat, u8);
+
+/// The fragment program that runs for the pixel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shading<'a> {
+    /// GPU address of the program.
+    pub program: u64,
+    /// Its machine code.
+    pub code: &'a [u8],
+    /// A number that tells programs apart wherever they lie.
+    pub fingerprint: u64,
+    /// Lane of the pixel.
+    pub lane: usize,
+    /// The tilebuffer's colours that it stores.
+    pub stores: Vec<TileAccess>,
+    /// And those that it loads, as blending does.
+    pub loads: Vec<TileAccess>,
+}
+
+/// What happens to a pixel, in this order for each primitive: it is covered, it is shaded, its program has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PixelEvent<'a> {
+    /// The tile has been filled: cleared or loaded.
+    Filled(&'a [Sample]),
+    /// A primitive covers it; the samples are those after tests that run before the program.
+    Covered(Covering, &'a [Sample]),
+    /// A program is about to run for the earliest primitive that is to be shaded.
+    Shading(Shading<'a>, &'a [Sample]),
+    /// The program has ended and left these samples of the primitive alive, a bit each.
+    Shaded(u32, &'a [Sample]),
+    /// The tile is about to be stored.
+    Stored(&'a [Sample]),
+}
+
+/// Receives what a GPU does. All functions are called on the thread of the core that does it.
+pub trait Observe: Send + Sync {
+    /// An instruction, before it runs.
+    fn step(&self, step: &Step<'_>);
+    /// A dispatch, before it runs.
+    fn dispatch(&self, _: &Dispatch) {}
+    /// The pixel of which [`Observe::pixel_event`] is told: column, row, layer.
+    fn pixel(&self) -> Option<[u32; 3]> {
+        None
+    }
+    /// Something happens to that pixel.
+    fn pixel_event(&self, _: &PixelEvent<'_>) {}
+}
+
+/// Of instructions alone.
+struct Steps<F>(F);
+
+impl<F: Fn(&Step<'_>) + Send + Sync> Observe for Steps<F> {
+    fn step(&self, step: &Step<'_>) {
+        (self.0)(step);
+    }
+}
+
+/// An observer of a GPU.
 #[derive(Clone)]
 pub struct Watch {
-    tell: Arc<dyn Fn(&Step<'_>) + Send + Sync>,
+    observer: Arc<dyn Observe>,
 }
 
 impl Watch {
-    /// Calls `tell` for each instruction, on the thread of the core that runs it.
+    /// Calls `tell` for each instruction before it runs.
     pub fn new(tell: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Watch {
-        Watch { tell: Arc::new(tell) }
+        Watch { observer: Arc::new(Steps(tell)) }
+    }
+
+    /// Tells an observer.
+    pub fn of(observer: Arc<dyn Observe>) -> Watch {
+        Watch { observer }
+    }
+
+    pub(crate) fn observer(&self) -> &dyn Observe {
+        &*self.observer
     }
 
     #[cold]
@@ -52,7 +168,7 @@ impl Watch {
             Stage::Fragment(f) => Some([&f.x, &f.y]),
             _ => None,
         };
-        (self.tell)(&Step {
+        self.observer.step(&Step {
             program: l.code.address(),
             code: l.code.bytes(),
             offset,

@@ -22,9 +22,9 @@ pub struct Place {
     /// Compute shaders: the workgroup that is recorded.
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "0")]
     pub workgroup: String,
-    /// Compute shaders: the thread in the workgroup, by number.
-    #[arg(long, default_value_t = 0)]
-    pub thread: u32,
+    /// Compute shaders: the thread in the workgroup, by number; in captures the thread in the grid.
+    #[arg(long, value_name = "N | X,Y,Z", default_value = "0")]
+    pub thread: String,
     /// Fragment shaders: size of the picture.
     #[arg(long, value_name = "WIDTH,HEIGHT", default_value = "256,256")]
     pub size: String,
@@ -40,7 +40,7 @@ pub struct Place {
 }
 
 /// Up to `N` numbers with commas; those that are not there are `rest`.
-fn numbers<const N: usize>(text: &str, rest: u32) -> Result<[u32; N], String> {
+pub fn numbers<const N: usize>(text: &str, rest: u32) -> Result<[u32; N], String> {
     let mut out = [rest; N];
     for (k, n) in text.split(',').enumerate() {
         let place = out.get_mut(k).ok_or_else(|| format!("`{text}`: at most {N} numbers"))?;
@@ -75,7 +75,8 @@ pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, 
     let (text, inputs) = read(file, common, place)?;
     let group = match (text.stage.as_deref(), &place.pixel) {
         (None | Some("compute"), _) => {
-            Some(Group::Thread(numbers(&place.workgroup, 0)?, place.thread))
+            let [thread] = numbers(&place.thread, 0)?;
+            Some(Group::Thread(numbers(&place.workgroup, 0)?, thread))
         }
         (_, Some(pixel)) => {
             let [x, y] = numbers(pixel, 0)?;

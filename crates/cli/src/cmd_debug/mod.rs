@@ -1,5 +1,7 @@
 //! `tepui debug` and `tepui dap`: step through a shader on the virtual GPU.
 
+mod captured;
+mod info;
 pub mod load;
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -11,7 +13,10 @@ use tepui_debug::{Session, dap, screen};
 
 use crate::cmd_compile::Common;
 
-/// Steps through a shader on the virtual M1.
+/// Steps through a shader on the virtual M1, alone or of a draw or dispatch of a capture.
+///
+/// In captures of AGX GPUs, --pixel prints which draws touched the pixel and what each did, and --draw says whose
+/// program is looked at, else the last that wrote it. Without --pixel and --dispatch the capture's commands are listed.
 ///
 /// Runs the shader and records one SIMD-group: each instruction, the lanes that execute it, and every value of every register.
 /// Commands move over that recording, forward and back; `help` lists them. Fragment shaders draw a triangle over the whole
@@ -22,14 +27,20 @@ use crate::cmd_compile::Common;
   tepui debug blur.frag --pixel 10,20
   tepui debug sum.comp --groups 4 --buffer 0=256,index --workgroup 1 --thread 5
   tepui debug sum.s --thread 7
-  tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs")]
+  tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs
+  tepui debug /tmp/cap                               the commands of a capture
+  tepui debug /tmp/cap --pixel 10,20                 a pixel's history, and the last program that wrote it
+  tepui debug /tmp/cap --command 7 --draw 3 --pixel 10,20
+  tepui debug /tmp/cap --command 2 --dispatch 0 --thread 5,0,0")]
 pub struct Args {
-    /// Shader file.
+    /// Shader file; or a capture of `tepui trace --save`, or the folder that it is in.
     pub file: PathBuf,
     #[command(flatten)]
     pub common: Common,
     #[command(flatten)]
     pub place: load::Place,
+    #[command(flatten)]
+    captured: captured::Which,
     /// A command; may be given several times. Without commands they are read from standard input.
     #[arg(short = 'e', long = "execute", value_name = "COMMAND")]
     execute: Vec<String>,
@@ -61,7 +72,14 @@ fn carry_out(session: &mut Session, line: &str) -> Result<bool, String> {
 }
 
 fn try_run(args: &Args) -> Result<(), String> {
-    let recording = load::record(&args.file, &args.common, &args.place)?;
+    let recording = if captured::is_capture(&args.file) {
+        match captured::record(&args.file, &args.captured, &args.place)? {
+            Some(recording) => recording,
+            None => return Ok(()),
+        }
+    } else {
+        load::record(&args.file, &args.common, &args.place)?
+    };
     println!("{}: {} instructions", recording.title, recording.steps().len());
     let mut session = Session::new(recording);
     let mut script = args.execute.clone();

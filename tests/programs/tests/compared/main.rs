@@ -11,6 +11,7 @@
 
 mod browser;
 mod clients;
+mod debugger;
 mod drivers;
 mod picture;
 mod piglit;
@@ -55,6 +56,9 @@ fn main() -> ExitCode {
         test(client.script.to_owned(), Box::new(run));
     }
     test(clients::OPENCL.to_owned(), Box::new(clients::opencl));
+    for captured in debugger::CAPTURED {
+        test(format!("debugger/{}", captured.name), Box::new(|| captured.check()));
+    }
     trials.extend(piglit::trials());
     let mut test = |name: &str, run: Box<dyn Fn() -> Result<(), String> + Send>| {
         trials.push(Trial::test(name, move || run().map_err(Failed::from)));

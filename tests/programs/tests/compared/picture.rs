@@ -32,6 +32,22 @@ impl Picture {
     /// Channels that differ by this much or less count as equal.
     pub const TOLERANCE: u8 = 8;
 
+    /// Columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Red, green, blue.
+    pub fn pixel(&self, x: usize, y: usize) -> [u8; 3] {
+        let at = 3 * (y * self.width + x);
+        [self.rgb[at], self.rgb[at + 1], self.rgb[at + 2]]
+    }
+
     /// Reads the framebuffer file of an X server with 24 bits of colour in 32-bit pixels.
     pub fn from_xwd(bytes: &[u8]) -> Result<Picture, String> {
         let word = |index: usize| -> Result<usize, String> {

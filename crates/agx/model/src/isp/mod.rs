@@ -14,6 +14,7 @@
 //! Start reading in `frame.rs`, then `tile.rs`.
 
 mod frame;
+mod history;
 pub(crate) mod memory;
 pub mod setup;
 #[cfg(test)]

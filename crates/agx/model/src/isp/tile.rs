@@ -4,6 +4,7 @@ use tepui_raster::{Bins, Plane, TILE_SIDE, Tests};
 use tepui_softgpu::RangeCache;
 
 use super::frame::{Frame, Shader};
+use super::history::{Covered, History};
 use super::setup::{Coverage, DepthStencil, MAX_SAMPLES, Samples};
 use super::zls::Tile;
 use crate::Gpu;
@@ -40,6 +41,8 @@ pub struct TileWorker<'f, 'v> {
     /// Samples that passed, by state.
     visible: Vec<u64>,
     budget: u64,
+    /// The pixel that is observed.
+    history: Option<History>,
 }
 
 /// The state that the quads of a group share.
@@ -76,6 +79,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             flat: Vec::new(),
             visible: vec![0; frame.states.len()],
             budget: gpu.options.instruction_budget,
+            history: gpu.options.watch.as_ref().and_then(History::new),
         }
     }
 
@@ -98,6 +102,10 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         let corner = [place[0] * frame.tile_px[0], place[1] * frame.tile_px[1]];
         self.start(layer, corner)?;
+        if let Some(history) = &mut self.history {
+            history.enter(layer, corner, frame.tile_px);
+            history.filled(&self.fragments, self.core.as_mut());
+        }
         let mut last = u32::MAX;
         for index in shapes {
             let shape = &frame.shapes[index as usize];
@@ -110,6 +118,9 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             }
         }
         self.flush()?;
+        if let Some(history) = &mut self.history {
+            history.stored(&self.fragments, self.core.as_mut());
+        }
         self.end(layer, corner)
     }
 
@@ -219,12 +230,18 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             let (count, any) = rows.test(planes, &self.coverage, &mut self.passed);
             self.visible[primitive.state as usize] += count;
             if any == 0 {
+                if self.history.is_some() {
+                    self.observe(index, true);
+                }
                 return Ok(());
             }
         } else {
             for s in 0..frame.samples.count {
                 self.passed[s][y0..y1].copy_from_slice(&self.coverage.bits[s][y0..y1]);
             }
+        }
+        if self.history.is_some() {
+            self.observe(index, early);
         }
         let Some(shader) = state.shader else { return Ok(()) };
         if self.batch.is_some_and(|b| b.shader.key != shader.key) {
@@ -278,6 +295,29 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         Ok(())
     }
 
+    /// Tells an observer of a primitive, after the tests that run before its program.
+    #[cold]
+    fn observe(&mut self, index: usize, early: bool) {
+        let frame = self.frame;
+        let primitive = &frame.scene.primitives[index];
+        let state = &frame.states[primitive.state as usize];
+        let Some(history) = &mut self.history else { return };
+        history.covered(
+            &Covered {
+                primitive,
+                draw: frame.scene.draw_of(index as u32),
+                tests: &state.tests[usize::from(!primitive.front)],
+                depth: (frame.setups[index].depth, frame.setups[index].range),
+                coverage: &self.coverage,
+                passed: &self.passed,
+                early,
+                has_program: state.shader.is_some(),
+            },
+            &self.fragments,
+            self.core.as_mut(),
+        );
+    }
+
     /// Adds a quad to the group.
     fn push(&mut self, quad: Quad, at: [u32; 2], covered: &[u32; 4], live: &[u32; 4]) {
         let f = &mut self.fragments;
@@ -318,8 +358,19 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             if let Some(core) = &mut self.core {
                 core.preload(&prepared.launch.program.code);
                 self.fragments.prepare(core.local().len());
+                let code = &prepared.launch.program.code;
+                let seen = match &mut self.history {
+                    Some(history) => history.shading(&self.fragments, code, core),
+                    None => None,
+                };
                 let stage = Stage::Fragment(&mut self.fragments);
                 core.run_entered(&prepared.rows, stage, alive, self.budget)?;
+                if let (Some(history), Some(lane)) = (&mut self.history, seen) {
+                    if !batch.shader.early {
+                        self.fragments.finish();
+                    }
+                    history.shaded(lane, &self.fragments, core);
+                }
             }
             if !batch.shader.early {
                 self.fragments.finish();

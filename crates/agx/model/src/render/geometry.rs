@@ -207,10 +207,11 @@ impl<'a> Geometry<'a> {
     fn flush(&mut self, assembler: &mut Assembler, stride: usize) -> Result<(), JobFault> {
         self.scene.unfinished = true;
         (self.sink)(&self.scene, &mut self.stats)?;
-        let state = self.scene.states.pop();
+        let (state, draw) = (self.scene.states.pop(), self.scene.draws.pop());
         let outputs = std::mem::take(&mut self.scene.outputs);
         self.scene = Scene { continued: true, ..Scene::default() };
         self.scene.states.extend(state);
+        self.scene.draws.extend(draw.map(|(_, number)| (0, number)));
         for held in assembler.held() {
             let from = *held as usize;
             *held = self.scene.outputs.len() as u32;
@@ -253,6 +254,7 @@ impl<'a> Geometry<'a> {
         if let Some(state) = self.ppp.state(self.vm, self.job, number)? {
             self.scene.states.push(state);
         }
+        self.scene.draws.push((self.scene.primitives.len() as u32, number));
         let provoking = provoking(self.state.further.flat_shading_control);
         let mut assembler = Assembler::new(topology(draw.primitive), provoking);
         self.batch.begin(self.scene.outputs.len());

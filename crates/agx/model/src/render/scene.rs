@@ -16,6 +16,8 @@ pub const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 pub struct Scene {
     /// States, in the order in which draws first used them.
     pub states: Vec<State>,
+    /// Draws in order: the first primitive of each, and its number in the render command.
+    pub draws: Vec<(u32, u32)>,
     /// Vertex outputs as the vertex programs left them, in words.
     pub outputs: Vec<u32>,
     /// Primitives that survived culling and clipping, in order.
@@ -32,8 +34,9 @@ pub struct Scene {
 
 impl Buffers for Scene {
     fn clear(&mut self) {
-        let Scene { states, outputs, primitives, pieces, continued, unfinished } = self;
+        let Scene { states, draws, outputs, primitives, pieces, continued, unfinished } = self;
         states.clear();
+        draws.clear();
         outputs.clear();
         primitives.clear();
         pieces.clear();
@@ -42,6 +45,14 @@ impl Buffers for Scene {
 
     fn bytes(&self) -> usize {
         bytes_of(&self.outputs) + bytes_of(&self.primitives) + bytes_of(&self.pieces)
+    }
+}
+
+impl Scene {
+    /// The number of a primitive's draw in the render command.
+    pub fn draw_of(&self, primitive: u32) -> u32 {
+        let behind = self.draws.partition_point(|&(first, _)| first <= primitive);
+        behind.checked_sub(1).map_or(0, |last| self.draws[last].1)
     }
 }
 

@@ -1,0 +1,272 @@
+//! Debugging of captured commands: they are executed again while an observer follows one pixel or one thread.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tepui_agx_isa::disasm::Disassembler;
+use tepui_agx_model::{
+    Dispatch, Gpu, Observe, Options, PixelEvent, Sample, Shading, Step as ModelStep, Watch,
+};
+use tepui_capture::{Session, Start};
+use tepui_debug::{Instruction, Recording, Step};
+use tepui_drm::uapi::asahi::{CMD_RENDER, CmdRender};
+
+pub use crate::history::{History, Shaded, Touch};
+use crate::replay::replayer;
+
+/// Lanes of a SIMD-group.
+const LANES: u32 = tepui_agx_chips::LANES as u32;
+
+/// What is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A pixel of a render command: column, row, layer; and the draw whose program is recorded, else the last that
+    /// changed its colour.
+    Pixel([u32; 3], Option<u32>),
+    /// A thread of a compute command: the dispatch, and the thread in the grid.
+    Thread(u64, [u32; 3]),
+}
+
+/// What was seen of a command.
+#[derive(Debug, Default)]
+pub struct Debugged {
+    /// The history of the pixel.
+    pub history: Option<History>,
+    /// A SIMD-group, if one was recorded.
+    pub recording: Option<Recording>,
+    /// The machine code of its program.
+    pub code: Vec<u8>,
+    /// Dispatches of the command.
+    pub dispatches: Vec<Dispatch>,
+    /// The fault that ended the command.
+    pub fault: Option<String>,
+}
+
+/// What is being recorded.
+struct Now {
+    recording: Recording,
+    program: u64,
+    code: Vec<u8>,
+    full: bool,
+}
+
+#[derive(Default)]
+struct State {
+    seen: Debugged,
+    now: Option<Now>,
+    /// Touches whose programs have yet to run.
+    waiting: Vec<usize>,
+    /// How well the recording fits what is asked for.
+    rank: u8,
+    /// The touch whose program runs.
+    running: Option<usize>,
+    /// The SIMD-group of the thread: program, workgroup, number in it.
+    group: Option<(u64, [u32; 3], u32)>,
+}
+
+struct Observer {
+    place: Place,
+    /// What the commands are called.
+    title: String,
+    state: Mutex<State>,
+}
+
+impl Observer {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a recording.
+    fn begin(&self, what: String, program: u64, code: &[u8], lane: usize) -> Now {
+        let title = format!("{what} of {}", self.title);
+        let mut recording = Recording::new(title, Vec::new(), instructions(code));
+        recording.lane = lane;
+        Now { recording, program, code: code.to_vec(), full: false }
+    }
+
+    fn shading(&self, state: &mut State, draw: Option<u32>, s: &Shading<'_>, now: &[Sample]) {
+        if state.waiting.is_empty() {
+            return;
+        }
+        let index = state.waiting.remove(0);
+        state.running = Some(index);
+        let touch = &mut state.seen.history.get_or_insert_default().touches[index];
+        touch.shaded = Some(Shaded {
+            program: s.program,
+            fingerprint: s.fingerprint,
+            lane: s.lane,
+            stores: s.stores.clone(),
+            loads: s.loads.clone(),
+            live: 0,
+            after: Vec::new(),
+        });
+        // Depth and stencil were tested earlier, colours change now.
+        for (before, now) in touch.before.iter_mut().zip(now) {
+            before.colour.clone_from(&now.colour);
+        }
+        let own = touch.covering.draw;
+        if draw.is_none_or(|draw| draw == own) {
+            let what = format!("draw {own}, primitive {}", touch.covering.primitive);
+            state.now = Some(self.begin(what, s.program, s.code, s.lane));
+        }
+    }
+}
+
+/// The number of a thread in its workgroup.
+fn thread_in_group(local: [u32; 3], thread: [u32; 3]) -> u32 {
+    let [x, y, z] = [0, 1, 2].map(|k| thread[k] % local[k].max(1));
+    x + local[0] * (y + local[1] * z)
+}
+
+/// A program's instructions; it is padded with traps.
+fn instructions(code: &[u8]) -> Vec<Instruction> {
+    let one = |l: tepui_agx_isa::disasm::Line| Instruction {
+        offset: l.offset as u32,
+        text: l.text(),
+        line: 0,
+    };
+    Disassembler::new(code).map(one).take_while(|i| i.text != "trap").collect()
+}
+
+impl Observe for Observer {
+    fn step(&self, step: &ModelStep<'_>) {
+        let state = &mut *self.state();
+        if state.now.is_none()
+            && let Place::Thread(dispatch, thread) = self.place
+            && state.group == Some((step.program, step.workgroup, step.index))
+            && step.pixels.is_none()
+            && let Some(d) = state.seen.dispatches.last()
+        {
+            let [x, y, z] = thread;
+            let what = format!("thread {x},{y},{z} of dispatch {dispatch}");
+            let lane = thread_in_group(d.grid.local, thread) % LANES;
+            state.now = Some(self.begin(what, step.program, step.code, lane as usize));
+        }
+        let Some(now) = &mut state.now else { return };
+        let own = match self.place {
+            Place::Pixel([x, y, _], _) => {
+                let lane = now.recording.lane;
+                step.pixels.is_some_and(|[xs, ys]| [xs.0[lane], ys.0[lane]] == [x, y])
+            }
+            Place::Thread(..) => state.group == Some((step.program, step.workgroup, step.index)),
+        };
+        if !own || step.program != now.program || now.full {
+            return;
+        }
+        let Some(at) = now.recording.index_of(step.offset) else { return };
+        if now.recording.steps().is_empty() {
+            now.recording.alive = step.alive;
+        }
+        let rows = step.registers.iter().map(|row| &row.0[..]);
+        now.full = now.recording.push(Step { at: at as u32, exec: step.exec }, rows).is_err();
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch) {
+        let state = &mut *self.state();
+        state.seen.dispatches.push(*dispatch);
+        state.group = None;
+        if let Place::Thread(number, thread) = self.place
+            && number == dispatch.number
+        {
+            let local = dispatch.grid.local;
+            let workgroup = [0, 1, 2].map(|k| thread[k] / local[k].max(1));
+            let index = thread_in_group(local, thread) / LANES;
+            state.group = Some((dispatch.program, workgroup, index));
+        }
+    }
+
+    fn pixel(&self) -> Option<[u32; 3]> {
+        match self.place {
+            Place::Pixel(pixel, _) => Some(pixel),
+            Place::Thread(..) => None,
+        }
+    }
+
+    fn pixel_event(&self, event: &PixelEvent<'_>) {
+        let state = &mut *self.state();
+        let Place::Pixel(pixel, draw) = self.place else { return };
+        let history = state.seen.history.get_or_insert_default();
+        history.pixel = pixel;
+        match event {
+            PixelEvent::Filled(samples) => {
+                state.waiting.clear();
+                if history.filled.is_empty() {
+                    history.filled = samples.to_vec();
+                }
+                history.stored = samples.to_vec();
+            }
+            PixelEvent::Covered(covering, samples) => {
+                let before = std::mem::replace(&mut history.stored, samples.to_vec());
+                if covering.shaded {
+                    state.waiting.push(history.touches.len());
+                }
+                let (covering, tested) = (covering.clone(), samples.to_vec());
+                history.touches.push(Touch { covering, before, tested, shaded: None });
+            }
+            PixelEvent::Shading(shading, samples) => self.shading(state, draw, shading, samples),
+            PixelEvent::Shaded(live, samples) => {
+                history.stored = samples.to_vec();
+                let touch = state.running.take().and_then(|k| history.touches.get_mut(k));
+                let touch = touch.map(|touch| {
+                    if let Some(shaded) = &mut touch.shaded {
+                        (shaded.live, shaded.after) = (*live, samples.to_vec());
+                    }
+                    &*touch
+                });
+                let changed = touch.is_some_and(|touch| touch.changed_colour());
+                // Without a draw that is asked for: what changed the colour, or else what was left alive, or else anything.
+                let rank = match draw {
+                    Some(_) => 0,
+                    None => 1 + u8::from(*live != 0) + u8::from(changed),
+                };
+                if let Some(now) = state.now.take()
+                    && rank >= state.rank
+                {
+                    (state.seen.recording, state.seen.code) = (Some(now.recording), now.code);
+                    state.rank = rank;
+                }
+            }
+            PixelEvent::Stored(samples) => history.stored = samples.to_vec(),
+        }
+    }
+}
+
+/// Executes a command of a capture again and follows a pixel or a thread. `number` is what the command is called.
+///
+/// # Errors
+/// Why the command cannot be executed.
+pub fn debug(
+    session: &Session,
+    start: &Start,
+    number: usize,
+    place: Place,
+) -> Result<Debugged, String> {
+    let title = format!("command {number}");
+    let observer = Arc::new(Observer { place, title, state: Mutex::default() });
+    let options = Options {
+        // One after the other, so that what is observed is in order.
+        threads: 1,
+        watch: Some(Watch::of(observer.clone())),
+        ..Options::default()
+    };
+    let replayed = replayer(Gpu::new(options)).start(session, start).map_err(|e| e.to_string())?;
+    let mut state = observer.state();
+    let mut seen = std::mem::take(&mut state.seen);
+    // A program that a fault ended, or a thread's.
+    if let Some(now) = state.now.take().filter(|now| !now.recording.steps().is_empty()) {
+        (seen.recording, seen.code) = (Some(now.recording), now.code);
+    }
+    seen.fault = replayed.result.err().map(|fault| fault.to_string());
+    Ok(seen)
+}
+
+/// Width and height of what a render command draws to.
+#[must_use]
+pub fn drawn_size(start: &Start) -> Option<[u32; 2]> {
+    if start.kind != u32::from(CMD_RENDER) {
+        return None;
+    }
+    let mut command = CmdRender::default();
+    let known = size_of::<CmdRender>().min(start.payload.len());
+    bytemuck::bytes_of_mut(&mut command)[..known].copy_from_slice(&start.payload[..known]);
+    Some([command.width_px, command.height_px].map(u32::from))
+}

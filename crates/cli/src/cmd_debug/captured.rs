@@ -1,0 +1,177 @@
+//! Recordings of what a capture's commands ran.
+
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use tepui_capture::{Event, Events, Process, Session, Start};
+use tepui_debug::Recording;
+use tepui_gpus::capture::{DebugPlace, Debugged, ReplayOptions, Replayer, debug, drawn_size};
+
+use super::info;
+use super::load::{Place, numbers};
+use crate::cmd_decode::captures;
+use crate::input;
+
+/// What of a capture is looked at.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Which {
+    /// Captures: the command, by its number in the list that `tepui debug CAPTURE` prints. Without it, the last that draws to
+    /// the pixel's place, or the first that dispatches.
+    #[arg(long, value_name = "N")]
+    command: Option<usize>,
+    /// Captures: the draw of the command whose program is stepped through; else the last that changed the pixel.
+    #[arg(long, value_name = "N")]
+    draw: Option<u32>,
+    /// Captures: the layer of the pixel.
+    #[arg(long, default_value_t = 0)]
+    layer: u32,
+    /// Captures: the dispatch of the command that has the thread.
+    #[arg(long, value_name = "N", conflicts_with = "draw")]
+    dispatch: Option<u64>,
+}
+
+/// Whether a path is a capture or a folder of them.
+pub fn is_capture(path: &Path) -> bool {
+    path.is_dir() || path.extension().is_some_and(|e| e == "capture")
+}
+
+/// Records what is asked for and prints the history of the pixel; without a place prints the commands and returns `None`.
+///
+/// # Errors
+/// The capture cannot be read, or nothing ran at the place.
+pub fn record(path: &Path, which: &Which, place: &Place) -> Result<Option<Recording>, String> {
+    let path = one(path)?;
+    let at = match (&place.pixel, which.dispatch) {
+        (Some(pixel), None) => {
+            let [x, y] = numbers(pixel, 0)?;
+            DebugPlace::Pixel([x, y, which.layer], which.draw)
+        }
+        (None, Some(dispatch)) => DebugPlace::Thread(dispatch, numbers(&place.thread, 0)?),
+        (Some(_), Some(_)) => {
+            return Err("--pixel goes with --draw, --thread with --dispatch".into());
+        }
+        (None, None) => {
+            list(&path)?;
+            return Ok(None);
+        }
+    };
+    let number = match which.command {
+        Some(number) => number,
+        None => find(&path, at)?,
+    };
+    let mut count = 0;
+    let found = commands(&path, |process, session, start| {
+        let found = (count == number).then(|| debug(process, session, start, number, at));
+        count += 1;
+        found
+    })?;
+    let Debugged { history, recording, code, missing, fault } = found
+        .ok_or_else(|| format!("the capture has {count} commands; there is no {number}"))??;
+    if let Some(history) = &history {
+        print!("command {number}, {history}");
+    }
+    if let Some(fault) = fault {
+        println!("the command ends in a fault: {fault}");
+    }
+    let mut recording = recording.ok_or_else(|| {
+        missing.unwrap_or_else(|| format!("nothing ran there in command {number}; see --command"))
+    })?;
+    recording.history = history.unwrap_or_default();
+    recording.file = "shader".to_owned();
+    info::add(&path, &code, &mut recording);
+    Ok(Some(recording))
+}
+
+/// The one capture of a path.
+fn one(path: &Path) -> Result<PathBuf, String> {
+    let mut all = captures(path)?;
+    match (all.len(), all.pop()) {
+        (1, Some(one)) => Ok(one),
+        (_, last) => Err(format!(
+            "{} captures of as many processes: name one, such as {}",
+            all.len() + 1,
+            last.unwrap_or_default().display()
+        )),
+    }
+}
+
+/// Calls `visit` for each command of a capture until it returns something.
+fn commands<T>(
+    path: &Path,
+    mut visit: impl FnMut(&Process, &Session, &Start) -> Option<T>,
+) -> Result<Option<T>, String> {
+    let file = input::open(path).map_err(|error| error.to_string())?;
+    let mut events = Events::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+    let mut process = None;
+    while let Some(event) = events.next() {
+        match event.map_err(|error| error.to_string())? {
+            Event::Process(p) => process = Some(p),
+            Event::Start(start) => {
+                if let Some(process) = &process
+                    && let Some(found) = visit(process, events.session(), &start)
+                {
+                    return Ok(Some(found));
+                }
+            }
+            Event::Finish(_) | Event::Opened(_) | Event::Closed(_) | Event::Call(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The last command that draws to a pixel's place, or the first that draws nothing.
+fn find(path: &Path, at: DebugPlace) -> Result<usize, String> {
+    let (mut found, mut count) = (None, 0);
+    let refused = commands(path, |process, _, start| {
+        let size = match drawn_size(process, start) {
+            Ok(size) => size,
+            Err(e) => return Some(e),
+        };
+        match at {
+            DebugPlace::Pixel([x, y, _], _) if size.is_some_and(|[w, h]| x < w && y < h) => {
+                found = Some(count);
+            }
+            DebugPlace::Thread(..) if size.is_none() && found.is_none() => found = Some(count),
+            _ => {}
+        }
+        count += 1;
+        None
+    })?;
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    found.ok_or_else(|| format!("none of the {count} commands of the capture has this place"))
+}
+
+/// Prints the commands of a capture.
+fn list(path: &Path) -> Result<(), String> {
+    let mut replayer: Option<Replayer> = None;
+    let (mut count, mut failed) = (0, None);
+    commands(path, |process, session, start| {
+        let replayer = match &mut replayer {
+            Some(replayer) => replayer,
+            none => match Replayer::new(process, &ReplayOptions::default()) {
+                Ok(new) => none.insert(new),
+                Err(e) => {
+                    failed = Some(e);
+                    return Some(());
+                }
+            },
+        };
+        let size = drawn_size(process, start).ok().flatten();
+        let size = size.map_or(String::new(), |[w, h]| format!(" {w} x {h},"));
+        let result = match replayer.start(session, start).and_then(|replayed| replayed.result) {
+            Ok(counts) => {
+                counts.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", ")
+            }
+            Err(e) => e,
+        };
+        println!("command {count}: {},{size} {result}", replayer.kind(start));
+        count += 1;
+        None::<()>
+    })?;
+    match failed {
+        Some(e) => Err(e),
+        None => Ok(()),
+    }
+}

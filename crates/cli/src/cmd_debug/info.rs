@@ -1,0 +1,81 @@
+//! Source lines of programs in captures, from what Tepui's Vulkan driver wrote beside them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use tepui_debug::Recording;
+
+use crate::cmd_run::SHADER_INFO;
+
+/// A line of the file.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Entry {
+    Source {
+        file: String,
+        text: String,
+    },
+    Program {
+        stage: String,
+        entry: String,
+        files: Vec<String>,
+        /// Offset, file, line.
+        places: Vec<(u32, usize, u32)>,
+        code: String,
+    },
+}
+
+/// Adds source and lines to a recording of a program, if the file beside its capture knows the program's machine code.
+pub fn add(capture: &Path, code: &[u8], recording: &mut Recording) {
+    let path = capture.with_file_name(SHADER_INFO);
+    let Ok(text) = std::fs::read_to_string(path) else { return };
+    let hex: String = code.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut sources: HashMap<String, String> = HashMap::new();
+    for line in text.lines() {
+        match serde_json::from_str(line) {
+            Ok(Entry::Source { file, text }) => {
+                sources.insert(file, text);
+            }
+            Ok(Entry::Program { stage, entry, files, places, code }) if code.starts_with(&hex) => {
+                fill(recording, &files, &places, &sources);
+                recording.title = format!("{stage} shader {entry}, {}", recording.title);
+                return;
+            }
+            // Another program's, or a line that a process which was ended left unfinished.
+            Ok(Entry::Program { .. }) | Err(_) => {}
+        }
+    }
+}
+
+fn fill(
+    recording: &mut Recording,
+    files: &[String],
+    places: &[(u32, usize, u32)],
+    sources: &HashMap<String, String>,
+) {
+    // A program with code of several files shows the one that has most of it.
+    let count = |file: usize| places.iter().filter(|p| p.1 == file && p.2 != 0).count();
+    let Some(file) = (0..files.len()).max_by_key(|&file| (count(file), std::cmp::Reverse(file)))
+    else {
+        return;
+    };
+    if let Some(text) = sources.get(&files[file]) {
+        recording.source = tepui_explore::listing::text_lines(text);
+    }
+    // naga names no file.
+    if !files[file].is_empty() {
+        recording.file.clone_from(&files[file]);
+    }
+    // Instructions that the compiler adds belong to the line of what stands before them.
+    let mut last = 0;
+    for i in &mut recording.program {
+        if let Ok(at) = places.binary_search_by_key(&i.offset, |p| p.0)
+            && places[at].1 == file
+            && places[at].2 != 0
+        {
+            last = places[at].2;
+        }
+        i.line = last;
+    }
+}

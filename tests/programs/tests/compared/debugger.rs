@@ -1,0 +1,142 @@
+//! `tepui debug` on captures of real programs: the history of a pixel must end in the colour that the command's picture has
+//! there, which `tepui replay` reads out of the image in memory, and stepping must reach the end of the program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::clients;
+use crate::drivers::{self, built};
+use crate::picture::Picture;
+
+/// A program that is captured.
+pub struct Captured {
+    /// Its name.
+    pub name: &'static str,
+    /// With Tepui's own driver, else with Mesa's.
+    own: bool,
+    /// The least number of draws in the last picture that touch one of the pixels that are looked at.
+    touches: usize,
+}
+
+/// All of them.
+pub const CAPTURED: &[Captured] = &[
+    Captured { name: "vkcube", own: false, touches: 1 },
+    Captured { name: "vkmark", own: true, touches: 3 },
+    Captured { name: "wgpu_draw.py", own: true, touches: 1 },
+];
+
+/// Pixels that are looked at, in 16ths of width and height.
+const PIXELS: [[usize; 2]; 3] = [[8, 8], [5, 11], [1, 1]];
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(said),
+        false => Err(format!("{command:?}: {said}{}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+impl Captured {
+    /// Captures the program and debugs pixels of its last picture.
+    pub fn check(&self) -> Result<(), String> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugger").join(self.name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        run(&mut self.program(&folder)?)?;
+        let pictures = folder.join("pictures");
+        // Whether what it writes agrees with the capture is not what is tested here.
+        let mut replay = Command::new(built("tepui")?);
+        let output = replay.arg("replay").arg(&folder).arg("--png").arg(&pictures).output();
+        let said = output.map_err(|e| e.to_string())?.stdout;
+        let said = String::from_utf8_lossy(&said);
+        let pictures: Vec<&str> =
+            said.lines().filter_map(|line| line.split_once("-colour-ts").map(|_| line)).collect();
+        let last = pictures.last().ok_or("the capture has no picture")?;
+        let (path, _) = last.rsplit_once(" (").ok_or("a line without a size")?;
+        let picture = Picture::from_png(Path::new(path))?;
+        let mut touches = 0;
+        for [x, y] in PIXELS {
+            let [x, y] = [x * picture.width() / 16, y * picture.height() / 16];
+            touches = touches.max(self.pixel(&folder, &picture, [x, y])?);
+        }
+        match touches >= self.touches {
+            true => Ok(()),
+            false => Err(format!("at most {touches} draws touch a pixel")),
+        }
+    }
+
+    /// The command that leaves a capture of the program in a folder.
+    fn program(&self, folder: &Path) -> Result<Command, String> {
+        let mesa = drivers::mesa();
+        let root = drivers::sysroot(&mesa)?;
+        let lib = root.join(format!("usr/lib/{}-linux-gnu/vkmark", std::env::consts::ARCH));
+        let icd = if self.own { "none" } else { "honeykrisp" };
+        let mut command = Command::new("env");
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        command.args([mesa.as_os_str(), "xvfb".as_ref(), "--".as_ref(), built("tepui")?.as_ref()]);
+        match self.own {
+            true => command.args(["run", "--capture"]).arg(folder),
+            false => command.args(["trace", "--quiet", "--save"]).arg(folder),
+        };
+        command.args(["--gpu", "m1", "--"]).arg(&mesa).args(["run", "--icd", icd]);
+        match self.name {
+            "vkmark" => {
+                command.args(["--", "vkmark", "--winsys", "xcb", "--winsys-dir"]).arg(lib);
+                command.arg("--data-dir").arg(root.join("usr/share/vkmark"));
+                command.args(["--size", "200x150", "--benchmark", "desktop:duration=0.1"]);
+            }
+            "vkcube" => {
+                command.args(["--", "vkcube", "--c", "2"]);
+            }
+            script => {
+                clients::start(script, &mut command, &drivers::TESTED[2], Some(folder), &root)?
+            }
+        }
+        Ok(command)
+    }
+
+    /// Debugs a pixel of the last picture; returns how many primitives touch it.
+    fn pixel(&self, folder: &Path, picture: &Picture, [x, y]: [usize; 2]) -> Result<usize, String> {
+        let mut command = Command::new(built("tepui")?);
+        command.arg("debug").arg(capture(folder)?).args(["--pixel", &format!("{x},{y}")]);
+        let output = command.args(["-e", "goto end"]).output().map_err(|e| e.to_string())?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let fail = |what: &str| {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            format!("{} at {x},{y}: {what}\n{said}{errors}", self.name)
+        };
+        let touches = said.lines().filter(|line| line.starts_with("  draw ")).count();
+        let stored = said.lines().find_map(|line| line.strip_prefix("  stored    colour "));
+        if touches == 0 && said.contains("no primitive covers it") {
+            return Ok(0);
+        }
+        let stored = stored.ok_or_else(|| fail("no colour is stored"))?;
+        let (channels, _) = stored.split_once(',').ok_or_else(|| fail("no channels"))?;
+        let channels: Vec<f32> = channels.split(' ').filter_map(|c| c.parse().ok()).collect();
+        let shown = picture.pixel(x, y);
+        // The history has what programs see, pictures have what memory has.
+        let in_memory = |c: f32| match said.contains("in the tile as srgba8") {
+            true if c > 0.003_130_8 => 1.055 * c.powf(1.0 / 2.4) - 0.055,
+            true => 12.92 * c,
+            false => c,
+        };
+        if channels.len() < 3
+            || (0..3).any(|c| (in_memory(channels[c]) * 255.0 - f32::from(shown[c])).abs() > 0.6)
+        {
+            return Err(fail(&format!("the picture has {shown:?}, the history {channels:?}")));
+        }
+        if touches > 0 && !said.trim_end().ends_with("stop") {
+            return Err(fail("the program does not end"));
+        }
+        Ok(touches)
+    }
+}
+
+/// The one capture in a folder.
+fn capture(folder: &Path) -> Result<PathBuf, String> {
+    let all = std::fs::read_dir(folder).map_err(|e| e.to_string())?.flatten();
+    let mut all =
+        all.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "capture"));
+    all.next().ok_or_else(|| "no capture".to_owned())
+}
