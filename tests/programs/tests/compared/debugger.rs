@@ -18,11 +18,13 @@ pub struct Captured {
     touches: usize,
 }
 
+const WGPU: &str = "wgpu_draw.py";
+
 /// All of them.
 pub const CAPTURED: &[Captured] = &[
     Captured { name: "vkcube", own: false, touches: 1 },
     Captured { name: "vkmark", own: true, touches: 3 },
-    Captured { name: "wgpu_draw.py", own: true, touches: 1 },
+    Captured { name: WGPU, own: true, touches: 1 },
 ];
 
 /// Pixels that are looked at, in 16ths of width and height.
@@ -61,6 +63,7 @@ impl Captured {
             touches = touches.max(self.pixel(&folder, &picture, [x, y])?);
         }
         match touches >= self.touches {
+            true if self.name == WGPU => worked_example(&folder),
             true => Ok(()),
             false => Err(format!("at most {touches} draws touch a pixel")),
         }
@@ -90,7 +93,10 @@ impl Captured {
                 command.args(["--", "vkcube", "--c", "2"]);
             }
             script => {
-                clients::start(script, &mut command, &drivers::TESTED[2], Some(folder), &root)?
+                let own = planted(folder)?;
+                command.env("SHADER_LINES", "1");
+                let driver = &drivers::TESTED[2];
+                clients::start_in(&own, script, &mut command, driver, Some(folder), &root)?;
             }
         }
         Ok(command)
@@ -130,6 +136,46 @@ impl Captured {
             return Err(fail("the program does not end"));
         }
         Ok(touches)
+    }
+}
+
+/// The clients in a folder of their own, with the mistake of the worked example in `docs/debugging.md` in their shader.
+fn planted(folder: &Path) -> Result<PathBuf, String> {
+    let own = folder.join("clients");
+    std::fs::create_dir_all(&own).map_err(|e| e.to_string())?;
+    for name in ["adapter.py", "pictures.py", "scene.wgsl", WGPU] {
+        let text = std::fs::read_to_string(clients::folder().join(name));
+        let text = text.map_err(|e| format!("{name}: {e}"))?;
+        let [right, wrong] = [
+            "max(dot(n, normalize(sun + to_eye)), 0.0), 48.0",
+            "dot(n, normalize(sun + to_eye)), 48.0",
+        ];
+        if name == "scene.wgsl" && !text.contains(right) {
+            return Err("the place of the planted mistake is not there".to_owned());
+        }
+        std::fs::write(own.join(name), text.replace(right, wrong)).map_err(|e| e.to_string())?;
+    }
+    Ok(own)
+}
+
+/// From a black pixel to the line of the shader.
+fn worked_example(folder: &Path) -> Result<(), String> {
+    let capture = capture(folder)?;
+    let list = run(Command::new(built("tepui")?).arg("debug").arg(&capture))?;
+    let commands: Vec<&str> = list.lines().filter(|l| l.contains("Render, 640 x 480")).collect();
+    let number = commands.iter().rev().nth(1).and_then(|l| l.strip_prefix("command "));
+    let number = number.and_then(|l| l.split(':').next()).ok_or("no second picture")?;
+    let mut command = Command::new(built("tepui")?);
+    command.arg("debug").arg(&capture).args(["--command", number, "--pixel", "64,208"]);
+    for text in ["goto end", "writer r7", "writer r1", "print r1"] {
+        command.args(["-e", text]);
+    }
+    let said = run(command.args(["--draw", "1"]))?;
+    let found =
+        ["leaves    colour NaN NaN NaN 1", ":83: let gloss = pow(dot(n", "log2             r1, r1"];
+    match found.iter().find(|text| !said.contains(**text)) {
+        Some(text) => Err(format!("{text:?} is missing\n{said}")),
+        None => Ok(()),
     }
 }
 
