@@ -1,5 +1,6 @@
 //! Debugging of captured commands: they are executed again while an observer follows one pixel or one thread.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_agx_isa::disasm::Disassembler;
@@ -68,6 +69,8 @@ struct Observer {
     /// What the commands are called.
     title: String,
     state: Mutex<State>,
+    /// The SIMD-groups that run now may be the one that is recorded.
+    steps: AtomicBool,
 }
 
 impl Observer {
@@ -105,6 +108,7 @@ impl Observer {
         }
         let own = touch.covering.draw;
         if draw.is_none_or(|draw| draw == own) {
+            self.steps.store(true, Ordering::Relaxed);
             let what = format!("draw {own}, primitive {}", touch.covering.primitive);
             state.now = Some(self.begin(what, s.program, s.code, s.lane));
         }
@@ -128,6 +132,10 @@ fn instructions(code: &[u8]) -> Vec<Instruction> {
 }
 
 impl Observe for Observer {
+    fn steps(&self) -> bool {
+        self.steps.load(Ordering::Relaxed)
+    }
+
     fn step(&self, step: &ModelStep<'_>) {
         let state = &mut *self.state();
         if state.now.is_none()
@@ -172,6 +180,7 @@ impl Observe for Observer {
             let index = thread_in_group(local, thread) / LANES;
             state.group = Some((dispatch.program, workgroup, index));
         }
+        self.steps.store(state.group.is_some(), Ordering::Relaxed);
     }
 
     fn pixel(&self) -> Option<[u32; 3]> {
@@ -204,6 +213,7 @@ impl Observe for Observer {
             }
             PixelEvent::Shading(shading, samples) => self.shading(state, draw, shading, samples),
             PixelEvent::Shaded(live, samples) => {
+                self.steps.store(false, Ordering::Relaxed);
                 history.stored = samples.to_vec();
                 let touch = state.running.take().and_then(|k| history.touches.get_mut(k));
                 let touch = touch.map(|touch| {
@@ -241,7 +251,8 @@ pub fn debug(
     place: Place,
 ) -> Result<Debugged, String> {
     let title = format!("command {number}");
-    let observer = Arc::new(Observer { place, title, state: Mutex::default() });
+    let (state, steps) = (Mutex::default(), AtomicBool::new(false));
+    let observer = Arc::new(Observer { place, title, state, steps });
     let options = Options {
         // One after the other, so that what is observed is in order.
         threads: 1,

@@ -45,7 +45,7 @@ pub struct Options {
     pub draws: u64,
     /// Receives the rows of the instruction table that programs use.
     pub coverage: Option<Coverage>,
-    /// Is told of each instruction before it runs; then all programs are interpreted.
+    /// Observes what the GPU does. SIMD-groups whose instructions it wants are interpreted.
     pub watch: Option<Watch>,
 }
 
@@ -112,7 +112,7 @@ impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
         let translation = Translation {
-            after: if options.watch.is_some() { u32::MAX } else { options.translate_after },
+            after: options.translate_after,
             target: options.target.or_else(Target::best),
         };
         let programs = Cache::new(translation, options.coverage.clone());

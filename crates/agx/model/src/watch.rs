@@ -117,6 +117,10 @@ pub enum PixelEvent<'a> {
 pub trait Observe: Send + Sync {
     /// An instruction, before it runs.
     fn step(&self, step: &Step<'_>);
+    /// Whether [`Observe::step`] is to be called for a SIMD-group that is about to run; others may run as translated code.
+    fn steps(&self) -> bool {
+        true
+    }
     /// A dispatch, before it runs.
     fn dispatch(&self, _: &Dispatch) {}
     /// The pixel of which [`Observe::pixel_event`] is told: column, row, layer.

@@ -24,6 +24,7 @@ pub enum Outcome {
 pub fn run(l: &mut Lanes<'_, '_>, program: &Program) -> Outcome {
     #[cfg(target_arch = "x86_64")]
     if l.checker.is_none()
+        && l.port.watch.as_ref().is_none_or(|watch| !watch.observer().steps())
         && let Some(code) = program.translated()
     {
         return translated(l, program, code);
@@ -68,7 +69,7 @@ fn interpret(
 ) -> Option<Outcome> {
     let handlers = Handlers::of_host();
     let ops = l.code.ops();
-    let watch = l.port.watch.clone();
+    let watch = l.port.watch.clone().filter(|watch| watch.observer().steps());
     let footprints = l.checker.is_some().then(|| program.footprints());
     let mut since_jump = l.pc;
     let outcome = loop {
