@@ -63,10 +63,9 @@ impl Describer {
                 Describer::Intel(intel::Describer::new(&process.parameters, options))
             }
             Family::Mali => {
-                let mut options = tepui_mali_decode::Options { everything, ..Default::default() };
-                if let Some(chip) = mali_chip(process) {
-                    options.arch = chip.arch;
-                }
+                let of_chip = mali_chip(process).map(tepui_mali_decode::Options::of);
+                let options =
+                    tepui_mali_decode::Options { everything, ..of_chip.unwrap_or_default() };
                 let interface = mali::Interface::named(&process.driver);
                 let interface = interface.unwrap_or(mali::Interface::Panthor);
                 Describer::Mali(mali::Describer::new(interface, options))

@@ -7,6 +7,7 @@ use tepui_agx_isa as agx;
 use tepui_intel_isa as intel;
 use tepui_intel_isa::Generation;
 use tepui_mali_isa as valhall;
+use tepui_mali_isa::midgard::TextureRegisters;
 use tepui_mali_isa::{bifrost, midgard};
 
 use crate::{Feature, Gpu, Unsupported};
@@ -18,8 +19,8 @@ pub enum Isa {
     Agx,
     /// Execution units of a generation of Intel's GPUs.
     Intel(Generation),
-    /// Arm Mali, Midgard (v4 and v5).
-    Midgard,
+    /// Arm Mali, Midgard (v4 and v5), with the texture unit's registers of a chip.
+    Midgard(TextureRegisters),
     /// Arm Mali, Bifrost (v6 and v7).
     Bifrost,
     /// Arm Mali, Valhall (v9 and v10).
@@ -47,7 +48,7 @@ impl Isa {
         Isa::Agx,
         Isa::Intel(Generation::Gen9),
         Isa::Intel(Generation::Gen12),
-        Isa::Midgard,
+        Isa::Midgard(TextureRegisters::Own),
         Isa::Bifrost,
         Isa::Valhall,
     ];
@@ -58,7 +59,7 @@ impl Isa {
             Isa::Agx => "agx",
             Isa::Intel(Generation::Gen9) => "gen9",
             Isa::Intel(Generation::Gen12) => "gen12",
-            Isa::Midgard => "midgard",
+            Isa::Midgard(_) => "midgard",
             Isa::Bifrost => "bifrost",
             Isa::Valhall => "valhall",
         }
@@ -72,7 +73,9 @@ impl Isa {
         match gpu.require(Feature::Isa)? {
             Gpu::Agx(_) => Ok(Isa::Agx),
             Gpu::Intel(chip) => Ok(Isa::Intel(chip.generation)),
-            Gpu::Mali(chip) if chip.arch.family() == "Midgard" => Ok(Isa::Midgard),
+            Gpu::Mali(chip) if chip.arch.family() == "Midgard" => {
+                Ok(Isa::Midgard(TextureRegisters::shared(chip.shares_texture_registers())))
+            }
             Gpu::Mali(chip) if chip.arch.family() == "Bifrost" => Ok(Isa::Bifrost),
             Gpu::Mali(_) => Ok(Isa::Valhall),
         }
@@ -88,7 +91,7 @@ impl Isa {
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Intel(generation) => intel::asm::assemble(generation, source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
-            Isa::Midgard => Err(vec![
+            Isa::Midgard(_) => Err(vec![
                 "Midgard has no assembler: its text leaves out whether integers have a sign".into(),
             ]),
             Isa::Bifrost => bifrost::asm::assemble(source)
@@ -105,9 +108,9 @@ impl Isa {
                 let lines = intel::disasm::disassemble(generation, code, start);
                 Box::new(lines.into_iter().map(intel_line))
             }
-            Isa::Midgard => {
+            Isa::Midgard(registers) => {
                 let parts = midgard::disasm::parts(code, start);
-                Box::new(parts.map(|part| midgard_bundle(code, &part)))
+                Box::new(parts.map(move |part| midgard_bundle(code, &part, registers)))
             }
             Isa::Bifrost => {
                 let parts = bifrost::disasm::parts(code, start);
@@ -132,7 +135,7 @@ impl Isa {
         match self {
             Isa::Agx => agx::manual::manual(),
             Isa::Intel(generation) => intel::manual::manual(generation),
-            Isa::Midgard => midgard::manual::manual(),
+            Isa::Midgard(_) => midgard::manual::manual(),
             Isa::Bifrost => bifrost::manual::manual(),
             Isa::Valhall => valhall::manual::manual(),
         }
@@ -147,7 +150,7 @@ impl Isa {
                 (!entries.is_empty()).then(|| entries.join("\n"))
             }
             Isa::Intel(generation) => intel::manual::entry(generation, mnemonic),
-            Isa::Midgard => midgard::manual::entry(mnemonic),
+            Isa::Midgard(_) => midgard::manual::entry(mnemonic),
             Isa::Bifrost => bifrost::manual::entry(mnemonic),
             Isa::Valhall => valhall::manual::entry(mnemonic),
         }
@@ -168,7 +171,7 @@ impl Isa {
                 .into_iter()
                 .map(|opcode| (opcode.mnemonic().to_owned(), opcode.summary()))
                 .collect(),
-            Isa::Midgard => {
+            Isa::Midgard(_) => {
                 use midgard::table::{ALU, MEMORY, TEXTURE};
                 let alu = ALU.iter().map(|row| (row.name.to_owned(), row.about()));
                 let memory = MEMORY.iter().map(|row| (row.name.to_owned(), row.about()));
@@ -184,8 +187,8 @@ impl Isa {
 }
 
 /// A bundle of Midgard's disassembler, whose lines are one here.
-fn midgard_bundle(code: &[u8], part: &midgard::disasm::Part) -> Line {
-    let text = part.text(code).trim_end().to_owned();
+fn midgard_bundle(code: &[u8], part: &midgard::disasm::Part, registers: TextureRegisters) -> Line {
+    let text = part.text_with(code, registers).trim_end().to_owned();
     let bytes = code.get(part.offset..part.offset + part.length).unwrap_or_default();
     Line {
         offset: part.offset,
@@ -292,7 +295,7 @@ mod tests {
         assert_eq!(lines.len(), 1);
         assert!(lines[0].text.as_ref().is_ok_and(|text| text.starts_with("LD_VARY.f32")));
         let t860: Gpu = "mali-t860".parse().unwrap();
-        assert_eq!(Isa::of(t860), Ok(Isa::Midgard));
+        assert_eq!(Isa::of(t860), Ok(Isa::Midgard(TextureRegisters::Own)));
         assert!(Isa::Midgard.assemble("MOV.i32 R0, TMP0, R1").is_err());
     }
 

@@ -242,7 +242,7 @@ impl Gpu {
             (Gpu::Intel(_), Feature::Isa) => Support::Tested,
             (Gpu::Mali(_), Feature::Isa) => Support::Tested,
             // Framebuffers and textures of v4 are others.
-            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 5 => Support::Untested,
+            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 4 => Support::Untested,
             _ => Support::Missing,
         }
     }

@@ -15,14 +15,22 @@ const TOLERANCE: u8 = 8;
 /// How many pixels of a picture may differ by more: those on the edge of a primitive or a texel.
 const MOST_DIFFERENT: usize = 4;
 
-/// GPUs, and what the driver calls them.
-const GPUS: &[(&str, &str)] = &[
-    ("mali-g610", "Mali-G610"),
-    ("mali-g57", "Mali-G57"),
-    ("mali-g52", "Mali-G52"),
-    ("mali-g72", "Mali-G72"),
-    ("mali-t860", "Mali-T860"),
+/// GPUs, what the driver calls them, and scenes that it does not draw as llvmpipe does.
+const GPUS: &[(&str, &str, &[&str])] = &[
+    ("mali-g610", "Mali-G610", &[]),
+    ("mali-g57", "Mali-G57", &[]),
+    ("mali-g52", "Mali-G52", &[]),
+    ("mali-g72", "Mali-G72", &[]),
+    ("mali-t860", "Mali-T860", &[]),
+    ("mali-t720", "Mali-T720", T720_LACKS),
 ];
+
+/// Scenes that the T720's driver has no means for: it has one render target, and does not say in memory how far a
+/// target's samples are from each other.
+const T720_LACKS: &[&str] = &["targets", "samples"];
+
+/// The driver offers OpenGL ES 2.0 on the T720, and draws what it is asked for beyond that.
+const VERSION: (&str, &str) = ("MESA_GLES_VERSION_OVERRIDE", "3.1");
 
 /// Scenes that at least are drawn.
 const SCENES: usize = 17;
@@ -70,16 +78,21 @@ fn scenes_are_drawn_as_on_the_cpu() {
     let (renderer, scenes) = draw(command);
     assert!(renderer.contains("llvmpipe") && scenes.len() >= SCENES, "{renderer}: {scenes:?}");
 
-    for (gpu, name) in GPUS {
+    for (gpu, name, lacks) in GPUS {
         let drawn = folder.join(gpu);
         let mut command = Command::new(&tepui);
         command.args(["shim", "--gpu", gpu, "--"]).arg(mesa());
         command.args(["run", "--arch", "arm64", "--"]).arg(&foreign).arg(&drawn);
+        let wanted: Vec<&String> = scenes.iter().filter(|s| !lacks.contains(&&***s)).collect();
+        command.args(&wanted);
+        if !lacks.is_empty() {
+            command.env(VERSION.0, VERSION.1);
+        }
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
         let (renderer, own) = draw(command);
         assert!(renderer.starts_with(name) && renderer.contains("Panfrost"), "{renderer}");
-        assert_eq!(own, scenes, "{gpu}");
-        for scene in &scenes {
+        assert!(own.iter().eq(wanted.iter().copied()), "{gpu}: {own:?}");
+        for scene in wanted {
             let file = format!("{scene}.png");
             let (ours, theirs) = (pixels(&drawn.join(&file)), pixels(&expected.join(&file)));
             assert_eq!(ours.len(), theirs.len(), "{scene}");

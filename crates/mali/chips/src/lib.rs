@@ -34,6 +34,16 @@ pub struct Chip {
     pub tilebuffer_B: u32,
 }
 
+impl Chip {
+    /// The texture unit has no registers of its own (Midgard): its operands are in the load/store unit's, its results in the
+    /// first two.
+    ///
+    // source: Mesa, midgard_quirks.h (MIDGARD_INTERPIPE_REG_ALIASING).
+    pub const fn shares_texture_registers(&self) -> bool {
+        matches!(self.product_id, 0x720 | 0x820 | 0x830)
+    }
+}
+
 /// A Mali architecture: v4 and v5 are called Midgard, v6 and v7 Bifrost, v9 and v10 Valhall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch(pub u8);

@@ -35,6 +35,9 @@ compressed! {
        14 "BC6H UF16" 15 "BC6H SF16" 16 "BC7";
 }
 
+/// The bits of ASTC's families.
+const ASTC: u32 = 0xf << 20;
+
 /// A value of `TEXTURE_FEATURES_0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureFeatures(pub u32);
@@ -58,6 +61,8 @@ impl Chip {
     pub fn texture_features(&self) -> TextureFeatures {
         match self.product_id {
             0xa867 => TextureFeatures(0xc1ff_ff9e),
+            // v4 has no ASTC. source: Mesa, v4.xml ("Texture format").
+            _ if self.arch.0 < 5 => TextureFeatures(!ASTC),
             _ => TextureFeatures::ALL,
         }
     }

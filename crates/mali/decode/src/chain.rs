@@ -11,6 +11,7 @@ use tepui_mali_packets::job::{
     Allocation, ComputePayload, JobHeader, JobType, WriteValueJobPayload, bifrost, midgard, valhall,
 };
 use tepui_mali_packets::midgard::WriteValueJobPayloadV5;
+use tepui_mali_packets::sfbd::FragmentJobPayloadV4;
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Value};
 
@@ -68,6 +69,12 @@ impl Decoder<'_> {
                     false => WriteValueJobPayload::INFO,
                 };
                 job.children.push(self.reader.packet(info, payload));
+            }
+            JobType::Fragment if self.options.arch.0 < 5 => {
+                job.children.push(self.reader.packet(FragmentJobPayloadV4::INFO, payload));
+                if let Ok(p) = self.reader.value::<FragmentJobPayloadV4>(payload) {
+                    job.children.push(self.framebuffer(p.framebuffer));
+                }
             }
             JobType::Fragment => {
                 job.children.push(self.reader.packet(FragmentJobPayload::INFO, payload));

@@ -44,7 +44,8 @@ use std::collections::HashSet;
 pub use tepui_decode::{
     Content, GpuMemory, InstructionError, Limits, Problem, Reader, Record, Unreadable,
 };
-use tepui_mali_chips::Arch;
+use tepui_mali_chips::{Arch, Chip};
+use tepui_mali_isa::midgard::TextureRegisters;
 use tepui_mali_packets::revision;
 pub use tepui_mali_streams::FrontEnd as State;
 
@@ -53,6 +54,8 @@ pub use tepui_mali_streams::FrontEnd as State;
 pub struct Options {
     /// The architecture, on which places of fields and the kind of machine code depend.
     pub arch: Arch,
+    /// Registers of Midgard's texture unit, which its code does not name.
+    pub texture_registers: TextureRegisters,
     /// Decode shaders and tables each time something points to them. Otherwise further pointers to the same give
     /// a reference to the first.
     pub everything: bool,
@@ -60,9 +63,18 @@ pub struct Options {
     pub limits: Limits,
 }
 
+impl Options {
+    /// Those of a chip.
+    pub fn of(chip: &Chip) -> Options {
+        let texture_registers = TextureRegisters::shared(chip.shares_texture_registers());
+        Options { arch: chip.arch, texture_registers, ..Options::default() }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
-        Options { arch: Arch(10), everything: false, limits: Limits::default() }
+        let texture_registers = TextureRegisters::Own;
+        Options { arch: Arch(10), texture_registers, everything: false, limits: Limits::default() }
     }
 }
 

@@ -1,18 +1,19 @@
 //! Draws and framebuffers of Midgard.
 //!
-// source: Mesa, decode.c (`pandecode_dcd`, `pandecode_textures`), decode_jm.c, v5.xml.
+// source: Mesa, decode.c (`pandecode_dcd`, `pandecode_textures`), decode_jm.c, v4.xml, v5.xml.
 
 use tepui_mali_isa::midgard::disasm::parts;
 use tepui_mali_isa::midgard::extent;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::bifrost::{
-    DrawV7, LocalStorageV7, SurfaceWithStride, UniformBuffer, Viewport,
+    DrawV7, LocalStorageV7, RendererState, SurfaceWithStride, UniformBuffer, Viewport,
 };
 use tepui_mali_packets::framebuffer::RenderTarget;
 use tepui_mali_packets::midgard::{
-    BlendV5, FramebufferParametersV5, RendererStateV5, SamplerV5, TextureV5, TilerContextV5,
-    ZsCrcExtensionV5, framebuffer as part,
+    BlendV5, FramebufferParametersV5, SamplerV5, TextureV5, TilerContextV5, ZsCrcExtensionV5,
+    framebuffer as part,
 };
+use tepui_mali_packets::sfbd::{self, FramebufferParametersV4};
 use tepui_mali_packets::texture::TextureDimension;
 
 use crate::bifrost::MOST_SURFACES;
@@ -37,10 +38,10 @@ impl Decoder<'_> {
         if d.state != 0 {
             out.push(self.state_v5(d.state, fragments));
         }
-        if let Ok(s) = self.reader.value::<RendererStateV5>(d.state) {
+        if let Ok(s) = self.reader.value::<RendererState>(d.state) {
             let count = |n: u32| u64::from(n);
-            if d.push_uniforms != 0 && s.uniform_count != 0 {
-                let push = d.push_uniforms | count(2 * s.uniform_count) << 56;
+            if d.push_uniforms != 0 && s.uniform_registers != 0 {
+                let push = d.push_uniforms | count(2 * s.uniform_registers) << 56;
                 out.push(self.uniforms("Push uniforms", push));
             }
             let buffers = count(s.uniform_buffer_count);
@@ -84,17 +85,22 @@ impl Decoder<'_> {
 
     /// Renderer state: the shader and blending.
     fn state_v5(&mut self, at: u64, fragments: bool) -> Record {
-        let mut record = self.reader.packet(RendererStateV5::INFO, at);
+        let mut record = self.reader.packet(RendererState::INFO, at);
         if self.is_known("Renderer state", at) {
             record.content = Content::SeeAbove;
             return record;
         }
-        let Ok(s) = self.reader.value::<RendererStateV5>(at) else { return record };
+        let Ok(s) = self.reader.value::<RendererState>(at) else { return record };
         if s.shader & !FIRST_TAG != 0 {
             record.children.push(self.code_v5(s.shader & !FIRST_TAG));
         }
-        for index in 0..if fragments { u64::from(self.targets) } else { 0 } {
-            let at = at.wrapping_add(RendererStateV5::SIZE_BYTES as u64);
+        if s.has_blend_shader {
+            record.children.push(self.code_v5(s.blend_shader & !FIRST_TAG));
+        }
+        // v4 has no descriptors of blending.
+        let blends = fragments && self.options.arch.0 >= 5;
+        for index in 0..if blends { u64::from(self.targets) } else { 0 } {
+            let at = at.wrapping_add(RendererState::SIZE_BYTES as u64);
             let at = at.wrapping_add(index * BlendV5::SIZE_BYTES as u64);
             let mut child = self.reader.packet_as(format!("Blend {index}"), BlendV5::INFO, at);
             if let Ok(blend) = self.reader.value::<BlendV5>(at)
@@ -134,7 +140,7 @@ impl Decoder<'_> {
             // The words of a bundle stand beside its first lines.
             let mut words = code[part.offset..part.offset + part.length].chunks(WORD);
             let mut at = offset;
-            for text in part.text(&code).lines() {
+            for text in part.text_with(&code, self.options.texture_registers).lines() {
                 let word = words.next().unwrap_or_default().to_vec();
                 let length = word.len() as u32;
                 lines.push((at, word, format!(" {text}")));
@@ -151,6 +157,13 @@ impl Decoder<'_> {
         let mut record = Record::new("Framebuffer", at);
         let place = |offset: u64| at.wrapping_add(offset);
         record.children.push(self.reader.packet(LocalStorageV7::INFO, at));
+        if self.options.arch.0 < 5 {
+            let info = FramebufferParametersV4::INFO;
+            record.children.push(self.reader.packet(info, place(sfbd::part::PARAMETERS)));
+            let tiler = place(sfbd::part::TILER);
+            record.children.push(self.reader.packet(TilerContextV5::INFO, tiler));
+            return record;
+        }
         let info = FramebufferParametersV5::INFO;
         record.children.push(self.reader.packet(info, place(part::PARAMETERS)));
         record.children.push(self.reader.packet(TilerContextV5::INFO, place(part::TILER)));

@@ -1,4 +1,4 @@
-//! The job manager (v5 to v9): executes a chain of jobs in memory.
+//! The job manager (v4 to v9): executes a chain of jobs in memory.
 //!
 //! Jobs are linked, and one begins when those that it names by index have ended; here they are executed in the order of the
 //! chain, in which a job's dependencies stand before it. Each job's header is told that it has ended.
@@ -17,6 +17,7 @@ use tepui_mali_packets::job::{
     valhall,
 };
 use tepui_mali_packets::midgard::WriteValueJobPayloadV5;
+use tepui_mali_packets::sfbd::FragmentJobPayloadV4;
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Problem};
 use tepui_softgpu::{AddressSpace, Fault, UnitMemory, catch_panic};
@@ -207,7 +208,7 @@ fn job(
             }
         }
         JobType::Fragment => {
-            let p: FragmentJobPayload = packet(&mut memory, payload)?;
+            let p = fragment_payload(gpu, &mut memory, payload)?;
             if context.frames.len() < MOST_FRAMES {
                 context.frames.push(p.framebuffer);
             }
@@ -234,6 +235,26 @@ fn job(
 
 /// Pixels of a tile's side in the bounds of a fragment job. source: Mesa, pan_desc.h (`MALI_TILE_SHIFT`).
 const TILE: u32 = 16;
+
+/// What a fragment job draws.
+fn fragment_payload(
+    gpu: &Gpu,
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+) -> Result<FragmentJobPayload, JobFault> {
+    if gpu.chip().arch.0 >= 5 {
+        return packet(memory, at);
+    }
+    let p: FragmentJobPayloadV4 = packet(memory, at)?;
+    Ok(FragmentJobPayload {
+        bound_min_x: p.bound_min_x,
+        bound_min_y: p.bound_min_y,
+        bound_max_x: p.bound_max_x,
+        bound_max_y: p.bound_max_y,
+        framebuffer: p.framebuffer,
+        ..FragmentJobPayload::default()
+    })
+}
 
 fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), JobFault> {
     let p: WriteValueJobPayload = match gpu.chip().arch.0 {

@@ -88,7 +88,7 @@ impl Gpu {
                 return cached;
             }
         }
-        let program = Program::load(self.chip.arch, address, |at| memory.read_array(at).ok());
+        let program = Program::load(self.chip, address, |at| memory.read_array(at).ok());
         let program = Arc::new(program);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.len() >= MOST {

@@ -320,15 +320,18 @@ fn depth_tests_and_blending_look_at_what_was_drawn() {
     draw.draws = 2;
     draw.blend = Blend {
         mode: BlendMode::FixedFunction,
-        rgb_a: BlendOperandA::Dest,
-        rgb_b: BlendOperandB::Src,
-        rgb_c: BlendOperandC::Zero,
-        rgb_invert_c: true,
-        alpha_a: BlendOperandA::Dest,
-        alpha_b: BlendOperandB::Src,
-        alpha_c: BlendOperandC::Zero,
-        alpha_invert_c: true,
-        color_mask: 0b0111,
+        equation: BlendEquation {
+            rgb_a: BlendOperandA::Dest,
+            rgb_b: BlendOperandB::Src,
+            rgb_c: BlendOperandC::Zero,
+            rgb_invert_c: true,
+            alpha_a: BlendOperandA::Dest,
+            alpha_b: BlendOperandB::Src,
+            alpha_c: BlendOperandC::Zero,
+            alpha_invert_c: true,
+            color_mask: 0b0111,
+            ..Default::default()
+        },
         ..draw.blend
     };
     machine.draw(FRAGMENT, &draw).unwrap();

@@ -1,16 +1,17 @@
-//! Jobs and state of Bifrost (v7) that Valhall does not have: draws with arrays of descriptors, and renderer state.
+//! Jobs and state of Bifrost (v7) and Midgard that Valhall does not have: draws with arrays of descriptors, and renderer state.
 //!
 //! Framebuffers, textures, samplers and blending are those of Valhall but for few fields.
 //!
-// source: Mesa, src/panfrost/lib/genxml/v7.xml.
+// source: Mesa, src/panfrost/lib/genxml/v7.xml, v6.xml, v5.xml, v4.xml.
 
-use tepui_packets::types::{Address, Bool, Float, Hex, Hex64, Int, Log2, Minus, Shr, Uint};
+use tepui_packets::types::{Address, Bool, Float, Hex, Hex64, Int, Log2, Minus, Nested, Shr, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 use crate::draw::{
-    DepthSource, DrawMode, IndexType, OcclusionMode, PointSizeArrayFormat, StencilOp,
+    BlendEquation, DepthSource, DrawMode, IndexType, OcclusionMode, PointSizeArrayFormat, StencilOp,
 };
 use crate::framebuffer::{BlockFormat, BlockFormatV6, Msaa, SFormat, ZsFormat};
+use crate::midgard::FpMode;
 use crate::shader::ShaderRegisterAllocation;
 use crate::texture::CompareFunction;
 
@@ -197,10 +198,29 @@ packet! {
 }
 
 packet! {
+    /// A stencil test.
+    pub struct Stencil = "Stencil", 4 bytes
+    fields {
+        /// Reference Value.
+        reference_value: Hex [0..8] "Reference Value";
+        /// Mask.
+        mask: Hex [8..16] "Mask";
+        /// Compare Function.
+        compare_function: CompareFunction [16..19] "Compare Function";
+        /// Stencil Fail.
+        stencil_fail: StencilOp [19..22] "Stencil Fail";
+        /// Depth Fail.
+        depth_fail: StencilOp [22..25] "Depth Fail";
+        /// Depth Pass.
+        depth_pass: StencilOp [25..28] "Depth Pass";
+    }
+}
+
+packet! {
     /// A shader, and what is done with its fragments.
     pub struct RendererState = "Renderer State", 64 bytes
     fields {
-        /// Shader.
+        /// Shader; on Midgard with the tag of its first bundle in the lowest four bits.
         shader: Address [0..64] "Shader";
         /// Sampler count.
         sampler_count: Uint [64..80] "Sampler count";
@@ -216,28 +236,44 @@ packet! {
         depth_source: DepthSource [136..138] "Depth source";
         /// Shader contains barrier.
         shader_contains_barrier: Bool [139..140] "Shader contains barrier";
+        /// Force early-z.
+        force_early_z: Bool [138..139] "Force early-z" since 4;
+        /// Shader contains discard.
+        shader_contains_discard: Bool [140..141] "Shader contains discard" since 4;
+        /// Shader has side-effects.
+        shader_has_side_effects: Bool [141..142] "Shader has side-effects" since 4;
+        /// Shader reads tilebuffer.
+        shader_reads_tilebuffer: Bool [142..143] "Shader reads tilebuffer" since 4;
+        /// Forward pixel kill.
+        forward_pixel_kill: Bool [143..144] "Forward pixel kill" since 4;
+        /// Work register count.
+        work_register_count: Uint [144..149] "Work register count" since 4;
+        /// Uniform count: registers of uniforms.
+        uniform_registers: Uint [149..154] "Uniform count" since 4;
+        /// FP mode.
+        fp_mode: FpMode [157..160] "FP mode" since 4;
         /// Shader register allocation.
-        shader_register_allocation: ShaderRegisterAllocation [140..142] "Shader register allocation";
+        shader_register_allocation: ShaderRegisterAllocation [140..142] "Shader register allocation" before 4;
         /// Secondary shader register allocation.
-        secondary_shader_register_allocation: ShaderRegisterAllocation [142..144] "Secondary shader register allocation";
+        secondary_shader_register_allocation: ShaderRegisterAllocation [142..144] "Secondary shader register allocation" before 4;
         /// Shader modifies coverage.
-        shader_modifies_coverage: Bool [144..145] "Shader modifies coverage";
+        shader_modifies_coverage: Bool [144..145] "Shader modifies coverage" before 4;
         /// Allow forward pixel to kill.
-        allow_forward_pixel_to_kill: Bool [147..148] "Allow forward pixel to kill";
+        allow_forward_pixel_to_kill: Bool [147..148] "Allow forward pixel to kill" before 4;
         /// Allow forward pixel to be killed.
-        allow_forward_pixel_to_be_killed: Bool [148..149] "Allow forward pixel to be killed";
+        allow_forward_pixel_to_be_killed: Bool [148..149] "Allow forward pixel to be killed" before 4;
         /// Pixel kill operation.
-        pixel_kill_operation: PixelKillV7 [149..151] "Pixel kill operation";
+        pixel_kill_operation: PixelKillV7 [149..151] "Pixel kill operation" before 4;
         /// ZS update operation.
-        zs_update_operation: PixelKillV7 [151..153] "ZS update operation";
+        zs_update_operation: PixelKillV7 [151..153] "ZS update operation" before 4;
         /// Point sprite coord origin max Y.
-        point_sprite_coord_origin_max_y: Bool [155..156] "Point sprite coord origin max Y";
+        point_sprite_coord_origin_max_y: Bool [155..156] "Point sprite coord origin max Y" before 4;
         /// Stencil from shader.
         stencil_from_shader: Bool [156..157] "Stencil from shader";
         /// Shader wait dependency 6.
-        shader_wait_dependency_6: Bool [158..159] "Shader wait dependency 6";
+        shader_wait_dependency_6: Bool [158..159] "Shader wait dependency 6" before 4;
         /// Shader wait dependency 7.
-        shader_wait_dependency_7: Bool [159..160] "Shader wait dependency 7";
+        shader_wait_dependency_7: Bool [159..160] "Shader wait dependency 7" before 4;
         /// Depth units.
         depth_units: Float [160..192] "Depth units";
         /// Depth factor.
@@ -256,10 +292,16 @@ packet! {
         fixed_function_depth_range_fixed: Bool [275..276] "Fixed-function depth range fixed";
         /// Shader depth range fixed.
         shader_depth_range_fixed: Bool [276..277] "Shader depth range fixed";
+        /// Load destination.
+        load_destination: Bool [277..278] "Load destination" since 5;
+        /// A shader blends.
+        has_blend_shader: Bool [278..279] "Blend shader" since 5;
+        /// Blend shader discard.
+        blend_shader_discard: Bool [279..280] "Blend shader discard" since 5;
         /// Overdraw alpha1.
-        overdraw_alpha1: Bool [278..279] "Overdraw alpha1";
+        overdraw_alpha1: Bool [278..279] "Overdraw alpha1" before 4;
         /// Overdraw alpha0.
-        overdraw_alpha0: Bool [279..280] "Overdraw alpha0";
+        overdraw_alpha0: Bool [279..280] "Overdraw alpha0" before 4;
         /// Depth function.
         depth_function: CompareFunction [280..283] "Depth function";
         /// Depth write mask.
@@ -282,6 +324,14 @@ packet! {
         alpha_to_coverage: Bool [305..306] "Alpha-to-coverage";
         /// Alpha-to-coverage Invert.
         alpha_to_coverage_invert: Bool [306..307] "Alpha-to-coverage Invert";
+        /// Alpha to one.
+        alpha_to_one: Bool [307..308] "Alpha to one" since 5;
+        /// Write enable.
+        write_enable: Bool [308..309] "Write enable" since 5;
+        /// sRGB.
+        srgb: Bool [312..313] "sRGB" since 5;
+        /// Dither disable.
+        dither_disable: Bool [313..314] "Dither disable" since 5;
         /// Alpha test compare function.
         alpha_test_compare_function: CompareFunction [309..312] "Alpha test compare function";
         /// Force seamless cubemaps.
@@ -294,44 +344,38 @@ packet! {
         single_sampled_lines: Bool [318..319] "Single-sampled lines";
         /// Point snap.
         point_snap: Bool [319..320] "Point snap";
-        /// Stencil front Reference Value.
-        front_reference_value: Hex [320..328] "Stencil front Reference Value";
-        /// Stencil front Mask.
-        front_mask: Hex [328..336] "Stencil front Mask";
-        /// Stencil front Compare Function.
-        front_compare_function: CompareFunction [336..339] "Stencil front Compare Function";
-        /// Stencil front Stencil Fail.
-        front_stencil_fail: StencilOp [339..342] "Stencil front Stencil Fail";
-        /// Stencil front Depth Fail.
-        front_depth_fail: StencilOp [342..345] "Stencil front Depth Fail";
-        /// Stencil front Depth Pass.
-        front_depth_pass: StencilOp [345..348] "Stencil front Depth Pass";
-        /// Stencil back Reference Value.
-        back_reference_value: Hex [352..360] "Stencil back Reference Value";
-        /// Stencil back Mask.
-        back_mask: Hex [360..368] "Stencil back Mask";
-        /// Stencil back Compare Function.
-        back_compare_function: CompareFunction [368..371] "Stencil back Compare Function";
-        /// Stencil back Stencil Fail.
-        back_stencil_fail: StencilOp [371..374] "Stencil back Stencil Fail";
-        /// Stencil back Depth Fail.
-        back_depth_fail: StencilOp [374..377] "Stencil back Depth Fail";
-        /// Stencil back Depth Pass.
-        back_depth_pass: StencilOp [377..380] "Stencil back Depth Pass";
+        /// Stencil front.
+        stencil_front: Nested<Stencil> [320..352] "Stencil front";
+        /// Stencil back.
+        stencil_back: Nested<Stencil> [352..384] "Stencil back";
+        /// Alpha reference.
+        alpha_reference: Float [384..416] "Alpha reference" since 4;
+        /// Thread Balancing.
+        thread_balancing: Uint [416..432] "Thread Balancing" since 4;
+        /// Legacy Blend Shader.
+        legacy_blend_shader: Address [448..512] "Legacy Blend Shader" since 4 before 5;
+        /// Blend Shader.
+        blend_shader: Address [448..512] "Blend Shader" since 5 when (|p| p.has_blend_shader);
+        /// Blend Equation.
+        blend_equation: Nested<BlendEquation> [448..480] "Blend Equation" since 5 when (|p| p.write_enable && !p.has_blend_shader);
+        /// What stands there if nothing is written.
+        unused_equation: Hex [448..480] "Unused Equation" since 5 when (|p| !p.write_enable && !p.has_blend_shader);
+        /// Blend Constant.
+        blend_constant: Float [480..512] "Blend Constant" since 5 when (|p| !p.has_blend_shader);
         /// Preload: registers, whose bits depend on the stage.
-        preload: Hex [384..399] "Preload";
+        preload: Hex [384..399] "Preload" before 4;
         /// Preload Uniform count.
-        uniform_count: Uint [399..406] "Preload Uniform count";
+        uniform_count: Uint [399..406] "Preload Uniform count" before 4;
         /// Secondary preload: registers.
-        secondary_preload: Hex [416..431] "Secondary preload";
+        secondary_preload: Hex [416..431] "Secondary preload" before 4;
         /// Secondary preload Uniform count.
-        secondary_uniform_count: Uint [431..438] "Secondary preload Uniform count";
+        secondary_uniform_count: Uint [431..438] "Secondary preload Uniform count" before 4;
         /// Secondary shader.
-        secondary_shader: Address [448..480] "Secondary shader";
+        secondary_shader: Address [448..480] "Secondary shader" before 4;
         /// Message Preload 1.
-        message_preload_1: Hex [480..496] "Message Preload 1";
+        message_preload_1: Hex [480..496] "Message Preload 1" before 4;
         /// Message Preload 2.
-        message_preload_2: Hex [496..512] "Message Preload 2";
+        message_preload_2: Hex [496..512] "Message Preload 2" before 4;
     }
 }
 
@@ -558,6 +602,7 @@ pub static ALL: &[&PacketInfo] = &[
     Invocation::INFO,
     PrimitiveV7::INFO,
     DrawV7::INFO,
+    Stencil::INFO,
     RendererState::INFO,
     Viewport::INFO,
     ZsCrcExtensionV7::INFO,

@@ -551,6 +551,39 @@ packet! {
 }
 
 packet! {
+    /// Blending by the hardware: A + B * C.
+    pub struct BlendEquation = "Blend Equation", 4 bytes
+    fields {
+        /// A of the colour.
+        rgb_a: BlendOperandA [0..2] "RGB A" = BlendOperandA::Zero;
+        /// A of the colour is negated.
+        rgb_negate_a: Bool [3..4] "RGB Negate A";
+        /// B of the colour.
+        rgb_b: BlendOperandB [4..6] "RGB B";
+        /// B of the colour is negated.
+        rgb_negate_b: Bool [7..8] "RGB Negate B";
+        /// C of the colour.
+        rgb_c: BlendOperandC [8..11] "RGB C" = BlendOperandC::Zero;
+        /// C of the colour is one less C.
+        rgb_invert_c: Bool [11..12] "RGB Invert C";
+        /// A of alpha.
+        alpha_a: BlendOperandA [12..14] "Alpha A" = BlendOperandA::Zero;
+        /// A of alpha is negated.
+        alpha_negate_a: Bool [15..16] "Alpha Negate A";
+        /// B of alpha.
+        alpha_b: BlendOperandB [16..18] "Alpha B";
+        /// B of alpha is negated.
+        alpha_negate_b: Bool [19..20] "Alpha Negate B";
+        /// C of alpha.
+        alpha_c: BlendOperandC [20..23] "Alpha C" = BlendOperandC::Zero;
+        /// C of alpha is one less C.
+        alpha_invert_c: Bool [23..24] "Alpha Invert C";
+        /// Channels that are written.
+        color_mask: Uint [28..32] "Color Mask";
+    }
+}
+
+packet! {
     /// The blending of a render target, either by a blend shader or by the hardware: A + B * C.
     pub struct Blend = "Blend", 16 bytes
     fields {
@@ -566,32 +599,8 @@ packet! {
         round_to_fb_precision: Bool [11..12] "Round to FB precision";
         /// The constant.
         constant: Uint [16..32] "Constant";
-        /// A of the colour.
-        rgb_a: BlendOperandA [32..34] "RGB A" = BlendOperandA::Zero;
-        /// A of the colour is negated.
-        rgb_negate_a: Bool [35..36] "RGB Negate A";
-        /// B of the colour.
-        rgb_b: BlendOperandB [36..38] "RGB B";
-        /// B of the colour is negated.
-        rgb_negate_b: Bool [39..40] "RGB Negate B";
-        /// C of the colour.
-        rgb_c: BlendOperandC [40..43] "RGB C" = BlendOperandC::Zero;
-        /// C of the colour is one less C.
-        rgb_invert_c: Bool [43..44] "RGB Invert C";
-        /// A of alpha.
-        alpha_a: BlendOperandA [44..46] "Alpha A" = BlendOperandA::Zero;
-        /// A of alpha is negated.
-        alpha_negate_a: Bool [47..48] "Alpha Negate A";
-        /// B of alpha.
-        alpha_b: BlendOperandB [48..50] "Alpha B";
-        /// B of alpha is negated.
-        alpha_negate_b: Bool [51..52] "Alpha Negate B";
-        /// C of alpha.
-        alpha_c: BlendOperandC [52..55] "Alpha C" = BlendOperandC::Zero;
-        /// C of alpha is one less C.
-        alpha_invert_c: Bool [55..56] "Alpha Invert C";
-        /// Channels that are written.
-        color_mask: Uint [60..64] "Color Mask";
+        /// What is blended where a shader does not.
+        equation: Nested<BlendEquation> [32..64] "Equation";
         /// Who blends.
         mode: BlendMode [64..66] "Mode";
         /// The blend shader's address, the lower 32 bits.
@@ -621,5 +630,6 @@ pub static ALL: &[&PacketInfo] = &[
     Draw::INFO,
     DepthStencil::INFO,
     InternalConversion::INFO,
+    BlendEquation::INFO,
     Blend::INFO,
 ];

@@ -9,7 +9,8 @@
 //! | [`framebuffer`] | framebuffers, render targets | memory |
 //! | [`job`] | jobs | chains in memory |
 //! | [`bifrost`] | draws, renderer state and what else v7 has of its own | chains in memory |
-//! | [`midgard`] | what v5 has of its own | chains in memory |
+//! | [`midgard`] | what v4 and v5 have of their own | chains in memory |
+//! | [`sfbd`] | framebuffers of v4 | chains in memory |
 //! | [`tiler`] | the tiler's context and heap | memory |
 //!
 //! Bit positions and names are those of Mesa's genxml. [`ALL`] lists every structure, for
@@ -32,6 +33,7 @@ pub mod draw;
 pub mod framebuffer;
 pub mod job;
 pub mod midgard;
+pub mod sfbd;
 pub mod shader;
 pub mod texture;
 pub mod tiler;
@@ -46,7 +48,8 @@ pub const fn revision(arch: u8) -> Revision {
         9 => 1,
         7 | 8 => 2,
         6 => 3,
-        _ => 4,
+        5 => 4,
+        _ => 5,
     }
 }
 
@@ -61,6 +64,7 @@ pub static ALL: &[&[&PacketInfo]] = &[
     job::ALL,
     bifrost::ALL,
     midgard::ALL,
+    sfbd::ALL,
 ];
 
 /// The reflection table of the packet with this name.

@@ -1,14 +1,15 @@
-//! State of Midgard (v5) that later architectures do not have: framebuffers with the tiler's state, renderer state, textures
-//! and samplers.
+//! State of Midgard (v5) that later architectures do not have: framebuffers with the tiler's state, textures and samplers.
 //!
-//! Jobs, draws, attributes, uniform buffers, viewports and local storage are those of Bifrost.
+//! Jobs, draws, renderer state, attributes, uniform buffers, viewports and local storage are those of Bifrost.
 //!
 // source: Mesa, src/panfrost/lib/genxml/v5.xml.
 
-use tepui_packets::types::{Address, Bool, Float, Hex, Int, Log2, Minus, Shr, Uint, UnsignedFixed};
+use tepui_packets::types::{
+    Address, Bool, Float, Hex, Int, Log2, Minus, Nested, Shr, Uint, UnsignedFixed,
+};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
-use crate::draw::{BlendOperandA, BlendOperandB, BlendOperandC, DepthSource, StencilOp};
+use crate::draw::BlendEquation;
 use crate::framebuffer::{
     BlockFormatV6, Msaa, SFormat, SamplePattern, TieBreakRule, ZInternalFormat, ZsFormat,
 };
@@ -215,129 +216,6 @@ packet! {
 }
 
 packet! {
-    /// A shader, and what is done with its fragments. Blend descriptors stand behind it.
-    pub struct RendererStateV5 = "Renderer State (v5)", 64 bytes
-    fields {
-        /// Shader: its address, and the tag of its first bundle in the lowest four bits.
-        shader: Address [0..64] "Shader";
-        /// Sampler count.
-        sampler_count: Uint [64..80] "Sampler count";
-        /// Texture count.
-        texture_count: Uint [80..96] "Texture count";
-        /// Attribute count.
-        attribute_count: Uint [96..112] "Attribute count";
-        /// Varying count.
-        varying_count: Uint [112..128] "Varying count";
-        /// Uniform buffer count.
-        uniform_buffer_count: Uint [128..136] "Uniform buffer count";
-        /// Depth source.
-        depth_source: DepthSource [136..138] "Depth source";
-        /// Force early-z.
-        force_early_z: Bool [138..139] "Force early-z";
-        /// Shader contains barrier.
-        shader_contains_barrier: Bool [139..140] "Shader contains barrier";
-        /// Shader contains discard.
-        shader_contains_discard: Bool [140..141] "Shader contains discard";
-        /// Shader has side-effects.
-        shader_has_side_effects: Bool [141..142] "Shader has side-effects";
-        /// Shader reads tilebuffer.
-        shader_reads_tilebuffer: Bool [142..143] "Shader reads tilebuffer";
-        /// Forward pixel kill.
-        forward_pixel_kill: Bool [143..144] "Forward pixel kill";
-        /// Work register count.
-        work_register_count: Uint [144..149] "Work register count";
-        /// Uniform count: registers of uniforms.
-        uniform_count: Uint [149..154] "Uniform count";
-        /// Stencil from shader.
-        stencil_from_shader: Bool [156..157] "Stencil from shader";
-        /// FP mode.
-        fp_mode: FpMode [157..160] "FP mode";
-        /// Depth units.
-        depth_units: Float [160..192] "Depth units";
-        /// Depth factor.
-        depth_factor: Float [192..224] "Depth factor";
-        /// Depth bias clamp.
-        depth_bias_clamp: Float [224..256] "Depth bias clamp";
-        /// Sample mask.
-        sample_mask: Uint [256..272] "Sample mask";
-        /// Multisample enable.
-        multisample_enable: Bool [272..273] "Multisample enable";
-        /// Multisample late coverage.
-        multisample_late_coverage: Bool [273..274] "Multisample late coverage";
-        /// Evaluate per-sample.
-        evaluate_per_sample: Bool [274..275] "Evaluate per-sample";
-        /// Fixed-function depth range fixed.
-        fixed_function_depth_range_fixed: Bool [275..276] "Fixed-function depth range fixed";
-        /// Shader depth range fixed.
-        shader_depth_range_fixed: Bool [276..277] "Shader depth range fixed";
-        /// Depth function.
-        depth_function: CompareFunction [280..283] "Depth function";
-        /// Depth write mask.
-        depth_write_mask: Bool [283..284] "Depth write mask";
-        /// Fixed-function near discard.
-        fixed_function_near_discard: Bool [284..285] "Fixed-function near discard";
-        /// Fixed-function far discard.
-        fixed_function_far_discard: Bool [285..286] "Fixed-function far discard";
-        /// Fragment near discard.
-        fragment_near_discard: Bool [286..287] "Fragment near discard";
-        /// Fragment far discard.
-        fragment_far_discard: Bool [287..288] "Fragment far discard";
-        /// Stencil mask front.
-        stencil_mask_front: Hex [288..296] "Stencil mask front";
-        /// Stencil mask back.
-        stencil_mask_back: Hex [296..304] "Stencil mask back";
-        /// Stencil enable.
-        stencil_enable: Bool [304..305] "Stencil enable";
-        /// Alpha-to-coverage.
-        alpha_to_coverage: Bool [305..306] "Alpha-to-coverage";
-        /// Alpha-to-coverage Invert.
-        alpha_to_coverage_invert: Bool [306..307] "Alpha-to-coverage Invert";
-        /// Alpha test compare function.
-        alpha_test_compare_function: CompareFunction [309..312] "Alpha test compare function";
-        /// Force seamless cubemaps.
-        force_seamless_cubemaps: Bool [314..315] "Force seamless cubemaps";
-        /// Front-facing depth bias.
-        front_facing_depth_bias: Bool [316..317] "Front-facing depth bias";
-        /// Back-facing depth bias.
-        back_facing_depth_bias: Bool [317..318] "Back-facing depth bias";
-        /// Single-sampled lines.
-        single_sampled_lines: Bool [318..319] "Single-sampled lines";
-        /// Point snap.
-        point_snap: Bool [319..320] "Point snap";
-        /// Stencil front Reference Value.
-        front_reference_value: Hex [320..328] "Stencil front Reference Value";
-        /// Stencil front Mask.
-        front_mask: Hex [328..336] "Stencil front Mask";
-        /// Stencil front Compare Function.
-        front_compare_function: CompareFunction [336..339] "Stencil front Compare Function";
-        /// Stencil front Stencil Fail.
-        front_stencil_fail: StencilOp [339..342] "Stencil front Stencil Fail";
-        /// Stencil front Depth Fail.
-        front_depth_fail: StencilOp [342..345] "Stencil front Depth Fail";
-        /// Stencil front Depth Pass.
-        front_depth_pass: StencilOp [345..348] "Stencil front Depth Pass";
-        /// Stencil back Reference Value.
-        back_reference_value: Hex [352..360] "Stencil back Reference Value";
-        /// Stencil back Mask.
-        back_mask: Hex [360..368] "Stencil back Mask";
-        /// Stencil back Compare Function.
-        back_compare_function: CompareFunction [368..371] "Stencil back Compare Function";
-        /// Stencil back Stencil Fail.
-        back_stencil_fail: StencilOp [371..374] "Stencil back Stencil Fail";
-        /// Stencil back Depth Fail.
-        back_depth_fail: StencilOp [374..377] "Stencil back Depth Fail";
-        /// Stencil back Depth Pass.
-        back_depth_pass: StencilOp [377..380] "Stencil back Depth Pass";
-        /// Alpha reference.
-        alpha_reference: Float [384..416] "Alpha reference";
-        /// Thread Balancing.
-        thread_balancing: Uint [416..432] "Thread Balancing";
-        /// Legacy Blend Shader.
-        legacy_blend_shader: Address [448..512] "Legacy Blend Shader";
-    }
-}
-
-packet! {
     /// How colours of a target are blended.
     pub struct BlendV5 = "Blend (v5)", 16 bytes
     fields {
@@ -357,32 +235,8 @@ packet! {
         round_to_fb_precision: Bool [11..12] "Round to FB precision";
         /// Shader PC.
         shader_pc: Address [64..128] "Shader PC" when (|p| p.blend_shader);
-        /// RGB A.
-        rgb_a: BlendOperandA [64..66] "RGB A" when (|p| !p.blend_shader) = BlendOperandA::Zero;
-        /// RGB Negate A.
-        rgb_negate_a: Bool [67..68] "RGB Negate A" when (|p| !p.blend_shader);
-        /// RGB B.
-        rgb_b: BlendOperandB [68..70] "RGB B" when (|p| !p.blend_shader);
-        /// RGB Negate B.
-        rgb_negate_b: Bool [71..72] "RGB Negate B" when (|p| !p.blend_shader);
-        /// RGB C.
-        rgb_c: BlendOperandC [72..75] "RGB C" when (|p| !p.blend_shader) = BlendOperandC::Zero;
-        /// RGB Invert C.
-        rgb_invert_c: Bool [75..76] "RGB Invert C" when (|p| !p.blend_shader);
-        /// Alpha A.
-        alpha_a: BlendOperandA [76..78] "Alpha A" when (|p| !p.blend_shader) = BlendOperandA::Zero;
-        /// Alpha Negate A.
-        alpha_negate_a: Bool [79..80] "Alpha Negate A" when (|p| !p.blend_shader);
-        /// Alpha B.
-        alpha_b: BlendOperandB [80..82] "Alpha B" when (|p| !p.blend_shader);
-        /// Alpha Negate B.
-        alpha_negate_b: Bool [83..84] "Alpha Negate B" when (|p| !p.blend_shader);
-        /// Alpha C.
-        alpha_c: BlendOperandC [84..87] "Alpha C" when (|p| !p.blend_shader) = BlendOperandC::Zero;
-        /// Alpha Invert C.
-        alpha_invert_c: Bool [87..88] "Alpha Invert C" when (|p| !p.blend_shader);
-        /// Color Mask.
-        color_mask: Uint [92..96] "Color Mask" when (|p| !p.blend_shader);
+        /// What is blended where a shader does not.
+        equation: Nested<BlendEquation> [64..96] "Equation" when (|p| !p.blend_shader);
         /// Constant.
         constant: Float [96..128] "Constant" when (|p| !p.blend_shader);
     }
@@ -462,7 +316,6 @@ pub static ALL: &[&PacketInfo] = &[
     WriteValueJobPayloadV5::INFO,
     TilerContextV5::INFO,
     ZsCrcExtensionV5::INFO,
-    RendererStateV5::INFO,
     BlendV5::INFO,
     TextureV5::INFO,
     SamplerV5::INFO,

@@ -30,3 +30,28 @@ pub use bundle::{Alu, Bundle, BundleError, Content, Tag};
 pub use extent::extent;
 pub use fields::signed;
 pub use table::{AluRow, Kind, MemoryRow, TextureRow};
+
+/// Which registers a chip's texture unit reads and writes: the code does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextureRegisters {
+    /// Its own, 28 and 29.
+    #[default]
+    Own,
+    /// The load/store unit's, 26 and 27, and the first two for results (T720, T820, T830).
+    Shared,
+}
+
+impl TextureRegisters {
+    /// Those of a chip that shares them or does not.
+    pub const fn shared(shared: bool) -> TextureRegisters {
+        if shared { TextureRegisters::Shared } else { TextureRegisters::Own }
+    }
+
+    /// The first register of operands.
+    pub const fn operands(self) -> u32 {
+        match self {
+            TextureRegisters::Own => word::register::TEXTURE,
+            TextureRegisters::Shared => word::register::LOAD_STORE,
+        }
+    }
+}

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tepui_mali_isa::midgard::word::LoadStore;
 use tepui_mali_isa::midgard::{Bundle, Content, Tag, random};
 use tepui_mali_packets::bifrost::{
-    AttributeBuffer, AttributeV7, DrawV7, Invocation, LocalStorageV7, SurfaceWithStride,
-    UniformBuffer,
+    AttributeBuffer, AttributeV7, DrawV7, Invocation, LocalStorageV7, RendererState,
+    SurfaceWithStride, UniformBuffer,
 };
 use tepui_mali_packets::job::{JobHeader, JobType, bifrost as parts};
-use tepui_mali_packets::midgard::{RendererStateV5, SamplerV5, TextureV5};
+use tepui_mali_packets::midgard::{SamplerV5, TextureV5};
 use tepui_mali_packets::texture::{Format, TextureDimension, TextureLayout};
 use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{Memory, Protection};
@@ -58,7 +58,7 @@ pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).ok()?;
     let put = |at: u64, bytes: Vec<u8>| vm.write(at, &bytes).ok();
     put(CODE, program(&mut bits))?;
-    let state = RendererStateV5 {
+    let state = RendererState {
         shader: CODE | 8,
         attribute_count: 4,
         varying_count: 4,
@@ -66,10 +66,12 @@ pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
         sampler_count: 1,
         uniform_buffer_count: 1,
         work_register_count: 8,
-        uniform_count: 2,
+        uniform_registers: 2,
         ..Default::default()
     };
-    put(STATES, pack(&state)?)?;
+    let mut bytes = vec![0; RendererState::SIZE_BYTES];
+    state.pack_into_as(&mut bytes, revision(5)).ok()?;
+    put(STATES, bytes)?;
     let format = (Format::Rgba32f.raw() << 12) as u32 | 0o3210;
     for index in 0..4 {
         let attribute =

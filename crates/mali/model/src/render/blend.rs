@@ -2,7 +2,9 @@
 //!
 // source: Mesa, pan_blend.c (`to_panfrost_function`).
 
-use tepui_mali_packets::draw::{Blend, BlendOperandA as A, BlendOperandB as B, BlendOperandC as C};
+use tepui_mali_packets::draw::{
+    BlendEquation, BlendOperandA as A, BlendOperandB as B, BlendOperandC as C,
+};
 
 /// An equation of colour or alpha.
 #[derive(Clone, Copy)]
@@ -46,7 +48,7 @@ impl Equation {
 
 /// Blends a colour with the old one of a target; components that are not written keep their value.
 pub(crate) fn blend(
-    blend: &Blend,
+    blend: &BlendEquation,
     src: [f32; 4],
     dest: [f32; 4],
     constant: f32,
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn equations_are_sums_and_products() {
         // src * src.a + dest * (1 - src.a) = dest + (src - dest) * src.a
-        let over = Blend {
+        let over = BlendEquation {
             rgb_a: A::Dest,
             rgb_b: B::SrcMinusDest,
             rgb_c: C::SrcAlpha,
@@ -99,14 +101,14 @@ mod tests {
         };
         let found = blend(&over, [1.0, 0.5, 0.25, 0.5], [0.0, 1.0, 1.0, 0.75], 0.0, true);
         assert_eq!(found, [0.5, 0.75, 1.0, 0.5]);
-        let reverse = Blend {
+        let reverse = BlendEquation {
             rgb_a: A::Zero,
             rgb_b: B::Dest,
             rgb_negate_b: true,
             rgb_invert_c: true,
             ..over
         };
-        let reverse = Blend { rgb_c: C::Constant, ..reverse };
+        let reverse = BlendEquation { rgb_c: C::Constant, ..reverse };
         let found = blend(&reverse, [2.0; 4], [1.0, 0.0, 0.0, 0.0], 0.25, true);
         assert!((found[0] + 0.75).abs() < 1e-4, "{found:?}");
     }

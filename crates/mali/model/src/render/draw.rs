@@ -128,7 +128,7 @@ pub(crate) fn context(
 ) -> Result<TilerContext, JobFault> {
     let memory_fault = |fault| JobFault::memory(UNIT, fault);
     if arch.0 < 6 {
-        return midgard::context(memory, at);
+        return midgard::context(arch, memory, at);
     }
     let mut bytes = [0; TilerContext::SIZE_BYTES];
     if arch.0 < 10 {

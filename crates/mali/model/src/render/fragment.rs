@@ -109,7 +109,7 @@ pub(crate) fn execute(
             let at = p.frame_shader_dcds + (index * DrawDescriptor::SIZE_BYTES) as u64;
             let draw = match gpu.chip().arch.0 {
                 9.. => Draw::from_descriptor(&mut memory, at)?,
-                _ => renderer_state::frame_draw(&mut memory, at)?,
+                _ => renderer_state::frame_draw(gpu.chip().arch, &mut memory, at)?,
             };
             let pipeline = Pipeline::new(gpu, vm, &framebuffer, &draw)?;
             shaders[index] = Some((mode, Arc::new(pipeline)));

@@ -15,9 +15,8 @@ use tepui_softgpu::UnitMemory;
 
 use super::colour::TargetFormat;
 use super::geometry::GRID;
-use super::midgard;
 use super::target::Surface;
-use super::{MOST_SAMPLES, MOST_TARGETS};
+use super::{MOST_SAMPLES, MOST_TARGETS, midgard, sfbd};
 use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Fragment;
@@ -71,6 +70,9 @@ impl Framebuffer {
         pointer: u64,
     ) -> Result<Framebuffer, JobFault> {
         let at = pointer & !0x3f;
+        if arch.0 < 5 {
+            return sfbd::framebuffer(memory, at);
+        }
         let parameters: FramebufferParameters = match arch.0 {
             ..6 => midgard::parameters(memory, at)?,
             _ => packet(memory, at, "framebuffer")?,
@@ -244,12 +246,12 @@ fn render_target(
 }
 
 /// A layout of v6 as later architectures have it.
-fn later(format: BlockFormatV6) -> Result<BlockFormat, JobFault> {
+pub(crate) fn later(format: BlockFormatV6) -> Result<BlockFormat, JobFault> {
     let missing = || JobFault::unimplemented(UNIT, format!("images in the layout {format}"));
     format.later().ok_or_else(missing)
 }
 
-fn layered(msaa: Msaa) -> Result<(), JobFault> {
+pub(crate) fn layered(msaa: Msaa) -> Result<(), JobFault> {
     match msaa {
         Msaa::Single | Msaa::Layered => Ok(()),
         other => {
@@ -272,7 +274,7 @@ pub(crate) fn packet<P: Packet>(
 /// Where samples are: a table in memory, in 1/256 of a pixel.
 ///
 // source: Mesa, pan_samples.c.
-fn samples(
+pub(crate) fn samples(
     memory: &mut UnitMemory<'_>,
     parameters: &FramebufferParameters,
 ) -> Result<Samples<MOST_SAMPLES>, JobFault> {

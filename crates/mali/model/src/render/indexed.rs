@@ -234,10 +234,7 @@ pub(crate) fn primitives(
         0 => Viewport::default(),
         at => packet(&mut memory, at, "viewport")?,
     };
-    let own = match is_midgard {
-        true => midgard::draw(&mut memory, &d, &viewport)?,
-        false => renderer_state::draw(&d, &state(&mut memory, d.state)?, &viewport),
-    };
+    let own = renderer_state::draw(arch, &d, &state(arch, &mut memory, d.state)?, &viewport);
     let flags = PrimitiveFlags {
         draw_mode: primitive.draw_mode,
         low_depth_cull: primitive.low_depth_cull,

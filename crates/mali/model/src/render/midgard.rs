@@ -7,15 +7,13 @@
 // panfrost_emit_blend), pan_jc.c.
 
 use tepui_mali_chips::Arch;
-use tepui_mali_packets::bifrost::{DrawV7, Viewport};
-use tepui_mali_packets::draw::{
-    Blend, BlendMode, DcdFlags0, DcdFlags1, DepthClampMode, DepthStencil, PixelKill,
-};
+use tepui_mali_packets::bifrost::{DrawV7, RendererState};
+use tepui_mali_packets::draw::{Blend, BlendMode};
 use tepui_mali_packets::framebuffer::{
     ColorBufferInternalFormat as Internal, FramebufferParameters, SamplePattern,
 };
 use tepui_mali_packets::midgard::{
-    BlendV5, FramebufferParametersV5, RendererStateV5, TilerContextV5, framebuffer as part,
+    BlendV5, FramebufferParametersV5, TilerContextV5, framebuffer as part,
 };
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::texture::{ComponentOrder, Format};
@@ -24,9 +22,9 @@ use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::MOST_SAMPLES;
-use super::draw::Draw;
 use super::framebuffer::packet;
 use super::renderer_state::{self, StateAddresses};
+use super::sfbd;
 use super::stage::{Stage, StageAddresses};
 use crate::dispatch;
 use crate::gpu::Gpu;
@@ -51,7 +49,7 @@ pub(crate) struct MidgardBlend {
 /// Flags in a framebuffer's address.
 const FLAGS: u64 = 0x3f;
 
-/// The parameters of a framebuffer.
+/// The parameters of a framebuffer of v5.
 pub(crate) fn parameters(
     memory: &mut UnitMemory<'_>,
     at: u64,
@@ -88,12 +86,17 @@ pub(crate) fn parameters(
 }
 
 /// The tiler's context of a framebuffer, with the number of its scene.
-pub(crate) fn context(memory: &mut UnitMemory<'_>, at: u64) -> Result<TilerContext, JobFault> {
-    /// The hierarchy of a frame in which nothing is drawn.
-    const DISABLED: u32 = 4096;
+pub(crate) fn context(
+    arch: Arch,
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+) -> Result<TilerContext, JobFault> {
     let at = at & !FLAGS;
-    let p: FramebufferParametersV5 = packet(memory, at + part::PARAMETERS, "framebuffer")?;
-    let t: TilerContextV5 = packet(memory, at + part::TILER, "tiler context")?;
+    let (tiler, p) = match arch.0 {
+        ..5 => (sfbd::part::TILER, sfbd::parameters(memory, at)?),
+        _ => (part::TILER, parameters(memory, at)?),
+    };
+    let t: TilerContextV5 = packet(memory, at + tiler, "tiler context")?;
     let mut context = TilerContext {
         polygon_list: t.polygon_list,
         sample_pattern: p.sample_pattern,
@@ -101,7 +104,8 @@ pub(crate) fn context(memory: &mut UnitMemory<'_>, at: u64) -> Result<TilerConte
         fb_height: p.height,
         ..TilerContext::default()
     };
-    if t.hierarchy_mask != DISABLED && t.polygon_list != 0 {
+    // Where nothing is drawn there is no heap.
+    if t.heap_start != t.heap_end && t.polygon_list != 0 {
         let word = memory.read_array(t.polygon_list);
         let word = word.map_err(|fault| JobFault::memory(Unit::Tiler, fault))?;
         context.private_state.word0 = u32::from_le_bytes(word);
@@ -170,23 +174,45 @@ fn format(internal: Internal, srgb: bool) -> Option<PixelFormat> {
     PixelFormat::new(bits)
 }
 
-/// Reads a blend descriptor: the equation, as later descriptors have it, and what is Midgard's.
+/// How a target's colours are blended: the equation, as later descriptors have it, and what is Midgard's. v4 has it in the
+/// renderer state at the address, v5 in a descriptor for each target.
 pub(crate) fn blend(
+    arch: Arch,
     memory: &mut UnitMemory<'_>,
     at: u64,
+    index: u32,
     internal: Option<Internal>,
 ) -> Result<(Blend, MidgardBlend), JobFault> {
-    const ENABLE: u8 = 2;
     let off = Blend { mode: BlendMode::Off, ..Blend::default() };
-    let bytes = memory.read_array::<{ BlendV5::SIZE_BYTES }>(at);
-    let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
     let mut own = MidgardBlend { enabled: false, shader: 0, constant: 0.0, format: None };
-    // Where nothing is written there is no equation.
-    if bytes[1] & ENABLE == 0 {
+    let b = if arch.0 < 5 {
+        let s = renderer_state::state(arch, memory, at)?;
+        BlendV5 {
+            load_destination: s.load_destination,
+            blend_shader: s.has_blend_shader,
+            alpha_to_one: s.alpha_to_one,
+            enable: s.write_enable,
+            srgb: s.srgb,
+            shader_pc: s.blend_shader,
+            equation: s.blend_equation,
+            constant: s.blend_constant,
+            ..BlendV5::default()
+        }
+    } else {
+        const ENABLE: u8 = 2;
+        let at = at.wrapping_add(u64::from(index) * BlendV5::SIZE_BYTES as u64);
+        let bytes = memory.read_array::<{ BlendV5::SIZE_BYTES }>(at);
+        let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
+        // Where nothing is written there is no equation.
+        if bytes[1] & ENABLE == 0 {
+            return Ok((off, own));
+        }
+        BlendV5::unpack(&bytes)
+            .map_err(|problem| JobFault::new(Unit::Fragment, format!("blend: {problem}")))?
+    };
+    if !b.enable {
         return Ok((off, own));
     }
-    let b = BlendV5::unpack(&bytes)
-        .map_err(|problem| JobFault::new(Unit::Fragment, format!("blend: {problem}")))?;
     own.enabled = true;
     own.shader = b.shader_pc;
     own.constant = b.constant;
@@ -194,19 +220,7 @@ pub(crate) fn blend(
     let equation = Blend {
         load_destination: b.load_destination,
         alpha_to_one: b.alpha_to_one,
-        rgb_a: b.rgb_a,
-        rgb_negate_a: b.rgb_negate_a,
-        rgb_b: b.rgb_b,
-        rgb_negate_b: b.rgb_negate_b,
-        rgb_c: b.rgb_c,
-        rgb_invert_c: b.rgb_invert_c,
-        alpha_a: b.alpha_a,
-        alpha_negate_a: b.alpha_negate_a,
-        alpha_b: b.alpha_b,
-        alpha_negate_b: b.alpha_negate_b,
-        alpha_c: b.alpha_c,
-        alpha_invert_c: b.alpha_invert_c,
-        color_mask: b.color_mask,
+        equation: b.equation,
         mode: BlendMode::FixedFunction,
         ..Blend::default()
     };
@@ -225,14 +239,11 @@ pub(crate) fn descriptor(
         .map_err(|problem| JobFault::new(Unit::Tiler, format!("draw: {problem}")))
 }
 
-/// Bytes of a renderer state, behind which the blend descriptors are.
-const STATE_BYTES: u64 = RendererStateV5::SIZE_BYTES as u64;
-
 /// The lowest bits of a shader's address: the tag of its first bundle.
 const FIRST_TAG: u64 = 0xf;
 
 /// The address of a state's program; `None` if it has none.
-fn program(s: &RendererStateV5) -> Option<u64> {
+fn program(s: &RendererState) -> Option<u64> {
     let at = s.shader & !FIRST_TAG;
     (at != 0).then_some(at)
 }
@@ -246,7 +257,7 @@ pub(crate) fn stage(
     _: ShaderStage,
 ) -> Result<Option<Stage>, JobFault> {
     let mut memory = UnitMemory::new(vm);
-    let s: RendererStateV5 = packet(&mut memory, own.state, "renderer state")?;
+    let s = renderer_state::state(gpu.chip().arch, &mut memory, own.state)?;
     let Some(program) = program(&s) else { return Ok(None) };
     let mut tables = own.tables;
     tables.arch = gpu.chip().arch;
@@ -254,7 +265,7 @@ pub(crate) fn stage(
     tables.textures.1 = s.texture_count;
     tables.samplers.1 = s.sampler_count;
     // Two pairs of words for each register.
-    let pairs = u64::from(2 * s.uniform_count);
+    let pairs = u64::from(2 * s.uniform_registers);
     let words = dispatch::uniform_words(&mut memory, own.push | pairs << 56)?;
     let code = gpu.program(&mut memory, program);
     let mut uniforms = Uniforms::new(&[], &code.rows);
@@ -273,71 +284,4 @@ pub(crate) fn stage(
         preload: 0,
         registers: Some(registers.collect()),
     }))
-}
-
-/// What pixels need of a draw.
-pub(crate) fn draw(
-    memory: &mut UnitMemory<'_>,
-    d: &DrawV7,
-    viewport: &Viewport,
-) -> Result<Draw, JobFault> {
-    let s: RendererStateV5 = packet(memory, d.state, "renderer state")?;
-    let depth = DepthStencil {
-        front_compare_function: s.front_compare_function,
-        front_stencil_fail: s.front_stencil_fail,
-        front_depth_fail: s.front_depth_fail,
-        front_depth_pass: s.front_depth_pass,
-        back_compare_function: s.back_compare_function,
-        back_stencil_fail: s.back_stencil_fail,
-        back_depth_fail: s.back_depth_fail,
-        back_depth_pass: s.back_depth_pass,
-        stencil_from_shader: s.stencil_from_shader,
-        stencil_test_enable: s.stencil_enable,
-        front_write_mask: s.stencil_mask_front,
-        back_write_mask: s.stencil_mask_back,
-        front_value_mask: s.front_mask,
-        back_value_mask: s.back_mask,
-        front_reference_value: s.front_reference_value,
-        back_reference_value: s.back_reference_value,
-        depth_clamp_mode: DepthClampMode::Bounds,
-        depth_source: s.depth_source,
-        depth_write_enable: s.depth_write_mask,
-        depth_bias_enable: s.front_facing_depth_bias || s.back_facing_depth_bias,
-        depth_function: s.depth_function,
-        depth_units: s.depth_units,
-        depth_factor: s.depth_factor,
-        depth_bias_clamp: s.depth_bias_clamp,
-        ..DepthStencil::default()
-    };
-    let late = match s.force_early_z {
-        true => PixelKill::ForceEarly,
-        false => PixelKill::ForceLate,
-    };
-    Ok(Draw {
-        fragment: renderer_state::addresses(d, false),
-        flags_0: DcdFlags0 {
-            pixel_kill_operation: late,
-            zs_update_operation: late,
-            evaluate_per_sample: s.evaluate_per_sample,
-            single_sampled_lines: s.single_sampled_lines,
-            occlusion_query: d.occlusion_query,
-            front_face_ccw: d.front_face_ccw,
-            cull_front_face: d.cull_front_face,
-            cull_back_face: d.cull_back_face,
-            multisample_enable: s.multisample_enable,
-            alpha_to_coverage: s.alpha_to_coverage,
-            alpha_to_coverage_invert: s.alpha_to_coverage_invert,
-            ..DcdFlags0::default()
-        },
-        flags_1: DcdFlags1 { sample_mask: s.sample_mask, render_target_mask: 0xff },
-        depth_range: [viewport.minimum_z, viewport.maximum_z],
-        occlusion: d.occlusion,
-        blend: d.state.wrapping_add(STATE_BYTES),
-        // As many as the framebuffer has targets.
-        blend_count: u32::MAX,
-        depth_stencil: 0,
-        depth_state: Some(Box::new(depth)),
-        varying_stride: 0,
-        points_from_below: None,
-    })
 }

@@ -26,6 +26,7 @@ pub(crate) mod pixels;
 mod quads;
 pub(crate) mod renderer_state;
 pub(crate) mod scene;
+pub(crate) mod sfbd;
 pub(crate) mod stage;
 pub(crate) mod target;
 pub(crate) mod tile;

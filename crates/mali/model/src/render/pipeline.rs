@@ -123,9 +123,9 @@ impl Pipeline {
         };
         for index in 0..targets {
             if gpu.chip().arch.0 < 6 {
-                let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
                 let internal = framebuffer.targets.get(index as usize).map(|t| t.internal);
-                let (equation, own) = midgard::blend(&mut memory, at, internal)?;
+                let (arch, at) = (gpu.chip().arch, state.blend);
+                let (equation, own) = midgard::blend(arch, &mut memory, at, index, internal)?;
                 blends.push(equation);
                 midgard_blends.push(own);
                 continue;

@@ -218,7 +218,8 @@ impl Pixels {
                     let constant = constant
                         .unwrap_or_else(|| PixelFormat::constant(conversion, state.constant));
                     let colour = colour.map(f32::from_bits);
-                    blend(state, colour, dest, constant, format.is_unorm()).map(f32::to_bits)
+                    blend(&state.equation, colour, dest, constant, format.is_unorm())
+                        .map(f32::to_bits)
                 }
                 None => colour,
             };

@@ -1,4 +1,4 @@
-//! Renderer state of Bifrost: shaders and the state of draws, as the stages and pipelines that Valhall's descriptors make.
+//! Renderer state of Bifrost and Midgard: shaders and the state of draws, as the stages and pipelines that Valhall's descriptors make.
 //!
 // source: Mesa, v7.xml ("Renderer State", "Draw"), pan_cmdstream.c (panfrost_prepare_fs_state), pan_shader.h
 // (pan_shader_prepare_bifrost_rsd), bi_opt_message_preload.c.
@@ -8,6 +8,7 @@ use tepui_mali_isa::Special;
 use tepui_mali_packets::bifrost::{DrawV7, LocalStorageV7, PixelKillV7, RendererState, Viewport};
 use tepui_mali_packets::draw::{DcdFlags0, DcdFlags1, DepthClampMode, DepthStencil, PixelKill};
 use tepui_mali_packets::shader::{LocalStorage, ShaderStage};
+use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::draw::Draw;
@@ -55,8 +56,15 @@ pub(crate) fn addresses(draw: &DrawV7, secondary: bool) -> StageAddresses {
 }
 
 /// Reads the renderer state of an address.
-pub(crate) fn state(memory: &mut UnitMemory<'_>, at: u64) -> Result<RendererState, JobFault> {
-    packet(memory, at, "renderer state")
+pub(crate) fn state(
+    arch: Arch,
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+) -> Result<RendererState, JobFault> {
+    let bytes = memory.read_array::<{ RendererState::SIZE_BYTES }>(at);
+    let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
+    RendererState::unpack_as(&bytes, revision(arch.0))
+        .map_err(|problem| JobFault::new(Unit::Fragment, format!("renderer state: {problem}")))
 }
 
 /// The storage of a draw's threads.
@@ -133,7 +141,7 @@ pub(crate) fn stage(
         return midgard::stage(gpu, vm, addresses, own, stage);
     }
     let mut memory = UnitMemory::new(vm);
-    let s = state(&mut memory, own.state)?;
+    let s = state(gpu.chip().arch, &mut memory, own.state)?;
     let (program, preload, count) = match own.secondary {
         // The upper word is the primary shader's.
         true => {
@@ -190,24 +198,25 @@ fn kill(kill: PixelKillV7) -> PixelKill {
 const STATE_BYTES: u64 = RendererState::SIZE_BYTES as u64;
 
 /// What pixels need of a draw.
-pub(crate) fn draw(d: &DrawV7, s: &RendererState, viewport: &Viewport) -> Draw {
+pub(crate) fn draw(arch: Arch, d: &DrawV7, s: &RendererState, viewport: &Viewport) -> Draw {
+    let (front, back) = (&s.stencil_front, &s.stencil_back);
     let depth = DepthStencil {
-        front_compare_function: s.front_compare_function,
-        front_stencil_fail: s.front_stencil_fail,
-        front_depth_fail: s.front_depth_fail,
-        front_depth_pass: s.front_depth_pass,
-        back_compare_function: s.back_compare_function,
-        back_stencil_fail: s.back_stencil_fail,
-        back_depth_fail: s.back_depth_fail,
-        back_depth_pass: s.back_depth_pass,
+        front_compare_function: front.compare_function,
+        front_stencil_fail: front.stencil_fail,
+        front_depth_fail: front.depth_fail,
+        front_depth_pass: front.depth_pass,
+        back_compare_function: back.compare_function,
+        back_stencil_fail: back.stencil_fail,
+        back_depth_fail: back.depth_fail,
+        back_depth_pass: back.depth_pass,
         stencil_from_shader: s.stencil_from_shader,
         stencil_test_enable: s.stencil_enable,
         front_write_mask: s.stencil_mask_front,
         back_write_mask: s.stencil_mask_back,
-        front_value_mask: s.front_mask,
-        back_value_mask: s.back_mask,
-        front_reference_value: s.front_reference_value,
-        back_reference_value: s.back_reference_value,
+        front_value_mask: front.mask,
+        back_value_mask: back.mask,
+        front_reference_value: front.reference_value,
+        back_reference_value: back.reference_value,
         depth_clamp_mode: DepthClampMode::Bounds,
         depth_source: s.depth_source,
         depth_write_enable: s.depth_write_mask,
@@ -218,11 +227,17 @@ pub(crate) fn draw(d: &DrawV7, s: &RendererState, viewport: &Viewport) -> Draw {
         depth_bias_clamp: s.depth_bias_clamp,
         ..DepthStencil::default()
     };
+    let is_midgard = arch.0 < 6;
+    let [pixel_kill, zs_update] = match is_midgard {
+        true if s.force_early_z => [PixelKill::ForceEarly; 2],
+        true => [PixelKill::ForceLate; 2],
+        false => [s.pixel_kill_operation, s.zs_update_operation].map(kill),
+    };
     Draw {
         fragment: addresses(d, false),
         flags_0: DcdFlags0 {
-            pixel_kill_operation: kill(s.pixel_kill_operation),
-            zs_update_operation: kill(s.zs_update_operation),
+            pixel_kill_operation: pixel_kill,
+            zs_update_operation: zs_update,
             evaluate_per_sample: s.evaluate_per_sample,
             single_sampled_lines: s.single_sampled_lines,
             occlusion_query: d.occlusion_query,
@@ -238,23 +253,28 @@ pub(crate) fn draw(d: &DrawV7, s: &RendererState, viewport: &Viewport) -> Draw {
         flags_1: DcdFlags1 { sample_mask: s.sample_mask, render_target_mask: 0xff },
         depth_range: [viewport.minimum_z, viewport.maximum_z],
         occlusion: d.occlusion,
-        blend: d.state.wrapping_add(STATE_BYTES),
+        // Of v4 the state says how colours are blended.
+        blend: d.state.wrapping_add(if arch.0 < 5 { 0 } else { STATE_BYTES }),
         // As many as the framebuffer has targets.
         blend_count: u32::MAX,
         depth_stencil: 0,
         depth_state: Some(Box::new(depth)),
         varying_stride: 0,
-        points_from_below: Some(s.point_sprite_coord_origin_max_y),
+        points_from_below: (!is_midgard).then_some(s.point_sprite_coord_origin_max_y),
     }
 }
 
 /// The draw of a frame shader.
-pub(crate) fn frame_draw(memory: &mut UnitMemory<'_>, at: u64) -> Result<Draw, JobFault> {
+pub(crate) fn frame_draw(
+    arch: Arch,
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+) -> Result<Draw, JobFault> {
     let d: DrawV7 = packet(memory, at, "draw descriptor")?;
-    let s = state(memory, d.state)?;
+    let s = state(arch, memory, d.state)?;
     let viewport = match d.viewport {
         0 => Viewport::default(),
         at => packet(memory, at, "viewport")?,
     };
-    Ok(draw(&d, &s, &viewport))
+    Ok(draw(arch, &d, &s, &viewport))
 }

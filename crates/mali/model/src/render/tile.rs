@@ -90,8 +90,9 @@ impl Tile {
             if let Some(target) = &framebuffer.depth {
                 let bytes = if target.format == ZsFormat::D16 { 2 } else { 4 };
                 target.surface.headers(memory, [min, max], bytes)?;
-                let (write_depth, write_stencil) =
-                    (framebuffer.parameters.z_write_enable, framebuffer.parameters.s_write_enable);
+                // Stencils beside depths are written with them, also where only depths are named.
+                let write_depth = framebuffer.parameters.z_write_enable;
+                let write_stencil = write_depth || framebuffer.parameters.s_write_enable;
                 for y in min[1]..max[1] {
                     let row = (y - corner[1]) as usize;
                     let depths = *self.depth.depth_row(sample, row);

@@ -1,7 +1,8 @@
 //! Programs: machine code decoded into operations.
 
-use tepui_mali_chips::Arch;
+use tepui_mali_chips::{Arch, Chip};
 use tepui_mali_isa::inst::BYTES;
+use tepui_mali_isa::midgard::TextureRegisters;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
     AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
@@ -32,8 +33,8 @@ pub struct Program {
     pub rows: Vec<Row>,
     /// Of Bifrost, the byte at which the clause of each operation begins.
     clauses: Option<Vec<u32>>,
-    /// Clauses are Midgard's bundles.
-    midgard: bool,
+    /// Clauses are Midgard's bundles, for a texture unit with these registers.
+    midgard: Option<TextureRegisters>,
 }
 
 /// Lanes of a warp of Bifrost.
@@ -47,14 +48,16 @@ impl Program {
     /// Reads a program and decodes it. It ends before the first word of zeros, or where memory
     /// does; what is no instruction faults only when it is executed.
     pub fn load(
-        arch: Arch,
+        chip: &Chip,
         address: u64,
         mut read: impl FnMut(u64) -> Option<[u8; BYTES]>,
     ) -> Program {
+        let arch = chip.arch;
         if arch.0 < 6 {
             let most = MOST_INSTRUCTIONS * BYTES;
             let code = midgard::extent(most, |at| address.checked_add(at).and_then(&mut read));
-            return Program::decode_midgard(address, code);
+            let registers = TextureRegisters::shared(chip.shares_texture_registers());
+            return Program::decode_midgard(address, code, registers);
         }
         let bifrost = arch.0 < 9;
         let mut code = Vec::new();
@@ -75,13 +78,13 @@ impl Program {
     /// Decodes machine code of Bifrost, whose warps have so many lanes.
     pub fn decode_bifrost(address: u64, code: Vec<u8>, lanes: u32) -> Program {
         let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
-        Program { address, code, ops, rows, clauses: Some(offsets), midgard: false }
+        Program { address, code, ops, rows, clauses: Some(offsets), midgard: None }
     }
 
     /// Decodes machine code of Midgard.
-    pub fn decode_midgard(address: u64, code: Vec<u8>) -> Program {
-        let midgard::Decoded { ops, rows, offsets } = midgard::decode(address, &code);
-        Program { address, code, ops, rows, clauses: Some(offsets), midgard: true }
+    pub fn decode_midgard(address: u64, code: Vec<u8>, registers: TextureRegisters) -> Program {
+        let midgard::Decoded { ops, rows, offsets } = midgard::decode(address, &code, registers);
+        Program { address, code, ops, rows, clauses: Some(offsets), midgard: Some(registers) }
     }
 
     /// Decodes machine code.
@@ -93,7 +96,7 @@ impl Program {
             Err(_) => Op::new(undecodable, Flow::None),
         };
         let ops = (0..length).map(one).collect();
-        Program { address, code, ops, rows, clauses: None, midgard: false }
+        Program { address, code, ops, rows, clauses: None, midgard: None }
     }
 
     /// The operation that begins at a byte.
@@ -117,10 +120,13 @@ impl Program {
 
     /// The text of an instruction, or of its clause.
     pub fn text(&self, index: usize) -> String {
-        if self.midgard {
+        if let Some(registers) = self.midgard {
             let offset = self.offset(index as u32) as usize / 16 * 16;
             let part = tepui_mali_isa::midgard::disasm::parts(&self.code, offset).next();
-            return part.map_or(String::new(), |part| part.text(&self.code).replace('\n', "; "));
+            return part.map_or(String::new(), |part| {
+                let text = part.text_with(&self.code, registers);
+                text.replace('\n', "; ")
+            });
         }
         if self.clauses.is_some() {
             let offset = self.offset(index as u32) as usize;

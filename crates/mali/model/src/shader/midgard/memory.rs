@@ -513,11 +513,18 @@ fn special(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
                 _ => op.src[0] = context.argument(word.arg_reg, word.arg_comp)?,
             }
         }
-        Isa::LdSpecial32u => {
-            op.run = tile::special;
-            op.immediate = (word.displacement() >> 9) as u32;
-            if !matches!(op.immediate, 96 | 97) {
-                return None;
+        // What is loaded: a pixel, its bits, the coverage mask or the sample. The pixel's number of the sample is not known
+        // to be anywhere.
+        Isa::LdSpecial32u | Isa::LdSpecial32f | Isa::LdSpecial16f => {
+            match (word.displacement() >> 9, isa) {
+                (1, Isa::LdSpecial32f) => op.immediate = 1,
+                (1, Isa::LdSpecial16f) => op.immediate = 2,
+                (16, Isa::LdSpecial32u) => op.immediate = 0,
+                (selector @ (96 | 97), Isa::LdSpecial32u) => {
+                    op.run = tile::special;
+                    op.immediate = selector as u32;
+                }
+                _ => return None,
             }
         }
         _ => return None,

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use tepui_mali_isa::Flow;
 use tepui_mali_isa::midgard::bundle::WORD_BYTES;
 pub use tepui_mali_isa::midgard::extent;
-use tepui_mali_isa::midgard::{Bundle, Content, Tag};
+use tepui_mali_isa::midgard::{Bundle, Content, Tag, TextureRegisters};
 
 use super::op::{Lanes, Op, Trap, Written};
 use super::operand::Src;
@@ -81,6 +81,8 @@ struct Context {
     constants: [u32; 4],
     /// What a program reads as its counter.
     counter: u32,
+    /// Registers of the texture unit.
+    registers: TextureRegisters,
     /// Branches: an operation, and the place that it leads to in words.
     branches: Vec<(usize, i64)>,
     /// Rows of signs that have been given out, of four.
@@ -110,12 +112,13 @@ fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 }
 
 /// Translates a program at an address.
-pub fn decode(address: u64, code: &[u8]) -> Decoded {
+pub fn decode(address: u64, code: &[u8], registers: TextureRegisters) -> Decoded {
     let mut context = Context {
         ops: Vec::new(),
         rows: Vec::new(),
         constants: [0; 4],
         counter: 0,
+        registers,
         branches: Vec::new(),
         signs: 0,
     };

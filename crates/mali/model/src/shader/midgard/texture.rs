@@ -7,7 +7,7 @@
 
 use tepui_mali_isa::midgard::table::texture;
 use tepui_mali_isa::midgard::word::{Texture, TextureRegister, register};
-use tepui_mali_isa::midgard::{Kind, signed};
+use tepui_mali_isa::midgard::{Kind, TextureRegisters, signed};
 use tepui_mali_isa::modifier::{Clamp, Dimension, FetchComponent, LodMode};
 use tepui_mali_isa::{Flow, Op as Valhall};
 
@@ -25,9 +25,6 @@ type Done = Result<(), Box<Trap>>;
 const SHADOW: u32 = 5;
 const GATHER_SHADOW: u32 = 6;
 const GATHER: u32 = 8;
-
-/// Components of the texture unit's operands start in these registers.
-const IN: u32 = register::TEXTURE;
 
 /// A level as fixed point with eight bits behind the point.
 fn fixed(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
@@ -80,7 +77,7 @@ impl Context {
         component: u32,
         kind: Kind,
     ) -> Option<Src> {
-        let register = IN + select;
+        let register = self.registers.operands() + select;
         let index = component + if upper && !full { 4 } else { 0 };
         let element = Element { register, bits: if full { 32 } else { 16 }, index };
         // Of the texture unit's registers the operands are the ones that are written.
@@ -142,12 +139,17 @@ pub fn lower(context: &mut Context, t: &Texture) -> Option<()> {
     for i in (0..4).filter(|i| t.mask >> i & 1 != 0) {
         let index = i + if t.out_upper != 0 { 4 } else { 0 };
         let bits = if t.out_full != 0 { 32 } else { 16 };
-        let register = register::TEXTURE + t.out_select;
+        // Results are not where operands are.
+        let (first, shift) = match context.registers {
+            TextureRegisters::Own => (register::TEXTURE, rows::TEXTURE),
+            TextureRegisters::Shared => (0, 0),
+        };
+        let register = first + t.out_select;
         let (row, written) = Element { register, bits, index }.written(float);
         let mut op = Op::new(clamped, Flow::None);
         let from = rows::RESULT + (t.swizzle >> (2 * i) & 3) as u8;
         op.src[0] = Src { row: from.into(), ..Src::NONE };
-        op.dest = row - rows::word(register::TEXTURE, 0) + rows::TEXTURE;
+        op.dest = row - rows::word(first, 0) + shift;
         op.written = written;
         op.clamp = if float { clamps[t.outmod as usize & 3] } else { Clamp::None };
         context.ops.push(op);

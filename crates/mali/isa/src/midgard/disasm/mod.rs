@@ -1,0 +1,145 @@
+//! Text of bundles, in Mesa's syntax.
+//!
+//! Mesa writes bit patterns that no compiler makes in ways that differ from version to version; those are not followed.
+//!
+// source: Mesa, disassemble.c, midgard_print_constant.c.
+
+/// Writes into the text.
+macro_rules! put {
+    ($printer:expr, $($argument:tt)*) => {{ let _ = write!($printer.out, $($argument)*); }};
+}
+
+mod alu;
+mod memory;
+mod texture;
+mod values;
+
+use std::fmt::Write;
+
+use super::TextureRegisters;
+use super::bundle::{Bundle, BundleError, Content, Tag, WORD_BYTES};
+use super::table::Access;
+use super::word::LoadStore;
+
+/// Components by number.
+const COMPONENTS: &[u8; 16] = b"xyzwefghijklmnop";
+
+fn component(number: u32) -> char {
+    char::from(COMPONENTS[number as usize & 15])
+}
+
+/// A bundle of a program, or bytes that are none.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its first byte.
+    pub offset: usize,
+    /// Its bytes.
+    pub length: usize,
+    /// What it is.
+    pub content: Result<Bundle, BundleError>,
+    /// Registers from 8 to 15 that have been written before, a bit for each: the others are uniforms.
+    written: u32,
+}
+
+/// The bundles of a program from a byte on, up to its end.
+pub fn parts(code: &[u8], start: usize) -> impl Iterator<Item = Part> + '_ {
+    let (mut at, mut written) = (start, 0);
+    std::iter::from_fn(move || {
+        let rest = code.get(at..).filter(|rest| !rest.is_empty())?;
+        let content = Bundle::decode(rest);
+        let words = content.map_or(1, |bundle| bundle.tag.words());
+        let length = (words * WORD_BYTES).min(rest.len());
+        let part = Part { offset: at, length, content, written };
+        at += length;
+        written |= part.content.map_or(0, |bundle| writes(&bundle));
+        Some(part)
+    })
+}
+
+/// Registers that a bundle writes, a bit for each.
+fn writes(bundle: &Bundle) -> u32 {
+    match &bundle.content {
+        Content::Alu(alu) => {
+            let vectors = [alu.vmul, alu.vadd, alu.lut].into_iter().flatten().map(|(r, _)| r.dest);
+            let scalars = [alu.sadd, alu.smul].into_iter().flatten().map(|(r, _)| r.dest);
+            vectors.chain(scalars).fold(0, |bits, dest| bits | 1 << dest)
+        }
+        Content::LoadStore(words) => words
+            .iter()
+            .filter(|word| **word != LoadStore::NOP && !is_store(word))
+            .fold(0, |bits, word| bits | 1 << word.reg),
+        Content::Texture(_) => 0,
+    }
+}
+
+fn is_store(word: &LoadStore) -> bool {
+    matches!(access(word), Access::Store | Access::StoreAttribute)
+}
+
+fn access(word: &LoadStore) -> Access {
+    word.row().map_or(Access::Other, |row| row.access)
+}
+
+/// The text of a program.
+pub fn program(code: &[u8]) -> String {
+    let mut text = String::new();
+    for part in parts(code, 0) {
+        text.push_str(&part.text(code));
+        text.push('\n');
+        let ends = part.content.is_ok_and(|bundle| bundle.next == Tag::BREAK);
+        if ends && code[part.offset + part.length..].iter().all(|byte| *byte == 0) {
+            break;
+        }
+    }
+    text
+}
+
+impl Part {
+    /// The text: a line for each instruction.
+    pub fn text(&self, code: &[u8]) -> String {
+        self.text_with(code, TextureRegisters::Own)
+    }
+
+    /// The text for a chip whose texture unit has these registers.
+    pub fn text_with(&self, code: &[u8], registers: TextureRegisters) -> String {
+        let mut out = String::new();
+        match &self.content {
+            Ok(bundle) => {
+                Printer { out: &mut out, written: self.written, registers }.bundle(bundle);
+            }
+            Err(error) => {
+                let bytes = &code[self.offset..self.offset + self.length];
+                let words = bytes.chunks(4).map(|word| {
+                    let word = word.iter().rev();
+                    word.fold(String::from("0x"), |text, byte| text + &format!("{byte:02X}"))
+                });
+                let words: Vec<String> = words.collect();
+                let _ = writeln!(out, "{} /* {error} */", words.join(", "));
+            }
+        }
+        out
+    }
+}
+
+struct Printer<'a> {
+    out: &'a mut String,
+    written: u32,
+    registers: TextureRegisters,
+}
+
+impl Printer<'_> {
+    fn bundle(&mut self, bundle: &Bundle) {
+        match &bundle.content {
+            Content::Alu(alu) => self.alu(alu),
+            Content::LoadStore(words) => {
+                for word in words.iter().filter(|word| **word != LoadStore::NOP) {
+                    self.load_store(word);
+                }
+            }
+            Content::Texture(t) => self.texture(t, bundle.tag),
+        }
+        if bundle.tag.0 >= Tag::WRITEOUT.0 {
+            self.out.push_str("writeout\n");
+        }
+    }
+}
