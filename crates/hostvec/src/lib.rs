@@ -10,9 +10,11 @@
 pub mod asm;
 #[cfg(not(target_family = "wasm"))]
 mod executable;
+mod held;
 mod target;
 
 pub use asm::{Assembler, Group};
 #[cfg(not(target_family = "wasm"))]
 pub use executable::Executable;
+pub use held::HeldRows;
 pub use target::Target;

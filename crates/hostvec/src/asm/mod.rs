@@ -65,7 +65,9 @@ impl Gpr {
     pub const RSI: Gpr = Gpr(6);
     pub const RDI: Gpr = Gpr(7);
     pub const R8: Gpr = Gpr(8);
+    pub const R9: Gpr = Gpr(9);
     pub const R13: Gpr = Gpr(13);
+    pub const R14: Gpr = Gpr(14);
     pub const R15: Gpr = Gpr(15);
 }
 
@@ -188,6 +190,8 @@ pub mod float {
     pub const LESS: u8 = 0x11;
     pub const LESS_EQUAL: u8 = 0x12;
     pub const UNORDERED: u8 = 0x03;
+    pub const ORDERED: u8 = 0x07;
+    pub const LESS_OR_GREATER: u8 = 0x0c;
     pub const GREATER_EQUAL: u8 = 0x1d;
     pub const GREATER: u8 = 0x1e;
 }

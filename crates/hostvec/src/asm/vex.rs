@@ -33,7 +33,7 @@ const LOW_WORDS: u8 = 0x55;
 const HIGH_WORDS: u8 = 0xaa;
 
 const R8: Gpr = Gpr::R8;
-const R9: Gpr = Gpr(9);
+const R9: Gpr = Gpr::R9;
 const R11: Gpr = Gpr(11);
 
 impl Assembler {

@@ -1,7 +1,7 @@
 //! Finds blocks, and translates them.
 
-use tepui_hostvec::Target;
-use tepui_hostvec::asm::{Assembler, Condition, Gpr, Group, Label, Mask, V};
+use tepui_hostvec::asm::{Assembler, Condition, Gpr, Group, Label, Mask};
+use tepui_hostvec::{HeldRows, Target};
 
 use super::code::{Block, FAILED, Translated};
 use super::flow;
@@ -164,10 +164,8 @@ pub struct Translator {
     /// Denormals of floats are zeros.
     pub flush: bool,
     out: Label,
-    /// First bytes of the rows that vector registers have, a row of eight channels each.
-    rows: [Option<u16>; POOL.end as usize],
-    /// The register that is taken next.
-    next: u8,
+    /// The rows of eight channels that vector registers hold.
+    pub rows: HeldRows,
 }
 
 impl Translator {
@@ -184,8 +182,7 @@ impl Translator {
             placed: vec![[false; 2]; ops + 2],
             flush: !mode.keeps_denormals(),
             out,
-            rows: [None; POOL.end as usize],
-            next: POOL.start,
+            rows: HeldRows::new(PART_B as u16, POOL),
         }
     }
 
@@ -242,7 +239,7 @@ impl Translator {
         self.asm.forget();
         self.asm.place(begin);
         self.placed[first][usize::from(self.masked)] = true;
-        self.rows = Default::default();
+        self.rows.clear();
         if self.masked && ops[first].joins {
             self.join(first);
         }
@@ -313,7 +310,7 @@ impl Translator {
     /// Prepares a call for an operation, with the thread and the operation as its first arguments.
     fn call_for(&mut self, index: usize) {
         self.asm.forget();
-        self.rows = Default::default();
+        self.rows.clear();
         self.asm.clear_upper();
         self.set_denormals(false);
         self.asm.mov(Gpr::RDI, THREAD);
@@ -335,34 +332,6 @@ impl Translator {
         self.asm.jump(out);
         self.asm.place(done);
         self.set_denormals(true);
-    }
-
-    /// The vector register that has the row of eight channels at a byte.
-    pub fn held(&self, base: u16) -> Option<V> {
-        POOL.map(V).find(|v| self.rows[usize::from(v.0)] == Some(base))
-    }
-
-    /// A vector register for the row at a byte, which is about to be written: what others have of it is out of date.
-    pub fn take(&mut self, base: u16) -> V {
-        let same = self.held(base);
-        self.forget(base, PART_B);
-        let v = same.unwrap_or_else(|| {
-            let v = V(self.next);
-            self.next = if self.next + 1 == POOL.end { POOL.start } else { self.next + 1 };
-            v
-        });
-        self.rows[usize::from(v.0)] = Some(base);
-        v
-    }
-
-    /// Bytes of the thread's registers are about to be written.
-    pub fn forget(&mut self, base: u16, bytes: usize) {
-        let (first, end) = (usize::from(base), usize::from(base) + bytes);
-        for row in &mut self.rows {
-            if row.is_some_and(|b| usize::from(b) < end && first < usize::from(b) + PART_B) {
-                *row = None;
-            }
-        }
     }
 
     /// The execution mask of a part of an operation's channels; `None` if all of them are written.

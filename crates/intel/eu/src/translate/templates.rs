@@ -35,7 +35,7 @@ impl Translator {
     /// An operation with a template.
     pub fn template(&mut self, op: &Op, kind: Kind) {
         if let (Kind::Constant(bits), Some(base)) = (kind, row(op)) {
-            self.forget(base, 4);
+            self.rows.forget(base, 4);
             self.asm.store_half(REGISTERS, i32::from(base), bits);
         }
         match kind {
@@ -93,7 +93,8 @@ impl Translator {
         match operand(op, k) {
             Some(Value::Quads { base, order }) => {
                 let base = base + (part * PART_B) as u16;
-                let from = self.held(base).map_or(Rm::Mem(REGISTERS, i32::from(base)), Rm::Reg);
+                let from =
+                    self.rows.held(base).map_or(Rm::Mem(REGISTERS, i32::from(base)), Rm::Reg);
                 self.asm.vector(Vop::PSHUFD, scratch, ALL, V(0), from, Some(order));
                 Rm::Reg(scratch)
             }
@@ -115,7 +116,7 @@ impl Translator {
             }
             Some(Value::Row(base)) => {
                 let base = base + (part * PART_B) as u16;
-                match self.held(base) {
+                match self.rows.held(base) {
                     Some(v) => Rm::Reg(v),
                     None => Rm::Mem(REGISTERS, i32::from(base)),
                 }
@@ -374,7 +375,7 @@ impl Translator {
             let to = Rm::Mem(REGISTERS, i32::from(base) + (part * PART_B) as i32);
             self.asm.store(to, ALL, RESULT);
         }
-        self.forget(base, 2 * n);
+        self.rows.forget(base, 2 * n);
     }
 
     /// Sixteen words of a source.
@@ -424,7 +425,7 @@ impl Translator {
                     done += 4;
                 }
             }
-            self.forget(to, usize::from(length));
+            self.rows.forget(to, usize::from(length));
         }
     }
 
@@ -467,7 +468,7 @@ impl Translator {
             let to = Rm::Mem(REGISTERS, i32::from(first) + PART_B as i32 * half);
             self.asm.store(to, Mask::In(mask.0), RESULT);
         }
-        self.forget(first, 2 * PART_B);
+        self.rows.forget(first, 2 * PART_B);
     }
 
     // ---- comparisons ----
@@ -591,11 +592,11 @@ impl Translator {
     /// Writes [`RESULT`] to the enabled channels of the row at a byte, and keeps it.
     fn store(&mut self, base: u16, enabled: Option<Mask>) {
         let to = Rm::Mem(REGISTERS, i32::from(base));
-        let old = self.held(base);
+        let old = self.rows.held(base);
         if enabled.is_some() {
             self.asm.load(V(5), old.map_or(to, Rm::Reg));
         }
-        let v = self.take(base);
+        let v = self.rows.take(base);
         match enabled {
             None => self.asm.load(v, Rm::Reg(RESULT)),
             Some(mask) => {
