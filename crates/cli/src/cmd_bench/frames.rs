@@ -29,6 +29,8 @@ pub enum Driver {
     Honeykrisp,
     /// Mesa's for Intel GPUs, on the virtual Skylake.
     Anv,
+    /// Mesa's for Mali GPUs, on the virtual G610: an arm64 program under qemu's user emulation.
+    Panvk,
     /// Mesa's for the CPU.
     Lavapipe,
 }
@@ -45,16 +47,26 @@ impl Driver {
             Driver::Tepui => "none",
             Driver::Honeykrisp => "honeykrisp",
             Driver::Anv => "anv",
+            Driver::Panvk => "panvk",
             Driver::Lavapipe => "lavapipe",
         };
-        let gpu = if self == Driver::Anv { "skl" } else { "m1" };
+        let gpu = match self {
+            Driver::Anv => "skl",
+            Driver::Panvk => "mali-g610",
+            _ => "m1",
+        };
         if self != Driver::Lavapipe {
             let verb = if self == Driver::Tepui { "run" } else { "shim" };
             command.args([verb, "--gpu", gpu, "--threads", &threads.to_string(), "--"]);
         }
         // Every pipeline is compiled.
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
-        command.arg(mesa).args(["run", "--icd", icd, "--"]);
+        command.arg(mesa).args(["run", "--icd", icd]);
+        if self == Driver::Panvk {
+            // There is no memory that it could share with an X server of another architecture.
+            command.env("MESA_VK_WSI_DEBUG", "sw").args(["--arch", "arm64"]);
+        }
+        command.arg("--");
         command
     }
 
@@ -63,6 +75,7 @@ impl Driver {
         match self {
             Driver::Lavapipe => "llvmpipe",
             Driver::Anv => "Intel",
+            Driver::Panvk => "Mali-G610",
             Driver::Tepui | Driver::Honeykrisp => "Apple",
         }
     }
@@ -102,16 +115,7 @@ pub fn measure_on(
     mesa: &Path,
     threads: usize,
 ) -> Result<Vec<Speeds>, Box<dyn Error>> {
-    let output = Command::new(mesa).arg("path").output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
-    }
-    let runner = Runner {
-        mesa,
-        root: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end()),
-        exe: std::env::current_exe()?,
-        threads,
-    };
+    let runner = Runner { mesa, root: sysroot(mesa, &[])?, exe: std::env::current_exe()?, threads };
     let cube = drivers.iter().map(|&d| runner.vkcube(d)).collect::<Result<_, _>>()?;
     let mut all = vec![("vkcube".to_owned(), cube)];
     for scene in SCENES {
@@ -119,6 +123,15 @@ pub fn measure_on(
         all.push((format!("vkmark {scene}"), fps));
     }
     Ok(all)
+}
+
+/// The directory of Debian's Mesa, of an architecture.
+fn sysroot(mesa: &Path, arch: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
+    let output = Command::new(mesa).arg("path").args(arch).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end()))
 }
 
 struct Runner<'a> {
@@ -137,7 +150,9 @@ impl Runner<'_> {
         let mut command = Command::new(self.mesa);
         command.args(["xvfb", "--screen", &format!("{}x{}", SIZE.0, SIZE.1), "--"]);
         command.arg(inner.get_program()).args(inner.get_args()).args(line);
-        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        for (name, value) in inner.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            command.env(name, value);
+        }
         let output = command.output()?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
@@ -166,8 +181,12 @@ impl Runner<'_> {
     }
 
     fn vkmark(&self, scene: &str, driver: Driver) -> Result<f64, Box<dyn Error>> {
-        let lib = format!("usr/lib/{}-linux-gnu/vkmark", std::env::consts::ARCH);
-        let (plugins, data) = (self.root.join(lib), self.root.join("usr/share/vkmark"));
+        let (root, arch) = match driver {
+            Driver::Panvk => (sysroot(self.mesa, &["--arch", "arm64"])?, "aarch64"),
+            _ => (self.root.clone(), std::env::consts::ARCH),
+        };
+        let lib = format!("usr/lib/{arch}-linux-gnu/vkmark");
+        let (plugins, data) = (root.join(lib), root.join("usr/share/vkmark"));
         let (size, scene) =
             (format!("{}x{}", SIZE.0, SIZE.1), format!("{scene}:duration={SECONDS}"));
         let line: [&OsStr; 13] = [

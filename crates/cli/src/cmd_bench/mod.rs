@@ -44,6 +44,20 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
+/// The same program for arm64, which `tools/cross` builds beside that of this machine.
+fn for_arm64(witness: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    if cfg!(target_arch = "aarch64") {
+        return Ok(witness.to_owned());
+    }
+    let target = witness.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+    let path = target.join("aarch64-unknown-linux-gnu/release/witness");
+    if path.is_file() {
+        return Ok(path);
+    }
+    let build = "build it with `tools/cross -p tepui-witness --no-default-features`";
+    Err(format!("{}: no such program; {build}", path.display()).into())
+}
+
 /// The Vulkan client of this project: the one given, or the one beside this program. `without` is the option that
 /// does without it.
 fn witness(given: Option<&Path>, without: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {

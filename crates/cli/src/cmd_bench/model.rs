@@ -6,7 +6,7 @@
 //! likewise, frames per second of programs that draw.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -24,12 +24,14 @@ use super::frames::{self, Driver, Frames};
   tepui bench model --json --only-loops
   tepui bench model --only-frames
   tepui bench model --gpu skl
+  tepui bench model --gpu mali-g610
   tepui bench model --mesa tools/mesa --witness target/release/witness
 
 The kernels and programs need Debian's Mesa (`tools/mesa fetch`), the kernels also the program
 `witness` of this project.")]
 pub struct Args {
-    /// The virtual GPU: `m1` with Honeykrisp, or `skl` with ANV, whose loops are not measured.
+    /// The virtual GPU: `m1` with Honeykrisp, `skl` with ANV, or `mali-g610` with PanVK, which is an arm64 program. The loops
+    /// are those of `m1` alone.
     #[arg(long, default_value = "m1")]
     gpu: Gpu,
     /// Print JSON.
@@ -57,6 +59,7 @@ pub struct Args {
 enum Gpu {
     M1,
     Skl,
+    MaliG610,
 }
 
 impl Gpu {
@@ -64,6 +67,7 @@ impl Gpu {
         match self {
             Gpu::M1 => Driver::Honeykrisp,
             Gpu::Skl => Driver::Anv,
+            Gpu::MaliG610 => Driver::Panvk,
         }
     }
 }
@@ -139,7 +143,7 @@ fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
             time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
             time_loop("texture (bilinear)", args.threads, TEXTURE, 6)?,
         ],
-        Gpu::Skl => Vec::new(),
+        Gpu::Skl | Gpu::MaliG610 => Vec::new(),
     };
     if args.only_loops {
         return Ok(Report { loops, kernels: Vec::new(), frames: Vec::new() });
@@ -266,12 +270,16 @@ struct Time {
 fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
     let exe = std::env::current_exe()?;
     let witness = super::witness(args.witness.as_deref(), "--only-loops")?;
-    let client = |driver: Driver| {
+    let client = |driver: Driver| -> Result<Command, Box<dyn std::error::Error>> {
         let mut command = driver.command(&exe, &args.mesa, args.threads);
-        command.arg(&witness).args(["speed", "--device", driver.device()]);
-        command
+        let program = match driver {
+            Driver::Panvk => super::for_arm64(&witness)?,
+            _ => witness.clone(),
+        };
+        command.arg(program).args(["speed", "--device", driver.device()]);
+        Ok(command)
     };
-    let (model, peer) = (client(args.gpu.driver()), client(Driver::Lavapipe));
+    let (model, peer) = (client(args.gpu.driver())?, client(Driver::Lavapipe)?);
     let (model, peer) = (super::json::<Vec<Time>>(model)?, super::json::<Vec<Time>>(peer)?);
     Ok(model
         .into_iter()
