@@ -331,7 +331,23 @@ fn check_explicit(desc: &ImageDesc) -> Result<(), LayoutError> {
 
 /// The index within a u-interleaved tile of element (`x`, `y`) of a u-interleaved tile:
 /// | y3 | x3^y3 | y2 | x2^y2 | y1 | x1^y1 | y0 | x0^y0 |. source: Mesa, tiling.rst.
+#[inline(always)]
 pub const fn index_in_tile(x: u32, y: u32) -> u32 {
+    INDICES[(y & 15) as usize][(x & 15) as usize] as u32
+}
+
+/// [`index_in_tile`] of all elements, row by row.
+const INDICES: [[u8; 16]; 16] = {
+    let mut indices = [[0; 16]; 16];
+    let mut at = 0;
+    while at < 256 {
+        indices[at / 16][at % 16] = interleave((at % 16) as u32, (at / 16) as u32) as u8;
+        at += 1;
+    }
+    indices
+};
+
+const fn interleave(x: u32, y: u32) -> u32 {
     let mut index = 0;
     let mut bit = 0;
     while bit < 4 {

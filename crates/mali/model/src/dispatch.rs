@@ -21,14 +21,14 @@ use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
 use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
 use crate::render::stage::{Stage, StageAddresses};
 use crate::shader::message::tables::Tables;
-use crate::shader::message::{self, LOCAL_WINDOW, Port};
+use crate::shader::message::{self, Port};
 use crate::shader::midgard::rows;
 use crate::shader::op::Trap;
 use crate::shader::program::Program;
 use crate::shader::row::{LANES, Row};
 use crate::shader::run::{Stop, Trapped, run};
 use crate::shader::uniforms::{UNIFORM_WORDS, Uniforms};
-use crate::shader::warp::{COMMON, Warp};
+use crate::shader::warp::Warp;
 
 const UNIT: Unit = Unit::Dispatch;
 
@@ -65,6 +65,8 @@ struct Launch {
     tables: Option<Tables>,
     size: [u32; 3],
     threads: u32,
+    /// The threads' places in their workgroup, for each warp.
+    local: Vec<[[u32; LANES]; 3]>,
     offset: [u32; 3],
     /// Registers r48 to r63 that are set at the start.
     preload: u16,
@@ -140,8 +142,10 @@ impl Launch {
 
     /// A launch of a stage of Bifrost.
     fn of_stage(stage: Stage, offset: [u32; 3], size: [u32; 3]) -> Result<Launch, JobFault> {
+        let threads = thread_count(size)?;
         Ok(Launch {
-            threads: thread_count(size)?,
+            threads,
+            local: local_ids(size, threads),
             program: stage.program,
             uniforms: stage.uniforms,
             storage: stage.storage,
@@ -174,7 +178,6 @@ impl Launch {
         let words = uniform_words(&mut memory, dispatch.uniforms)?;
         let code = gpu.program(&mut memory, program.binary);
         let mut uniforms = Uniforms::new(&words, &code.rows);
-        uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
         uniforms.set(Special::ResourceTablePointer, dispatch.resources);
         Ok(Launch {
             program: code,
@@ -184,6 +187,7 @@ impl Launch {
             tables: None,
             size,
             threads,
+            local: local_ids(size, threads),
             offset: dispatch.offset,
             preload: program.preload as u16,
             registers: None,
@@ -202,6 +206,19 @@ impl Launch {
     fn thread_bytes(&self) -> u64 {
         thread_bytes(&self.storage)
     }
+}
+
+/// The places of a workgroup's threads in it, for each warp.
+fn local_ids([width, height, _]: [u32; 3], threads: u32) -> Vec<[[u32; LANES]; 3]> {
+    let of = |warp: u32| {
+        let place = |lane: usize| {
+            let n = warp * LANES as u32 + lane as u32;
+            [n % width, n / width % height, n / width / height]
+        };
+        let places: [[u32; 3]; LANES] = std::array::from_fn(place);
+        std::array::from_fn(|axis| places.map(|place| place[axis]))
+    };
+    (0..threads.div_ceil(LANES as u32)).map(of).collect()
 }
 
 /// The threads of a workgroup.
@@ -405,11 +422,10 @@ pub(crate) fn fault(program: &Program, trapped: Trapped) -> JobFault {
 
 /// Makes a warp ready: its lanes, and registers with the ids of their threads.
 fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
-    let [width, height, _] = launch.size;
     let lanes = (launch.threads - first).min(LANES as u32);
     warp.start((u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16);
     match &launch.registers {
-        None => warp.registers[..COMMON].fill(Row::splat(0)),
+        None => warp.registers[..launch.program.registers].fill(Row::splat(0)),
         Some(uniforms) => {
             warp.registers.fill(Row::splat(0));
             for (row, word) in uniforms {
@@ -417,12 +433,7 @@ fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
             }
         }
     }
-    let thread: [u32; LANES] = std::array::from_fn(|lane| first + lane as u32);
-    let local = [
-        thread.map(|n| n % width),
-        thread.map(|n| n / width % height),
-        thread.map(|n| n / width / height),
-    ];
+    let local = &launch.local[first as usize / LANES];
     let first_thread: [u32; 3] = std::array::from_fn(|axis| {
         launch.offset[axis].wrapping_add(group[axis].wrapping_mul(launch.size[axis]))
     });

@@ -11,6 +11,9 @@ use tepui_format::info::{Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
 use tepui_mali_packets::texture::{ComponentOrder, Format as Code};
 
+use crate::shader::op::numbers;
+use crate::shader::row::Row;
+
 /// A pixel format.
 #[derive(Clone)]
 pub struct PixelFormat {
@@ -29,6 +32,8 @@ pub struct PixelFormat {
     present: [bool; 4],
     /// Texels are normalised fixed point without a sign.
     unorm: bool,
+    /// Pixels are four bytes of normalised fixed point.
+    bytes_of_color: bool,
 }
 
 /// One in fixed point.
@@ -66,7 +71,18 @@ impl PixelFormat {
             present[*channel] = true;
         }
         let codec = TexelCodec::new(format).ok()?;
-        Some(PixelFormat { codec, channels, sources, missing, signed, fixed, present, unorm })
+        let bytes_of_color = format.name() == "R8G8B8A8_UNORM";
+        Some(PixelFormat {
+            codec,
+            channels,
+            sources,
+            missing,
+            signed,
+            fixed,
+            present,
+            unorm,
+            bytes_of_color,
+        })
     }
 
     /// The format of a tile's pixels: as [`PixelFormat::new`], and those of the formats that are
@@ -147,6 +163,51 @@ impl PixelFormat {
         };
         let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
         self.read_from(components, one)
+    }
+
+    /// The channels of pixels of one word or less, in the lanes of a mask; the others keep what they are.
+    #[inline(always)]
+    pub fn unpack_words(&self, words: &Row, mask: u16, kind: Kind, out: &mut [Row; 4]) {
+        if !self.bytes_of_color || kind != Kind::Float {
+            let bytes = self.bytes().min(4);
+            for lane in numbers(mask) {
+                let channels = self.unpack(&words.0[lane].to_le_bytes()[..bytes], kind);
+                for (row, value) in out.iter_mut().zip(channels) {
+                    row.0[lane] = value;
+                }
+            }
+            return;
+        }
+        for (channel, row) in out.iter_mut().enumerate() {
+            let constant = if self.missing[channel] { 1f32.to_bits() } else { 0 };
+            let Some(component) = self.sources[channel] else {
+                *row = row.choose(mask, &Row::splat(constant));
+                continue;
+            };
+            let value = words.map(|w| ((w >> (8 * component) & 0xff) as f32 / 255.0).to_bits());
+            *row = row.choose(mask, &value);
+        }
+    }
+
+    /// Packs colours of the lanes if pixels are four bytes of normalised numbers.
+    #[inline(always)]
+    pub fn pack_words(&self, colours: &[Row; 4], kind: Kind) -> Option<Row> {
+        if !self.bytes_of_color || kind != Kind::Float {
+            return None;
+        }
+        let mut out = Row::splat(0);
+        for (component, channel) in self.channels.iter().enumerate() {
+            let Some(channel) = *channel else { continue };
+            for (word, value) in out.0.iter_mut().zip(&colours[channel].0) {
+                let value = f32::from_bits(*value);
+                // A NaN becomes 0; the product is exact in 64 bits.
+                let value = if value > 0.0 { value } else { 0.0 };
+                let value = if value < 1.0 { value } else { 1.0 };
+                let byte = (f64::from(value) * 255.0).round_ties_even() as i32 as u32;
+                *word |= byte << (8 * component);
+            }
+        }
+        Some(out)
     }
 
     /// The channels of components.

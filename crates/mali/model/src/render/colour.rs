@@ -138,6 +138,11 @@ impl TargetFormat {
         colour
     }
 
+    /// Whether pixels in memory are those of the tile buffer.
+    pub fn is_same(&self) -> bool {
+        self.internal.is_none_or(|internal| internal == self.memory && self.swizzle == [0, 1, 2, 3])
+    }
+
     /// The bytes of a pixel in memory, of which [`TargetFormat::bytes`] count.
     #[inline]
     pub fn to_memory(&self, pixel: u128) -> [u8; 16] {

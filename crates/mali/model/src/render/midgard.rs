@@ -30,7 +30,6 @@ use crate::dispatch;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
 use crate::pixel::PixelFormat;
-use crate::shader::message::LOCAL_WINDOW;
 use crate::shader::midgard::rows;
 use crate::shader::uniforms::Uniforms;
 
@@ -268,8 +267,7 @@ pub(crate) fn stage(
     let pairs = u64::from(2 * s.uniform_registers);
     let words = dispatch::uniform_words(&mut memory, own.push | pairs << 56)?;
     let code = gpu.program(&mut memory, program);
-    let mut uniforms = Uniforms::new(&[], &code.rows);
-    uniforms.set(tepui_mali_isa::Special::ThreadLocalPointer, LOCAL_WINDOW);
+    let uniforms = Uniforms::new(&[], &code.rows);
     // The first four are in r23, the next in r22.
     let registers =
         (0u32..).zip(words).map(|(n, word)| (rows::word(23u32.saturating_sub(n / 4), n % 4), word));

@@ -12,7 +12,8 @@ use super::pipeline::Pipeline;
 use super::scene::{Primitive, Scene, value};
 use super::tile::Tile;
 use crate::pixel::{Kind, PixelFormat};
-use crate::shader::row::LANES;
+use crate::shader::op::numbers;
+use crate::shader::row::{LANES, Row};
 
 /// A fragment, or a lane that helps its neighbours.
 #[derive(Clone, Copy, Default)]
@@ -132,6 +133,23 @@ impl Pixels {
         })
     }
 
+    /// The weights of a primitive's second and third vertex at a place within the pixel of each lane.
+    #[inline(always)]
+    pub fn weights_of_all(&self, primitive: &Primitive, within: [f32; 2]) -> [[f32; LANES]; 2] {
+        let mut out = [[0.0; LANES]; 2];
+        let planes = &primitive.barycentrics;
+        for lane in 0..LANES {
+            let place = self.lanes[lane].place;
+            let point = [0, 1]
+                .map(|k| f64::from(self.corner[k]) + f64::from(place[k]) + f64::from(within[k]));
+            let w = 1.0 / value(&planes.one_over_w, point);
+            for (out, plane) in out.iter_mut().zip(&planes.over_w) {
+                out[lane] = (value(plane, point) * w) as f32;
+            }
+        }
+        out
+    }
+
     /// The depth of a lane's primitive at a place within its pixel, before it is clamped.
     pub fn depth(&self, lane: usize, [dx, dy]: [f32; 2]) -> f32 {
         let Some(primitive) = self.primitive(lane) else { return 0.0 };
@@ -156,17 +174,17 @@ impl Pixels {
 
     /// Tests a lane's samples with what the shader gave; returns those that pass.
     pub fn test(&mut self, lane: usize, z: Option<f32>, stencil: Option<u8>) -> u16 {
-        let Some(pipeline) = self.pipeline.clone() else { return 0 };
         let Lane { place: [x, y], coverage, .. } = self.lanes[lane];
         self.lanes[lane].untested = false;
         let front = self.primitive(lane).is_none_or(|p| p.front);
-        let tests = &pipeline.tests[usize::from(!front)];
+        let Some(pipeline) = &self.pipeline else { return 0 };
+        let tests = pipeline.tests[usize::from(!front)];
         let [low, high] = pipeline.range;
         let mut passed = 0u16;
         for sample in (0..self.framebuffer.samples.count).filter(|s| coverage >> s & 1 != 0) {
             let z = z.unwrap_or_else(|| self.depth(lane, self.framebuffer.samples.px(sample)));
             let z = z.clamp(low, high);
-            if self.tile.depth.test(tests, sample, x.into(), y.into(), z, stencil) {
+            if self.tile.depth.test(&tests, sample, x.into(), y.into(), z, stencil) {
                 passed |= 1 << sample;
             }
         }
@@ -199,11 +217,26 @@ impl Pixels {
         self.tile.dirty |= samples != 0;
     }
 
+    /// Writes pixels of one sample to a target, in the lanes of a mask that are covered.
+    #[inline(always)]
+    pub fn write_words(&mut self, mask: u16, coverage: &Row, target: usize, words: &Row) {
+        for lane in numbers(mask) {
+            let Lane { place, coverage: own, .. } = self.lanes[lane];
+            if u32::from(own) & coverage.0[lane] & 1 == 0 {
+                continue;
+            }
+            self.tile.dirty = true;
+            if let Some(pixel) = self.tile.colour(target, 0, place) {
+                *pixel = words.0[lane].into();
+            }
+        }
+    }
+
     /// Writes a lane's colour to samples of a target, as the target's blend descriptor or the
     /// shader's says.
     pub fn write(&mut self, lane: usize, samples: u16, colour: [u32; 4], how: &Write<'_>) {
         let &Write { target, kind, mode, format, conversion, constant } = how;
-        let Some(pipeline) = self.pipeline.clone() else { return };
+        let Some(pipeline) = &self.pipeline else { return };
         if mode == BlendMode::Off {
             return;
         }

@@ -4,7 +4,6 @@
 // (pan_shader_prepare_bifrost_rsd), bi_opt_message_preload.c.
 
 use tepui_mali_chips::Arch;
-use tepui_mali_isa::Special;
 use tepui_mali_packets::bifrost::{DrawV7, LocalStorageV7, PixelKillV7, RendererState, Viewport};
 use tepui_mali_packets::draw::{DcdFlags0, DcdFlags1, DepthClampMode, DepthStencil, PixelKill};
 use tepui_mali_packets::shader::{LocalStorage, ShaderStage};
@@ -19,7 +18,6 @@ use crate::dispatch;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
 use crate::shader::bifrost;
-use crate::shader::message::LOCAL_WINDOW;
 use crate::shader::message::tables::{Tables, padded};
 use crate::shader::op::Op;
 use crate::shader::uniforms::{PROGRAM, Uniforms};
@@ -171,8 +169,7 @@ pub(crate) fn stage(
         rows.extend(words.into_iter().map(crate::shader::row::Row::splat));
         prologue = ops;
     }
-    let mut uniforms = Uniforms::new(&words, &rows);
-    uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
+    let uniforms = Uniforms::new(&words, &rows);
     Ok(Some(Stage {
         storage: storage(&mut memory, addresses.storage)?,
         rows: std::sync::Arc::new(rows),

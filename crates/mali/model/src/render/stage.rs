@@ -14,13 +14,13 @@ use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::limits::{MAX_THREADS, SHADER_PRESENT};
 use crate::shader::message::tables::Tables;
-use crate::shader::message::{self, LOCAL_WINDOW, Port};
+use crate::shader::message::{self, Port};
 use crate::shader::op::{Lanes, Op, Trap};
 use crate::shader::program::Program;
 use crate::shader::row::{LANES, Row};
 use crate::shader::run::{Stop, Trapped, run};
 use crate::shader::uniforms::Uniforms;
-use crate::shader::warp::{COMMON, Warp};
+use crate::shader::warp::Warp;
 
 /// Addresses of what a shader is given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,7 +90,6 @@ impl Stage {
         let words = dispatch::uniform_words(&mut memory, addresses.uniforms)?;
         let code = gpu.program(&mut memory, program.binary);
         let mut uniforms = Uniforms::new(&words, &code.rows);
-        uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
         uniforms.set(Special::ResourceTablePointer, addresses.resources);
         Ok(Some(Stage {
             rows: Arc::new(code.rows.clone()),
@@ -108,7 +107,7 @@ impl Stage {
     /// Sets the registers of a warp that begins, but for what the stage is given.
     pub fn fill(&self, warp: &mut Warp) {
         match &self.registers {
-            None => warp.registers[..COMMON].fill(Row::splat(0)),
+            None => warp.registers[..self.program.registers].fill(Row::splat(0)),
             Some(uniforms) => {
                 warp.registers.fill(Row::splat(0));
                 for (row, word) in uniforms {

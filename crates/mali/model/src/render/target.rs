@@ -103,6 +103,21 @@ impl Surface {
         })
     }
 
+    /// Pixels from a column on that are side by side in memory, or in one tile of 16 by 16.
+    #[inline]
+    pub fn run(&self, x: u32) -> u32 {
+        match &self.order {
+            Order::Linear => u32::MAX >> 1,
+            _ => 16 - x % 16,
+        }
+    }
+
+    /// Whether the pixels of [`Surface::run`] are side by side.
+    #[inline]
+    pub fn is_consecutive(&self) -> bool {
+        matches!(self.order, Order::Linear | Order::Afbc(_))
+    }
+
     /// The address of a pixel.
     #[inline]
     pub fn pixel(&self, [x, y]: [u32; 2], sample: u32, bytes: u64) -> u64 {

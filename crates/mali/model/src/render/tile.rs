@@ -1,12 +1,16 @@
 //! The tile buffer: colours, depth and stencil of 32 by 32 pixels.
 
+use tepui_mali_layout::index_in_tile;
 use tepui_mali_packets::framebuffer::{SFormat, ZsFormat};
 use tepui_raster::{DepthStencil, TILE_SIDE};
-use tepui_softgpu::{Fault, UnitMemory};
+use tepui_softgpu::{Fault, Protection, UnitMemory};
 
 use super::MOST_SAMPLES;
 use super::framebuffer::{Framebuffer, Target};
 use super::target::Surface;
+
+/// Most bytes of a pixel.
+const MOST_BYTES: usize = 16;
 
 /// Pixels of a tile.
 const PIXELS: usize = TILE_SIDE * TILE_SIDE;
@@ -160,13 +164,66 @@ fn write_colours(
     surface.headers(memory, [min, max], bytes as u64)?;
     // A surface without samples of its own gets the first.
     let written = if surface.surface_stride == 0 { 1 } else { samples };
+    let same = target.format.is_same();
+    // The last pixel, as many neighbours are the same.
+    let mut last = (0, target.format.to_memory(0));
     for sample in 0..written {
         for y in min[1]..max[1] {
             let row = (sample * TILE_SIDE + (y - corner[1]) as usize) * TILE_SIDE;
-            for x in min[0]..max[0] {
-                let pixel = colours[row + (x - corner[0]) as usize];
+            let mut x = min[0];
+            while x < max[0] {
+                // Pixels that are side by side in memory.
+                let end = (x + surface.run(x)).min(max[0]);
+                let run = &colours[row + (x - corner[0]) as usize..][..(end - x) as usize];
+                let mut texels = [0; TILE_SIDE * MOST_BYTES];
+                for (pixel, to) in run.iter().zip(texels.chunks_exact_mut(bytes.max(1))) {
+                    if same {
+                        to.copy_from_slice(&pixel.to_le_bytes()[..bytes]);
+                        continue;
+                    }
+                    if last.0 != *pixel {
+                        last = (*pixel, target.format.to_memory(*pixel));
+                    }
+                    to.copy_from_slice(&last.1[..bytes]);
+                }
                 let at = surface.pixel([x, y], sample as u32, bytes as u64);
-                memory.write(at, &target.format.to_memory(pixel)[..bytes])?;
+                if surface.is_consecutive() {
+                    memory.write(at, &texels[..run.len() * bytes])?;
+                } else {
+                    write_tile_row(memory, at, x, y, &texels[..run.len() * bytes], bytes)?;
+                }
+                x = end;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes pixels of a row of a tile of 16 by 16, of which the first is at an address.
+fn write_tile_row(
+    memory: &mut UnitMemory<'_>,
+    at: u64,
+    x: u32,
+    y: u32,
+    texels: &[u8],
+    bytes: usize,
+) -> Result<(), Fault> {
+    let index = |x: u32| u64::from(index_in_tile(x % 16, y % 16));
+    let start = at.wrapping_sub(index(x) * bytes as u64);
+    let whole = 256 * bytes as u64;
+    match memory.window(start, whole, Protection::WRITE) {
+        Some(host) => {
+            for (x, texel) in (x..).zip(texels.chunks_exact(bytes)) {
+                // SAFETY: the tile's 256 pixels were found to be there, and the index is below.
+                unsafe {
+                    let to = host.add(index(x) as usize * bytes);
+                    std::ptr::copy_nonoverlapping(texel.as_ptr(), to, bytes);
+                }
+            }
+        }
+        None => {
+            for (x, texel) in (x..).zip(texels.chunks_exact(bytes)) {
+                memory.write(start.wrapping_add(index(x) * bytes as u64), texel)?;
             }
         }
     }

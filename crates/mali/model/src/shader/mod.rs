@@ -13,9 +13,12 @@
 //! | [`lane`] | those between lanes |
 //! | [`midgard`] | Midgard's, as operations |
 //! | [`message`] | loads, stores, atomics, buffers |
+//!
+//! Programs that have run a few times are translated to machine code of the host ([`translate`]).
 
 pub mod alu;
 pub mod bifrost;
+mod host;
 pub mod lane;
 pub mod message;
 pub mod midgard;
@@ -24,6 +27,7 @@ pub mod operand;
 pub mod program;
 pub mod row;
 pub mod run;
+pub mod translate;
 pub mod uniforms;
 pub mod warp;
 

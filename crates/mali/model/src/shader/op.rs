@@ -7,6 +7,7 @@ use super::alu::rounding::to_half;
 use super::message::Port;
 use super::operand::Src;
 use super::row::{ALL, Row};
+use super::translate::Kind;
 use super::uniforms::Uniforms;
 use super::warp::{REGISTERS, Warp};
 
@@ -83,6 +84,8 @@ pub struct Op {
     pub flags: u32,
     /// First staging register and number of them: written, read.
     pub staging: [(u8, u8); 2],
+    /// What a template for it would compute.
+    pub kind: Option<Kind>,
 }
 
 impl Op {
@@ -104,6 +107,7 @@ impl Op {
             immediate: 0,
             flags: 0,
             staging: [(0, 0); 2],
+            kind: None,
         }
     }
 }

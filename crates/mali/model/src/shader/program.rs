@@ -5,8 +5,8 @@ use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::midgard::TextureRegisters;
 use tepui_mali_isa::modifier::fields as f;
 use tepui_mali_isa::modifier::{
-    AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation, Mux,
-    NanMode, RegisterFormat, ResultType, RoundMode, SubgroupSize,
+    AtomicOperation, AtomicOperation1, Clamp, Condition, Flow, InactiveResult, LaneOperation,
+    MemoryAccess, Mux, NanMode, RegisterFormat, ResultType, RoundMode, SubgroupSize,
 };
 use tepui_mali_isa::table::field::Unit;
 use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
@@ -16,7 +16,8 @@ use super::alu::{bitwise, convert, float, integer, select, special};
 use super::op::{Handler, Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
-use super::{bifrost, lane, message, midgard, uniforms};
+use super::warp::COMMON;
+use super::{bifrost, lane, message, midgard, translate, uniforms};
 
 /// Most instructions of a program.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
@@ -35,6 +36,28 @@ pub struct Program {
     clauses: Option<Vec<u32>>,
     /// Clauses are Midgard's bundles, for a texture unit with these registers.
     midgard: Option<TextureRegisters>,
+    /// Registers that it may look at, from the first on: those that are zeros when a warp begins.
+    pub registers: usize,
+    /// The translation to code of the host.
+    pub translation: translate::Lazy,
+}
+
+/// Registers from the first on that operations name, or that another program may, to which they jump.
+fn registers(ops: &[Op]) -> usize {
+    let mut end = 0;
+    for op in ops {
+        if op.next == Next::Jump {
+            return COMMON;
+        }
+        let sources = op.src.iter().flat_map(|src| [src.row, src.high]).map(usize::from);
+        let staged =
+            op.staging.iter().map(|(first, count)| usize::from(*first) + usize::from(*count));
+        let named = sources.filter(|row| *row < COMMON).map(|row| row + 1);
+        // Results of 64 bits have two.
+        let last = named.chain(staged).chain([usize::from(op.dest) + 2]).max();
+        end = end.max(last.unwrap_or(0));
+    }
+    end.min(COMMON)
 }
 
 /// Lanes of a warp of Bifrost.
@@ -78,13 +101,13 @@ impl Program {
     /// Decodes machine code of Bifrost, whose warps have so many lanes.
     pub fn decode_bifrost(address: u64, code: Vec<u8>, lanes: u32) -> Program {
         let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
-        Program { address, code, ops, rows, clauses: Some(offsets), midgard: None }
+        Program::new(address, code, ops, rows, Some(offsets), None)
     }
 
     /// Decodes machine code of Midgard.
     pub fn decode_midgard(address: u64, code: Vec<u8>, registers: TextureRegisters) -> Program {
         let midgard::Decoded { ops, rows, offsets } = midgard::decode(address, &code, registers);
-        Program { address, code, ops, rows, clauses: Some(offsets), midgard: Some(registers) }
+        Program::new(address, code, ops, rows, Some(offsets), Some(registers))
     }
 
     /// Decodes machine code.
@@ -96,7 +119,20 @@ impl Program {
             Err(_) => Op::new(undecodable, Flow::None),
         };
         let ops = (0..length).map(one).collect();
-        Program { address, code, ops, rows, clauses: None, midgard: None }
+        Program::new(address, code, ops, rows, None, None)
+    }
+
+    fn new(
+        address: u64,
+        code: Vec<u8>,
+        ops: Vec<Op>,
+        rows: Vec<Row>,
+        clauses: Option<Vec<u32>>,
+        midgard: Option<TextureRegisters>,
+    ) -> Program {
+        let registers = registers(&ops);
+        let translation = translate::Lazy::default();
+        Program { address, code, ops, rows, clauses, midgard, registers, translation }
     }
 
     /// The operation that begins at a byte.
@@ -169,7 +205,7 @@ const FORMATTED: &[Isa] = &[
 ];
 
 /// A modifier of [`Op::flags`] of branches: taken if the source is zero.
-const IF_ZERO: u32 = 1;
+pub const IF_ZERO: u32 = 1;
 /// As [`IF_ZERO`], of jumps: lanes that do not jump end.
 const ENDS: u32 = 2;
 
@@ -301,6 +337,7 @@ fn operation(
         _ => {}
     }
     op.run = handler(inst.op)?;
+    op.kind = translate::Kind::of(inst.op);
     if inst.op == Isa::BLEND {
         op.flags = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
         op.next = Next::Chosen;
@@ -375,7 +412,10 @@ fn operation(
             None => match inst.modifier::<AtomicOperation1>() {
                 Some(operation) => operation.raw().into(),
                 None => {
-                    message::place(inst) | if inst.flag(&f::UNSIGNED) { 0 } else { message::SIGNED }
+                    let forced = inst.modifier() == Some(MemoryAccess::Force);
+                    message::place(inst)
+                        | if inst.flag(&f::UNSIGNED) { 0 } else { message::SIGNED }
+                        | if forced { message::FORCED } else { 0 }
                 }
             },
         },
@@ -420,6 +460,7 @@ fn branch_op(inst: &Inst, mut op: Op, index: usize, length: usize) -> Op {
             op.immediate = target;
             op.flags = u32::from(inst.flag(&f::EQ));
             op.next = Next::Chosen;
+            op.kind = Some(translate::Kind::BranchZero);
             op
         }
         None => Op::new(no_target, Flow::None),

@@ -19,6 +19,17 @@ impl Row {
         Row([value; LANES])
     }
 
+    /// The other row in the lanes of a mask, this one in the rest.
+    #[inline(always)]
+    pub fn choose(&self, mask: u16, other: &Row) -> Row {
+        let mut out = *self;
+        for (lane, (out, other)) in out.0.iter_mut().zip(&other.0).enumerate() {
+            let chosen = (u32::from(mask) >> lane & 1).wrapping_neg();
+            *out ^= (*out ^ other) & chosen;
+        }
+        out
+    }
+
     /// The row with `f` applied to each lane.
     #[inline(always)]
     pub fn map(&self, f: impl Fn(u32) -> u32) -> Row {

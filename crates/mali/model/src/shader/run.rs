@@ -37,6 +37,7 @@ pub fn run(
     port: &mut Port<'_>,
     budget: &mut u64,
 ) -> Result<Stop, Trapped> {
+    let translated = program.translation.get(program);
     let mut left = *budget;
     let mut lanes = Lanes { warp, uniforms, port };
     let result = loop {
@@ -47,7 +48,17 @@ pub fn run(
         if warp.mask == 0 {
             break Ok(Stop::End);
         }
-        let index = warp.pc;
+        if let Some(translated) = translated
+            && let Some(block) = translated.block(warp.pc)
+        {
+            if let Err(trapped) = translated.run(program, &mut lanes, block, &mut left) {
+                break Err(trapped);
+            }
+            if lanes.warp.pc >= lanes.warp.meet {
+                continue;
+            }
+        }
+        let index = lanes.warp.pc;
         let Some(op) = program.ops.get(index as usize) else {
             let what = "the program goes on behind its end";
             break Err(Trapped { trap: Box::new(Trap::Invalid(what.into())), index });

@@ -3,6 +3,7 @@
 use tepui_mali_isa::Special;
 use tepui_mali_isa::operand::CONSTANTS;
 
+use super::message::LOCAL_WINDOW;
 use super::row::{LANES, Row};
 use super::warp::REGISTERS;
 
@@ -38,6 +39,9 @@ const SPECIALS: [Special; 17] = [
 ];
 /// The first row of addresses in the program, which decoded programs bring.
 pub const PROGRAM: u16 = SPECIAL + 2 * SPECIALS.len() as u16;
+
+/// The rows that all programs have.
+pub const SHARED_ROWS: u16 = PROGRAM - UNIFORMS;
 
 /// The row of a uniform.
 pub fn uniform(index: u8) -> u16 {
@@ -78,6 +82,7 @@ impl Uniforms {
         if let Some(row) = special(Special::LaneId, 0) {
             uniforms.rows[usize::from(row - UNIFORMS)] = lanes;
         }
+        uniforms.set(Special::ThreadLocalPointer, LOCAL_WINDOW);
         uniforms
     }
 
@@ -94,6 +99,12 @@ impl Uniforms {
     pub fn set_program(&mut self, program: &[Row]) {
         self.rows.truncate(usize::from(PROGRAM - UNIFORMS));
         self.rows.extend_from_slice(program);
+    }
+
+    /// All rows.
+    #[inline(always)]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
     }
 
     /// A row.

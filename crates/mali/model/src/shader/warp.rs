@@ -7,6 +7,7 @@
 use arrayvec::ArrayVec;
 
 use super::row::{LANES, Row};
+use super::translate::HostState;
 
 /// Registers of a thread of Valhall and Bifrost, and behind them those that stand for what Bifrost's tuples pass on.
 pub const COMMON: usize = 80;
@@ -39,6 +40,8 @@ pub struct Warp {
     waiting: ArrayVec<Path, LANES>,
     /// The index at which others wait, or the highest number.
     pub meet: u32,
+    /// What translated code keeps.
+    pub host: HostState,
 }
 
 impl Default for Warp {
@@ -51,6 +54,7 @@ impl Default for Warp {
             pc: 0,
             waiting: ArrayVec::new(),
             meet: u32::MAX,
+            host: HostState::default(),
         }
     }
 }

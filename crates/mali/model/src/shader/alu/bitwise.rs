@@ -2,6 +2,7 @@
 
 use tepui_mali_isa::Op as Isa;
 
+use super::super::host::for_hosts;
 use super::super::op::Lanes;
 use super::super::op::{Handler, Op};
 use super::super::row::{LANES, halves, join, wide};
@@ -60,37 +61,39 @@ fn shifts(isa: Isa) -> Option<Handler> {
     })
 }
 
-fn bits(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::MOV_I32 => |l, op| unary(l, op, |a| a),
-        Isa::NOT_OLD_I32 => |l, op| unary(l, op, |a| !a),
-        Isa::NOT_OLD_I64 => |l, op| {
-            let a = l.get64(&op.src[0]);
-            l.put64(op, &a.map(|a| !a));
-            Ok(())
-        },
-        Isa::POPCOUNT_I32 => |l, op| unary(l, op, u32::count_ones),
-        Isa::BITREV_I32 => |l, op| unary(l, op, u32::reverse_bits),
-        Isa::CLZ_U32 => |l, op| unary(l, op, u32::leading_zeros),
-        Isa::CLZ_V2U16 => {
-            |l, op| unary(l, op, |a| join(halves(a).map(|a| a.leading_zeros() as u16)))
-        }
-        Isa::CLZ_V4U8 => |l, op| {
-            unary(l, op, |a| u32::from_le_bytes(a.to_le_bytes().map(|a| a.leading_zeros() as u8)))
-        },
-        Isa::IABS_S32 => |l, op| unary(l, op, |a| (a as i32).wrapping_abs() as u32),
-        Isa::IABS_V2S16 => {
-            |l, op| unary(l, op, |a| join(halves(a).map(|a| (a as i16).wrapping_abs() as u16)))
-        }
-        Isa::IABS_V4S8 => |l, op| {
-            unary(l, op, |a| {
-                u32::from_le_bytes(a.to_le_bytes().map(|a| (a as i8).wrapping_abs() as u8))
-            })
-        },
-        Isa::MKVEC_V2I16 => |l, op| super::binary(l, op, |a, b| a & 0xffff | b << 16),
-        Isa::MKVEC_V2I8 => |l, op| ternary(l, op, |a, b, c| a & 0xff | (b & 0xff) << 8 | c << 16),
-        _ => return None,
-    })
+for_hosts! {
+    fn bits(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::MOV_I32 => |l, op| unary(l, op, |a| a),
+            Isa::NOT_OLD_I32 => |l, op| unary(l, op, |a| !a),
+            Isa::NOT_OLD_I64 => |l, op| {
+                let a = l.get64(&op.src[0]);
+                l.put64(op, &a.map(|a| !a));
+                Ok(())
+            },
+            Isa::POPCOUNT_I32 => |l, op| unary(l, op, u32::count_ones),
+            Isa::BITREV_I32 => |l, op| unary(l, op, u32::reverse_bits),
+            Isa::CLZ_U32 => |l, op| unary(l, op, u32::leading_zeros),
+            Isa::CLZ_V2U16 => {
+                |l, op| unary(l, op, |a| join(halves(a).map(|a| a.leading_zeros() as u16)))
+            }
+            Isa::CLZ_V4U8 => |l, op| {
+                unary(l, op, |a| u32::from_le_bytes(a.to_le_bytes().map(|a| a.leading_zeros() as u8)))
+            },
+            Isa::IABS_S32 => |l, op| unary(l, op, |a| (a as i32).wrapping_abs() as u32),
+            Isa::IABS_V2S16 => {
+                |l, op| unary(l, op, |a| join(halves(a).map(|a| (a as i16).wrapping_abs() as u16)))
+            }
+            Isa::IABS_V4S8 => |l, op| {
+                unary(l, op, |a| {
+                    u32::from_le_bytes(a.to_le_bytes().map(|a| (a as i8).wrapping_abs() as u8))
+                })
+            },
+            Isa::MKVEC_V2I16 => |l, op| super::binary(l, op, |a, b| a & 0xffff | b << 16),
+            Isa::MKVEC_V2I8 => |l, op| ternary(l, op, |a, b, c| a & 0xff | (b & 0xff) << 8 | c << 16),
+            _ => return None,
+        })
+    }
 }
 
 #[inline(always)]

@@ -3,51 +3,54 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{Clamp, NanMode, RoundMode};
 
+use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op};
 use super::super::row::{LANES, Row, float16, halves, join};
 use super::rounding::to_half;
 use super::{Done, unary};
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::FADD_F32 => |l, op| two(l, op, |a, b| a + b),
-        Isa::FADD_V2F16 => |l, op| two_halves(l, op, |a, b| a + b),
-        Isa::FADD_IMM_F32 => |l, op| {
-            let b = f32::from_bits(op.immediate);
-            unary(l, op, |a| (f32::from_bits(a) + b).to_bits())
-        },
-        Isa::FADD_IMM_V2F16 => |l, op| {
-            let b = halves(op.immediate).map(float16);
-            unary(l, op, |a| {
-                let a = halves(a).map(float16);
-                join([0, 1].map(|i| to_half(a[i] + b[i], RoundMode::Rte)))
-            })
-        },
-        Isa::FMIN_F32 => |l, op| two(l, op, minimum),
-        Isa::FMIN_V2F16 => |l, op| two_halves(l, op, minimum),
-        Isa::FMAX_F32 => |l, op| two(l, op, maximum),
-        Isa::FMAX_V2F16 => |l, op| two_halves(l, op, maximum),
-        Isa::FMA_F32 => |l, op| three(l, op, f32::mul_add),
-        Isa::FMA_V2F16 => |l, op| {
-            let [a, b, c] = [0, 1, 2].map(|i| l.get(&op.src[i]));
-            let mut out = a;
-            for i in 0..LANES {
-                let [a, b, c] = [a, b, c].map(|row| halves(row.0[i]).map(float16));
-                out.0[i] = join([0, 1].map(|n| fused16(a[n], b[n], c[n])));
-            }
-            finish16(l, op, &out)
-        },
-        Isa::FLUSH_F32 => |l, op| {
-            let mode = op.flags;
-            unary(l, op, |a| flush32(a, mode))
-        },
-        Isa::FLUSH_V2F16 => |l, op| {
-            let mode = op.flags;
-            unary(l, op, |a| join(halves(a).map(|half| flush16(half, mode))))
-        },
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::FADD_F32 => |l, op| two(l, op, |a, b| a + b),
+            Isa::FADD_V2F16 => |l, op| two_halves(l, op, |a, b| a + b),
+            Isa::FADD_IMM_F32 => |l, op| {
+                let b = f32::from_bits(op.immediate);
+                unary(l, op, |a| (f32::from_bits(a) + b).to_bits())
+            },
+            Isa::FADD_IMM_V2F16 => |l, op| {
+                let b = halves(op.immediate).map(float16);
+                unary(l, op, |a| {
+                    let a = halves(a).map(float16);
+                    join([0, 1].map(|i| to_half(a[i] + b[i], RoundMode::Rte)))
+                })
+            },
+            Isa::FMIN_F32 => |l, op| two(l, op, minimum),
+            Isa::FMIN_V2F16 => |l, op| two_halves(l, op, minimum),
+            Isa::FMAX_F32 => |l, op| two(l, op, maximum),
+            Isa::FMAX_V2F16 => |l, op| two_halves(l, op, maximum),
+            Isa::FMA_F32 => |l, op| three(l, op, f32::mul_add),
+            Isa::FMA_V2F16 => |l, op| {
+                let [a, b, c] = [0, 1, 2].map(|i| l.get(&op.src[i]));
+                let mut out = a;
+                for i in 0..LANES {
+                    let [a, b, c] = [a, b, c].map(|row| halves(row.0[i]).map(float16));
+                    out.0[i] = join([0, 1].map(|n| fused16(a[n], b[n], c[n])));
+                }
+                finish16(l, op, &out)
+            },
+            Isa::FLUSH_F32 => |l, op| {
+                let mode = op.flags;
+                unary(l, op, |a| flush32(a, mode))
+            },
+            Isa::FLUSH_V2F16 => |l, op| {
+                let mode = op.flags;
+                unary(l, op, |a| join(halves(a).map(|half| flush16(half, mode))))
+            },
+            _ => return None,
+        })
+    }
 }
 
 /// The lesser; of a number and NaN the number, of zeros the negative one.

@@ -3,6 +3,7 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{Condition, Mux};
 
+use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op};
 use super::super::row::{LANES, Row, float16, halves, join};
 use super::{Done, by_bytes, by_halves, ternary, zip};
@@ -22,44 +23,46 @@ pub enum Chain {
     Low = 3,
 }
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::CSEL_U32 => |l, op| choose(l, op, |c, a, b| mask(holds(c, a, b))),
-        Isa::CSEL_S32 => |l, op| choose(l, op, |c, a, b| mask(holds(c, a as i32, b as i32))),
-        Isa::CSEL_F32 => {
-            |l, op| choose(l, op, |c, a, b| mask(holds(c, f32::from_bits(a), f32::from_bits(b))))
-        }
-        Isa::CSEL_V2U16 => |l, op| choose(l, op, |c, a, b| halves_mask(c, a, b, |v| v)),
-        Isa::CSEL_V2S16 => |l, op| choose(l, op, |c, a, b| halves_mask(c, a, b, |v| v as i16)),
-        Isa::CSEL_V2F16 => |l, op| choose(l, op, |c, a, b| halves_mask(c, a, b, float16)),
-        Isa::ICMP_OR_U32 | Isa::ICMP_AND_U32 | Isa::ICMP_MULTI_U32 => |l, op| compare(l, op, |v| v),
-        Isa::ICMP_OR_S32 | Isa::ICMP_AND_S32 | Isa::ICMP_MULTI_S32 => {
-            |l, op| compare(l, op, |v| v as i32)
-        }
-        Isa::FCMP_OR_F32 | Isa::FCMP_AND_F32 => |l, op| compare(l, op, f32::from_bits),
-        Isa::ICMP_OR_V2U16 | Isa::ICMP_AND_V2U16 => |l, op| compare_halves(l, op, |v| v),
-        Isa::ICMP_OR_V2S16 | Isa::ICMP_AND_V2S16 => |l, op| compare_halves(l, op, |v| v as i16),
-        Isa::FCMP_OR_V2F16 | Isa::FCMP_AND_V2F16 => |l, op| compare_halves(l, op, float16),
-        Isa::ICMP_OR_V4U8 | Isa::ICMP_AND_V4U8 => |l, op| compare_bytes(l, op, |v| v),
-        Isa::ICMP_OR_V4S8 | Isa::ICMP_AND_V4S8 => |l, op| compare_bytes(l, op, |v| v as i8),
-        Isa::MUX_I32 => |l, op| mux(l, op, mux_word),
-        Isa::MUX_V2I16 => |l, op| {
-            mux(l, op, |kind, mask| match kind {
-                Mux::Bit => mask,
-                _ => join(halves(mask).map(|m| mux_part(kind, m.into(), 15) as u16)),
-            })
-        },
-        Isa::MUX_V4I8 => |l, op| {
-            mux(l, op, |kind, mask| match kind {
-                Mux::Bit => mask,
-                _ => u32::from_le_bytes(
-                    mask.to_le_bytes().map(|m| mux_part(kind, m.into(), 7) as u8),
-                ),
-            })
-        },
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::CSEL_U32 => |l, op| choose(l, op, |c, a, b| mask(holds(c, a, b))),
+            Isa::CSEL_S32 => |l, op| choose(l, op, |c, a, b| mask(holds(c, a as i32, b as i32))),
+            Isa::CSEL_F32 => {
+                |l, op| choose(l, op, |c, a, b| mask(holds(c, f32::from_bits(a), f32::from_bits(b))))
+            }
+            Isa::CSEL_V2U16 => |l, op| choose(l, op, |c, a, b| halves_mask(c, a, b, |v| v)),
+            Isa::CSEL_V2S16 => |l, op| choose(l, op, |c, a, b| halves_mask(c, a, b, |v| v as i16)),
+            Isa::CSEL_V2F16 => |l, op| choose(l, op, |c, a, b| halves_mask(c, a, b, float16)),
+            Isa::ICMP_OR_U32 | Isa::ICMP_AND_U32 | Isa::ICMP_MULTI_U32 => |l, op| compare(l, op, |v| v),
+            Isa::ICMP_OR_S32 | Isa::ICMP_AND_S32 | Isa::ICMP_MULTI_S32 => {
+                |l, op| compare(l, op, |v| v as i32)
+            }
+            Isa::FCMP_OR_F32 | Isa::FCMP_AND_F32 => |l, op| compare(l, op, f32::from_bits),
+            Isa::ICMP_OR_V2U16 | Isa::ICMP_AND_V2U16 => |l, op| compare_halves(l, op, |v| v),
+            Isa::ICMP_OR_V2S16 | Isa::ICMP_AND_V2S16 => |l, op| compare_halves(l, op, |v| v as i16),
+            Isa::FCMP_OR_V2F16 | Isa::FCMP_AND_V2F16 => |l, op| compare_halves(l, op, float16),
+            Isa::ICMP_OR_V4U8 | Isa::ICMP_AND_V4U8 => |l, op| compare_bytes(l, op, |v| v),
+            Isa::ICMP_OR_V4S8 | Isa::ICMP_AND_V4S8 => |l, op| compare_bytes(l, op, |v| v as i8),
+            Isa::MUX_I32 => |l, op| mux(l, op, mux_word),
+            Isa::MUX_V2I16 => |l, op| {
+                mux(l, op, |kind, mask| match kind {
+                    Mux::Bit => mask,
+                    _ => join(halves(mask).map(|m| mux_part(kind, m.into(), 15) as u16)),
+                })
+            },
+            Isa::MUX_V4I8 => |l, op| {
+                mux(l, op, |kind, mask| match kind {
+                    Mux::Bit => mask,
+                    _ => u32::from_le_bytes(
+                        mask.to_le_bytes().map(|m| mux_part(kind, m.into(), 7) as u8),
+                    ),
+                })
+            },
+            _ => return None,
+        })
+    }
 }
 
 /// All bits if true.

@@ -6,6 +6,7 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::RoundMode;
 
+use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op};
 use super::super::row::{LANES, float16, halves, join};
 use super::float::finish;
@@ -22,83 +23,87 @@ pub fn handler(isa: Isa) -> Option<Handler> {
     functions(isa).or_else(|| steps(isa)).or_else(|| cubes(isa))
 }
 
-fn functions(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::FRCP_F32 => |l, op| float(l, op, |a| 1.0 / a),
-        Isa::FRSQ_F32 => |l, op| float(l, op, inverse_root),
-        Isa::FRCP_F16 => |l, op| half(l, op, |a| 1.0 / a),
-        Isa::FRSQ_F16 => |l, op| half(l, op, inverse_root),
-        // Approximations of the mantissa's function, which their sequences make exact.
-        Isa::FRCP_APPROX_F32 => |l, op| float(l, op, |a| 1.0 / split(a, 0).0),
-        Isa::FRSQ_APPROX_F32 => |l, op| float(l, op, |a| inverse_root(split(a, SQRT).0)),
-        Isa::FEXP_F32 => |l, op| {
-            let (fixed, value) = (l.get(&op.src[0]), l.get(&op.src[1]));
-            let f = |fixed, value| exponential(fixed as i32, f32::from_bits(value)).to_bits();
-            finish(l, op, &zip(&fixed, &value, f))
-        },
-        Isa::FLOGD_F32 => |l, op| float(l, op, logarithm_slope),
-        Isa::FADD_LSCALE_F32 => |l, op| {
-            let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
-            let f = |a, b| add_mantissa(f32::from_bits(a), f32::from_bits(b)).to_bits();
-            finish(l, op, &zip(&a, &b, f))
-        },
-        Isa::FSIN_TABLE_U6 => |l, op| unary(l, op, |a| angle(a).sin().to_bits()),
-        Isa::FCOS_TABLE_U6 => |l, op| unary(l, op, |a| angle(a).cos().to_bits()),
-        _ => return None,
-    })
+for_hosts! {
+    fn functions(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::FRCP_F32 => |l, op| float(l, op, |a| 1.0 / a),
+            Isa::FRSQ_F32 => |l, op| float(l, op, inverse_root),
+            Isa::FRCP_F16 => |l, op| half(l, op, |a| 1.0 / a),
+            Isa::FRSQ_F16 => |l, op| half(l, op, inverse_root),
+            // Approximations of the mantissa's function, which their sequences make exact.
+            Isa::FRCP_APPROX_F32 => |l, op| float(l, op, |a| 1.0 / split(a, 0).0),
+            Isa::FRSQ_APPROX_F32 => |l, op| float(l, op, |a| inverse_root(split(a, SQRT).0)),
+            Isa::FEXP_F32 => |l, op| {
+                let (fixed, value) = (l.get(&op.src[0]), l.get(&op.src[1]));
+                let f = |fixed, value| exponential(fixed as i32, f32::from_bits(value)).to_bits();
+                finish(l, op, &zip(&fixed, &value, f))
+            },
+            Isa::FLOGD_F32 => |l, op| float(l, op, logarithm_slope),
+            Isa::FADD_LSCALE_F32 => |l, op| {
+                let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
+                let f = |a, b| add_mantissa(f32::from_bits(a), f32::from_bits(b)).to_bits();
+                finish(l, op, &zip(&a, &b, f))
+            },
+            Isa::FSIN_TABLE_U6 => |l, op| unary(l, op, |a| angle(a).sin().to_bits()),
+            Isa::FCOS_TABLE_U6 => |l, op| unary(l, op, |a| angle(a).cos().to_bits()),
+            _ => return None,
+        })
+    }
 }
 
-fn steps(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::FREXPM_F32 => |l, op| {
-            let range = op.flags;
-            float(l, op, |a| split(a, range).0)
-        },
-        Isa::FREXPE_F32 => |l, op| {
-            let range = op.flags;
-            unary(l, op, |a| split(f32::from_bits(a), range).1 as u32)
-        },
-        Isa::FREXPM_V2F16 => |l, op| {
-            let range = op.flags;
-            let one = move |a| to_half(split(float16(a), range).0, RoundMode::Rte);
-            unary(l, op, |a| join(halves(a).map(one)))
-        },
-        Isa::FREXPE_V2F16 => |l, op| {
-            let range = op.flags;
-            unary(l, op, |a| join(halves(a).map(|a| split(float16(a), range).1 as u16)))
-        },
-        Isa::LDEXP_F32 => |l, op| {
-            let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
-            let f = |a, b| scale(f32::from_bits(a), b as i32).to_bits();
-            finish(l, op, &zip(&a, &b, f))
-        },
-        Isa::LDEXP_V2F16 => |l, op| {
-            let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
-            let mode = op.round;
-            let f = super::by_halves(|a, b| to_half(scale(float16(a), i32::from(b as i16)), mode));
-            l.put(op, &zip(&a, &b, f));
-            Ok(())
-        },
-        Isa::FMA_RSCALE_F32 => |l, op| scaled(l, op, f32::mul_add, |d| d as i32),
-        Isa::FMA_RSCALE_SCALE16_F32 => {
-            |l, op| scaled(l, op, f32::mul_add, |d| i32::from(d as u16 as i16))
-        }
-        Isa::FMA_RSCALE_N_F32 => |l, op| {
-            let f = |a: f32, b: f32, c: f32| match a == 0.0 || b == 0.0 {
-                true => 0.0 + c,
-                false => a.mul_add(b, c),
-            };
-            scaled(l, op, f, |d| d as i32)
-        },
-        Isa::FMA_RSCALE_LEFT_F32 => |l, op| {
-            let f = |a: f32, b: f32, c: f32| match a == 0.0 || b == 0.0 {
-                true => a + c,
-                false => a.mul_add(b, c),
-            };
-            scaled(l, op, f, |d| d as i32)
-        },
-        _ => return None,
-    })
+for_hosts! {
+    fn steps(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::FREXPM_F32 => |l, op| {
+                let range = op.flags;
+                float(l, op, |a| split(a, range).0)
+            },
+            Isa::FREXPE_F32 => |l, op| {
+                let range = op.flags;
+                unary(l, op, |a| split(f32::from_bits(a), range).1 as u32)
+            },
+            Isa::FREXPM_V2F16 => |l, op| {
+                let range = op.flags;
+                let one = move |a| to_half(split(float16(a), range).0, RoundMode::Rte);
+                unary(l, op, |a| join(halves(a).map(one)))
+            },
+            Isa::FREXPE_V2F16 => |l, op| {
+                let range = op.flags;
+                unary(l, op, |a| join(halves(a).map(|a| split(float16(a), range).1 as u16)))
+            },
+            Isa::LDEXP_F32 => |l, op| {
+                let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
+                let f = |a, b| scale(f32::from_bits(a), b as i32).to_bits();
+                finish(l, op, &zip(&a, &b, f))
+            },
+            Isa::LDEXP_V2F16 => |l, op| {
+                let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
+                let mode = op.round;
+                let f = super::by_halves(|a, b| to_half(scale(float16(a), i32::from(b as i16)), mode));
+                l.put(op, &zip(&a, &b, f));
+                Ok(())
+            },
+            Isa::FMA_RSCALE_F32 => |l, op| scaled(l, op, f32::mul_add, |d| d as i32),
+            Isa::FMA_RSCALE_SCALE16_F32 => {
+                |l, op| scaled(l, op, f32::mul_add, |d| i32::from(d as u16 as i16))
+            }
+            Isa::FMA_RSCALE_N_F32 => |l, op| {
+                let f = |a: f32, b: f32, c: f32| match a == 0.0 || b == 0.0 {
+                    true => 0.0 + c,
+                    false => a.mul_add(b, c),
+                };
+                scaled(l, op, f, |d| d as i32)
+            },
+            Isa::FMA_RSCALE_LEFT_F32 => |l, op| {
+                let f = |a: f32, b: f32, c: f32| match a == 0.0 || b == 0.0 {
+                    true => a + c,
+                    false => a.mul_add(b, c),
+                };
+                scaled(l, op, f, |d| d as i32)
+            },
+            _ => return None,
+        })
+    }
 }
 
 #[inline(always)]
@@ -225,34 +230,36 @@ fn angle(bits: u32) -> f32 {
     (f64::from(bits & 63) * std::f64::consts::PI / 32.0) as f32
 }
 
-fn cubes(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::CUBEFACE1 => |l, op| {
-            super::ternary(l, op, |x, y, z| {
-                let [x, y, z] = [x, y, z].map(|v| f32::from_bits(v).abs());
-                x.max(y).max(z).to_bits()
-            })
-        },
-        Isa::CUBEFACE2_V9 => |l, op| super::ternary(l, op, |x, y, z| face(x, y, z) << FACE_SHIFT),
-        // Source: Z, X and the face.
-        Isa::CUBE_SSEL => |l, op| {
-            super::ternary(l, op, |z, x, face| match face >> FACE_SHIFT {
-                0 => negated(z),
-                1 => z,
-                5 => negated(x),
-                _ => x,
-            })
-        },
-        // Source: Y, Z and the face.
-        Isa::CUBE_TSEL => |l, op| {
-            super::ternary(l, op, |y, z, face| match face >> FACE_SHIFT {
-                2 => z,
-                3 => negated(z),
-                _ => negated(y),
-            })
-        },
-        _ => return None,
-    })
+for_hosts! {
+    fn cubes(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::CUBEFACE1 => |l, op| {
+                super::ternary(l, op, |x, y, z| {
+                    let [x, y, z] = [x, y, z].map(|v| f32::from_bits(v).abs());
+                    x.max(y).max(z).to_bits()
+                })
+            },
+            Isa::CUBEFACE2_V9 => |l, op| super::ternary(l, op, |x, y, z| face(x, y, z) << FACE_SHIFT),
+            // Source: Z, X and the face.
+            Isa::CUBE_SSEL => |l, op| {
+                super::ternary(l, op, |z, x, face| match face >> FACE_SHIFT {
+                    0 => negated(z),
+                    1 => z,
+                    5 => negated(x),
+                    _ => x,
+                })
+            },
+            // Source: Y, Z and the face.
+            Isa::CUBE_TSEL => |l, op| {
+                super::ternary(l, op, |y, z, face| match face >> FACE_SHIFT {
+                    2 => z,
+                    3 => negated(z),
+                    _ => negated(y),
+                })
+            },
+            _ => return None,
+        })
+    }
 }
 
 /// A face's number is in the upper three bits, where Mesa merges it into a coordinate.

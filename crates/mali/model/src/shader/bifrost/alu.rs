@@ -14,6 +14,7 @@ use super::super::lane;
 use super::super::op::{Handler, Op};
 use super::super::operand::{Select, Src};
 use super::super::row::Row;
+use super::super::translate::Kind;
 use super::{Context, copy, flow};
 
 /// The enumerator of a modifier's name.
@@ -99,7 +100,10 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
         op.src[index] = context.source(inst, index)?;
     }
     match base {
-        "MOV" | "SWZ" | "QUIET" | "DTSEL_IMM" => return Some(op),
+        "MOV" | "SWZ" | "QUIET" | "DTSEL_IMM" => {
+            op.kind = Some(Kind::Copy);
+            return Some(op);
+        }
         "MKVEC" if kind == "v4i8" => {
             op.run = bytes;
             return Some(op);
@@ -141,7 +145,9 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
         }
         _ => {}
     }
-    op.run = shared(&renamed(inst)?)?;
+    let valhall = renamed(inst)?;
+    op.run = shared(&valhall)?;
+    op.kind = Isa::from_name(&valhall).and_then(Kind::of);
     op.clamp = inst.modifier("clamp").map_or(Some(Clamp::None), named)?;
     op.round = match base {
         "HADD" => RoundMode::Rte,

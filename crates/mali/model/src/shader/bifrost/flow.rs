@@ -7,8 +7,9 @@ use tepui_mali_isa::bifrost::{Inst, Port};
 use tepui_mali_isa::modifier::Condition;
 
 use super::super::alu::select::holds;
-use super::super::op::{Lanes, Next, Op, Trap};
+use super::super::op::{Handler, Lanes, Next, Op, Trap};
 use super::super::row::{LANES, float16};
+use super::super::translate::{Kind, Number};
 use super::{Context, Lowered, WORD_BYTES, nothing};
 
 type Done = Result<(), Box<Trap>>;
@@ -91,6 +92,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     {
         // A branch that all lanes take: zero is zero.
         let mut op = Op::new(branch_unsigned, ValhallFlow::None);
+        op.kind = Some(Kind::BranchCompare(Number::Unsigned));
         (op.flags, op.immediate, op.next) = (PLACE, target, Next::Chosen);
         return Some(vec![op]);
     }
@@ -106,13 +108,14 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
         "BRANCHZ" => true,
         _ => return None,
     };
-    let run = match kind {
-        "f32" => branch_float,
-        "f16" => branch_half,
-        "s32" | "s16" => branch_signed,
-        _ => branch_unsigned,
+    let (run, number): (Handler, _) = match kind {
+        "f32" => (branch_float, Some(Number::Float)),
+        "f16" => (branch_half, None),
+        "s32" | "s16" => (branch_signed, Some(Number::Signed)),
+        _ => (branch_unsigned, Some(Number::Unsigned)),
     };
     let mut op = Op::new(run, ValhallFlow::None);
+    op.kind = number.map(Kind::BranchCompare);
     op.src[0] = context.source(inst, 0)?;
     if !zero {
         op.src[1] = context.source(inst, 1)?;

@@ -31,6 +31,7 @@ use tepui_mali_isa::bifrost::{Clause, Flow, Inst};
 use super::op::{Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
+use super::translate::Kind;
 use super::uniforms;
 
 pub use message::{format_flags, load_varying};
@@ -105,6 +106,7 @@ fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 /// The operation that copies a row into a register, or a half of it.
 fn moved(row: u16, register: u8, access: Access) -> Op {
     let mut op = Op::new(copy, ValhallFlow::None);
+    op.kind = Some(Kind::Copy);
     op.src[0] = Src { row, ..Src::NONE };
     op.dest = register;
     op.written = match access {

@@ -4,6 +4,7 @@ use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{AtomicOperation as With, AtomicOperation1 as WithOne};
 use tepui_softgpu::Access;
 
+use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::Row;
 use super::failed;
@@ -12,15 +13,17 @@ use super::failed;
 /// value.
 pub const COMPARE: u32 = 1 << 8;
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::ATOM_I32 | Isa::ATOM_RETURN_I32 => |l, op| atomic32(l, op, with),
-        Isa::ATOM_I64 | Isa::ATOM_RETURN_I64 => |l, op| atomic64(l, op, with),
-        Isa::ATOM1_RETURN_I32 => |l, op| atomic32(l, op, with_one),
-        Isa::ATOM1_RETURN_I64 => |l, op| atomic64(l, op, with_one),
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::ATOM_I32 | Isa::ATOM_RETURN_I32 => |l, op| atomic32(l, op, with),
+            Isa::ATOM_I64 | Isa::ATOM_RETURN_I64 => |l, op| atomic64(l, op, with),
+            Isa::ATOM1_RETURN_I32 => |l, op| atomic32(l, op, with_one),
+            Isa::ATOM1_RETURN_I64 => |l, op| atomic64(l, op, with_one),
+            _ => return None,
+        })
+    }
 }
 
 /// A type of atomics.

@@ -10,9 +10,11 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::shader::{Buffer, BufferType, Resource};
+use tepui_softgpu::Protection;
 
+use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::Row;
+use super::super::row::{LANES, Row};
 use super::{NOWHERE, Port, failed};
 
 /// Bytes of a descriptor.
@@ -138,41 +140,52 @@ pub fn handle(table: i64, index: i64) -> u32 {
     (table as u32) << INDEX_BITS | index as u32 & ((1 << INDEX_BITS) - 1)
 }
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::LD_BUFFER_I8 => load::<1>,
-        Isa::LD_BUFFER_I16 => load::<2>,
-        Isa::LD_BUFFER_I24 => load::<3>,
-        Isa::LD_BUFFER_I32 => load::<4>,
-        Isa::LD_BUFFER_I48 => load::<6>,
-        Isa::LD_BUFFER_I64 => load::<8>,
-        Isa::LD_BUFFER_I96 => load::<12>,
-        Isa::LD_BUFFER_I128 => load::<16>,
-        Isa::LEA_BUFFER => |l, op| {
-            let (offsets, handles) = (l.get(&op.src[0]), l.get(&op.src[1]));
-            let mut address = [Row::splat(0); 2];
-            for lane in l.active() {
-                let at = l.port.buffer(handles.0[lane])?.at(offsets.0[lane].into());
-                [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
-            }
-            deliver_address(l, op, &address);
-            Ok(())
-        },
-        // The table and the index are in the instruction, the offset is the source.
-        Isa::LEA_BUF_IMM => |l, op| {
-            let offsets = l.get(&op.src[0]);
-            let buffer = l.port.buffer(op.flags)?;
-            let mut address = [Row::splat(0); 2];
-            for lane in l.active() {
-                let at = buffer.at(u64::from(offsets.0[lane]) * buffer.stride);
-                [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
-            }
-            deliver_address(l, op, &address);
-            Ok(())
-        },
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::LD_BUFFER_I8 => |l, op| load::<1>(l, op),
+            Isa::LD_BUFFER_I16 => |l, op| load::<2>(l, op),
+            Isa::LD_BUFFER_I24 => |l, op| load::<3>(l, op),
+            Isa::LD_BUFFER_I32 => |l, op| load::<4>(l, op),
+            Isa::LD_BUFFER_I48 => |l, op| load::<6>(l, op),
+            Isa::LD_BUFFER_I64 => |l, op| load::<8>(l, op),
+            Isa::LD_BUFFER_I96 => |l, op| load::<12>(l, op),
+            Isa::LD_BUFFER_I128 => |l, op| load::<16>(l, op),
+            Isa::LEA_BUFFER => |l, op| {
+                let (offsets, handles) = (l.get(&op.src[0]), l.get(&op.src[1]));
+                let mut address = [Row::splat(0); 2];
+                if let Some(handle) = shared_handle(l, &handles) {
+                    let buffer = l.port.buffer(handle)?;
+                    for lane in 0..LANES {
+                        let at = buffer.at(offsets.0[lane].into());
+                        [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
+                    }
+                    deliver_address(l, op, &address);
+                    return Ok(());
+                }
+                for lane in l.active() {
+                    let at = l.port.buffer(handles.0[lane])?.at(offsets.0[lane].into());
+                    [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
+                }
+                deliver_address(l, op, &address);
+                Ok(())
+            },
+            // The table and the index are in the instruction, the offset is the source.
+            Isa::LEA_BUF_IMM => |l, op| {
+                let offsets = l.get(&op.src[0]);
+                let buffer = l.port.buffer(op.flags)?;
+                let mut address = [Row::splat(0); 2];
+                for lane in l.active() {
+                    let at = buffer.at(u64::from(offsets.0[lane]) * buffer.stride);
+                    [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
+                }
+                deliver_address(l, op, &address);
+                Ok(())
+            },
+            _ => return None,
+        })
+    }
 }
 
 fn deliver_address(l: &mut Lanes<'_, '_>, op: &Op, address: &[Row; 2]) {
@@ -182,9 +195,37 @@ fn deliver_address(l: &mut Lanes<'_, '_>, op: &Op, address: &[Row; 2]) {
     }
 }
 
+/// The handle that all lanes that execute have.
+#[inline(always)]
+fn shared_handle(l: &Lanes<'_, '_>, handles: &Row) -> Option<u32> {
+    let mask = l.warp.mask;
+    let first = handles.0[mask.trailing_zeros() as usize % LANES];
+    let same = |(lane, handle): (usize, &u32)| *handle == first || mask >> lane & 1 == 0;
+    handles.0.iter().enumerate().all(same).then_some(first)
+}
+
+#[inline(always)]
 fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (offsets, handles) = (l.get(&op.src[0]), l.get(&op.src[1]));
     let mut words = [Row::splat(0); 4];
+    let mask = l.warp.mask;
+    if mask != 0
+        && let Some(handle) = shared_handle(l, &handles)
+    {
+        let buffer = l.port.buffer(handle)?;
+        let mut within = true;
+        for (lane, offset) in offsets.0.iter().enumerate() {
+            let there = u64::from(*offset) + BYTES as u64 <= buffer.size;
+            within &= there || mask >> lane & 1 == 0;
+        }
+        let addresses = offsets.0.map(|offset| buffer.address.wrapping_add(offset.into()));
+        let need = Protection::READ;
+        if within && let Some(places) = l.port.places(&addresses, mask, BYTES as u64, need) {
+            places.load::<BYTES>(&mut words);
+            super::memory::deliver::<BYTES>(l, op, &words);
+            return Ok(());
+        }
+    }
     for lane in l.active() {
         let buffer = l.port.buffer(handles.0[lane])?;
         let offset = u64::from(offsets.0[lane]);

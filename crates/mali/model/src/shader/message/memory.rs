@@ -2,16 +2,19 @@
 
 use tepui_mali_isa::modifier::{LoadLane8, LoadLane16, LoadLane32};
 use tepui_mali_isa::{Inst, Op as Isa};
-use tepui_softgpu::Access;
+use tepui_softgpu::Protection;
 
-use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::{LANES, Row};
-use super::failed;
+use super::super::host::for_hosts;
+use super::super::op::{Handler, Lanes, Op, Trap, numbers};
+use super::super::row::{ALL, LANES, Row, wide};
 
 /// Modifiers of loads in [`Op::flags`]: bits from this one on are the place in the first register.
 const PLACE: u32 = 8;
 /// The value is extended with its sign.
 pub const SIGNED: u32 = 1 << 16;
+
+/// Lanes that help others store, too.
+pub const FORCED: u32 = 1 << 17;
 
 /// The flags of a value's first bit in the register and the bits that it fills.
 pub const fn placed(first: u32, bits: u32) -> u32 {
@@ -48,39 +51,56 @@ pub fn place(inst: &Inst) -> u32 {
     }
 }
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::LOAD_I8 => load::<1>,
-        Isa::LOAD_I16 => load::<2>,
-        Isa::LOAD_I24 => load::<3>,
-        Isa::LOAD_I32 => load::<4>,
-        Isa::LOAD_I48 => load::<6>,
-        Isa::LOAD_I64 => load::<8>,
-        Isa::LOAD_I96 => load::<12>,
-        Isa::LOAD_I128 => load::<16>,
-        Isa::STORE_I8 => store::<1>,
-        Isa::STORE_I16 => store::<2>,
-        Isa::STORE_I24 => store::<3>,
-        Isa::STORE_I32 => store::<4>,
-        Isa::STORE_I48 => store::<6>,
-        Isa::STORE_I64 => store::<8>,
-        Isa::STORE_I96 => store::<12>,
-        Isa::STORE_I128 => store::<16>,
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::LOAD_I8 => |l, op| load::<1>(l, op),
+            Isa::LOAD_I16 => |l, op| load::<2>(l, op),
+            Isa::LOAD_I24 => |l, op| load::<3>(l, op),
+            Isa::LOAD_I32 => |l, op| load::<4>(l, op),
+            Isa::LOAD_I48 => |l, op| load::<6>(l, op),
+            Isa::LOAD_I64 => |l, op| load::<8>(l, op),
+            Isa::LOAD_I96 => |l, op| load::<12>(l, op),
+            Isa::LOAD_I128 => |l, op| load::<16>(l, op),
+            Isa::STORE_I8 => |l, op| store::<1>(l, op),
+            Isa::STORE_I16 => |l, op| store::<2>(l, op),
+            Isa::STORE_I24 => |l, op| store::<3>(l, op),
+            Isa::STORE_I32 => |l, op| store::<4>(l, op),
+            Isa::STORE_I48 => |l, op| store::<6>(l, op),
+            Isa::STORE_I64 => |l, op| store::<8>(l, op),
+            Isa::STORE_I96 => |l, op| store::<12>(l, op),
+            Isa::STORE_I128 => |l, op| store::<16>(l, op),
+            _ => return None,
+        })
+    }
 }
 
+#[inline(always)]
 fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
-    let addresses = l.get64(&op.src[0]);
     let offset = op.immediate as i32 as i64;
     let mut words = [Row::splat(0); 4];
-    for lane in l.active() {
-        let address = addresses[lane].wrapping_add_signed(offset);
-        let address = l.port.address(address, lane, BYTES as u64, Access::Read)?;
-        let Some(address) = address else { continue };
+    let (low, high) = (l.get(&op.src[0]), *l.raw(op.src[0].high));
+    let (mask, bytes) = (l.warp.mask, BYTES as u64);
+    let rows = l.port.local_rows([&low, &high], offset, mask, bytes, Protection::READ);
+    if let Some(rows) = rows {
+        rows.load::<BYTES>(&mut words);
+        deliver::<BYTES>(l, op, &words);
+        return Ok(());
+    }
+    let addresses = wide(&low, &high).map(|address| address.wrapping_add_signed(offset));
+    let places = l.port.places(&addresses, l.warp.mask, BYTES as u64, Protection::READ);
+    if let Some(places) = places {
+        places.load::<BYTES>(&mut words);
+        deliver::<BYTES>(l, op, &words);
+        return Ok(());
+    }
+    for (lane, &address) in addresses.iter().enumerate() {
+        if l.warp.mask >> lane & 1 == 0 {
+            continue;
+        }
         let mut bytes = [0; 16];
-        l.port.memory.read(address, &mut bytes[..BYTES]).map_err(failed)?;
+        l.port.read_lane(address, lane, &mut bytes[..BYTES])?;
         for (row, word) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
             row.0[lane] = u32::from_le_bytes(*word);
         }
@@ -127,21 +147,38 @@ pub fn deliver<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op, words: &[Row;
     l.put_register(register, &value);
 }
 
+#[inline(always)]
 fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
-    let addresses = l.get64(&op.src[0]);
     let offset = op.immediate as i32 as i64;
     let (register, count) = op.staging[1];
-    for lane in l.writing() {
-        let address = addresses[lane].wrapping_add_signed(offset);
-        let address = l.port.address(address, lane, BYTES as u64, Access::Write)?;
-        let Some(address) = address else { continue };
+    let mask = l.warp.mask & if op.flags & FORCED != 0 { ALL } else { !l.warp.helpers };
+    if mask == 0 {
+        return Ok(());
+    }
+    let (low, high) = (l.get(&op.src[0]), *l.raw(op.src[0].high));
+    let mut words = [Row::splat(0); 4];
+    for (i, row) in words[..BYTES.div_ceil(4)].iter_mut().enumerate() {
+        if i < usize::from(count) {
+            *row = *l.raw(u16::from(register) + i as u16);
+        }
+    }
+    let bytes = BYTES as u64;
+    let rows = l.port.local_rows([&low, &high], offset, mask, bytes, Protection::WRITE);
+    if let Some(rows) = rows {
+        rows.store::<BYTES>(mask, &words);
+        return Ok(());
+    }
+    let addresses = wide(&low, &high).map(|address| address.wrapping_add_signed(offset));
+    if let Some(places) = l.port.places(&addresses, mask, bytes, Protection::WRITE) {
+        places.store::<BYTES>(mask, &words);
+        return Ok(());
+    }
+    for lane in numbers(mask) {
         let mut bytes = [0; 16];
         for (i, chunk) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            if i < usize::from(count) {
-                *chunk = l.raw(u16::from(register) + i as u16).0[lane].to_le_bytes();
-            }
+            *chunk = words[i].0[lane].to_le_bytes();
         }
-        l.port.write(address, &bytes[..BYTES])?;
+        l.port.write_lane(addresses[lane], lane, &bytes[..BYTES])?;
     }
     Ok(())
 }

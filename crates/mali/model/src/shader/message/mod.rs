@@ -7,6 +7,7 @@ mod image;
 mod memory;
 mod midgard;
 mod pixel;
+mod places;
 mod sampler;
 mod surface;
 pub mod tables;
@@ -19,13 +20,15 @@ use tepui_mali_isa::Op as Isa;
 use tepui_softgpu::{Access, AddressSpace, Fault, FaultKind, UnitMemory};
 
 use super::op::{Handler, Trap};
+use super::row::LANES;
 use crate::render::pixels::Pixels;
 
 pub use atomic::COMPARE;
 pub use buffer::handle;
 pub use image::{IN_INSTRUCTION, is_short, store_by_conversion};
-pub use memory::{SIGNED, place, placed};
+pub use memory::{FORCED, SIGNED, place, placed};
 pub use pixel::{DEPTH, ENDS, STENCIL, blend_or_call, discard_or_help, load_tile, store_tile};
+pub use places::Places;
 pub use texture::{
     ARRAY as TEXTURE_ARRAY, OFFSET as TEXTURE_OFFSET, SHADOW as TEXTURE_SHADOW,
     WIDE as TEXTURE_WIDE, component as texture_component, derivatives as texture_derivatives,
@@ -49,13 +52,35 @@ pub const LOCAL_WINDOW: u64 = 1 << 63;
 /// stores and atomics do nothing.
 pub const NOWHERE: u64 = 0x4000_8000_0000_0000;
 
-/// Thread-local storage of a warp.
+/// Bytes of a word of thread-local storage.
+const WORD: u64 = 4;
+
+/// Thread-local storage of a warp. A word of all lanes is a row: what the lanes have at one offset is side by side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalStorage {
-    /// The first byte of lane 0.
+    /// The first byte.
     pub base: u64,
     /// Bytes of a thread.
     pub bytes: u64,
+}
+
+impl LocalStorage {
+    /// The address of a byte of a lane.
+    #[inline(always)]
+    fn at(&self, offset: u64, lane: usize) -> u64 {
+        let word = offset / WORD * LANES as u64 + lane as u64;
+        self.base.wrapping_add(word * WORD + offset % WORD)
+    }
+}
+
+/// What a lane's address means.
+enum Place {
+    /// An access does nothing.
+    Nowhere,
+    /// Memory that all see, or a vertex.
+    At(u64),
+    /// Bytes of thread-local storage.
+    Local(u64),
 }
 
 /// The units that take a warp's messages.
@@ -112,7 +137,26 @@ impl<'vm> Port<'vm> {
         self.memory.write(address, bytes).map_err(failed)
     }
 
-    /// The address that a lane's address means; `None` if an access does nothing.
+    #[inline(always)]
+    fn place(&self, address: u64, bytes: u64, access: Access) -> Result<Place, Box<Trap>> {
+        if address >> 56 == 0 || address >> 56 == vertices::WINDOW >> 56 {
+            return Ok(Place::At(address));
+        }
+        if address >> 56 == NOWHERE >> 56 {
+            return Ok(Place::Nowhere);
+        }
+        let offset = address & 0xffff_ffff;
+        if address & LOCAL_WINDOW == 0 || offset + bytes > self.local.bytes {
+            let kind = FaultKind::OutOfRange;
+            return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
+        }
+        Ok(Place::Local(offset))
+    }
+
+    /// Where the bytes at a lane's address are; `None` if an access does nothing.
+    ///
+    /// # Errors
+    /// They are in no memory, or more than a word of thread-local storage, which is not in one piece.
     #[inline(always)]
     pub fn address(
         &self,
@@ -121,22 +165,54 @@ impl<'vm> Port<'vm> {
         bytes: u64,
         access: Access,
     ) -> Result<Option<u64>, Box<Trap>> {
-        if address >> 56 == 0 || address >> 56 == vertices::WINDOW >> 56 {
-            return Ok(Some(address));
+        match self.place(address, bytes, access)? {
+            Place::Nowhere => Ok(None),
+            Place::At(address) => Ok(Some(address)),
+            Place::Local(offset) if offset % WORD + bytes <= WORD => {
+                Ok(Some(self.local.at(offset, lane)))
+            }
+            Place::Local(_) => {
+                let what = "several words of thread-local storage in this instruction";
+                Err(Box::new(Trap::Unimplemented(what.into())))
+            }
         }
-        if address >> 56 == NOWHERE >> 56 {
-            return Ok(None);
+    }
+
+    /// Reads the bytes at a lane's address; where an access does nothing, they stay as they are.
+    #[inline(always)]
+    pub fn read_lane(
+        &mut self,
+        address: u64,
+        lane: usize,
+        into: &mut [u8],
+    ) -> Result<(), Box<Trap>> {
+        match self.place(address, into.len() as u64, Access::Read)? {
+            Place::Nowhere => {}
+            Place::At(address) => self.memory.read(address, into).map_err(failed)?,
+            Place::Local(offset) => {
+                for (n, byte) in (0u64..).zip(into.iter_mut()) {
+                    let at = self.local.at(offset + n, lane);
+                    self.memory.read(at, std::slice::from_mut(byte)).map_err(failed)?;
+                }
+            }
         }
-        if address & LOCAL_WINDOW == 0 {
-            let kind = FaultKind::OutOfRange;
-            return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
+        Ok(())
+    }
+
+    /// Writes the bytes at a lane's address.
+    #[inline(always)]
+    pub fn write_lane(&mut self, address: u64, lane: usize, from: &[u8]) -> Result<(), Box<Trap>> {
+        match self.place(address, from.len() as u64, Access::Write)? {
+            Place::Nowhere => {}
+            Place::At(address) => self.write(address, from)?,
+            Place::Local(offset) => {
+                for (n, byte) in (0u64..).zip(from) {
+                    let at = self.local.at(offset + n, lane);
+                    self.memory.write(at, std::slice::from_ref(byte)).map_err(failed)?;
+                }
+            }
         }
-        let offset = address & 0xffff_ffff;
-        if offset + bytes > self.local.bytes {
-            let kind = FaultKind::OutOfRange;
-            return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
-        }
-        Ok(Some(self.local.base + lane as u64 * self.local.bytes + offset))
+        Ok(())
     }
 }
 

@@ -10,7 +10,8 @@ use tepui_mali_isa::Op as Isa;
 use tepui_mali_packets::draw::BlendMode;
 
 use super::super::alu::select::holds;
-use super::super::op::{Handler, Lanes, Op, Trap};
+use super::super::host::for_hosts;
+use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, float16, halves};
 use super::image::{conversion_flags, deliver, is_short, kind};
 use crate::pixel::{Kind, PixelFormat};
@@ -28,17 +29,19 @@ const OWN_PIXEL: u32 = 255;
 /// All samples, in pixel indices.
 const ALL_SAMPLES: u32 = 255;
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::ATEST => alpha_test,
-        Isa::ZS_EMIT => emit,
-        Isa::BLEND => blend,
-        Isa::LD_TILE => load,
-        Isa::ST_TILE => store,
-        Isa::DISCARD_F32 => discard,
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::ATEST => |l, op| alpha_test(l, op),
+            Isa::ZS_EMIT => |l, op| emit(l, op),
+            Isa::BLEND => |l, op| blend(l, op),
+            Isa::LD_TILE => |l, op| load(l, op),
+            Isa::ST_TILE => |l, op| store(l, op),
+            Isa::DISCARD_F32 => |l, op| discard(l, op),
+            _ => return None,
+        })
+    }
 }
 
 fn no_pixels() -> Box<Trap> {
@@ -135,6 +138,7 @@ fn unknown(conversion: u32) -> Box<Trap> {
     Box::new(Trap::Unimplemented(format!("pixels of format {:#x}", conversion & 0x3f_ffff)))
 }
 
+#[inline(always)]
 fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let descriptor = l.get64(&op.src[0]);
     let coverage = l.get(&op.src[1]);
@@ -169,6 +173,7 @@ pub fn blend_or_call(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 }
 
 /// Blends where no shader does; returns the mode of a descriptor's two words.
+#[inline(always)]
 fn fixed_functions(
     l: &mut Lanes<'_, '_>,
     op: &Op,
@@ -181,9 +186,16 @@ fn fixed_functions(
         let (short, kind) = registers(op, &format);
         let colours = channels(l, op, short, kind);
         let target = (low >> 16 & 0xf) as usize;
-        let lanes = l.writing();
+        let mask = l.warp.mask & !l.warp.helpers;
         let pixels = pixels(l)?;
-        for lane in lanes {
+        if mode == BlendMode::Opaque
+            && pixels.framebuffer.samples.count == 1
+            && let Some(words) = format.pack_words(&colours, kind)
+        {
+            pixels.write_words(mask, coverage, target, &words);
+            return Ok(mode);
+        }
+        for lane in numbers(mask) {
             let samples = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
             let colour = colours.map(|row| row.0[lane]);
             let how = Write { target, kind, mode, format: &format, conversion, constant: None };

@@ -13,6 +13,7 @@ use tepui_texel::cube::{FaceTexel, across};
 use tepui_texel::{LevelLayout, MipFilter, TextureUnit, Wrap};
 
 use super::super::op::Trap;
+use super::super::row::{LANES, Row};
 use super::Port;
 use super::view::{Texel, View};
 use crate::pixel::Kind;
@@ -188,7 +189,7 @@ impl Filter<'_, '_> {
         }
     }
 
-    fn is_cube(&self) -> bool {
+    pub fn is_cube(&self) -> bool {
         self.view.texture.dimension == TextureDimension::Cube
     }
 
@@ -355,6 +356,75 @@ impl Filter<'_, '_> {
         Ok(total)
     }
 
+    /// As [`Filter::level`] of lanes of a mask, without layers, offsets or a reference.
+    #[inline(always)]
+    pub fn level_of_all(
+        &mut self,
+        place: &[[f32; LANES]; 3],
+        level: u32,
+        linear: bool,
+        mask: u16,
+    ) -> Result<[Row; 4], Box<Trap>> {
+        let size = self.view.size(level);
+        let mut along: [Axis<LANES>; 3] = [Axis::ZERO; 3];
+        let axes = self.axes();
+        for (a, out) in along.iter_mut().enumerate().take(axes) {
+            let (wrap, pixel) = (self.sampler.wrap[a], self.sampler.pixel);
+            let rule = AxisRule { size: size[a], wrap, pixel, linear, moved: false };
+            axis::<LANES, Unit>(&rule, &place[a], &[0; LANES], out);
+        }
+        let border = self.border();
+        let taps = if linear { 1 << axes } else { 1 };
+        let mut total = [[0.0f32; LANES]; 4];
+        let mut any = 0u16;
+        for k in 0..taps {
+            let which = [k & 1, k >> 1 & 1, k >> 2];
+            let mut at = [Texel { level, ..Texel::default() }; LANES];
+            let mut weights = [1.0f32; LANES];
+            let (mut there, mut outside) = (0u16, 0u16);
+            for lane in 0..LANES {
+                let texel = |a: usize| along[a].texel[which[a]][lane] as u32;
+                [at[lane].x, at[lane].y, at[lane].z] = [0, 1, 2].map(texel);
+                let mut beyond = 0;
+                for a in 0..3 {
+                    beyond |= along[a].outside[which[a]][lane];
+                    if linear {
+                        let weight = along[a].weight[lane];
+                        weights[lane] *= if which[a] == 0 { 1.0 - weight } else { weight };
+                    }
+                }
+                there |= u16::from(weights[lane] != 0.0) << lane;
+                outside |= u16::from(beyond != 0) << lane;
+            }
+            there &= mask;
+            if there == 0 {
+                continue;
+            }
+            let mut texels = self.view.texels(self.memory, &at, there & !outside, Kind::Float)?;
+            for (row, border) in texels.iter_mut().zip(border) {
+                *row = row.choose(outside, &Row::splat(border));
+            }
+            for (total, row) in total.iter_mut().zip(&texels) {
+                for lane in 0..LANES {
+                    let value = f32::from_bits(row.0[lane]);
+                    let (old, first) = (total[lane], any >> lane & 1 == 0);
+                    let new = match self.sampler.reduction {
+                        _ if !linear => value,
+                        ReductionMode::Average => old + value * weights[lane],
+                        _ if first => value,
+                        ReductionMode::Minimum => old.min(value),
+                        ReductionMode::Maximum => old.max(value),
+                    };
+                    if there >> lane & 1 != 0 {
+                        total[lane] = new;
+                    }
+                }
+            }
+            any |= there;
+        }
+        Ok(total.map(|row| Row(row.map(f32::to_bits))))
+    }
+
     /// Combines two results as the sampler says.
     pub fn mix(&self, a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
         std::array::from_fn(|c| match self.sampler.reduction {
@@ -376,6 +446,16 @@ impl Filter<'_, '_> {
             swizzled(texel, self.view.texture.swizzle, kind)[channel as usize & 3]
         }))
     }
+}
+
+/// As [`swizzled`] of all lanes.
+pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: Kind) -> [Row; 4] {
+    let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+    std::array::from_fn(|i| match swizzle >> (3 * i) & 7 {
+        channel @ 0..4 => texels[channel as usize],
+        4 => Row::splat(0),
+        _ => Row::splat(one),
+    })
 }
 
 /// What a view's swizzle makes of channels: three bits for each, a channel, 0 or 1.

@@ -17,9 +17,10 @@ use tepui_texel::cube::{Faces, gradients};
 use tepui_texel::lod::{self, Footprint, Gradient};
 
 use super::super::alu::rounding::to_half;
-use super::super::op::{Handler, Lanes, Op, Trap};
+use super::super::host::for_hosts;
+use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, join};
-use super::sampler::{Filter, Place, Sampler, Unit, swizzled};
+use super::sampler::{Filter, Place, Sampler, Unit, swizzled_rows};
 use super::view::Texel;
 use crate::pixel::Kind;
 
@@ -112,15 +113,17 @@ pub fn derivatives(no_bias: bool, no_clamp: bool) -> u32 {
     DERIVATIVES | ranges(no_bias, no_clamp)
 }
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::TEX_FETCH => fetch,
-        Isa::TEX_SINGLE => sample,
-        Isa::TEX_GATHER => gather,
-        Isa::TEX_GRADIENT => gradient,
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::TEX_FETCH => |l, op| fetch(l, op),
+            Isa::TEX_SINGLE => |l, op| sample(l, op),
+            Isa::TEX_GATHER => |l, op| gather(l, op),
+            Isa::TEX_GRADIENT => |l, op| gradient(l, op),
+            _ => return None,
+        })
+    }
 }
 
 /// The handles of texture and sampler, in the 64 bits of an instruction's source: a word each, the
@@ -184,43 +187,61 @@ fn signed(bytes: [u8; 4]) -> [i32; 3] {
     [0, 1, 2].map(|k| i32::from(bytes[k] as i8))
 }
 
+/// The lanes of a mask that have the handles of the first of them, in the 64 bits of an instruction's source.
+#[inline(always)]
+fn same_handles(sources: &[u64; LANES], mask: u16) -> u16 {
+    let first = sources[mask.trailing_zeros() as usize % LANES];
+    let mut same = 0u16;
+    for (lane, source) in sources.iter().enumerate() {
+        same |= u16::from(*source == first) << lane;
+    }
+    same & mask
+}
+
 /// Loads texels at integer coordinates, each offset by bytes with a sign of a further register. Its third
 /// byte is the sample of images that have several, its top byte the level of others.
+#[inline(always)]
 fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let sources = l.get64(&op.src[0]);
     let staging = Staging::new(l, op);
     let coordinates = (op.flags >> COORDINATES & 3) as usize;
     let mut channels = [Row::splat(0); 4];
     let mut kind = Kind::Float;
-    for lane in l.active() {
-        let [texture, _] = handle_pair(sources[lane], op.flags);
+    let mut left = l.warp.mask;
+    while left != 0 {
+        let group = same_handles(&sources, left);
+        let [texture, _] = handle_pair(sources[left.trailing_zeros() as usize], op.flags);
+        left &= !group;
         let Some((view, memory)) = l.port.view(texture)? else { continue };
-        let mut next = coordinates;
-        let mut take = |present: bool| {
-            let value = if present { staging.word(next, lane) } else { 0 };
-            next += usize::from(present);
-            value
-        };
-        let layer = take(op.flags & ARRAY != 0);
-        let offsets = take(op.flags & OFFSET != 0).to_le_bytes();
-        let [dx, dy, dz] = signed(offsets);
-        let place = |n: usize, offset: i32| match n < coordinates {
-            true => staging.word(n, lane).wrapping_add_signed(offset),
-            false => 0,
-        };
         let sampled = view.texture.sample_count > 1;
-        let at = Texel {
-            x: place(0, dx),
-            y: place(1, dy),
-            z: if sampled { offsets[2].into() } else { place(2, dz) },
-            layer,
-            level: if sampled { 0 } else { offsets[3].into() },
-        };
+        let mut at = [Texel::default(); LANES];
+        for (lane, at) in at.iter_mut().enumerate() {
+            let mut next = coordinates;
+            let mut take = |present: bool| {
+                let value = if present { staging.word(next, lane) } else { 0 };
+                next += usize::from(present);
+                value
+            };
+            let layer = take(op.flags & ARRAY != 0);
+            let offsets = take(op.flags & OFFSET != 0).to_le_bytes();
+            let [dx, dy, dz] = signed(offsets);
+            let place = |n: usize, offset: i32| match n < coordinates {
+                true => staging.word(n, lane).wrapping_add_signed(offset),
+                false => 0,
+            };
+            *at = Texel {
+                x: place(0, dx),
+                y: place(1, dy),
+                z: if sampled { offsets[2].into() } else { place(2, dz) },
+                layer,
+                level: if sampled { 0 } else { offsets[3].into() },
+            };
+        }
         kind = view.kind();
-        let values = view.texel(memory, at, kind)?.unwrap_or_default();
-        let values = swizzled(values, view.texture.swizzle, kind);
+        let values = view.texels(memory, &at, group, kind)?;
+        let values = swizzled_rows(&values, view.texture.swizzle, kind);
         for (row, value) in channels.iter_mut().zip(values) {
-            row.0[lane] = value;
+            *row = row.choose(group, &value);
         }
     }
     deliver(l, op, &channels, kind);
@@ -306,6 +327,7 @@ fn explicit(word: u32) -> f32 {
     f32::from(word as u16 as i16) / 256.0
 }
 
+#[inline(always)]
 fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let sources = l.get64(&op.src[0]);
     let staging = Staging::new(l, op);
@@ -321,81 +343,147 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     }
     let mut channels = [Row::splat(0); 4];
     let mut kind = Kind::Float;
-    for lane in l.active() {
-        let [texture, sampler] = handle_pair(sources[lane], op.flags);
-        let sampler = l.port.sampler(sampler)?;
-        let Some((view, memory)) = l.port.view(texture)? else { continue };
+    let mut left = l.warp.mask;
+    while left != 0 {
+        let group = same_handles(&sources, left);
+        let handles = handle_pair(sources[left.trailing_zeros() as usize], op.flags);
+        left &= !group;
+        let sampler = l.port.sampler(handles[1])?;
+        let Some((view, memory)) = l.port.view(handles[0])? else { continue };
         kind = view.kind();
-        let mut footprint = Footprint { lod: [0.0], samples: [1.0], down: [0.0] };
-        let mut line = [0.0; 2];
+        let scale = scale(view.size(0), &sampler);
+        let mut footprint =
+            Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
+        let mut line = [[0.0; LANES]; 2];
         match mode {
-            m if m == LodMode::Explicit as u32 => footprint.lod = [explicit(request.lod.0[lane])],
+            m if m == LodMode::Explicit as u32 => footprint.lod = request.lod.0.map(explicit),
             m if m == LodMode::Grdesc as u32 => {
-                let [first, second] = [0, 1].map(|k| request.descriptor[k].0[lane]);
-                footprint.lod = [explicit(first)];
-                footprint.samples = [(first >> 16 & 0x1f) as f32];
-                line = [second as u16, (second >> 16) as u16].map(|v| f16::from_bits(v).to_f32());
+                let [first, second] = &request.descriptor;
+                footprint.lod = first.0.map(explicit);
+                footprint.samples = first.0.map(|word| (word >> 16 & 0x1f) as f32);
+                let half = |word: u32, shift: u32| f16::from_bits((word >> shift) as u16).to_f32();
+                line = [0, 16].map(|shift| second.0.map(|word| half(word, shift)));
             }
             _ if computed => {
-                let own = [0, 1, 2].map(|a| [0, 1].map(|way| [rates[a][way][lane]]));
-                let scale = scale(view.size(0), &sampler);
-                lod::footprint(&own, &scale, coordinates, sampler.anisotropy, &mut footprint);
-                let way = usize::from(footprint.down[0] != 0.0);
-                line = [own[0][way][0], own[1][way][0]];
+                lod::footprint(&rates, &scale, coordinates, sampler.anisotropy, &mut footprint);
+                for lane in 0..LANES {
+                    let way = usize::from(footprint.down[lane] != 0.0);
+                    (0..2).for_each(|axis| line[axis][lane] = rates[axis][way][lane]);
+                }
             }
             _ => {}
         }
-        let mut level = footprint.lod[0] + sampler.bias;
+        let mut levels = footprint.lod.map(|level| level + sampler.bias);
         if mode == LodMode::ComputedBias as u32 {
-            level += explicit(request.lod.0[lane]);
+            for (level, bias) in levels.iter_mut().zip(request.lod.0) {
+                *level += explicit(bias);
+            }
         }
-        let mut clamped = [0.0];
-        lod::clamp::<1, Unit>(&[level], sampler.lod, None, &mut clamped);
+        let mut clamped = [0.0; LANES];
+        lod::clamp::<LANES, Unit>(&levels, sampler.lod, None, &mut clamped);
         let mut plan = lod::Plan::ZERO;
         let last = view.texture.levels.saturating_sub(1);
         lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
-        let place = place(&request, view.layers(), view.format().is_unorm(), op, lane);
-        let linear = match plan.magnify[0] {
-            0 => sampler.min_linear,
-            _ => sampler.mag_linear,
-        };
-        let (first, swizzle) = (plan.level[0], view.texture.swizzle);
+        let (layers, unorm) = (view.layers(), view.format().is_unorm());
+        let swizzle = view.texture.swizzle;
         let mut filter = Filter { view, memory, sampler };
-        let values = if kind != Kind::Float {
-            filter.nearest(&place, first)?
-        } else {
-            let count = footprint.samples[0].max(1.0);
-            let mut total: Option<[f32; 4]> = None;
-            for n in 0..count as u32 {
-                let mut at = place;
-                if count > 1.0 {
-                    // Samples lie along the longer gradient, evenly.
-                    // source: Vulkan specification, "Texel Anisotropic Filtering"
-                    let t = (n + 1) as f32 / (count + 1.0) - 0.5;
-                    for (at, rate) in at.at.iter_mut().zip(line) {
-                        *at += rate * t;
+        let texels = match filter.together(&request, op, &plan, &footprint, group)? {
+            Some(texels) => texels,
+            None => {
+                let mut texels = [Row::splat(0); 4];
+                for lane in numbers(group) {
+                    let place = place(&request, layers, unorm, op, lane);
+                    let line = line.map(|axis| axis[lane]);
+                    let found = filter.one(&place, &plan, footprint.samples[lane], line, lane)?;
+                    for (row, value) in texels.iter_mut().zip(found) {
+                        row.0[lane] = value;
                     }
                 }
-                let mut own = filter.level(&at, first, linear)?;
-                if plan.between[0] != 0 {
-                    let next = filter.level(&at, (first + 1).min(last), linear)?;
-                    own = filter.mix(own, next, plan.next[0]);
-                }
-                total = Some(match total {
-                    None => own,
-                    // The mean of all so far.
-                    Some(total) => filter.mix(total, own, 1.0 / (n + 1) as f32),
-                });
+                texels
             }
-            total.unwrap_or_default().map(f32::to_bits)
         };
-        let values = swizzled(values, swizzle, kind);
-        for (row, value) in channels.iter_mut().zip(values) {
-            row.0[lane] = value;
+        for (row, value) in channels.iter_mut().zip(swizzled_rows(&texels, swizzle, kind)) {
+            *row = row.choose(group, &value);
         }
     }
     deliver(l, op, &channels, kind);
     Ok(())
+}
+
+impl Filter<'_, '_> {
+    /// The filtered texels of lanes that have the same level and filter, of an image with one face; `None` if these differ or
+    /// more is to be done.
+    #[inline(always)]
+    fn together(
+        &mut self,
+        request: &Request,
+        op: &Op,
+        plan: &lod::Plan<LANES>,
+        footprint: &Footprint<LANES>,
+        group: u16,
+    ) -> Result<Option<[Row; 4]>, Box<Trap>> {
+        let first = group.trailing_zeros() as usize % LANES;
+        let (level, magnify) = (plan.level[first], plan.magnify[first]);
+        let mut same = true;
+        for lane in 0..LANES {
+            let like = plan.level[lane] == level
+                && plan.magnify[lane] == magnify
+                && plan.between[lane] == 0
+                && footprint.samples[lane] <= 1.0
+                && request.offsets.0[lane] == 0;
+            same &= like || group >> lane & 1 == 0;
+        }
+        let plain = op.flags & (CUBE | SHADOW | ARRAY) == 0 && !self.is_cube();
+        if !same || !plain || self.view.kind() != Kind::Float {
+            return Ok(None);
+        }
+        let linear = if magnify == 0 { self.sampler.min_linear } else { self.sampler.mag_linear };
+        self.level_of_all(&request.at, level, linear, group).map(Some)
+    }
+
+    /// The filtered texel of a lane.
+    fn one(
+        &mut self,
+        place: &Place,
+        plan: &lod::Plan<LANES>,
+        samples: f32,
+        line: [f32; 2],
+        lane: usize,
+    ) -> Result<[u32; 4], Box<Trap>> {
+        let level = plan.level[lane];
+        if self.view.kind() != Kind::Float {
+            return self.nearest(place, level);
+        }
+        let linear = match plan.magnify[lane] {
+            0 => self.sampler.min_linear,
+            _ => self.sampler.mag_linear,
+        };
+        let last = self.view.texture.levels.saturating_sub(1);
+        let count = samples.max(1.0);
+        let mut total: Option<[f32; 4]> = None;
+        for n in 0..count as u32 {
+            let mut at = *place;
+            if count > 1.0 {
+                // Samples lie along the longer gradient, evenly.
+                // source: Vulkan specification, "Texel Anisotropic Filtering"
+                let t = (n + 1) as f32 / (count + 1.0) - 0.5;
+                for (at, rate) in at.at.iter_mut().zip(line) {
+                    *at += rate * t;
+                }
+            }
+            let mut own = self.level(&at, level, linear)?;
+            if plan.between[lane] != 0 {
+                let next = self.level(&at, (level + 1).min(last), linear)?;
+                own = self.mix(own, next, plan.next[lane]);
+            }
+            total = Some(match total {
+                None => own,
+                // The mean of all so far.
+                Some(total) => self.mix(total, own, 1.0 / (n + 1) as f32),
+            });
+        }
+        Ok(total.unwrap_or_default().map(f32::to_bits))
+    }
 }
 
 /// Where a lane samples.

@@ -8,12 +8,14 @@ use tepui_mali_packets::Packet;
 use tepui_mali_packets::shader::{Attribute, AttributeType};
 
 use super::super::alu::rounding::to_half;
-use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::{Row, float16, halves, join};
+use super::super::host::for_hosts;
+use super::super::op::{Handler, Lanes, Op, Trap, numbers};
+use super::super::row::{LANES, Row, float16, halves, join};
 use super::failed;
 use super::image::{IN_INSTRUCTION, deliver};
 use crate::pixel::{Kind, PixelFormat};
 use crate::render::pixels::{Pixels, Point};
+use crate::render::scene::Primitive;
 use tepui_mali_isa::modifier::RoundMode;
 
 /// Modifiers in [`Op::flags`], from these bits on: where a varying is wanted, its format in memory.
@@ -44,20 +46,22 @@ pub const fn sample_flags(mode: u32) -> u32 {
     mode << SAMPLE
 }
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::LD_VAR_BUF_IMM_F32 => |l, op| buffer(l, op, None, false),
-        Isa::LD_VAR_BUF_IMM_F16 => |l, op| buffer(l, op, None, true),
-        Isa::LD_VAR_BUF_F32 => |l, op| buffer(l, op, Some(1), false),
-        Isa::LD_VAR_BUF_F16 => |l, op| buffer(l, op, Some(1), true),
-        Isa::LD_VAR_SPECIAL => special,
-        Isa::LD_VAR_IMM => |l, op| descriptor(l, op, None, Some(0)),
-        Isa::LD_VAR => |l, op| descriptor(l, op, Some(1), Some(0)),
-        Isa::LD_VAR_FLAT_IMM => |l, op| descriptor(l, op, None, None),
-        Isa::LD_VAR_FLAT => |l, op| descriptor(l, op, Some(0), None),
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::LD_VAR_BUF_IMM_F32 => |l, op| buffer(l, op, None, false),
+            Isa::LD_VAR_BUF_IMM_F16 => |l, op| buffer(l, op, None, true),
+            Isa::LD_VAR_BUF_F32 => |l, op| buffer(l, op, Some(1), false),
+            Isa::LD_VAR_BUF_F16 => |l, op| buffer(l, op, Some(1), true),
+            Isa::LD_VAR_SPECIAL => |l, op| special(l, op),
+            Isa::LD_VAR_IMM => |l, op| descriptor(l, op, None, Some(0)),
+            Isa::LD_VAR => |l, op| descriptor(l, op, Some(1), Some(0)),
+            Isa::LD_VAR_FLAT_IMM => |l, op| descriptor(l, op, None, None),
+            Isa::LD_VAR_FLAT => |l, op| descriptor(l, op, Some(0), None),
+            _ => return None,
+        })
+    }
 }
 
 fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
@@ -77,6 +81,61 @@ pub(super) fn point(flags: u32, mode: u32) -> Result<Point, Box<Trap>> {
         m if m == SampleMode::Sample as u32 => Point::Sample((mode >> 16 & 0x1f) as u8),
         _ => Point::Explicit(halves(mode).map(|v| v as i16)),
     })
+}
+
+/// The place within pixels at which all lanes of a mask want a varying, if they want it at the same.
+#[inline(always)]
+fn same_point(
+    pixels: &Pixels,
+    flags: u32,
+    mode: &Row,
+    mask: u16,
+) -> Result<Option<[f32; 2]>, Box<Trap>> {
+    let first = mask.trailing_zeros() as usize % LANES;
+    let at = point(flags, mode.0[first])?;
+    let same = match at {
+        Point::Centre => true,
+        // With one sample there is one place.
+        Point::Centroid(_) | Point::Sample(_) => pixels.framebuffer.samples.count == 1,
+        Point::Explicit(_) => {
+            (0..LANES).all(|lane| mode.0[lane] == mode.0[first] || mask >> lane & 1 == 0)
+        }
+    };
+    Ok(same.then(|| pixels.within(first, at)))
+}
+
+/// The lanes of a mask that have the primitive of the first of them.
+#[inline(always)]
+fn same_primitive(pixels: &Pixels, mask: u16) -> u16 {
+    let first = pixels.lanes[mask.trailing_zeros() as usize % LANES].primitive;
+    let mut same = 0u16;
+    for (lane, other) in pixels.lanes.iter().enumerate() {
+        same |= u16::from(other.primitive == first) << lane;
+    }
+    same & mask
+}
+
+/// A component of a vertex of a primitive, at a byte of its packet; zero beyond the packet's end.
+#[inline(always)]
+fn vertex_value(
+    pixels: &Pixels,
+    primitive: &Primitive,
+    vertex: usize,
+    offset: u32,
+    short: bool,
+) -> f32 {
+    let stride = pixels.pipeline.as_ref().map_or(0, |p| p.varying_stride);
+    let bytes = if short { 2 } else { 4 };
+    if offset.checked_add(bytes).is_none_or(|end| end > stride) {
+        return 0.0;
+    }
+    let at = (primitive.vertices[vertex] + offset) as usize;
+    let word = pixels.scene.varyings.get(at..at + bytes as usize);
+    match word {
+        Some(&[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
+        Some(&[a, b]) => float16(u16::from_le_bytes([a, b])),
+        _ => 0.0,
+    }
 }
 
 /// A component of a lane's varying, at a byte of the vertices' packets; halves if `short`.
@@ -118,6 +177,7 @@ pub(super) fn weights(pixels: &Pixels, lane: usize, at: Point) -> [f32; 3] {
 }
 
 /// Varyings at a byte offset of the packets.
+#[inline(always)]
 fn buffer(
     l: &mut Lanes<'_, '_>,
     op: &Op,
@@ -130,17 +190,47 @@ fn buffer(
     let flat = source == SourceFormat::SrcFlat32 as u32 || source == SourceFormat::SrcFlat16 as u32;
     let short = source == SourceFormat::SrcFlat16 as u32 || source == SourceFormat::SrcF16 as u32;
     let (register, count) = op.staging[0];
-    let lanes = l.active();
+    let mask = l.warp.mask;
     let pixels = pixels(l)?;
     let mut rows = [Row::splat(0); 4];
     let wanted = (usize::from(count) * if halves { 2 } else { 1 }).min(4);
-    for lane in lanes {
+    let bytes = if short { 2 } else { 4 };
+    let mut slow = mask;
+    if !flat && let Some(at) = same_point(pixels, op.flags, &mode, mask)? {
+        slow = 0;
+        let mut left = mask;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let group = same_primitive(pixels, left);
+            left &= !group;
+            let offset = offsets.0[first];
+            let same = (0..LANES).all(|l| offsets.0[l] == offset || group >> l & 1 == 0);
+            let Some(primitive) = pixels.primitive(first).filter(|_| same) else {
+                slow |= group;
+                continue;
+            };
+            let [b, c] = pixels.weights_of_all(primitive, at);
+            for (k, row) in rows.iter_mut().enumerate().take(wanted) {
+                let offset = offset.wrapping_add(k as u32 * bytes);
+                let [first, second, third] =
+                    [0, 1, 2].map(|v| vertex_value(pixels, primitive, v, offset, short));
+                let (to_second, to_third) = (second - first, third - first);
+                let mut values = Row::splat(0);
+                for lane in 0..LANES {
+                    let value = first + b[lane] * to_second + c[lane] * to_third;
+                    values.0[lane] = value.to_bits();
+                }
+                *row = row.choose(group, &values);
+            }
+        }
+    }
+    for lane in numbers(slow) {
         let weights = match flat {
             true => None,
             false => Some(weights(pixels, lane, point(op.flags, mode.0[lane])?)),
         };
         for (k, row) in rows.iter_mut().enumerate().take(wanted) {
-            let offset = offsets.0[lane].wrapping_add(k as u32 * if short { 2 } else { 4 });
+            let offset = offsets.0[lane].wrapping_add(k as u32 * bytes);
             row.0[lane] = component(pixels, lane, offset, weights, short);
         }
     }

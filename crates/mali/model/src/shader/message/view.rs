@@ -16,16 +16,17 @@ use tepui_mali_packets::texture::{
 };
 use tepui_softgpu::UnitMemory;
 
-use super::super::op::Trap;
+use super::super::op::{Trap, numbers};
+use super::super::row::{LANES, Row};
 use super::surface::Layout;
-use super::{Port, failed};
+use super::{Places, Port, failed};
 use crate::pixel::{Kind, PixelFormat};
 use crate::render::target::{
     AfbcImage, Body, body, header_columns, interleaved_64k, u_interleaved,
 };
 
 /// A texel's place.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Texel {
     pub x: u32,
     pub y: u32,
@@ -224,6 +225,94 @@ impl View {
         Ok(Some(surface.element([at.x, at.y], slice)))
     }
 
+    /// The channels of texels of the lanes of a mask, before the view's swizzle: zeros beyond the edges of a level.
+    #[inline(always)]
+    pub fn texels(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        at: &[Texel; LANES],
+        mask: u16,
+        kind: Kind,
+    ) -> Result<[Row; 4], Box<Trap>> {
+        let mut out = [Row::splat(0); 4];
+        let length = self.format.bytes();
+        let first = at[mask.trailing_zeros() as usize % LANES];
+        let (mut same, mut there) = (true, 0u16);
+        let [width, height, _] = self.size(first.level);
+        for (lane, at) in at.iter().enumerate() {
+            let like = at.z == first.z && at.layer == first.layer && at.level == first.level;
+            same &= like || mask >> lane & 1 == 0;
+            there |= u16::from(at.x < width && at.y < height) << lane;
+        }
+        there &= mask;
+        if same && (there == 0 || !self.has(Texel { x: 0, y: 0, ..first })) {
+            return Ok(out);
+        }
+        if same
+            && length <= 4
+            && let Some(words) = self.words(memory, at, there)?
+        {
+            self.format.unpack_words(&words, there, kind, &mut out);
+            return Ok(out);
+        }
+        for lane in numbers(mask) {
+            let values = self.texel(memory, at[lane], kind)?.unwrap_or_default();
+            for (row, value) in out.iter_mut().zip(values) {
+                row.0[lane] = value;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The words, or what texels have of them, of the lanes of a mask, all of which are within the same level and layer; `None`
+    /// if it is not so simple.
+    #[inline(always)]
+    fn words(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        at: &[Texel; LANES],
+        mask: u16,
+    ) -> Result<Option<Row>, Box<Trap>> {
+        let length = self.format.bytes() as u64;
+        let first = mask.trailing_zeros() as usize % LANES;
+        let (surface, slice) = self.surface(memory, at[first])?;
+        if !matches!(surface.content, Content::Texels) || surface.bytes != length {
+            return Ok(None);
+        }
+        let mut addresses = [0; LANES];
+        let mut written = mask;
+        match &surface.afbc {
+            None => {
+                for lane in 0..LANES {
+                    addresses[lane] = surface.element([at[lane].x, at[lane].y], slice);
+                }
+            }
+            Some(_) => {
+                let mut header = (0, Body::Empty);
+                for lane in numbers(mask) {
+                    let place = [at[lane].x, at[lane].y];
+                    match surface.texel(memory, place, slice, &mut header)? {
+                        Some(address) => addresses[lane] = address,
+                        None => written &= !(1 << lane),
+                    }
+                }
+            }
+        }
+        let mut words = [Row::splat(0); 4];
+        if written != 0 {
+            let Some(places) = Places::readable(memory, &addresses, written, length) else {
+                return Ok(None);
+            };
+            match length {
+                1 => places.load::<1>(&mut words),
+                2 => places.load::<2>(&mut words),
+                3 => places.load::<3>(&mut words),
+                _ => places.load::<4>(&mut words),
+            }
+        }
+        Ok(Some(Row::splat(0).choose(written, &words[0])))
+    }
+
     /// The channels of a texel, before the view's swizzle; `None` beyond the edges of its level.
     pub fn texel(
         &mut self,
@@ -237,15 +326,16 @@ impl View {
         let (surface, slice) = self.surface(memory, at)?;
         let length = surface.bytes as usize;
         let mut bytes = [0; 16];
+        let mut header = (0, Body::Empty);
         match surface.content.clone() {
             Content::Texels => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice, &mut header)? {
                     memory.read(address, &mut bytes[..length]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[..length], kind)))
             }
             Content::UpperByte => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice, &mut header)? {
                     memory.read(address, &mut bytes[..length]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[3..4], kind)))
@@ -324,6 +414,7 @@ impl Surface {
     }
 
     /// The address of an element: a texel or a block.
+    #[inline(always)]
     fn element(&self, [x, y]: [u32; 2], z: u32) -> u64 {
         let row = u64::from(self.plane.row_stride);
         let offset = match (self.plane.clump_ordering, &self.content) {
@@ -341,20 +432,25 @@ impl Surface {
         self.plane.pointer.wrapping_add(offset).wrapping_add_signed(slice)
     }
 
-    /// The address of a texel; `None` where nothing was written.
+    /// The address of a texel; `None` where nothing was written. `last` is the header that was read last, with its address.
+    #[inline(always)]
     fn texel(
         &self,
         memory: &mut UnitMemory<'_>,
         at: [u32; 2],
         z: u32,
+        last: &mut (u64, Body),
     ) -> Result<Option<u64>, Box<Trap>> {
         let Some(image) = &self.afbc else { return Ok(Some(self.element(at, z))) };
         let size = image.afbc.superblock.extent();
         let index = image.afbc.header_index(at[0] / size.w, at[1] / size.h, image.stride);
         let slice = i64::from(self.plane.slice_stride) * i64::from(z);
         let headers = self.plane.pointer.wrapping_add_signed(slice);
-        let header = memory.read_array(headers.wrapping_add(index * HEADER_B)).map_err(failed)?;
-        match body(header) {
+        let header = headers.wrapping_add(index * HEADER_B);
+        if last.0 != header || header == 0 {
+            *last = (header, body(memory.read_array(header).map_err(failed)?));
+        }
+        match last.1 {
             Body::Empty => Ok(None),
             Body::Plain(offset) => {
                 let within = image.within(at) * self.bytes;

@@ -7,7 +7,6 @@ use tepui_mali_isa::midgard::table::{Access, Memory as Isa};
 use tepui_mali_isa::midgard::word::{LoadStore, argument};
 use tepui_mali_isa::modifier::AtomicOperation;
 use tepui_mali_isa::{Flow, Op as Valhall, Special};
-use tepui_softgpu::Access as Way;
 use tepui_texel::cube::{Faces, faces};
 
 use super::super::message::{self, tables};
@@ -46,10 +45,8 @@ fn address(l: &Lanes<'_, '_>, op: &Op, lane: usize) -> u64 {
 fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let mut words = [Row::splat(0); 4];
     for lane in l.active() {
-        let at = address(l, op, lane);
-        let Some(at) = l.port.address(at, lane, BYTES as u64, Way::Read)? else { continue };
         let mut bytes = [0; 16];
-        l.port.memory.read(at, &mut bytes[..BYTES]).map_err(message::failed)?;
+        l.port.read_lane(address(l, op, lane), lane, &mut bytes[..BYTES])?;
         for (row, word) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
             row.0[lane] = u32::from_le_bytes(*word);
         }
@@ -81,13 +78,13 @@ fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
             *chunk = l.raw(u16::from(rows::RESULT) + n).0[lane].to_le_bytes();
         }
         let at = address(l, op, lane);
-        let Some(at) = l.port.address(at, lane, BYTES as u64, Way::Write)? else { continue };
         if op.flags & 0xf == 0xf {
-            l.port.write(at, &bytes[..BYTES])?;
+            l.port.write_lane(at, lane, &bytes[..BYTES])?;
             continue;
         }
         for n in (0..BYTES / unit).filter(|n| op.flags >> n & 1 != 0) {
-            l.port.write(at + (n * unit) as u64, &bytes[n * unit..(n + 1) * unit])?;
+            let at = at.wrapping_add((n * unit) as u64);
+            l.port.write_lane(at, lane, &bytes[n * unit..(n + 1) * unit])?;
         }
     }
     Ok(())

@@ -1,0 +1,262 @@
+//! Memory of a whole warp at once: where its lanes' bytes are on the host, if they lie in one range.
+
+use tepui_softgpu::{Protection, UnitMemory};
+
+use super::super::row::{ALL, LANES, Row};
+#[cfg(target_arch = "x86_64")]
+use super::LocalStorage;
+use super::{LOCAL_WINDOW, Port, WORD};
+
+/// Most bytes that lie between the first and the last of a warp.
+const SPAN: u64 = 1 << 31;
+
+/// Where the bytes of a warp's lanes are.
+pub struct Places {
+    /// The range on the host; all offsets and the bytes behind them are inside.
+    host: *mut u8,
+    offsets: [u32; LANES],
+    /// Bytes from one word of a lane to the next.
+    stride: usize,
+    /// The words of the lanes are side by side, in the order of the lanes.
+    consecutive: bool,
+}
+
+/// Rows of thread-local storage: the same words of all lanes.
+pub struct LocalRows {
+    host: *mut Row,
+}
+
+impl LocalRows {
+    /// Loads the words of all lanes.
+    #[inline(always)]
+    pub fn load<const BYTES: usize>(&self, words: &mut [Row; 4]) {
+        for (i, row) in words[..BYTES / 4].iter_mut().enumerate() {
+            // SAFETY: `Port::local_rows` found so many bytes.
+            *row = unsafe { self.host.add(i).read_unaligned() };
+        }
+    }
+
+    /// Stores the words of some lanes. Nobody else writes those of the others.
+    #[inline(always)]
+    pub fn store<const BYTES: usize>(&self, mask: u16, words: &[Row; 4]) {
+        for (i, row) in words[..BYTES / 4].iter().enumerate() {
+            // SAFETY: as in `load`, of a range that may be written.
+            unsafe {
+                let to = self.host.add(i);
+                let mut value = *row;
+                if mask != ALL {
+                    let old = to.read_unaligned();
+                    for lane in 0..LANES {
+                        let active = (u32::from(mask) >> lane & 1).wrapping_neg();
+                        value.0[lane] = old.0[lane] ^ (old.0[lane] ^ row.0[lane]) & active;
+                    }
+                }
+                to.write_unaligned(value);
+            }
+        }
+    }
+}
+
+impl Port<'_> {
+    /// All rows of thread-local storage, and the bytes of it that each lane has: none if they are not in one range that may
+    /// be written.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn all_local_rows(&mut self) -> (*mut Row, i64) {
+        let LocalStorage { base, bytes } = self.local;
+        let need = Protection::READ | Protection::WRITE;
+        if bytes == 0 || bytes > SPAN {
+            return (std::ptr::null_mut(), 0);
+        }
+        match self.memory.window(base, bytes * LANES as u64, need) {
+            Some(host) => (host.cast(), bytes as i64),
+            None => (std::ptr::null_mut(), 0),
+        }
+    }
+
+    /// The rows of thread-local storage of an access of all lanes of a mask at one offset, of so many bytes, whole words.
+    #[inline(always)]
+    pub fn local_rows(
+        &mut self,
+        [low, high]: [&Row; 2],
+        offset: i64,
+        mask: u16,
+        bytes: u64,
+        need: Protection,
+    ) -> Option<LocalRows> {
+        let lane = mask.trailing_zeros() as usize % LANES;
+        let (first, upper) = (low.0[lane], high.0[lane]);
+        if upper >> 31 == 0 || !bytes.is_multiple_of(WORD) {
+            return None;
+        }
+        let mut other = 0;
+        for lane in 0..LANES {
+            let active = (u32::from(mask) >> lane & 1).wrapping_neg();
+            other |= ((low.0[lane] ^ first) | (high.0[lane] ^ upper)) & active;
+        }
+        let address = (u64::from(upper) << 32 | u64::from(first)).wrapping_add_signed(offset);
+        let offset = address & 0xffff_ffff;
+        let local = other == 0
+            && address >> 32 == LOCAL_WINDOW >> 32
+            && offset.is_multiple_of(WORD)
+            && offset + bytes <= self.local.bytes;
+        if !local {
+            return None;
+        }
+        let (address, bytes) = (self.local.at(offset, 0), bytes * LANES as u64);
+        let host = self.memory.window(address, bytes, need)?.cast();
+        Some(LocalRows { host })
+    }
+
+    /// Where `bytes` of each lane of a mask are, at the lanes' addresses. `None` if they are not all in one range with
+    /// permissions: then each lane is asked for itself.
+    #[inline(always)]
+    pub fn places(
+        &mut self,
+        addresses: &[u64; LANES],
+        mask: u16,
+        bytes: u64,
+        need: Protection,
+    ) -> Option<Places> {
+        let (inside, [low, high]) = active(addresses, mask);
+        if low >> 32 == LOCAL_WINDOW >> 32 && high >> 32 == LOCAL_WINDOW >> 32 {
+            return self.local_places(&inside, high, bytes, need);
+        }
+        Places::within(&mut self.memory, &inside, [low, high], bytes, need)
+    }
+
+    /// As [`Port::places`], of thread-local storage, whose words are rows of the lanes.
+    #[inline(always)]
+    fn local_places(
+        &mut self,
+        addresses: &[u64; LANES],
+        high: u64,
+        bytes: u64,
+        need: Protection,
+    ) -> Option<Places> {
+        let size = self.local.bytes;
+        if (high & 0xffff_ffff) + bytes > size || size >= SPAN / LANES as u64 {
+            return None;
+        }
+        let host = self.memory.window(self.local.base, size * LANES as u64, need)?;
+        let (mut offsets, mut low) = ([0; LANES], 0);
+        for (lane, address) in addresses.iter().enumerate() {
+            let offset = *address as u32;
+            low |= offset % WORD as u32;
+            offsets[lane] = (offset / WORD as u32 * LANES as u32 + lane as u32) * WORD as u32;
+        }
+        // No part of a word goes on in the next.
+        let whole = low == 0 && (bytes < WORD || bytes.is_multiple_of(WORD));
+        let stride = WORD as usize * LANES;
+        whole.then_some(Places { host, offsets, stride, consecutive: false })
+    }
+}
+
+/// The addresses of the lanes of a mask, in the others that of the first of these; the lowest and the highest of them.
+#[inline(always)]
+fn active(addresses: &[u64; LANES], mask: u16) -> ([u64; LANES], [u64; 2]) {
+    let first = addresses[mask.trailing_zeros() as usize % LANES];
+    let mut inside = *addresses;
+    for (lane, address) in inside.iter_mut().enumerate() {
+        if mask >> lane & 1 == 0 {
+            *address = first;
+        }
+    }
+    let (mut low, mut high) = (first, first);
+    for address in inside {
+        low = low.min(address);
+        high = high.max(address);
+    }
+    (inside, [low, high])
+}
+
+impl Places {
+    /// Where bytes at addresses of a range are, of which these are the first and the last.
+    #[inline(always)]
+    fn within(
+        memory: &mut UnitMemory<'_>,
+        addresses: &[u64; LANES],
+        [low, high]: [u64; 2],
+        bytes: u64,
+        need: Protection,
+    ) -> Option<Places> {
+        if high >> 56 != 0 || high - low >= SPAN {
+            return None;
+        }
+        let host = memory.window(low, high - low + bytes, need)?;
+        let offsets = addresses.map(|address| (address - low) as u32);
+        let mut consecutive = true;
+        for (lane, offset) in offsets.iter().enumerate() {
+            consecutive &= *offset == WORD as u32 * lane as u32;
+        }
+        Some(Places { host, offsets, stride: WORD as usize, consecutive })
+    }
+
+    /// As [`Port::places`] of addresses that are not of thread-local storage, to be read.
+    #[inline(always)]
+    pub fn readable(
+        memory: &mut UnitMemory<'_>,
+        addresses: &[u64; LANES],
+        mask: u16,
+        bytes: u64,
+    ) -> Option<Places> {
+        let (inside, ends) = active(addresses, mask);
+        Places::within(memory, &inside, ends, bytes, Protection::READ)
+    }
+
+    /// Loads `BYTES` of each lane, 4 at most of each row. Lanes that are not in the mask get what another has.
+    #[inline(always)]
+    pub fn load<const BYTES: usize>(&self, words: &mut [Row; 4]) {
+        let whole = BYTES / 4;
+        if self.consecutive && BYTES == 4 {
+            // SAFETY: as below, of all lanes.
+            words[0] = unsafe { self.host.cast::<Row>().read_unaligned() };
+            return;
+        }
+        for lane in 0..LANES {
+            // SAFETY: `Port::places` found the lane's bytes in a range of the host that stays there while the job runs; others
+            // may write at the same time, as they may on silicon, and then the bytes are either.
+            unsafe {
+                let from = self.host.add(self.offsets[lane] as usize).cast_const();
+                for (i, row) in words[..whole].iter_mut().enumerate() {
+                    row.0[lane] = from.add(self.stride * i).cast::<u32>().read_unaligned();
+                }
+                let from = from.add(self.stride * whole);
+                match BYTES % 4 {
+                    1 => words[whole].0[lane] = from.read().into(),
+                    2 => words[whole].0[lane] = from.cast::<u16>().read_unaligned().into(),
+                    3 => {
+                        let half = u32::from(from.cast::<u16>().read_unaligned());
+                        words[whole].0[lane] = half | u32::from(from.add(2).read()) << 16;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Stores `BYTES` of some lanes, the last lane's last.
+    #[inline(always)]
+    pub fn store<const BYTES: usize>(&self, mask: u16, words: &[Row; 4]) {
+        let whole = BYTES / 4;
+        if self.consecutive && BYTES == 4 && mask == ALL {
+            // SAFETY: as in `load`, of a range that may be written.
+            unsafe { self.host.cast::<Row>().write_unaligned(words[0]) };
+            return;
+        }
+        for lane in super::super::op::numbers(mask) {
+            // SAFETY: as in `load`, of a range that may be written.
+            unsafe {
+                let to = self.host.add(self.offsets[lane] as usize);
+                for (i, row) in words[..whole].iter().enumerate() {
+                    to.add(self.stride * i).cast::<u32>().write_unaligned(row.0[lane]);
+                }
+                if !BYTES.is_multiple_of(4) {
+                    let bytes = words[whole].0[lane].to_le_bytes();
+                    let to = to.add(self.stride * whole);
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, BYTES % 4);
+                }
+            }
+        }
+    }
+}

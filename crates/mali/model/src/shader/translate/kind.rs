@@ -1,0 +1,285 @@
+//! For which operations there are templates.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // No translator asks.
+
+use tepui_mali_isa::modifier::{Condition, RoundMode};
+use tepui_mali_isa::operand::CONSTANTS;
+use tepui_mali_isa::{Op as Isa, Special};
+
+use super::super::alu::integer::SATURATE;
+use super::super::alu::select::Chain;
+use super::super::message::FORCED;
+use super::super::op::{Next, Op, Written};
+use super::super::operand::{Select, Src};
+use super::super::row::Row;
+use super::super::uniforms;
+use super::super::warp::REGISTERS;
+
+/// How the bits of a comparison are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    Float,
+    Signed,
+    Unsigned,
+}
+
+/// What a shifted value is combined with another by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    And,
+    Or,
+    Xor,
+}
+
+/// What an operation of words computes, as far as there is a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The first source.
+    Copy,
+    /// Product and sum of floats, rounded once.
+    MultiplyAdd,
+    /// Sum of floats.
+    AddFloat,
+    /// As [`Kind::AddFloat`], with the immediate.
+    AddFloatImmediate,
+    Minimum,
+    Maximum,
+    /// One divided by a float.
+    Reciprocal,
+    /// A float rounded to an integer.
+    Round,
+    AddInt,
+    /// As [`Kind::AddInt`], with the immediate.
+    AddIntImmediate,
+    SubtractInt,
+    MultiplyInt,
+    Shift {
+        left: bool,
+        logic: Logic,
+    },
+    /// The third or the fourth source, by a comparison of the others.
+    Select(Number),
+    Compare(Number),
+    /// The first or the second source, by bits of the third.
+    Mux,
+    FromInt {
+        signed: bool,
+    },
+    ToInt {
+        signed: bool,
+    },
+    /// The lower half-float of the source.
+    FromHalf,
+    /// A word of two halves.
+    JoinHalves,
+    /// A word of two bytes, and a half above them.
+    JoinBytes,
+    /// Loads words of thread-local storage at a place that all lanes know.
+    LoadLocal {
+        words: u8,
+    },
+    /// Stores them.
+    StoreLocal {
+        words: u8,
+    },
+    /// A branch if the first source is zero, or if it is not.
+    BranchZero,
+    /// A branch by a comparison of the sources.
+    BranchCompare(Number),
+}
+
+impl Kind {
+    /// What an instruction computes.
+    pub fn of(isa: Isa) -> Option<Kind> {
+        let shift = |left, logic| Kind::Shift { left, logic };
+        Some(match isa {
+            Isa::MOV_I32 => Kind::Copy,
+            Isa::FMA_F32 => Kind::MultiplyAdd,
+            Isa::FADD_F32 => Kind::AddFloat,
+            Isa::FADD_IMM_F32 => Kind::AddFloatImmediate,
+            Isa::FMIN_F32 => Kind::Minimum,
+            Isa::FMAX_F32 => Kind::Maximum,
+            Isa::FRCP_F32 => Kind::Reciprocal,
+            Isa::FROUND_F32 => Kind::Round,
+            Isa::IADD_U32 | Isa::IADD_S32 => Kind::AddInt,
+            Isa::IADD_IMM_I32 => Kind::AddIntImmediate,
+            Isa::ISUB_U32 | Isa::ISUB_S32 => Kind::SubtractInt,
+            Isa::IMUL_I32 | Isa::IMUL_S32 => Kind::MultiplyInt,
+            Isa::LSHIFT_AND_I32 => shift(true, Logic::And),
+            Isa::LSHIFT_OR_I32 => shift(true, Logic::Or),
+            Isa::LSHIFT_XOR_I32 => shift(true, Logic::Xor),
+            Isa::RSHIFT_AND_I32 => shift(false, Logic::And),
+            Isa::RSHIFT_OR_I32 => shift(false, Logic::Or),
+            Isa::RSHIFT_XOR_I32 => shift(false, Logic::Xor),
+            Isa::CSEL_U32 => Kind::Select(Number::Unsigned),
+            Isa::CSEL_S32 => Kind::Select(Number::Signed),
+            Isa::CSEL_F32 => Kind::Select(Number::Float),
+            Isa::ICMP_OR_U32 | Isa::ICMP_AND_U32 | Isa::ICMP_MULTI_U32 => {
+                Kind::Compare(Number::Unsigned)
+            }
+            Isa::ICMP_OR_S32 | Isa::ICMP_AND_S32 | Isa::ICMP_MULTI_S32 => {
+                Kind::Compare(Number::Signed)
+            }
+            Isa::FCMP_OR_F32 | Isa::FCMP_AND_F32 => Kind::Compare(Number::Float),
+            Isa::MUX_I32 => Kind::Mux,
+            Isa::U32_TO_F32 => Kind::FromInt { signed: false },
+            Isa::S32_TO_F32 => Kind::FromInt { signed: true },
+            Isa::F32_TO_U32 => Kind::ToInt { signed: false },
+            Isa::F32_TO_S32 => Kind::ToInt { signed: true },
+            Isa::F16_TO_F32 => Kind::FromHalf,
+            Isa::MKVEC_V2I16 => Kind::JoinHalves,
+            Isa::MKVEC_V2I8 => Kind::JoinBytes,
+            Isa::LOAD_I32 => Kind::LoadLocal { words: 1 },
+            Isa::LOAD_I64 => Kind::LoadLocal { words: 2 },
+            Isa::LOAD_I96 => Kind::LoadLocal { words: 3 },
+            Isa::LOAD_I128 => Kind::LoadLocal { words: 4 },
+            Isa::STORE_I32 => Kind::StoreLocal { words: 1 },
+            Isa::STORE_I64 => Kind::StoreLocal { words: 2 },
+            Isa::STORE_I96 => Kind::StoreLocal { words: 3 },
+            Isa::STORE_I128 => Kind::StoreLocal { words: 4 },
+            _ => return None,
+        })
+    }
+
+    /// The number of sources.
+    pub fn sources(self) -> usize {
+        match self {
+            Kind::Copy
+            | Kind::AddFloatImmediate
+            | Kind::AddIntImmediate
+            | Kind::Reciprocal
+            | Kind::Round
+            | Kind::FromInt { .. }
+            | Kind::ToInt { .. }
+            | Kind::FromHalf
+            | Kind::LoadLocal { .. }
+            | Kind::StoreLocal { .. }
+            | Kind::BranchZero => 1,
+            Kind::AddFloat
+            | Kind::Minimum
+            | Kind::Maximum
+            | Kind::AddInt
+            | Kind::SubtractInt
+            | Kind::MultiplyInt
+            | Kind::JoinHalves
+            | Kind::BranchCompare(_) => 2,
+            Kind::MultiplyAdd
+            | Kind::Shift { .. }
+            | Kind::Compare(_)
+            | Kind::Mux
+            | Kind::JoinBytes => 3,
+            Kind::Select(_) => 4,
+        }
+    }
+
+    /// Whether it is a branch.
+    pub fn branches(self) -> bool {
+        matches!(self, Kind::BranchZero | Kind::BranchCompare(_))
+    }
+}
+
+/// What an operation computes, if the template can do it. `rows` are those of the program.
+pub fn kind(op: &Op, rows: &[Row]) -> Option<Kind> {
+    let kind = op.kind?;
+    if let Kind::LoadLocal { words } | Kind::StoreLocal { words } = kind {
+        let (register, count) = op.staging[usize::from(matches!(kind, Kind::StoreLocal { .. }))];
+        let whole = match kind {
+            Kind::StoreLocal { .. } => op.flags & FORCED != 0,
+            _ => words > 1 || op.flags & 0xff == 32,
+        };
+        let fits = count == words && usize::from(register) + usize::from(words) <= REGISTERS;
+        return local_offset(op)
+            .filter(|_| whole && fits && op.next == Next::Following)
+            .map(|_| kind);
+    }
+    let sources = op.src[..kind.sources()].iter();
+    if !sources.map(|src| value(src, rows)).all(|value| value.is_some()) {
+        return None;
+    }
+    if kind.branches() {
+        return (op.next == Next::Chosen).then_some(kind);
+    }
+    if op.next != Next::Following || matches!(op.written, Written::Float16 { .. }) {
+        return None;
+    }
+    let has_template = match kind {
+        Kind::AddInt | Kind::SubtractInt | Kind::MultiplyInt => op.flags & SATURATE == 0,
+        Kind::Compare(_) => op.flags != Chain::High as u32,
+        Kind::FromInt { .. } => op.round == RoundMode::Rte,
+        Kind::Select(Number::Float) => true,
+        _ => true,
+    };
+    (has_template && usize::from(op.dest) < REGISTERS).then_some(kind)
+}
+
+/// The offset in thread-local storage at which a load or store starts, if all lanes have the same.
+pub fn local_offset(op: &Op) -> Option<u16> {
+    let src = &op.src[0];
+    let [low, high] = [0, 1].map(|word| uniforms::special(Special::ThreadLocalPointer, word));
+    let plain = Some(src.row) == low && Some(src.high) == high && src.is_plain();
+    let offset = u16::try_from(op.immediate).ok()?;
+    (plain && offset.is_multiple_of(4)).then_some(offset)
+}
+
+/// Where the value of a source comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The same bits in all lanes, with what is selected of them.
+    Bits(u32),
+    /// A register of the warp, of which something may be selected.
+    Register(u16),
+    /// A row that all warps share, counted from the first of them.
+    Shared(u16),
+}
+
+/// Where a source's value is; `None` if templates cannot have it.
+pub fn value(src: &Src, rows: &[Row]) -> Option<Value> {
+    let same = |row: &Row| {
+        let [first, rest @ ..] = src.apply(row).0;
+        rest.iter().all(|bits| *bits == first).then_some(Value::Bits(first))
+    };
+    if usize::from(src.row) < REGISTERS {
+        return Some(Value::Register(src.row)).filter(|_| selects(src.select));
+    }
+    if let Some(at) = src.row.checked_sub(uniforms::PROGRAM) {
+        return same(rows.get(usize::from(at))?);
+    }
+    let constant = src.row.checked_sub(uniforms::ZERO).map(usize::from);
+    if let Some(bits) = constant.and_then(|at| CONSTANTS.get(at)) {
+        return same(&Row::splat(*bits));
+    }
+    Some(Value::Shared(src.row - REGISTERS as u16)).filter(|_| selects(src.select))
+}
+
+/// Whether templates can select so.
+fn selects(select: Select) -> bool {
+    !matches!(select, Select::HalvesOfBytes { signed: true, .. })
+}
+
+/// Whether a condition holds for integers by one comparison, and whether that is to be inverted; `None` if it always holds.
+pub fn integer_condition(condition: Condition) -> Option<(u8, bool)> {
+    use tepui_hostvec::asm::integer::{EQUAL, GREATER, LESS, NOT_EQUAL};
+    match condition {
+        Condition::Eq => Some((EQUAL, false)),
+        Condition::Ne | Condition::Gtlt => Some((NOT_EQUAL, false)),
+        Condition::Gt => Some((GREATER, false)),
+        Condition::Ge => Some((LESS, true)),
+        Condition::Lt => Some((LESS, false)),
+        Condition::Le => Some((GREATER, true)),
+        Condition::Total => None,
+    }
+}
+
+/// The comparison of floats by which a condition holds.
+pub fn float_condition(condition: Condition) -> u8 {
+    use tepui_hostvec::asm::float;
+    match condition {
+        Condition::Eq => float::EQUAL,
+        Condition::Ne => float::NOT_EQUAL,
+        Condition::Gt => float::GREATER,
+        Condition::Ge => float::GREATER_EQUAL,
+        Condition::Lt => float::LESS,
+        Condition::Le => float::LESS_EQUAL,
+        Condition::Gtlt => float::LESS_OR_GREATER,
+        Condition::Total => float::ORDERED,
+    }
+}

@@ -1,0 +1,37 @@
+//! Translations where there is no translator for the host: none.
+
+use super::super::op::Lanes;
+use super::super::program::Program;
+use super::super::run::Trapped;
+
+/// A program's translation, of which there is none.
+pub enum Translated {}
+
+/// A block of one.
+pub enum Block {}
+
+impl Translated {
+    /// The block that begins at an operation.
+    pub fn block(&self, _: u32) -> Option<Block> {
+        match *self {}
+    }
+
+    /// Runs a warp from a block on.
+    ///
+    /// # Errors
+    /// None.
+    pub fn run(
+        &self,
+        _: &Program,
+        _: &mut Lanes<'_, '_>,
+        _: Block,
+        _: &mut u64,
+    ) -> Result<(), Trapped> {
+        match *self {}
+    }
+}
+
+/// Translates a program: not on this host.
+pub fn translate(_: &Program) -> Option<Translated> {
+    None
+}
