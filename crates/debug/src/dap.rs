@@ -219,10 +219,11 @@ fn in_session(
                 "name": i.map_or(String::new(), |i| format!("{:x}: {}", i.offset, i.text)),
                 "line": i.map_or(0, |i| i.line),
                 "column": 1,
-                "source": { "name": s.recording.file, "path": path },
+                "source": source(s, path),
             });
             json!({ "stackFrames": [frame], "totalFrames": 1 })
         }
+        "source" => json!({ "content": text(s) }),
         "scopes" => {
             let lane = s.lane;
             let scope = |name: String, reference: u64| json!({ "name": name, "variablesReference": reference, "expensive": false });
@@ -318,6 +319,26 @@ fn variables(s: &Session, reference: u64) -> Json {
         Some(variable(format!("r{register}"), text))
     });
     json!({ "variables": all.collect::<Vec<_>>() })
+}
+
+/// Where the source is: in the file that was launched, or an editor asks for it.
+fn source(s: &Session, path: &str) -> Json {
+    let name = &s.recording.file;
+    match s.recording.embedded {
+        true => json!({ "name": name, "sourceReference": ONE }),
+        false => json!({ "name": name, "path": path }),
+    }
+}
+
+/// The source, or the program where there is none.
+fn text(s: &Session) -> String {
+    match s.recording.source.is_empty() {
+        false => s.recording.source.join("\n"),
+        true => {
+            let line = |i: &crate::Instruction| format!("{:5x}: {}\n", i.offset, i.text);
+            s.recording.program.iter().map(line).collect()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub struct Recording {
     pub title: String,
     /// Name of the source file.
     pub file: String,
+    /// The source is in no file that an editor could open.
+    pub embedded: bool,
     /// Lines of the source.
     pub source: Vec<String>,
     /// The program, by offset.

@@ -7,8 +7,8 @@ use tepui_capture::{Event, Events, Process, Session, Start};
 use tepui_debug::Recording;
 use tepui_gpus::capture::{DebugPlace, Debugged, ReplayOptions, Replayer, debug, drawn_size};
 
-use super::info;
 use super::load::{Place, numbers};
+use super::{info, say};
 use crate::cmd_decode::captures;
 use crate::input;
 
@@ -35,7 +35,7 @@ pub fn is_capture(path: &Path) -> bool {
     path.is_dir() || path.extension().is_some_and(|e| e == "capture")
 }
 
-/// Records what is asked for and prints the history of the pixel; without a place prints the commands and returns `None`.
+/// Records what is asked for, with the history of the pixel; without a place prints the commands and returns `None`.
 ///
 /// # Errors
 /// The capture cannot be read, or nothing ran at the place.
@@ -67,16 +67,16 @@ pub fn record(path: &Path, which: &Which, place: &Place) -> Result<Option<Record
     })?;
     let Debugged { history, recording, code, missing, fault } = found
         .ok_or_else(|| format!("the capture has {count} commands; there is no {number}"))??;
-    if let Some(history) = &history {
-        print!("command {number}, {history}");
-    }
+    let mut told = history.map_or_else(String::new, |h| format!("command {number}, {h}"));
     if let Some(fault) = fault {
-        println!("the command ends in a fault: {fault}");
+        told += &format!("the command ends in a fault: {fault}\n");
     }
+    // Where nothing ran, the history says why.
     let mut recording = recording.ok_or_else(|| {
-        missing.unwrap_or_else(|| format!("nothing ran there in command {number}; see --command"))
+        let missing = missing.unwrap_or_else(|| "nothing ran there".to_owned());
+        format!("{missing} in command {number}; `tepui debug CAPTURE` lists the commands\n{told}")
     })?;
-    recording.history = history.unwrap_or_default();
+    (recording.history, recording.embedded) = (told, true);
     recording.file = "shader".to_owned();
     info::add(&path, &code, &mut recording);
     Ok(Some(recording))
@@ -166,7 +166,7 @@ fn list(path: &Path) -> Result<(), String> {
             }
             Err(e) => e,
         };
-        println!("command {count}: {},{size} {result}", replayer.kind(start));
+        say(format_args!("command {count}: {},{size} {result}\n", replayer.kind(start)));
         count += 1;
         None::<()>
     })?;

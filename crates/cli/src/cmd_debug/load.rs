@@ -11,6 +11,7 @@ use tepui_explore::listing::source_lines;
 use tepui_explore::record::{Group, record as record_text};
 use tepui_explore::run::{Contents, How, Inputs, run};
 
+use super::captured;
 use crate::cmd_compile::Common;
 
 /// What is run, and which SIMD-group is recorded.
@@ -145,6 +146,8 @@ struct Launched {
     common: Common,
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    captured: captured::Which,
 }
 
 /// Records what the arguments of the debug adapter protocol's `launch` name.
@@ -158,9 +161,9 @@ pub fn launch(arguments: &Value) -> Result<Recording, String> {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         line.push(format!("--{name}={text}"));
     };
-    for name in
-        ["gpu", "stage", "entry", "groups", "workgroup", "thread", "pixel", "size", "vertices"]
-    {
+    let names =
+        "gpu stage entry groups workgroup thread pixel size vertices command draw layer dispatch";
+    for name in names.split(' ') {
         if let Some(value) = arguments.get(name) {
             add(name, value);
         }
@@ -170,5 +173,12 @@ pub fn launch(arguments: &Value) -> Result<Recording, String> {
     }
     line.extend(["--".to_owned(), program.to_owned()]);
     let parsed = Launched::try_parse_from(line).map_err(|e| e.to_string())?;
+    if captured::is_capture(&parsed.file) {
+        if arguments.get("pixel").or(arguments.get("dispatch")).is_none() {
+            return Err("say which `pixel`, or `dispatch` and `thread`".to_owned());
+        }
+        let recording = captured::record(&parsed.file, &parsed.captured, &parsed.place)?;
+        return recording.ok_or_else(|| "nothing is recorded".to_owned());
+    }
     record(&parsed.file, &parsed.common, &parsed.place)
 }

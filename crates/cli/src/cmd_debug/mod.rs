@@ -54,18 +54,25 @@ pub struct Args {
 
 /// The debug adapter protocol over standard input and output, for editors.
 ///
-/// `launch` takes `program` (a shader file) and, as `tepui debug`, `stage`, `groups`, `workgroup`, `thread`, `pixel`, `size`,
-/// `buffers` (a list of `BINDING=WORDS[,FILL]`) and `stopOnEntry`.
+/// `launch` takes `program` (a shader file or a capture) and, as `tepui debug`, `stage`, `groups`, `workgroup`, `thread`, `pixel`, `size`,
+/// `command`, `draw`, `layer`, `dispatch`, `buffers` (a list of `BINDING=WORDS[,FILL]`) and `stopOnEntry`.
 #[derive(clap::Args)]
 pub struct DapArgs {}
+
+/// Prints to standard output. If its reader has gone, as `head` does, this process is done.
+fn say(text: std::fmt::Arguments<'_>) {
+    let mut out = io::stdout().lock();
+    if out.write_fmt(text).and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
 
 /// Carries out a command; false when the user is done.
 fn carry_out(session: &mut Session, line: &str) -> Result<bool, String> {
     match command::run(session, line)? {
         Answer::Quit => Ok(false),
         Answer::Text(text) => {
-            print!("{text}");
-            io::stdout().flush().map_err(|e| e.to_string())?;
+            say(format_args!("{text}"));
             Ok(true)
         }
     }
@@ -80,7 +87,8 @@ fn try_run(args: &Args) -> Result<(), String> {
     } else {
         load::record(&args.file, &args.common, &args.place)?
     };
-    println!("{}: {} instructions", recording.title, recording.steps().len());
+    say(format_args!("{}", recording.history));
+    say(format_args!("{}: {} instructions\n", recording.title, recording.steps().len()));
     let mut session = Session::new(recording);
     let mut script = args.execute.clone();
     if let Some(path) = &args.script {
@@ -89,7 +97,7 @@ fn try_run(args: &Args) -> Result<(), String> {
     }
     if !script.is_empty() {
         for line in script.iter().filter(|l| !l.trim_start().starts_with('#')) {
-            println!("> {line}");
+            say(format_args!("> {line}\n"));
             if !carry_out(&mut session, line)? {
                 break;
             }
@@ -99,12 +107,11 @@ fn try_run(args: &Args) -> Result<(), String> {
     if !args.plain && io::stdin().is_terminal() && io::stdout().is_terminal() {
         return screen::run(session).map_err(|e| format!("the terminal: {e}"));
     }
-    print!("{}", command::whereabouts(&session));
+    say(format_args!("{}", command::whereabouts(&session)));
     let (prompt, mut last) = (io::stdin().is_terminal(), String::new());
     loop {
         if prompt {
-            print!("(tepui) ");
-            io::stdout().flush().map_err(|e| e.to_string())?;
+            say(format_args!("(tepui) "));
         }
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string())? == 0 {

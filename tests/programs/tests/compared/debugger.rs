@@ -64,6 +64,7 @@ impl Captured {
         }
         match touches >= self.touches {
             true if self.name == WGPU => worked_example(&folder),
+            true if !self.own => thread(&folder).and_then(|()| editor(&folder)),
             true => Ok(()),
             false => Err(format!("at most {touches} draws touch a pixel")),
         }
@@ -114,7 +115,8 @@ impl Captured {
         };
         let touches = said.lines().filter(|line| line.starts_with("  draw ")).count();
         let stored = said.lines().find_map(|line| line.strip_prefix("  stored    colour "));
-        if touches == 0 && said.contains("no primitive covers it") {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if touches == 0 && errors.contains("no primitive covers it") {
             return Ok(0);
         }
         let stored = stored.ok_or_else(|| fail("no colour is stored"))?;
@@ -176,6 +178,44 @@ fn worked_example(folder: &Path) -> Result<(), String> {
     match found.iter().find(|text| !said.contains(**text)) {
         Some(text) => Err(format!("{text:?} is missing\n{said}")),
         None => Ok(()),
+    }
+}
+
+/// A thread of a dispatch: Mesa presents pictures by a compute program, which reads the thread's number.
+fn thread(folder: &Path) -> Result<(), String> {
+    let mut command = Command::new(built("tepui")?);
+    command.arg("debug").arg(capture(folder)?).args(["--dispatch", "0", "--thread", "37,0,0"]);
+    let said = run(command.args(["-e", "step", "-e", "regs", "-e", "goto end"]))?;
+    match said.contains("lane 5, exec") && said.contains("00000025           37") {
+        true if said.trim_end().ends_with("stop") => Ok(()),
+        _ => Err(said),
+    }
+}
+
+/// The same pixel as an editor asks for it.
+fn editor(folder: &Path) -> Result<(), String> {
+    let capture = capture(folder)?.display().to_string();
+    let requests = [
+        serde_json::json!({ "command": "initialize" }),
+        serde_json::json!({ "command": "launch", "arguments": { "program": capture, "pixel": "250,250" } }),
+        serde_json::json!({ "command": "stackTrace" }),
+        serde_json::json!({ "command": "source", "arguments": { "sourceReference": 1 } }),
+        serde_json::json!({ "command": "evaluate", "arguments": { "expression": "history" } }),
+        serde_json::json!({ "command": "disconnect" }),
+    ];
+    let message = |r: &serde_json::Value| {
+        let text = r.to_string();
+        format!("Content-Length: {}\r\n\r\n{text}", text.len())
+    };
+    let file = folder.join("requests");
+    std::fs::write(&file, requests.iter().map(message).collect::<String>())
+        .map_err(|e| e.to_string())?;
+    let input = std::fs::File::open(&file).map_err(|e| e.to_string())?;
+    let said = run(Command::new(built("tepui")?).arg("dap").stdin(input))?;
+    let found = ["\"sourceReference\":1", "iterproj", "triangle 10, front"];
+    match found.iter().find(|text| !said.contains(**text)) {
+        None if !said.contains("\"success\":false") => Ok(()),
+        missing => Err(format!("{missing:?} is missing\n{said}")),
     }
 }
 
