@@ -291,12 +291,12 @@ mod tests {
     fn bundles_of_midgard_are_listed() {
         // A load of a varying, whose next bundle is a texture instruction.
         let code = [0x35, 0x98, 0, 0x3f, 0x1c, 0, 0, 0xc0, 3, 0, 0, 0, 0, 0, 0, 0];
-        let lines: Vec<Line> = Isa::Midgard.disassemble(&code, 0).collect();
+        let lines: Vec<Line> = Isa::Midgard(TextureRegisters::Own).disassemble(&code, 0).collect();
         assert_eq!(lines.len(), 1);
         assert!(lines[0].text.as_ref().is_ok_and(|text| text.starts_with("LD_VARY.f32")));
         let t860: Gpu = "mali-t860".parse().unwrap();
         assert_eq!(Isa::of(t860), Ok(Isa::Midgard(TextureRegisters::Own)));
-        assert!(Isa::Midgard.assemble("MOV.i32 R0, TMP0, R1").is_err());
+        assert!(Isa::Midgard(TextureRegisters::Own).assemble("MOV.i32 R0, TMP0, R1").is_err());
     }
 
     #[test]
