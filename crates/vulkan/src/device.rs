@@ -227,6 +227,11 @@ impl<B: Backend> Queue<B> {
 impl<B: Backend> Drop for Queue<B> {
     fn drop(&mut self) {
         let _ = self.wait_idle();
+        // What `is_lost` has submitted may still be queued, and executes what the device owns: it is done when this is.
+        if lock(&self.state.0).last != 0 && !self.lost.load(Ordering::Acquire) {
+            let nothing = Semaphores { waits: Vec::new(), signals: Vec::new() };
+            let _ = self.submit(nothing, Vec::new()).and_then(|()| self.wait_idle());
+        }
         lock(&self.state.0).ends = true;
         self.state.1.notify_all();
         if let Some(worker) = self.worker.take() {
