@@ -7,7 +7,7 @@
 // Order").
 
 use tepui_format::Format;
-use tepui_format::info::{Encoding, Numeric};
+use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
 use tepui_mali_packets::texture::{ComponentOrder, Format as Code};
 
@@ -32,8 +32,58 @@ pub struct PixelFormat {
     present: [bool; 4],
     /// Texels are normalised fixed point without a sign.
     unorm: bool,
-    /// Pixels are four bytes of normalised fixed point.
-    bytes_of_color: bool,
+    /// The fields of pixels of a word or less whose components are numbers of one kind.
+    fields: Option<Fields>,
+}
+
+/// Components of pixels of a word or less.
+#[derive(Clone, Copy)]
+struct Fields {
+    number: Numeric,
+    /// The first bit of each component and its bits; none of what pixels do not have.
+    components: [Option<(u32, u32)>; 4],
+}
+
+impl Fields {
+    /// Those of a format; none if its pixels are larger or its components are other ones.
+    fn new(format: Format) -> Option<Fields> {
+        let info = format.info();
+        let Encoding::Plain(channels) = &info.encoding else { return None };
+        let number = info.numeric();
+        let mut components = [None; 4];
+        for channel in channels.as_slice() {
+            let fits = match number {
+                Numeric::Unorm => channel.bits <= 16,
+                Numeric::Uint => true,
+                Numeric::Sfloat => channel.bits == 32,
+                _ => false,
+            };
+            let end = u32::from(channel.shift) + u32::from(channel.bits);
+            let slot = match channel.component {
+                Component::R => 0,
+                Component::G => 1,
+                Component::B => 2,
+                Component::A => 3,
+                _ => return None,
+            };
+            if !fits || channel.numeric != number || end > 32 {
+                return None;
+            }
+            components[slot] = Some((channel.shift.into(), channel.bits.into()));
+        }
+        Some(Fields { number, components })
+    }
+
+    /// What registers hold of numbers of this kind.
+    fn kind(&self) -> Kind {
+        if self.number == Numeric::Uint { Kind::Unsigned } else { Kind::Float }
+    }
+}
+
+/// So many ones.
+#[inline(always)]
+fn mask(bits: u32) -> u32 {
+    u32::MAX >> (32 - bits)
 }
 
 /// One in fixed point.
@@ -71,7 +121,6 @@ impl PixelFormat {
             present[*channel] = true;
         }
         let codec = TexelCodec::new(format).ok()?;
-        let bytes_of_color = format.name() == "R8G8B8A8_UNORM";
         Some(PixelFormat {
             codec,
             channels,
@@ -81,7 +130,7 @@ impl PixelFormat {
             fixed,
             present,
             unorm,
-            bytes_of_color,
+            fields: Fields::new(format),
         })
     }
 
@@ -168,7 +217,7 @@ impl PixelFormat {
     /// The channels of pixels of one word or less, in the lanes of a mask; the others keep what they are.
     #[inline(always)]
     pub fn unpack_words(&self, words: &Row, mask: u16, kind: Kind, out: &mut [Row; 4]) {
-        if !self.bytes_of_color || kind != Kind::Float {
+        let Some(fields) = self.fields.as_ref().filter(|fields| fields.kind() == kind) else {
             let bytes = self.bytes().min(4);
             for lane in numbers(mask) {
                 let channels = self.unpack(&words.0[lane].to_le_bytes()[..bytes], kind);
@@ -177,34 +226,48 @@ impl PixelFormat {
                 }
             }
             return;
-        }
+        };
+        let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
         for (channel, row) in out.iter_mut().enumerate() {
-            let constant = if self.missing[channel] { 1f32.to_bits() } else { 0 };
-            let Some(component) = self.sources[channel] else {
-                *row = row.choose(mask, &Row::splat(constant));
+            let source = self.sources[channel];
+            let Some((shift, bits)) = source.and_then(|k| fields.components[k]) else {
+                // An alpha that pixels do not have is 1.
+                let is_one = source.map_or(self.missing[channel], |component| component == 3);
+                *row = row.choose(mask, &Row::splat(if is_one { one } else { 0 }));
                 continue;
             };
-            let value = words.map(|w| ((w >> (8 * component) & 0xff) as f32 / 255.0).to_bits());
+            let most = self::mask(bits);
+            let value = match fields.number {
+                Numeric::Unorm => {
+                    words.map(|w| ((w >> shift & most) as f32 / most as f32).to_bits())
+                }
+                _ => words.map(|w| w >> shift & most),
+            };
             *row = row.choose(mask, &value);
         }
     }
 
-    /// Packs colours of the lanes if pixels are four bytes of normalised numbers.
+    /// Packs colours of the lanes if pixels are a word of normalised numbers.
     #[inline(always)]
     pub fn pack_words(&self, colours: &[Row; 4], kind: Kind) -> Option<Row> {
-        if !self.bytes_of_color || kind != Kind::Float {
+        let fields = self.fields.as_ref()?;
+        if fields.number != Numeric::Unorm || kind != Kind::Float {
             return None;
         }
         let mut out = Row::splat(0);
         for (component, channel) in self.channels.iter().enumerate() {
-            let Some(channel) = *channel else { continue };
+            let (Some(channel), Some((shift, bits))) = (*channel, fields.components[component])
+            else {
+                continue;
+            };
+            let most = f64::from(mask(bits));
             for (word, value) in out.0.iter_mut().zip(&colours[channel].0) {
                 let value = f32::from_bits(*value);
                 // A NaN becomes 0; the product is exact in 64 bits.
                 let value = if value > 0.0 { value } else { 0.0 };
                 let value = if value < 1.0 { value } else { 1.0 };
-                let byte = (f64::from(value) * 255.0).round_ties_even() as i32 as u32;
-                *word |= byte << (8 * component);
+                let bits = (f64::from(value) * most).round_ties_even() as i32 as u32;
+                *word |= bits << shift;
             }
         }
         Some(out)
@@ -347,6 +410,7 @@ fn name(code: Code, srgb: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shader::row::LANES;
 
     fn format(code: Code, order: ComponentOrder) -> PixelFormat {
         PixelFormat::new((code.raw() << 12 | order.raw()) as u32).expect("a format")
@@ -374,6 +438,47 @@ mod tests {
         let packed = format(Code::Rgb565, ComponentOrder::Rgb1);
         assert_eq!(packed.unpack(&[0x1f, 0], Kind::Float), [one, 0, 0, one]);
         assert!(PixelFormat::new((Code::Bc1Unorm.raw() << 12) as u32).is_none());
+    }
+
+    /// Rows of words are packed and unpacked as single pixels are.
+    #[test]
+    fn rows_are_as_single_pixels() {
+        let mut seed = 1u32;
+        let mut random = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed
+        };
+        let (mut fast, mut packed) = (0, 0);
+        for code in 0..=0xff {
+            for order in [ComponentOrder::Rgba, ComponentOrder::Bgra, ComponentOrder::Rgb1] {
+                let bits = code << 12 | order.raw() as u32;
+                let Some(format) = PixelFormat::new(bits).filter(|f| f.bytes() <= 4) else {
+                    continue;
+                };
+                fast += usize::from(format.fields.is_some());
+                let words = Row(std::array::from_fn(|_| random()));
+                let lanes = random() as u16;
+                let mut rows = [Row::splat(7); 4];
+                format.unpack_words(&words, lanes, format.kind(), &mut rows);
+                let specials = [f32::NAN, -1.0, 0.0, 0.5, 1.0, 2.0, f32::INFINITY, 0.3];
+                let colours: [Row; 4] = std::array::from_fn(|_| {
+                    Row(std::array::from_fn(|_| specials[random() as usize >> 8 & 7].to_bits()))
+                });
+                let pack = format.pack_words(&colours, Kind::Float);
+                packed += usize::from(pack.is_some());
+                for lane in 0..LANES {
+                    let bytes = &words.0[lane].to_le_bytes()[..format.bytes()];
+                    let one = format.unpack(bytes, format.kind());
+                    let expected = if lanes >> lane & 1 != 0 { one } else { [7; 4] };
+                    assert_eq!(rows.map(|row| row.0[lane]), expected, "format {bits:#x}");
+                    if let Some(pack) = &pack {
+                        let one = format.pack(colours.map(|row| row.0[lane]), Kind::Float);
+                        assert_eq!(pack.0[lane].to_le_bytes(), one[..4], "format {bits:#x}");
+                    }
+                }
+            }
+        }
+        assert!(fast > 20 && packed > 10, "{fast}, {packed}");
     }
 
     #[test]

@@ -55,51 +55,52 @@ fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
 
 fn alpha_test(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (coverage, alpha) = (l.get(&op.src[0]), l.get(&op.src[1]));
-    let lanes = l.writing();
+    let mask = l.warp.mask & !l.warp.helpers;
     let pixels = pixels(l)?;
-    let pipeline = pixels.pipeline.clone().ok_or_else(no_pixels)?;
+    let pipeline = pixels.pipeline.as_ref().ok_or_else(no_pixels)?;
+    let (emits, by_alpha) = (pipeline.emits, pipeline.alpha_to_coverage);
     let count = pixels.framebuffer.samples.count;
-    let mut out = Row::splat(0);
-    for lane in lanes {
+    for lane in numbers(mask) {
         let mut left = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
-        if pipeline.alpha_to_coverage {
+        if by_alpha {
             // How alpha becomes samples is not known: so many, the first ones, rounded.
             let alpha = f32::from_bits(alpha.0[lane]);
             let below = (0..count).filter(|s| alpha * count as f32 >= *s as f32 + 0.5);
             left &= below.fold(0, |mask, s| mask | 1 << s);
         }
         pixels.lanes[lane].coverage = left;
-        if pixels.lanes[lane].untested && !pipeline.emits {
-            left = pixels.test(lane, None, None);
-        }
-        out.0[lane] = left.into();
     }
-    if op.staging[0].1 > 0 {
-        l.put_register(op.staging[0].0, &out);
+    if !emits {
+        pixels.test_lanes(mask, None, None);
     }
+    deliver_coverage(l, op, mask)
+}
+
+/// Writes what is left of the coverage of the lanes of a mask, and 0 for the others.
+fn deliver_coverage(l: &mut Lanes<'_, '_>, op: &Op, mask: u16) -> Result<(), Box<Trap>> {
+    if op.staging[0].1 == 0 {
+        return Ok(());
+    }
+    let pixels = pixels(l)?;
+    let left = |lane: usize| match mask >> lane & 1 {
+        0 => 0,
+        _ => pixels.lanes[lane].coverage.into(),
+    };
+    let out = Row(std::array::from_fn(left));
+    l.put_register(op.staging[0].0, &out);
     Ok(())
 }
 
 fn emit(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let [depth, stencil, coverage] = [0, 1, 2].map(|i| l.get(&op.src[i]));
-    let lanes = l.writing();
+    let mask = l.warp.mask & !l.warp.helpers;
     let pixels = pixels(l)?;
-    let mut out = Row::splat(0);
-    for lane in lanes {
-        let given = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
-        pixels.lanes[lane].coverage = given;
-        let z = (op.flags & DEPTH != 0).then(|| f32::from_bits(depth.0[lane]));
-        let s = (op.flags & STENCIL != 0).then_some(stencil.0[lane] as u8);
-        let left = match pixels.lanes[lane].untested {
-            true => pixels.test(lane, z, s),
-            false => given,
-        };
-        out.0[lane] = left.into();
+    for lane in numbers(mask) {
+        pixels.lanes[lane].coverage &= coverage.0[lane] as u16;
     }
-    if op.staging[0].1 > 0 {
-        l.put_register(op.staging[0].0, &out);
-    }
-    Ok(())
+    let given = |flag: u32, row| (op.flags & flag != 0).then_some(row);
+    pixels.test_lanes(mask, given(DEPTH, &depth), given(STENCIL, &stencil));
+    deliver_coverage(l, op, mask)
 }
 
 /// The channels of the registers that a message reads.

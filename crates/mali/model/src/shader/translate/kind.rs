@@ -69,6 +69,10 @@ pub enum Kind {
     },
     /// The lower half-float of the source.
     FromHalf,
+    /// The lower half of the source, extended.
+    Extend {
+        signed: bool,
+    },
     /// A word of two halves.
     JoinHalves,
     /// A word of two bytes, and a half above them.
@@ -126,6 +130,8 @@ impl Kind {
             Isa::F32_TO_U32 => Kind::ToInt { signed: false },
             Isa::F32_TO_S32 => Kind::ToInt { signed: true },
             Isa::F16_TO_F32 => Kind::FromHalf,
+            Isa::U16_TO_U32 => Kind::Extend { signed: false },
+            Isa::S16_TO_S32 => Kind::Extend { signed: true },
             Isa::MKVEC_V2I16 => Kind::JoinHalves,
             Isa::MKVEC_V2I8 => Kind::JoinBytes,
             Isa::LOAD_I32 => Kind::LoadLocal { words: 1 },
@@ -151,6 +157,7 @@ impl Kind {
             | Kind::FromInt { .. }
             | Kind::ToInt { .. }
             | Kind::FromHalf
+            | Kind::Extend { .. }
             | Kind::LoadLocal { .. }
             | Kind::StoreLocal { .. }
             | Kind::BranchZero => 1,

@@ -159,6 +159,12 @@ impl Translator<'_> {
                 self.load(V(1), op, 0, part);
                 self.asm.halves_to_floats(d, Rm::Reg(V(1)), false);
             }
+            Kind::Extend { signed } => {
+                self.load(d, op, 0, part);
+                let down = if signed { Shift::Arithmetic } else { Shift::Right };
+                self.asm.shift(Shift::Left, d, d, 16);
+                self.asm.shift(down, d, d, 16);
+            }
             Kind::JoinHalves => {
                 self.load(d, op, 0, part);
                 self.load(V(1), op, 1, part);
