@@ -131,15 +131,23 @@ fn command(bits: &mut Bits<'_>) -> Option<u64> {
     Some(if bits.next().is_multiple_of(64) { bits.next() } else { word })
 }
 
+/// Limits of an exercise. The last bit of the input says whether programs are translated at once or never.
+fn options(input: &[u8], most_commands: u64, most_instructions: u64) -> Options {
+    let translated = input.last().is_some_and(|byte| byte & 1 != 0);
+    let runs_before_translation = if translated { 0 } else { u32::MAX };
+    Options {
+        threads: 1,
+        most_commands,
+        most_instructions,
+        runs_before_translation,
+        ..Options::default()
+    }
+}
+
 /// Executes what `input` describes; what became of the streams that ended.
 pub fn run(input: &[u8]) -> Option<Vec<Completion>> {
     let chip = tepui_mali_chips::chip("mali-g610")?;
-    let options = Options {
-        threads: 1,
-        most_commands: 2000,
-        most_instructions: 1 << 20,
-        ..Options::default()
-    };
+    let options = options(input, 2000, 1 << 20);
     let gpu = Gpu::new(chip, options);
     let vm = address_space();
     let memory = Arc::new(Memory::new(BYTES).ok()?);

@@ -10,6 +10,7 @@ use crate::group::{Group, QueueState};
 use crate::job::{Completion, FaultKind, JobFault, Unit};
 use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
 use crate::shader::program::Program;
+use crate::shader::translate::Lazy;
 use crate::stream;
 
 /// Options of the model.
@@ -25,6 +26,8 @@ pub struct Options {
     pub most_instructions: u64,
     /// Draws of a stream behind which further ones are left out: for tools that look for a draw.
     pub most_draws: u64,
+    /// Warps that run a program in the interpreter before it is translated to code of the host; `u32::MAX` for never.
+    pub runs_before_translation: u32,
 }
 
 fn no_clock() -> u64 {
@@ -39,6 +42,7 @@ impl Default for Options {
             most_commands: 100_000_000,
             most_instructions: 200_000_000_000,
             most_draws: u64::MAX,
+            runs_before_translation: 32,
         }
     }
 }
@@ -88,7 +92,8 @@ impl Gpu {
                 return cached;
             }
         }
-        let program = Program::load(self.chip, address, |at| memory.read_array(at).ok());
+        let mut program = Program::load(self.chip, address, |at| memory.read_array(at).ok());
+        program.translation = Lazy::after(self.options.runs_before_translation);
         let program = Arc::new(program);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.len() >= MOST {

@@ -19,7 +19,7 @@ use tepui_softgpu::{Memory, Protection};
 
 use super::draws::{CODE, CONTEXT, FRAME, Machine, SIDE, STATES, TEXELS, VERTICES, scatter};
 use super::{BASE, Bits, pack};
-use crate::{Gpu, JobContext, JobFault, JobStats, Options, address_space};
+use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
 const BYTES: usize = 1 << 18;
 /// Where jobs are.
@@ -202,12 +202,7 @@ impl Machine<'_> {
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let mut bits = Bits { input, state: 0 };
     let chip = tepui_mali_chips::chip(CHIPS[bits.next() as usize % CHIPS.len()])?;
-    let options = Options {
-        threads: 1,
-        most_commands: 100,
-        most_instructions: 1 << 20,
-        ..Options::default()
-    };
+    let options = super::options(input, 100, 1 << 20);
     let gpu = Gpu::new(chip, options);
     let vm = address_space();
     let memory = Arc::new(Memory::new(BYTES).ok()?);

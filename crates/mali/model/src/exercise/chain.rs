@@ -10,7 +10,7 @@ use tepui_mali_packets::shader::{LocalStorage, ShaderEnvironment, ShaderProgram,
 use tepui_softgpu::{Memory, Protection};
 
 use super::{BASE, BYTES, Bits, CODE, DATA, STATES, pack};
-use crate::{Gpu, JobContext, JobFault, JobStats, Options, address_space};
+use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
 /// Bytes of a job here.
 const JOB: u64 = 512;
@@ -21,12 +21,7 @@ const MOST: u64 = 6;
 /// Executes the chain that `input` describes; what became of it.
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let chip = tepui_mali_chips::chip("mali-g57")?;
-    let options = Options {
-        threads: 1,
-        most_commands: 100,
-        most_instructions: 1 << 20,
-        ..Options::default()
-    };
+    let options = super::options(input, 100, 1 << 20);
     let gpu = Gpu::new(chip, options);
     let vm = address_space();
     let memory = Arc::new(Memory::new(BYTES).ok()?);

@@ -21,7 +21,7 @@ use tepui_mali_packets::{Base, Packet, PacketInfo};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::{BASE, Bits, pack};
-use crate::{Completion, Gpu, Options, Stream, address_space};
+use crate::{Completion, Gpu, Stream, address_space};
 
 const BYTES: usize = 1 << 18;
 pub(super) const STATES: u64 = BASE + 0x1000;
@@ -335,12 +335,7 @@ impl Machine<'_> {
 /// Executes the frame that `input` describes; what became of its stream.
 pub fn draws(input: &[u8]) -> Option<Vec<Completion>> {
     let chip = tepui_mali_chips::chip("mali-g610")?;
-    let options = Options {
-        threads: 1,
-        most_commands: 2000,
-        most_instructions: 1 << 24,
-        ..Options::default()
-    };
+    let options = super::options(input, 2000, 1 << 24);
     let gpu = Gpu::new(chip, options);
     let vm = address_space();
     let memory = Arc::new(Memory::new(BYTES).ok()?);

@@ -15,7 +15,7 @@ use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{Memory, Protection};
 
 use super::{BASE, BYTES, Bits, CODE, DATA, STATES, pack};
-use crate::{Gpu, JobContext, JobFault, JobStats, Options, address_space};
+use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
 /// Most bundles of a program.
 const MOST_BUNDLES: u64 = 12;
@@ -46,12 +46,7 @@ fn program(bits: &mut Bits<'_>) -> Vec<u8> {
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let mut bits = Bits { input, state: 0 };
     let chip = tepui_mali_chips::chip("mali-t860")?;
-    let options = Options {
-        threads: 1,
-        most_commands: 100,
-        most_instructions: 1 << 20,
-        ..Options::default()
-    };
+    let options = super::options(input, 100, 1 << 20);
     let gpu = Gpu::new(chip, options);
     let vm = address_space();
     let memory = Arc::new(Memory::new(BYTES).ok()?);

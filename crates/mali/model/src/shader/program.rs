@@ -38,7 +38,7 @@ pub struct Program {
     midgard: Option<TextureRegisters>,
     /// Registers that it may look at, from the first on: those that are zeros when a warp begins.
     pub registers: usize,
-    /// The translation to code of the host.
+    /// The translation to code of the host: never made, unless whoever decodes it says when.
     pub translation: translate::Lazy,
 }
 
@@ -131,7 +131,7 @@ impl Program {
         midgard: Option<TextureRegisters>,
     ) -> Program {
         let registers = registers(&ops);
-        let translation = translate::Lazy::default();
+        let translation = translate::Lazy::after(u32::MAX);
         Program { address, code, ops, rows, clauses, midgard, registers, translation }
     }
 

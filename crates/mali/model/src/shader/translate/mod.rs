@@ -42,9 +42,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::program::Program;
 use super::row::LANES;
 
-/// Warps that run a program in the interpreter before it is translated.
-const RUNS: u32 = 32;
-
 /// What translated code keeps of a warp beside its registers.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -60,12 +57,6 @@ pub struct Lazy {
     /// Runs until then.
     left: AtomicU32,
     translated: OnceLock<Option<Translated>>,
-}
-
-impl Default for Lazy {
-    fn default() -> Lazy {
-        Lazy::after(RUNS)
-    }
 }
 
 impl Lazy {
