@@ -196,41 +196,12 @@ impl Pixels {
 
     /// As [`Pixels::test`] of the lanes of a mask that wait for it, with what the shader gave for each.
     pub fn test_lanes(&mut self, mask: u16, z: Option<&Row>, stencil: Option<&Row>) {
-        let Some(pipeline) = &self.pipeline else { return };
-        let (of_faces, [low, high]) = (pipeline.tests, pipeline.range);
-        if self.framebuffer.samples.count > 1 {
-            for lane in numbers(mask) {
-                if self.lanes[lane].untested {
-                    let z = z.map(|row| f32::from_bits(row.0[lane]));
-                    self.test(lane, z, stencil.map(|row| row.0[lane] as u8));
-                }
-            }
-            return;
-        }
-        let mut passed = 0;
         for lane in numbers(mask) {
-            let Lane { place: [x, y], coverage, untested, .. } = self.lanes[lane];
-            if !untested {
-                continue;
+            if self.lanes[lane].untested {
+                let z = z.map(|row| f32::from_bits(row.0[lane]));
+                self.test(lane, z, stencil.map(|row| row.0[lane] as u8));
             }
-            self.lanes[lane].untested = false;
-            if coverage == 0 {
-                continue;
-            }
-            let front = self.primitive(lane).is_none_or(|p| p.front);
-            let tests = &of_faces[usize::from(!front)];
-            let z = match z {
-                Some(row) => f32::from_bits(row.0[lane]),
-                None => self.depth(lane, self.framebuffer.samples.px(0)),
-            };
-            let stencil = stencil.map(|row| row.0[lane] as u8);
-            let z = z.clamp(low, high);
-            let passes = self.tile.depth.test(tests, 0, x.into(), y.into(), z, stencil);
-            self.lanes[lane].coverage = coverage & u16::from(passes);
-            self.tile.dirty = true;
-            passed += u64::from(passes);
         }
-        self.count(passed);
     }
 
     /// The format of a conversion descriptor; `None` if the model does not know it.

@@ -178,10 +178,7 @@ impl Lanes<'_, '_> {
     pub fn put_register(&mut self, register: u8, value: &Row) {
         // Decoding has checked that there is such a register.
         let dest = &mut self.warp.registers[usize::from(register) % REGISTERS];
-        for (lane, (old, new)) in dest.0.iter_mut().zip(&value.0).enumerate() {
-            let active = (u32::from(self.warp.mask) >> lane & 1).wrapping_neg();
-            *old ^= (*old ^ new) & active;
-        }
+        *dest = dest.choose(self.warp.mask, value);
     }
 
     /// Writes the destination of 64 bits.

@@ -43,15 +43,10 @@ impl LocalRows {
             // SAFETY: as in `load`, of a range that may be written.
             unsafe {
                 let to = self.host.add(i);
-                let mut value = *row;
-                if mask != ALL {
-                    let old = to.read_unaligned();
-                    for lane in 0..LANES {
-                        let active = (u32::from(mask) >> lane & 1).wrapping_neg();
-                        value.0[lane] = old.0[lane] ^ (old.0[lane] ^ row.0[lane]) & active;
-                    }
+                match mask {
+                    ALL => to.write_unaligned(*row),
+                    _ => to.write_unaligned(to.read_unaligned().choose(mask, row)),
                 }
-                to.write_unaligned(value);
             }
         }
     }

@@ -115,7 +115,29 @@ fn same_primitive(pixels: &Pixels, mask: u16) -> u16 {
     same & mask
 }
 
-/// A component of a vertex of a primitive, at a byte of its packet; zero beyond the packet's end.
+/// The bits of a component of a vertex of a primitive, at a byte of its packet; zero beyond the packet's end.
+#[inline(always)]
+fn vertex_word(
+    pixels: &Pixels,
+    primitive: &Primitive,
+    vertex: usize,
+    offset: u32,
+    short: bool,
+) -> u32 {
+    let stride = pixels.pipeline.as_ref().map_or(0, |p| p.varying_stride);
+    let bytes = if short { 2 } else { 4 };
+    if offset.checked_add(bytes).is_none_or(|end| end > stride) {
+        return 0;
+    }
+    let at = (primitive.vertices[vertex] + offset) as usize;
+    match pixels.scene.varyings.get(at..at + bytes as usize) {
+        Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
+        Some(&[a, b]) => u16::from_le_bytes([a, b]).into(),
+        _ => 0,
+    }
+}
+
+/// As [`vertex_word`], as a float.
 #[inline(always)]
 fn vertex_value(
     pixels: &Pixels,
@@ -124,18 +146,8 @@ fn vertex_value(
     offset: u32,
     short: bool,
 ) -> f32 {
-    let stride = pixels.pipeline.as_ref().map_or(0, |p| p.varying_stride);
-    let bytes = if short { 2 } else { 4 };
-    if offset.checked_add(bytes).is_none_or(|end| end > stride) {
-        return 0.0;
-    }
-    let at = (primitive.vertices[vertex] + offset) as usize;
-    let word = pixels.scene.varyings.get(at..at + bytes as usize);
-    match word {
-        Some(&[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
-        Some(&[a, b]) => float16(u16::from_le_bytes([a, b])),
-        _ => 0.0,
-    }
+    let word = vertex_word(pixels, primitive, vertex, offset, short);
+    if short { float16(word as u16) } else { f32::from_bits(word) }
 }
 
 /// A component of a lane's varying, at a byte of the vertices' packets; halves if `short`.
@@ -147,25 +159,10 @@ fn component(
     short: bool,
 ) -> u32 {
     let Some(primitive) = pixels.primitive(lane) else { return 0 };
-    let stride = pixels.pipeline.as_ref().map_or(0, |p| p.varying_stride);
-    let bytes = if short { 2 } else { 4 };
-    if offset.checked_add(bytes).is_none_or(|end| end > stride) {
-        return 0;
-    }
-    let read = |vertex: usize| {
-        let at = (primitive.vertices[vertex] + offset) as usize;
-        let data = &pixels.scene.varyings;
-        let mut word = [0; 4];
-        if let Some(bytes) = data.get(at..at + bytes as usize) {
-            word[..bytes.len()].copy_from_slice(bytes);
-        }
-        u32::from_le_bytes(word)
+    let Some([_, b, c]) = weights else {
+        return vertex_word(pixels, primitive, primitive.provoking.into(), offset, short);
     };
-    let Some([_, b, c]) = weights else { return read(primitive.provoking.into()) };
-    let value = |vertex| match short {
-        true => float16(read(vertex) as u16),
-        false => f32::from_bits(read(vertex)),
-    };
+    let value = |vertex| vertex_value(pixels, primitive, vertex, offset, short);
     let first = value(0);
     (first + b * (value(1) - first) + c * (value(2) - first)).to_bits()
 }

@@ -212,7 +212,6 @@ pub fn kind(op: &Op, rows: &[Row]) -> Option<Kind> {
         Kind::AddInt | Kind::SubtractInt | Kind::MultiplyInt => op.flags & SATURATE == 0,
         Kind::Compare(_) => op.flags != Chain::High as u32,
         Kind::FromInt { .. } => op.round == RoundMode::Rte,
-        Kind::Select(Number::Float) => true,
         _ => true,
     };
     (has_template && usize::from(op.dest) < REGISTERS).then_some(kind)
