@@ -18,6 +18,22 @@ impl Interpolation {
     /// (window x · w, y · w, z · w, and w): a value that is linear in the primitive's own plane is
     /// `inverse · values` over w.
     pub fn new(kind: Kind, positions: &[[f32; 4]; 3]) -> Interpolation {
+        Interpolation::with_lines(kind, positions, |[x, y]| [-y, x])
+    }
+
+    /// As [`Interpolation::new`], but for lines whose fragments are repeated along the axis along which the line is
+    /// shorter, as OpenGL's: along that axis nothing changes.
+    pub fn with_repeated_fragments(kind: Kind, positions: &[[f32; 4]; 3]) -> Interpolation {
+        let across = |[x, y]: [f64; 2]| if x.abs() >= y.abs() { [0.0, x] } else { [y, 0.0] };
+        Interpolation::with_lines(kind, positions, across)
+    }
+
+    /// `across` is the direction in which nothing changes, from that of a line.
+    fn with_lines(
+        kind: Kind,
+        positions: &[[f32; 4]; 3],
+        across: impl Fn([f64; 2]) -> [f64; 2],
+    ) -> Interpolation {
         let p = positions.map(|v| v.map(f64::from));
         let row = |v: [f64; 4]| [v[0], v[1], v[3]];
         let w = p.map(|v| v[3]);
@@ -29,7 +45,8 @@ impl Interpolation {
                 // Across the line nothing changes: the third vertex stands beside the first and has
                 // its values.
                 let d = [0, 1].map(|k| p[1][k] / w[1] - p[0][k] / w[0]);
-                let beside = [p[0][0] - d[1] * w[0], p[0][1] + d[0] * w[0], w[0]];
+                let across = across(d);
+                let beside = [p[0][0] + across[0] * w[0], p[0][1] + across[1] * w[0], w[0]];
                 invert([row(p[0]), row(p[1]), beside]).map(|m| m.map(|[x, y, z]| [x + z, y, 0.0]))
             }
         };
@@ -147,4 +164,20 @@ fn invert(m: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
         return None;
     }
     Some(std::array::from_fn(|r| std::array::from_fn(|k| c[k][r] * scale)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Across a line nothing changes, or along the axis along which it is shorter.
+    #[test]
+    fn lines_have_one_value_across() {
+        let ends = [[0.0, 0.0, 0.0, 1.0], [20.0, 10.0, 0.0, 1.0], [0.0; 4]];
+        let plane = Interpolation::new(Kind::Line, &ends).linear([0.0, 1.0, 0.0]);
+        assert!((plane[0] - 0.04).abs() < 1e-9 && (plane[1] - 0.02).abs() < 1e-9, "{plane:?}");
+        let repeated = Interpolation::with_repeated_fragments(Kind::Line, &ends);
+        let plane = repeated.linear([0.0, 1.0, 0.0]);
+        assert!((plane[0] - 0.05).abs() < 1e-9 && plane[1].abs() < 1e-9, "{plane:?}");
+    }
 }

@@ -104,7 +104,15 @@ impl PixelFormat {
     /// The format of a descriptor. `None` if the model does not know it.
     pub fn new(bits: u32) -> Option<PixelFormat> {
         let code = Code::from_raw(u64::from(bits >> 12 & 0xff))?;
-        let Order { channels, sources, missing } = Order::new(bits & 0xfff)?;
+        let Order { mut channels, mut sources, missing } = Order::new(bits & 0xfff)?;
+        if code == Code::S8 {
+            // A stencil is the second component, behind a depth that is not there.
+            // source: Mesa, pan_format.c (formats of stencils on v7 and v9)
+            channels.swap(0, 1);
+            for source in &mut sources {
+                *source = source.map(|component| [1, 0, 2, 3][component]);
+            }
+        }
         let srgb = bits >> 20 & 1 != 0;
         let format: Format = name(code, srgb)?.parse().ok()?;
         let signed = format.name().ends_with("_SINT");
@@ -424,6 +432,9 @@ mod tests {
         let bgra = format(Code::Rgba8Unorm, ComponentOrder::Bgra);
         assert_eq!(bgra.unpack(&[255, 0, 0, 255], Kind::Float), [0, 0, one, one]);
         assert_eq!(bgra.pack([0, 0, one, one], Kind::Float)[..4], [255, 0, 0, 255]);
+        // A stencil is red in the order that drivers give it.
+        let stencil = format(Code::S8, ComponentOrder::Grba);
+        assert_eq!(stencil.unpack(&[7], Kind::Unsigned)[..2], [7, 0]);
         let integers = format(Code::Rg16i, ComponentOrder::Rgb1);
         assert_eq!((integers.bytes(), integers.kind()), (4, Kind::Signed));
         let found = integers.unpack(&[0xff, 0xff, 5, 0], Kind::Signed);

@@ -30,6 +30,11 @@ pub(crate) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 /// Positions are those of the window.
 const WINDOW: Viewport = Viewport { scale: [1.0; 3], translate: [0.0; 3] };
 
+/// What larger points are drawn as: the size that drivers promise, the largest of 16 bits with four behind the binary point.
+///
+/// source: Mesa, panvk_physical_device.c (`pointSizeRange`). That hardware limits sizes is an assumption.
+const LARGEST_POINT_PX: f32 = 4095.9375;
+
 /// How a draw's primitives are set up.
 pub(crate) struct Setup {
     topology: Topology,
@@ -234,7 +239,7 @@ impl Assembly<'_> {
             Kind::Point => placed.point(0, &mut self.pieces),
         }
         let size_px = match self.kind {
-            Kind::Point => vertices[0].size,
+            Kind::Point => vertices[0].size.min(LARGEST_POINT_PX),
             _ => setup.size_px,
         };
         let first = scene.shapes.len();
@@ -250,7 +255,7 @@ impl Assembly<'_> {
         if scene.shapes.len() == first {
             return;
         }
-        let interpolation = Interpolation::new(self.kind, &placed.window);
+        let interpolation = Interpolation::with_repeated_fragments(self.kind, &placed.window);
         let depth = interpolation.depth(&placed.window);
         let biased = (setup.biased && self.kind == Kind::Triangle).then(|| Box::new(placed.window));
         let point = (self.kind == Kind::Point).then(|| {

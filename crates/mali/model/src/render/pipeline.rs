@@ -156,7 +156,13 @@ impl Pipeline {
             let size = u64::from(p.bound_max_x) | u64::from(p.bound_max_y) << 16;
             stage.uniforms.set(Special::FramebufferSize, size);
         }
-        let late = stage.is_some() && flags.zs_update_operation == PixelKill::ForceLate;
+        let tests = tests(&d);
+        // Pixels that are killed late are shaded whether they pass or not: shaders with side effects. Nothing that such a
+        // shader does shows whether depths were written before it or behind it.
+        let kills_late = flags.pixel_kill_operation == PixelKill::ForceLate
+            && tests.iter().any(|tests| !tests.is_trivial());
+        let late =
+            stage.is_some() && (flags.zs_update_operation == PixelKill::ForceLate || kills_late);
         // What a shader gives does not count where tests come first.
         let emits = late && (d.depth_source != DepthSource::FixedFunction || d.stencil_from_shader);
         let unit = match framebuffer.unorm_bits() {
@@ -165,7 +171,7 @@ impl Pipeline {
         };
         Ok(Pipeline {
             stage,
-            tests: tests(&d),
+            tests,
             late,
             killed_early: flags.pixel_kill_operation != PixelKill::ForceLate
                 && !emits

@@ -3,7 +3,7 @@
 // source: Mesa, bi_opcodes: instructions of both are one in the compiler, so that equal names do the
 // same; valhall/ISA.xml (order of sources of shifts), bi_schedule.c (bi_lower_cubeface).
 
-use tepui_mali_isa::bifrost::Inst;
+use tepui_mali_isa::bifrost::{Inst, Port};
 use tepui_mali_isa::modifier::{
     Clamp, InactiveResult, LaneOperation, Mux, RoundMode, SubgroupSize,
 };
@@ -49,6 +49,8 @@ fn renamed(inst: &Inst) -> Option<String> {
         "ICMP" => format!("ICMP_OR.{unsigned}"),
         "FCMP" => format!("FCMP_OR.{kind}"),
         "ARSHIFT" => format!("RSHIFT_OR.{kind}"),
+        // With no carry; Mesa adds without one only, where the ADD unit has no place.
+        "IADDC" if inst.sources.get(2) == Some(&Port::Stage) => "IADD.u32".to_owned(),
         "FMA_RSCALE" => match inst.modifier("special")? {
             "none" => name.to_owned(),
             other => format!("FMA_RSCALE_{}.{kind}", other.to_uppercase()),
@@ -162,6 +164,9 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
     }
     if let Some(mux) = inst.modifier("mux") {
         op.flags = named::<Mux>(mux)? as u32;
+    }
+    if base == "IADDC" {
+        op.src[2] = Src::NONE;
     }
     if base.contains("SHIFT_") || base == "ARSHIFT" {
         // Valhall has the amount second; ARSHIFT combines with nothing.

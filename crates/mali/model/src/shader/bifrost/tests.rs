@@ -1,7 +1,9 @@
 //! Clauses with results that were worked out by hand.
 
+use super::super::op::Trap;
 use super::super::run::Stop;
 use super::super::testing::{Bench, MEMORY};
+use super::temporary;
 
 /// The lanes of a register after a program.
 fn run(bench: &mut Bench, source: &str, register: usize) -> [u32; 16] {
@@ -118,4 +120,42 @@ fn unknown_instructions_are_typed_errors() {
             +NOP t1
         }";
     assert!(bench.try_bifrost(source).is_err());
+}
+
+/// The FMA unit adds with a carry, which Mesa leaves out.
+#[test]
+fn the_fma_unit_adds() {
+    let mut bench = Bench::new();
+    bench.set(0, |lane| lane);
+    let source = "ds(0) eos
+        {
+            *IADDC.i32 r1:t0, r0, 0xfffffffe, #0
+            +NOP t1
+            *NOP t0
+            +NOP t1
+        }";
+    assert_eq!(run(&mut bench, source, 1)[5], 3);
+}
+
+/// A texture's descriptor may come from the tuple before, and the layer of an array is no copy: what is
+/// translated to host code would leave an integer.
+#[test]
+fn descriptors_are_passed_on_and_layers_are_floats() {
+    let source = "ds(0) eos
+        {
+            *NOP t0
+            +MOV.i32 t1, 0xf04a7800
+            *NOP t0
+            +TEXC t1, 0x3f000000, 0x3e800000, t1, @r8
+        }";
+    let code = tepui_mali_isa::bifrost::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
+    let decoded = super::decode(&code, 8);
+    let mut bench = Bench::new();
+    bench.set(8, |_| 0).set(9, |lane| lane);
+    let stop = bench.try_bifrost(source).expect_err("there are no tables");
+    assert!(!matches!(stop, Trap::Unimplemented(_)), "{stop:?}");
+    let layer = temporary::TEXTURE + 2;
+    assert_eq!(bench.warp.registers[usize::from(layer)].0[3], 3f32.to_bits());
+    let op = decoded.ops.iter().find(|op| op.dest == layer).expect("a layer");
+    assert_eq!(op.kind, None);
 }

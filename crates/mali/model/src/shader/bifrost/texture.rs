@@ -7,7 +7,7 @@ use tepui_mali_isa::Flow;
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::bifrost::disasm::Fau;
 use tepui_mali_isa::bifrost::registers::Access;
-use tepui_mali_isa::bifrost::{Inst, Port};
+use tepui_mali_isa::bifrost::{Inst, Port, Tuple};
 use tepui_mali_isa::modifier::{Dimension, FetchComponent, LodMode};
 
 use super::super::message::{self, tables};
@@ -341,9 +341,10 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     }
     let mut all: Vec<Op> = Vec::new();
     for (n, row) in words.into_iter().enumerate() {
-        let mut op = moved(row, temporary::TEXTURE + n as u8, Access::Write);
+        let register = temporary::TEXTURE + n as u8;
+        let mut op = moved(row, register, Access::Write);
         if number == Some(n) {
-            op.run = layer_number;
+            op = Op { src: op.src, dest: register, ..Op::new(layer_number, Flow::None) };
         }
         all.push(op);
     }
@@ -372,12 +373,27 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
 }
 
 impl Context<'_> {
-    /// The value of a source that is a constant of the clause.
+    /// The value of a source that is a constant of the clause, or that the tuple before moved from one.
     fn known(&self, port: Port) -> Option<u32> {
-        let byte = self.clause.tuples[self.tuple].registers.fau();
+        self.known_in(self.tuple, port)
+    }
+
+    fn known_in(&self, index: usize, port: Port) -> Option<u32> {
+        let tuple = self.clause.tuples.get(index)?;
+        let moved = |index: usize, inst: &Inst| match inst.op.row().name {
+            "MOV.i32" => self.known_in(index, *inst.sources.first()?),
+            _ => None,
+        };
+        let before = |of: fn(&Tuple) -> &Inst| {
+            let index = index.checked_sub(1)?;
+            moved(index, of(self.clause.tuples.get(index)?))
+        };
+        let byte = tuple.registers.fau();
         let high = match port {
             Port::FauLow => 0,
             Port::FauHigh => 32,
+            Port::PassFma => return before(|tuple| &tuple.fma),
+            Port::PassAdd => return before(|tuple| &tuple.add),
             _ => return None,
         };
         let Fau::Constant(index, low) = Fau::of(byte) else { return None };

@@ -7,8 +7,8 @@
 use tepui_mali_chips::Arch;
 use tepui_mali_packets::bifrost::SurfaceWithStride;
 use tepui_mali_packets::texture::{
-    AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, ComponentOrder, Format, Plane,
-    PlaneType, Texture, TextureDimension, TextureLayout,
+    AfbcCompressionMode, AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering,
+    ComponentOrder, Format, Plane, PlaneType, Texture, TextureDimension, TextureLayout,
 };
 use tepui_mali_packets::{Packet, Problem, revision};
 use tepui_softgpu::UnitMemory;
@@ -166,6 +166,9 @@ impl Layout {
                 plane.pointer &= !TAG;
                 plane.tiled_header = s.pointer & TILED_HEADER != 0;
                 plane.superblock_size = AfbcSuperblockSize::N16x16;
+                if let Stored::Clump(ClumpFormat::X24s8) = self.stored {
+                    plane.compression_mode = AfbcCompressionMode::X24s8;
+                }
                 // Where descriptors have no stride, rows of headers are as wide as the level.
                 if plane.row_stride == 0 {
                     let width = (t.width >> level.min(31)).max(1);

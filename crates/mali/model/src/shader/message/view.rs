@@ -11,8 +11,8 @@ use tepui_mali_chips::Arch;
 use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::texture::{
-    AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane, PlaneType, Texture,
-    TextureDimension,
+    AfbcCompressionMode, AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane,
+    PlaneType, Texture, TextureDimension,
 };
 use tepui_softgpu::UnitMemory;
 
@@ -407,6 +407,10 @@ impl Surface {
                 let image = Afbc { superblock, tiled: plane.tiled_header, ..Afbc::PLAIN };
                 let stride = header_columns(image, plane.row_stride.into());
                 afbc = Some(AfbcImage { afbc: image, stride, body_offset: 0 });
+                // Stencils beside depths.
+                if plane.compression_mode == AfbcCompressionMode::X24s8 {
+                    (bytes, content) = (4, Content::UpperByte);
+                }
             }
             other => return Err(unimplemented(format!("textures in planes of type {other}"))),
         }
@@ -512,4 +516,27 @@ fn blocks(name: &str) -> Result<Content, Box<Trap>> {
     let codec = BlockCodec::new(format).map_err(|_| unknown())?;
     let block = format.info().block;
     Ok(Content::Blocks { codec, width: block.width_px, height: block.height_px })
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_mali_packets::texture::Format;
+
+    use super::*;
+
+    #[test]
+    fn stencils_of_compressed_depths_are_the_upper_bytes() {
+        let format = PixelFormat::new((Format::S8.raw() as u32) << 12).expect("known");
+        let plane = Plane {
+            plane_type: PlaneType::Afbc,
+            compression_mode: AfbcCompressionMode::X24s8,
+            row_stride: 16,
+            ..Plane::default()
+        };
+        let surface = Surface::new(plane, &format, false).expect("a surface");
+        assert!(matches!(surface.content, Content::UpperByte) && surface.bytes == 4);
+        let plane = Plane { compression_mode: AfbcCompressionMode::S8, ..plane };
+        let surface = Surface::new(plane, &format, false).expect("a surface");
+        assert!(matches!(surface.content, Content::Texels) && surface.bytes == 1);
+    }
 }
