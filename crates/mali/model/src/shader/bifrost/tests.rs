@@ -1,6 +1,5 @@
 //! Clauses with results that were worked out by hand.
 
-use super::super::op::Trap;
 use super::super::run::Stop;
 use super::super::testing::{Bench, MEMORY};
 use super::temporary;
@@ -152,8 +151,8 @@ fn descriptors_are_passed_on_and_layers_are_floats() {
     let decoded = super::decode(&code, 8);
     let mut bench = Bench::new();
     bench.set(8, |_| 0).set(9, |lane| lane);
-    let stop = bench.try_bifrost(source).expect_err("there are no tables");
-    assert!(!matches!(stop, Trap::Unimplemented(_)), "{stop:?}");
+    // There are no tables, so that the texture is a null one.
+    assert_eq!(bench.try_bifrost(source), Ok(Stop::End));
     let layer = temporary::TEXTURE + 2;
     assert_eq!(bench.warp.registers[usize::from(layer)].0[3], 3f32.to_bits());
     let op = decoded.ops.iter().find(|op| op.dest == layer).expect("a layer");
