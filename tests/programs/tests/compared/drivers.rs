@@ -3,6 +3,7 @@
 //! A new driver is one row of [`TESTED`]; every program then runs on it.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,7 +34,25 @@ pub struct Driver {
     library: &'static str,
     /// Programs that it does not run, by the start of their names, and why.
     left_out: &'static [&'static [(&'static str, &'static str)]],
+    /// Its programs are built for this architecture, and run if the variable [`MALI`] is set.
+    foreign: Option<Foreign>,
 }
+
+/// Programs of another architecture, which `tools/mesa run --arch` emulates.
+#[derive(PartialEq, Eq)]
+pub struct Foreign {
+    /// As `tools/mesa` names it.
+    arch: &'static str,
+    /// As compilers name it.
+    target: &'static str,
+    /// The folder of its libraries.
+    libraries: &'static str,
+    /// The only programs that run, by the start of their names.
+    programs: &'static [&'static str],
+}
+
+/// The variable that adds the row of the virtual Mali. The row needs a Rust target that not every machine has.
+const MALI: &str = "TEPUI_WITNESS_MALI";
 
 /// Mesa's drivers that draw on the CPU: lavapipe (Vulkan) and llvmpipe (OpenGL).
 pub const REFERENCE: Driver = Driver {
@@ -48,6 +67,7 @@ pub const REFERENCE: Driver = Driver {
     has_opengl: false,
     library: "libvulkan_lvp",
     left_out: &[],
+    foreign: None,
 };
 
 /// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does
@@ -77,6 +97,7 @@ const M1: Driver = Driver {
         "vkmark/cube_dri3",
         "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
     )]],
+    foreign: None,
 };
 
 /// Tepui's own Vulkan driver, and zink over it, on the virtual M1.
@@ -92,6 +113,7 @@ const TEPUI: Driver = Driver {
     has_opengl: true,
     library: "libvulkan_tepui",
     left_out: &[NOT_ON_TEPUI],
+    foreign: None,
 };
 
 /// Programs whose pictures are not compared on Tepui's driver.
@@ -119,6 +141,7 @@ const SKYLAKE: Driver = Driver {
     library: "libvulkan_intel",
     // source: docs/intel.md, "What is missing".
     left_out: &[NOT_ON_SKYLAKE],
+    foreign: None,
 };
 
 /// Programs that do not run right on the virtual Skylake yet.
@@ -126,6 +149,37 @@ const NOT_ON_SKYLAKE: &[(&str, &str)] = &[(
     "vkmark/cube_dri3",
     "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
 )];
+
+/// PanVK on the virtual Mali-G610: arm64 programs, emulated.
+const MALI_G610: Driver = Driver {
+    name: "mali-g610",
+    gpu: Some("mali-g610"),
+    command: "shim",
+    icd: "panvk",
+    // The driver copies into windows: the X server of this machine has no GPU.
+    environment: &[("MESA_VK_WSI_DEBUG", "sw")],
+    opengl_window: ZINK,
+    opengl_surfaceless: &[],
+    device: "Mali-G610",
+    has_opengl: false,
+    library: "libvulkan_panfrost",
+    left_out: &[NOT_ON_MALI],
+    foreign: Some(Foreign {
+        arch: "arm64",
+        target: "aarch64-unknown-linux-gnu",
+        libraries: "aarch64-linux-gnu",
+        programs: &["vkcube", "vkmark/"],
+    }),
+};
+
+/// Of those programs what does not run on the virtual Mali.
+const NOT_ON_MALI: &[(&str, &str)] = &[
+    (
+        "vkmark/cube_dri3",
+        "compositors on the virtual GPU are programs of this machine's architecture",
+    ),
+    ("vkmark/cube_wayland_dma_bufs", "as above"),
+];
 
 /// The drivers whose pictures are compared with [`REFERENCE`]'s.
 pub const TESTED: &[Driver] = &[
@@ -145,6 +199,7 @@ pub const TESTED: &[Driver] = &[
         environment: &[("INTEL_DEBUG", "noccs,nohiz,nofc")],
         ..SKYLAKE
     },
+    MALI_G610,
 ];
 
 impl Driver {
@@ -198,10 +253,54 @@ impl Driver {
         // Filters as the specification has them, where llvmpipe would approximate.
         command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
         command.arg(mesa).args(["run", "--icd", self.icd]);
+        if let Some(foreign) = &self.foreign {
+            command.args(["--arch", foreign.arch]);
+        }
+    }
+
+    /// The directory of Debian's Mesa that the driver and its programs are from.
+    pub fn sysroot(&self, mesa: &Path) -> Result<PathBuf, String> {
+        match &self.foreign {
+            Some(foreign) => said(Command::new(mesa).args(["path", "--arch", foreign.arch])),
+            None => sysroot(mesa),
+        }
+    }
+
+    /// The folder of the sysroot's libraries.
+    pub fn libraries(&self, root: &Path) -> PathBuf {
+        let own = format!("{}-linux-gnu", std::env::consts::ARCH);
+        root.join("usr/lib").join(self.foreign.as_ref().map_or(&own[..], |f| f.libraries))
+    }
+
+    /// The library of this package that is preloaded into programs.
+    pub fn preload(&self) -> Result<PathBuf, String> {
+        const LIBRARY: &str = "libtepui_programs_preload.so";
+        let Some(foreign) = &self.foreign else { return built(LIBRARY) };
+        built(&format!("../{}/release/{LIBRARY}", foreign.target)).map_err(|_| {
+            format!("{LIBRARY} of {} is missing: tools/cross -p tepui-programs --lib", foreign.arch)
+        })
+    }
+
+    /// The maps of memory of a program that draws, by its first process: an emulated one is a child of the process that holds the GPU.
+    pub fn maps(&self, process: u32) -> std::io::Result<String> {
+        let mut maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
+        if self.foreign.is_some() {
+            let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"))?;
+            for child in children.split_whitespace() {
+                maps += &fs::read_to_string(format!("/proc/{child}/maps"))?;
+            }
+        }
+        Ok(maps)
     }
 
     /// Whether the driver runs the program of this name.
     pub fn runs(&self, program: &str) -> bool {
+        if let Some(foreign) = &self.foreign
+            && (std::env::var_os(MALI).is_none()
+                || !foreign.programs.iter().any(|start| program.starts_with(start)))
+        {
+            return false;
+        }
         !self.left_out.iter().copied().flatten().any(|(start, _)| program.starts_with(start))
     }
 
@@ -217,7 +316,7 @@ impl Driver {
         command.envs(self.opengl_surfaceless.iter().copied());
     }
 
-    /// Checks a running program's map of its memory: of the Vulkan drivers, this one's alone may be
+    /// Checks a running program's map of its memory ([`Driver::maps`]): of the Vulkan drivers, this one's alone may be
     /// loaded, and must be when the program draws with Vulkan on a virtual GPU. Not all programs
     /// say what draws them.
     pub fn check_loaded(&self, maps: &str) -> Result<(), String> {

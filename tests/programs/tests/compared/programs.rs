@@ -295,8 +295,7 @@ impl Program {
                 command.args(["--width", width, "--height", height])
             }
             "vkmark" => {
-                let lib =
-                    root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+                let lib = driver.libraries(root);
                 let winsys = if self.wayland { "wayland" } else { "xcb" };
                 command.args(["--data-dir", &share("vkmark"), "--winsys", winsys, "--winsys-dir"]);
                 command.arg(lib.join("vkmark")).args(["--size", SIZE, "--benchmark", scene])

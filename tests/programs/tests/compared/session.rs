@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::drivers::{self, Driver, built};
+use crate::drivers::{self, Driver};
 use crate::picture::Picture;
 use crate::programs::{Frame, Program};
 use crate::rest::Rest;
@@ -118,7 +118,7 @@ fn watch(
             .collect::<Result<_, _>>()?,
     };
     if status.is_none() {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", child.0.id()));
+        let maps = driver.maps(child.0.id());
         driver.check_loaded(&maps.map_err(|e| format!("the program's maps: {e}"))?)?;
         pictures[0].write_png(&directory.join("picture.png"))?;
     }
@@ -181,7 +181,8 @@ fn runtime(directory: &Path) -> Result<PathBuf, String> {
 
 fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Command, String> {
     let mesa = drivers::mesa();
-    let root = drivers::sysroot(&mesa)?;
+    let root = driver.sysroot(&mesa)?;
+    let own = drivers::sysroot(&mesa)?;
     let mut command = Command::new("env");
     let link = directory.join("runtime");
     let on_gpu = program.dma_bufs && driver.is_virtual();
@@ -211,7 +212,7 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
         driver.start(&mut command, &mesa)?;
     }
     if program.screen().is_some() {
-        command.arg("--preload").arg(built("libtepui_programs_preload.so")?);
+        command.arg("--preload").arg(driver.preload()?);
     }
     match program.frame {
         Frame::Calls(calls) => {
@@ -227,7 +228,7 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
         Frame::Rest | Frame::Written(_) => {}
     }
     // What a program leaves in its home stays here; the Mesa that the real home may hold is named.
-    let cache = root.parent().ok_or("the sysroot is not inside Mesa's cache")?;
+    let cache = own.parent().ok_or("the sysroot is not inside Mesa's cache")?;
     command.env("HOME", directory).env("XDG_CONFIG_HOME", directory).env("TEPUI_MESA_DIR", cache);
     program.start(&mut command, driver, directory, &root)?;
     Ok(command)
