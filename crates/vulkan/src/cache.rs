@@ -20,6 +20,7 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{get, handle, maybe, slice};
+use crate::state::GraphicsState;
 
 /// Bytes of the header. source: Vulkan specification, VkPipelineCacheHeaderVersionOne
 pub const HEADER_B: usize = 32;
@@ -59,16 +60,39 @@ pub fn build_stamp() -> u64 {
 /// What a shader or a set layout is to a cache, which knows no family.
 pub(crate) type Object = Arc<dyn Any + Send + Sync>;
 
+/// States that shaders are remembered to be linked for.
+const MOST_LINKED: usize = 16;
+
 /// The shaders of a pipeline.
-#[derive(Clone)]
 pub(crate) struct Made {
     /// The set layouts that they know the places of descriptors from.
     pub layouts: Vec<Option<Object>>,
     /// The shaders of the pipeline's stages.
     pub shaders: Vec<Option<Object>>,
+    /// States that the shaders are linked for. Pipelines with the same state share it, so that addresses tell.
+    linked: RwLock<Vec<Arc<GraphicsState>>>,
 }
 
 impl Made {
+    pub(crate) fn new(layouts: Vec<Option<Object>>, shaders: Vec<Option<Object>>) -> Made {
+        Made { layouts, shaders, linked: RwLock::default() }
+    }
+
+    /// Whether the shaders are linked for a state.
+    pub(crate) fn is_linked(&self, state: &Arc<GraphicsState>) -> bool {
+        let linked = self.linked.read().unwrap_or_else(PoisonError::into_inner);
+        linked.iter().any(|s| Arc::ptr_eq(s, state))
+    }
+
+    /// The shaders are linked for a state.
+    pub(crate) fn keep_linked(&self, state: &Arc<GraphicsState>) {
+        let mut linked = self.linked.write().unwrap_or_else(PoisonError::into_inner);
+        if linked.len() == MOST_LINKED {
+            linked.remove(0);
+        }
+        linked.push(state.clone());
+    }
+
     /// Whether these are the set layouts.
     fn has_layouts<T>(&self, layouts: &[Option<Arc<T>>]) -> bool {
         let same = |(a, b): (&Option<Object>, &Option<Arc<T>>)| match (a, b) {
@@ -83,7 +107,7 @@ impl Made {
 #[derive(Default)]
 pub struct Cache {
     programs: RwLock<FxHashMap<u128, Arc<[u8]>>>,
-    made: RwLock<FxHashMap<u128, Made>>,
+    made: RwLock<FxHashMap<u128, Arc<Made>>>,
 }
 
 impl Cache {
@@ -107,13 +131,13 @@ impl Cache {
     }
 
     /// The shaders of a pipeline with these set layouts.
-    pub(crate) fn made<T>(&self, key: u128, layouts: &[Option<Arc<T>>]) -> Option<Made> {
+    pub(crate) fn made<T>(&self, key: u128, layouts: &[Option<Arc<T>>]) -> Option<Arc<Made>> {
         let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
         made.get(&key).filter(|m| m.has_layouts(layouts)).cloned()
     }
 
     /// Keeps the shaders of a pipeline.
-    pub(crate) fn keep_made(&self, key: u128, made: Made) {
+    pub(crate) fn keep_made(&self, key: u128, made: Arc<Made>) {
         self.made.write().unwrap_or_else(PoisonError::into_inner).insert(key, made);
     }
 
@@ -176,6 +200,8 @@ impl Cache {
 #[derive(Default)]
 pub struct Programs {
     cache: Option<Arc<Cache>>,
+    /// The cache is the pipeline's own: one that held the pipeline's shaders would hold itself.
+    is_own: bool,
     only_cached: AtomicBool,
     found: AtomicBool,
     compiled: AtomicBool,
@@ -187,9 +213,15 @@ impl Programs {
         Programs { cache, only_cached: AtomicBool::new(only_cached), ..Programs::default() }
     }
 
+    /// For one pipeline that has a cache of its own.
+    pub(crate) fn of_pipeline(own: Arc<Cache>, only_cached: bool) -> Programs {
+        Programs { is_own: true, ..Programs::new(Some(own), only_cached) }
+    }
+
     /// The application's cache, unless the pipeline must not compile: whether shaders have all their programs shows later.
     pub(crate) fn cache(&self) -> Option<&Arc<Cache>> {
-        self.cache.as_ref().filter(|_| !self.only_cached.load(Ordering::Relaxed))
+        let only_cached = self.only_cached.load(Ordering::Relaxed);
+        self.cache.as_ref().filter(|_| !self.is_own && !only_cached)
     }
 
     /// The pipeline's shaders came out of the cache.

@@ -18,6 +18,7 @@ use crate::feedback::Feedback;
 use crate::object::{
     Allocator, Dispatchable, dispatch_mut, dispatchable, get, get_mut, handle, slice,
 };
+use crate::pipeline::GraphicsPipeline;
 use crate::render_pass::RenderPass;
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
 
@@ -115,20 +116,63 @@ impl<B: Backend> Between<B> {
     }
 }
 
-/// State of a command buffer.
-pub struct CommandState<B: Backend> {
-    /// Graphics state.
-    pub graphics: GraphicsState,
-    /// Groups of it that changed since the driver last looked.
-    pub changed: Groups,
-    /// What the pipeline that is bound fixed, until something else sets it.
-    pub bound: Option<(Arc<GraphicsState>, Groups)>,
+/// What a graphics pipeline brings to a command buffer, or the shader objects that are bound.
+pub struct Bound<B: Backend> {
+    /// The pipeline's number; 0 for shader objects, and before anything is bound.
+    id: u64,
     /// Vertex shader.
     pub vertex: Option<Arc<B::Shader>>,
     /// Shaders between vertices and the rasteriser.
     pub between: Between<B>,
     /// Fragment shader.
     pub fragment: Option<Arc<B::Shader>>,
+    state: Arc<GraphicsState>,
+    fixed: Groups,
+}
+
+impl<B: Backend> Default for Bound<B> {
+    fn default() -> Self {
+        Bound {
+            id: 0,
+            vertex: None,
+            between: Between::default(),
+            fragment: None,
+            state: Arc::default(),
+            fixed: Groups::empty(),
+        }
+    }
+}
+
+impl<B: Backend> Bound<B> {
+    fn of(p: &GraphicsPipeline<B>) -> Bound<B> {
+        Bound {
+            id: p.id,
+            vertex: p.vertex.clone(),
+            between: p.between.clone(),
+            fragment: p.fragment.clone(),
+            state: p.state.clone(),
+            fixed: p.fixed,
+        }
+    }
+}
+
+/// Pipelines that a command buffer holds beside the one that is bound.
+const MOST_HELD: usize = 16;
+
+/// State of a command buffer.
+pub struct CommandState<B: Backend> {
+    /// Graphics state.
+    pub graphics: GraphicsState,
+    /// Groups of it that changed since the driver last looked.
+    pub changed: Groups,
+    /// The graphics pipeline that is bound, or shader objects.
+    pub bound: Bound<B>,
+    /// What the pipeline fixes is in `graphics`, and nothing else set it since.
+    is_applied: bool,
+    /// Pipelines that were bound before, the one that goes next first from `next_held` on. Their references are kept: counts of
+    /// references are shared by all threads, which would take them from each other with every pipeline that they bind.
+    held: Vec<Bound<B>>,
+    next_held: usize,
     /// Shaders are objects, no parts of a pipeline: what a pipeline says of the rendering follows from the rendering.
     pub shader_objects: bool,
     /// A pipeline was bound since the driver last looked.
@@ -162,10 +206,10 @@ impl<B: Backend> Default for CommandState<B> {
         CommandState {
             graphics: GraphicsState::default(),
             changed: Groups::all(),
-            bound: None,
-            vertex: None,
-            between: Between::default(),
-            fragment: None,
+            bound: Bound::default(),
+            is_applied: false,
+            held: Vec::new(),
+            next_held: 0,
             shader_objects: false,
             shaders_changed: true,
             compute: None,
@@ -184,14 +228,57 @@ impl<B: Backend> Default for CommandState<B> {
 }
 
 impl<B: Backend> CommandState<B> {
-    /// Takes over what a pipeline fixes.
-    pub fn bind_state(&mut self, state: &Arc<GraphicsState>, fixed: Groups) {
-        let is_there =
-            self.bound.as_ref().is_some_and(|(s, f)| Arc::ptr_eq(s, state) && *f == fixed);
-        if !is_there {
-            self.changed |= self.graphics.update(state, fixed);
-            self.bound = Some((state.clone(), fixed));
+    /// The state of commands of the driver's own.
+    pub fn of(graphics: GraphicsState) -> Self {
+        CommandState { graphics, ..CommandState::default() }
+    }
+
+    /// Binds a graphics pipeline: its shaders, and what it fixes.
+    pub fn bind_pipeline(&mut self, p: &GraphicsPipeline<B>) {
+        self.shader_objects = false;
+        if self.bound.id != p.id {
+            let state = Arc::as_ptr(&self.bound.state);
+            let fixed = self.bound.fixed;
+            match self.held.iter().position(|b| b.id == p.id) {
+                Some(k) => std::mem::swap(&mut self.bound, &mut self.held[k]),
+                None => {
+                    let before = std::mem::replace(&mut self.bound, Bound::of(p));
+                    self.hold(before);
+                }
+            }
+            // Pipelines with the same state share it, and what was bound before is still held.
+            self.is_applied &=
+                std::ptr::eq(state, Arc::as_ptr(&self.bound.state)) && fixed == self.bound.fixed;
+            self.shaders_changed = true;
         }
+        if !self.is_applied {
+            self.changed |= self.graphics.update(&self.bound.state, self.bound.fixed);
+            self.is_applied = true;
+        }
+    }
+
+    /// Keeps a pipeline that was bound.
+    fn hold(&mut self, before: Bound<B>) {
+        if before.id == 0 {
+            return;
+        }
+        if self.held.len() < MOST_HELD {
+            self.held.push(before);
+        } else {
+            self.held[self.next_held] = before;
+            self.next_held = (self.next_held + 1) % MOST_HELD;
+        }
+    }
+
+    /// Something else than the pipeline set groups of the state.
+    pub fn state_set(&mut self, groups: Groups) {
+        self.is_applied &= !self.bound.fixed.intersects(groups);
+    }
+
+    /// Shader objects take the place of a pipeline's shaders.
+    pub fn leave_pipeline(&mut self) {
+        self.bound.id = 0;
+        self.is_applied = false;
     }
 
     /// Makes the driver look at everything again.

@@ -5,7 +5,7 @@ use vulkanalia_sys as vk;
 use crate::backend::Backend;
 use crate::entry;
 use crate::object::{enumerate, get};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Kind, Pipeline};
 
 /// A program of a pipeline.
 pub struct Executable {
@@ -30,9 +30,9 @@ fn text(s: &str) -> vk::StringArray<{ vk::MAX_DESCRIPTION_SIZE }> {
 }
 
 fn executables<B: Backend>(pipeline: &Pipeline<B>) -> Vec<Executable> {
-    match pipeline {
-        Pipeline::Compute(s) => B::executables(s),
-        Pipeline::Graphics(g) => g
+    match &pipeline.kind {
+        Kind::Compute(s) => B::executables(s),
+        Kind::Graphics(g) => g
             .vertex
             .iter()
             .chain(g.between.iter())

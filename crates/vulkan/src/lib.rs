@@ -22,6 +22,7 @@
 )]
 
 pub mod backend;
+mod binary;
 pub mod cache;
 pub mod chain;
 pub mod command;
@@ -117,6 +118,10 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         cache::{
             vkCreatePipelineCache<B>, vkDestroyPipelineCache<B>, vkGetPipelineCacheData<B>,
             vkMergePipelineCaches<B>,
+        }
+        binary::{
+            vkCreatePipelineBinariesKHR<B>, vkDestroyPipelineBinaryKHR<B>, vkGetPipelineKeyKHR<B>,
+            vkGetPipelineBinaryDataKHR<B>, vkReleaseCapturedPipelineDataKHR<B>,
         }
         shader_object::{
             vkCreateShadersEXT<B>, vkDestroyShaderEXT<B>, vkGetShaderBinaryDataEXT<B>, vkCmdBindShadersEXT<B>,

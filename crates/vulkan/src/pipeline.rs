@@ -1,7 +1,9 @@
 //! Shader modules, pipeline layouts and pipelines.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_ir::{Shader, Stage};
 use tepui_passes::{link_stages, lower_dispatch_base, lower_ycbcr};
@@ -9,6 +11,7 @@ use vulkanalia_sys::{self as vk, Handle};
 use xxhash_rust::xxh3;
 
 use crate::backend::{Backend, ShaderInfo};
+use crate::binary::{self, Captured};
 use crate::cache::{self, Cache, Made, Programs};
 use crate::chain;
 use crate::command::Between;
@@ -49,7 +52,27 @@ pub struct PipelineLayout<B: Backend> {
 }
 
 /// A pipeline.
-pub enum Pipeline<B: Backend> {
+pub struct Pipeline<B: Backend> {
+    /// Its shaders and state.
+    pub kind: Kind<B>,
+    /// What it was made from, if binaries are to be made of it, until the application has them.
+    captured: Mutex<Option<Arc<Captured>>>,
+}
+
+impl<B: Backend> Pipeline<B> {
+    /// What a binary of the pipeline holds.
+    pub(crate) fn captured(&self) -> Option<Arc<Captured>> {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The application wants no binaries of the pipeline any more.
+    pub(crate) fn release_captured(&self) {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Shaders and state by the kind of pipeline.
+pub enum Kind<B: Backend> {
     /// A compute pipeline.
     Compute(Arc<B::Shader>),
     /// A graphics pipeline, or a part of one.
@@ -58,6 +81,8 @@ pub enum Pipeline<B: Backend> {
 
 /// A graphics pipeline, or a library that is a part of one.
 pub struct GraphicsPipeline<B: Backend> {
+    /// A number that no other pipeline of the process has, greater than 0.
+    pub id: u64,
     /// Vertex shader.
     pub vertex: Option<Arc<B::Shader>>,
     /// Shaders between vertices and the rasteriser.
@@ -72,6 +97,13 @@ pub struct GraphicsPipeline<B: Backend> {
     pub dynamic: Groups,
     /// Parts that the pipeline has.
     parts: vk::GraphicsPipelineLibraryFlagsEXT,
+    /// A hash of what the shaders of a library are made from, for the keys of pipelines that have it.
+    sources: u128,
+}
+
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
@@ -111,7 +143,7 @@ pub(crate) struct Source<'a> {
     /// Hash of the words.
     pub hash: u128,
     /// Name of the entry point.
-    pub entry: String,
+    pub entry: Cow<'a, str>,
     /// Stage.
     pub stage: vk::ShaderStageFlags,
     /// Values of specialisation constants.
@@ -119,12 +151,17 @@ pub(crate) struct Source<'a> {
 }
 
 /// What a stage is translated from.
-unsafe fn source_of(info: &vk::PipelineShaderStageCreateInfo) -> Result<Source<'_>> {
+unsafe fn source_of<'a>(
+    info: &'a vk::PipelineShaderStageCreateInfo,
+    given: Option<&'a Captured>,
+) -> Result<Source<'a>> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let inline: Option<&vk::ShaderModuleCreateInfo> =
             chain::find(info.next, vk::StructureType::SHADER_MODULE_CREATE_INFO);
+        let binary = given.and_then(|g| g.words(info.stage));
         let (words, words_hash) = match (maybe::<Module>(info.module), inline) {
+            _ if let Some(words) = binary => (words, hash_of(words)),
             (Some(m), _) => (&m.words[..], m.hash),
             (None, Some(i)) => {
                 let words = slice(i.code, (i.code_size / 4) as u32);
@@ -141,7 +178,7 @@ unsafe fn source_of(info: &vk::PipelineShaderStageCreateInfo) -> Result<Source<'
         Ok(Source {
             words,
             hash: words_hash,
-            entry: CStr::from_ptr(info.name).to_string_lossy().into_owned(),
+            entry: CStr::from_ptr(info.name).to_string_lossy(),
             stage: info.stage,
             spec: constants(info.specialization_info),
         })
@@ -151,7 +188,8 @@ unsafe fn source_of(info: &vk::PipelineShaderStageCreateInfo) -> Result<Source<'
 /// A hash of what a pipeline's shaders are made from beside its set layouts: sources, with or without robust access, and flags.
 fn made_from(stages: &[&(Source<'_>, bool)], flags: vk::PipelineCreateFlags2) -> u128 {
     let dispatch_base = flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE);
-    let mut bytes = vec![u8::from(captures(flags)), u8::from(dispatch_base)];
+    let mut bytes = Vec::with_capacity(128);
+    bytes.extend([u8::from(captures(flags)), u8::from(dispatch_base)]);
     for (s, robust) in stages {
         bytes.extend(s.hash.to_le_bytes());
         bytes.extend(s.stage.bits().to_le_bytes());
@@ -180,7 +218,7 @@ impl Source<'_> {
         sets: &[Option<Arc<SetLayout<B>>>],
     ) -> Result<(Shader, u128)> {
         let options = tepui_spirv::Options {
-            entry: Some(self.entry.clone()),
+            entry: Some(self.entry.clone().into_owned()),
             stage: Some(stage_of(self.stage)?),
             spec: self.spec.clone(),
         };
@@ -228,22 +266,24 @@ fn sets_of<B: Backend>(layout: Option<&PipelineLayout<B>>) -> &[Option<Arc<SetLa
 unsafe fn compute<B: Backend>(
     d: &Device<B>,
     info: &vk::ComputePipelineCreateInfo,
-    programs: Arc<Programs>,
-) -> Result<Pipeline<B>> {
+    making: &mut Making,
+) -> Result<Kind<B>> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let flags = flags_of(info.flags, info.next);
         let robust = robust(d, info.stage.next) || robust(d, info.next);
-        let source = [(source_of(&info.stage)?, robust)];
+        let source = [(source_of(&info.stage, making.given.as_ref())?, robust)];
         let from = made_from(&[&source[0]], flags);
+        capture(&mut making.captured, &[&source[0].0]);
+        let programs = &making.programs;
         if let Some(cache) = programs.cache()
             && let Some(made) = cache.made(from, sets_of(layout))
-            && let Some(Some(shader)) = made.shaders.into_iter().next()
-            && let Ok(shader) = shader.downcast::<B::Shader>()
+            && let Some(Some(shader)) = made.shaders.first()
+            && let Ok(shader) = shader.clone().downcast::<B::Shader>()
         {
             programs.made_before();
-            return Ok(Pipeline::Compute(shader));
+            return Ok(Kind::Compute(shader));
         }
         let (mut ir, mut key) = source[0].0.translate(sets_of(layout))?;
         if flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE) {
@@ -266,10 +306,10 @@ unsafe fn compute<B: Backend>(
         )?;
         let shader = Arc::new(shader);
         if let Some(cache) = programs.cache() {
-            let layouts = objects(sets_of(layout));
-            cache.keep_made(from, Made { layouts, shaders: objects(&[Some(shader.clone())]) });
+            let shaders = objects(&[Some(shader.clone())]);
+            cache.keep_made(from, Arc::new(Made::new(objects(sets_of(layout)), shaders)));
         }
-        Ok(Pipeline::Compute(shader))
+        Ok(Kind::Compute(shader))
     }
 }
 
@@ -601,8 +641,151 @@ struct Translated {
 unsafe fn graphics<B: Backend>(
     d: &Device<B>,
     info: &vk::GraphicsPipelineCreateInfo,
-    programs: &Arc<Programs>,
-) -> Result<Pipeline<B>> {
+    making: &mut Making,
+) -> Result<Kind<B>> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let Front { mut p, flags, parts, is_library, has_libraries, discards } = front::<B>(info)?;
+        let layout = maybe::<PipelineLayout<B>>(info.layout);
+        let is_whole = p.parts == vk::GraphicsPipelineLibraryFlagsEXT::all();
+        let sources = sources_of(d, info, parts, discards, making.given.as_ref())?;
+        let all: Vec<_> = sources.iter().flatten().map(|s| &s.0).collect();
+        capture(&mut making.captured, &all);
+        if is_library {
+            p.sources = p.sources.wrapping_add(sources_key(&sources, flags));
+        }
+        let programs = &making.programs;
+        let makes_variants = !(p.dynamic & Groups::VARIANTS).is_empty();
+        let (shaders, made) =
+            shaders_of(d, &p, &sources, layout, flags, programs, is_library || makes_variants)?;
+        let made = made.filter(|_| !has_libraries);
+        for (stage, shader) in STAGES.into_iter().zip(shaders) {
+            let Some(shader) = shader else { continue };
+            match p.between.of(stage) {
+                Some(to) => *to = Some(shader),
+                None if stage == vk::ShaderStageFlags::VERTEX => p.vertex = Some(shader),
+                None => p.fragment = Some(shader),
+            }
+        }
+        p.fixed -= p.dynamic;
+        p.state = d.shared_state(p.state);
+        if is_whole
+            && !is_library
+            && !makes_variants
+            && p.between.is_empty()
+            && let Some(v) = &p.vertex
+        {
+            let optimise = !has_libraries
+                || flags.contains(vk::PipelineCreateFlags2::LINK_TIME_OPTIMIZATION_EXT);
+            // Shaders that were linked for this state have what it asks for.
+            if made.as_ref().is_none_or(|m| !m.is_linked(&p.state)) {
+                B::link(&d.inner, v, p.fragment.as_deref(), &p.state, optimise)?;
+                if let Some(m) = made {
+                    m.keep_linked(&p.state);
+                }
+            }
+        }
+        Ok(Kind::Graphics(Box::new(p)))
+    }
+}
+
+/// The sources of a pipeline's own stages, each with or without robust access.
+type Sources<'a> = [Option<(Source<'a>, bool)>; STAGES.len()];
+
+unsafe fn sources_of<'a, B: Backend>(
+    d: &Device<B>,
+    info: &'a vk::GraphicsPipelineCreateInfo,
+    parts: vk::GraphicsPipelineLibraryFlagsEXT,
+    discards: bool,
+    given: Option<&'a Captured>,
+) -> Result<Sources<'a>> {
+    use vk::GraphicsPipelineLibraryFlagsEXT as P;
+    // SAFETY: the structures are the application's and valid.
+    unsafe {
+        let mut sources = STAGES.map(|_| None);
+        for stage in slice(info.stages, info.stage_count) {
+            let Some(k) = STAGES.iter().position(|&s| s == stage.stage) else {
+                let stage = format!("shader stage {:#x}", stage.stage.bits());
+                return Err(Error::unsupported(stage));
+            };
+            let is_fragment = stage.stage == vk::ShaderStageFlags::FRAGMENT;
+            let part = match is_fragment {
+                true => P::FRAGMENT_SHADER,
+                false => P::PRE_RASTERIZATION_SHADERS,
+            };
+            if !parts.contains(part) || is_fragment && discards {
+                continue;
+            }
+            let robust = robust(d, stage.next) || robust(d, info.next);
+            sources[k] = Some((source_of(stage, given)?, robust));
+        }
+        Ok(sources)
+    }
+}
+
+fn sources_key(sources: &Sources<'_>, flags: vk::PipelineCreateFlags2) -> u128 {
+    made_from(&sources.iter().flatten().collect::<Vec<_>>(), flags)
+}
+
+/// A hash of everything that a compute pipeline follows from.
+pub(crate) unsafe fn key_of_compute<B: Backend>(
+    d: &Device<B>,
+    info: &vk::ComputePipelineCreateInfo,
+) -> Result<u128> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        let flags = flags_of(info.flags, info.next);
+        let robust = robust(d, info.stage.next) || robust(d, info.next);
+        let from = made_from(&[&(source_of(&info.stage, None)?, robust)], flags);
+        let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
+        Ok(xxh3::xxh3_128(format!("{from:x} {sets}").as_bytes()))
+    }
+}
+
+/// A hash of everything that a graphics pipeline follows from.
+pub(crate) unsafe fn key_of_graphics<B: Backend>(
+    d: &Device<B>,
+    info: &vk::GraphicsPipelineCreateInfo,
+) -> Result<u128> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        let Front { p, flags, parts, is_library, has_libraries, discards } = front::<B>(info)?;
+        let sources = sources_of(d, info, parts, discards, None)?;
+        let from = sources_key(&sources, flags);
+        let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
+        let (state, groups) = (&p.state, [p.fixed, p.dynamic]);
+        let kind = (p.parts, p.sources, is_library, has_libraries);
+        let text = format!("{from:x} {sets} {state:?} {groups:?} {kind:?}");
+        Ok(xxh3::xxh3_128(text.as_bytes()))
+    }
+}
+
+/// Set layouts as text.
+fn sets_text<B: Backend>(sets: &[Option<Arc<SetLayout<B>>>]) -> String {
+    let bindings = sets.iter().enumerate().flat_map(|(k, set)| {
+        let all = set.iter().flat_map(|s| s.bindings.iter().enumerate());
+        all.filter_map(move |(n, b)| Some((k, n, b.as_ref()?)))
+    });
+    let all = bindings.map(|(k, n, b)| {
+        let of = (b.ty, b.count, b.offset, b.stride, b.planes, b.first_dynamic);
+        format!("{k} {n} {of:?} {:?} {:?};", b.samplers, b.conversions)
+    });
+    all.collect()
+}
+
+/// A graphics pipeline without shaders of its own: its state, and what libraries bring.
+struct Front<B: Backend> {
+    p: GraphicsPipeline<B>,
+    flags: vk::PipelineCreateFlags2,
+    /// Parts that are the pipeline's own.
+    parts: vk::GraphicsPipelineLibraryFlagsEXT,
+    is_library: bool,
+    has_libraries: bool,
+    /// Nothing is rasterised.
+    discards: bool,
+}
+
+unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Front<B>> {
     use vk::GraphicsPipelineLibraryFlagsEXT as P;
     // SAFETY: the structures are the application's and valid.
     unsafe {
@@ -619,6 +802,7 @@ unsafe fn graphics<B: Backend>(
             _ => P::all(),
         };
         let mut p = GraphicsPipeline::<B> {
+            id: next_id(),
             vertex: None,
             between: Between::default(),
             fragment: None,
@@ -626,10 +810,11 @@ unsafe fn graphics<B: Backend>(
             fixed: groups_of(parts),
             dynamic: Groups::empty(),
             parts,
+            sources: 0,
         };
         if let Some(l) = libraries {
             for &library in slice(l.libraries, l.library_count) {
-                let Pipeline::Graphics(l) = get::<Pipeline<B>>(library) else { continue };
+                let Kind::Graphics(l) = &get::<Pipeline<B>>(library).kind else { continue };
                 p.vertex = p.vertex.or_else(|| l.vertex.clone());
                 p.fragment = p.fragment.or_else(|| l.fragment.clone());
                 if p.between.is_empty() {
@@ -639,6 +824,7 @@ unsafe fn graphics<B: Backend>(
                 p.fixed |= l.fixed;
                 p.dynamic |= l.dynamic;
                 p.parts |= l.parts;
+                p.sources = p.sources.wrapping_mul(31).wrapping_add(l.sources);
             }
         }
         if let Some(dynamic) = info.dynamic_state.as_ref() {
@@ -668,63 +854,24 @@ unsafe fn graphics<B: Backend>(
         ) {
             s.view_mask = r.view_mask;
         }
-        let layout = maybe::<PipelineLayout<B>>(info.layout);
-        let is_whole = p.parts == P::all();
-        let mut sources = STAGES.map(|_| None);
-        for stage in slice(info.stages, info.stage_count) {
-            let Some(k) = STAGES.iter().position(|&s| s == stage.stage) else {
-                let stage = format!("shader stage {:#x}", stage.stage.bits());
-                return Err(Error::unsupported(stage));
-            };
-            let is_fragment = stage.stage == vk::ShaderStageFlags::FRAGMENT;
-            let part = match is_fragment {
-                true => P::FRAGMENT_SHADER,
-                false => P::PRE_RASTERIZATION_SHADERS,
-            };
-            if !parts.contains(part) || is_fragment && discards {
-                continue;
-            }
-            let robust = robust(d, stage.next) || robust(d, info.next);
-            sources[k] = Some((source_of(stage)?, robust));
-        }
-        let makes_variants = !(p.dynamic & Groups::VARIANTS).is_empty();
-        let shaders =
-            shaders_of(d, &p, &sources, layout, flags, programs, is_library || makes_variants)?;
-        for (stage, shader) in STAGES.into_iter().zip(shaders) {
-            let Some(shader) = shader else { continue };
-            match p.between.of(stage) {
-                Some(to) => *to = Some(shader),
-                None if stage == vk::ShaderStageFlags::VERTEX => p.vertex = Some(shader),
-                None => p.fragment = Some(shader),
-            }
-        }
-        p.fixed -= p.dynamic;
-        p.state = d.shared_state(p.state);
-        if is_whole
-            && !is_library
-            && !makes_variants
-            && p.between.is_empty()
-            && let Some(v) = &p.vertex
-        {
-            let optimise = !has_libraries
-                || flags.contains(vk::PipelineCreateFlags2::LINK_TIME_OPTIMIZATION_EXT);
-            B::link(&d.inner, v, p.fragment.as_deref(), &p.state, optimise)?;
-        }
-        Ok(Pipeline::Graphics(Box::new(p)))
+        Ok(Front { p, flags, parts, is_library, has_libraries, discards })
     }
 }
 
+/// The shaders of [`STAGES`].
+type Shaders<B> = Vec<Option<Arc<<B as Backend>::Shader>>>;
+
 /// The shaders of a pipeline's stages: those of an earlier one with the same sources and set layouts, if the cache has them.
-/// `partial` says that state is left open that makes variants.
+/// `partial` says that state is left open that makes variants. The second value is what the cache keeps of them.
 fn shaders_of<B: Backend>(
     d: &Device<B>,
     p: &GraphicsPipeline<B>,
-    sources: &[Option<(Source<'_>, bool)>; STAGES.len()],
+    sources: &Sources<'_>,
     layout: Option<&PipelineLayout<B>>,
     flags: vk::PipelineCreateFlags2,
     programs: &Arc<Programs>,
     partial: bool,
-) -> Result<Vec<Option<Arc<B::Shader>>>> {
+) -> Result<(Shaders<B>, Option<Arc<Made>>)> {
     let sets = sets_of(layout);
     let all: Vec<&(Source<'_>, bool)> = sources.iter().flatten().collect();
     // Parts of pipelines have their programs made for the state that they know.
@@ -732,10 +879,10 @@ fn shaders_of<B: Backend>(
     if let Some((cache, from)) = cache
         && let Some(made) = cache.made(from, sets)
     {
-        let own = |s: Option<cache::Object>| s.map(|s| s.downcast::<B::Shader>()).transpose();
-        if let Ok(shaders) = made.shaders.into_iter().map(own).collect() {
+        let own = |s: &Option<cache::Object>| s.clone().map(|s| s.downcast()).transpose();
+        if let Ok(shaders) = made.shaders.iter().map(own).collect() {
             programs.made_before();
-            return Ok(shaders);
+            return Ok((shaders, Some(made)));
         }
     }
     let mut stages = STAGES.map(|_| None::<Translated>);
@@ -772,10 +919,12 @@ fn shaders_of<B: Backend>(
         };
         shaders.push(Some(Arc::new(B::shader(&d.inner, info)?)));
     }
-    if let Some((cache, from)) = cache {
-        cache.keep_made(from, Made { layouts: objects(sets), shaders: objects(&shaders) });
-    }
-    Ok(shaders)
+    let made = cache.map(|(cache, from)| {
+        let made = Arc::new(Made::new(objects(sets), objects(&shaders)));
+        cache.keep_made(from, made.clone());
+        made
+    });
+    Ok((shaders, made))
 }
 
 impl Groups {
@@ -804,6 +953,43 @@ fn identify(hash: u128, out: &mut vk::ShaderModuleIdentifierEXT) {
     out.identifier.0[..bytes.len()].copy_from_slice(&bytes);
 }
 
+/// What a pipeline is made with.
+struct Making {
+    programs: Arc<Programs>,
+    /// Binaries that it is made from.
+    given: Option<Captured>,
+    /// What its own binary will hold.
+    captured: Option<Captured>,
+}
+
+impl Making {
+    fn new(
+        cache: Option<&Arc<Cache>>,
+        given: Option<Captured>,
+        only_cached: bool,
+        captures: bool,
+    ) -> Making {
+        let own = match &given {
+            Some(g) => Some(g.programs.clone()),
+            None => captures.then(Arc::default),
+        };
+        let captured = captures
+            .then(|| Captured { programs: own.clone().unwrap_or_default(), stages: Vec::new() });
+        let programs = match own {
+            Some(own) => Programs::of_pipeline(own, only_cached),
+            None => Programs::new(cache.cloned(), only_cached),
+        };
+        Making { programs: Arc::new(programs), given, captured }
+    }
+}
+
+/// Keeps the SPIR-V that a pipeline is made from, if there are to be binaries of it.
+fn capture(captured: &mut Option<Captured>, sources: &[&Source<'_>]) {
+    if let Some(c) = captured {
+        c.stages = sources.iter().map(|s| (s.stage.bits(), s.words.to_vec())).collect();
+    }
+}
+
 /// Creates pipelines one by one; the error of the first that fails is returned, and its handle is null.
 unsafe fn each<B: Backend, T>(
     d: &Device<B>,
@@ -811,7 +997,7 @@ unsafe fn each<B: Backend, T>(
     infos: &[T],
     callbacks: *const vk::AllocationCallbacks,
     out: *mut vk::Pipeline,
-    make: impl Fn(&T, &Arc<Programs>) -> Result<Pipeline<B>>,
+    make: impl Fn(&T, &mut Making) -> Result<Kind<B>>,
     common: impl Fn(&T) -> (vk::PipelineCreateFlags2, *const c_void),
 ) -> Result<vk::Result> {
     use vk::PipelineCreateFlags2 as F;
@@ -825,11 +1011,15 @@ unsafe fn each<B: Backend, T>(
         for (k, info) in infos.iter().enumerate() {
             let (flags, next) = common(info);
             let only_cached = flags.contains(F::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
-            let programs = Arc::new(Programs::new(cache.cloned(), only_cached));
+            let captures = flags.contains(F::CAPTURE_DATA_KHR);
+            let mut making = Making::new(cache, binary::given(next), only_cached, captures);
             let start = std::time::Instant::now();
-            let made = make(info, &programs).and_then(|p| d.allocator(callbacks).create(p));
-            programs.created();
-            feedback(next, start, &programs);
+            let made = make(info, &mut making).and_then(|kind| {
+                let captured = Mutex::new(making.captured.take().map(Arc::new));
+                d.allocator(callbacks).create(Pipeline { kind, captured })
+            });
+            making.programs.created();
+            feedback(next, start, &making.programs);
             let failed = match made {
                 Ok(p) => {
                     *out.add(k) = handle(p);
@@ -906,7 +1096,7 @@ entry! {
     fn vkCreateComputePipelines<B: Backend>(device: vk::Device, cache: vk::PipelineCache, count: u32, infos: *const vk::ComputePipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
         unsafe {
             let d = Device::<B>::of(device);
-            let make = |i: &vk::ComputePipelineCreateInfo, p: &Arc<Programs>| compute(d, i, p.clone());
+            let make = |i: &vk::ComputePipelineCreateInfo, m: &mut Making| compute(d, i, m);
             each(d, cache, slice(infos, count), callbacks, out, make, |i| (flags_of(i.flags, i.next), i.next))
         }
     }
@@ -915,7 +1105,7 @@ entry! {
     fn vkCreateGraphicsPipelines<B: Backend>(device: vk::Device, cache: vk::PipelineCache, count: u32, infos: *const vk::GraphicsPipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
         unsafe {
             let d = Device::<B>::of(device);
-            let make = |i: &vk::GraphicsPipelineCreateInfo, p: &Arc<Programs>| graphics(d, i, p);
+            let make = |i: &vk::GraphicsPipelineCreateInfo, m: &mut Making| graphics(d, i, m);
             each(d, cache, slice(infos, count), callbacks, out, make, |i| (flags_of(i.flags, i.next), i.next))
         }
     }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::image::format_of;
 use crate::memory::Buffer;
 use crate::object::{get, maybe, slice};
-use crate::pipeline::{Pipeline, PipelineLayout};
+use crate::pipeline::{Kind, Pipeline, PipelineLayout};
 use crate::render_pass::{Framebuffer, RenderPass, dynamic};
 use crate::state::{
     Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, VertexAttribute,
@@ -31,9 +31,7 @@ fn set<B: Backend>(
     unsafe { of::<B>(buffer) }.record(name, move |c| {
         change(&mut c.state.graphics);
         c.state.changed |= group;
-        if c.state.bound.as_ref().is_some_and(|b| b.1.intersects(group)) {
-            c.state.bound = None;
-        }
+        c.state.state_set(group);
         Ok(())
     });
 }
@@ -296,16 +294,9 @@ entry! {
     fn vkCmdBindPipeline<B: Backend>(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
         unsafe {
             of::<B>(buffer).record("vkCmdBindPipeline", move |c| {
-                match get::<Pipeline<B>>(pipeline) {
-                    Pipeline::Compute(shader) => c.state.compute = Some(shader.clone()),
-                    Pipeline::Graphics(p) => {
-                        c.state.bind_state(&p.state, p.fixed);
-                        c.state.vertex = p.vertex.clone();
-                        c.state.between = p.between.clone();
-                        c.state.fragment = p.fragment.clone();
-                        c.state.shader_objects = false;
-                        c.state.shaders_changed = true;
-                    }
+                match &get::<Pipeline<B>>(pipeline).kind {
+                    Kind::Compute(shader) => c.state.compute = Some(shader.clone()),
+                    Kind::Graphics(p) => c.state.bind_pipeline(p),
                 }
                 Ok(())
             });
@@ -530,7 +521,7 @@ entry! {
             of::<B>(buffer).record("vkCmdBeginRendering", move |c| {
                 // Every rendering begins with attachments at their own locations.
                 c.state.graphics.copy(&GraphicsState::default(), Groups::LOCATIONS);
-                c.state.bound = None;
+                c.state.state_set(Groups::LOCATIONS);
                 c.begin_rendering(rendering.clone())
             });
         }

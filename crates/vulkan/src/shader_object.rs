@@ -100,7 +100,7 @@ impl<B: Backend> ShaderObject<B> {
                 let source = Source {
                     words,
                     hash: hash_of(words),
-                    entry: CStr::from_ptr(info.name).to_string_lossy().into_owned(),
+                    entry: CStr::from_ptr(info.name).to_string_lossy(),
                     stage: info.stage,
                     spec: constants(info.specialization_info),
                 };
@@ -111,7 +111,7 @@ impl<B: Backend> ShaderObject<B> {
             let source = Source {
                 words: &own.words,
                 hash: hash_of(&own.words),
-                entry: own.entry,
+                entry: own.entry.into(),
                 stage: vk::ShaderStageFlags::from_bits_truncate(own.stage),
                 spec: own.spec,
             };
@@ -134,7 +134,7 @@ impl<B: Backend> ShaderObject<B> {
             flags: flags.bits(),
             spec: source.spec.clone(),
             words: source.words.to_vec(),
-            entry: source.entry.clone(),
+            entry: source.entry.clone().into_owned(),
         };
         let (mut ir, mut key) = source.translate(sets)?;
         if flags.contains(vk::ShaderCreateFlagsEXT::DISPATCH_BASE) {
@@ -179,13 +179,13 @@ impl<B: Backend> CommandBuffer<B> {
             state.shader_objects = true;
             let none = GraphicsState { local_read: true, ..GraphicsState::default() };
             state.graphics.copy(&none, Groups::FIXED);
-            state.bound = None;
+            state.leave_pipeline();
             state.changed |= Groups::FIXED;
         }
         match stage {
-            vk::ShaderStageFlags::VERTEX => state.vertex = shader,
-            vk::ShaderStageFlags::FRAGMENT => state.fragment = shader,
-            stage => match state.between.of(stage) {
+            vk::ShaderStageFlags::VERTEX => state.bound.vertex = shader,
+            vk::ShaderStageFlags::FRAGMENT => state.bound.fragment = shader,
+            stage => match state.bound.between.of(stage) {
                 Some(to) => *to = shader,
                 // Stages that there are no shaders of.
                 None => return,

@@ -358,8 +358,14 @@ impl Uniforms {
         // Constants leave the low half to addresses while there is room above.
         let wants_low = halves == 4;
         self.high = self.high.max(LOW_HALVES);
+        // Memory instructions encode bases in the low half alone; other instructions take these through registers.
+        let anywhere = !wants_low
+            || matches!(
+                source,
+                Source::Preamble { .. } | Source::BufferAddress { .. } | Source::PushLong { .. }
+            ) && self.low.next_multiple_of(4) + halves > LOW_HALVES;
         let from_high =
-            !wants_low && self.low + 64 > LOW_HALVES && self.high + halves <= UNIFORM_HALVES;
+            anywhere && self.low + 64 > LOW_HALVES && self.high + halves <= UNIFORM_HALVES;
         let (next, end) =
             if from_high { (&mut self.high, UNIFORM_HALVES) } else { (&mut self.low, LOW_HALVES) };
         if halves > 1 && *next & 1 != 0 {
@@ -415,5 +421,16 @@ mod tests {
         u.descriptors_first();
         place(&mut u);
         assert!(!u.out_of_reach());
+    }
+
+    #[test]
+    fn addresses_that_find_no_place_below_go_above() {
+        let mut u = Uniforms::default();
+        let of = |element| Source::BufferAddress { set: 0, binding: 0, element };
+        let places: Vec<u16> = (0..90).map(|k| u.get(of(k)).unwrap()).collect();
+        assert_eq!(places[63], LOW_HALVES - 4);
+        assert_eq!(places[64], LOW_HALVES);
+        // What must be below is refused.
+        assert_eq!(u.get(Source::BufferTable { set: 0, binding: 0 }), None);
     }
 }

@@ -65,6 +65,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance9", 1),
     ("VK_KHR_map_memory2", 1),
     ("VK_KHR_multiview", 1),
+    ("VK_KHR_pipeline_binary", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
     ("VK_KHR_pipeline_library", 1),
     ("VK_KHR_push_descriptor", 2),
@@ -506,6 +507,7 @@ fn feature_chain() -> Answers {
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
         PhysicalDeviceShaderModuleIdentifierFeaturesEXT { shader_module_identifier }
         PhysicalDeviceMapMemoryPlacedFeaturesEXT { memory_map_placed, memory_unmap_reserve }
+        PhysicalDevicePipelineBinaryFeaturesKHR { pipeline_binaries }
         PhysicalDeviceShaderObjectFeaturesEXT { shader_object }
         PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
         PhysicalDeviceShaderUniformBufferUnsizedArrayFeaturesEXT { shader_uniform_buffer_unsized_array }
@@ -656,6 +658,8 @@ fn property_chain(chip: &Chip) -> Answers {
             graphics_pipeline_library_independent_interpolation_decoration: TRUE,
             ..Default::default()
         });
+        // All binaries are the application's, and as they are.
+        a.add(vk::PhysicalDevicePipelineBinaryPropertiesKHR::default());
         a.add(vk::PhysicalDeviceShaderModuleIdentifierPropertiesEXT {
             shader_module_identifier_algorithm_uuid: uuid,
             ..Default::default()

@@ -105,6 +105,17 @@ fn numbers(
     divisor: Option<u32>,
     draw: impl Fn(&Bench, &Graphics, &Commands) -> Result<()> + Send + Sync + 'static,
 ) -> Case {
+    numbers_with(name, about, divisor, |_| (), draw)
+}
+
+/// [`numbers`] with another state.
+fn numbers_with(
+    name: &str,
+    about: &str,
+    divisor: Option<u32>,
+    change: fn(&mut State),
+    draw: impl Fn(&Bench, &Graphics, &Commands) -> Result<()> + Send + Sync + 'static,
+) -> Case {
     let shaders = vec![Shader::new("numbers.vert"), Shader::new("shade.frag").define("NUMBERS", 1)];
     Case::new(format!("draws/{name}"), about, shaders, move |bench| {
         let uint = [(vk::Format::R32_UINT, 4)];
@@ -116,6 +127,7 @@ fn numbers(
             .vertex_buffer(vk::VertexInputRate::VERTEX, &uint)
             .vertex_buffer(rate, &uint);
         state.topology = vk::PrimitiveTopology::POINT_LIST;
+        change(&mut state);
         if let Some(divisor) = divisor.filter(|&d| d != 1) {
             bench.gpu.require(ash::ext::vertex_attribute_divisor::NAME)?;
             state.divisors =
@@ -146,6 +158,20 @@ fn direct() -> Vec<Case> {
             Ok(())
         }));
     }
+    let about = "an attribute that all vertices share, robust access";
+    let case = numbers_with(
+        "one_for_all",
+        about,
+        None,
+        |s| s.bindings[1].stride = 0,
+        |bench, pipeline, c| {
+            c.bind_graphics(pipeline);
+            // SAFETY: a pipeline and its vertex buffers are bound.
+            unsafe { bench.gpu.device.cmd_draw(c.handle, 11, 2, 3, 0) };
+            Ok(())
+        },
+    );
+    cases.push(case.robust());
     for (size, kind) in INDEX_TYPES {
         cases.push(numbers(
             &format!("offsets_{size}"),

@@ -315,7 +315,7 @@ impl Select<'_> {
         ty: Type,
     ) -> Result<Device> {
         let base = match self.buffer_address(i, handle)? {
-            Comp::Uni(h) => Opnd::uniform(h, Size::B64),
+            Comp::Uni(h) if h < 256 => Opnd::uniform(h, Size::B64),
             c => Opnd::of(self.reg(c, LONG), Size::B64),
         };
         let log = ty.elem_bytes().min(4).trailing_zeros();

@@ -221,7 +221,8 @@ impl VertexSources<'_> {
             return None;
         }
         let clamp = match state.graphics.binding(a.binding).stride {
-            0 => 0,
+            // All elements are the first.
+            0 => u32::MAX,
             stride => (room / u64::from(stride)).min(u64::from(u32::MAX)) as u32,
         };
         Some((b.address + u64::from(a.offset), clamp))
@@ -335,7 +336,7 @@ impl Encoder {
         let restarts = state.graphics.restart && draw.is_indexed();
         // What is captured is found on the GPU when the CPU does not know the primitives.
         let captures = state.feedback.active && (restarts || matches!(draw, Draw::Indirect { .. }));
-        captures || !state.between.is_empty() || has_adjacent(state.graphics.topology)
+        captures || !state.bound.between.is_empty() || has_adjacent(state.graphics.topology)
     }
 
     /// Draws for one view, by the hardware alone.
@@ -389,10 +390,10 @@ impl Encoder {
             r.recent.clear();
         }
         let s = &state.graphics;
-        let Some(vertex) = &state.vertex else {
+        let Some(vertex) = &state.bound.vertex else {
             return Err(Error::unsupported("draws without a vertex shader"));
         };
-        let known = r.recent.iter().find(|p| p.are_of(vertex, state.fragment.as_ref()));
+        let known = r.recent.iter().find(|p| p.are_of(vertex, state.bound.fragment.as_ref()));
         if let Some(p) = known.cloned() {
             state.shaders_changed = false;
             let same = r.last.programs.as_ref().is_some_and(|last| Arc::ptr_eq(last, &p));
@@ -409,7 +410,7 @@ impl Encoder {
             r.layout = Layout::new(&r.tile).map_err(Error::unsupported)?;
         }
         let empty;
-        let fragment = match &state.fragment {
+        let fragment = match &state.bound.fragment {
             Some(f) => f,
             None => {
                 empty = self.device.clone().empty_fragment()?;
@@ -432,7 +433,7 @@ impl Encoder {
             self.keep.extend([v.clone(), f.clone()]);
         }
         let programs = Arc::new(Programs {
-            shaders: (vertex.clone(), state.fragment.clone()),
+            shaders: (vertex.clone(), state.bound.fragment.clone()),
             reads_draw: reads_draw(&v) || reads_draw(&f),
             vertex: v,
             fragment: f,

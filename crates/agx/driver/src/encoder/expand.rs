@@ -132,7 +132,7 @@ impl Encoder {
     ) -> Result<()> {
         self.view = view;
         let restarts = state.graphics.restart && draw.is_indexed();
-        let tessellates = state.between.evaluation.is_some();
+        let tessellates = state.bound.between.evaluation.is_some();
         match *draw {
             Draw::Direct {
                 count,
@@ -190,8 +190,8 @@ impl Encoder {
     fn fetch(&mut self, state: &mut CommandState<Agx>, e: Expanded, draw_index: u32) -> Result<()> {
         let own = state.graphics.clone();
         let numbered = e.last.ir.info.stage == Stage::TessEvaluation
-            && state.fragment.as_ref().is_some_and(|f| f.reads_primitive);
-        let vertex = state.vertex.replace(e.last.pull(numbered)?);
+            && state.bound.fragment.as_ref().is_some_and(|f| f.reads_primitive);
+        let vertex = state.bound.vertex.replace(e.last.pull(numbered)?);
         let (index, fetched) = match e.list {
             List::Direct { records, address, indices } => {
                 self.put_words(&[(words::OUTPUT, Word::Long(records))]);
@@ -220,14 +220,14 @@ impl Encoder {
             }
         };
         let index = state.index.replace(index);
-        let between = std::mem::take(&mut state.between);
+        let between = std::mem::take(&mut state.bound.between);
         state.graphics.topology = e.topology;
         state.graphics.restart = true;
         self.programs_changed(state);
         let drawn = self.draw_view(state, &fetched, self.view);
         self.vertex_driver = None;
         state.graphics = own;
-        (state.vertex, state.index, state.between) = (vertex, index, between);
+        (state.bound.vertex, state.index, state.bound.between) = (vertex, index, between);
         self.programs_changed(state);
         drawn
     }
@@ -439,7 +439,7 @@ impl Encoder {
 
     /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
     fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
-        state.feedback.active || !state.between.is_empty() && !self.statistics.is_empty()
+        state.feedback.active || !state.bound.between.is_empty() && !self.statistics.is_empty()
     }
 
     /// Counts the primitives that a geometry shader emitted, and captures their vertices, stream by stream.
@@ -450,7 +450,7 @@ impl Encoder {
         emission: &Emission,
         parameters: u64,
     ) -> Result<()> {
-        if state.between.geometry.is_some() {
+        if state.bound.between.geometry.is_some() {
             let number = parameters + u64::from(params::GATHER + gather::COUNT);
             self.count_from_memory(&[(Flags::GEOMETRY_SHADER_INVOCATIONS, number)])?;
         }
@@ -486,10 +486,10 @@ impl Encoder {
         let table = gathered + u64::from(gather::TABLE);
         let number = gathered + u64::from(gather::COUNT);
         self.sums(state, table, number, emitted, each)?;
-        if !state.between.is_empty() {
+        if !state.bound.between.is_empty() {
             self.count_stream(stream, rasterised, emitted + 4)?;
         }
-        if state.between.geometry.is_some() {
+        if state.bound.between.geometry.is_some() {
             self.count_from_memory(&[(Flags::GEOMETRY_SHADER_PRIMITIVES, emitted + 4)])?;
         }
         if !state.feedback.active {
@@ -675,9 +675,9 @@ pub(super) struct Tessellated {
 impl Stages {
     /// `emissions` says that something asks for the primitives that reach the rasteriser.
     fn new(state: &CommandState<Agx>, emissions: bool) -> Result<Stages> {
-        let between = &state.between;
+        let between = &state.bound.between;
         let missing = |what| move || Error::unsupported(format!("draws without {what} shader"));
-        let vertex = state.vertex.clone().ok_or_else(missing("a vertex"))?;
+        let vertex = state.bound.vertex.clone().ok_or_else(missing("a vertex"))?;
         let tessellation = match (&between.control, &between.evaluation) {
             (None, None) => None,
             (control, evaluation) => {

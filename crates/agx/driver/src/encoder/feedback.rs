@@ -120,7 +120,7 @@ impl Encoder {
         else {
             return Err(Error::unsupported("transform feedback of indirect draws by itself"));
         };
-        let Some(shader) = state.vertex.clone() else { return Ok(()) };
+        let Some(shader) = state.bound.vertex.clone() else { return Ok(()) };
         let strides = shader.strides(0);
         let s = &state.graphics;
         let order = Order::new(s.topology, s.provoking_last)

@@ -410,12 +410,9 @@ impl Encoder {
             }; 2],
             ..GraphicsState::default()
         };
-        let own = CommandState::<Agx> {
-            graphics,
-            fragment: Some(fragment),
-            condition: state.condition,
-            ..CommandState::default()
-        };
+        let mut own = CommandState::<Agx>::of(graphics);
+        own.bound.fragment = Some(fragment);
+        own.condition = state.condition;
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let depth = a.depth.unwrap_or(0.0);
         let result = self.rectangle(own, &a.words, depth, rect, size, view_mask);
@@ -434,7 +431,7 @@ impl Encoder {
         view_mask: u32,
     ) -> Result<()> {
         let e = rect.rect;
-        own.vertex = Some(self.device.clone().meta(Program::ClearVertices)?);
+        own.bound.vertex = Some(self.device.clone().meta(Program::ClearVertices)?);
         own.graphics.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
         own.graphics.depth_clamp = true;
         own.graphics.viewports[0] = vk::Viewport {
@@ -523,11 +520,9 @@ impl Encoder {
             r.set_targets(address);
         }
         let program = Program::ResolveTile { averaged, first, integers, samples };
-        let own = CommandState::<Agx> {
-            graphics: GraphicsState { samples: u32::from(samples), ..GraphicsState::default() },
-            fragment: Some(self.device.clone().meta(program)?),
-            ..CommandState::default()
-        };
+        let graphics = GraphicsState { samples: u32::from(samples), ..GraphicsState::default() };
+        let mut own = CommandState::<Agx>::of(graphics);
+        own.bound.fragment = Some(self.device.clone().meta(program)?);
         let rect = vk::ClearRect {
             rect: rendering.area,
             base_array_layer: 0,

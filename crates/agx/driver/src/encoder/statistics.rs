@@ -107,7 +107,7 @@ impl Encoder {
         }
         let order = input_order(&state.graphics)?;
         // Without stages behind the vertices, there is one stream.
-        let whole = state.between.is_empty();
+        let whole = state.bound.between.is_empty();
         let mut indirect = Vec::new();
         for s in &mut self.statistics {
             let rasterised = whole && s.counts_stream(0, 0);

@@ -1,27 +1,13 @@
 //! Swapchains by the driver's entry points, without a loader and without a window: what windows show is
 //! tested in `tepui-wsi` and by programs.
 
-use std::ffi::{CString, c_void};
-use std::mem::{transmute, zeroed};
+use std::ffi::c_void;
+use std::mem::zeroed;
 use std::ptr::{null, null_mut};
-use std::sync::Once;
 
 use tepui_vulkan::vk::{self, Handle};
-use vulkan_tepui::vk_icdGetInstanceProcAddr;
 
-/// Calls a command by the name of the registry: `call!(instance, vkX(a, b))`.
-macro_rules! call {
-    ($instance:expr, $pfn:ident, $name:ident($($arg:expr),* $(,)?)) => {{
-        let name = CString::new(stringify!($name)).unwrap();
-        // SAFETY: the driver's function of this name has the registry's type; arguments are valid.
-        #[allow(unused_unsafe)]
-        unsafe {
-            let function = vk_icdGetInstanceProcAddr($instance, name.as_ptr());
-            let function: vk::$pfn = transmute(function.expect(stringify!($name)));
-            function($($arg),*)
-        }
-    }};
-}
+use crate::{DeviceOnly, call, ok};
 
 const SECOND: u64 = 1_000_000_000;
 const FORMAT: vk::Format = vk::Format::B8G8R8A8_UNORM;
@@ -34,73 +20,30 @@ struct Setup {
     device: vk::Device,
     queue: vk::Queue,
     surface: vk::SurfaceKHR,
-}
-
-fn ok(result: vk::Result) {
-    assert_eq!(result, vk::Result::SUCCESS);
+    /// Destroyed last.
+    only: DeviceOnly,
 }
 
 impl Setup {
     fn new() -> Setup {
-        // SAFETY: all structures are valid; nothing reads the environment before it is changed.
-        unsafe {
-            static ONCE: Once = Once::new();
-            ONCE.call_once(|| std::env::set_var("TEPUI_VULKAN_GPU", "m1"));
-            let names = [c"VK_KHR_surface", c"VK_EXT_headless_surface"].map(|name| name.as_ptr());
-            let info = vk::InstanceCreateInfo {
-                enabled_extension_count: 2,
-                enabled_extension_names: names.as_ptr(),
-                ..Default::default()
-            };
-            let mut instance = zeroed();
-            let none = vk::Instance::null();
-            ok(call!(none, PFN_vkCreateInstance, vkCreateInstance(&info, null(), &mut instance)));
-            let (mut count, mut physical) = (1, zeroed());
-            ok(call!(
-                instance,
-                PFN_vkEnumeratePhysicalDevices,
-                vkEnumeratePhysicalDevices(instance, &mut count, &mut physical)
-            ));
-            assert_eq!(count, 1);
-            let priority = 1.0;
-            let queue = vk::DeviceQueueCreateInfo {
-                queue_count: 1,
-                queue_priorities: &raw const priority,
-                ..Default::default()
-            };
-            let names = [
-                c"VK_KHR_swapchain",
-                c"VK_EXT_swapchain_maintenance1",
-                c"VK_KHR_present_id",
-                c"VK_KHR_present_wait",
-                c"VK_KHR_incremental_present",
-                c"VK_KHR_swapchain_mutable_format",
-            ]
-            .map(|name| name.as_ptr());
-            let info = vk::DeviceCreateInfo {
-                queue_create_info_count: 1,
-                queue_create_infos: &raw const queue,
-                enabled_extension_count: names.len() as u32,
-                enabled_extension_names: names.as_ptr(),
-                ..Default::default()
-            };
-            let mut device = zeroed();
-            ok(call!(
-                instance,
-                PFN_vkCreateDevice,
-                vkCreateDevice(physical, &info, null(), &mut device)
-            ));
-            let mut queue = zeroed();
-            call!(instance, PFN_vkGetDeviceQueue, vkGetDeviceQueue(device, 0, 0, &mut queue));
-            let info = vk::HeadlessSurfaceCreateInfoEXT::default();
-            let mut surface = zeroed();
-            ok(call!(
-                instance,
-                PFN_vkCreateHeadlessSurfaceEXT,
-                vkCreateHeadlessSurfaceEXT(instance, &info, null(), &mut surface)
-            ));
-            Setup { instance, physical, device, queue, surface }
-        }
+        let only = DeviceOnly::new(&[
+            c"VK_KHR_swapchain",
+            c"VK_EXT_swapchain_maintenance1",
+            c"VK_KHR_present_id",
+            c"VK_KHR_present_wait",
+            c"VK_KHR_incremental_present",
+            c"VK_KHR_swapchain_mutable_format",
+        ]);
+        let (instance, physical) = (only.instance, only.physical);
+        let info = vk::HeadlessSurfaceCreateInfoEXT::default();
+        let mut surface = vk::SurfaceKHR::null();
+        ok(call!(
+            instance,
+            PFN_vkCreateHeadlessSurfaceEXT,
+            vkCreateHeadlessSurfaceEXT(instance, &info, null(), &mut surface)
+        ));
+        let (device, queue) = (only.device, only.queue);
+        Setup { instance, physical, device, queue, surface, only }
     }
 
     fn swapchain(&self, count: u32, old: vk::SwapchainKHR) -> Result<vk::SwapchainKHR, vk::Result> {
@@ -267,11 +210,9 @@ const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_bits_truncate(
 
 impl Drop for Setup {
     fn drop(&mut self) {
-        let i = self.instance;
+        let i = self.only.instance;
         ok(call!(i, PFN_vkDeviceWaitIdle, vkDeviceWaitIdle(self.device)));
-        call!(i, PFN_vkDestroyDevice, vkDestroyDevice(self.device, null()));
         call!(i, PFN_vkDestroySurfaceKHR, vkDestroySurfaceKHR(i, self.surface, null()));
-        call!(i, PFN_vkDestroyInstance, vkDestroyInstance(i, null()));
     }
 }
 
