@@ -8,6 +8,8 @@
 // (`load_local_invocation_id` and the like), decode_csf.c (`pandecode_run_compute`), pan_desc.c
 // (`pan_emit_tls`), pan_scratch.c.
 
+mod copied;
+
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tepui_mali_isa::Special;
@@ -109,8 +111,11 @@ pub(crate) fn execute(
             Launch::of_stage(stage, dispatch.offset, *size)?
         }
     };
-    let places = Places::new(&launch, gpu.pool.workers());
     let budget = Budget::new(0, gpu.options.most_instructions);
+    if copied::execute(gpu, vm, &launch, dispatch.groups, &budget, stats)? {
+        return Ok(());
+    }
+    let places = Places::new(&launch, gpu.pool.workers());
     let begin = |_| Worker {
         warps: Vec::new(),
         running: Vec::new(),

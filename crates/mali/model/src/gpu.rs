@@ -28,6 +28,8 @@ pub struct Options {
     pub most_draws: u64,
     /// Warps that run a program in the interpreter before it is translated to code of the host; `u32::MAX` for never.
     pub runs_before_translation: u32,
+    /// Programs that do nothing but copy texels are found, and rows of texels copied instead of warps executed.
+    pub find_copies: bool,
 }
 
 fn no_clock() -> u64 {
@@ -43,6 +45,7 @@ impl Default for Options {
             most_instructions: 200_000_000_000,
             most_draws: u64::MAX,
             runs_before_translation: 32,
+            find_copies: true,
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct JobStats {
     pub threads: u64,
     /// Instructions of shaders, counted once a warp.
     pub instructions: u64,
+    /// Of the threads, those that copy texels in rows, without a warp of their own.
+    pub copied: u64,
 }
 
 impl std::ops::AddAssign for JobStats {
@@ -36,6 +38,7 @@ impl std::ops::AddAssign for JobStats {
         self.draws += other.draws;
         self.threads += other.threads;
         self.instructions += other.instructions;
+        self.copied += other.copied;
     }
 }
 

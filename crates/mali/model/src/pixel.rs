@@ -101,6 +101,9 @@ pub enum Kind {
 }
 
 impl PixelFormat {
+    /// The bits of a conversion descriptor that are a format.
+    pub const BITS: u32 = (1 << 22) - 1;
+
     /// The format of a descriptor. `None` if the model does not know it.
     pub fn new(bits: u32) -> Option<PixelFormat> {
         let code = Code::from_raw(u64::from(bits >> 12 & 0xff))?;

@@ -9,7 +9,10 @@ use tepui_mali_packets::cs::*;
 use tepui_mali_packets::draw::*;
 use tepui_mali_packets::framebuffer::*;
 use tepui_mali_packets::shader::*;
-use tepui_mali_packets::texture::{CompareFunction, ComponentOrder, Format};
+use tepui_mali_packets::texture::{
+    ClumpFormat, ClumpOrdering, CompareFunction, ComponentOrder, Format, Plane, PlaneType, Texture,
+    TextureDimension,
+};
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
@@ -23,6 +26,8 @@ const VERTICES: u64 = BASE + 0x2_0000;
 const PICTURE: u64 = BASE + 0x3_0000;
 const DEPTHS: u64 = BASE + 0x4_0000;
 const COUNTER: u64 = BASE + 0x5_0000;
+const PICTURE_BEFORE: u64 = BASE + 0x6_0000;
+const DEPTHS_BEFORE: u64 = BASE + 0x7_0000;
 
 const WIDTH: u32 = 40;
 const HEIGHT: u32 = 36;
@@ -49,6 +54,56 @@ const FRAGMENT: &str = "
     BLEND.slot1.v4.f32.end @r0:r1:r2:r3, blend_descriptor_0.w0, r60, target:0x0
     NOP.end";
 
+/// What the frame shaders of Mesa's driver for Vulkan load: nothing from the pixel of u0 to that of u1.
+const LOAD_COLOUR: &str = "
+    MKVEC.v2i16.discard r0, 0x0.h00, u2.h00
+    U16_TO_U32 r1, u1.h10
+    LSHIFT_OR.i32 r0, ^r1, 0x0.b00, ^r0
+    MKVEC.v2i16 r0, u1.h00, ^r0.h00
+    ICMP_OR.v2u16.ge.m1 r0, ^r0, r59, 0x0
+    ICMP_AND.v2u16.ge.m1 r0, r59, u0, ^r0
+    LSHIFT_AND.v2i16 r0, ^r0.h11, 0x0.b00, ^r0
+    LSHIFT_OR.v2i16 r0, 0x0, 0x0.b00, ^r0.not
+    U16_TO_U32 r1, r59.h10
+    U16_TO_U32 r2, ^r59.h00
+    BRANCHZ.eq.reconverge ^r0.h0, offset:6
+    MOV.i32 r0, ^r2
+    IADD_IMM.i32 r2, 0x0, #0x10000
+    MOV.i32 r3, 0x0
+    TEX_FETCH.slot0.reserved.32.2d @r0:r1:r2:r3, @r0:r1, ^r2
+    MOV.i32 r4, ^r60
+    BRANCHZ.eq.reconverge 0x0, offset:5
+    IADD_IMM.i32 r0, 0x0, #0x0
+    IADD_IMM.i32 r1, 0x0, #0x0
+    IADD_IMM.i32 r2, 0x0, #0x0
+    IADD_IMM.i32 r3, 0x0, #0x0
+    IADD_IMM.i32.reconverge r4, 0x0, #0x0
+    NOP.wait
+    BLEND.slot1.v4.f32.end @r0:r1:r2:r3, blend_descriptor_0.w0, r4, target:0x0
+    NOP.end";
+const LOAD_DEPTH: &str = "
+    MKVEC.v2i16.discard r0, 0x0.h00, u2.h00
+    U16_TO_U32 r1, u1.h10
+    LSHIFT_OR.i32 r0, ^r1, 0x0.b00, ^r0
+    MKVEC.v2i16 r0, u1.h00, ^r0.h00
+    ICMP_OR.v2u16.ge.m1 r0, ^r0, r59, 0x0
+    ICMP_AND.v2u16.ge.m1 r0, r59, u0, ^r0
+    LSHIFT_AND.v2i16 r0, ^r0.h11, 0x0.b00, ^r0
+    U16_TO_U32 r1, r59.h10
+    U16_TO_U32 r2, ^r59.h00
+    BRANCHZ.eq.reconverge ^r0.h0, offset:3
+    DISCARD.f32.eq 0x0, 0x0
+    IADD_IMM.i32 r0, 0x0, #0x0
+    BRANCHZ.eq.reconverge 0x0, offset:4
+    MOV.i32 r0, ^r2
+    IADD_IMM.i32 r2, 0x0, #0x10000
+    MOV.i32 r3, 0x0
+    TEX_FETCH.slot0.reserved.32.r.2d.reconverge @r0, @r0:r1, ^r2
+    NOP.wait0126
+    ATEST.wait0126 @r60, ^r60, 0x3F800000, atest_datum.w0
+    ZS_EMIT.z.slot0.end @r60, ^r0, 0x0, ^r60
+    NOP.end";
+
 struct Machine {
     gpu: Gpu,
     vm: AddressSpace,
@@ -72,6 +127,8 @@ struct Draw {
     depth: DepthStencil,
     count: u32,
     draws: u32,
+    /// Colours and depths are loaded before, around the pixels from one corner to another, both included.
+    loaded_around: Option<[[u32; 2]; 2]>,
 }
 
 impl Default for Draw {
@@ -89,14 +146,18 @@ impl Default for Draw {
             depth_write_enable: true,
             ..Default::default()
         };
-        Draw { blend, depth, count: 3, draws: 1 }
+        Draw { blend, depth, count: 3, draws: 1, loaded_around: None }
     }
 }
 
 impl Machine {
     fn new(threads: usize) -> Machine {
+        Machine::with(Options { threads, ..Options::default() })
+    }
+
+    fn with(options: Options) -> Machine {
         let chip = tepui_mali_chips::chip("mali-g610").unwrap();
-        let options = Options { threads, most_instructions: 50_000_000, ..Options::default() };
+        let options = Options { most_instructions: 50_000_000, ..options };
         let vm = address_space();
         let memory = Arc::new(Memory::new(SIZE as usize).unwrap());
         vm.bind(BASE, memory, 0, SIZE, Protection::READ | Protection::WRITE).unwrap();
@@ -146,9 +207,14 @@ impl Machine {
             ..Default::default()
         };
         self.put(CONTEXT, &context);
+        let loads = draw.loaded_around.map(|corners| self.frame_shaders(corners)).is_some();
+        let mode = |mode| if loads { mode } else { PrePostFrameShaderMode::Never };
         self.put(
             FRAME,
             &FramebufferParameters {
+                pre_frame_0: mode(PrePostFrameShaderMode::Always),
+                pre_frame_1: mode(PrePostFrameShaderMode::EarlyZsAlways),
+                frame_shader_dcds: STATES + 0x600,
                 width: WIDTH,
                 height: HEIGHT,
                 bound_max_x: WIDTH - 1,
@@ -258,6 +324,78 @@ impl Machine {
         done.remove(0).outcome
     }
 
+    /// Writes the states of frame shaders that load colours and depths.
+    fn frame_shaders(&self, [first, last]: [[u32; 2]; 2]) {
+        self.shader(3, ShaderStage::Fragment, LOAD_COLOUR);
+        self.shader(4, ShaderStage::Fragment, LOAD_DEPTH);
+        let places = [first, last].map(|[x, y]| x | y << 16);
+        for (at, word) in (STATES + 0x2c0..).step_by(4).zip([places[0], places[1], 0, 0]) {
+            self.vm.write(at, &word.to_le_bytes()).unwrap();
+        }
+        let depth = DepthStencil {
+            depth_function: CompareFunction::Always,
+            depth_write_enable: true,
+            depth_source: DepthSource::Shader,
+            ..Default::default()
+        };
+        self.put(STATES + 0x240, &depth);
+        let none = DepthStencil { depth_function: CompareFunction::Always, ..Default::default() };
+        self.put(STATES + 0x260, &none);
+        let order = ComponentOrder::Rgba.raw() as u32;
+        let images = [(Format::Rgba8Unorm, PICTURE_BEFORE), (Format::Z32, DEPTHS_BEFORE)];
+        for (number, (format, pointer)) in (0..).zip(images) {
+            let surfaces = STATES + 0x480 + 32 * number;
+            let texture = Texture {
+                dimension: TextureDimension::N2d,
+                format: (format.raw() << 12) as u32 | order,
+                width: WIDTH,
+                height: HEIGHT,
+                // Red and blue are exchanged.
+                swizzle: if number == 0 { 2 | 1 << 3 | 3 << 9 } else { 1 << 3 | 2 << 6 | 3 << 9 },
+                surfaces,
+                ..Default::default()
+            };
+            // Each stands behind another descriptor in a table of its own.
+            self.put(STATES + 0x400 + 64 * number + 32, &texture);
+            let plane = Plane {
+                plane_type: PlaneType::Generic,
+                clump_ordering: ClumpOrdering::Linear,
+                clump_format: ClumpFormat::Raw32,
+                size: 4 * WIDTH * HEIGHT,
+                pointer,
+                row_stride: 4 * WIDTH,
+                width: WIDTH,
+                height: HEIGHT,
+                ..Default::default()
+            };
+            self.put(surfaces, &plane);
+            let table = STATES + 0x500 + 64 * number;
+            let address = STATES + 0x400 + 64 * number;
+            self.put(table, &Resource { address, size: 64, ..Default::default() });
+            let kill = [PixelKill::ForceEarly, PixelKill::ForceLate][number as usize];
+            let descriptor = tepui_mali_packets::draw::Draw {
+                pixel_kill_operation: kill,
+                zs_update_operation: kill,
+                sample_mask: 0xffff,
+                render_target_mask: 1,
+                maximum_z: 1.0,
+                depth_stencil: STATES + if number == 0 { 0x260 } else { 0x240 },
+                blend: STATES + 0x1c0,
+                blend_count: 1 - number as u32,
+                shader: ShaderEnvironment {
+                    fau_count: 2,
+                    resources: table | 1,
+                    shader: STATES + 0x60 + 32 * number,
+                    thread_storage: STATES + 0x100,
+                    fau: STATES + 0x2c0,
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            self.put(STATES + 0x600 + 128 * number, &descriptor);
+        }
+    }
+
     fn word_at(&self, base: u64, x: u32, y: u32) -> u32 {
         let at = base + 4 * u64::from(y * WIDTH + x);
         u32::from_le_bytes(self.vm.read_array(at).unwrap())
@@ -338,6 +476,48 @@ fn depth_tests_and_blending_look_at_what_was_drawn() {
     // Twice 51 is added to all components but alpha.
     assert_eq!(machine.word_at(PICTURE, 2, 30), 0x1188_99aa);
     assert_eq!(f32::from_bits(machine.word_at(DEPTHS, 2, 30)), 0.5);
+}
+
+/// Frame shaders load what is around an area, the same in rows and in warps, with the same counts.
+#[test]
+fn what_a_frame_shader_loads_is_copied_in_rows() {
+    let whole = [[0, 0], [WIDTH - 1, HEIGHT - 1]];
+    let areas = [[[3, 5], [33, 30]], [[0, 0], [WIDTH - 1, 34]], [[50, 0], [60, 2]], whole];
+    for area in areas {
+        let draw = Draw { loaded_around: Some(area), ..Draw::default() };
+        let frame = |find_copies: bool| {
+            let machine = Machine::with(Options { threads: 2, find_copies, ..Options::default() });
+            for n in 0..WIDTH * HEIGHT {
+                let at = 4 * u64::from(n);
+                let colour = n.wrapping_mul(0x9e37_79b9) | 1;
+                machine.vm.write(PICTURE_BEFORE + at, &colour.to_le_bytes()).unwrap();
+                let depth = n as f32 / 10_000.0;
+                machine.vm.write(DEPTHS_BEFORE + at, &depth.to_le_bytes()).unwrap();
+            }
+            machine.vertices(&half(0.25));
+            let stats = machine.draw(FRAGMENT, &draw).unwrap();
+            let pixels = (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| [x, y]));
+            let picture: Vec<[u32; 2]> = pixels
+                .map(|[x, y]| [PICTURE, DEPTHS].map(|base| machine.word_at(base, x, y)))
+                .collect();
+            (picture, stats)
+        };
+        let ((copied, own), (warps, theirs)) = (frame(true), frame(false));
+        assert_eq!(copied, warps, "{area:?}");
+        assert_eq!(own.copied, u64::from(2 * WIDTH * HEIGHT));
+        assert_eq!(JobStats { copied: 0, ..own }, theirs, "{area:?}");
+        // The upper right half is not drawn over.
+        for (x, y) in [(1, 0), (39, 2), (30, 6), (39, 35)] {
+            let n = y * WIDTH + x;
+            let [first, last] = area;
+            let inside = first[0] <= x && x <= last[0] && first[1] <= y && y <= last[1];
+            let [b0, b1, b2, b3] = (n.wrapping_mul(0x9e37_79b9) | 1).to_le_bytes();
+            let loaded = [u32::from_le_bytes([b2, b1, b0, b3]), (n as f32 / 10_000.0).to_bits()];
+            let cleared = [0x1122_3344, 0.75f32.to_bits()];
+            let expected = if inside { cleared } else { loaded };
+            assert_eq!(copied[n as usize], expected, "{area:?} {x} {y}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use tepui_mali_isa::asm::assemble;
-use tepui_mali_model::{FaultKind, Gpu, Group, Options, QueueState, Stream, address_space};
+use tepui_mali_model::{
+    FaultKind, Gpu, Group, JobStats, Options, QueueState, Stream, address_space,
+};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::*;
 use tepui_mali_packets::shader::*;
@@ -24,13 +26,16 @@ struct Machine {
 
 impl Machine {
     fn new(threads: usize) -> Machine {
+        Machine::with(Options { threads, ..Options::default() })
+    }
+
+    fn with(options: Options) -> Machine {
         let chip = tepui_mali_chips::chip("mali-g610").unwrap();
         let options = Options {
-            threads,
             clock: || 1234,
             most_commands: 100_000,
             most_instructions: 50_000_000,
-            ..Options::default()
+            ..options
         };
         let vm = address_space();
         let memory = Arc::new(Memory::new(SIZE as usize).unwrap());
@@ -113,10 +118,7 @@ impl Machine {
     }
 
     /// Runs one stream to its end.
-    fn run(
-        &self,
-        stream: &[u64],
-    ) -> Result<tepui_mali_model::JobStats, tepui_mali_model::JobFault> {
+    fn run(&self, stream: &[u64]) -> Result<JobStats, tepui_mali_model::JobFault> {
         let mut group = self.gpu.group(1);
         self.start(&mut group, 0, stream);
         let mut done = self.gpu.run(&self.vm, &mut group);
@@ -365,6 +367,134 @@ fn images_are_loaded_and_stored() {
     assert_eq!(machine.words(DATA, 1024), expected);
     let inside = |n: u32| u32::from(n % 24 < 20 && n / 24 < 20);
     assert_eq!(machine.words(to, 576), (0..576).map(inside).collect::<Vec<_>>());
+}
+
+/// Copies an area of an image of bytes to a buffer, as Mesa's driver for Vulkan does: u0 and u1 are nothing, u2 the first layer;
+/// u4 the buffer, u6 and u7 bytes of a row and a layer; u8 to u10 the first texel; u11 to u13 and u14 to u16 the threads that
+/// copy; u18 the sampler; u19 the largest byte.
+const COPY: &str = "
+    MOV.i32 r0, 0x7060504
+    LSHIFT_OR.i32 r1, u0, r0.b00, 0x0
+    LSHIFT_OR.i32 r0, u1, ^r0.b00, 0x0
+    IADD.s32 r1, ^r60, ^r1
+    IADD.s32 r0, ^r61, ^r0
+    IADD.s32 r2, ^r62, u2
+    ICMP_OR.u32.ge.m1 r3, r0, u12, 0x0
+    ICMP_AND.u32.ge.m1 r3, r2, u13, ^r3
+    ICMP_OR.u32.ge.m1 r4, r1, u11, 0x0
+    LSHIFT_AND.i32 r3, ^r3, 0x0.b00, ^r4
+    ICMP_OR.u32.lt.m1 r4, r0, u15, 0x0
+    ICMP_AND.u32.lt.m1 r4, r2, u16, ^r4
+    ICMP_OR.u32.lt.m1 r5, r1, u14, 0x0
+    LSHIFT_AND.i32 r4, ^r4, 0x0.b00, ^r5
+    LSHIFT_AND.i32 r3, ^r3, 0x0.b00, ^r4
+    BRANCHZ.eq.reconverge ^r3.h0, offset:32
+    ISUB.s32 r1, ^r1, u11
+    ISUB.s32 r0, ^r0, u12
+    ISUB.s32 r2, ^r2, u13
+    IADD.s32 r3, r1, u8
+    IADD.s32 r4, r0, u9
+    IADD.s32 r5, r2, u10
+    MOV.i32 r6, ^r3
+    MOV.i32 r7, ^r4
+    MOV.i32 r8, ^r5
+    MOV.i32 r4, u18
+    MOV.i32 r5, 0x0
+    TEX_FETCH.slot0.reserved.32.2d.array_enable.wait0 @r4:r5:r6:r7, @r6:r7:r8, ^r4
+    CSEL.u32.lt r3, ^r4, u19, ^r4, u19
+    CSEL.u32.lt r4, ^r5, u19, ^r5, u19
+    CSEL.u32.lt r5, ^r6, u19, ^r6, u19
+    CSEL.u32.lt r6, ^r7, u19, ^r7, u19
+    LSHIFT_OR.i32 r4, ^r4, 0xB0A0908.b00, 0x0
+    LSHIFT_OR.i32 r3, ^r3, 0x0.b00, ^r4
+    MKVEC.v2i16 r4, 0x0.h00, ^r5.h00
+    LSHIFT_OR.i32 r3, ^r3, 0x0.b00, ^r4
+    LSHIFT_OR.i32 r4, ^r6, 0x1B1A1918.b00, 0x0
+    LSHIFT_OR.i32 r3, ^r3, 0x0.b00, ^r4
+    IMUL.i32 r2, ^r2, u7
+    IMUL.i32 r0, ^r0, u6
+    IADD.s32 r0, ^r2, ^r0
+    LSHIFT_OR.i32 r1, ^r1, 0x3020100.b22, 0x0
+    IADD.s32 r0, ^r0, ^r1
+    MOV.i32 r4, u4
+    MOV.i32 r5, u5
+    MOV.i32 r1, 0x0
+    SHADDX.s64 r0, ^r4, ^r0, shift:0x0
+    STORE.i32.slot1.reconverge @r3, ^r0, offset:0
+    NOP.end";
+
+/// Copying rows gives the same bytes and counts as warps do, for areas that begin and end anywhere, images of any layout,
+/// and texels beyond the image.
+#[test]
+fn texels_are_copied_in_rows() {
+    const SIDE: [u32; 2] = [100, 37];
+    const LAYERS: u32 = 2;
+    let image = DATA + 0x10_0000;
+    let mut seed = 1u32;
+    let mut random = |below: u32| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) % below
+    };
+    for turn in 0..40 {
+        let first = [random(40), random(20), random(2)];
+        let behind = [first[0] + 1 + random(60), first[1] + 1 + random(20), first[2] + 1];
+        let from = [random(60), random(30), random(LAYERS)];
+        let groups = [behind[0].div_ceil(16), behind[1].div_ceil(16), behind[2]];
+        let stride = 4 * (behind[0] - first[0] + random(3));
+        let mut uniforms = [0; 20];
+        (uniforms[4], uniforms[5]) = (DATA as u32, (DATA >> 32) as u32);
+        (uniforms[6], uniforms[7]) = (stride, stride * 20);
+        uniforms[8..11].copy_from_slice(&from);
+        uniforms[11..14].copy_from_slice(&first);
+        uniforms[14..17].copy_from_slice(&behind);
+        (uniforms[18], uniforms[19]) = (0, 0xff >> (turn % 3));
+        let tiled = turn % 2 == 1;
+        let texels: Vec<u8> = (0..2 * 0x8000).map(|_| random(256) as u8).collect();
+        let run = |find_copies: bool| {
+            let options = Options { threads: 2, find_copies, ..Options::default() };
+            let machine = Machine::with(options);
+            let stream = machine.dispatch(COPY, [16, 16, 1], groups, &uniforms);
+            let planes = STATES + 0x600;
+            let format = (Format::Rgba8ui.raw() << 12) as u32 | ComponentOrder::Rgba.raw() as u32;
+            let texture = Texture {
+                dimension: TextureDimension::N2d,
+                format,
+                width: SIDE[0],
+                height: SIDE[1],
+                swizzle: 1 << 3 | 2 << 6 | 3 << 9,
+                array_size: LAYERS,
+                surfaces: planes,
+                ..Default::default()
+            };
+            machine.put(STATES + 0x400, &texture);
+            for layer in 0..LAYERS {
+                let plane = Plane {
+                    plane_type: PlaneType::Generic,
+                    clump_ordering: match tiled {
+                        true => ClumpOrdering::TiledUInterleaved,
+                        false => ClumpOrdering::Linear,
+                    },
+                    clump_format: ClumpFormat::Raw32,
+                    size: 0x8000,
+                    pointer: image + 0x8000 * u64::from(layer),
+                    row_stride: if tiled { 7 * 1024 } else { 4 * SIDE[0] },
+                    width: SIDE[0],
+                    height: SIDE[1],
+                    ..Default::default()
+                };
+                machine.put(planes + 32 * u64::from(layer), &plane);
+            }
+            machine.vm.write(image, &texels).unwrap();
+            let stats = machine.run(&stream).unwrap();
+            (machine.words(DATA, 0x2000), stats)
+        };
+        let (copied, warps) = (run(true), run(false));
+        assert_eq!(copied.0, warps.0, "turn {turn}");
+        assert_eq!(copied.1.copied, copied.1.threads);
+        assert_eq!(JobStats { copied: 0, ..copied.1 }, warps.1, "turn {turn}");
+        let written = copied.0.iter().filter(|word| **word != 0).count();
+        assert!(written > 0, "turn {turn}");
+    }
 }
 
 /// Descriptors are the content of a buffer: the buffer's size is the second word of its own.

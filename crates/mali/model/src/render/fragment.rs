@@ -15,6 +15,7 @@ use tepui_raster::{Bins, TILE_SIDE};
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
+use super::copied;
 use super::draw::{CHUNK, Draw, context};
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
@@ -111,7 +112,8 @@ pub(crate) fn execute(
                 9.. => Draw::from_descriptor(&mut memory, at)?,
                 _ => renderer_state::frame_draw(gpu.chip().arch, &mut memory, at)?,
             };
-            let pipeline = Pipeline::new(gpu, vm, &framebuffer, &draw)?;
+            let mut pipeline = Pipeline::new(gpu, vm, &framebuffer, &draw)?;
+            pipeline.copies = copied::find(gpu, vm, &framebuffer, &pipeline);
             shaders[index] = Some((mode, Arc::new(pipeline)));
         }
     }
@@ -155,6 +157,7 @@ fn draw(
     for (part, counters) in parts {
         stats.threads += part.threads;
         stats.instructions += part.instructions;
+        stats.copied += part.copied;
         for (address, (count, exact)) in counters {
             counted.entry(address).or_insert((0, exact)).0 += count;
         }

@@ -15,6 +15,7 @@
 
 pub(crate) mod blend;
 pub(crate) mod colour;
+mod copied;
 pub(crate) mod draw;
 pub(crate) mod fragment;
 pub(crate) mod framebuffer;

@@ -19,6 +19,7 @@ use super::midgard::{self, MidgardBlend};
 use super::stage::Stage;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
+use crate::shader::copies::Copies;
 
 /// What fragments go through.
 pub(crate) struct Pipeline {
@@ -47,6 +48,8 @@ pub(crate) struct Pipeline {
     pub varying_stride: u32,
     /// Points count their coordinates from below.
     pub points_from_below: bool,
+    /// What a frame shader copies, if it does nothing else.
+    pub copies: Option<Copies>,
 }
 
 /// The comparison of a function.
@@ -201,6 +204,7 @@ impl Pipeline {
             midgard: midgard_blends,
             varying_stride: state.varying_stride,
             points_from_below: state.points_from_below.unwrap_or(p.point_sprite_coord_origin_max_y),
+            copies: None,
         })
     }
 }

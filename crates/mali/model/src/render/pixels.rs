@@ -206,7 +206,7 @@ impl Pixels {
 
     /// The format of a conversion descriptor; `None` if the model does not know it.
     pub fn format(&mut self, conversion: u32) -> Option<PixelFormat> {
-        let bits = conversion & ((1 << 22) - 1);
+        let bits = conversion & PixelFormat::BITS;
         if let Some((_, format)) = self.formats.iter().find(|(b, _)| *b == bits) {
             return format.clone();
         }

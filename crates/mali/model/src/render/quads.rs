@@ -20,8 +20,8 @@ use crate::shader::row::{LANES, Row};
 
 /// A worker.
 pub(crate) struct Worker<'f, 'vm> {
-    frame: &'f Frame<'f>,
-    core: Core<'vm>,
+    pub(super) frame: &'f Frame<'f>,
+    pub(super) core: Core<'vm>,
     coverage: Coverage<MOST_SAMPLES>,
     /// The draw whose shader is ready.
     current: Option<Current>,
@@ -104,6 +104,11 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             return Ok(());
         }
         self.choose(Current::FrameShader(index), pipeline)?;
+        if let Some(copies) = &pipeline.copies
+            && index < 2
+        {
+            return self.copy(pipeline, copies);
+        }
         let p = &self.frame.framebuffer.parameters;
         let size = [p.width, p.height];
         let pixels = self.pixels()?;

@@ -60,6 +60,12 @@ impl Tile {
         self.colours.get_mut(index + usize::from(y) * TILE_SIDE + usize::from(x))
     }
 
+    /// The bits of the first sample of a row of pixels of a target; `None` if there is no such target.
+    pub fn colours(&mut self, target: usize, y: usize) -> Option<&mut [u128]> {
+        let index = target * self.samples * PIXELS + y * TILE_SIDE;
+        self.colours.get_mut(index..index + TILE_SIDE)
+    }
+
     /// Writes the tile at a corner to memory, within a rectangle.
     pub fn write(
         &mut self,

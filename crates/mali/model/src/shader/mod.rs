@@ -14,11 +14,13 @@
 //! | [`midgard`] | Midgard's, as operations |
 //! | [`message`] | loads, stores, atomics, buffers |
 //!
+//! Programs that copy texels are found, so that rows of them can be copied without warps ([`copies`]).
 //! Programs that have run a few times are translated to machine code of the host ([`translate`]).
 
 pub mod alu;
 pub mod bifrost;
-mod host;
+pub mod copies;
+pub mod host;
 pub mod lane;
 pub mod message;
 pub mod midgard;

@@ -1,7 +1,7 @@
 //! Operations: instructions as they are executed.
 
-use tepui_mali_isa::Flow;
 use tepui_mali_isa::modifier::{Clamp, Condition, RoundMode};
+use tepui_mali_isa::{Flow, Op as Isa};
 
 use super::alu::rounding::to_half;
 use super::message::Port;
@@ -86,6 +86,8 @@ pub struct Op {
     pub staging: [(u8, u8); 2],
     /// What a template for it would compute.
     pub kind: Option<Kind>,
+    /// The instruction that it was made of, if that was Valhall's.
+    pub isa: Option<Isa>,
 }
 
 impl Op {
@@ -108,6 +110,7 @@ impl Op {
             flags: 0,
             staging: [(0, 0); 2],
             kind: None,
+            isa: None,
         }
     }
 }

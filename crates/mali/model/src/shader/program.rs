@@ -288,6 +288,7 @@ fn operation(
 ) -> Option<Op> {
     let row = inst.op.row();
     let mut op = Op::new(nothing, inst.flow);
+    op.isa = Some(inst.op);
     for (i, (field, source)) in row.form.sources.iter().zip(&inst.sources).enumerate() {
         op.src[i] = match source.operand {
             Operand::Special(Special::ProgramCounter, word) => {

@@ -59,6 +59,12 @@ pub fn special(special: Special, word: u8) -> Option<u16> {
     Some(SPECIAL + 2 * at as u16 + u16::from(word))
 }
 
+/// Whether warps of a program may have different values in a row.
+pub fn differs(row: u16) -> bool {
+    let own = [Special::WarpId, Special::CoreId, Special::WorkgroupLocalPointer];
+    own.iter().any(|own| [0, 1].iter().any(|word| special(*own, *word) == Some(row)))
+}
+
 /// The rows.
 #[derive(Clone)]
 pub struct Uniforms {

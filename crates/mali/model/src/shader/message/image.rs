@@ -18,9 +18,6 @@ use super::view::{Texel, View};
 use super::{NOWHERE, failed};
 use crate::pixel::{Kind, PixelFormat};
 
-/// Bits of a conversion descriptor that are the pixel format.
-const FORMAT: u32 = (1 << 22) - 1;
-
 /// The texel of a lane: 16 bits each of x and y, and of slice or sample and layer. One-dimensional
 /// images have all 32 for x.
 fn place(view: &View, xy: u32, zw: u32) -> Texel {
@@ -118,7 +115,7 @@ fn address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         if let Some((view, memory)) = l.port.view(handles.0[lane])? {
             let at = place(view, xy.0[lane], zw.0[lane]);
             address = view.address(memory, at)?.unwrap_or(NOWHERE);
-            conversion = view.texture.format & FORMAT;
+            conversion = view.texture.format & PixelFormat::BITS;
         }
         rows[0].0[lane] = address as u32;
         rows[1].0[lane] = (address >> 32) as u32;
@@ -139,7 +136,7 @@ fn load_converted(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 16, Access::Read)?;
         let Some(address) = address else { continue };
-        let bits = conversions.0[lane] & FORMAT;
+        let bits = conversions.0[lane] & PixelFormat::BITS;
         let format = PixelFormat::new(bits)
             .ok_or_else(|| Box::new(Trap::Unimplemented(format!("loads in format {bits:#x}"))))?;
         let mut bytes = [0; 16];
@@ -222,7 +219,7 @@ fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     }
     let mut known: Option<(u32, PixelFormat)> = None;
     for lane in l.writing() {
-        let bits = conversions.0[lane] & FORMAT;
+        let bits = conversions.0[lane] & PixelFormat::BITS;
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 16, Access::Write)?;
         let Some(address) = address else { continue };

@@ -27,16 +27,19 @@ pub use atomic::COMPARE;
 pub use buffer::handle;
 pub use image::{IN_INSTRUCTION, is_short, store_by_conversion};
 pub use memory::{FORCED, SIGNED, place, placed};
+pub use pixel::colours;
 pub use pixel::{DEPTH, ENDS, STENCIL, blend_or_call, discard_or_help, load_tile, store_tile};
 pub use places::Places;
+pub use sampler::swizzled_rows;
 pub use texture::{
-    ARRAY as TEXTURE_ARRAY, OFFSET as TEXTURE_OFFSET, SHADOW as TEXTURE_SHADOW,
+    ARRAY as TEXTURE_ARRAY, FetchOperands, OFFSET as TEXTURE_OFFSET, SHADOW as TEXTURE_SHADOW,
     WIDE as TEXTURE_WIDE, component as texture_component, derivatives as texture_derivatives,
     fields as texture_fields, flags as texture_flags, lod as texture_lod,
     ranges as texture_gradient,
 };
 pub use varying::{flags as varying_flags, sample_flags};
 pub use vertices::VertexOutput;
+pub use view::Texel;
 
 /// The upper half of an address of thread-local storage.
 ///

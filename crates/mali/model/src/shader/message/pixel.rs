@@ -126,13 +126,13 @@ fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
     out
 }
 
-/// How the registers of a message hold colours: of its register format or, where that follows the pixels, as theirs in
+/// How the registers of a message with these flags hold colours: of its register format or, where that follows the pixels, as theirs in
 /// 32 bits. Whether numbers have 16 bits, and what they are.
 ///
 /// An assumption: Mesa's driver for OpenGL has shaders without types, which clear and copy, and leaves the register format
 /// of their conversion descriptors 0 on Valhall, whatever the target.
-fn registers(op: &Op, format: &PixelFormat) -> (bool, Kind) {
-    kind(op.flags).map_or_else(|| (false, format.kind()), |kind| (is_short(op.flags), kind))
+pub fn colours(flags: u32, format: &PixelFormat) -> (bool, Kind) {
+    kind(flags).map_or_else(|| (false, format.kind()), |kind| (is_short(flags), kind))
 }
 
 fn unknown(conversion: u32) -> Box<Trap> {
@@ -184,7 +184,7 @@ fn fixed_functions(
     let mode = BlendMode::from_raw(u64::from(low & 3)).unwrap_or(BlendMode::Off);
     if !matches!(mode, BlendMode::Off | BlendMode::Shader) {
         let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
-        let (short, kind) = registers(op, &format);
+        let (short, kind) = colours(op.flags, &format);
         let colours = channels(l, op, short, kind);
         let target = (low >> 16 & 0xf) as usize;
         let mask = l.warp.mask & !l.warp.helpers;
@@ -239,7 +239,7 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     for lane in lanes {
         let conversion = conversions.0[lane];
         let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
-        let (_, kind) = registers(op, &format);
+        let (_, kind) = colours(op.flags, &format);
         let (target, sample, place) = indices(wanted.0[lane], pixels.lanes[lane].place);
         let sample = if sample == ALL_SAMPLES { 0 } else { sample as usize };
         let sample = sample % pixels.framebuffer.samples.count;
@@ -258,7 +258,7 @@ fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let first = l.warp.mask.trailing_zeros() as usize % LANES;
     let conversion = conversions.0[first];
     let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
-    let (short, kind) = registers(op, &format);
+    let (short, kind) = colours(op.flags, &format);
     let colours = channels(l, op, short, kind);
     let lanes = l.writing();
     let pixels = pixels(l)?;

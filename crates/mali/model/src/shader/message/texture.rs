@@ -7,6 +7,7 @@
 //!
 // source: Mesa, bifrost_compile.c (`bi_emit_tex_valhall`, `bi_emit_texc_cube_coord`), ISA.xml.
 
+use arrayvec::ArrayVec;
 use half::f16;
 use tepui_mali_isa::modifier::{
     Dimension, FetchComponent, LodMode, RegisterWidth, RoundMode, WriteMask, fields as f,
@@ -246,6 +247,42 @@ fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     }
     deliver(l, op, &channels, kind);
     Ok(())
+}
+
+/// Where a fetch has its operands: register numbers.
+pub struct FetchOperands {
+    flags: u32,
+    pub coordinates: [Option<u8>; 3],
+    pub layer: Option<u8>,
+    /// See [`fetch`].
+    pub offsets: Option<u8>,
+    /// The registers that are written, with the channel of each; the others become zero.
+    pub results: ArrayVec<(u8, Option<u8>), 4>,
+}
+
+impl FetchOperands {
+    /// Those of an operation that is a fetch; `None` if its results have 16 bits.
+    pub fn new(op: &Op) -> Option<FetchOperands> {
+        if op.flags & SHORT != 0 {
+            return None;
+        }
+        let (first, count) = op.staging[1];
+        let mut registers = first..first + count;
+        let axes = op.flags >> COORDINATES & 3;
+        let coordinates = [0, 1, 2].map(|axis| (axis < axes).then(|| registers.next()).flatten());
+        let mut further = |flag: u32| (op.flags & flag != 0).then(|| registers.next()).flatten();
+        let (layer, offsets) = (further(ARRAY), further(OFFSET));
+        let mut wanted = (0..4).filter(|channel| op.flags >> channel & 1 != 0);
+        let (first, count) = op.staging[0];
+        let results = (first..first + count.min(4)).map(|register| (register, wanted.next()));
+        let results = results.collect();
+        Some(FetchOperands { flags: op.flags, coordinates, layer, offsets, results })
+    }
+
+    /// The texture that the 64 bits of the source name.
+    pub fn texture(&self, source: u64) -> u32 {
+        handle_pair(source, self.flags)[0]
+    }
 }
 
 /// What lanes of a sample say.

@@ -19,7 +19,7 @@
 mod block;
 #[cfg(target_arch = "x86_64")]
 mod code;
-mod kind;
+pub mod kind;
 #[cfg(not(target_arch = "x86_64"))]
 mod none;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,230 @@
+//! Frame shaders that load attachments into the tile buffer: rows of texels are copied instead of warps executed.
+
+use tepui_mali_packets::draw::BlendMode;
+use tepui_raster::DepthStencil;
+use tepui_softgpu::AddressSpace;
+
+use super::MOST_SAMPLES;
+use super::fragment::SIDE;
+use super::framebuffer::Framebuffer;
+use super::pipeline::Pipeline;
+use super::quads::Worker;
+use super::tile::Tile;
+use crate::dispatch;
+use crate::gpu::Gpu;
+use crate::job::JobFault;
+use crate::pixel::{Kind, PixelFormat};
+use crate::shader::copies::{self, Copies, Effect, Fetched, Inputs};
+use crate::shader::host;
+use crate::shader::message::{self, Port};
+use crate::shader::op::numbers;
+use crate::shader::row::{LANES, Row};
+use crate::shader::run::Trapped;
+
+/// What a frame shader copies; `None` if it does something else, or something to what it copies.
+pub(super) fn find(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    framebuffer: &Framebuffer,
+    pipeline: &Pipeline,
+) -> Option<Copies> {
+    let stage = pipeline.stage.as_ref()?;
+    let plain = framebuffer.samples.count == 1
+        && pipeline.sample_mask & 1 != 0
+        && !pipeline.alpha_to_coverage
+        && pipeline.occlusion.is_none()
+        && stage.tables.is_none()
+        && stage.registers.is_none();
+    if !gpu.options.find_copies || !plain {
+        return None;
+    }
+    let mut port = Port::new(vm, stage.resources);
+    let copies =
+        copies::find(&stage.program, &stage.uniforms, &mut port, Inputs::Fragments, stage.preload)?;
+    let colours = || copies.effects.iter().all(|effect| Colour::new(effect).is_some());
+    let can = match copies.effects.as_slice() {
+        [Effect::Emit { .. }] => pipeline.late && pipeline.emits,
+        _ => !pipeline.late && colours(),
+    };
+    can.then_some(copies)
+}
+
+/// How a colour is written.
+struct Colour<'c> {
+    channels: &'c [copies::Word; 4],
+    target: usize,
+    format: PixelFormat,
+    kind: Kind,
+}
+
+impl Colour<'_> {
+    /// The colour of an effect, if it replaces pixels that are packed in words.
+    fn new(effect: &Effect) -> Option<Colour<'_>> {
+        let Effect::Blend { descriptor, channels, flags } = effect else { return None };
+        let (low, conversion) = (*descriptor as u32, (*descriptor >> 32) as u32);
+        if BlendMode::from_raw(u64::from(low & 3)) != Some(BlendMode::Opaque) {
+            return None;
+        }
+        let format = PixelFormat::of_tile(conversion & PixelFormat::BITS)?;
+        let (short, kind) = message::colours(*flags, &format);
+        format.pack_words(&[Row::splat(0); 4], kind).filter(|_| !short)?;
+        Some(Colour { channels, target: (low >> 16 & 0xf) as usize, format, kind })
+    }
+}
+
+impl Worker<'_, '_> {
+    /// Copies what a frame shader does for all pixels of the tile before its primitives.
+    pub(super) fn copy(&mut self, pipeline: &Pipeline, copies: &Copies) -> Result<(), JobFault> {
+        let p = &self.frame.framebuffer.parameters;
+        let Some(pixels) = self.core.port.pixels.as_deref() else { return Ok(()) };
+        let corner = pixels.corner;
+        let [width, height] = [p.width, p.height];
+        let size = [width.saturating_sub(corner[0]), height.saturating_sub(corner[1])];
+        let size = size.map(|n| n.min(SIDE));
+        if size.contains(&0) {
+            return Ok(());
+        }
+        self.core.stats.threads += u64::from(size[0] * size[1]);
+        self.core.stats.copied += u64::from(size[0] * size[1]);
+        self.core.stats.instructions += instructions(copies, corner, size);
+        let copied = copy_rows(&mut self.core.port, pipeline, copies, corner, size);
+        let Some(stage) = &pipeline.stage else { return Ok(()) };
+        copied.map_err(|trapped| dispatch::fault(&stage.program, trapped))
+    }
+}
+
+/// Instructions that warps of four quads of the pixels of a tile would have executed.
+fn instructions(copies: &Copies, corner: [u32; 2], size: [u32; 2]) -> u64 {
+    let last = [corner[0] + size[0] - 1, corner[1] + size[1] - 1, 0];
+    if let Some(copied) = copies.region.has_all([corner[0], corner[1], 0], last) {
+        let quads = size[0].div_ceil(2) * size[1].div_ceil(2);
+        let warps = quads.div_ceil(LANES as u32 / 4);
+        return u64::from(warps) * copies.instructions(copied, !copied);
+    }
+    let quads = (0..size[1]).step_by(2).flat_map(|y| (0..size[0]).step_by(2).map(move |x| [x, y]));
+    // Whether pixels of a warp copy, and whether others do not.
+    let (mut some, mut sum) = ([false; 2], 0);
+    let mut lanes = 0;
+    for quad in quads {
+        for k in 0..4 {
+            let [x, y] = [quad[0] + k % 2, quad[1] + k / 2];
+            if x < size[0] && y < size[1] {
+                let copied = copies.region.has([corner[0] + x, corner[1] + y, 0]);
+                some[usize::from(!copied)] = true;
+            }
+        }
+        lanes += 4;
+        if lanes == LANES {
+            sum += copies.instructions(some[0], some[1]);
+            (some, lanes) = ([false; 2], 0);
+        }
+    }
+    sum + copies.instructions(some[0], some[1])
+}
+
+/// Copies rows of pixels of the tile at a corner, compiled for the host's wide vectors if it has them.
+fn copy_rows(
+    port: &mut Port<'_>,
+    pipeline: &Pipeline,
+    copies: &Copies,
+    corner: [u32; 2],
+    size: [u32; 2],
+) -> Result<(), Trapped> {
+    #[cfg(target_arch = "x86_64")]
+    if host::is_wide() {
+        // SAFETY: the host has these instruction sets.
+        return unsafe { copy_rows_wide(port, pipeline, copies, corner, size) };
+    }
+    copy_rows_any(port, pipeline, copies, corner, size)
+}
+
+/// As [`copy_rows_any`], in wide vectors.
+///
+/// # Safety
+/// The host must have these instruction sets.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn copy_rows_wide(
+    port: &mut Port<'_>,
+    pipeline: &Pipeline,
+    copies: &Copies,
+    corner: [u32; 2],
+    size: [u32; 2],
+) -> Result<(), Trapped> {
+    copy_rows_any(port, pipeline, copies, corner, size)
+}
+
+#[inline(always)]
+fn copy_rows_any(
+    port: &mut Port<'_>,
+    pipeline: &Pipeline,
+    copies: &Copies,
+    corner: [u32; 2],
+    [width, height]: [u32; 2],
+) -> Result<(), Trapped> {
+    let last = [corner[0] + width - 1, corner[1] + height - 1, 0];
+    if copies.region.has_all([corner[0], corner[1], 0], last) == Some(false) {
+        return Ok(());
+    }
+    for effect in &copies.effects {
+        let colour = Colour::new(effect);
+        for y in 0..height {
+            for x in (0..width).step_by(LANES) {
+                let lanes = (width - x).min(LANES as u32);
+                let mut mask = (u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16;
+                for lane in 0..lanes {
+                    let copied = copies.region.has([corner[0] + x + lane, corner[1] + y, 0]);
+                    mask &= !(u16::from(!copied) << lane);
+                }
+                if mask == 0 {
+                    continue;
+                }
+                let fetched = copies.texels(port, [corner[0] + x, corner[1] + y, 0], mask)?;
+                let Some(pixels) = port.pixels.as_deref_mut() else { return Ok(()) };
+                let place = [x as usize, y as usize];
+                match (&colour, effect) {
+                    (Some(colour), _) => write(&mut pixels.tile, colour, &fetched, place, mask),
+                    (None, Effect::Emit { depth, stencil }) => {
+                        let [depth, stencil] = [depth, stencil]
+                            .map(|word| word.as_ref().map(|word| word.row(&fetched)));
+                        test(&mut pixels.tile.depth, pipeline, depth, stencil, place, mask);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes colours of pixels from a place on.
+#[inline(always)]
+fn write(tile: &mut Tile, colour: &Colour<'_>, fetched: &[Fetched], [x, y]: [usize; 2], mask: u16) {
+    let channels = colour.channels.each_ref().map(|word| word.row(fetched));
+    let Some(words) = colour.format.pack_words(&channels, colour.kind) else { return };
+    let Some(row) = tile.colours(colour.target, y) else { return };
+    for (lane, (pixel, word)) in row[x..].iter_mut().zip(words.0).enumerate() {
+        if mask >> lane & 1 != 0 {
+            *pixel = word.into();
+        }
+    }
+}
+
+/// Tests depths and stencils of pixels from a place on, which replace those that are there if they pass.
+#[inline(always)]
+fn test(
+    buffer: &mut DepthStencil<MOST_SAMPLES>,
+    pipeline: &Pipeline,
+    depth: Option<Row>,
+    stencil: Option<Row>,
+    [x, y]: [usize; 2],
+    mask: u16,
+) {
+    let [low, high] = pipeline.range;
+    for lane in numbers(mask) {
+        // Frame shaders have no primitive, whose depth it would be.
+        let z = depth.map_or(0.0, |row| f32::from_bits(row.0[lane])).clamp(low, high);
+        let stencil = stencil.map(|row| row.0[lane] as u8);
+        buffer.test(&pipeline.tests[0], 0, x + lane, y, z, stencil);
+    }
+}
