@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrayvec::ArrayVec;
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, Protection};
 
@@ -136,16 +135,20 @@ fn copy_row_any(
     copies: &Copies,
     ([y, z], range): Threads,
 ) -> Result<bool, Trapped> {
+    let mut fetched = Vec::with_capacity(copies.fetches.len());
     let mut x = range.start / STEP * STEP;
     while x < range.end {
         let before = range.start.saturating_sub(x);
         let lanes = (range.end - x).min(STEP);
         let mask = (u32::from(u16::MAX) >> (STEP - lanes)) as u16 & (u16::MAX << before);
-        let fetched = copies.texels(port, [x, y, z], mask)?;
+        copies.texels(port, [x, y, z], mask, &mut fetched)?;
         for effect in &copies.effects {
             let Effect::Store { base, offset, words, bytes } = effect else { return Ok(false) };
-            let words: ArrayVec<Row, 4> = words.iter().map(|word| word.row(&fetched)).collect();
-            if !store(port, (*base, offset), &words, *bytes, [x, y, z], mask) {
+            let mut rows = [Row::splat(0); 4];
+            for (row, word) in rows.iter_mut().zip(words) {
+                *row = word.row(&fetched);
+            }
+            if !store(port, (*base, offset), &rows, *bytes, [x, y, z], mask) {
                 return Ok(false);
             }
         }
@@ -163,7 +166,7 @@ fn copy_row_any(
 fn store(
     port: &mut Port<'_>,
     (base, offset): (u64, &Affine),
-    words: &[Row],
+    words: &[Row; 4],
     bytes: u8,
     [x, y, z]: [u32; 3],
     mask: u16,
@@ -182,15 +185,13 @@ fn store(
     let Some(places) = port.places(&addresses, mask, bytes.into(), Protection::WRITE) else {
         return false;
     };
-    let mut rows = [Row::splat(0); 4];
-    rows[..words.len()].copy_from_slice(words);
     match bytes {
-        1 => places.store::<1>(mask, &rows),
-        2 => places.store::<2>(mask, &rows),
-        4 => places.store::<4>(mask, &rows),
-        8 => places.store::<8>(mask, &rows),
-        12 => places.store::<12>(mask, &rows),
-        16 => places.store::<16>(mask, &rows),
+        1 => places.store::<1>(mask, words),
+        2 => places.store::<2>(mask, words),
+        4 => places.store::<4>(mask, words),
+        8 => places.store::<8>(mask, words),
+        12 => places.store::<12>(mask, words),
+        16 => places.store::<16>(mask, words),
         _ => return false,
     }
     true

@@ -166,6 +166,7 @@ fn copy_rows_any(
     if copies.region.has_all([corner[0], corner[1], 0], last) == Some(false) {
         return Ok(());
     }
+    let mut fetched = Vec::with_capacity(copies.fetches.len());
     for effect in &copies.effects {
         let colour = Colour::new(effect);
         for y in 0..height {
@@ -179,7 +180,7 @@ fn copy_rows_any(
                 if mask == 0 {
                     continue;
                 }
-                let fetched = copies.texels(port, [corner[0] + x, corner[1] + y, 0], mask)?;
+                copies.texels(port, [corner[0] + x, corner[1] + y, 0], mask, &mut fetched)?;
                 let Some(pixels) = port.pixels.as_deref_mut() else { return Ok(()) };
                 let place = [x as usize, y as usize];
                 match (&colour, effect) {

@@ -1,13 +1,11 @@
 //! Texels and words of sixteen threads that are side by side.
 
-use arrayvec::ArrayVec;
-
 use super::super::message::{Port, Texel, swizzled_rows};
 use super::super::op::Trap;
 use super::super::row::{LANES, Row};
 use super::super::run::Trapped;
 use super::value::Word;
-use super::{Copies, Fetch, MOST_EFFECTS};
+use super::{Copies, Fetch};
 
 /// The channels of a fetch: zeros where no texture is bound.
 pub type Fetched = [Row; 4];
@@ -44,13 +42,14 @@ impl Copies {
         port: &mut Port<'_>,
         first: [u32; 3],
         mask: u16,
-    ) -> Result<ArrayVec<Fetched, MOST_EFFECTS>, Trapped> {
-        let mut all = ArrayVec::new();
+        out: &mut Vec<Fetched>,
+    ) -> Result<(), Trapped> {
+        out.clear();
         for fetch in &self.fetches {
             let trapped = |trap| Trapped { trap, index: fetch.index };
-            all.push(fetch.texels(port, first, mask).map_err(trapped)?);
+            out.push(fetch.texels(port, first, mask).map_err(trapped)?);
         }
-        Ok(all)
+        Ok(())
     }
 }
 

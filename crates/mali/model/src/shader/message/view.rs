@@ -287,14 +287,35 @@ impl View {
                     addresses[lane] = surface.element([at[lane].x, at[lane].y], slice);
                 }
             }
-            Some(_) => {
+            Some(image) => {
+                let width = image.afbc.superblock.extent().w;
                 let mut header = (0, Body::Empty);
-                for lane in numbers(mask) {
+                let mut lane = first;
+                while lane < LANES {
                     let place = [at[lane].x, at[lane].y];
-                    match surface.texel(memory, place, slice, &mut header)? {
-                        Some(address) => addresses[lane] = address,
-                        None => written &= !(1 << lane),
+                    // Texels side by side in a superblock are so in memory.
+                    let mut end = lane + 1;
+                    while end < LANES
+                        && at[end].y == place[1]
+                        && at[end].x == place[0].wrapping_add((end - lane) as u32)
+                        && !at[end].x.is_multiple_of(width)
+                    {
+                        end += 1;
                     }
+                    let texels = (mask >> lane
+                        & (u32::from(u16::MAX) >> (LANES - (end - lane))) as u16)
+                        << lane;
+                    if texels != 0 {
+                        match surface.texel(memory, place, slice, &mut header)? {
+                            Some(address) => {
+                                for (n, to) in (0..).zip(&mut addresses[lane..end]) {
+                                    *to = address.wrapping_add(n * length);
+                                }
+                            }
+                            None => written &= !texels,
+                        }
+                    }
+                    lane = end;
                 }
             }
         }
