@@ -168,13 +168,12 @@ fn store(
     (base, offset): (u64, &Affine),
     words: &[Row; 4],
     bytes: u8,
-    [x, y, z]: [u32; 3],
+    first: [u32; 3],
     mask: u16,
 ) -> bool {
     let mut addresses = [0; LANES];
     let mut upper = 0;
-    for (lane, address) in (0..).zip(&mut addresses) {
-        let offset = offset.at([x.wrapping_add(lane), y, z]);
+    for (address, offset) in addresses.iter_mut().zip(offset.row(first)) {
         *address = base.wrapping_add(offset.into());
         upper |= *address >> 56;
     }

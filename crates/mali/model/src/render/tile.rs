@@ -182,11 +182,11 @@ fn write_colours(
                 let end = (x + surface.run(x)).min(max[0]);
                 let run = &colours[row + (x - corner[0]) as usize..][..(end - x) as usize];
                 let mut texels = [0; TILE_SIDE * MOST_BYTES];
-                for (pixel, to) in run.iter().zip(texels.chunks_exact_mut(bytes.max(1))) {
-                    if same {
-                        to.copy_from_slice(&pixel.to_le_bytes()[..bytes]);
-                        continue;
-                    }
+                if same {
+                    put_pixels(run, &mut texels, bytes);
+                }
+                let others = if same { &[] } else { run };
+                for (pixel, to) in others.iter().zip(texels.chunks_exact_mut(bytes.max(1))) {
                     if last.0 != *pixel {
                         last = (*pixel, target.format.to_memory(*pixel));
                     }
@@ -203,6 +203,27 @@ fn write_colours(
         }
     }
     Ok(())
+}
+
+/// The lowest bytes of pixels, one behind the other.
+fn put_pixels(pixels: &[u128], texels: &mut [u8], bytes: usize) {
+    fn put<const BYTES: usize>(pixels: &[u128], texels: &mut [u8]) {
+        for (pixel, to) in pixels.iter().zip(texels.as_chunks_mut::<BYTES>().0) {
+            to.copy_from_slice(&pixel.to_le_bytes()[..BYTES]);
+        }
+    }
+    match bytes {
+        1 => put::<1>(pixels, texels),
+        2 => put::<2>(pixels, texels),
+        4 => put::<4>(pixels, texels),
+        8 => put::<8>(pixels, texels),
+        16 => put::<16>(pixels, texels),
+        _ => {
+            for (pixel, to) in pixels.iter().zip(texels.chunks_exact_mut(bytes.max(1))) {
+                to.copy_from_slice(&pixel.to_le_bytes()[..bytes]);
+            }
+        }
+    }
 }
 
 /// Writes pixels of a row of a tile of 16 by 16, of which the first is at an address.

@@ -22,11 +22,11 @@ impl Fetch {
         let Some((view, memory)) = port.view(self.texture)? else {
             return Ok([Row::splat(0); 4]);
         };
+        let [x, y, z] = &self.at;
+        let (x, y, z, layer) = (x.row(first), y.row(first), z.row(first), self.layer.row(first));
         let mut at = [Texel::default(); LANES];
-        for (lane, at) in (0..).zip(&mut at) {
-            let place = [first[0].wrapping_add(lane), first[1], first[2]];
-            let [x, y, z] = [0, 1, 2].map(|axis| self.at[axis].at(place));
-            *at = Texel { x, y, z, layer: self.layer.at(place), level: 0 };
+        for (lane, at) in at.iter_mut().enumerate() {
+            *at = Texel { x: x[lane], y: y[lane], z: z[lane], layer: layer[lane], level: 0 };
         }
         let kind = view.kind();
         let values = view.texels(memory, &at, mask, kind)?;

@@ -3,6 +3,8 @@
 use arrayvec::ArrayVec;
 use tepui_mali_isa::modifier::Condition;
 
+use super::super::row::LANES;
+
 /// A number of 32 bits: `add`, and for each axis of a thread's place a multiple of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Affine {
@@ -39,6 +41,17 @@ impl Affine {
 
     pub fn minus(self, other: Affine) -> Affine {
         self.plus(other.times(u32::MAX))
+    }
+
+    /// The numbers of threads from a place on, along the first axis.
+    #[inline(always)]
+    pub fn row(&self, first: [u32; 3]) -> [u32; LANES] {
+        let start = self.at(first);
+        let mut row = [0; LANES];
+        for (lane, number) in (0..).zip(&mut row) {
+            *number = self.by[0].wrapping_mul(lane).wrapping_add(start);
+        }
+        row
     }
 
     /// The number of the thread at a place.

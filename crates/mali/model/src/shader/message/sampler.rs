@@ -449,13 +449,18 @@ impl Filter<'_, '_> {
 }
 
 /// As [`swizzled`] of all lanes.
+#[inline(always)]
 pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: Kind) -> [Row; 4] {
     let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
-    std::array::from_fn(|i| match swizzle >> (3 * i) & 7 {
-        channel @ 0..4 => texels[channel as usize],
-        4 => Row::splat(0),
-        _ => Row::splat(one),
-    })
+    let mut out = [Row::splat(0); 4];
+    for (i, row) in out.iter_mut().enumerate() {
+        match swizzle >> (3 * i) & 7 {
+            channel @ 0..4 => *row = texels[channel as usize],
+            4 => {}
+            _ => *row = Row::splat(one),
+        }
+    }
+    out
 }
 
 /// What a view's swizzle makes of channels: three bits for each, a channel, 0 or 1.
