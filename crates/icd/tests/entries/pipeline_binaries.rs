@@ -140,7 +140,7 @@ impl Pipelines {
     ) -> Result<vk::PipelineBinaryKHR, vk::Result> {
         let mut binary = vk::PipelineBinaryKHR::null();
         let mut out = vk::PipelineBinaryHandlesInfoKHR::default();
-        let mut create = |out: &mut vk::PipelineBinaryHandlesInfoKHR| {
+        let create = |out: &mut vk::PipelineBinaryHandlesInfoKHR| {
             call!(
                 self.device.instance,
                 PFN_vkCreatePipelineBinariesKHR,

@@ -2,7 +2,6 @@
 //! tested in `tepui-wsi` and by programs.
 
 use std::ffi::c_void;
-use std::mem::zeroed;
 use std::ptr::{null, null_mut};
 
 use tepui_vulkan::vk::{self, Handle};

@@ -126,8 +126,8 @@ impl Region {
     #[inline(always)]
     pub fn has(&self, place: [u32; 3]) -> bool {
         let mut between = true;
-        for k in 0..3 {
-            between &= self.first[k] <= place[k] && place[k] <= self.last[k];
+        for (place, (first, last)) in place.iter().zip(self.first.iter().zip(&self.last)) {
+            between &= first <= place && place <= last;
         }
         between != self.outside
     }
