@@ -211,7 +211,7 @@ entry! {
     }
 
     /// `vkGetPipelineBinaryDataKHR`.
-    fn vkGetPipelineBinaryDataKHR<B: Backend>(_device: vk::Device, info: *const vk::PipelineBinaryDataInfoKHR, key: *mut vk::PipelineBinaryKeyKHR, size: *mut usize, out: *mut c_void) -> vk::Result {
+    fn vkGetPipelineBinaryDataKHR(_device: vk::Device, info: *const vk::PipelineBinaryDataInfoKHR, key: *mut vk::PipelineBinaryKeyKHR, size: *mut usize, out: *mut c_void) -> vk::Result {
         unsafe {
             let binary: &PipelineBinary = get((*info).pipeline_binary);
             put_key(&binary.key, &mut *key);

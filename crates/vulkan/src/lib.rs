@@ -121,7 +121,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         }
         binary::{
             vkCreatePipelineBinariesKHR<B>, vkDestroyPipelineBinaryKHR<B>, vkGetPipelineKeyKHR<B>,
-            vkGetPipelineBinaryDataKHR<B>, vkReleaseCapturedPipelineDataKHR<B>,
+            vkGetPipelineBinaryDataKHR, vkReleaseCapturedPipelineDataKHR<B>,
         }
         shader_object::{
             vkCreateShadersEXT<B>, vkDestroyShaderEXT<B>, vkGetShaderBinaryDataEXT<B>, vkCmdBindShadersEXT<B>,

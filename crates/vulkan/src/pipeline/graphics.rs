@@ -1,0 +1,350 @@
+//! Graphics pipelines: their state, their shaders, and libraries that are parts of them.
+
+use std::sync::Arc;
+
+use tepui_passes::link_stages;
+use vulkanalia_sys::{self as vk};
+use xxhash_rust::xxh3;
+
+use super::fixed::{
+    depth_stencil, fragment_output, groups_of, multisample, pre_raster, vertex_input,
+};
+use super::source::{Source, captures, flags_of, made_from, objects, robust, sets_of, source_of};
+use super::{GraphicsPipeline, Kind, Making, Pipeline, PipelineLayout, capture, next_id};
+use crate::backend::{Backend, ShaderInfo};
+use crate::binary::Captured;
+use crate::cache::{self, Made, Programs};
+use crate::chain;
+use crate::command::Between;
+use crate::descriptor::SetLayout;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::object::{get, maybe, slice};
+use crate::render_pass::RenderPass;
+use crate::state::Groups;
+
+/// The stages of graphics pipelines, in their order.
+const STAGES: [vk::ShaderStageFlags; 5] = [
+    vk::ShaderStageFlags::VERTEX,
+    vk::ShaderStageFlags::TESSELLATION_CONTROL,
+    vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+    vk::ShaderStageFlags::GEOMETRY,
+    vk::ShaderStageFlags::FRAGMENT,
+];
+
+/// A stage on its way to a shader.
+struct Translated {
+    ir: tepui_ir::Shader,
+    /// Hash of everything that the shader follows from.
+    key: u128,
+    robust: bool,
+}
+
+pub(super) unsafe fn graphics<B: Backend>(
+    d: &Device<B>,
+    info: &vk::GraphicsPipelineCreateInfo,
+    making: &mut Making,
+) -> Result<Kind<B>> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let Front { mut p, flags, parts, is_library, has_libraries, discards } = front::<B>(info)?;
+        let layout = maybe::<PipelineLayout<B>>(info.layout);
+        let is_whole = p.parts == vk::GraphicsPipelineLibraryFlagsEXT::all();
+        let sources = sources_of(d, info, parts, discards, making.given.as_ref())?;
+        let all: Vec<_> = sources.iter().flatten().map(|s| &s.0).collect();
+        capture(&mut making.captured, &all);
+        if is_library {
+            p.sources = p.sources.wrapping_add(sources_key(&sources, flags));
+        }
+        let programs = &making.programs;
+        let makes_variants = !(p.dynamic & Groups::VARIANTS).is_empty();
+        let (shaders, made) =
+            shaders_of(d, &p, &sources, layout, flags, programs, is_library || makes_variants)?;
+        let made = made.filter(|_| !has_libraries);
+        for (stage, shader) in STAGES.into_iter().zip(shaders) {
+            let Some(shader) = shader else { continue };
+            match p.between.of(stage) {
+                Some(to) => *to = Some(shader),
+                None if stage == vk::ShaderStageFlags::VERTEX => p.vertex = Some(shader),
+                None => p.fragment = Some(shader),
+            }
+        }
+        p.fixed -= p.dynamic;
+        p.state = d.shared_state(p.state);
+        if is_whole
+            && !is_library
+            && !makes_variants
+            && p.between.is_empty()
+            && let Some(v) = &p.vertex
+        {
+            let optimise = !has_libraries
+                || flags.contains(vk::PipelineCreateFlags2::LINK_TIME_OPTIMIZATION_EXT);
+            // Shaders that were linked for this state have what it asks for.
+            if made.as_ref().is_none_or(|m| !m.is_linked(&p.state)) {
+                B::link(&d.inner, v, p.fragment.as_deref(), &p.state, optimise)?;
+                if let Some(m) = made {
+                    m.keep_linked(&p.state);
+                }
+            }
+        }
+        Ok(Kind::Graphics(Box::new(p)))
+    }
+}
+
+/// The sources of a pipeline's own stages, each with or without robust access.
+type Sources<'a> = [Option<(Source<'a>, bool)>; STAGES.len()];
+
+unsafe fn sources_of<'a, B: Backend>(
+    d: &Device<B>,
+    info: &'a vk::GraphicsPipelineCreateInfo,
+    parts: vk::GraphicsPipelineLibraryFlagsEXT,
+    discards: bool,
+    given: Option<&'a Captured>,
+) -> Result<Sources<'a>> {
+    use vk::GraphicsPipelineLibraryFlagsEXT as P;
+    // SAFETY: the structures are the application's and valid.
+    unsafe {
+        let mut sources = STAGES.map(|_| None);
+        for stage in slice(info.stages, info.stage_count) {
+            let Some(k) = STAGES.iter().position(|&s| s == stage.stage) else {
+                let stage = format!("shader stage {:#x}", stage.stage.bits());
+                return Err(Error::unsupported(stage));
+            };
+            let is_fragment = stage.stage == vk::ShaderStageFlags::FRAGMENT;
+            let part = match is_fragment {
+                true => P::FRAGMENT_SHADER,
+                false => P::PRE_RASTERIZATION_SHADERS,
+            };
+            if !parts.contains(part) || is_fragment && discards {
+                continue;
+            }
+            let robust = robust(d, stage.next) || robust(d, info.next);
+            sources[k] = Some((source_of(stage, given)?, robust));
+        }
+        Ok(sources)
+    }
+}
+
+fn sources_key(sources: &Sources<'_>, flags: vk::PipelineCreateFlags2) -> u128 {
+    made_from(&sources.iter().flatten().collect::<Vec<_>>(), flags)
+}
+
+/// A hash of everything that a compute pipeline follows from.
+pub(crate) unsafe fn key_of_compute<B: Backend>(
+    d: &Device<B>,
+    info: &vk::ComputePipelineCreateInfo,
+) -> Result<u128> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        let flags = flags_of(info.flags, info.next);
+        let robust = robust(d, info.stage.next) || robust(d, info.next);
+        let from = made_from(&[&(source_of(&info.stage, None)?, robust)], flags);
+        let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
+        Ok(xxh3::xxh3_128(format!("{from:x} {sets}").as_bytes()))
+    }
+}
+
+/// A hash of everything that a graphics pipeline follows from.
+pub(crate) unsafe fn key_of_graphics<B: Backend>(
+    d: &Device<B>,
+    info: &vk::GraphicsPipelineCreateInfo,
+) -> Result<u128> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        let Front { p, flags, parts, is_library, has_libraries, discards } = front::<B>(info)?;
+        let sources = sources_of(d, info, parts, discards, None)?;
+        let from = sources_key(&sources, flags);
+        let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
+        let (state, groups) = (&p.state, [p.fixed, p.dynamic]);
+        let kind = (p.parts, p.sources, is_library, has_libraries);
+        let text = format!("{from:x} {sets} {state:?} {groups:?} {kind:?}");
+        Ok(xxh3::xxh3_128(text.as_bytes()))
+    }
+}
+
+/// Set layouts as text.
+fn sets_text<B: Backend>(sets: &[Option<Arc<SetLayout<B>>>]) -> String {
+    let bindings = sets.iter().enumerate().flat_map(|(k, set)| {
+        let all = set.iter().flat_map(|s| s.bindings.iter().enumerate());
+        all.filter_map(move |(n, b)| Some((k, n, b.as_ref()?)))
+    });
+    let all = bindings.map(|(k, n, b)| {
+        let of = (b.ty, b.count, b.offset, b.stride, b.planes, b.first_dynamic);
+        format!("{k} {n} {of:?} {:?} {:?};", b.samplers, b.conversions)
+    });
+    all.collect()
+}
+
+/// A graphics pipeline without shaders of its own: its state, and what libraries bring.
+struct Front<B: Backend> {
+    p: GraphicsPipeline<B>,
+    flags: vk::PipelineCreateFlags2,
+    /// Parts that are the pipeline's own.
+    parts: vk::GraphicsPipelineLibraryFlagsEXT,
+    is_library: bool,
+    has_libraries: bool,
+    /// Nothing is rasterised.
+    discards: bool,
+}
+
+unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Front<B>> {
+    use vk::GraphicsPipelineLibraryFlagsEXT as P;
+    // SAFETY: the structures are the application's and valid.
+    unsafe {
+        let libraries: Option<&vk::PipelineLibraryCreateInfoKHR> =
+            chain::find(info.next, vk::StructureType::PIPELINE_LIBRARY_CREATE_INFO_KHR);
+        let own: Option<&vk::GraphicsPipelineLibraryCreateInfoEXT> =
+            chain::find(info.next, vk::StructureType::GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+        let flags = flags_of(info.flags, info.next);
+        let is_library = flags.contains(vk::PipelineCreateFlags2::LIBRARY_KHR);
+        let has_libraries = libraries.is_some_and(|l| l.library_count > 0);
+        let parts = match own {
+            Some(o) if is_library || has_libraries => o.flags,
+            None if has_libraries => P::empty(),
+            _ => P::all(),
+        };
+        let mut p = GraphicsPipeline::<B> {
+            id: next_id(),
+            vertex: None,
+            between: Between::default(),
+            fragment: None,
+            state: Arc::default(),
+            fixed: groups_of(parts),
+            dynamic: Groups::empty(),
+            parts,
+            sources: 0,
+        };
+        if let Some(l) = libraries {
+            for &library in slice(l.libraries, l.library_count) {
+                let Kind::Graphics(l) = &get::<Pipeline<B>>(library).kind else { continue };
+                p.vertex = p.vertex.or_else(|| l.vertex.clone());
+                p.fragment = p.fragment.or_else(|| l.fragment.clone());
+                if p.between.is_empty() {
+                    p.between = l.between.clone();
+                }
+                Arc::make_mut(&mut p.state).copy(&l.state, l.fixed | groups_of(l.parts));
+                p.fixed |= l.fixed;
+                p.dynamic |= l.dynamic;
+                p.parts |= l.parts;
+                p.sources = p.sources.wrapping_mul(31).wrapping_add(l.sources);
+            }
+        }
+        if let Some(dynamic) = info.dynamic_state.as_ref() {
+            for &s in slice(dynamic.dynamic_states, dynamic.dynamic_state_count) {
+                p.dynamic |= Groups::of(s) & (groups_of(parts) | Groups::STATE_OF_ANY);
+            }
+        }
+        let s = Arc::make_mut(&mut p.state);
+        if parts.contains(P::VERTEX_INPUT_INTERFACE) {
+            vertex_input(s, info)?;
+        }
+        if parts.contains(P::PRE_RASTERIZATION_SHADERS) {
+            pre_raster(s, info);
+        }
+        let discards = s.discard && !p.dynamic.contains(Groups::DISCARD);
+        if parts.contains(P::FRAGMENT_SHADER) && !discards {
+            depth_stencil(s, info);
+            multisample(s, info);
+        }
+        if parts.contains(P::FRAGMENT_OUTPUT_INTERFACE) && !discards {
+            fragment_output(s, info)?;
+        } else if let Some(pass) = maybe::<RenderPass>(info.render_pass) {
+            s.view_mask = pass.view_mask(info.subpass);
+        } else if let Some(r) = chain::find::<vk::PipelineRenderingCreateInfo>(
+            info.next,
+            vk::StructureType::PIPELINE_RENDERING_CREATE_INFO,
+        ) {
+            s.view_mask = r.view_mask;
+        }
+        Ok(Front { p, flags, parts, is_library, has_libraries, discards })
+    }
+}
+
+/// The shaders of [`STAGES`].
+type Shaders<B> = Vec<Option<Arc<<B as Backend>::Shader>>>;
+
+/// The shaders of a pipeline's stages: those of an earlier one with the same sources and set layouts, if the cache has them.
+/// `partial` says that state is left open that makes variants. The second value is what the cache keeps of them.
+fn shaders_of<B: Backend>(
+    d: &Device<B>,
+    p: &GraphicsPipeline<B>,
+    sources: &Sources<'_>,
+    layout: Option<&PipelineLayout<B>>,
+    flags: vk::PipelineCreateFlags2,
+    programs: &Arc<Programs>,
+    partial: bool,
+) -> Result<(Shaders<B>, Option<Arc<Made>>)> {
+    let sets = sets_of(layout);
+    let all: Vec<&(Source<'_>, bool)> = sources.iter().flatten().collect();
+    // Parts of pipelines have their programs made for the state that they know.
+    let cache = programs.cache().filter(|_| !partial).map(|c| (c, made_from(&all, flags)));
+    if let Some((cache, from)) = cache
+        && let Some(made) = cache.made(from, sets)
+    {
+        let own = |s: &Option<cache::Object>| s.clone().map(|s| s.downcast()).transpose();
+        if let Ok(shaders) = made.shaders.iter().map(own).collect() {
+            programs.made_before();
+            return Ok((shaders, Some(made)));
+        }
+    }
+    let mut stages = STAGES.map(|_| None::<Translated>);
+    for (to, source) in stages.iter_mut().zip(sources) {
+        let Some((source, robust)) = source else { continue };
+        let (ir, key) = source.translate(sets)?;
+        *to = Some(Translated { ir, key, robust: *robust });
+    }
+    if let [Some(v), None, None, None, Some(f)] = &mut stages
+        && v.ir.captures.is_empty()
+    {
+        link_stages::run(&mut v.ir, &mut f.ir);
+        // What became of one depends on the other.
+        let both = [v.key, f.key].map(u128::to_le_bytes).concat();
+        v.key = xxh3::xxh3_128_with_seed(&both, 0);
+        f.key = xxh3::xxh3_128_with_seed(&both, 1);
+    }
+    let mut shaders = Vec::with_capacity(STAGES.len());
+    for translated in stages {
+        let Some(Translated { ir, key, robust }) = translated else {
+            shaders.push(None);
+            continue;
+        };
+        let info = ShaderInfo {
+            ir,
+            key,
+            programs: programs.clone(),
+            captures: captures(flags),
+            custom_borders: d.custom_borders,
+            null_images: d.null_images,
+            sets,
+            robust,
+            partial_state: partial.then_some(&p.state),
+        };
+        shaders.push(Some(Arc::new(B::shader(&d.inner, info)?)));
+    }
+    let made = cache.map(|(cache, from)| {
+        let made = Arc::new(Made::new(objects(sets), objects(&shaders)));
+        cache.keep_made(from, made.clone());
+        made
+    });
+    Ok((shaders, made))
+}
+
+impl Groups {
+    /// State that makes shader variants.
+    pub const VARIANTS: Groups = Groups::VERTEX_ATTRIBUTES
+        .union(Groups::VERTEX_STRIDES)
+        .union(Groups::NEGATIVE_ONE_TO_ONE)
+        .union(Groups::SAMPLES)
+        .union(Groups::ALPHA_TO_COVERAGE)
+        .union(Groups::ALPHA_TO_ONE)
+        .union(Groups::LOGIC_OP)
+        .union(Groups::LOGIC_OP_ENABLE)
+        .union(Groups::BLEND_ENABLE)
+        .union(Groups::BLEND_EQUATION)
+        .union(Groups::WRITE_MASK)
+        .union(Groups::WRITE_ENABLE);
+
+    /// State that any part of a pipeline may make dynamic.
+    const STATE_OF_ANY: Groups =
+        Groups::SAMPLES.union(Groups::SAMPLE_MASK).union(Groups::ALPHA_TO_COVERAGE);
+}
