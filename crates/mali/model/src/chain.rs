@@ -90,6 +90,7 @@ fn stage(environment: &ShaderEnvironment) -> StageAddresses {
         uniforms: environment.fau | u64::from(environment.fau_count) << 56,
         program: environment.shader,
         storage: environment.thread_storage,
+        attribute_offset: environment.attribute_offset,
         bifrost: None,
     }
 }
@@ -167,6 +168,7 @@ fn job(
                 uniforms: 0,
                 program: 0,
                 storage: 0,
+                attribute_offset: 0,
                 size: 0,
                 offset: [0; 3],
                 groups,
@@ -187,12 +189,13 @@ fn job(
             let bytes = bytes.map_err(memory_fault)?;
             let p = ComputePayload::unpack(&bytes)
                 .map_err(|problem| invalid("compute job", &problem))?;
-            let StageAddresses { resources, uniforms, program, storage, .. } = stage(&p.compute);
+            let stage = stage(&p.compute);
             let dispatch = Dispatch {
-                resources,
-                uniforms,
-                program,
-                storage,
+                resources: stage.resources,
+                uniforms: stage.uniforms,
+                program: stage.program,
+                storage: stage.storage,
+                attribute_offset: stage.attribute_offset,
                 size: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
                 offset: [p.offset_x, p.offset_y, p.offset_z],
                 groups: [p.workgroup_count_x, p.workgroup_count_y, p.workgroup_count_z],

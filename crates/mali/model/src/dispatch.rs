@@ -48,6 +48,8 @@ pub(crate) struct Dispatch {
     pub program: u64,
     /// Address of the local storage descriptor.
     pub storage: u64,
+    /// What is added to the index of attributes that say so.
+    pub attribute_offset: u32,
     /// The size of a workgroup.
     pub size: u32,
     /// The first thread.
@@ -64,6 +66,7 @@ struct Launch {
     uniforms: Uniforms,
     storage: LocalStorage,
     resources: u64,
+    attribute_offset: u32,
     tables: Option<Tables>,
     size: [u32; 3],
     threads: u32,
@@ -142,6 +145,7 @@ impl Launch {
     fn port<'vm>(&self, vm: &'vm AddressSpace) -> Port<'vm> {
         let mut port = Port::new(vm, self.resources);
         port.tables = self.tables;
+        port.attribute_offset = self.attribute_offset;
         port
     }
 
@@ -155,6 +159,7 @@ impl Launch {
             uniforms: stage.uniforms,
             storage: stage.storage,
             resources: stage.resources,
+            attribute_offset: stage.attribute_offset,
             tables: stage.tables,
             size,
             offset,
@@ -189,6 +194,7 @@ impl Launch {
             uniforms,
             storage,
             resources: dispatch.resources,
+            attribute_offset: dispatch.attribute_offset,
             tables: None,
             size,
             threads,

@@ -221,6 +221,7 @@ impl FrontEnd<'_> {
             uniforms: self.pair(at(1))?,
             program: self.pair(at(2))?,
             storage: self.pair(at(3))?,
+            attribute_offset: self.register(32)?,
             size: self.register(33)?,
             offset: three(34)?,
             groups: three(37)?,

@@ -497,6 +497,42 @@ fn texels_are_copied_in_rows() {
     }
 }
 
+/// The offset of a dispatch's attributes counts where an attribute says so: transform feedback begins with the draw's first
+/// vertex.
+#[test]
+fn attributes_begin_at_an_offset() {
+    let source = "
+        LD_ATTR_IMM.f32.slot0.wait0 @r2, r60, r61, index:0x1, table:0x0
+        LD_ATTR_IMM.f32.slot0.wait0 @r3, r60, r61, index:0x2, table:0x0
+        SHADDX.u64 r4, u0, r60.w0, shift:0x3
+        STORE.i64.slot0.wait0 @r2:r3, r4, offset:0
+        NOP.end";
+    let machine = Machine::new(1);
+    let to = DATA + 0x1000;
+    let mut stream =
+        machine.dispatch(source, [4, 1, 1], [1, 1, 1], &[to as u32, (to >> 32) as u32]);
+    stream.insert(0, move32(32, 5));
+    for (number, offset_enable) in [(1, true), (2, false)] {
+        let attribute = Attribute {
+            attribute_type: AttributeType::N1d,
+            format: (Format::R32f.raw() << 12) as u32 | ComponentOrder::Rgba.raw() as u32,
+            frequency: AttributeFrequency::Vertex,
+            stride: 4,
+            offset_enable,
+            ..Default::default()
+        };
+        machine.put(STATES + 0x400 + 32 * number, &attribute);
+    }
+    let table = Resource { address: STATES + 0x400, size: 96, ..Default::default() };
+    machine.put(STATES + 0x500, &table);
+    for n in 0..16u32 {
+        machine.vm.write(DATA + 4 * u64::from(n), &(n as f32).to_le_bytes()).unwrap();
+    }
+    machine.run(&stream).unwrap();
+    let expected = (0..4).flat_map(|n| [n + 5, n]).map(|n| (n as f32).to_bits());
+    assert_eq!(machine.words(to, 8), expected.collect::<Vec<_>>());
+}
+
 /// Descriptors are the content of a buffer: the buffer's size is the second word of its own.
 #[test]
 fn descriptors_can_be_read() {

@@ -76,6 +76,7 @@ impl Draw {
                 uniforms: d.shader.fau | u64::from(d.shader.fau_count) << 56,
                 program: d.shader.shader,
                 storage: d.shader.thread_storage,
+                attribute_offset: d.shader.attribute_offset,
                 bifrost: None,
             },
             flags_0: DcdFlags0::unpack(&flags[0]).map_err(|p| invalid("draw flags", p))?,
@@ -177,6 +178,7 @@ pub(crate) fn execute(
         uniforms: r.pair(8),
         program: r.pair(16),
         storage: r.pair(24),
+        attribute_offset: r.word(32),
         bifrost: None,
     };
     let varying = StageAddresses {
@@ -184,6 +186,7 @@ pub(crate) fn execute(
         uniforms: select(instruction.varying_fau_select, 10, 8),
         program: r.pair(18),
         storage: select(instruction.varying_tsd_select, 26, 24),
+        attribute_offset: r.word(32),
         bifrost: None,
     };
     let fragment = StageAddresses {
@@ -191,6 +194,7 @@ pub(crate) fn execute(
         uniforms: r.pair(12),
         program: r.pair(20),
         storage: select(instruction.fragment_tsd_select, 28, 24),
+        attribute_offset: r.word(32),
         bifrost: None,
     };
     let draw = Draw {

@@ -277,6 +277,7 @@ pub(crate) fn stage(
         program: code,
         uniforms,
         resources: 0,
+        attribute_offset: 0,
         tables: Some(tables),
         prologue: Vec::new(),
         preload: 0,

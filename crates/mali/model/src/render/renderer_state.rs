@@ -176,6 +176,7 @@ pub(crate) fn stage(
         program: code,
         uniforms,
         resources: 0,
+        attribute_offset: 0,
         tables: Some(tables),
         prologue,
         preload: registers(preload, stage),

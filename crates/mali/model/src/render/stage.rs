@@ -33,6 +33,8 @@ pub(crate) struct StageAddresses {
     pub program: u64,
     /// Address of the local storage descriptor.
     pub storage: u64,
+    /// What is added to the index of attributes that say so.
+    pub attribute_offset: u32,
     /// What Bifrost has in place of tables, uniforms and program.
     pub bifrost: Option<StateAddresses>,
 }
@@ -45,6 +47,7 @@ pub(crate) struct Stage {
     pub uniforms: Uniforms,
     pub storage: LocalStorage,
     pub resources: u64,
+    pub attribute_offset: u32,
     /// Bifrost's descriptors.
     pub tables: Option<Tables>,
     /// What the hardware does before a fragment shader of Bifrost begins.
@@ -97,6 +100,7 @@ impl Stage {
             uniforms,
             storage,
             resources: addresses.resources,
+            attribute_offset: addresses.attribute_offset,
             tables: None,
             prologue: Vec::new(),
             preload: program.preload as u16,
@@ -155,6 +159,7 @@ impl<'vm> Core<'vm> {
     pub fn begin(&mut self, stage: &Stage) {
         self.uniforms.clone_from(&stage.uniforms);
         self.port.begin(stage.resources, stage.tables);
+        self.port.attribute_offset = stage.attribute_offset;
         let cores = SHADER_PRESENT.count_ones();
         let index = self.number % cores;
         let core = (0..64u32).filter(|n| SHADER_PRESENT >> n & 1 != 0).nth(index as usize);

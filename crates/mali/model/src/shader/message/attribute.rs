@@ -34,13 +34,15 @@ struct Known {
 }
 
 impl Known {
-    /// The element of a vertex and an instance.
-    fn index(&self, vertex: u32, instance: u32) -> u32 {
+    /// The element of a vertex and an instance; `offset` is that of the shader's environment.
+    fn index(&self, vertex: u32, instance: u32, offset: u32) -> u32 {
         let a = &self.attribute;
+        let offset = if a.offset_enable { offset } else { 0 };
         let of = match a.frequency {
             AttributeFrequency::Vertex => vertex,
             AttributeFrequency::Instance => instance,
         };
+        let of = of.wrapping_add(offset);
         match a.attribute_type {
             AttributeType::N1dPotDivisor => of >> a.divisor_r,
             AttributeType::N1dNpotDivisor => {
@@ -101,7 +103,7 @@ fn each(
         }
         let table = a.table << INDEX_BITS;
         let buffer = l.port.buffer(table | a.buffer_index & ((1 << INDEX_BITS) - 1))?;
-        let index = known.index(vertices.0[lane], instances.0[lane]);
+        let index = known.index(vertices.0[lane], instances.0[lane], l.port.attribute_offset);
         let offset = i128::from(index) * i128::from(a.stride) + i128::from(a.offset);
         let end = offset + known.format.bytes() as i128;
         let inside = offset >= 0 && end <= i128::from(buffer.size);

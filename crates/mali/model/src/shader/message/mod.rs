@@ -94,6 +94,8 @@ pub struct Port<'vm> {
     pub resources: u64,
     /// Descriptors of Bifrost, in place of resource tables.
     pub tables: Option<tables::Tables>,
+    /// What is added to the index of attributes that say so.
+    pub attribute_offset: u32,
     /// Thread-local storage.
     pub local: LocalStorage,
     /// What a vertex shader stores.
@@ -112,6 +114,7 @@ impl<'vm> Port<'vm> {
             memory: UnitMemory::new(vm),
             resources,
             tables: None,
+            attribute_offset: 0,
             local: LocalStorage::default(),
             vertices: VertexOutput::default(),
             pixels: None,
