@@ -10,7 +10,7 @@ use super::{Launch, fault};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::shader::copies::{self, Affine, Copies, Effect, Inputs};
-use crate::shader::host;
+use crate::shader::host::for_hosts;
 use crate::shader::message::Port;
 use crate::shader::row::{LANES, Row};
 use crate::shader::run::Trapped;
@@ -104,61 +104,39 @@ fn count(stats: &mut JobStats, launch: &Launch, groups: [u32; 3], copying: u64, 
     stats.instructions += others * copies.instructions(false, true);
 }
 
-/// Copies a row, compiled for the host's wide vectors if it has them; `false` if something is to be written that is not in
-/// one range of memory.
-fn copy_row(port: &mut Port<'_>, copies: &Copies, row: Threads) -> Result<bool, Trapped> {
-    #[cfg(target_arch = "x86_64")]
-    if host::is_wide() {
-        // SAFETY: the host has these instruction sets.
-        return unsafe { copy_row_wide(port, copies, row) };
-    }
-    copy_row_any(port, copies, row)
-}
-
-/// As [`copy_row_any`], in wide vectors.
-///
-/// # Safety
-/// The host must have these instruction sets.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn copy_row_wide(
-    port: &mut Port<'_>,
-    copies: &Copies,
-    row: Threads,
-) -> Result<bool, Trapped> {
-    copy_row_any(port, copies, row)
-}
-
-#[inline(always)]
-fn copy_row_any(
-    port: &mut Port<'_>,
-    copies: &Copies,
-    ([y, z], range): Threads,
-) -> Result<bool, Trapped> {
-    let mut fetched = Vec::with_capacity(copies.fetches.len());
-    let mut x = range.start / STEP * STEP;
-    while x < range.end {
-        let before = range.start.saturating_sub(x);
-        let lanes = (range.end - x).min(STEP);
-        let mask = (u32::from(u16::MAX) >> (STEP - lanes)) as u16 & (u16::MAX << before);
-        copies.texels(port, [x, y, z], mask, &mut fetched)?;
-        for effect in &copies.effects {
-            let Effect::Store { base, offset, words, bytes } = effect else { return Ok(false) };
-            let mut rows = [Row::splat(0); 4];
-            for (row, word) in rows.iter_mut().zip(words) {
-                *row = word.row(&fetched);
+for_hosts! {
+    /// Copies a row; `false` if something is to be written that is not in one range of memory.
+    fn copy_row(
+        port: &mut Port<'_>,
+        copies: &Copies,
+        row: Threads,
+    ) -> Result<bool, Trapped> {
+        let ([y, z], range) = row;
+        let mut fetched = Vec::with_capacity(copies.fetches.len());
+        let mut x = range.start / STEP * STEP;
+        while x < range.end {
+            let before = range.start.saturating_sub(x);
+            let lanes = (range.end - x).min(STEP);
+            let mask = (u32::from(u16::MAX) >> (STEP - lanes)) as u16 & (u16::MAX << before);
+            copies.texels(port, [x, y, z], mask, &mut fetched)?;
+            for effect in &copies.effects {
+                let Effect::Store { base, offset, words, bytes } = effect else { return Ok(false) };
+                let mut rows = [Row::splat(0); 4];
+                for (row, word) in rows.iter_mut().zip(words) {
+                    *row = word.row(&fetched);
+                }
+                if !store(port, (*base, offset), &rows, *bytes, [x, y, z], mask) {
+                    return Ok(false);
+                }
             }
-            if !store(port, (*base, offset), &rows, *bytes, [x, y, z], mask) {
-                return Ok(false);
-            }
+            // The last sixteen threads may end with the last number.
+            x = match x.checked_add(STEP) {
+                Some(next) => next,
+                None => break,
+            };
         }
-        // The last sixteen threads may end with the last number.
-        x = match x.checked_add(STEP) {
-            Some(next) => next,
-            None => break,
-        };
+        Ok(true)
     }
-    Ok(true)
 }
 
 /// Stores words of threads from a place on; `false` if they do not go to one range of memory.

@@ -15,7 +15,7 @@ use crate::gpu::Gpu;
 use crate::job::JobFault;
 use crate::pixel::{Kind, PixelFormat};
 use crate::shader::copies::{self, Copies, Effect, Fetched, Inputs};
-use crate::shader::host;
+use crate::shader::host::for_hosts;
 use crate::shader::message::{self, Port};
 use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
@@ -122,80 +122,51 @@ fn instructions(copies: &Copies, corner: [u32; 2], size: [u32; 2]) -> u64 {
     sum + copies.instructions(some[0], some[1])
 }
 
-/// Copies rows of pixels of the tile at a corner, compiled for the host's wide vectors if it has them.
-fn copy_rows(
-    port: &mut Port<'_>,
-    pipeline: &Pipeline,
-    copies: &Copies,
-    corner: [u32; 2],
-    size: [u32; 2],
-) -> Result<(), Trapped> {
-    #[cfg(target_arch = "x86_64")]
-    if host::is_wide() {
-        // SAFETY: the host has these instruction sets.
-        return unsafe { copy_rows_wide(port, pipeline, copies, corner, size) };
-    }
-    copy_rows_any(port, pipeline, copies, corner, size)
-}
-
-/// As [`copy_rows_any`], in wide vectors.
-///
-/// # Safety
-/// The host must have these instruction sets.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn copy_rows_wide(
-    port: &mut Port<'_>,
-    pipeline: &Pipeline,
-    copies: &Copies,
-    corner: [u32; 2],
-    size: [u32; 2],
-) -> Result<(), Trapped> {
-    copy_rows_any(port, pipeline, copies, corner, size)
-}
-
-#[inline(always)]
-fn copy_rows_any(
-    port: &mut Port<'_>,
-    pipeline: &Pipeline,
-    copies: &Copies,
-    corner: [u32; 2],
-    [width, height]: [u32; 2],
-) -> Result<(), Trapped> {
-    let last = [corner[0] + width - 1, corner[1] + height - 1, 0];
-    if copies.region.has_all([corner[0], corner[1], 0], last) == Some(false) {
-        return Ok(());
-    }
-    let mut fetched = Vec::with_capacity(copies.fetches.len());
-    for effect in &copies.effects {
-        let colour = Colour::new(effect);
-        for y in 0..height {
-            for x in (0..width).step_by(LANES) {
-                let lanes = (width - x).min(LANES as u32);
-                let mut mask = (u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16;
-                for lane in 0..lanes {
-                    let copied = copies.region.has([corner[0] + x + lane, corner[1] + y, 0]);
-                    mask &= !(u16::from(!copied) << lane);
-                }
-                if mask == 0 {
-                    continue;
-                }
-                copies.texels(port, [corner[0] + x, corner[1] + y, 0], mask, &mut fetched)?;
-                let Some(pixels) = port.pixels.as_deref_mut() else { return Ok(()) };
-                let place = [x as usize, y as usize];
-                match (&colour, effect) {
-                    (Some(colour), _) => write(&mut pixels.tile, colour, &fetched, place, mask),
-                    (None, Effect::Emit { depth, stencil }) => {
-                        let [depth, stencil] = [depth, stencil]
-                            .map(|word| word.as_ref().map(|word| word.row(&fetched)));
-                        test(&mut pixels.tile.depth, pipeline, depth, stencil, place, mask);
+for_hosts! {
+    /// Copies rows of pixels of the tile at a corner.
+    fn copy_rows(
+        port: &mut Port<'_>,
+        pipeline: &Pipeline,
+        copies: &Copies,
+        corner: [u32; 2],
+        size: [u32; 2],
+    ) -> Result<(), Trapped> {
+        let [width, height] = size;
+        let last = [corner[0] + width - 1, corner[1] + height - 1, 0];
+        if copies.region.has_all([corner[0], corner[1], 0], last) == Some(false) {
+            return Ok(());
+        }
+        let mut fetched = Vec::with_capacity(copies.fetches.len());
+        for effect in &copies.effects {
+            let colour = Colour::new(effect);
+            for y in 0..height {
+                for x in (0..width).step_by(LANES) {
+                    let lanes = (width - x).min(LANES as u32);
+                    let mut mask = (u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16;
+                    for lane in 0..lanes {
+                        let copied = copies.region.has([corner[0] + x + lane, corner[1] + y, 0]);
+                        mask &= !(u16::from(!copied) << lane);
                     }
-                    _ => {}
+                    if mask == 0 {
+                        continue;
+                    }
+                    copies.texels(port, [corner[0] + x, corner[1] + y, 0], mask, &mut fetched)?;
+                    let Some(pixels) = port.pixels.as_deref_mut() else { return Ok(()) };
+                    let place = [x as usize, y as usize];
+                    match (&colour, effect) {
+                        (Some(colour), _) => write(&mut pixels.tile, colour, &fetched, place, mask),
+                        (None, Effect::Emit { depth, stencil }) => {
+                            let [depth, stencil] = [depth, stencil]
+                                .map(|word| word.as_ref().map(|word| word.row(&fetched)));
+                            test(&mut pixels.tile.depth, pipeline, depth, stencil, place, mask);
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Writes colours of pixels from a place on.

@@ -1,24 +1,24 @@
-//! Handlers compiled for the host's wide vectors.
+//! Functions compiled for the host's wide vectors.
 
-/// Compiles functions that give handlers twice, for any host and for one with wide vectors, and takes the handlers that
-/// suit this host. Closures have the instruction sets of the function around them.
+/// Compiles functions twice, for any host and for one with wide vectors, and calls what suits this host. Closures have the
+/// instruction sets of the function around them, so that functions which give handlers give wide ones.
 macro_rules! for_hosts {
-    ($($(#[$doc:meta])* $vis:vis fn $name:ident($isa:ident: $ty:ty) -> $out:ty $body:block)*) => {$(
+    ($($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $out:ty $body:block)*) => {$(
         $(#[$doc])*
-        $vis fn $name($isa: $ty) -> $out {
-            fn any($isa: $ty) -> $out $body
+        $vis fn $name($($arg: $ty),*) -> $out {
+            fn any($($arg: $ty),*) -> $out $body
 
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-                fn wide($isa: $ty) -> $out $body
+                fn wide($($arg: $ty),*) -> $out $body
 
                 if crate::shader::host::is_wide() {
                     // SAFETY: the host has these instruction sets.
-                    return unsafe { wide($isa) };
+                    return unsafe { wide($($arg),*) };
                 }
             }
-            any($isa)
+            any($($arg),*)
         }
     )*};
 }

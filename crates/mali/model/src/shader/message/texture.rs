@@ -199,6 +199,15 @@ fn same_handles(sources: &[u64; LANES], mask: u16) -> u16 {
     same & mask
 }
 
+/// Which staging registers of a fetch hold the layer and the offsets, as far as there are such.
+#[inline(always)]
+fn layer_and_offsets(flags: u32) -> [Option<usize>; 2] {
+    let coordinates = (flags >> COORDINATES & 3) as usize;
+    let layer = (flags & ARRAY != 0).then_some(coordinates);
+    let offsets = coordinates + usize::from(layer.is_some());
+    [layer, (flags & OFFSET != 0).then_some(offsets)]
+}
+
 /// Loads texels at integer coordinates, each offset by bytes with a sign of a further register. Its third
 /// byte is the sample of images that have several, its top byte the level of others.
 #[inline(always)]
@@ -206,6 +215,7 @@ fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let sources = l.get64(&op.src[0]);
     let staging = Staging::new(l, op);
     let coordinates = (op.flags >> COORDINATES & 3) as usize;
+    let further = layer_and_offsets(op.flags);
     let mut channels = [Row::splat(0); 4];
     let mut kind = Kind::Float;
     let mut left = l.warp.mask;
@@ -217,14 +227,8 @@ fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let sampled = view.texture.sample_count > 1;
         let mut at = [Texel::default(); LANES];
         for (lane, at) in at.iter_mut().enumerate() {
-            let mut next = coordinates;
-            let mut take = |present: bool| {
-                let value = if present { staging.word(next, lane) } else { 0 };
-                next += usize::from(present);
-                value
-            };
-            let layer = take(op.flags & ARRAY != 0);
-            let offsets = take(op.flags & OFFSET != 0).to_le_bytes();
+            let further = further.map(|n| n.map_or(0, |n| staging.word(n, lane)));
+            let (layer, offsets) = (further[0], further[1].to_le_bytes());
             let [dx, dy, dz] = signed(offsets);
             let place = |n: usize, offset: i32| match n < coordinates {
                 true => staging.word(n, lane).wrapping_add_signed(offset),
@@ -267,11 +271,10 @@ impl FetchOperands {
             return None;
         }
         let (first, count) = op.staging[1];
-        let mut registers = first..first + count;
-        let axes = op.flags >> COORDINATES & 3;
-        let coordinates = [0, 1, 2].map(|axis| (axis < axes).then(|| registers.next()).flatten());
-        let mut further = |flag: u32| (op.flags & flag != 0).then(|| registers.next()).flatten();
-        let (layer, offsets) = (further(ARRAY), further(OFFSET));
+        let register = |n: usize| (n < usize::from(count)).then(|| first + n as u8);
+        let axes = (op.flags >> COORDINATES & 3) as usize;
+        let coordinates = [0, 1, 2].map(|axis| register(axis).filter(|_| axis < axes));
+        let [layer, offsets] = layer_and_offsets(op.flags).map(|n| n.and_then(register));
         let mut wanted = (0..4).filter(|channel| op.flags >> channel & 1 != 0);
         let (first, count) = op.staging[0];
         let results = (first..first + count.min(4)).map(|register| (register, wanted.next()));
