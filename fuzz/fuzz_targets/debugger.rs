@@ -6,7 +6,7 @@ use tepui_debug::{Instruction, Recording, Session, Step, command, dap};
 
 /// Two instructions in a loop, two lanes, of which one leaves it.
 fn recording() -> Recording {
-    let program = (0..2).map(|k| Instruction { offset: 4 * k, text: "nop".to_owned(), line: k + 1 });
+    let program = (0..2).map(|k| Instruction { offset: 4 * k, text: "nop".to_owned(), line: k + 1, ..Instruction::default() });
     let mut r = Recording::new(String::new(), Vec::new(), program.collect());
     r.alive = 3;
     for k in 0..16u32 {

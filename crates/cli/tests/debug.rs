@@ -38,6 +38,20 @@ fn the_worked_example() {
     assert!(text.contains("\n#............................... ("), "{text}");
     assert!(text.contains("r2      00000097          151"), "{text}");
     assert!(text.contains("r3      00000000            0"), "{text}");
+    // By the names of the source, and what the loop left in memory.
+    let script = ["-e", "break count if 0.count > 150", "-e", "continue", "-e", "vars"];
+    let (good, text) = debug(&[&[buffer][..], &script].concat());
+    let has = |name: &str, value: &str| {
+        text.lines().any(|l| l.trim_start().starts_with(name) && l.contains(value))
+    };
+    assert!(good && has("count (%", " 151 ") && has("n (%", " 0 "), "{text}");
+    let script = ["-e", "memory steps[0] 2", "-e", "watch steps[0]", "-e", "continue"];
+    let more = ["-e", "memory steps[0]", "-e", "writer steps[0]", "-e", "access"];
+    let (good, text) = debug(&[&[buffer][..], &script, &more].concat());
+    assert!(good && text.contains("  steps[0]           00000000"), "{text}");
+    assert!(text.contains("* steps[0]           000000c8          200"), "{text}");
+    assert!(text.contains("steps[0]: 0x0 became 0xc8 by this SIMD-group"), "{text}");
+    assert!(text.contains("device_store") && text.contains("writes 4 bytes of a lane"), "{text}");
     // Back to what wrote the counter, and on from there.
     let (good, text) = debug(&[buffer, "-e", "goto end", "-e", "writer r2", "-e", "step"]);
     assert!(good && text.contains("count++;") && text.contains("exec 00000001"), "{text}");
@@ -48,6 +62,10 @@ fn what_is_wrong_is_said() {
     for (arguments, wanted) in [
         (&["-e", "brake 3"][..], "`brake` is no command"),
         (&["-e", "break 99"], "no instruction is there"),
+        (&["-e", "break counter"], "`counter` is neither a register"),
+        (&["-e", "print counter"], "`counter` is neither a register"),
+        (&["-e", "watch count[7]"], "buffers: steps"),
+        (&["-e", "texture 0"], "there is no texture 0"),
         (&["--workgroup", "7", "-e", "where"], "nothing ran there"),
         (&["--buffer", "0=x"], "write BINDING=WORDS"),
         (&["--buffer", "0=4,ones"], "zeros, index or random"),

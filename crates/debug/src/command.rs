@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::session::{Condition, Session, Stop, Test, Value, Where};
+use crate::memory::{Place, Writer};
+use crate::session::{Condition, Register, Session, Stop, Test, Value, Where};
 
 /// What the commands are.
 pub const HELP: &str = "\
@@ -10,11 +11,17 @@ step [N], s        N instructions forward         back [N], b        N instructi
 next, n            to the next source line        prev, p            to the source line before
 mask, m            to where other lanes execute   goto N             to step N (start, end)
 continue, c        to the next breakpoint         reverse, rc        to the breakpoint before
-break LINE [if CONDITION]                         break @OFFSET [if CONDITION]
-    CONDITION: [LANE.]rN[l|h] ==|!=|<|> NUMBER    delete N           removes a breakpoint
+break LINE|@OFFSET|NAME [if CONDITION]            delete N           removes a breakpoint
+    NAME: stops behind each instruction that writes the variable, or the value %N of the IR
+    CONDITION: [LANE.]VALUE ==|!=|<|> NUMBER, where VALUE is rN, rNl, rNh or a NAME
+watch PLACE        stops where memory changes     memory PLACE [N]   words of memory
+    PLACE: 0x1500000000, local+16, scratch+16, or BUFFER[WORD]
+access, a          what the instruction accesses  textures           images that the program accesses
+texture N [FILE]   an image as a picture; on the command line, into a PNG file
 lane N             looks at another lane          where, w           where the cursor is
-regs, r            registers of the lane          print rN[l|h]      a register in all lanes
-writer rN[l|h]     to what wrote the register     list, l            the program around the cursor
+regs, r            registers of the lane          print VALUE        a register or variable in all lanes
+vars, v            variables of the lane          uniforms, u        uniform registers
+writer VALUE|PLACE to what wrote it last          list, l            the program around the cursor
 exec               lanes that execute             source             the source around the cursor
 history            what happened to the pixel of a capture
 help               this text                      quit, q";
@@ -24,12 +31,17 @@ help               this text                      quit, q";
 pub enum Answer {
     /// Text to show.
     Text(String),
+    /// An image to show, by its index in [`Recording::images`](crate::Recording::images).
+    Picture(usize),
     /// The user is done.
     Quit,
 }
 
 /// Instructions or lines shown to each side.
 const AROUND: usize = 5;
+/// Words of memory that are shown if no number is given, and most.
+const WORDS: usize = 8;
+const MAX_WORDS: usize = 1024;
 /// Longest command.
 const MAX_B: usize = 4096;
 
@@ -65,9 +77,17 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
         }
         "break" => {
             let (at, condition) = breakpoint(&rest)?;
-            if !s.recording.program.iter().any(|i| match at {
-                Where::Offset(offset) => i.offset == offset,
-                Where::Line(line) => i.line == line,
+            if let Where::Written(name) = &at {
+                known(s, name)?;
+            }
+            if let Some(Condition { value: Value::Named(name), .. }) = &condition {
+                known(s, name)?;
+            }
+            if !s.recording.program.iter().any(|i| match &at {
+                Where::Offset(offset) => i.offset == *offset,
+                Where::Line(line) => i.line == *line,
+                Where::Written(name) => s.recording.writes(i, name),
+                Where::Changed(_) => true,
             }) {
                 return Err("no instruction is there".to_owned());
             }
@@ -92,13 +112,40 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
         }
         "where" | "w" => whereabouts(s),
         "regs" | "r" => registers(s),
-        "print" => print(s, value(first.ok_or("write print rN")?)?),
+        "vars" | "v" => variables(s),
+        "uniforms" | "u" => uniforms(s),
+        "print" => print(s, &checked(s, first.ok_or("write print rN or print NAME")?)?),
         "writer" => {
-            let v = value(first.ok_or("write writer rN")?)?;
-            match s.go_to_writer(v) {
-                Some(_) => whereabouts(s),
-                None => format!("{} has this value from the start\n", first.unwrap_or_default()),
+            let text = first.ok_or("write writer rN, writer NAME or writer PLACE")?;
+            if !is_value(s, text)
+                && let Ok(place) = s.recording.memory.parse(text, s.lane)
+            {
+                return Ok(Answer::Text(change(s, place)));
             }
+            let value = checked(s, text)?;
+            let register = s.place(&value, s.lane);
+            match s.go_to_writer(register.ok_or_else(|| nowhere(s, text))?) {
+                Some(_) => whereabouts(s),
+                None => format!("{text} has this value from the start\n"),
+            }
+        }
+        "watch" => {
+            let text = first.ok_or("write watch PLACE")?;
+            let place = s.recording.memory.parse(text, s.lane)?;
+            format!("breakpoint {}\n", s.set(Where::Changed(place), None))
+        }
+        "memory" | "x" => {
+            let place = s.recording.memory.parse(first.ok_or("write memory PLACE")?, s.lane)?;
+            memory(s, place, rest.get(1).map_or(Ok(WORDS), |n| number(n))?)
+        }
+        "access" | "a" => accesses(s),
+        "textures" => textures(s),
+        "texture" => {
+            let n: usize = number(first.ok_or("write texture N")?)?;
+            if n >= s.recording.images.len() {
+                return Err(format!("there is no texture {n}; `textures` lists them"));
+            }
+            return Ok(Answer::Picture(n));
         }
         "exec" => exec(s),
         "history" if s.recording.history.is_empty() => {
@@ -123,17 +170,45 @@ fn count(text: Option<&str>) -> Result<usize, String> {
 }
 
 /// `rN`, `rNl` or `rNh`.
-fn value(text: &str) -> Result<Value, String> {
-    let bad = || format!("`{text}` is no register: write r0, r12l, r12h");
-    let rest = text.strip_prefix('r').ok_or_else(bad)?;
+fn register(text: &str) -> Option<Register> {
+    let rest = text.strip_prefix('r')?;
     let (digits, half) = match rest.strip_suffix('l') {
         Some(digits) => (digits, Some(0)),
         None => rest.strip_suffix('h').map_or((rest, None), |digits| (digits, Some(1))),
     };
-    Ok(Value { register: digits.parse().map_err(|_| bad())?, half })
+    Some(Register { number: digits.parse().ok()?, half })
 }
 
-/// `LINE` or `@OFFSET`, and `if CONDITION`.
+/// A register, or else a name.
+fn value(text: &str) -> Value {
+    register(text).map_or_else(|| Value::Named(text.to_owned()), Value::In)
+}
+
+/// A register, or a name that the program has.
+fn checked(s: &Session, text: &str) -> Result<Value, String> {
+    let value = value(text);
+    if let Value::Named(name) = &value {
+        known(s, name)?;
+    }
+    Ok(value)
+}
+
+/// Whether the program has a value of a name.
+fn known(s: &Session, name: &str) -> Result<(), String> {
+    if s.recording.names.iter().any(|n| n.is(name)) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{name}` is neither a register (r0, r12l, r12h) nor a value of the program that has a register"
+    ))
+}
+
+/// Why a lane has no register of a name.
+fn nowhere(s: &Session, name: &str) -> String {
+    format!("no register of lane {} holds `{name}` here", s.lane)
+}
+
+/// `LINE`, `@OFFSET` or `NAME`, and `if CONDITION`.
 fn breakpoint(words: &[&str]) -> Result<(Where, Option<Condition>), String> {
     let first = *words.first().ok_or("write break LINE or break @OFFSET")?;
     let at = match first.strip_prefix('@') {
@@ -142,32 +217,36 @@ fn breakpoint(words: &[&str]) -> Result<(Where, Option<Condition>), String> {
             let offset = u32::from_str_radix(hex, 16);
             Where::Offset(offset.map_err(|_| format!("`{first}`: write @ and hexadecimal digits"))?)
         }
-        None => Where::Line(first.parse().map_err(|_| format!("`{first}` is not a line"))?),
+        None if first.starts_with(|c: char| c.is_ascii_digit()) => {
+            Where::Line(first.parse().map_err(|_| format!("`{first}` is not a line"))?)
+        }
+        None => Where::Written(first.to_owned()),
     };
     match words[1..] {
         [] => Ok((at, None)),
         ["if", left, test, right] => Ok((at, Some(condition(left, test, right)?))),
-        _ => Err("write `if rN == NUMBER` behind the place, with spaces".to_owned()),
+        _ => Err("write `if VALUE == NUMBER` behind the place, with spaces".to_owned()),
     }
 }
 
-/// Whether text is the name of a register.
-pub(crate) fn is_register(text: &str) -> bool {
-    value(text).is_ok()
+/// Whether text names a register, or a value that the program has.
+pub(crate) fn is_value(s: &Session, text: &str) -> bool {
+    checked(s, text).is_ok()
 }
 
-/// `[LANE.]rN TEST NUMBER`.
+/// `[LANE.]VALUE TEST NUMBER`.
 pub(crate) fn parse_condition(text: &str) -> Result<Condition, String> {
     match text.split_whitespace().collect::<Vec<_>>()[..] {
         [left, test, right] => condition(left, test, right),
-        _ => Err("write rN == NUMBER, with spaces".to_owned()),
+        _ => Err("write VALUE == NUMBER, with spaces".to_owned()),
     }
 }
 
 fn condition(left: &str, test: &str, right: &str) -> Result<Condition, String> {
-    let (lane, name) = match left.split_once('.') {
-        Some((lane, name)) => (Some(number(lane)?), name),
-        None => (None, left),
+    // Names may have points, too.
+    let (lane, name) = match left.split_once('.').map(|(lane, name)| (lane.parse().ok(), name)) {
+        Some((Some(lane), name)) => (Some(lane), name),
+        _ => (None, left),
     };
     let test = match test {
         "==" => Test::Equal,
@@ -185,7 +264,7 @@ fn condition(left: &str, test: &str, right: &str) -> Result<Condition, String> {
         }
         None => (right.parse::<i64>().map_err(bad)? as u32, false),
     };
-    Ok(Condition { lane, value: value(name)?, test, bits, float })
+    Ok(Condition { lane, value: value(name), test, bits, float })
 }
 
 fn repeat(s: &mut Session, count: usize, go: impl Fn(&mut Session) -> Stop) -> String {
@@ -257,7 +336,7 @@ pub fn short(value: f32) -> String {
 }
 
 /// The value of a 16-bit float.
-fn half(bits: u16) -> f32 {
+pub(crate) fn half(bits: u16) -> f32 {
     let (sign, exponent, fraction) =
         (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31), u32::from(bits & 0x3ff));
     match exponent {
@@ -268,29 +347,135 @@ fn half(bits: u16) -> f32 {
 }
 
 fn registers(s: &Session) -> String {
-    let mut out =
-        String::from("register  bits          integer           float       low half  high half\n");
+    let mut out = String::from(
+        "register  bits          integer           float       low half  high half  name\n",
+    );
     for number in 0..s.recording.registers() {
-        let Some(word) = s.value(Value { register: number, half: None }, s.lane) else { continue };
+        let Some(word) = s.register(Register { number, half: None }, s.lane) else { continue };
         let mark = if s.recording.changed(number, s.at()) { '*' } else { ' ' };
-        let _ = writeln!(out, "{mark} r{number:<6} {}", describe(word));
+        let line = format!("{mark} r{number:<6} {}  {}", describe(word), s.name(number, s.lane));
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     out
 }
 
-fn print(s: &Session, v: Value) -> String {
+/// A register's bits, or those of a half.
+fn describe_in(register: Register, bits: u32) -> String {
+    match register.half {
+        Some(_) => format!("{bits:04x}  {:>6}  {}", bits as i16, short(half(bits as u16))),
+        None => describe(bits),
+    }
+}
+
+fn print(s: &Session, value: &Value) -> String {
     let mut out = String::new();
     let exec = s.step().map_or(0, |step| step.exec);
     for lane in (0..32).filter(|lane| s.recording.alive >> lane & 1 != 0) {
-        let Some(word) = s.value(v, lane) else { continue };
+        let Some(register) = s.place(value, lane) else { continue };
+        let Some(bits) = s.register(register, lane) else { continue };
         let mark = if exec >> lane & 1 != 0 { ' ' } else { '-' };
-        let text = match v.half {
-            Some(_) => format!("{word:04x}  {:>6}  {}", word as i16, short(half(word as u16))),
-            None => describe(word),
+        let place = match value {
+            Value::In(_) => String::new(),
+            Value::Named(_) => format!(" {register:<4}"),
         };
-        let _ = writeln!(out, "{mark} lane {lane:<3} {text}");
+        let _ = writeln!(out, "{mark} lane {lane:<3}{place} {}", describe_in(register, bits));
     }
-    if out.is_empty() { "the program has no such register\n".to_owned() } else { out }
+    match (out.is_empty(), value) {
+        (false, _) => out,
+        (true, Value::In(_)) => "the program has no such register\n".to_owned(),
+        (true, Value::Named(name)) => format!("no register holds `{name}` here\n"),
+    }
+}
+
+/// The variables of the source that the lane has in registers.
+fn variables(s: &Session) -> String {
+    let mut out = String::new();
+    for (name, register) in s.variables() {
+        let Some(bits) = s.register(register, s.lane) else { continue };
+        let name = name.to_string();
+        let _ = writeln!(out, "  {name:<20} {register:<4} {}", describe_in(register, bits));
+    }
+    if out.is_empty() { "no variable of the source has a register here\n".to_owned() } else { out }
+}
+
+fn uniforms(s: &Session) -> String {
+    let mut out = String::new();
+    for u in &s.recording.uniforms {
+        let name = u.name.and_then(|n| s.recording.names.get(n as usize));
+        let name = name.map_or(String::new(), ToString::to_string);
+        let line = format!("  u{:<6} {}  {name}", u.half / 2, describe(u.word));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    if out.is_empty() { "the program reads no uniform register\n".to_owned() } else { out }
+}
+
+/// Words of memory as they are before the instruction; a star marks those that the instruction before changed.
+fn memory(s: &Session, place: Place, count: usize) -> String {
+    let mut out = String::new();
+    for k in 0..count.min(MAX_WORDS) as u64 {
+        let Some(address) = place.address.checked_add(4 * k) else { break };
+        let place = Place { address, ..place };
+        let memory = &s.recording.memory;
+        let name = memory.describe(place);
+        let mark = if memory.changed(place, s.at()) { '*' } else { ' ' };
+        let text = memory.word(place, s.at()).map_or_else(|| "not known".to_owned(), describe);
+        let _ = writeln!(out, "{mark} {name:<18} {text}");
+    }
+    if out.contains("not known") {
+        out += "known are the pages (1 KiB) that this SIMD-group accesses\n";
+    }
+    out
+}
+
+/// What the instruction at the cursor accesses in each lane, with the first word there.
+fn accesses(s: &Session) -> String {
+    let Some(access) = s.recording.memory.at(s.at()) else {
+        return "the instruction accesses no memory\n".to_owned();
+    };
+    let (verb, bytes) = (if access.writes { "writes" } else { "reads" }, access.bytes);
+    let mut out = format!("{verb} {bytes} bytes of a lane; the first word before that:\n");
+    for (lane, &address) in access.addresses.iter().enumerate() {
+        if access.lanes >> lane & 1 == 0 {
+            continue;
+        }
+        let place = Place { space: access.space, address: address & !3 };
+        let word = s.recording.memory.word(place, s.at());
+        let text = word.map_or_else(|| "not bound".to_owned(), describe);
+        let name = s.recording.memory.describe(place);
+        let _ = writeln!(out, "  lane {lane:<3} {name:<18} {text}");
+    }
+    out
+}
+
+/// Goes to where a word of memory changed last, and says who did it.
+fn change(s: &mut Session, place: Place) -> String {
+    let name = s.recording.memory.describe(place);
+    match s.go_to_change(place) {
+        None => format!("{name} has not changed since the start\n"),
+        Some(write) => {
+            let by = match write.by {
+                Writer::Own(_) => "this SIMD-group",
+                Writer::Other(..) => "another",
+            };
+            let other = match write.by {
+                Writer::Own(_) => String::new(),
+                Writer::Other([x, y, z], n) => format!(", SIMD-group {n} of workgroup {x},{y},{z}"),
+            };
+            let (before, after) = (write.before, write.after);
+            format!("{name}: {before:#x} became {after:#x} by {by}{other}\n{}", whereabouts(s))
+        }
+    }
+}
+
+/// The images that the program accesses.
+fn textures(s: &Session) -> String {
+    let mut out = String::new();
+    for (n, image) in s.recording.images.iter().enumerate() {
+        let at = s.recording.index_of(image.offset).map(|i| &s.recording.program[i]);
+        let text = at.map_or("", |i| i.text.as_str());
+        let _ = writeln!(out, "  texture {n}: {}, at {:x}: {text}", image.what, image.offset);
+    }
+    if out.is_empty() { "the SIMD-group accesses no image\n".to_owned() } else { out }
 }
 
 fn exec(s: &Session) -> String {
@@ -333,8 +518,12 @@ pub(crate) mod tests {
 
     /// r1 counts to 3 in lane 0 and to 1 in lane 1: three instructions, the loop's body twice for lane 0 alone.
     pub(crate) fn recording() -> Recording {
-        let program =
-            (0..3).map(|k| Instruction { offset: 4 * k, text: format!("i{k}"), line: k + 1 });
+        let program = (0..3).map(|k| Instruction {
+            offset: 4 * k,
+            text: format!("i{k}"),
+            line: k + 1,
+            ..Default::default()
+        });
         let source = ["a", "b", "c"].map(str::to_owned).to_vec();
         let mut r = Recording::new(String::new(), source, program.collect());
         (r.file, r.alive) = ("x".to_owned(), 3);

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::command::{self, short};
 use crate::recording::Recording;
-use crate::session::{Session, Stop, Value, Where};
+use crate::session::{Register, Session, Stop, Where};
 
 /// Longest message.
 const MAX_MESSAGE_B: usize = 1 << 24;
@@ -26,6 +26,8 @@ const FLOATS: u64 = 1;
 const INTEGERS: u64 = 2;
 const BITS: u64 = 3;
 const LANES: u64 = 4;
+const VARIABLES: u64 = 5;
+const UNIFORMS: u64 = 6;
 
 /// Makes a recording for the arguments of `launch`.
 pub type Launch<'a> = dyn FnMut(&Json) -> Result<Recording, String> + 'a;
@@ -228,25 +230,28 @@ fn in_session(
             let lane = s.lane;
             let scope = |name: String, reference: u64| json!({ "name": name, "variablesReference": reference, "expensive": false });
             json!({ "scopes": [
+                scope(format!("Variables of lane {lane}"), VARIABLES),
                 scope(format!("Lane {lane} as floats"), FLOATS),
                 scope(format!("Lane {lane} as integers"), INTEGERS),
                 scope(format!("Lane {lane} as bits"), BITS),
+                scope("Uniforms".to_owned(), UNIFORMS),
                 scope("Lanes".to_owned(), LANES),
             ] })
         }
         "variables" => variables(s, arguments["variablesReference"].as_u64().unwrap_or(0)),
         "evaluate" => {
             let line = arguments["expression"].as_str().unwrap_or("");
-            // A register alone is what an editor asks for when the pointer is over it.
-            let line = if line.starts_with('r') && !line.contains(' ') && command::is_register(line)
-            {
-                format!("print {line}")
-            } else {
-                line.to_owned()
+            // A value alone is what an editor asks for when the pointer is over it.
+            let line = match command::is_value(s, line) {
+                true => format!("print {line}"),
+                false => line.to_owned(),
             };
             let (before, lane) = (s.at(), s.lane);
             let text = match command::run(s, &line)? {
                 command::Answer::Text(text) => text,
+                command::Answer::Picture(n) => {
+                    format!("{}; `tepui debug` shows it", s.recording.images[n].what)
+                }
                 command::Answer::Quit => String::new(),
             };
             let moved = s.at() != before || s.lane != lane;
@@ -309,16 +314,40 @@ fn variables(s: &Session, reference: u64) -> Json {
             (0..32).filter(|lane| s.recording.alive >> lane & 1 != 0).map(|l| state(&l)).collect();
         return json!({ "variables": all });
     }
-    let all = (0..s.recording.registers()).filter_map(|register| {
-        let word = s.value(Value { register, half: None }, s.lane)?;
+    if reference == VARIABLES {
+        let all = s.variables().filter_map(|(name, register)| {
+            let bits = s.register(register, s.lane)?;
+            Some(variable(name.to_string(), both(bits, register.half.is_some())))
+        });
+        return json!({ "variables": all.collect::<Vec<_>>() });
+    }
+    if reference == UNIFORMS {
+        let all = s.recording.uniforms.iter().map(|u| {
+            let name = u.name.and_then(|n| s.recording.names.get(n as usize));
+            let name = name.map_or(String::new(), |n| format!(" {n}"));
+            variable(format!("u{}{name}", u.half / 2), both(u.word, false))
+        });
+        return json!({ "variables": all.collect::<Vec<_>>() });
+    }
+    let all = (0..s.recording.registers()).filter_map(|number| {
+        let word = s.register(Register { number, half: None }, s.lane)?;
         let text = match reference {
             INTEGERS => (word as i32).to_string(),
             BITS => format!("{word:#010x}"),
             _ => short(f32::from_bits(word)),
         };
-        Some(variable(format!("r{register}"), text))
+        let name = s.name(number, s.lane);
+        Some(variable(format!("r{number} {name}").trim_end().to_owned(), text))
     });
     json!({ "variables": all.collect::<Vec<_>>() })
+}
+
+/// Bits as a float and as an integer, since no type of the value is known.
+fn both(bits: u32, is_half: bool) -> String {
+    match is_half {
+        true => format!("{} or {}", short(command::half(bits as u16)), bits as i16),
+        false => format!("{} or {}", short(f32::from_bits(bits)), bits as i32),
+    }
 }
 
 /// Where the source is: in the file that was launched, or an editor asks for it.

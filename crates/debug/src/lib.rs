@@ -7,10 +7,14 @@
 
 pub mod command;
 pub mod dap;
+pub mod image;
+pub mod memory;
+mod names;
 mod recording;
 #[cfg(feature = "screen")]
 pub mod screen;
 mod session;
 
-pub use recording::{Full, Instruction, Recording, Step};
-pub use session::{Breakpoint, Condition, Session, Stop, Test, Value, Where};
+pub use names::{Name, Named, Part};
+pub use recording::{Full, Instruction, Recording, Step, Uniform};
+pub use session::{Breakpoint, Condition, Register, Session, Stop, Test, Value, Where};

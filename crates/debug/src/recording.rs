@@ -2,8 +2,12 @@
 
 use serde::Serialize;
 
+use crate::image::Image;
+use crate::memory::Memory;
+use crate::names::{Name, Named, Names, Part};
+
 /// An instruction of the program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Instruction {
     /// Byte offset in the program.
     pub offset: u32,
@@ -11,6 +15,12 @@ pub struct Instruction {
     pub text: String,
     /// Line of the source, from 1; 0 if it is not known.
     pub line: u32,
+    /// What registers hold before it runs, as far as that was not said before.
+    #[serde(skip)]
+    pub enters: Vec<Named>,
+    /// The registers that it writes, with what they hold then.
+    #[serde(skip)]
+    pub writes: Vec<Named>,
 }
 
 /// The state before an instruction ran.
@@ -47,6 +57,14 @@ pub struct Recording {
     pub source: Vec<String>,
     /// The program, by offset.
     pub program: Vec<Instruction>,
+    /// What registers may hold: values of the compiler's IR and variables of the source.
+    pub names: Vec<Name>,
+    /// Uniform registers, which do not change: first half and word, with its name if it has one.
+    pub uniforms: Vec<Uniform>,
+    /// Memory that the group accessed.
+    pub memory: Memory,
+    /// Images that the program accesses.
+    pub images: Vec<Image>,
     /// What led here, for the command `history`: of a pixel, the draws that touched it.
     pub history: String,
     /// The lane that is looked at first.
@@ -58,7 +76,19 @@ pub struct Recording {
     steps: Vec<Step>,
     /// By register, the values that it had.
     registers: Vec<Vec<Version>>,
+    held: Names,
     bytes: usize,
+}
+
+/// A word of the uniform registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uniform {
+    /// The first of its two halves.
+    pub half: usize,
+    /// The word.
+    pub word: u32,
+    /// What it is: an index of [`Recording::names`].
+    pub name: Option<u32>,
 }
 
 impl Recording {
@@ -123,6 +153,54 @@ impl Recording {
     #[must_use]
     pub fn register(&self, number: usize, step: usize) -> Option<&[u32]> {
         self.version(number, step).map(|v| &*v.lanes)
+    }
+
+    /// The uniform registers: numbers of words, and the words.
+    pub fn set_uniforms(&mut self, words: impl Iterator<Item = (u16, u32)>) {
+        let uniform = |(number, word)| Uniform { half: 2 * usize::from(number), word, name: None };
+        self.uniforms = words.map(uniform).collect();
+    }
+
+    /// Names what registers hold: the instructions of [`Recording::program`] say by indices of `names` what they write.
+    pub fn set_names(&mut self, names: Vec<Name>) {
+        self.names = names;
+        let mut held = Names::default();
+        let mut before: Option<Step> = None;
+        for (now, step) in self.steps.iter().enumerate() {
+            let written = before.and_then(|b| Some((b.exec, self.program.get(b.at as usize)?)));
+            if let Some((exec, instruction)) = written {
+                held.set(&instruction.writes, now as u32, exec);
+            }
+            if let Some(instruction) = self.program.get(step.at as usize) {
+                held.set(&instruction.enters, now as u32, step.exec);
+            }
+            before = Some(*step);
+        }
+        self.held = held;
+    }
+
+    /// What a half-register holds in a lane before a step, and which part of it.
+    #[must_use]
+    pub fn held(&self, half: usize, lane: usize, step: usize) -> Option<(&Name, Part)> {
+        let (name, part, _) = self.held.at(half, lane, step)?;
+        Some((self.names.get(name as usize)?, part))
+    }
+
+    /// The first half-register in which a lane has something of a name before a step: of several, the one that got it last.
+    #[must_use]
+    pub fn find(&self, name: &str, lane: usize, step: usize) -> Option<usize> {
+        let since = |half| {
+            let (n, part, since) = self.held.at(half, lane, step)?;
+            (part.first && self.names.get(n as usize)?.is(name)).then_some((since, half))
+        };
+        (0..2 * self.registers.len()).filter_map(since).max_by_key(|f| f.0).map(|f| f.1)
+    }
+
+    /// Whether an instruction writes something of a name.
+    #[must_use]
+    pub fn writes(&self, instruction: &Instruction, name: &str) -> bool {
+        let names = instruction.writes.iter().filter_map(|w| self.names.get(w.name? as usize));
+        names.into_iter().any(|n| n.is(name))
     }
 
     fn version(&self, number: usize, step: usize) -> Option<&Version> {

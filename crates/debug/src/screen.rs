@@ -3,11 +3,11 @@
 use std::io;
 
 use crate::command::{self, Answer, describe};
-use crate::{Session, Value, Where};
+use crate::{Register, Session, Where};
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Style, Stylize};
+use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
@@ -24,12 +24,46 @@ const WIDE: u16 = 90;
 const KEYS: &str =
     " F1 help  F11/↓ step  ↑ back  F10 line  F5 run  ←→ lane  PgUp/PgDn  Tab pane  Ctrl+C leave";
 
+/// The answer to a command.
+enum Shown {
+    Text(String),
+    /// An image of the recording.
+    Picture(usize),
+}
+
+impl Default for Shown {
+    fn default() -> Shown {
+        Shown::Text(String::new())
+    }
+}
+
+impl Shown {
+    /// Its lines, for a pane of so many columns.
+    fn lines<'a>(&'a self, s: &'a Session, columns: usize) -> Vec<Line<'a>> {
+        match self {
+            Shown::Text(text) => text.lines().map(Line::raw).collect(),
+            Shown::Picture(n) => {
+                let Some(image) = s.recording.images.get(*n) else { return Vec::new() };
+                let colour = |[r, g, b]: [u8; 3]| Color::Rgb(r, g, b);
+                let row = |row: Vec<[[u8; 3]; 2]>| {
+                    let cells = row.into_iter();
+                    Line::from_iter(cells.map(|[upper, lower]| {
+                        Span::raw("\u{2580}").fg(colour(upper)).bg(colour(lower))
+                    }))
+                };
+                let title = std::iter::once(Line::raw(image.what.as_str()));
+                title.chain(image.blocks(columns).into_iter().map(row)).collect()
+            }
+        }
+    }
+}
+
 /// What the user types and sees, beside the session.
 #[derive(Default)]
 struct Screen {
     input: String,
     last: String,
-    answer: String,
+    answer: Shown,
     /// The first register that is shown.
     first: usize,
     /// The first line of the answer that is shown.
@@ -82,7 +116,8 @@ pub fn run(mut session: Session) -> io::Result<()> {
     // Puts the terminal back in a panic, too.
     let mut terminal = ratatui::try_init()?;
     terminal.clear()?;
-    let mut screen = Screen { answer: command::whereabouts(&session), ..Screen::default() };
+    let answer = Shown::Text(command::whereabouts(&session));
+    let mut screen = Screen { answer, ..Screen::default() };
     let result = loop {
         if let Err(e) = terminal.draw(|frame| draw(frame, &session, &screen)) {
             break Err(e);
@@ -110,7 +145,8 @@ fn press(key: KeyEvent, session: &mut Session, screen: &mut Screen) -> bool {
         }
         Action::ChangePane => screen.pages_answer ^= true,
         Action::Scroll(by) if screen.pages_answer => {
-            let last = screen.answer.lines().count().saturating_sub(1);
+            // The pane is narrower, if anything; a picture has no more lines than columns, but for tall ones.
+            let last = screen.answer.lines(session, usize::from(u8::MAX)).len().saturating_sub(1);
             screen.answer_first = screen.answer_first.saturating_add_signed(by).min(last);
         }
         Action::Scroll(by) => {
@@ -120,8 +156,9 @@ fn press(key: KeyEvent, session: &mut Session, screen: &mut Screen) -> bool {
         Action::Command(line) => {
             screen.answer = match command::run(session, &line) {
                 Ok(Answer::Quit) => return false,
-                Ok(Answer::Text(text)) => text,
-                Err(e) => e,
+                Ok(Answer::Text(text)) => Shown::Text(text),
+                Ok(Answer::Picture(n)) => Shown::Picture(n),
+                Err(e) => Shown::Text(e),
             };
             screen.last = line;
             screen.input.clear();
@@ -134,7 +171,8 @@ fn press(key: KeyEvent, session: &mut Session, screen: &mut Screen) -> bool {
 
 fn draw(frame: &mut Frame<'_>, s: &Session, screen: &Screen) {
     let area = frame.area();
-    let text_lines = u16::try_from(screen.answer.lines().count()).unwrap_or(u16::MAX);
+    let shown = screen.answer.lines(s, usize::from(area.width.saturating_sub(2)));
+    let text_lines = u16::try_from(shown.len()).unwrap_or(u16::MAX);
     let most = area.height.saturating_sub(REST_LINES).max(ANSWER_LINES);
     let [code, lanes, registers, answer, input, keys] = Layout::vertical([
         Constraint::Fill(3),
@@ -157,23 +195,23 @@ fn draw(frame: &mut Frame<'_>, s: &Session, screen: &Screen) {
     program(frame, second, s);
     frame.render_widget(Paragraph::new(lane_line(s)), lanes);
     register_table(frame, registers, s, screen);
-    answer_text(frame, answer, screen);
+    answer_lines(frame, answer, screen, shown);
     let line = Line::from(vec!["> ".bold(), Span::raw(&screen.input), "_".dim()]);
     frame.render_widget(Paragraph::new(line), input);
     frame.render_widget(Paragraph::new(KEYS).dim(), keys);
 }
 
-fn answer_text(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+fn answer_lines(frame: &mut Frame<'_>, area: Rect, screen: &Screen, shown: Vec<Line<'_>>) {
     let block = Block::bordered().title(" answer ");
     let height = usize::from(block.inner(area).height);
-    let rest = screen.answer.lines().count().saturating_sub(screen.answer_first + height);
+    let rest = shown.len().saturating_sub(screen.answer_first + height);
     let block = match (rest, screen.pages_answer) {
         (0, _) => block,
         (rest, true) => block.title_bottom(format!(" {rest} more lines: PageDown ")),
         (rest, false) => block.title_bottom(format!(" {rest} more lines: Tab, PageDown ")),
     };
-    let rows = screen.answer.lines().skip(screen.answer_first).take(height).map(Line::raw);
-    frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()).block(block), area);
+    let rows: Vec<_> = shown.into_iter().skip(screen.answer_first).take(height).collect();
+    frame.render_widget(Paragraph::new(rows).block(block), area);
 }
 
 /// Rows of `all` around one that is lit up, as many as fit.
@@ -243,8 +281,9 @@ fn register_table(frame: &mut Frame<'_>, area: Rect, s: &Session, screen: &Scree
     let block = Block::bordered().title(title);
     let height = usize::from(block.inner(area).height);
     let rows = (screen.first..s.recording.registers()).take(height).filter_map(|register| {
-        let word = s.value(Value { register, half: None }, s.lane)?;
-        let line = Line::raw(format!("r{register:<4} {}", describe(word)));
+        let word = s.register(Register { number: register, half: None }, s.lane)?;
+        let name = s.name(register, s.lane);
+        let line = Line::raw(format!("r{register:<4} {}  {name}", describe(word)));
         Some(if s.recording.changed(register, s.at()) { line.yellow().bold() } else { line })
     });
     frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()).block(block), area);
@@ -270,7 +309,12 @@ mod tests {
 
     #[test]
     fn keys_step_and_change_lanes() {
-        let i = |k: u32| Instruction { offset: 4 * k, text: format!("inst{k}"), line: k + 1 };
+        let i = |k: u32| Instruction {
+            offset: 4 * k,
+            text: format!("inst{k}"),
+            line: k + 1,
+            ..Default::default()
+        };
         let source = vec!["first".to_owned(), "second".to_owned()];
         let mut r = Recording::new("a test".to_owned(), source, vec![i(0), i(1)]);
         r.alive = 3;

@@ -1,23 +1,47 @@
 //! A cursor over a recording, with breakpoints.
 
+use std::fmt;
+
+use crate::memory::{Place, Write, Writer};
+use crate::names::Name;
 use crate::recording::{Instruction, Recording, Step};
 
 /// Where a breakpoint is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Where {
     /// An instruction, by its offset.
     Offset(u32),
     /// The first instruction of a run of instructions of a source line.
     Line(u32),
+    /// After each instruction that writes a value of the IR or a variable, by its name.
+    Written(String),
+    /// Where a word of memory has changed.
+    Changed(Place),
+}
+
+/// A register, or the low (0) or high (1) half of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// Its number.
+    pub number: usize,
+    /// The half.
+    pub half: Option<usize>,
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let half = self.half.map_or("", |half| ["l", "h"][half & 1]);
+        f.pad(&format!("r{}{half}", self.number))
+    }
 }
 
 /// A value of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
-    /// Register.
-    pub register: usize,
-    /// The low (0) or high (1) half of it.
-    pub half: Option<usize>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// In a register.
+    In(Register),
+    /// Of the IR or the source, by its name, wherever the lane has it.
+    Named(String),
 }
 
 /// How a condition compares.
@@ -34,7 +58,7 @@ pub enum Test {
 }
 
 /// A condition on a lane.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The lane; `None` for any lane that executes.
     pub lane: Option<usize>,
@@ -49,7 +73,7 @@ pub struct Condition {
 }
 
 /// A breakpoint.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Breakpoint {
     /// Its number, for the user.
     pub number: u32,
@@ -135,22 +159,66 @@ impl Session {
         if step > last { Stop::End } else { Stop::Step }
     }
 
-    /// The value of a register in a lane.
+    /// The bits of a register in a lane.
     #[must_use]
-    pub fn value(&self, value: Value, lane: usize) -> Option<u32> {
-        self.value_at(value, lane, self.step)
+    pub fn register(&self, register: Register, lane: usize) -> Option<u32> {
+        self.register_at(register, lane, self.step)
     }
 
-    fn value_at(&self, value: Value, lane: usize, step: usize) -> Option<u32> {
-        let word = *self.recording.register(value.register, step)?.get(lane)?;
-        Some(value.half.map_or(word, |half| word >> (16 * half) & 0xffff))
+    /// The register in which a lane has a value; of one of 64 bits the first of two.
+    #[must_use]
+    pub fn place(&self, value: &Value, lane: usize) -> Option<Register> {
+        self.place_at(value, lane, self.step)
+    }
+
+    /// The variables of the source that the lane has in registers, in the order of these.
+    pub fn variables(&self) -> impl Iterator<Item = (&Name, Register)> {
+        (0..2 * self.recording.registers()).filter_map(|half| {
+            let (name, part) = self.recording.held(half, self.lane, self.step)?;
+            let register =
+                Register { number: half / 2, half: (part.halves == 1).then_some(half % 2) };
+            (part.first && !name.variable.is_empty()).then_some((name, register))
+        })
+    }
+
+    /// What a register holds in a lane, by the names of the compiler and the source; of two halves, both. Empty if that is not known.
+    #[must_use]
+    pub fn name(&self, number: usize, lane: usize) -> String {
+        let [low, high] = [0, 1].map(|k| self.recording.held(2 * number + k, lane, self.step));
+        match (low, high) {
+            (Some((name, part)), _) if part.halves > 2 && !part.first => format!("{name}, high"),
+            (Some((name, part)), _) if part.halves > 1 => name.to_string(),
+            (Some((low, _)), Some((high, _))) => format!("{low} | {high}"),
+            (Some((one, _)), None) | (None, Some((one, _))) => one.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn register_at(&self, register: Register, lane: usize, step: usize) -> Option<u32> {
+        let word = *self.recording.register(register.number, step)?.get(lane)?;
+        Some(register.half.map_or(word, |half| word >> (16 * half) & 0xffff))
+    }
+
+    fn place_at(&self, value: &Value, lane: usize, step: usize) -> Option<Register> {
+        match value {
+            Value::In(register) => Some(*register),
+            Value::Named(name) => {
+                let half = self.recording.find(name, lane, step)?;
+                let (_, part) = self.recording.held(half, lane, step)?;
+                Some(Register { number: half / 2, half: (part.halves == 1).then_some(half % 2) })
+            }
+        }
+    }
+
+    fn value_at(&self, value: &Value, lane: usize, step: usize) -> Option<u32> {
+        self.register_at(self.place_at(value, lane, step)?, lane, step)
     }
 
     fn holds(&self, c: &Condition, step: usize) -> bool {
         let exec = self.recording.steps().get(step).map_or(0, |s| s.exec);
         let lanes = 0..u32::BITS as usize;
         lanes.filter(|&l| exec >> l & 1 != 0 && c.lane.is_none_or(|own| own == l)).any(|lane| {
-            let Some(bits) = self.value_at(c.value, lane, step) else { return false };
+            let Some(bits) = self.value_at(&c.value, lane, step) else { return false };
             let (a, b) = (f32::from_bits(bits), f32::from_bits(c.bits));
             match (c.test, c.float) {
                 (Test::Equal, false) => bits == c.bits,
@@ -168,13 +236,19 @@ impl Session {
     /// The breakpoint that stops at a step.
     fn breakpoint_at(&self, step: usize) -> Option<u32> {
         let instruction = self.instruction_at(step)?;
-        let here = |b: &&Breakpoint| match b.at {
-            Where::Offset(offset) => instruction.offset == offset,
+        let here = |b: &&Breakpoint| match &b.at {
+            Where::Offset(offset) => instruction.offset == *offset,
             Where::Line(line) => {
-                instruction.line == line && (step == 0 || self.line_at(step - 1) != line)
+                instruction.line == *line && (step == 0 || self.line_at(step - 1) != *line)
             }
+            Where::Written(name) => step.checked_sub(1).is_some_and(|before| {
+                let executed = self.recording.steps()[before].exec != 0;
+                let instruction = self.instruction_at(before);
+                executed && instruction.is_some_and(|i| self.recording.writes(i, name))
+            }),
+            Where::Changed(place) => self.recording.memory.changed(*place, step),
         };
-        let holds = |b: &&Breakpoint| b.condition.is_none_or(|c| self.holds(&c, step));
+        let holds = |b: &&Breakpoint| b.condition.as_ref().is_none_or(|c| self.holds(c, step));
         self.breakpoints.iter().filter(here).find(holds).map(|b| b.number)
     }
 
@@ -256,10 +330,24 @@ impl Session {
     /// To the instruction that wrote the value of a register.
     ///
     /// Returns `None` if it was there from the start.
-    pub fn go_to_writer(&mut self, value: Value) -> Option<usize> {
-        let mask = value.half.map_or(u32::MAX, |half| 0xffff << (16 * half));
-        let step = self.recording.writer(value.register, mask, self.lane, self.step)?;
+    pub fn go_to_writer(&mut self, register: Register) -> Option<usize> {
+        let mask = register.half.map_or(u32::MAX, |half| 0xffff << (16 * half));
+        let step = self.recording.writer(register.number, mask, self.lane, self.step)?;
         self.step = step;
         Some(step)
+    }
+
+    /// To the instruction that wrote a word of memory last, if it was one of this group; otherwise to the first that saw it.
+    ///
+    /// Returns `None` if nothing has changed the word since the start.
+    pub fn go_to_change(&mut self, place: Place) -> Option<Write> {
+        let step = self.step;
+        let writes = self.recording.memory.writes(place);
+        let last = *writes.iter().rev().find(|w| w.step as usize <= step)?;
+        self.step = match last.by {
+            Writer::Own(step) => step as usize,
+            Writer::Other(..) => last.step as usize,
+        };
+        Some(last)
     }
 }

@@ -51,6 +51,9 @@ struct Register {
     words: Vec<u32>,
     /// The instruction before changed it.
     changed: bool,
+    /// What the lane that is looked at holds in it, by the names of the compiler and the source.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
 }
 
 /// What a page keeps between requests.
@@ -84,7 +87,7 @@ impl Api {
                 serde_json::to_value(compile(&text, passes)?.report()).map_err(Refused::new)
             }
             Request::Run { text, inputs, check } => {
-                let mut outcome = run(&text, &inputs, How { check, watch: None })?;
+                let mut outcome = run(&text, &inputs, How { check, ..How::default() })?;
                 self.pixels = std::mem::take(&mut outcome.pixels);
                 serde_json::to_value(outcome).map_err(Refused::new)
             }
@@ -99,6 +102,13 @@ impl Api {
                 let session = self.session.as_mut().ok_or_else(none)?;
                 let text = match command::run(session, &line).map_err(Refused::new)? {
                     command::Answer::Text(text) => text,
+                    command::Answer::Picture(n) => {
+                        let image = &session.recording.images[n];
+                        self.pixels.clone_from(&image.rgba);
+                        return Ok(
+                            json!({ "text": image.what, "picture": image.size, "state": state(session) }),
+                        );
+                    }
                     command::Answer::Quit => {
                         self.session = None;
                         return Ok(json!({ "text": "" }));
@@ -127,14 +137,19 @@ fn state(s: &Session) -> Value {
             number,
             words: words.unwrap_or_default(),
             changed: s.recording.changed(number, s.at()),
+            name: s.name(number, s.lane),
         }
     };
     let breakpoints: Vec<_> = s
         .breakpoints
         .iter()
-        .map(|b| match b.at {
+        .map(|b| match &b.at {
             tepui_debug::Where::Line(line) => json!({ "number": b.number, "line": line }),
             tepui_debug::Where::Offset(offset) => json!({ "number": b.number, "offset": offset }),
+            tepui_debug::Where::Written(name) => json!({ "number": b.number, "name": name }),
+            tepui_debug::Where::Changed(place) => {
+                json!({ "number": b.number, "place": s.recording.memory.describe(*place) })
+            }
         })
         .collect();
     let instruction = s.instruction();

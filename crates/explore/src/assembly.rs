@@ -136,6 +136,7 @@ fn at(line: usize, column: usize, message: String) -> Refused {
 /// # Errors
 /// The job faults.
 pub fn run(assembly: &Assembly, inputs: &Inputs, how: How) -> Result<Outcome, Refused> {
+    let regions = how.regions.clone();
     let mut machine = Machine::new(how.options()).map_err(Refused::new)?;
     if assembly.scratch_bytes > 0 {
         machine.scratch(assembly.scratch_bytes).map_err(Refused::new)?;
@@ -155,6 +156,7 @@ pub fn run(assembly: &Assembly, inputs: &Inputs, how: How) -> Result<Outcome, Re
         let first = 4 * contents.binding as usize;
         uniforms.resize(uniforms.len().max(first + 4), 0);
         uniforms[first..first + 4].copy_from_slice(&address_halves(buffer.address()));
+        regions.add(&format!("buffer{}", contents.binding), &buffer);
         buffers.push((contents.binding, buffer));
     }
     let global = std::array::from_fn(|a| inputs.groups[a].saturating_mul(assembly.workgroup[a]));

@@ -211,8 +211,8 @@ pub fn compile_ir(
             kept.push(Pass { name, text });
         }
     };
-    let program = compile_as(&mut shader, &Options::default(), interface, &mut after)
-        .map_err(Refused::new)?;
+    let options = Options { names: true, ..Options::default() };
+    let program = compile_as(&mut shader, &options, interface, &mut after).map_err(Refused::new)?;
     Ok(Compiled { shader, translated, program, passes: kept })
 }
 

@@ -11,6 +11,7 @@ pub mod findings;
 pub mod listing;
 #[cfg(feature = "naga")]
 mod naga;
+pub mod names;
 pub mod record;
 pub mod run;
 pub mod source;

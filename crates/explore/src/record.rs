@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_agx_model::{Step as ModelStep, Watch};
-use tepui_debug::{Instruction, Recording, Step};
+use tepui_agx_record::Recorder;
+use tepui_debug::{Instruction, Recording};
 use tepui_ir::Stage;
 
 use crate::assembly::{self, Assembly};
 use crate::compile::{Refused, Text, compile};
 use crate::listing::{self, Line};
+use crate::names;
 use crate::run::{How, Inputs, Outcome, run_compiled};
 
 /// The SIMD-group that is recorded.
@@ -37,11 +39,6 @@ impl Group {
     }
 }
 
-struct Recorder {
-    recording: Recording,
-    done: bool,
-}
-
 /// Compiles text, runs it, and records a SIMD-group.
 ///
 /// # Errors
@@ -65,7 +62,9 @@ pub fn record(
     });
     let lines = listing::lines(&program.code, &compiled.shader, &program.locs);
     let run = |how| run_compiled(text, &compiled, inputs, how);
-    record_program(text, lines, &program.code, group, run)
+    let (mut recording, outcome) = record_program(text, lines, &program.code, group, run)?;
+    names::tell(&mut recording, &program.names, &program.code);
+    Ok((recording, outcome))
 }
 
 /// Runs a program and records a SIMD-group of it.
@@ -82,7 +81,7 @@ fn record_program(
         if l.line != 0 {
             last = l.line;
         }
-        Instruction { offset: l.offset as u32, text: l.text, line: last }
+        Instruction { offset: l.offset as u32, text: l.text, line: last, ..Instruction::default() }
     });
     let title = match group {
         Group::Thread([x, y, z], n) => format!("workgroup {x},{y},{z}, thread {n}"),
@@ -91,26 +90,29 @@ fn record_program(
     let source = text.text.lines().map(str::to_owned).collect();
     let mut recording = Recording::new(title, source, instructions.collect());
     recording.file = "shader".to_owned();
-    let recorder = Arc::new(Mutex::new(Recorder { recording, done: false }));
+    let recorder = Arc::new(Mutex::new(Recorder::new(recording)));
     let (own, code) = (Arc::clone(&recorder), code.to_vec());
     let watch = Watch::new(move |step| {
-        // Preambles, vertex programs and programs of tiles are others.
-        if !code.starts_with(step.code) {
-            return;
-        }
-        let Some(lane) = group.lane(step) else { return };
         let r = &mut *own.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = r.recording.index_of(step.offset).filter(|_| !r.done) else { return };
-        if r.recording.steps().is_empty() {
-            (r.recording.lane, r.recording.alive) = (lane, step.alive);
+        // Preambles, vertex programs and programs of tiles are others. Of several groups that have the pixel the first counts.
+        let lane = group.lane(step).filter(|_| code.starts_with(step.code));
+        let ended = r
+            .recording
+            .steps()
+            .last()
+            .is_some_and(|s| r.recording.program[s.at as usize].text == "stop");
+        match lane {
+            Some(lane) if !ended => _ = r.own(step, lane),
+            _ if !ended => r.other(step),
+            _ => {}
         }
-        let rows = step.registers.iter().map(|row| &row.0[..]);
-        let full = r.recording.push(Step { at: at as u32, exec: step.exec }, rows).is_err();
-        r.done = full || r.recording.program[at].text == "stop";
     });
-    let outcome = run(How { watch: Some(watch), check: false });
+    let how = How { watch: Some(watch), ..How::default() };
+    let regions = how.regions.clone();
+    let outcome = run(how);
     let r = &mut *recorder.lock().unwrap_or_else(PoisonError::into_inner);
-    let recording = std::mem::take(&mut r.recording);
+    let mut recording = std::mem::take(&mut r.recording);
+    recording.memory.regions = regions.take();
     match outcome {
         // A fault ends a recording; what ran before it is worth looking at.
         Err(e) if recording.steps().is_empty() => Err(e),

@@ -1,5 +1,7 @@
 //! Runs shader text on the virtual M1: fragment shaders over a picture, compute shaders over buffers.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 use tepui_agx_bare::draw::{DepthStencil, Draw, Picture};
 use tepui_agx_bare::shader::{self, Bindings};
@@ -7,6 +9,7 @@ use tepui_agx_bare::{Buffer, Machine};
 use tepui_agx_model::{JobStats, Options, Watch};
 use tepui_agx_packets::ppp::ZsFunc;
 use tepui_check::Finding;
+use tepui_debug::memory::Region;
 use tepui_ir::{ResKind, Shader, Stage};
 
 use crate::assembly::{self, Assembly};
@@ -142,6 +145,28 @@ pub struct How {
     pub watch: Option<Watch>,
     /// Report all that the checker finds.
     pub check: bool,
+    /// The checker looks at each instruction, also of programs whose registers are proven to be right.
+    pub watch_all: bool,
+    /// Is told where buffers are before anything runs.
+    pub regions: Regions,
+}
+
+/// Where the buffers of a run are, by name.
+#[derive(Clone, Default)]
+pub struct Regions(Arc<Mutex<Vec<Region>>>);
+
+impl Regions {
+    /// Adds a buffer.
+    pub(crate) fn add(&self, name: &str, buffer: &Buffer) {
+        let (address, bytes) = (buffer.address(), buffer.size() as u64);
+        let region = Region { name: name.to_owned(), address, bytes };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(region);
+    }
+
+    /// The buffers.
+    pub(crate) fn take(&self) -> Vec<Region> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl How {
@@ -150,6 +175,9 @@ impl How {
         Options {
             check: self.check,
             audit: self.check,
+            prove: !self.watch_all,
+            // A short run is one of few SIMD-groups; what is checked runs as it would in a long one.
+            translate_after: if self.check { 0 } else { Options::default().translate_after },
             threads: usize::from(self.watch.is_some()),
             instruction_budget: if self.watch.is_some() { MAX_WATCHED } else { MAX_INSTRUCTIONS },
             watch: self.watch,
@@ -181,8 +209,12 @@ pub fn run_compiled(
     inputs: &Inputs,
     how: How,
 ) -> Result<Outcome, Refused> {
+    let regions = how.regions.clone();
     let mut machine = Machine::new(how.options()).map_err(Refused::new)?;
     let (bindings, buffers) = bind(&mut machine, &compiled.translated, inputs)?;
+    for (name, _, buffer) in &buffers {
+        regions.add(name, buffer);
+    }
     match compiled.shader.info.stage {
         Stage::Compute => {
             let stats = shader::run(&mut machine, &compiled.program, &bindings, inputs.groups);

@@ -367,7 +367,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     ),
 ];
 
-fn findings(text: &str, groups: u32) -> Vec<tepui_check::Finding> {
+fn findings(text: &str, groups: u32, watch_all: bool) -> Vec<tepui_check::Finding> {
     let shader = text.starts_with('#') || text.starts_with('@');
     let text = Text { text: text.to_owned(), assembly: !shader, ..Text::default() };
     let mut inputs = Inputs { groups: [groups, 1, 1], size: [32, 32], ..Inputs::default() };
@@ -377,7 +377,7 @@ fn findings(text: &str, groups: u32) -> Vec<tepui_check::Finding> {
             |binding| Contents { set: 0, binding, words: 4096, fill: fill.clone(), data: None };
         inputs.buffers.extend([contents(0), contents(1)]);
     }
-    match run(&text, &inputs, How { check: true, watch: None }) {
+    match run(&text, &inputs, How { check: true, watch_all, ..How::default() }) {
         Ok(outcome) => outcome.findings,
         Err(e) => vec![tepui_check::Finding { what: e.to_string(), ..Default::default() }],
     }
@@ -388,7 +388,7 @@ fn planted_mistakes_are_found() {
     assert!(PLANTED.len() >= 30, "{}", PLANTED.len());
     let mut wrong = Vec::new();
     for p in PLANTED {
-        let found = findings(p.text, p.groups);
+        let found = findings(p.text, p.groups, false);
         // naga stores zeros to local memory, which programs that fill it at once do not read.
         let counts = |f: &&Finding| f.level() > Level::Note || p.rules.contains(&f.rule.as_str());
         let rules: BTreeSet<&str> = found.iter().filter(counts).map(|f| f.rule.as_str()).collect();
@@ -407,10 +407,52 @@ fn planted_mistakes_are_found() {
 #[test]
 fn programs_without_mistakes_are_silent() {
     for (groups, text) in RIGHT {
-        let found = findings(text, *groups);
+        let found = findings(text, *groups, false);
         let all: String = found.iter().map(ToString::to_string).collect();
         assert!(found.iter().all(|f| f.level() == Level::Note), "{all}\n{text}");
     }
+}
+
+/// Each program, and each of assembly without one of its lines, which makes many other mistakes.
+#[test]
+fn proofs_hide_nothing() {
+    let mut all: Vec<(u32, String)> =
+        PLANTED.iter().map(|p| (p.groups, p.text.to_owned())).collect();
+    all.extend(RIGHT.iter().map(|&(groups, text)| (groups, text.to_owned())));
+    let whole = all.len();
+    for k in 0..whole {
+        let (groups, text) = all[k].clone();
+        if text.starts_with('#') || text.starts_with('@') {
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        for gone in (0..lines.len()).filter(|&n| !lines[n].starts_with(';')) {
+            let rest = [&lines[..gone], &lines[gone + 1..]].concat().join("\n");
+            all.push((groups, rest));
+        }
+    }
+    let (mut different, mut mistakes) = (Vec::new(), 0);
+    for (groups, text) in &all {
+        let told = |watch_all| {
+            let found = findings(text, *groups, watch_all);
+            let mut told: Vec<String> = found.iter().map(ToString::to_string).collect();
+            told.sort();
+            told
+        };
+        let (proven, watched) = (told(false), told(true));
+        mistakes += usize::from(!watched.is_empty());
+        if proven != watched {
+            different.push(format!("{text}\nproven: {proven:#?}\nwatched: {watched:#?}"));
+        }
+    }
+    assert!(all.len() > 150 && mistakes > 100, "{mistakes} of {}", all.len());
+    assert!(
+        different.is_empty(),
+        "{} of {}:\n{}",
+        different.len(),
+        all.len(),
+        different.join("\n")
+    );
 }
 
 #[test]

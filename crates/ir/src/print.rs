@@ -19,6 +19,21 @@ impl Display for Shader {
     }
 }
 
+/// The numbers by which a printed shader names its values.
+#[must_use]
+pub fn numbers(s: &Shader) -> HashMap<Value, u32> {
+    struct Nowhere;
+    impl Write for Nowhere {
+        fn write_str(&mut self, _: &str) -> fmt::Result {
+            Ok(())
+        }
+    }
+    let mut p = Printer { s, numbers: HashMap::new(), loc: Loc::default() };
+    // Writing to nowhere cannot fail.
+    let _ = crate::stack::for_shader(s).run(|| p.shader(&mut Nowhere));
+    p.numbers
+}
+
 /// One instruction as text, with the arena's own value numbers: for error messages and listings.
 #[must_use]
 pub fn inst_to_string(s: &Shader, inst: Inst) -> String {

@@ -21,6 +21,7 @@ pub fn inst(s: &mut Shader, i: Inst, map: &mut HashMap<Value, Value>) -> Inst {
         let r = old.as_slice(&s.pool)[k];
         let ty = s.ty(r);
         let copy = s.add_result(n, ty);
+        s.inherit_name(copy, r);
         map.insert(r, copy);
     }
     n
@@ -31,6 +32,7 @@ fn region(s: &mut Shader, r: Region, map: &mut HashMap<Value, Value>) -> Region 
     for p in s.regions[r].params.clone() {
         let ty = s.ty(p);
         let q = s.add_param(n, ty);
+        s.inherit_name(q, p);
         map.insert(p, q);
     }
     for i in s.regions[r].insts.clone() {

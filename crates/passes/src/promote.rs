@@ -76,6 +76,15 @@ impl Promote {
         }
     }
 
+    /// Names a value after the variable that it is, unless it has a name.
+    fn call(&mut self, s: &mut Shader, x: Value, v: Var) {
+        if s.names[x].is_none() && !s.vars[v].name.is_empty() {
+            let name = &s.vars[v].name;
+            let name = self.called[v.index()].get_or_insert_with(|| name.as_str().into());
+            s.names[x] = Some(name.clone());
+        }
+    }
+
     /// `yields`: variables whose values the region's `yield` carries.
     fn region(&mut self, s: &mut Shader, r: Region, cur: &mut Current, yields: &[Var]) {
         let insts = std::mem::take(&mut s.regions[r].insts);
@@ -90,12 +99,7 @@ impl Promote {
                 }
                 (Op::StoreVar, Attrs::Var(v)) if self.take[v.index()] => {
                     let x = s.arg(i, 0);
-                    if s.names[x].is_none() && !s.vars[v].name.is_empty() {
-                        let name = &s.vars[v].name;
-                        let name =
-                            self.called[v.index()].get_or_insert_with(|| name.as_str().into());
-                        s.names[x] = Some(name.clone());
-                    }
+                    self.call(s, x, v);
                     cur[v.index()] = Some(x);
                     continue;
                 }
@@ -113,7 +117,9 @@ impl Promote {
                     self.region(s, b, &mut other, &vars);
                     for v in vars {
                         let ty = s.vars[v].ty;
-                        cur[v.index()] = Some(s.add_result(i, ty));
+                        let x = s.add_result(i, ty);
+                        self.call(s, x, v);
+                        cur[v.index()] = Some(x);
                     }
                 }
                 (Op::Loop, Attrs::Loop(body)) => {
@@ -122,7 +128,9 @@ impl Promote {
                     for &v in &vars {
                         args.push(self.now(s, cur, v));
                         let ty = s.vars[v].ty;
-                        cur[v.index()] = Some(s.add_param(body, ty));
+                        let x = s.add_param(body, ty);
+                        self.call(s, x, v);
+                        cur[v.index()] = Some(x);
                     }
                     s.set_args(i, &args);
                     self.loops.push(vars);
@@ -130,7 +138,9 @@ impl Promote {
                     let vars = self.loops.pop().unwrap_or_default();
                     for v in vars {
                         let ty = s.vars[v].ty;
-                        cur[v.index()] = Some(s.add_result(i, ty));
+                        let x = s.add_result(i, ty);
+                        self.call(s, x, v);
+                        cur[v.index()] = Some(x);
                     }
                 }
                 (op @ (Op::Yield | Op::Break | Op::Continue), _) => {

@@ -49,6 +49,13 @@ impl Scalarise {
         parts: Vec<Value>,
     ) {
         self.changed = true;
+        if let Some(name) = s.names[v].clone() {
+            for (&part, letter) in parts.iter().zip(["x", "y", "z", "w"]) {
+                if s.names[part].is_none() {
+                    s.names[part] = Some(format!("{name}.{letter}").into());
+                }
+            }
+        }
         let i = s.make_inst(Op::Vec, Attrs::None, &parts, &[]);
         s.insts[i].loc = s.insts[like].loc;
         s.set_results(i, &[v]);

@@ -1,7 +1,7 @@
 //! The output of register allocation: blocks of machine instructions with registers, moves and
 //! structured control flow.
 
-use crate::function::Ctl;
+use crate::function::{Block, Ctl, Val};
 use tepui_ir::Loc;
 
 /// An instruction with registers.
@@ -38,6 +38,19 @@ pub struct CodeBlock<I> {
     pub steps: Vec<(Step<I>, Loc)>,
 }
 
+/// A value that registers hold from a place on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Def {
+    /// The block.
+    pub block: Block,
+    /// How many of the block's steps have run by then.
+    pub steps: u32,
+    /// First unit.
+    pub unit: u16,
+    /// The value.
+    pub val: Val,
+}
+
 /// A program with registers.
 #[derive(Clone, Debug)]
 pub struct Code<I> {
@@ -45,6 +58,9 @@ pub struct Code<I> {
     pub blocks: Vec<CodeBlock<I>>,
     /// Units up to the last one in use.
     pub units: u16,
+    /// What registers hold, in program order, if that was asked for. A value that moves to other registers is named again where
+    /// a block begins with it.
+    pub defs: Vec<Def>,
 }
 
 impl<I> Default for CodeBlock<I> {

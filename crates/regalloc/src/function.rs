@@ -11,7 +11,8 @@
 
 use crate::class::RegClass;
 use crate::target::{Effect, Target};
-use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityList, ListPool, PrimaryMap, SecondaryMap, entity_impl};
 use tepui_ir::Loc;
 
 /// An SSA value.
@@ -112,12 +113,27 @@ pub struct Function<I> {
     pub pool: ListPool<Val>,
     /// First units of the registers where the sources of [`Op::Exports`] go.
     pub exports: Vec<u16>,
+    /// For values that [`Function::renamed`] made, which value they are.
+    pub origins: SecondaryMap<Val, PackedOption<Val>>,
 }
 
 impl<I> Function<I> {
     /// A new value.
     pub fn val(&mut self, class: RegClass) -> Val {
         self.vals.push(class)
+    }
+
+    /// A new value of the same bits as another, as loads of spilled values make them.
+    pub fn renamed(&mut self, v: Val) -> Val {
+        let new = self.vals.push(self.vals[v]);
+        self.origins[new] = self.origin(v).into();
+        new
+    }
+
+    /// The value that a renamed one is, else the value itself.
+    #[must_use]
+    pub fn origin(&self, v: Val) -> Val {
+        self.origins[v].expand().unwrap_or(v)
     }
 
     /// Makes an instruction that is in no block yet.
@@ -173,6 +189,7 @@ impl<I> Default for Function<I> {
             vals: PrimaryMap::new(),
             pool: ListPool::new(),
             exports: Vec::new(),
+            origins: SecondaryMap::new(),
         }
     }
 }

@@ -31,7 +31,7 @@ pub mod spill;
 pub mod target;
 
 pub use class::{RegClass, UNASSIGNED};
-pub use code::{Code, CodeBlock, Step};
+pub use code::{Code, CodeBlock, Def, Step};
 pub use error::{CheckError, Error, Held, Result};
 pub use function::{Block, BlockData, Ctl, Function, Ins, Instr, Op, Val};
 pub use target::{Effect, StackAccess, StackOffset, Target};

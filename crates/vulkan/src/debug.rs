@@ -137,9 +137,19 @@ pub fn sources(words: &[u32]) {
     }
 }
 
-/// Writes where a program's instructions come from to the same file: `places` are offset in the code, file and line. A file's
-/// text is that of the last line before with this name.
-pub fn program(shader: &tepui_ir::Shader, code: &[u8], places: &[(u32, tepui_ir::Loc)]) {
+/// Whether [`program`] writes something.
+pub fn wants_programs() -> bool {
+    INFO.file().is_some()
+}
+
+/// Writes where a program's instructions come from to the same file: `places` are offset in the code, file and line; `names` say what
+/// registers hold, as the compiler of the GPU writes them. A file's text is that of the last line before with this name.
+pub fn program(
+    shader: &tepui_ir::Shader,
+    code: &[u8],
+    places: &[(u32, tepui_ir::Loc)],
+    names: &impl serde::Serialize,
+) {
     INFO.append(|| {
         let place = |&(offset, loc): &(u32, tepui_ir::Loc)| {
             let l = shader.locs[loc];
@@ -153,6 +163,7 @@ pub fn program(shader: &tepui_ir::Shader, code: &[u8], places: &[(u32, tepui_ir:
             "files": shader.files,
             "places": places.iter().map(place).collect::<Vec<_>>(),
             "code": hex,
+            "names": names,
         })
     });
 }

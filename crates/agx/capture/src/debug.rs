@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tepui_agx_isa::disasm::Disassembler;
 use tepui_agx_model::{
     Dispatch, Gpu, Observe, Options, PixelEvent, Sample, Shading, Step as ModelStep, Watch,
 };
+use tepui_agx_record::{Recorder, instructions};
 use tepui_capture::{Session, Start};
-use tepui_debug::{Instruction, Recording, Step};
+use tepui_debug::Recording;
 use tepui_drm::uapi::asahi::{CMD_RENDER, CmdRender};
 
 pub use crate::history::{History, Shaded, Touch};
@@ -44,10 +44,11 @@ pub struct Debugged {
 
 /// What is being recorded.
 struct Now {
-    recording: Recording,
+    recorder: Recorder,
+    /// The lane of the pixel or thread.
+    lane: usize,
     program: u64,
     code: Vec<u8>,
-    full: bool,
 }
 
 #[derive(Default)]
@@ -81,9 +82,8 @@ impl Observer {
     /// Begins a recording.
     fn begin(&self, what: String, program: u64, code: &[u8], lane: usize) -> Now {
         let title = format!("{what} of {}", self.title);
-        let mut recording = Recording::new(title, Vec::new(), instructions(code));
-        recording.lane = lane;
-        Now { recording, program, code: code.to_vec(), full: false }
+        let recording = Recording::new(title, Vec::new(), instructions(code));
+        Now { recorder: Recorder::new(recording), lane, program, code: code.to_vec() }
     }
 
     fn shading(&self, state: &mut State, draw: Option<u32>, s: &Shading<'_>, now: &[Sample]) {
@@ -121,16 +121,6 @@ fn thread_in_group(local: [u32; 3], thread: [u32; 3]) -> u32 {
     x + local[0] * (y + local[1] * z)
 }
 
-/// A program's instructions; it is padded with traps.
-fn instructions(code: &[u8]) -> Vec<Instruction> {
-    let one = |l: tepui_agx_isa::disasm::Line| Instruction {
-        offset: l.offset as u32,
-        text: l.text(),
-        line: 0,
-    };
-    Disassembler::new(code).map(one).take_while(|i| i.text != "trap").collect()
-}
-
 impl Observe for Observer {
     fn steps(&self) -> bool {
         self.steps.load(Ordering::Relaxed)
@@ -152,20 +142,15 @@ impl Observe for Observer {
         let Some(now) = &mut state.now else { return };
         let own = match self.place {
             Place::Pixel([x, y, _], _) => {
-                let lane = now.recording.lane;
+                let lane = now.lane;
                 step.pixels.is_some_and(|[xs, ys]| [xs.0[lane], ys.0[lane]] == [x, y])
             }
             Place::Thread(..) => state.group == Some((step.program, step.workgroup, step.index)),
         };
-        if !own || step.program != now.program || now.full {
-            return;
+        match own && step.program == now.program {
+            true => _ = now.recorder.own(step, now.lane),
+            false => now.recorder.other(step),
         }
-        let Some(at) = now.recording.index_of(step.offset) else { return };
-        if now.recording.steps().is_empty() {
-            now.recording.alive = step.alive;
-        }
-        let rows = step.registers.iter().map(|row| &row.0[..]);
-        now.full = now.recording.push(Step { at: at as u32, exec: step.exec }, rows).is_err();
     }
 
     fn dispatch(&self, dispatch: &Dispatch) {
@@ -231,7 +216,8 @@ impl Observe for Observer {
                 if let Some(now) = state.now.take()
                     && rank >= state.rank
                 {
-                    (state.seen.recording, state.seen.code) = (Some(now.recording), now.code);
+                    (state.seen.recording, state.seen.code) =
+                        (Some(now.recorder.recording), now.code);
                     state.rank = rank;
                 }
             }
@@ -263,8 +249,8 @@ pub fn debug(
     let mut state = observer.state();
     let mut seen = std::mem::take(&mut state.seen);
     // A program that a fault ended, or a thread's.
-    if let Some(now) = state.now.take().filter(|now| !now.recording.steps().is_empty()) {
-        (seen.recording, seen.code) = (Some(now.recording), now.code);
+    if let Some(now) = state.now.take().filter(|now| !now.recorder.recording.steps().is_empty()) {
+        (seen.recording, seen.code) = (Some(now.recorder.recording), now.code);
     }
     seen.fault = replayed.result.err().map(|fault| fault.to_string());
     Ok(seen)

@@ -32,6 +32,17 @@ pub struct Line {
     pub target: Option<Label>,
     /// Where it comes from.
     pub loc: Loc,
+    /// The step that it is made of.
+    pub step: At,
+}
+
+/// A step of a program, by its block and its number there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The block.
+    pub block: u32,
+    /// The step.
+    pub step: u32,
 }
 
 /// A place between instructions.
@@ -144,6 +155,7 @@ struct Flow<'a> {
     /// A label precedes this line.
     fence: usize,
     loc: Loc,
+    step: At,
 }
 
 /// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
@@ -164,6 +176,7 @@ pub fn run(code: &Code, scratch: u32) -> Listing {
         depth: 0,
         fence: 0,
         loc: Loc::default(),
+        step: At::default(),
     };
     if scratch > 0 {
         let v = (scratch.div_ceil(4) + STACK_EXTRA).next_multiple_of(4) as i16;
@@ -177,7 +190,7 @@ pub fn run(code: &Code, scratch: u32) -> Listing {
             continue;
         }
         for (n, &(step, loc)) in block.steps.iter().enumerate() {
-            f.loc = loc;
+            (f.loc, f.step) = (loc, At { block: b as u32, step: n as u32 });
             match step {
                 Step::Ctl(Ctl::Loop) => {
                     let levels = if continued[nth_loop] { 2 } else { 1 };
@@ -327,11 +340,12 @@ impl Flow<'_> {
             line.inst = MovImm32 { d, imm, ..MovImm32::default() }.into();
             return;
         }
-        self.out.lines.push(Line { inst, target: None, loc: self.loc });
+        self.out.lines.push(Line { inst, target: None, loc: self.loc, step: self.step });
     }
 
     fn jump(&mut self, inst: impl Into<Inst>, target: Label) {
-        self.out.lines.push(Line { inst: inst.into(), target: Some(target), loc: self.loc });
+        let (loc, step) = (self.loc, self.step);
+        self.out.lines.push(Line { inst: inst.into(), target: Some(target), loc, step });
     }
 
     fn label(&mut self) -> Label {

@@ -45,6 +45,7 @@ pub mod stats;
 pub mod target;
 pub mod uniforms;
 pub mod validate;
+pub mod values;
 pub mod varyings;
 pub mod waits;
 
@@ -52,6 +53,7 @@ pub use abi::Interface;
 pub use error::{Error, LinkError, Result};
 pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
+pub use values::Names;
 pub use varyings::Table;
 
 use serde::{Deserialize, Serialize};
@@ -81,6 +83,8 @@ pub struct Options {
     pub null_images: bool,
     /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
+    /// [`Program::names`] are wanted.
+    pub names: bool,
     /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds
     /// always do.
     pub check: bool,
@@ -122,6 +126,9 @@ pub struct Program {
     /// Where each instruction comes from: offset in bytes and place.
     #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
+    /// Which values of the IR its registers hold, if [`Options::names`] asked for that.
+    #[serde(skip)]
+    pub names: Names,
 }
 
 /// A snapshot of the program after a pass, for the debug callback.
@@ -301,7 +308,8 @@ fn back_end(
         stats.preamble_instructions = back.listing.lines.len() as u32;
         preamble = Some(pack::run(&back.listing)?.code);
     }
-    let (f, uniforms, io) = select::select(s, uniforms, &preset, io)?;
+    let (mut f, uniforms, io) = select::select(s, uniforms, &preset, io, options.names)?;
+    let uniform_values = f.meanings.as_mut().map(|m| std::mem::take(&mut m.uniforms));
     after("select", Snapshot::Mir(&f));
     if uniforms.out_of_reach() && !descriptors_first {
         return back_end(s, options, interface, after, true);
@@ -315,6 +323,10 @@ fn back_end(
     let registers = (schedule::MIN_PRESSURE, most);
     let back = finish(f, is_part, registers, s.info.scratch_bytes, check, after)?;
     let packed = pack::run(&back.listing)?;
+    let names = uniform_values.map_or(Names::default(), |uniforms| {
+        let registers = values::place(&back.held, &back.listing.lines, &packed.locs);
+        Names::new(&values::Values { registers, uniforms }, s)
+    });
     stats.count(&back.listing);
     stats.bytes = (packed.code.len() + preamble.as_ref().map_or(0, Vec::len)) as u32;
     stats.registers = u32::from(back.halves);
@@ -336,6 +348,7 @@ fn back_end(
         table: io.table(),
         stats,
         locs: packed.locs,
+        names,
     })
 }
 
@@ -363,6 +376,8 @@ struct BackEnd {
     /// Half-registers.
     halves: u16,
     spilled: spill::Spilled,
+    /// What of the IR is in registers where.
+    held: Vec<values::Held>,
 }
 
 /// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of
@@ -410,10 +425,12 @@ fn finish(
         (pressure, _) = liveness::pressure(&f, &live);
     }
     let limit = stats::tier((pressure + RESERVED_HALVES) as u16).min(most);
-    let code = alloc::run::<mir::Agx>(&f, &live, f.reserved(), limit, check)?;
+    let extras = alloc::Extras { check, defs: f.meanings.is_some() };
+    let code = alloc::run::<mir::Agx>(&f, &live, f.reserved(), limit, extras)?;
+    let held = f.meanings.as_ref().map_or(Vec::new(), |m| values::held(&f, m, &code.defs));
     let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     listing.is_part = is_part;
     waits::run(&mut listing);
-    Ok(BackEnd { listing, halves, spilled })
+    Ok(BackEnd { listing, halves, spilled, held })
 }

@@ -272,12 +272,16 @@ fn join(
             inst: Stop::default().into(),
             target: None,
             loc: tepui_ir::Loc::default(),
+            step: crate::flow::At::default(),
         }],
         ..Listing::default()
     };
     code.extend_from_slice(&pack::run(&end)?.code);
     for l in &mut out.locs {
         l.0 += start as u32;
+    }
+    for held in &mut out.names.registers {
+        held.offset += start as u32;
     }
     out.locs.retain(|l| l.0 < start as u32 + body(main).len() as u32);
     out.locs.push((stop, tepui_ir::Loc::default()));

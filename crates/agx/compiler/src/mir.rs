@@ -1,6 +1,7 @@
 //! The machine IR of AGX: an instance of [`tepui_regalloc`]'s over the instructions of the ISA
 //! table ([`Inst`]), and the instruction properties that its passes need.
 
+use crate::values::Meanings;
 use std::ops::{Deref, DerefMut};
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{
@@ -41,6 +42,8 @@ pub struct Function {
     /// Uniforms with addresses of memory that nothing writes while the program runs, by their first
     /// halves.
     pub constant: Vec<u16>,
+    /// What the IR's values became, if that is to be known.
+    pub(crate) meanings: Option<Box<Meanings>>,
     /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting
     /// counter of all of them.
     pub is_part: bool,

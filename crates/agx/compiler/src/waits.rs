@@ -128,7 +128,7 @@ pub fn run(listing: &mut Listing) {
         for (slot, wait) in wait.into_iter().enumerate() {
             if wait {
                 let inst = Wait { slot: slot as u8, ..Wait::default() }.into();
-                out.push(Line { inst, target: None, loc: line.loc });
+                out.push(Line { inst, target: None, ..line });
                 state.writes[slot] = [0; 4];
                 state.count[slot] = 0;
             }

@@ -645,6 +645,7 @@ impl Shader {
             lod_bias: true,
             custom_borders: self.origin.custom_borders,
             null_images: self.origin.null_images,
+            names: debug::wants_programs(),
             ..Options::default()
         };
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
@@ -658,7 +659,7 @@ impl Shader {
     /// Puts a program where it can run.
     fn variant(&self, p: &Program, linking: Linking) -> Result<Arc<Variant>> {
         let device = self.device()?;
-        debug::program(&self.ir, &p.code, &p.locs);
+        debug::program(&self.ir, &p.code, &p.locs, &p.names);
         let mut v = Variant::new(&device, p, &self.places)?;
         v.linking = linking;
         if self.origin.captures {

@@ -41,6 +41,9 @@ pub struct Options {
     /// The target of translation; `None` for the fastest that the host has. With a target that the
     /// host lacks, all programs are interpreted.
     pub target: Option<Target>,
+    /// With `check`: programs whose registers are proven to be right are not watched instruction by instruction, and may be
+    /// translated. Findings are the same.
+    pub prove: bool,
     /// Number of draws of a render command that are executed; later ones are skipped.
     pub draws: u64,
     /// Receives the rows of the instruction table that programs use.
@@ -69,6 +72,7 @@ impl Default for Options {
             wide_launch: false,
             translate_after: 16,
             target: None,
+            prove: true,
             draws: u64::MAX,
             coverage: None,
             watch: None,
@@ -114,6 +118,7 @@ impl Gpu {
         let translation = Translation {
             after: options.translate_after,
             target: options.target.or_else(Target::best),
+            prove: options.prove,
         };
         let programs = Cache::new(translation, options.coverage.clone());
         let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");

@@ -39,7 +39,8 @@ pub use tepui_hostvec::Target;
 pub use usc::code::Fingerprint;
 pub use usc::launch::Grid;
 pub use watch::{
-    Covering, Dispatch, Observe, PixelEvent, Sample, Shading, Step, TileAccess, Watch,
+    Covering, Dispatch, MemoryAccess, Observe, Picture, PixelEvent, Sample, Shading, Space, Step,
+    TileAccess, Uniforms, Watch,
 };
 
 use tepui_softgpu::AddressSpace;

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use tepui_agx_texture::TileFormat;
 use tepui_raster::{Kind, Tests};
 
+pub use crate::usc::inspect::{MemoryAccess, Picture, Space};
+
+use crate::usc::inspect::Inspect;
 use crate::usc::lanes::Lanes;
 use crate::usc::launch::Grid;
 use crate::usc::row::Row;
@@ -25,12 +28,57 @@ pub struct Step<'a> {
     pub alive: u32,
     /// The registers that the program uses.
     pub registers: &'a [Row],
+    /// The uniform registers that it reads.
+    pub uniforms: Uniforms<'a>,
     /// Workgroup in the grid, in compute programs.
     pub workgroup: [u32; 3],
     /// SIMD-group in the workgroup.
     pub index: u32,
     /// Columns and rows of the lanes' pixels, in fragment programs.
     pub pixels: Option<[&'a Row; 2]>,
+    group: &'a dyn Inspect,
+}
+
+impl Step<'_> {
+    /// The memory that the instruction is about to access.
+    #[must_use]
+    pub fn access(&self) -> Option<MemoryAccess> {
+        self.group.access()
+    }
+
+    /// A word of memory before the instruction runs, if it is bound.
+    #[must_use]
+    pub fn word(&self, space: Space, address: u64) -> Option<u32> {
+        self.group.word(space, address)
+    }
+
+    /// The texture descriptor of the image that the instruction reads or writes in its first lane.
+    #[must_use]
+    pub fn descriptor(&self) -> Option<[u8; 24]> {
+        self.group.descriptor()
+    }
+
+    /// The texels behind a descriptor.
+    ///
+    /// # Errors
+    /// What of the descriptor is not known.
+    pub fn picture(&self, descriptor: &[u8; 24]) -> Result<Picture, String> {
+        self.group.picture(descriptor)
+    }
+}
+
+/// Uniform registers that a program reads.
+#[derive(Clone, Copy)]
+pub struct Uniforms<'a> {
+    numbers: &'a [u16],
+    rows: &'a [Row],
+}
+
+impl Uniforms<'_> {
+    /// Numbers of words, in halves `2 * number` and behind it, and the words.
+    pub fn words(&self) -> impl Iterator<Item = (u16, u32)> {
+        self.numbers.iter().map(|&n| (n, self.rows[usize::from(n)].0[0]))
+    }
 }
 
 /// A dispatch that begins.
@@ -168,6 +216,10 @@ impl Watch {
         // while the group is borrowed here.
         let registers =
             unsafe { std::slice::from_raw_parts(l.files().0.cast_const(), l.code.register_rows()) };
+        let numbers = l.code.uniform_rows();
+        let count = numbers.last().map_or(0, |&n| usize::from(n) + 1);
+        // SAFETY: `Lanes::new` checked that the file has a row for each uniform register, and nobody writes it.
+        let rows = unsafe { std::slice::from_raw_parts(l.files().1, count) };
         let pixels = match &l.stage {
             Stage::Fragment(f) => Some([&f.x, &f.y]),
             _ => None,
@@ -179,9 +231,11 @@ impl Watch {
             exec: l.exec,
             alive: l.alive,
             registers,
+            uniforms: Uniforms { numbers, rows },
             workgroup: l.place.group,
             index: l.place.index,
             pixels,
+            group: l,
         });
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use tepui_agx_compiler::Names;
 use tepui_debug::Recording;
 
 use crate::cmd_run::SHADER_INFO;
@@ -23,6 +24,8 @@ enum Entry {
         /// Offset, file, line.
         places: Vec<(u32, usize, u32)>,
         code: String,
+        #[serde(default)]
+        names: Option<Names>,
     },
 }
 
@@ -37,8 +40,11 @@ pub fn add(capture: &Path, code: &[u8], recording: &mut Recording) {
             Ok(Entry::Source { file, text }) => {
                 sources.insert(file, text);
             }
-            Ok(Entry::Program { stage, entry, files, places, code }) if code.starts_with(&hex) => {
+            Ok(Entry::Program { stage, entry, files, places, code: program, names })
+                if program.starts_with(&hex) =>
+            {
                 fill(recording, &files, &places, &sources);
+                tepui_explore::names::tell(recording, &names.unwrap_or_default(), code);
                 recording.title = format!("{stage} shader {entry}, {}", recording.title);
                 return;
             }

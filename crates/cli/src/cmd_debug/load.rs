@@ -96,7 +96,7 @@ pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, 
 /// The file does not compile, or its job faults.
 pub fn check(file: &Path, common: &Common, place: &Place) -> Result<Vec<Finding>, String> {
     let (text, inputs) = read(file, common, place)?;
-    let outcome = run(&text, &inputs, How { check: true, watch: None });
+    let outcome = run(&text, &inputs, How { check: true, ..How::default() });
     Ok(outcome.map_err(|e| e.to_string())?.findings)
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tepui_debug::command::{self, Answer};
+use tepui_debug::image::Image;
 use tepui_debug::{Session, dap, screen};
 
 use crate::cmd_compile::Common;
@@ -67,15 +68,42 @@ fn say(text: std::fmt::Arguments<'_>) {
     }
 }
 
+/// Columns of a picture on standard output.
+const COLUMNS: usize = 80;
+
 /// Carries out a command; false when the user is done.
 fn carry_out(session: &mut Session, line: &str) -> Result<bool, String> {
+    // Files are the command line's alone.
+    if let ["texture", number, path] = line.split_whitespace().collect::<Vec<_>>()[..] {
+        let Answer::Picture(n) = command::run(session, &format!("texture {number}"))? else {
+            return Ok(true);
+        };
+        let image = &session.recording.images[n];
+        save(image, path).map_err(|e| format!("{path}: {e}"))?;
+        say(format_args!("{}: {path}\n", image.what));
+        return Ok(true);
+    }
     match command::run(session, line)? {
         Answer::Quit => Ok(false),
+        Answer::Picture(n) => {
+            let image = &session.recording.images[n];
+            say(format_args!("{}\n{}", image.what, image.ansi(COLUMNS)));
+            Ok(true)
+        }
         Answer::Text(text) => {
             say(format_args!("{text}"));
             Ok(true)
         }
     }
+}
+
+/// Writes an image as PNG.
+fn save(image: &Image, path: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let file = io::BufWriter::new(std::fs::File::create(path)?);
+    let mut encoder = png::Encoder::new(file, image.size[0], image.size[1]);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.write_header()?.write_image_data(&image.rgba)?;
+    Ok(())
 }
 
 fn try_run(args: &Args) -> Result<(), String> {

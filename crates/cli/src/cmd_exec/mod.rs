@@ -127,7 +127,7 @@ fn run_assembly(args: &Args) -> Result<(), String> {
         let (words, data) = (words.len(), Some(words));
         inputs.buffers.push(Contents { set: 0, binding: slot.1, words, fill, data });
     }
-    let outcome = explore(&text, &inputs, How { check: args.check, watch: None });
+    let outcome = explore(&text, &inputs, How { check: args.check, ..How::default() });
     let outcome = outcome.map_err(|e| e.to_string())?;
     for finding in &outcome.findings {
         eprint!("{finding}");

@@ -15,7 +15,7 @@ mod copies;
 mod fixed;
 
 use crate::class::RegClass;
-use crate::code::{Code, CodeBlock, Step};
+use crate::code::{Code, CodeBlock, Def, Step};
 use crate::error::{Error, Result};
 use crate::function::{Block, Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
@@ -43,7 +43,16 @@ struct Edges {
     end: Vec<(Val, u16)>,
 }
 
-/// Allocates registers from `reserved` up to `limit`, in units, and checks the result if asked to.
+/// What is done beside the allocation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// The result is checked.
+    pub check: bool,
+    /// [`Code::defs`] are wanted.
+    pub defs: bool,
+}
+
+/// Allocates registers from `reserved` up to `limit`, in units.
 ///
 /// # Errors
 /// When the values alive at once do not fit.
@@ -52,16 +61,17 @@ pub fn run<T: Target>(
     l: &Liveness,
     reserved: u16,
     limit: u16,
-    checked: bool,
+    extras: Extras,
 ) -> Result<Code<T::Inst>> {
     let mut a = Alloc::<T>::new(f, l, reserved, limit.max(fixed_end(f)));
-    a.checked = checked;
+    a.noted = extras.check || extras.defs;
     for b in f.blocks.keys() {
         a.block(b)?;
     }
     a.finish_edges();
-    let code = Code { blocks: a.out, units: a.highest };
-    if checked {
+    let defs = if extras.defs { a.places.defs(f) } else { Vec::new() };
+    let code = Code { blocks: a.out, units: a.highest, defs };
+    if extras.check {
         check(f, &code, &a.places)?;
     }
     Ok(code)
@@ -75,6 +85,26 @@ pub struct Places {
     regs: Vec<(Ins, Vec<u16>, usize)>,
     /// For each block: where its live values are at the start.
     starts: Vec<Vec<(Val, u16)>>,
+}
+
+impl Places {
+    /// Where each value is from its definition, and from the start of each block that it is live in.
+    fn defs<I>(&self, f: &Function<I>) -> Vec<Def> {
+        let mut out = Vec::new();
+        let mut regs = self.regs.iter();
+        for (block, data) in &f.blocks {
+            let mut steps = 0;
+            let starts = &self.starts[block.index()];
+            out.extend(starts.iter().map(|&(val, unit)| Def { block, steps, unit, val }));
+            let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
+            for (&i, (_, places, made)) in data.insts[phis..].iter().zip(&mut regs) {
+                steps += *made as u32;
+                let dsts = f.dsts(i).iter().zip(places);
+                out.extend(dsts.map(|(&val, &unit)| Def { block, steps, unit, val }));
+            }
+        }
+        out
+    }
 }
 
 struct Alloc<'a, T: Target> {
@@ -109,7 +139,8 @@ struct Alloc<'a, T: Target> {
     loc_now: Loc,
     /// The copies that an instruction becomes; empty between instructions.
     scratch: Vec<Copy>,
-    checked: bool,
+    /// [`Places::regs`] are noted.
+    noted: bool,
 }
 
 impl<'a, T: Target> Alloc<'a, T> {
@@ -171,7 +202,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             places: Places { regs: Vec::new(), starts: vec![Vec::new(); f.blocks.len()] },
             loc_now: Loc::default(),
             scratch: Vec::new(),
-            checked: false,
+            noted: false,
         }
     }
 
@@ -580,7 +611,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         self.copies(b, &copies);
         copies.clear();
         self.scratch = copies;
-        if self.checked {
+        if self.noted {
             let regs = dsts.iter().chain(srcs).map(|&v| self.loc[v]).collect();
             self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }

@@ -121,7 +121,7 @@ impl<T: Target> Walk<'_, T> {
                 });
                 let mut to = v;
                 if edge.staged {
-                    to = self.f.val(self.f.vals[v]);
+                    to = self.f.renamed(v);
                     memory.staging[to] = p.into();
                     staged.push((v, to));
                 }
@@ -138,7 +138,7 @@ impl<T: Target> Walk<'_, T> {
     /// Brings what was staged to the slots of its phis, once nothing reads those any more.
     fn store_staged(&mut self, staged: &[(Val, Val)], memory: &mut Memory, code: &mut Vec<Ins>) {
         for &(v, from) in staged {
-            let (name, loc) = (self.f.val(self.f.vals[v]), self.values.loc(v));
+            let (name, loc) = (self.f.renamed(v), self.values.loc(v));
             code.push(self.accesses.load::<T>(self.f, from, name, loc));
             let store = self.accesses.store::<T>(self.f, v, name, loc);
             memory.stores[v].push(store);

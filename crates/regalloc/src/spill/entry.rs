@@ -211,7 +211,7 @@ impl<T: Target> Walk<'_, T> {
                     join.regs.push((c.v, None));
                 }
                 None => {
-                    let name = self.f.val(self.f.vals[c.v]);
+                    let name = self.f.renamed(c.v);
                     self.insert(c.v, name);
                     join.regs.push((c.v, Some(name)));
                 }

@@ -219,7 +219,7 @@ impl<'a, T: Target> Walk<'a, T> {
 
     /// A new value with the bits of an evicted one, and the instruction that makes it.
     pub(super) fn reload(&mut self, v: Val) -> (Val, Ins) {
-        let name = self.f.val(self.f.vals[v]);
+        let name = self.f.renamed(v);
         let loc = self.values.loc(v);
         let reload = match self.values.remade(v) {
             Some(i) => {

@@ -11,6 +11,9 @@ use machine::{
 use tepui_regalloc::spill::{self, Spilled};
 use tepui_regalloc::{Block, Ctl, Error, Op, Val, alloc, liveness, phis};
 
+/// The allocation is checked.
+const CHECKED: alloc::Extras = alloc::Extras { check: true, defs: false };
+
 /// Spills to `limit` units; the result needs no more, gets registers, and shows the same.
 fn check(f: &mut Func, limit: u32, scratch: u32) -> Spilled {
     let want = execute(f, 300);
@@ -22,7 +25,7 @@ fn check(f: &mut Func, limit: u32, scratch: u32) -> Spilled {
     assert!(pressure <= limit, "{pressure} units in {at}, {limit} allowed");
     assert_eq!(execute(f, 300), want);
     // As the compilers do: a few units more than values take at once.
-    alloc::run::<Machine>(f, &live, 0, limit as u16 + 1, true).expect("registers");
+    alloc::run::<Machine>(f, &live, 0, limit as u16 + 1, CHECKED).expect("registers");
     spilled
 }
 

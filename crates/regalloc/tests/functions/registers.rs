@@ -1,13 +1,13 @@
 //! Registers that save copies.
 
 use super::machine::{Func, Inst, Machine, QUAD, WORD, block, push, show, value};
-use super::{counted_loop, inputs, many_phis};
+use super::{CHECKED, counted_loop, inputs, many_phis};
 use tepui_regalloc::{Code, Op, Step, Val, alloc, liveness};
 
 /// Registers for a function, checked.
 fn registers(f: &Func) -> Code<Inst> {
     let live = liveness::Liveness::new(f).expect("liveness");
-    alloc::run::<Machine>(f, &live, 0, 64, true).expect("registers")
+    alloc::run::<Machine>(f, &live, 0, 64, CHECKED).expect("registers")
 }
 
 fn copies(code: &Code<Inst>) -> usize {

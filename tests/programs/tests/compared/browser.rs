@@ -25,6 +25,32 @@ pub fn draw(driver: &Driver) -> Result<Picture, String> {
     Err(format!("{}: WebGL's context was lost {ATTEMPTS} times", driver.name))
 }
 
+/// Chromium without a window, which draws a page of a folder to `picture.png` there.
+pub fn arguments(
+    command: &mut Command,
+    directory: &Path,
+    page: &str,
+    [width, height]: [u32; 2],
+) -> Result<(), String> {
+    command.args(["--", "chromium", "--headless=new"]);
+    // The sandbox needs rights that containers lack; the shim's own files are outside of it as
+    // well.
+    command.args(["--no-sandbox", "--no-zygote", "--disable-dev-shm-usage", "--disable-breakpad"]);
+    command.args(["--use-gl=angle", "--use-angle=vulkan", "--enable-features=Vulkan"]);
+    command.args(["--disable-vulkan-surface", "--ignore-gpu-blocklist", "--disable-gpu-watchdog"]);
+    command.args(["--allow-file-access-from-files", "--hide-scrollbars", "--timeout=250000"]);
+    command.args(["--enable-logging=stderr", "--force-color-profile=srgb"]);
+    command.arg(format!("--window-size={width},{height}"));
+    command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
+    command.arg(format!("--screenshot={}", directory.join("picture.png").display()));
+    command.arg(format!("file://{}", directory.join(page).display()));
+    // What Chromium leaves in its home stays here; the Mesa that the real home may hold is named.
+    let sysroot = drivers::sysroot(&drivers::mesa())?;
+    let cache = sysroot.parent().ok_or("the sysroot is not inside Mesa's cache")?;
+    command.env("HOME", directory).env("TEPUI_MESA_DIR", cache);
+    Ok(())
+}
+
 /// Draws the page once; nothing if WebGL's context was lost.
 fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
     let directory = session::fresh_directory(CHROMIUM, driver)?;
@@ -42,21 +68,7 @@ fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
     let mut command = Command::new("timeout");
     command.arg("300");
     driver.start(&mut command, &mesa)?;
-    command.args(["--", "chromium", "--headless=new"]);
-    // The sandbox needs rights that containers lack; the shim's own files are outside of it as
-    // well.
-    command.args(["--no-sandbox", "--no-zygote", "--disable-dev-shm-usage", "--disable-breakpad"]);
-    command.args(["--use-gl=angle", "--use-angle=vulkan", "--enable-features=Vulkan"]);
-    command.args(["--disable-vulkan-surface", "--ignore-gpu-blocklist", "--disable-gpu-watchdog"]);
-    command.args(["--allow-file-access-from-files", "--hide-scrollbars", "--window-size=800,600"]);
-    command.args(["--enable-logging=stderr", "--force-color-profile=srgb", "--timeout=250000"]);
-    command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
-    command.arg(format!("--screenshot={}", picture.display()));
-    command.arg(format!("file://{}", directory.join("page.html").display()));
-    // What Chromium leaves in its home stays here; the Mesa that the real home may hold is named.
-    let sysroot = drivers::sysroot(&mesa)?;
-    let cache = sysroot.parent().ok_or("the sysroot is not inside Mesa's cache")?;
-    command.env("HOME", &directory).env("TEPUI_MESA_DIR", cache);
+    arguments(&mut command, &directory, "page.html", [800, 600])?;
     command.stdin(Stdio::null()).stdout(file.try_clone().map_err(say)?).stderr(file);
     let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
 

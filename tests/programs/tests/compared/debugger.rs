@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::clients;
 use crate::drivers::{self, built};
 use crate::picture::Picture;
+use crate::{CHROMIUM, browser, clients};
 
 /// A program that is captured.
 pub struct Captured {
@@ -20,11 +20,15 @@ pub struct Captured {
 
 const WGPU: &str = "wgpu_draw.py";
 
+/// A page with text and a turned box, which Chromium draws with the GPU.
+const PAGE: &str = "turned.html";
+
 /// All of them.
 pub const CAPTURED: &[Captured] = &[
     Captured { name: "vkcube", own: false, touches: 1 },
     Captured { name: "vkmark", own: true, touches: 3 },
     Captured { name: WGPU, own: true, touches: 1 },
+    Captured { name: CHROMIUM, own: false, touches: 1 },
 ];
 
 /// Pixels that are looked at, in 16ths of width and height.
@@ -64,7 +68,9 @@ impl Captured {
         }
         match touches >= self.touches {
             true if self.name == WGPU => worked_example(&folder),
-            true if !self.own => thread(&folder).and_then(|()| editor(&folder)),
+            true if self.name == "vkcube" => {
+                thread(&folder).and_then(|()| texture(&folder)).and_then(|()| editor(&folder))
+            }
             true => Ok(()),
             false => Err(format!("at most {touches} draws touch a pixel")),
         }
@@ -92,6 +98,12 @@ impl Captured {
             }
             "vkcube" => {
                 command.args(["--", "vkcube", "--c", "2"]);
+            }
+            CHROMIUM => {
+                let page = clients::folder().join(PAGE);
+                std::fs::copy(&page, folder.join(PAGE))
+                    .map_err(|e| format!("{}: {e}", page.display()))?;
+                browser::arguments(&mut command, folder, PAGE, [200, 150])?;
             }
             script => {
                 let own = planted(folder)?;
@@ -192,6 +204,20 @@ fn thread(folder: &Path) -> Result<(), String> {
     }
 }
 
+/// The image on the cube's sides, which the program samples, as a picture.
+fn texture(folder: &Path) -> Result<(), String> {
+    let path = folder.join("texture.png");
+    let mut command = Command::new(built("tepui")?);
+    command.arg("debug").arg(capture(folder)?).args(["--pixel", "250,250", "-e", "textures"]);
+    let said = run(command.args(["-e", &format!("texture 0 {}", path.display())]))?;
+    let picture = Picture::from_png(&path)?;
+    let sides = [0, 1].map(|k| picture.pixel(60 + 140 * k, 120));
+    match [picture.width(), picture.height()] == [256, 256] && sides[0] != sides[1] {
+        true if said.contains("texture 0: 256 x 256 ") && said.contains("texture_sample") => Ok(()),
+        _ => Err(format!("{said}\n{sides:?}")),
+    }
+}
+
 /// The same pixel as an editor asks for it.
 fn editor(folder: &Path) -> Result<(), String> {
     let capture = capture(folder)?.display().to_string();
@@ -219,10 +245,12 @@ fn editor(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The one capture in a folder.
+/// The capture in a folder: of those of several processes, the one that draws, which is the largest.
 fn capture(folder: &Path) -> Result<PathBuf, String> {
     let all = std::fs::read_dir(folder).map_err(|e| e.to_string())?.flatten();
-    let mut all =
-        all.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "capture"));
-    all.next().ok_or_else(|| "no capture".to_owned())
+    let bytes = |entry: &std::fs::DirEntry| entry.metadata().map_or(0, |m| m.len());
+    all.filter(|entry| entry.path().extension().is_some_and(|e| e == "capture"))
+        .max_by_key(bytes)
+        .map(|entry| entry.path())
+        .ok_or_else(|| "no capture".to_owned())
 }

@@ -223,6 +223,7 @@ impl Fragments {
             table: Table::Fragment(table),
             stats: Stats::default(),
             locs: Vec::new(),
+            names: tepui_agx_compiler::Names::default(),
         };
         let tile = Tile { samples: self.samples, ..Tile::single(self.format) };
         machine.prepare_draw(&Draw {

@@ -25,6 +25,7 @@ mod vertex;
 use crate::error::{Error, Result};
 use crate::mir::{Block, Ctl, Function, Ins, LONG, Op as MOp, RegClass, Val, WORD, class_of};
 use crate::uniforms::{Source, Uniforms};
+use crate::values::{Component, InUniforms, Meanings};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, Size};
 use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
@@ -88,7 +89,7 @@ pub(crate) struct Select<'a> {
 /// Components of values that a preamble leaves in uniforms, by first half-uniform.
 pub type PreambleValues = Vec<(Value, u16)>;
 
-/// Selects a whole shader; `preset` is what the preamble has left.
+/// Selects a whole shader; `preset` is what the preamble has left. With `meanings` the function says what the IR's values became.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
@@ -97,6 +98,7 @@ pub fn select(
     uniforms: Uniforms,
     preset: &[(Value, u16)],
     io: stage::Io,
+    meanings: bool,
 ) -> Result<(Function, Uniforms, stage::Io)> {
     let mut x = Select::new(s, uniforms);
     x.io = io;
@@ -108,6 +110,9 @@ pub fn select(
     let ended = x.region(s.root)?;
     debug_assert!(ended || x.f.blocks[x.cur].preds.is_empty());
     x.end()?;
+    if meanings {
+        x.f.meanings = Some(Box::new(x.meanings()));
+    }
     Ok((x.f, x.uniforms, x.io))
 }
 
@@ -227,6 +232,28 @@ impl<'a> Select<'a> {
 
     fn is_set(&self, v: Value) -> bool {
         self.at[v] != 0
+    }
+
+    /// What the components of the IR's values became; values that the source names come first.
+    fn meanings(&self) -> Meanings {
+        let mut out = Meanings::default();
+        for named in [true, false] {
+            for value in self.s.values.keys().filter(|&v| self.s.names[v].is_some() == named) {
+                let count = if self.is_set(value) { self.ty(value).comps() } else { 0 };
+                for component in 0..count {
+                    let of = Component { value, component };
+                    match self.comp(value, component.into()) {
+                        Comp::Val(v) => out.vals.push((v, of)),
+                        Comp::Uni(half) => {
+                            let halves = Select::class(self.ty(value)).units;
+                            out.uniforms.push(InUniforms { half, halves, of });
+                        }
+                        Comp::Const(_) | Comp::Undef => {}
+                    }
+                }
+            }
+        }
+        out
     }
 
     pub(crate) fn set(&mut self, v: Value, comps: &[Comp]) {

@@ -263,6 +263,11 @@ impl Code {
         rows
     }
 
+    /// The uniform registers that the program reads: numbers of words.
+    pub fn uniform_rows(&self) -> &[u16] {
+        &self.uniform_rows
+    }
+
     /// Whether every lane certainly computes the same values.
     pub fn ignores_lane(&self) -> bool {
         self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::ignores_lane))

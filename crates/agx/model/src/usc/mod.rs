@@ -23,6 +23,7 @@ pub mod code;
 pub mod exec;
 pub mod fpmode;
 pub mod helper;
+pub mod inspect;
 #[cfg(target_arch = "x86_64")]
 mod jit;
 pub mod lanes;

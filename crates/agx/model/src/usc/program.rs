@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use tepui_hostvec::Target;
 
-use super::check::{Footprints, News};
+use super::check::{Footprints, News, proof};
 use super::clear;
 use super::code::Code;
 use crate::job::{ProgramPoint, Report, ReportKind};
@@ -16,12 +16,14 @@ pub struct Translation {
     pub after: u32,
     /// The target. All programs are interpreted with `None`, or with one that the host lacks.
     pub target: Option<Target>,
+    /// Programs may be proven to use their registers rightly.
+    pub prove: bool,
 }
 
 impl Translation {
     /// No translation.
     #[cfg(test)]
-    pub const NEVER: Translation = Translation { after: u32::MAX, target: None };
+    pub const NEVER: Translation = Translation { after: u32::MAX, target: None, prove: true };
 }
 
 /// A program.
@@ -30,9 +32,16 @@ pub struct Program {
     pub code: Code,
     footprints: OnceLock<Footprints>,
     cleared: OnceLock<Option<Vec<u16>>>,
+    /// What was proven of its registers first, and whether it holds.
+    proven: OnceLock<(Start, bool)>,
     #[cfg(target_arch = "x86_64")]
     translation: super::jit::Lazy,
+    #[cfg(target_arch = "x86_64")]
+    translation_with_checks: super::jit::Lazy,
 }
+
+/// How SIMD-groups start, and what is looked for: registers that hold values, whether lanes are pixels, an audit.
+type Start = (Vec<usize>, bool, bool);
 
 impl Program {
     /// A program that is translated as the options say.
@@ -43,8 +52,15 @@ impl Program {
             code,
             footprints: OnceLock::new(),
             cleared: OnceLock::new(),
+            proven: if translation.prove {
+                OnceLock::new()
+            } else {
+                OnceLock::from((Start::default(), false))
+            },
             #[cfg(target_arch = "x86_64")]
             translation: super::jit::Lazy::after(translation.after, translation.target),
+            #[cfg(target_arch = "x86_64")]
+            translation_with_checks: super::jit::Lazy::after(translation.after, translation.target),
         }
     }
 
@@ -52,7 +68,25 @@ impl Program {
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub fn translated(&self) -> Option<&super::jit::Translated> {
-        self.translation.get(&self.code)
+        self.translation.get(&self.code, false)
+    }
+
+    /// The same with the interpreter's memory instructions, which the checker sees.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn translated_with_checks(&self) -> Option<&super::jit::Translated> {
+        self.translation_with_checks.get(&self.code, true)
+    }
+
+    /// Whether it is proven that SIMD-groups which start with the registers `preloaded` use their registers rightly.
+    pub fn registers_are_right(&self, preloaded: &[usize], quads: bool, audit: bool) -> bool {
+        let (start, holds) = self.proven.get_or_init(|| {
+            let all = self.footprints();
+            let holds = proof::holds_for(&self.code, all, preloaded, quads, audit);
+            ((preloaded.to_vec(), quads, audit), holds)
+        });
+        // A program runs in one stage; in another it is watched.
+        *holds && (&start.0[..], start.1, start.2) == (preloaded, quads, audit)
     }
 
     /// The register accesses of each instruction, for the checker.

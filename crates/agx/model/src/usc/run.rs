@@ -1,5 +1,6 @@
 //! The run loop.
 
+use super::check::Checker;
 use super::exec::Handlers;
 use super::lanes::Lanes;
 use super::op::Next;
@@ -23,9 +24,12 @@ pub enum Outcome {
 /// the interpreter.
 pub fn run(l: &mut Lanes<'_, '_>, program: &Program) -> Outcome {
     #[cfg(target_arch = "x86_64")]
-    if l.checker.is_none()
-        && l.port.watch.as_ref().is_none_or(|watch| !watch.observer().steps())
-        && let Some(code) = program.translated()
+    if l.port.watch.as_ref().is_none_or(|watch| !watch.observer().steps())
+        && let Some(code) = match &l.checker {
+            None => program.translated(),
+            Some(checker) if checker.trusts_registers() => program.translated_with_checks(),
+            Some(_) => None,
+        }
     {
         return translated(l, program, code);
     }
@@ -70,7 +74,8 @@ fn interpret(
     let handlers = Handlers::of_host();
     let ops = l.code.ops();
     let watch = l.port.watch.clone().filter(|watch| watch.observer().steps());
-    let footprints = l.checker.is_some().then(|| program.footprints());
+    let watches = |checker: &Checker| !checker.trusts_registers();
+    let footprints = l.checker.as_deref().is_some_and(watches).then(|| program.footprints());
     let mut since_jump = l.pc;
     let outcome = loop {
         let Some(op) = ops.get(l.pc) else {

@@ -209,10 +209,10 @@ impl<'v> Worker<'v> {
         let quads = matches!(stage, Stage::Fragment(_));
         lanes.checker = match self.checks {
             Checks::Off => None,
-            Checks::Mistakes => Some(Box::new(Checker::new(stage.preloaded()))),
-            Checks::Audit => {
-                let audit = Audit::new(program, None, 0, 0);
-                Some(Box::new(Checker::new(stage.preloaded()).with_audit(audit, quads)))
+            checks => {
+                let audit = (checks == Checks::Audit).then(|| Audit::new(program, None, 0, 0));
+                let checker = Checker::new(program, stage.preloaded(), quads, [0; 3], audit);
+                Some(Box::new(checker))
             }
         };
         lanes.enter(stage);
@@ -462,15 +462,11 @@ fn checker(
     number: u64,
     index: usize,
 ) -> Option<Box<Checker>> {
-    let checker = || Checker::of_workgroup(place.group);
-    match checks {
-        Checks::Off => None,
-        Checks::Mistakes => Some(Box::new(checker())),
-        Checks::Audit => {
-            let audit = Audit::new(program, races, number, index as u32);
-            Some(Box::new(checker().with_audit(audit, false)))
-        }
+    if checks == Checks::Off {
+        return None;
     }
+    let audit = (checks == Checks::Audit).then(|| Audit::new(program, races, number, index as u32));
+    Some(Box::new(Checker::new(program, &[], false, place.group, audit)))
 }
 
 /// Fills the cleared registers of SIMD-groups, `rows` each, with their uninitialised value.

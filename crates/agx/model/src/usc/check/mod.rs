@@ -5,11 +5,13 @@
 //!
 //! The run loop calls [`Checker::before`] before each instruction. It compares the registers that the
 //! instruction table says are read with those written so far, lane by lane. Memory instructions call
-//! [`memory`] with their addresses.
+//! [`memory`] with their addresses. Of most programs [`proof`] shows beforehand that their registers are right; these run as
+//! translated code, whose memory instructions are the interpreter's.
 
 pub mod footprint;
 mod local;
 pub mod memory;
+pub mod proof;
 pub mod race;
 
 use std::collections::HashMap;
@@ -28,13 +30,19 @@ use crate::job::{ProgramPoint, Report, ReportKind};
 const MAX_REPORTS: usize = 64;
 
 /// The state of one SIMD-group's registers, as lane masks of half-registers.
-pub struct Checker {
+struct Registers {
     written: [u32; HALVES],
     pending: [[u32; HALVES]; SLOTS],
     /// Slots that a load may still signal.
     busy: [bool; SLOTS],
     /// The texture instruction whose result a half-register holds, from 1.
     results: Option<Box<[u16; HALVES]>>,
+}
+
+/// What is known of one SIMD-group.
+pub struct Checker {
+    /// None where the program was proven to use its registers rightly ([`proof`]).
+    registers: Option<Box<Registers>>,
     scratch: Scratch,
     /// Scratch memory is accessed by the instruction that runs.
     pub in_scratch: bool,
@@ -79,40 +87,89 @@ impl Audit {
     }
 }
 
+impl Registers {
+    /// At the start of a program, with the 32-bit registers that hold values.
+    fn new(preloaded: &[usize], results: bool) -> Registers {
+        let results = results.then(|| Box::new([0; HALVES]));
+        let (written, pending) = ([0; HALVES], [[0; HALVES]; SLOTS]);
+        let mut registers = Registers { written, pending, busy: [false; SLOTS], results };
+        // r0l counts control flow and starts at zero.
+        registers.written[0] = u32::MAX;
+        for &register in preloaded {
+            registers.written[2 * register..][..2].fill(u32::MAX);
+        }
+        registers
+    }
+}
+
+impl Registers {
+    /// What is wrong with the read of a half-register, and in which lanes.
+    #[cold]
+    fn read(&self, half: usize, exec: u32) -> Option<(ReportKind, String, u32)> {
+        let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
+        let unwritten = !self.written[half] & exec;
+        if pending != 0 {
+            let slot = usize::from(self.pending[0][half] & exec == 0);
+            let what =
+                format!("{} is read before its load was waited for (slot {slot})", name(half));
+            Some((ReportKind::UnwaitedRead, what, pending))
+        } else if unwritten != 0 {
+            let what =
+                format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
+            Some((ReportKind::UnwrittenRegister, what, unwritten))
+        } else {
+            None
+        }
+    }
+
+    /// Notes a write; returns the lanes in which a load into the half-register is under way.
+    #[inline(always)]
+    fn write(&mut self, half: usize, exec: u32, slot: Option<usize>) -> Option<u32> {
+        let mut found = None;
+        self.written[half] |= exec;
+        if self.busy != [false; SLOTS] {
+            let under_way = (self.pending[0][half] | self.pending[1][half]) & exec;
+            found = (under_way != 0 && slot.is_none()).then_some(under_way);
+            for pending in &mut self.pending {
+                pending[half] &= !exec;
+            }
+        }
+        if let Some(slot) = slot {
+            self.pending[slot][half] |= exec;
+            self.busy[slot] = true;
+        }
+        found
+    }
+}
+
 impl Checker {
-    /// A checker for a group, with the 32-bit registers that hold values at the start of the code.
-    pub fn new(preloaded: &[usize]) -> Checker {
-        let mut checker = Checker {
-            written: [0; HALVES],
-            pending: [[0; HALVES]; SLOTS],
-            busy: [false; SLOTS],
-            results: None,
+    /// A checker for a group of a program that starts with the 32-bit registers `preloaded`, with an audit or without; `quads` if
+    /// lanes are pixels.
+    pub fn new(
+        program: &Program,
+        preloaded: &[usize],
+        quads: bool,
+        workgroup: [u32; 3],
+        audit: Option<Audit>,
+    ) -> Checker {
+        let quads = quads && audit.is_some();
+        let is_proven = program.registers_are_right(preloaded, quads, audit.is_some());
+        let results = audit.is_some() && program.footprints().has_texels;
+        Checker {
+            registers: (!is_proven).then(|| Box::new(Registers::new(preloaded, results))),
             scratch: Scratch::default(),
             in_scratch: false,
-            quads: false,
-            audit: None,
-            workgroup: [0; 3],
+            quads,
+            audit,
+            workgroup,
             seen: HashMap::new(),
             reports: Vec::new(),
-        };
-        // r0l counts control flow and starts at zero.
-        checker.written[0] = u32::MAX;
-        for &register in preloaded {
-            checker.written[2 * register..][..2].fill(u32::MAX);
         }
-        checker
     }
 
-    /// The same, in a workgroup.
-    pub fn of_workgroup(workgroup: [u32; 3]) -> Checker {
-        Checker { workgroup, ..Checker::new(&[]) }
-    }
-
-    /// The same with an audit; `quads` if lanes are pixels.
-    pub fn with_audit(self, audit: Audit, quads: bool) -> Checker {
-        let texels = audit.program.footprints().has_texels;
-        let results = texels.then(|| Box::new([0; HALVES]));
-        Checker { audit: Some(audit), quads, results, ..self }
+    /// Whether nothing has to be looked at before each instruction.
+    pub fn trusts_registers(&self) -> bool {
+        self.registers.is_none()
     }
 
     /// The audit.
@@ -124,23 +181,28 @@ impl Checker {
     #[inline(never)]
     pub fn before(&mut self, code: &Code, all: &Footprints, index: usize, exec: u32, alive: u32) {
         let Some(footprint) = all.of.get(index) else { return };
+        let Some(mut registers) = self.registers.take() else { return };
+        let r = &mut *registers;
         if let Some(slot) = footprint.waits
-            && std::mem::take(&mut self.busy[slot])
+            && std::mem::take(&mut r.busy[slot])
         {
-            self.pending[slot].fill(0);
+            r.pending[slot].fill(0);
         }
         for halves in &footprint.reads {
             let halves = usize::from(halves.start)..usize::from(halves.end);
-            let written = self.written[halves.clone()].iter().fold(u32::MAX, |all, &w| all & w);
+            let written = r.written[halves.clone()].iter().fold(u32::MAX, |all, &w| all & w);
             let mut pending = 0;
-            for (slot, _) in self.busy.iter().enumerate().filter(|(_, busy)| **busy) {
-                pending |= self.pending[slot][halves.clone()].iter().fold(0, |all, &p| all | p);
+            for (slot, _) in r.busy.iter().enumerate().filter(|(_, busy)| **busy) {
+                pending |= r.pending[slot][halves.clone()].iter().fold(0, |all, &p| all | p);
             }
-            if (!written | pending) & exec != 0 {
-                // One report is enough of a register that is wrong in both halves.
-                let _ = halves.clone().find(|&half| self.read(code, index, half, exec));
+            // One report is enough of a register that is wrong in both halves.
+            if (!written | pending) & exec != 0
+                && let Some((kind, what, lanes)) =
+                    halves.clone().find_map(|half| r.read(half, exec))
+            {
+                self.report(code, index, kind, what, lanes);
             }
-            if let Some(results) = &mut self.results {
+            if let Some(results) = &mut r.results {
                 for half in halves {
                     if let Some(by) = std::mem::take(&mut results[half]).checked_sub(1) {
                         all.read(usize::from(by));
@@ -150,8 +212,12 @@ impl Checker {
         }
         for halves in &footprint.writes {
             for half in usize::from(halves.start)..usize::from(halves.end) {
-                self.write(code, index, half, exec, footprint.slot);
-                if let Some(results) = &mut self.results {
+                if let Some(under_way) = r.write(half, exec, footprint.slot) {
+                    let what =
+                        format!("{} is written while a load into it is under way", name(half));
+                    self.report(code, index, ReportKind::UnwaitedWrite, what, under_way);
+                }
+                if let Some(results) = &mut r.results {
                     let before = results[half];
                     if footprint.texel || exec == alive {
                         results[half] = if footprint.texel { index as u16 + 1 } else { 0 };
@@ -163,6 +229,7 @@ impl Checker {
                 }
             }
         }
+        self.registers = Some(registers);
         if let Some(audit) = &self.audit {
             if footprint.texel && exec != 0 {
                 all.executed(index);
@@ -189,43 +256,6 @@ impl Checker {
                 lanes(missing)
             );
             self.report(code, index, ReportKind::DivergentDerivative, what, missing);
-        }
-    }
-
-    /// Checks the read of a half-register; returns whether there is a report.
-    #[cold]
-    fn read(&mut self, code: &Code, index: usize, half: usize, exec: u32) -> bool {
-        let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
-        let unwritten = !self.written[half] & exec;
-        if pending != 0 {
-            let slot = usize::from(self.pending[0][half] & exec == 0);
-            let what =
-                format!("{} is read before its load was waited for (slot {slot})", name(half));
-            self.report(code, index, ReportKind::UnwaitedRead, what, pending);
-        } else if unwritten != 0 {
-            let what =
-                format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
-            self.report(code, index, ReportKind::UnwrittenRegister, what, unwritten);
-        }
-        pending | unwritten != 0
-    }
-
-    #[inline(always)]
-    fn write(&mut self, code: &Code, index: usize, half: usize, exec: u32, slot: Option<usize>) {
-        self.written[half] |= exec;
-        if self.busy != [false; SLOTS] {
-            let under_way = (self.pending[0][half] | self.pending[1][half]) & exec;
-            if under_way != 0 && slot.is_none() {
-                let what = format!("{} is written while a load into it is under way", name(half));
-                self.report(code, index, ReportKind::UnwaitedWrite, what, under_way);
-            }
-            for pending in &mut self.pending {
-                pending[half] &= !exec;
-            }
-        }
-        if let Some(slot) = slot {
-            self.pending[slot][half] |= exec;
-            self.busy[slot] = true;
         }
     }
 

@@ -55,7 +55,7 @@ pub(super) fn register_bits_of(l: &Lanes<'_, '_>, first: Dst, k: usize) -> Row {
 
 /// Byte addresses of element 0, for all lanes; those of inactive lanes are not to be used.
 #[inline(always)]
-fn device_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u64; LANES] {
+pub fn device_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u64; LANES] {
     let base = l.load_u64(op.s[0]);
     let unit = t.format.stride();
     // Packed words count in words whatever their stride. source: applegpu.py,
@@ -455,7 +455,7 @@ pub fn device_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 
 /// Byte offsets in local memory of element 0.
 #[inline(always)]
-fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
+pub fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
     let unit = t.format.stride();
     let base = if t.no_base { Row::ZERO } else { l.load_u32(op.s[0]) };
     let mut out = [0; LANES];

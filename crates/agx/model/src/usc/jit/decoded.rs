@@ -117,7 +117,7 @@ impl Limits<'_> {
 
 /// Decodes a program's translation; how many instructions there are.
 fn decode(name: &str, program: &crate::usc::code::Code, target: Target) -> usize {
-    let (mut asm, places) = assemble(program, target);
+    let (mut asm, places) = assemble(program, target, false);
     // Copies that wait for their use are written.
     let end = asm.label();
     asm.place(end);

@@ -102,7 +102,7 @@ const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Goes on with the hash of a program's translation.
 fn hash(hash: u64, program: &Code) -> u64 {
-    let (asm, places) = assemble(program, Target::Avx512);
+    let (asm, places) = assemble(program, Target::Avx512, false);
     let of_build = asm.of_build.clone();
     let (mut code, labels) = asm.finish();
     of_build.into_iter().for_each(|bytes| code[bytes].fill(0));

@@ -67,9 +67,9 @@ impl Lazy {
         Lazy { left: AtomicU32::new(runs), target, translated }
     }
 
-    /// The translation, once there is one.
+    /// The translation, once there is one; with `checks`, memory is accessed by handlers.
     #[inline]
-    pub fn get(&self, code: &Code) -> Option<&Translated> {
+    pub fn get(&self, code: &Code, checks: bool) -> Option<&Translated> {
         if let Some(translated) = self.translated.get() {
             return translated.as_ref();
         }
@@ -77,7 +77,7 @@ impl Lazy {
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return None;
         }
-        let translate = || translate::translate(code, self.target?);
+        let translate = || translate::translate(code, self.target?, checks);
         self.translated.get_or_init(translate).as_ref()
     }
 }

@@ -17,11 +17,11 @@ const WORTH_SKIPPING: usize = 3;
 const LOOK_AHEAD: usize = 64;
 
 /// Translates a program; `None` where the host cannot run the result.
-pub fn translate(code: &Code, target: Target) -> Option<Translated> {
+pub fn translate(code: &Code, target: Target, checks: bool) -> Option<Translated> {
     if !target.is_available() {
         return None;
     }
-    let (asm, places) = assemble(code, target);
+    let (asm, places) = assemble(code, target, checks);
     let (bytes, labels) = asm.finish();
     let places = places.into_iter().map(|label| match label {
         Some(label) => labels[label.0 as usize],
@@ -31,8 +31,8 @@ pub fn translate(code: &Code, target: Target) -> Option<Translated> {
 }
 
 /// A program's code, and where execution can begin at each operation. Any host can do this for any
-/// target.
-pub fn assemble(code: &Code, target: Target) -> (Assembler, Vec<Option<Label>>) {
+/// target. With `checks`, memory is accessed by handlers, which call the checker.
+pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Option<Label>>) {
     let ops = code.ops();
     let mut t = Translator::new(code, target);
     let labels: Vec<Label> = ops.iter().map(|_| t.asm.label()).collect();
@@ -64,7 +64,8 @@ pub fn assemble(code: &Code, target: Target) -> (Assembler, Vec<Option<Label>>) 
         t.pending += run as i32;
         if is_of_lanes(&ops[index], target) {
             t.straight(&ops[index..index + run]);
-        } else if t.control(&ops[index], &labels).is_err() {
+        } else if checks && accesses_memory(&ops[index]) || t.control(&ops[index], &labels).is_err()
+        {
             t.by_handler();
         }
         index += run;
@@ -76,6 +77,14 @@ pub fn assemble(code: &Code, target: Target) -> (Assembler, Vec<Option<Label>>) 
     t.exit();
     let places = begins.iter().zip(labels).map(|(&begins, label)| begins.then_some(label));
     (t.asm, places.collect())
+}
+
+/// Whether the checker looks at what an operation accesses.
+fn accesses_memory(op: &Op) -> bool {
+    matches!(
+        op.opcode,
+        Opcode::device_load | Opcode::device_store | Opcode::local_load | Opcode::local_store
+    )
 }
 
 impl Translator<'_> {

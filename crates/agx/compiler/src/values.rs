@@ -1,0 +1,186 @@
+//! Which values of the IR the registers of a program hold: what a debugger needs to name registers.
+//!
+//! A value is followed from the instruction that defines it, through reloads of spilled ones, and from the start of each block that
+//! it is live in. A value that is moved between registers within a block is named again where the next block begins, so a name
+//! can be missing for some instructions, but none is wrong: what writes a register without a name takes the old name away.
+
+use std::collections::HashMap;
+
+use crate::flow::{At, Line};
+use crate::mir::{Function, Val};
+use serde::{Deserialize, Serialize};
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::{Loc, Shader, Value};
+
+/// A component of a value of the IR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Component {
+    /// The value.
+    pub value: Value,
+    /// The component, 0 of a scalar.
+    pub component: u8,
+}
+
+/// What selection made of the components of the IR's values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meanings {
+    /// Values of the machine IR; where several components are one value, the first is what it is called.
+    pub vals: Vec<(Val, Component)>,
+    /// Uniform registers.
+    pub uniforms: Vec<InUniforms>,
+}
+
+/// A component that is in uniform registers while the whole program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InUniforms {
+    /// First half-uniform.
+    pub half: u16,
+    /// How many.
+    pub halves: u8,
+    /// The component.
+    pub of: Component,
+}
+
+/// Registers that hold a component from an instruction on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InRegisters {
+    /// Byte offset of the instruction.
+    pub offset: u32,
+    /// The instruction writes it; otherwise it is there before the instruction runs.
+    pub written: bool,
+    /// First half-register.
+    pub half: u16,
+    /// How many.
+    pub halves: u8,
+    /// The component.
+    pub of: Component,
+}
+
+/// Where a program has the IR's values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values {
+    /// In registers, sorted by offset.
+    pub registers: Vec<InRegisters>,
+    /// In uniform registers.
+    pub uniforms: Vec<InUniforms>,
+}
+
+/// A component in registers after a number of steps of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    at: At,
+    half: u16,
+    halves: u8,
+    of: Component,
+}
+
+/// What allocation left where, of the values that mean something.
+pub(crate) fn held(f: &Function, meanings: &Meanings, defs: &[tepui_regalloc::Def]) -> Vec<Held> {
+    let mut of: SecondaryMap<Val, Option<Component>> = SecondaryMap::new();
+    for &(v, component) in &meanings.vals {
+        of[v].get_or_insert(component);
+    }
+    let held = |d: &tepui_regalloc::Def| {
+        Some(Held {
+            at: At { block: d.block.as_u32(), step: d.steps },
+            half: d.unit,
+            halves: f.vals[d.val].units,
+            of: of[f.origin(d.val)]?,
+        })
+    };
+    defs.iter().filter_map(held).collect()
+}
+
+/// Gives what is held the offsets of a packed program. `lines` and `offsets` are those of the same instructions.
+pub(crate) fn place(held: &[Held], lines: &[Line], offsets: &[(u32, Loc)]) -> Vec<InRegisters> {
+    // Lines are in the order of blocks and steps.
+    let place = |h: &Held| {
+        let behind =
+            lines.partition_point(|l| (l.step.block, l.step.step) < (h.at.block, h.at.step));
+        let line = |k: usize| lines.get(k).filter(|l| l.step.block == h.at.block);
+        // After the last line of an earlier step of the block, else before the block's first line.
+        let (k, written) = match behind.checked_sub(1).filter(|&k| line(k).is_some()) {
+            Some(k) if h.at.step > 0 => (k, true),
+            _ => line(behind).map(|_| (behind, false))?,
+        };
+        let (half, halves, of) = (h.half, h.halves, h.of);
+        Some(InRegisters { offset: offsets.get(k)?.0, written, half, halves, of })
+    };
+    let mut out: Vec<InRegisters> = held.iter().filter_map(place).collect();
+    out.sort_by_key(|r| (r.offset, r.written));
+    out
+}
+
+/// The names of a component.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name {
+    /// As the printed IR calls it, such as `%12` or `%12.y`.
+    pub ir: String,
+    /// As the source calls the variable that it is, such as `count` or `normal.x`; empty if it is none.
+    pub variable: String,
+}
+
+/// Registers with the name of what they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holds {
+    /// Byte offset of the instruction from which on they hold it; 0 for uniform registers.
+    pub offset: u32,
+    /// The instruction writes it; otherwise it is there before the instruction runs.
+    pub written: bool,
+    /// First half-register.
+    pub half: u16,
+    /// How many.
+    pub halves: u8,
+    /// An index of [`Names::names`].
+    pub name: u32,
+}
+
+/// What the registers of a program hold, by name, for debuggers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    /// The names.
+    pub names: Vec<Name>,
+    /// Registers, sorted by offset.
+    pub registers: Vec<Holds>,
+    /// Uniform registers.
+    pub uniforms: Vec<Holds>,
+}
+
+impl Names {
+    /// Of values in the IR of a shader after all passes.
+    pub(crate) fn new(values: &Values, shader: &Shader) -> Names {
+        let mut known: HashMap<(Value, u8), u32> = HashMap::new();
+        let numbers = tepui_ir::print::numbers(shader);
+        let mut names = Vec::new();
+        let mut number = |of: Component| {
+            *known.entry((of.value, of.component)).or_insert_with(|| {
+                names.push(name(shader, &numbers, of));
+                names.len() as u32 - 1
+            })
+        };
+        let registers = values.registers.iter().map(|r| {
+            let (offset, written, half, halves) = (r.offset, r.written, r.half, r.halves);
+            Holds { offset, written, half, halves, name: number(r.of) }
+        });
+        let registers = registers.collect();
+        let uniforms = values.uniforms.iter().map(|u| {
+            let (half, halves) = (u.half, u.halves);
+            Holds { offset: 0, written: false, half, halves, name: number(u.of) }
+        });
+        let uniforms = uniforms.collect();
+        Names { names, registers, uniforms }
+    }
+}
+
+/// The names of a component.
+fn name(shader: &Shader, numbers: &HashMap<Value, u32>, of: Component) -> Name {
+    let letter = match (shader.ty(of.value).comps(), of.component) {
+        (1, _) => String::new(),
+        (2..=4, k) => format!(".{}", ["x", "y", "z", "w"][usize::from(k) & 3]),
+        (_, k) => format!("[{k}]"),
+    };
+    let ir = numbers.get(&of.value).map_or(String::new(), |n| format!("%{n}{letter}"));
+    let variable =
+        shader.names[of.value].as_deref().map_or(String::new(), |n| format!("{n}{letter}"));
+    Name { ir, variable }
+}

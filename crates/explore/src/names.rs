@@ -1,0 +1,40 @@
+//! Tells a recording what the registers of its program hold.
+
+use tepui_agx_compiler::values::{Holds, Names};
+use tepui_agx_isa::{File, Inst, Role};
+use tepui_debug::{Name, Named, Recording};
+
+/// Names the registers and uniform registers of a recording of a program.
+pub fn tell(recording: &mut Recording, names: &Names, code: &[u8]) {
+    if names.names.is_empty() {
+        return;
+    }
+    let named = |h: &Holds| Named { half: h.half, halves: h.halves, name: Some(h.name) };
+    for i in &mut recording.program {
+        // What is written without a name takes the name away that was there.
+        i.writes = written(code.get(i.offset as usize..).unwrap_or_default());
+        let first = names.registers.partition_point(|h| h.offset < i.offset);
+        for h in names.registers[first..].iter().take_while(|h| h.offset == i.offset) {
+            if h.written { &mut i.writes } else { &mut i.enters }.push(named(h));
+        }
+    }
+    for u in &mut recording.uniforms {
+        let holds = |h: &&Holds| {
+            (usize::from(h.half)..usize::from(h.half) + usize::from(h.halves)).contains(&u.half)
+        };
+        u.name = names.uniforms.iter().find(holds).map(|h| h.name);
+    }
+    let name = |n: &tepui_agx_compiler::values::Name| {
+        let (ir, variable) = (n.ir.clone(), n.variable.clone());
+        Name { ir, variable }
+    };
+    recording.set_names(names.names.iter().map(name).collect());
+}
+
+/// The half-registers that the first instruction of machine code writes.
+fn written(code: &[u8]) -> Vec<Named> {
+    let Ok((inst, _)) = Inst::decode(code) else { return Vec::new() };
+    let operands = inst.operands();
+    let written = operands.iter().filter(|o| o.file == File::Reg && o.role != Role::Read);
+    written.map(|o| Named { half: o.start, halves: o.count as u8, name: None }).collect()
+}
