@@ -435,9 +435,12 @@ fn proofs_hide_nothing() {
     for (groups, text) in &all {
         let told = |watch_all| {
             let found = findings(text, *groups, watch_all);
-            let mut told: Vec<String> = found.iter().map(ToString::to_string).collect();
-            told.sort();
-            told
+            // Which end of a race between workgroups is found is left to chance.
+            let text = |f: &Finding| match f.rule.as_str() {
+                "dispatch-race" => f.rule.clone(),
+                _ => f.to_string(),
+            };
+            found.iter().map(text).collect::<BTreeSet<_>>()
         };
         let (proven, watched) = (told(false), told(true));
         mistakes += usize::from(!watched.is_empty());

@@ -144,6 +144,8 @@ fn races(
                 audit.page = races.page(number).map(|page| (number, page));
             }
             let Some((_, page)) = &audit.page else { break };
+            // Most pages are bound as a whole.
+            let whole = l.port.ranges_lookup(number.wrapping_mul(PAGE_BYTES), PAGE_BYTES);
             page.with(|cells| {
                 while i < LANES {
                     let address = addresses[i].wrapping_add(at);
@@ -152,7 +154,15 @@ fn races(
                             break;
                         }
                         let silent = row.is_some_and(|row| {
-                            value(l, address, element) == Some(row.0[i] & bits(element))
+                            let place = address % PAGE_BYTES;
+                            let now = match whole {
+                                Some(host) if place + u64::from(element) <= PAGE_BYTES => {
+                                    // SAFETY: the page was found bound, and the element lies in it.
+                                    Some(unsafe { bytes_at(host.add(place as usize), element) })
+                                }
+                                _ => value(l, address, element),
+                            };
+                            now == Some(row.0[i] & bits(element))
                         });
                         if !silent {
                             let bytes = (((1u32 << element) - 1) << (address % 4)) as u8 & 15;
@@ -191,10 +201,26 @@ fn races(
 }
 
 /// The element in memory.
-fn value(l: &Lanes<'_, '_>, address: u64, element: u32) -> Option<u32> {
-    let mut bytes = [0; 4];
-    l.port.vm.read(address, &mut bytes[..element.min(4) as usize]).ok()?;
-    Some(u32::from_le_bytes(bytes))
+fn value(l: &mut Lanes<'_, '_>, address: u64, element: u32) -> Option<u32> {
+    let host = l.port.ranges_lookup(address, u64::from(element.min(4)))?;
+    // SAFETY: the range was found to hold so many bytes.
+    Some(unsafe { bytes_at(host, element) })
+}
+
+/// An element of 1, 2 or 4 bytes.
+///
+/// # Safety
+/// So many bytes can be read there. Others may write at the same time; then the bytes are either.
+#[inline(always)]
+unsafe fn bytes_at(host: *mut u8, element: u32) -> u32 {
+    // SAFETY: the caller says so.
+    unsafe {
+        match element {
+            4 => host.cast::<u32>().read_unaligned(),
+            2 => u32::from(host.cast::<u16>().read_unaligned()),
+            _ => u32::from(host.read()),
+        }
+    }
 }
 
 /// Reports lanes that store different values to one place.

@@ -148,6 +148,8 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
         known.insert(2 * register as u16 + 1);
     }
     start.written[0] = Some(known);
+    // Without control flow r0l is a register like others.
+    let nests = code.ops().iter().any(|op| changes_lanes(op.opcode));
     let mut states: Vec<Option<State>> = vec![None; count];
     states[0] = Some(start);
     // Ways back are few: the walk is repeated until no jump brings news.
@@ -155,7 +157,7 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
     while std::mem::take(&mut again) {
         for index in 0..count {
             let Some(mut state) = states[index].clone() else { continue };
-            step(code, all, index, quads, &mut state)?;
+            step(code, all, index, [nests, quads], &mut state)?;
             let op = &code.ops()[index];
             let target = (op.imm as u32) as usize;
             let taken = match op.opcode {
@@ -190,6 +192,20 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
     Some(())
 }
 
+/// Whether an operation takes lanes in or out by their counters.
+fn changes_lanes(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::if_icmp
+            | Opcode::if_fcmp
+            | Opcode::else_icmp
+            | Opcode::else_fcmp
+            | Opcode::while_icmp
+            | Opcode::while_fcmp
+            | Opcode::pop_exec
+    )
+}
+
 fn without_first(written: &[Option<Set>; COUNTERS]) -> [Option<Set>; COUNTERS] {
     let mut written = *written;
     written[0] = None;
@@ -197,7 +213,13 @@ fn without_first(written: &[Option<Set>; COUNTERS]) -> [Option<Set>; COUNTERS] {
 }
 
 /// One instruction.
-fn step(code: &Code, all: &Footprints, index: usize, quads: bool, state: &mut State) -> Option<()> {
+fn step(
+    code: &Code,
+    all: &Footprints,
+    index: usize,
+    [nests, quads]: [bool; 2],
+    state: &mut State,
+) -> Option<()> {
     let (op, footprint) = (&code.ops()[index], &all.of[index]);
     let inst = code.inst(index)?;
     // Kept in order by others than registers, or not understood.
@@ -246,13 +268,13 @@ fn step(code: &Code, all: &Footprints, index: usize, quads: bool, state: &mut St
         _ => {}
     }
     for half in footprint.writes.iter().cloned().flatten() {
-        if half == 0 {
-            // Lanes set their own counter, which the next instruction takes into account.
-            let next = code.ops().get(index + 1)?;
-            if next.opcode != Opcode::pop_exec || footprint.slot.is_some() {
+        if half == 0 && nests {
+            // Lanes that execute set their own counter, which is 0. Another value counts from the next instruction on, which has to
+            // look at the counters.
+            let counts = counts(inst)?;
+            if counts != [0; 2] && code.ops().get(index + 1)?.opcode != Opcode::pop_exec {
                 return None;
             }
-            let counts = counts(inst)?;
             state.update(|v| if v == 0 { counts } else { [v; 2] })?;
             continue;
         }

@@ -247,6 +247,14 @@ fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LA
         return Next::Continue;
     }
     let element = t.format.stride();
+    let is_aligned = |(i, a): (usize, &u64)| exec >> i & 1 == 0 || a.is_multiple_of(4);
+    if let Some(parts) = parts_of_a_word(t)
+        && addresses.iter().enumerate().all(is_aligned)
+    {
+        let word = word_of_parts(l, t, parts);
+        scatter(l, exec, addresses, 4, 0, &word);
+        return Next::Continue;
+    }
     let components = component_numbers(t.mask);
     for k in 0..t.count() {
         let mut row = register_bits(l, t, k);
@@ -274,6 +282,19 @@ fn parts_of_a_word(t: &Transfer) -> Option<u32> {
         (Format::I16, 0b11) => Some(2),
         _ => None,
     }
+}
+
+/// The words that the elements of a transfer fill, a register each.
+#[inline(always)]
+fn word_of_parts(l: &Lanes<'_, '_>, t: &Transfer, parts: u32) -> Row {
+    let (unit, mut word) = (t.format.stride(), Row::ZERO);
+    for k in 0..parts {
+        let part = register_bits(l, t, k as usize);
+        for (v, part) in word.0.iter_mut().zip(part.0) {
+            *v |= (part & element_mask(unit)) << (8 * unit * k);
+        }
+    }
+    word
 }
 
 /// The bits of an element of 1, 2 or 4 bytes.
@@ -351,13 +372,7 @@ pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
             let writers = l.writers();
             if let Some(parts) = parts_of_a_word(t) {
-                let mut word = Row::ZERO;
-                for k in 0..parts {
-                    let part = register_bits(l, t, k as usize);
-                    for (v, part) in word.0.iter_mut().zip(part.0) {
-                        *v |= (part & element_mask(unit)) << (8 * unit * k);
-                    }
-                }
+                let word = word_of_parts(l, t, parts);
                 // SAFETY: as below; the elements are the four bytes.
                 unsafe { spread(host, &near.offsets, writers, &word, 4) };
                 return Next::Continue;
