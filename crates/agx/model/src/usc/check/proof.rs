@@ -175,7 +175,7 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
             };
             if let Some(taken) = taken {
                 let to = states.get_mut(target)?;
-                let changed = to.as_mut().map_or(true, |old| old.join(&taken));
+                let changed = to.as_mut().is_none_or(|old| old.join(&taken));
                 if changed && to.is_none() {
                     *to = Some(taken);
                 }
@@ -285,10 +285,9 @@ fn step(
         if let Some(written) = &mut state.written[0] {
             written.insert(half);
         }
-        match footprint.slot {
-            Some(slot) => state.pending[slot].insert(half),
-            // In other lanes the load may still be under way, so the half stays pending.
-            None => {}
+        // Without a slot the half stays pending: in other lanes a load may still be under way.
+        if let Some(slot) = footprint.slot {
+            state.pending[slot].insert(half);
         }
     }
     Some(())
