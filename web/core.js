@@ -1,44 +1,74 @@
-// The core in WebAssembly: requests and answers in JSON (crates/web/src/lib.rs).
+// The core in a worker: requests wait in line, and a request that takes too long can be stopped with its worker.
 
-let module;
-let core;
+/** What `call` rejects with when its request was stopped. */
+export class Stopped extends Error {}
 
-/** Loads the core; `bytes` instead of a download, for tests outside of a browser. */
-export async function load(bytes) {
-  module = bytes
-    ? await WebAssembly.compile(bytes)
-    : await WebAssembly.compileStreaming(fetch("tepui_web.wasm"));
-  await restart();
-}
+/** Downloads and compiles the core. */
+export const load = () => WebAssembly.compileStreaming(fetch("tepui_web.wasm"));
 
-async function restart() {
-  core = (await WebAssembly.instantiate(module, {})).exports;
-}
-
-/** The answer to a request; throws what is wrong, with `place` where it is known. */
-export function call(request) {
-  const bytes = new TextEncoder().encode(JSON.stringify(request));
-  let text;
-  try {
-    const at = core.tepui_request(bytes.length);
-    new Uint8Array(core.memory.buffer, at, bytes.length).set(bytes);
-    const length = core.tepui_call();
-    text = new TextDecoder().decode(new Uint8Array(core.memory.buffer, core.tepui_answer(), length));
-  } catch (error) {
-    // A panic or an exhausted stack leaves the instance unusable; the next request gets a new one.
-    core = undefined;
-    restart();
-    throw new Error(`Tepui crashed (${error.message}): please report this shader`);
+export class Core {
+  /** A worker with an instance of its own; `changed` is told when it starts and ends to work. */
+  constructor(module, changed = () => {}) {
+    this.module = module;
+    this.changed = changed;
+    this.line = [];
+    this.start();
   }
-  const answer = JSON.parse(text);
-  if (answer.error) {
-    throw Object.assign(new Error(answer.error.message), { place: answer.error.place });
-  }
-  return answer.ok;
-}
 
-/** The picture of the last run. */
-export function pixels() {
-  const at = core.tepui_pixels();
-  return new Uint8ClampedArray(core.memory.buffer, at, core.tepui_pixels_size()).slice();
+  start() {
+    this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    this.worker.postMessage({ module: this.module });
+    this.worker.onmessage = ({ data }) => this.answered(data);
+    this.worker.onerror = (event) => this.answered({ crash: event.message });
+  }
+
+  get busy() {
+    return this.line.length > 0;
+  }
+
+  /**
+   * The answer to a request, with `pixels` of a run; throws what is wrong, with `place` where it is known. A request with
+   * `latest` takes the place of one of the same kind that has not begun, whose answer is then `undefined`.
+   */
+  call(request, { latest = false } = {}) {
+    return new Promise((resolve, reject) => {
+      const entry = { op: request.op, text: JSON.stringify(request), latest, resolve, reject };
+      const waits = latest ? this.line.findIndex((e, k) => k > 0 && e.latest && e.op === entry.op) : -1;
+      if (waits >= 0) {
+        this.line[waits].resolve(undefined);
+        this.line[waits] = entry;
+        return;
+      }
+      this.line.push(entry);
+      if (this.line.length === 1) this.send();
+    });
+  }
+
+  send() {
+    this.changed(true);
+    this.worker.postMessage({ request: this.line[0].text });
+  }
+
+  answered({ answer, pixels, crash }) {
+    const { resolve, reject } = this.line.shift();
+    if (crash !== undefined) {
+      reject(new Error(`Tepui crashed (${crash}): please report this shader`));
+    } else {
+      const { ok, error } = JSON.parse(answer);
+      if (error) reject(Object.assign(new Error(error.message), { place: error.place }));
+      else resolve(pixels.length ? { ...ok, pixels } : ok);
+    }
+    if (this.line.length) this.send();
+    else this.changed(false);
+  }
+
+  /** Ends the worker with all that waits, and begins anew. */
+  stop() {
+    this.worker.terminate();
+    const line = this.line;
+    this.line = [];
+    this.start();
+    this.changed(false);
+    for (const { reject } of line) reject(new Stopped("Stopped"));
+  }
 }

@@ -40,8 +40,10 @@ export class Editor {
       <textarea aria-label="Shader source" spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off"></textarea></div></div>`;
     [this.gutter, this.pre, this.area] = [".gutter", "pre", "textarea"].map((name) => element.querySelector(name));
     this.element = element;
-    this.marks = { lines: new Set(), error: null, hot: 0, now: 0, breaks: new Set() };
+    this.marks = { lines: new Set(), error: null, hot: 0, now: 0, breaks: new Set(), found: new Set() };
     this.area.addEventListener("input", () => {
+      // Findings are those of another text.
+      this.marks.found = new Set();
       this.draw();
       changed();
     });
@@ -71,6 +73,7 @@ export class Editor {
   set text(text) {
     this.area.value = text;
     this.marks.breaks.clear();
+    this.marks.found = new Set();
     this.draw();
   }
 
@@ -85,10 +88,19 @@ export class Editor {
     return line >= 1 && line <= this.pre.childElementCount ? line : 0;
   }
 
-  /** Changes what is marked: `lines` with code, `error`, `hot`, `now`. */
+  /** Changes what is marked: `lines` with code or findings (`found`), `error`, `hot`, `now`, `breaks`. */
   mark(marks) {
     Object.assign(this.marks, marks);
     this.draw();
+  }
+
+  /** Puts the caret at the start of a line and the focus into the text. */
+  goTo(line) {
+    const at = this.area.value.split("\n").slice(0, line - 1).reduce((sum, l) => sum + l.length + 1, 0);
+    this.area.focus({ preventScroll: true });
+    this.area.setSelectionRange(at, at);
+    this.mark({ hot: line });
+    this.show(line);
   }
 
   /** Shows a line if it is out of sight. */
@@ -100,7 +112,7 @@ export class Editor {
   }
 
   draw() {
-    const { lines, error, hot, now, breaks } = this.marks;
+    const { lines, error, hot, now, breaks, found } = this.marks;
     const text = this.area.value;
     const html = colour(text).map((line, index) => {
       const number = index + 1;
@@ -108,6 +120,7 @@ export class Editor {
       if (lines.has(number)) names.push("marked");
       if (number === hot) names.push("hot");
       if (number === now) names.push("now");
+      if (found.has(number)) names.push("found");
       if (error?.line === number) {
         names.push("wrong");
         const raw = new TextEncoder().encode(text.split("\n")[index]);

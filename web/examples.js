@@ -80,27 +80,29 @@ fn main(@builtin(global_invocation_id) at: vec3u, @builtin(local_invocation_id) 
 }
 `,
   },
-  "Filter": {
-    text: `// A picture made of rings, and its edges by a filter of 3 × 3 (to the right of the pointer's column, or the middle).
-${INPUTS}
-fn picture(p: vec2f) -> f32 {
-    let q = p - 0.5 * inputs.size;
-    return 0.5 + 0.5 * sin(length(q) * 0.25 - inputs.time * 3.0);
-}
+  "Image filter": {
+    groups: "32,32",
+    images: { "0.0": { what: "checkerboard,size=256x256", file: null }, "0.2": { what: "256x256", file: null } },
+    samplers: { "0.1": "linear,mirror" },
+    text: `// Edges of an image by Sobel's filter, from a sampled image to a storage image. Give it a picture of yours.
+@group(0) @binding(0) var picture: texture_2d<f32>;
+@group(0) @binding(1) var edge_sampler: sampler;
+@group(0) @binding(2) var edges: texture_storage_2d<rgba8unorm, write>;
 
-@fragment fn main(@builtin(position) at: vec4f) -> @location(0) vec4f {
-    let split = select(inputs.pointer.x, inputs.size.x * 0.5, inputs.pointer.x == 0.0);
-    if at.x < split {
-        return vec4f(vec3f(picture(at.xy)), 1.0);
-    }
-    var edge = vec2f(0.0);
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) at: vec3u) {
+    let size = vec2f(textureDimensions(edges));
+    var across = vec3f(0.0);
+    var down = vec3f(0.0);
     for (var y = -1; y <= 1; y++) {
         for (var x = -1; x <= 1; x++) {
-            let w = vec2f(f32(x) * f32(2 - abs(y)), f32(y) * f32(2 - abs(x)));
-            edge += w * picture(at.xy + vec2f(f32(x), f32(y)));
+            let place = (vec2f(at.xy) + 0.5 + vec2f(f32(x), f32(y))) / size;
+            let colour = textureSampleLevel(picture, edge_sampler, place, 0.0).rgb;
+            across += colour * f32(x * (2 - abs(y)));
+            down += colour * f32(y * (2 - abs(x)));
         }
     }
-    return vec4f(0.5 + 0.25 * edge, length(edge) * 0.3, 1.0);
+    textureStore(edges, at.xy, vec4f(sqrt(across * across + down * down) * 0.5, 1.0));
 }
 `,
   },

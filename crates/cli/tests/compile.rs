@@ -190,3 +190,53 @@ fn a_buffer_that_is_only_saved_needs_no_size() {
     assert!(!absent.status.success());
     assert!(String::from_utf8_lossy(&absent.stderr).contains("no such buffer"), "{absent:?}");
 }
+
+const COPY: &str = "@group(0) @binding(0) var picture: texture_2d<f32>;
+@group(0) @binding(1) var s: sampler;
+@group(0) @binding(2) var out: texture_storage_2d<rgba8unorm, write>;
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) at: vec3u) {
+    let place = (vec2f(at.xy) + 0.5) / vec2f(textureDimensions(out));
+    textureStore(out, at.xy, textureSampleLevel(picture, s, place, 0.0));
+}
+";
+
+#[test]
+fn images_are_patterns_files_and_sizes() {
+    let d = dir();
+    let said =
+        |o: &Output| String::from_utf8_lossy(&[&o.stdout[..], &o.stderr].concat()).into_owned();
+    std::fs::write(d.path().join("copy.wgsl"), COPY).expect("written");
+    let run = |image: &str, out: &str| {
+        let image = format!("0={image}");
+        let out = format!("2={out}");
+        let common = ["exec", "copy.wgsl", "--groups", "2,2", "--sampler", "1=nearest,clamp"];
+        let images = ["--image", &image, "--image", "2=16x16", "--out-image", &out];
+        tepui(d.path(), &[&common[..], &images].concat())
+    };
+    let o = run("gradient,size=16x16", "first.png");
+    assert!(o.status.success(), "{}", said(&o));
+    let o = run("first.png", "second.png");
+    assert!(o.status.success(), "{}", said(&o));
+    let read = |name: &str| std::fs::read(d.path().join(name)).expect("it was written");
+    assert_eq!(read("first.png"), read("second.png"));
+    let o = run("checkboard,size=16x16", "third.png");
+    assert!(
+        !o.status.success() && said(&o).contains("without a file: checkerboard"),
+        "{}",
+        said(&o)
+    );
+    // The debugger takes the same words; without them it names what is missing.
+    let debug = |more: &[&str]| {
+        tepui(d.path(), &[&["debug", "copy.wgsl", "-e", "goto end"][..], more].concat())
+    };
+    let image = ["--image", "0=first.png", "--image", "2=16x16"];
+    let o = debug(&[&image[..], &["--sampler", "1=linear,repeat"]].concat());
+    assert!(o.status.success() && said(&o).contains("stop"), "{}", said(&o));
+    let o = debug(&image);
+    assert!(
+        !o.status.success() && said(&o).contains("`s` at set 0 binding 1 has no sampler"),
+        "{}",
+        said(&o)
+    );
+}

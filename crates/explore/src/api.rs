@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tepui_agx_isa::manual;
+use tepui_check::{RULES, Rule};
 use tepui_debug::{Session, command};
 
+use crate::compare::compare;
 use crate::compile::{Refused, Text, compile};
 use crate::record::{Group, record};
 use crate::run::{How, Inputs, run};
@@ -20,6 +22,8 @@ enum Request {
         #[serde(default)]
         passes: bool,
     },
+    /// Two shaders side by side.
+    Compare { left: Text, right: Text },
     /// Runs the shader.
     Run {
         #[serde(flatten)]
@@ -41,6 +45,8 @@ enum Request {
     Command { line: String },
     /// An instruction's entry of the manual.
     Manual { name: String },
+    /// The checker's rules.
+    Rules,
 }
 
 /// A register in the debugger.
@@ -75,7 +81,7 @@ impl Api {
         }
     }
 
-    /// The picture of the last run: red, green, blue, alpha, row by row.
+    /// The picture of the last run and its storage images ([`Outcome::pixels`](crate::run::Outcome::pixels)).
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
@@ -85,6 +91,10 @@ impl Api {
         match request {
             Request::Compile { text, passes } => {
                 serde_json::to_value(compile(&text, passes)?.report()).map_err(Refused::new)
+            }
+            Request::Compare { left, right } => {
+                let compared = compare(&left, &right)?;
+                serde_json::to_value(compared).map_err(Refused::new)
             }
             Request::Run { text, inputs, check } => {
                 let mut outcome = run(&text, &inputs, How { check, ..How::default() })?;
@@ -115,6 +125,18 @@ impl Api {
                     }
                 };
                 Ok(json!({ "text": text, "state": state(session) }))
+            }
+            Request::Rules => {
+                let rule = |r: &Rule| {
+                    json!({
+                        "id": r.id,
+                        "level": r.level.name(),
+                        "title": r.title,
+                        "meaning": r.meaning,
+                        "mend": r.mend,
+                    })
+                };
+                Ok(RULES.iter().map(rule).collect())
             }
             Request::Manual { name } => {
                 let entries = manual::find(&name).into_iter().map(manual::entry);

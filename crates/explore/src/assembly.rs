@@ -17,8 +17,9 @@ use tepui_agx_isa::disasm::Disassembler;
 
 use crate::compile::{Refused, Text};
 use crate::findings::Places;
+use crate::inputs::{Contents, Inputs, MAX_BUFFERS_B};
 use crate::listing::Line;
-use crate::run::{After, Contents, How, Inputs, MAX_BUFFERS_B, Outcome, results};
+use crate::run::{After, How, Outcome, results};
 use crate::source::Place;
 
 /// Bytes of local memory that a workgroup can have. source: Apple's Metal feature set tables
@@ -137,7 +138,7 @@ fn at(line: usize, column: usize, message: String) -> Refused {
 /// The job faults.
 pub fn run(assembly: &Assembly, inputs: &Inputs, how: How) -> Result<Outcome, Refused> {
     let regions = how.regions.clone();
-    let mut machine = Machine::new(how.options()).map_err(Refused::new)?;
+    let mut machine = Machine::new(how.options(inputs.budget)).map_err(Refused::new)?;
     if assembly.scratch_bytes > 0 {
         machine.scratch(assembly.scratch_bytes).map_err(Refused::new)?;
     }

@@ -7,7 +7,7 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface, VertexResults};
 use tepui_agx_compiler::{Options, Program, Snapshot, Table, compile_as};
 use tepui_format::Format;
-use tepui_ir::{ResKind, Shader, Stage};
+use tepui_ir::{ResKind, Resource, Shader, Stage};
 
 use crate::listing::{self, Line};
 use crate::source::{self, Language, Place, Source, SourceError};
@@ -39,6 +39,27 @@ impl From<SourceError> for Refused {
     }
 }
 
+/// Options of the compiler that change a program but not its interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default)]
+pub struct CodeOptions {
+    /// The limit of half-registers; 0 for the limit that the workgroup size implies.
+    pub registers: u16,
+    /// Buffer accesses are checked against the size of their buffer.
+    pub robust: bool,
+}
+
+impl CodeOptions {
+    fn options(self) -> Options {
+        Options {
+            registers: self.registers,
+            robust: self.robust,
+            names: true,
+            ..Options::default()
+        }
+    }
+}
+
 /// A shader's text.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 pub struct Text {
@@ -53,6 +74,9 @@ pub struct Text {
     /// The text is assembly.
     #[serde(default)]
     pub assembly: bool,
+    /// How to compile it.
+    #[serde(default)]
+    pub code: CodeOptions,
     /// SPIR-V that another front end made of the text.
     #[serde(skip)]
     pub words: Option<Vec<u32>>,
@@ -112,7 +136,7 @@ pub struct Pass {
     pub text: String,
 }
 
-/// A buffer or image that a shader names.
+/// A buffer, image or sampler that a shader names.
 #[derive(Serialize, Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// Descriptor set.
@@ -121,8 +145,37 @@ pub struct Named {
     pub binding: u32,
     /// Name in the source.
     pub name: String,
-    /// `uniform`, `storage` or `other`.
+    /// The word for its kind, as [`ResKind::name`].
     pub kind: &'static str,
+    /// Images: the word for their dimensions, as [`tepui_ir::Dim::name`]; nothing for the rest.
+    pub dim: &'static str,
+    /// It needs a sampler.
+    pub sampler: bool,
+}
+
+impl Named {
+    fn new(r: &Resource) -> Named {
+        Named {
+            set: r.set,
+            binding: r.binding,
+            name: r.name.clone(),
+            kind: r.kind.name(),
+            dim: if takes_image(r.kind) { r.dim.name() } else { "" },
+            sampler: takes_sampler(r.kind),
+        }
+    }
+}
+
+/// Whether a resource is an image or a texel buffer, alone or with a sampler.
+#[must_use]
+pub fn takes_image(kind: ResKind) -> bool {
+    !matches!(kind, ResKind::UniformBuffer | ResKind::StorageBuffer | ResKind::Sampler)
+}
+
+/// Whether a resource is a sampler, alone or with an image.
+#[must_use]
+pub fn takes_sampler(kind: ResKind) -> bool {
+    matches!(kind, ResKind::Sampler | ResKind::CombinedTextureSampler)
 }
 
 /// A compiled shader, for a page.
@@ -142,7 +195,7 @@ pub struct Report {
     pub occupancy: String,
     /// The line of shader-db.
     pub summary: String,
-    /// Buffers and images.
+    /// Buffers, images and samplers, those of the vertex shader of the same text too.
     pub resources: Vec<Named>,
     /// IR and machine IR after each pass, if asked for.
     pub passes: Vec<Pass>,
@@ -158,6 +211,8 @@ pub struct Compiled {
     pub program: Program,
     /// IR after each pass.
     pub passes: Vec<Pass>,
+    /// The vertex shader of the same text, of fragment shaders.
+    pub vertex: Option<Shader>,
 }
 
 /// The colour image of fragment shaders.
@@ -190,6 +245,7 @@ pub fn translate(words: &[u32], stage: Stage) -> Result<Shader, Refused> {
 /// It needs what is not compiled.
 pub fn compile_ir(
     translated: Shader,
+    options: CodeOptions,
     interface: &Interface,
     passes: bool,
 ) -> Result<Compiled, Refused> {
@@ -211,9 +267,9 @@ pub fn compile_ir(
             kept.push(Pass { name, text });
         }
     };
-    let options = Options { names: true, ..Options::default() };
-    let program = compile_as(&mut shader, &options, interface, &mut after).map_err(Refused::new)?;
-    Ok(Compiled { shader, translated, program, passes: kept })
+    let program =
+        compile_as(&mut shader, &options.options(), interface, &mut after).map_err(Refused::new)?;
+    Ok(Compiled { shader, translated, program, passes: kept, vertex: None })
 }
 
 /// Compiles text.
@@ -227,7 +283,12 @@ pub fn compile(text: &Text, passes: bool) -> Result<Compiled, Refused> {
         Stage::Fragment => fragment(),
         stage => Interface::main(stage),
     };
-    compile_ir(translate(&words, stage)?, &interface, passes)
+    let vertex = match stage {
+        Stage::Fragment => translate(&words, Stage::Vertex).ok(),
+        _ => None,
+    };
+    let compiled = compile_ir(translate(&words, stage)?, text.code, &interface, passes)?;
+    Ok(Compiled { vertex, ..compiled })
 }
 
 /// The vertex program for a fragment program.
@@ -240,7 +301,7 @@ pub fn compile_vertex(vertex: Shader, fragment: &Program) -> Result<Compiled, Re
     };
     let results = VertexResults::StoreFor(table.clone());
     let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });
-    compile_ir(vertex, &interface, false)
+    compile_ir(vertex, CodeOptions::default(), &interface, false)
 }
 
 impl Compiled {
@@ -250,17 +311,14 @@ impl Compiled {
         let (p, s) = (&self.program, &self.shader);
         let stage = s.info.stage.to_string();
         let stats = serde_json::to_value(p.stats).ok();
-        let kind = |kind| match kind {
-            ResKind::UniformBuffer => "uniform",
-            ResKind::StorageBuffer => "storage",
-            _ => "other",
-        };
-        let resources = self.translated.resources.values().map(|r| Named {
-            set: r.set,
-            binding: r.binding,
-            name: r.name.clone(),
-            kind: kind(r.kind),
-        });
+        let mut resources: Vec<Named> = Vec::new();
+        for shader in [Some(&self.translated), self.vertex.as_ref()].into_iter().flatten() {
+            for named in shader.resources.values().map(Named::new) {
+                if !resources.contains(&named) {
+                    resources.push(named);
+                }
+            }
+        }
         Report {
             workgroup: p.workgroup_size,
             preamble: p.preamble.as_deref().map_or(Vec::new(), |c| listing::lines(c, s, &[])),
@@ -268,7 +326,7 @@ impl Compiled {
             stats: stats.and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default(),
             occupancy: occupancy(p),
             summary: p.stats.line(&stage.to_uppercase()),
-            resources: resources.collect(),
+            resources,
             passes: self.passes,
             stage,
         }

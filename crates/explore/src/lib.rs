@@ -1,17 +1,24 @@
 //! What the command line (`tepui compile`, `tepui debug`), the page (`crates/web`) and their tests share: shader text to SPIR-V
-//! ([`source`]), IR and machine code with source lines ([`listing`], [`compile`]), runs on the virtual GPU ([`run`]), recordings
-//! for the debugger ([`record`]), and all of that as JSON for the page ([`api`]).
+//! ([`source`]), IR and machine code with source lines ([`listing`], [`compile`]), two of them side by side ([`compare`]), runs
+//! on the virtual GPU ([`run`]) with the images that they are given ([`images`]), recordings for the debugger ([`record`]), and
+//! all of that as JSON for the page ([`api`]).
 //!
 //! Nothing here reads files or needs an operating system, so that it runs in a browser too.
 
 pub mod api;
 pub mod assembly;
+mod bind;
+pub mod compare;
 pub mod compile;
 pub mod findings;
+pub mod images;
+mod inputs;
 pub mod listing;
 #[cfg(feature = "naga")]
 mod naga;
 pub mod names;
+pub mod pattern;
+pub mod picture;
 pub mod record;
 pub mod run;
 pub mod source;

@@ -145,6 +145,117 @@ fn an_endless_loop_ends() {
     assert_eq!(answer["ok"]["state"]["truncated"], true, "{answer}");
 }
 
+const FILTER: &str = "@group(0) @binding(0) var picture: texture_2d<f32>;
+@group(0) @binding(1) var s: sampler;
+@group(0) @binding(2) var out: texture_storage_2d<rgba8unorm, write>;
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) at: vec3u) {
+    let size = vec2f(textureDimensions(out));
+    textureStore(out, at.xy, textureSampleLevel(picture, s, (vec2f(at.xy) + 0.5) / size, 0.0));
+}
+";
+
+/// Inputs of [`FILTER`] with an image and words for the sampler.
+fn filter_inputs(image: Value, sampler: &str) -> Value {
+    json!({
+        "groups": [2, 2],
+        "images": [image, { "binding": 2, "what": "16x16" }],
+        "samplers": [{ "binding": 1, "what": sampler }],
+    })
+}
+
+#[test]
+fn images_are_read_and_stored() {
+    let mut api = Api::default();
+    let mut run = |what: &str, sampler: &str| {
+        let image = json!({ "binding": 0, "what": what });
+        let mut inputs = filter_inputs(image, sampler);
+        inputs["groups"] = json!([2, 2, 1]);
+        let outcome = ok(&mut api, json!({ "op": "run", "text": FILTER, "inputs": inputs }));
+        let picture = outcome["pictures"][0].clone();
+        assert_eq!((&picture["size"], &picture["offset"]), (&json!([16, 16]), &json!(0)));
+        assert_eq!(
+            (&picture["name"], &picture["format"]),
+            (&json!("out"), &json!("R8G8B8A8_UNORM"))
+        );
+        api.pixels().to_vec()
+    };
+    // Texel for texel: the shader copies.
+    let copy = run("gradient,size=16x16", "nearest,clamp");
+    assert_eq!(copy.len(), 16 * 16 * 4);
+    assert_eq!((&copy[..4], &copy[4 * 255..]), (&[0, 0, 128, 255][..], &[255, 255, 128, 255][..]));
+    // Of a smaller image the nearest texel, or a mixture.
+    let (nearest, linear) = (
+        run("checkerboard,size=8x8", "nearest,clamp"),
+        run("checkerboard,size=8x8", "linear,clamp"),
+    );
+    assert_eq!(nearest[..4], nearest[4..8]);
+    assert_ne!(nearest, linear);
+    assert_ne!(linear, run("checkerboard,size=8x8", "linear,repeat"));
+}
+
+#[test]
+fn images_come_from_files() {
+    use tepui_explore::picture::png_of_texels;
+    let pixels: Vec<u8> = (0..16 * 16 * 4u32).map(|k| (k * 11 % 256) as u8).collect();
+    let png =
+        png_of_texels(tepui_format::Format::R8G8B8A8_UNORM, (16, 16), &pixels).expect("a PNG");
+    let mut api = Api::default();
+    let mut run = |image: Value| {
+        let mut inputs = filter_inputs(image, "nearest,clamp");
+        inputs["groups"] = json!([2, 2, 1]);
+        ask(&mut api, json!({ "op": "run", "text": FILTER, "inputs": inputs }))
+    };
+    let file = data_encoding::BASE64.encode(&png);
+    let answer = run(json!({ "binding": 0, "what": "own.png", "file": file }));
+    assert!(answer.get("error").is_none(), "{answer}");
+    for (image, wanted) in [
+        (json!({ "binding": 0, "what": "own.png" }), "neither a file"),
+        (json!({ "binding": 0, "what": "own.png", "file": "AAAA" }), "need size="),
+        (json!({ "binding": 0, "what": "own.png", "file": "?" }), "the file of an image"),
+        (json!({ "binding": 0, "what": "99999x99999" }), "at most"),
+        (json!({ "binding": 0, "what": "8x8,layers=0" }), "layers=NUMBER"),
+        (json!({ "binding": 7, "what": "8x8" }), "`picture` at set 0 binding 0 has no image"),
+    ] {
+        let answer = run(image);
+        let message = answer["error"]["message"].as_str().unwrap_or("").to_owned();
+        assert!(message.contains(wanted), "{wanted}: {answer}");
+    }
+    drop(run);
+    assert_eq!(
+        ask(&mut api, json!({ "op": "rules" }))["ok"].as_array().map(Vec::is_empty),
+        Some(false)
+    );
+}
+
+#[test]
+fn versions_are_aligned() {
+    let mut api = Api::default();
+    let changed = COMPUTE.replace("x * 2.0 + 1.0", "x * 2.0 + sin(x)");
+    let request =
+        json!({ "op": "compare", "left": { "text": COMPUTE }, "right": { "text": changed } });
+    let compared = ok(&mut api, request);
+    let rows = compared["main"].as_array().expect("rows").clone();
+    let count = |side: &str| rows.iter().filter(|r| !r[side].is_null()).count();
+    for side in ["left", "right"] {
+        let all = compared[side]["asm"].as_array().map(Vec::len);
+        assert_eq!(Some(count(side)), all, "{side}");
+    }
+    assert!(rows.iter().any(|r| r["change"] == "added"));
+    let wrong = json!({ "op": "compare", "left": { "text": "fn f() { a }" }, "right": { "text": COMPUTE } });
+    let answer = ask(&mut api, wrong);
+    assert!(
+        answer["error"]["message"].as_str().is_some_and(|m| m.starts_with("the left side: line 1")),
+        "{answer}"
+    );
+    assert!(answer["error"].get("place").is_none(), "{answer}");
+    // Fewer registers, more spills; checks, more instructions.
+    let text = |code: Value| json!({ "op": "compile", "text": COMPUTE, "code": code });
+    let plain = ok(&mut api, text(json!({})));
+    let robust = ok(&mut api, text(json!({ "robust": true })));
+    assert!(robust["stats"]["instructions"].as_u64() > plain["stats"]["instructions"].as_u64());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Whatever a page sends, there is an answer.

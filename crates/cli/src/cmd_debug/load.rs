@@ -7,12 +7,14 @@ use serde_json::Value;
 use tepui_check::Finding;
 use tepui_debug::Recording;
 use tepui_explore::compile::Text;
+use tepui_explore::images::Request;
 use tepui_explore::listing::source_lines;
 use tepui_explore::record::{Group, record as record_text};
-use tepui_explore::run::{Contents, How, Inputs, run};
+use tepui_explore::run::{Contents, How, ImageInput, Inputs, SamplerInput, run};
 
 use super::captured;
 use crate::cmd_compile::Common;
+use crate::cmd_exec::read_image;
 
 /// What is run, and which SIMD-group is recorded.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -38,6 +40,12 @@ pub struct Place {
     /// A storage buffer: how many words, and what they are: `zeros`, `index` (floats 0, 1, 2, …) or `random`.
     #[arg(long, value_name = "BINDING=WORDS[,FILL]")]
     pub buffer: Vec<String>,
+    /// An image or texel buffer, as `tepui exec` takes it: a PNG, raw texels, checkerboard, gradient, noise, or a size.
+    #[arg(long, value_name = "BINDING=FILE|PATTERN|SIZE[,format=F]")]
+    pub image: Vec<String>,
+    /// A sampler, or the sampler part of a combined binding: nearest or linear; clamp, repeat, mirror or border.
+    #[arg(long, value_name = "BINDING=WORD[,WORD]")]
+    pub sampler: Vec<String>,
 }
 
 /// Up to `N` numbers with commas; those that are not there are `rest`.
@@ -50,18 +58,39 @@ pub fn numbers<const N: usize>(text: &str, rest: u32) -> Result<[u32; N], String
     Ok(out)
 }
 
-/// `BINDING=WORDS[,FILL]` or `SET.BINDING=…`.
-fn buffer(text: &str) -> Result<Contents, String> {
-    let bad = || format!("`{text}`: write BINDING=WORDS or BINDING=WORDS,index");
+/// Set, binding and what is bound, of `BINDING=WHAT` or `SET.BINDING=WHAT`.
+fn bound(text: &str) -> Result<(u32, u32, &str), String> {
+    let bad = || format!("`{text}`: write BINDING=WHAT or SET.BINDING=WHAT");
     let (name, what) = text.split_once('=').ok_or_else(bad)?;
     let (set, binding) = name.split_once('.').unwrap_or(("0", name));
+    let number = |n: &str| n.parse().map_err(|_| bad());
+    Ok((number(set)?, number(binding)?, what))
+}
+
+/// An image of `--image`, with the contents of its file.
+fn image(text: &str) -> Result<ImageInput, String> {
+    let (set, binding, what) = bound(text)?;
+    let file = Request::parse(what)?.file().map(read_image).transpose()?;
+    Ok(ImageInput { set, binding, what: what.to_owned(), file })
+}
+
+/// A sampler of `--sampler`.
+fn sampler(text: &str) -> Result<SamplerInput, String> {
+    let (set, binding, what) = bound(text)?;
+    Ok(SamplerInput { set, binding, what: what.to_owned() })
+}
+
+/// A buffer of `--buffer`.
+fn buffer(text: &str) -> Result<Contents, String> {
+    let (set, binding, what) = bound(text)?;
+    let bad = || format!("`{text}`: write BINDING=WORDS or BINDING=WORDS,index");
     let (words, fill) = what.split_once(',').unwrap_or((what, "zeros"));
     if !["zeros", "index", "random"].contains(&fill) {
         return Err(format!("`{fill}`: a buffer holds zeros, index or random"));
     }
     Ok(Contents {
-        set: set.parse().map_err(|_| bad())?,
-        binding: binding.parse().map_err(|_| bad())?,
+        set,
+        binding,
         words: words.parse().map_err(|_| bad())?,
         fill: fill.to_owned(),
         data: None,
@@ -113,6 +142,8 @@ fn read(file: &Path, common: &Common, place: &Place) -> Result<(Text, Inputs), S
         groups: numbers(&place.groups, 1)?,
         vertices: place.vertices,
         buffers: place.buffer.iter().map(|b| buffer(b)).collect::<Result<_, _>>()?,
+        images: place.image.iter().map(|i| image(i)).collect::<Result<_, _>>()?,
+        samplers: place.sampler.iter().map(|s| sampler(s)).collect::<Result<_, _>>()?,
         ..Inputs::default()
     };
     if is_assembly(file) {
@@ -168,8 +199,10 @@ pub fn launch(arguments: &Value) -> Result<Recording, String> {
             add(name, value);
         }
     }
-    for value in arguments["buffers"].as_array().into_iter().flatten() {
-        add("buffer", value);
+    for (list, name) in [("buffers", "buffer"), ("images", "image"), ("samplers", "sampler")] {
+        for value in arguments[list].as_array().into_iter().flatten() {
+            add(name, value);
+        }
     }
     line.extend(["--".to_owned(), program.to_owned()]);
     let parsed = Launched::try_parse_from(line).map_err(|e| e.to_string())?;

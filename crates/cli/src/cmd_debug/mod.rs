@@ -21,12 +21,13 @@ use crate::cmd_compile::Common;
 ///
 /// Runs the shader and records one SIMD-group: each instruction, the lanes that execute it, and every value of every register.
 /// Commands move over that recording, forward and back; `help` lists them. Fragment shaders draw a triangle over the whole
-/// picture, and their uniform buffers hold width, height, time and, behind a word, the pointer. Storage buffers are given by
-/// binding.
+/// picture, and their uniform buffers hold width, height, time and, behind a word, the pointer. Storage buffers, images and
+/// samplers are given by binding.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui debug blur.frag --pixel 10,20
   tepui debug sum.comp --groups 4 --buffer 0=256,index --workgroup 1 --thread 5
+  tepui debug filter.wgsl --image 0=photo.png --sampler 1=linear,clamp --image 2=256x256 --groups 32,32
   tepui debug sum.s --thread 7
   tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs
   tepui debug /tmp/cap                               the commands of a capture
@@ -56,7 +57,8 @@ pub struct Args {
 /// The debug adapter protocol over standard input and output, for editors.
 ///
 /// `launch` takes `program` (a shader file or a capture) and, as `tepui debug`, `stage`, `groups`, `workgroup`, `thread`, `pixel`, `size`,
-/// `command`, `draw`, `layer`, `dispatch`, `buffers` (a list of `BINDING=WORDS[,FILL]`) and `stopOnEntry`.
+/// `command`, `draw`, `layer`, `dispatch`, `stopOnEntry`, and lists of what options of that name take: `buffers` (`BINDING=WORDS[,FILL]`),
+/// `images` (`BINDING=FILE|PATTERN|SIZE`) and `samplers` (`BINDING=WORD[,WORD]`).
 #[derive(clap::Args)]
 pub struct DapArgs {}
 

@@ -1,7 +1,5 @@
 //! `tepui exec`: compiles a compute shader and runs it on the virtual GPU in this process.
 
-mod images;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,6 +9,7 @@ use tepui_agx_model::Options;
 use tepui_ir::{ResKind, Resource};
 
 use tepui_explore::compile::Text;
+use tepui_explore::images;
 use tepui_explore::run::{Contents, How, Inputs, run as explore};
 
 use crate::cmd_compile::Common;
@@ -26,8 +25,8 @@ use crate::cmd_debug::load::is_assembly;
 /// Assembly (`.s`) runs with buffer `N` in `u(2N)_u(2N+1)`; comments in the text declare the rest, such as
 /// `; workgroup: 64,1,1`, `; local: 256`, `; scratch: 64` and `; buffer: 0 64 index`.
 ///
-/// Images are PNG files, files of raw texels, or a size (`2=640x480`, zeroed), optionally followed
-/// by `format=R16G16_SFLOAT`, `size=64x64` and `layers=6`, separated by commas. The shader declares
+/// Images are PNG files, files of raw texels, a built-in picture (checkerboard, gradient or noise),
+/// or a size (`2=640x480`, zeroed), optionally followed by `format=R16G16_SFLOAT`, `size=64x64` and `layers=6`, separated by commas. The shader declares
 /// the dimensions and, for most storage images, the format; in files, layers and slices are stacked
 /// vertically. A sampler is a list of words: nearest or linear; clamp, repeat, mirror, mirror-once
 /// or border; mip-linear; less (and other comparisons). `--out-image` saves an image: as a PNG if
@@ -51,8 +50,8 @@ pub struct Args {
     /// Saves a buffer after the run.
     #[arg(long, value_name = "BINDING=FILE")]
     out: Vec<String>,
-    /// An image or texel buffer: a PNG, raw texels, or a size.
-    #[arg(long, value_name = "BINDING=FILE|SIZE[,format=F]")]
+    /// An image or texel buffer: a PNG, raw texels, a built-in picture, or a size.
+    #[arg(long, value_name = "BINDING=FILE|PATTERN|SIZE[,format=F]")]
     image: Vec<String>,
     /// A sampler, or the sampler part of a combined binding.
     #[arg(long, value_name = "BINDING=WORD[,WORD]")]
@@ -104,6 +103,15 @@ fn groups(text: &str) -> Result<[u32; 3], String> {
         *place = n.trim().parse().map_err(|_| format!("`{n}` is not a number of workgroups"))?;
     }
     Ok(out)
+}
+
+/// The contents of an image's file.
+pub fn read_image(file: &str) -> Result<Vec<u8>, String> {
+    crate::input::read(file.as_ref()).map_err(|e| {
+        format!(
+            "{file}: {e}; without a file: checkerboard, gradient, noise or a size such as 64x64"
+        )
+    })
 }
 
 /// Runs assembly: buffer `N` has its address in `u(2N)_u(2N+1)`.
@@ -216,7 +224,9 @@ fn try_run(args: &Args) -> Result<(), String> {
             .ok_or_else(|| {
                 format!("`{i}`: the shader has no image at set {} binding {}", slot.0, slot.1)
             })?;
-        let image = images::bind(&mut machine, r, &images::Request::parse(what)?)?;
+        let request = images::Request::parse(what)?;
+        let file = request.file().map(read_image).transpose()?;
+        let image = images::bind(&mut machine, r, &request, file.as_deref())?;
         bindings.images.insert(slot, image.row()?);
         bound.insert(slot, image);
     }

@@ -9,6 +9,27 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+/// Seconds after which a browser is ended.
+const LONGEST_S: &str = "900";
+
+/// A key of a keyboard: its name and Windows' number for it.
+pub type Key = (&'static str, u32);
+pub const ENTER: Key = ("Enter", 13);
+pub const TAB: Key = ("Tab", 9);
+pub const ESCAPE: Key = ("Escape", 27);
+pub const LEFT: Key = ("ArrowLeft", 37);
+pub const RIGHT: Key = ("ArrowRight", 39);
+pub const DOWN: Key = ("ArrowDown", 40);
+pub const POINT: Key = (".", 190);
+pub const F5: Key = ("F5", 116);
+pub const F9: Key = ("F9", 120);
+pub const F11: Key = ("F11", 122);
+
+/// Modifiers of a key, which may be added.
+pub const NONE: u32 = 0;
+pub const CTRL: u32 = 2;
+pub const SHIFT: u32 = 8;
+
 /// A page in a browser of its own.
 pub struct Page {
     child: Child,
@@ -38,7 +59,7 @@ impl Page {
             rustix::io::fcntl_setfd(own, rustix::io::FdFlags::CLOEXEC).expect("a flag");
         }
         let mut command = Command::new("timeout");
-        command.arg("240").arg(tools).args(["run", "--icd", "none", "--", "chromium"]);
+        command.arg(LONGEST_S).arg(tools).args(["run", "--icd", "none", "--", "chromium"]);
         command.args(["--headless=new", "--no-sandbox", "--no-zygote", "--disable-dev-shm-usage"]);
         command.args(["--disable-breakpad", "--disable-gpu", "--window-size=1280,800"]);
         command.args([
@@ -61,7 +82,7 @@ impl Page {
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let attached = page.call("Target.attachToTarget", attach);
         page.session = attached["sessionId"].as_str().expect("a session").to_owned();
-        for domain in ["Page", "Runtime", "Log"] {
+        for domain in ["Page", "Runtime", "Log", "DOM"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
         page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
@@ -74,7 +95,7 @@ impl Page {
         // A change behind the `#` alone would load nothing.
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         self.call("Page.navigate", json!({ "url": address }));
-        self.wait("document.documentElement.dataset.ready === 'yes'");
+        self.wait("document.documentElement?.dataset.ready === 'yes'");
     }
 
     /// Sends a command; returns its result.
@@ -131,13 +152,14 @@ impl Page {
 
     /// Waits until an expression is true.
     pub fn wait(&mut self, expression: &str) {
-        for _ in 0..600 {
+        for _ in 0..1200 {
             if self.value(expression) == json!(true) {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        panic!("{expression} does not become true; {:?}", self.complaints);
+        let error = self.text_of("error");
+        panic!("{expression} does not become true; {error}; {:?}", self.complaints);
     }
 
     /// Types text where the focus is.
@@ -145,25 +167,62 @@ impl Page {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
-    /// Presses a key: its name and, with `Ctrl`, the modifier.
-    pub fn press(&mut self, key: &str, code: u32, ctrl: bool) {
+    /// Presses a key with modifiers.
+    pub fn press(&mut self, (name, number): Key, modifiers: u32) {
         for kind in ["rawKeyDown", "keyUp"] {
             let key = json!({
                 "type": kind,
-                "key": key,
-                "code": key,
-                "windowsVirtualKeyCode": code,
-                "modifiers": if ctrl { 2 } else { 0 },
+                "key": name,
+                "code": name,
+                "windowsVirtualKeyCode": number,
+                "modifiers": modifiers,
             });
             self.call("Input.dispatchKeyEvent", key);
         }
+    }
+
+    /// Clicks the element of an id.
+    pub fn click(&mut self, id: &str) {
+        self.value(&format!("document.getElementById({id:?}).click()"));
+    }
+
+    /// Gives a field a value, as a user does who changes it.
+    pub fn set(&mut self, id: &str, value: &str) {
+        self.value(&format!(
+            "(() => {{ const e = document.getElementById({id:?}); e.value = {value:?}; \
+             e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')); }})()"
+        ));
+    }
+
+    /// Text of the element of an id.
+    pub fn text_of(&mut self, id: &str) -> String {
+        self.text(&format!("document.getElementById({id:?}).textContent"))
+    }
+
+    /// Chooses a file in the field that a selector finds.
+    pub fn choose_file(&mut self, selector: &str, path: &Path) {
+        let document = self.call("DOM.getDocument", json!({}));
+        let root = &document["root"]["nodeId"];
+        let found = self.call("DOM.querySelector", json!({ "nodeId": root, "selector": selector }));
+        let files = json!({ "nodeId": found["nodeId"], "files": [path] });
+        self.call("DOM.setFileInputFiles", files);
+    }
+
+    /// Sets light or dark, and the width and height of the window.
+    pub fn look(&mut self, scheme: &str, width: u32, height: u32) {
+        let scheme = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": scheme }));
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// Leaves a picture of the page.
     pub fn screenshot(&mut self, path: &Path) {
         let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         let text = picture["data"].as_str().expect("a picture");
-        std::fs::write(path, base64(text)).expect("it can be written");
+        let bytes = data_encoding::BASE64.decode(text.as_bytes()).expect("base64");
+        std::fs::write(path, bytes).expect("it can be written");
     }
 }
 
@@ -184,19 +243,4 @@ fn hand_over(command: &mut Command, commands: OwnedFd, answers: OwnedFd) {
             Ok(())
         });
     }
-}
-
-/// The bytes of base64.
-fn base64(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut out, mut bits, mut count) = (Vec::new(), 0u32, 0);
-    for digit in text.bytes().filter_map(|b| DIGITS.iter().position(|&d| d == b)) {
-        bits = bits << 6 | digit as u32;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    out
 }

@@ -1,46 +1,136 @@
 //! The page of the explorer in Debian's Chromium: `tools/mesa fetch` brings the browser, `tools/web` builds the page. Since that
 //! compiles all of the compiler and the model once more, it runs only if `TEPUI_WEB` is set; `tools/test` says so.
 
+mod accessibility;
 mod browser;
+mod checker;
+mod compare;
+mod corpus;
+mod debugger;
+mod editing;
+mod examples;
+mod figures;
+mod images;
+mod link;
+mod machine;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use browser::Page;
 use serde_json::{Value, json};
 use tepui_explore::api::Api;
 
-/// A server that ends with the test.
-struct Server(Child, String);
+/// A server and a browser that shows its page; both end with the test.
+struct Session {
+    server: Child,
+    address: String,
+    directory: PathBuf,
+    page: Page,
+}
 
-impl Drop for Server {
+impl Drop for Session {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }
 
-/// `tepui explore` over the folder of `tools/web`.
-fn serve() -> Server {
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/web");
-    let folder = match std::env::var_os("TEPUI_WEB_FOLDER") {
+/// The folder of the page, which is built first if nobody has.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| match std::env::var_os("TEPUI_WEB_FOLDER") {
         Some(folder) => PathBuf::from(folder),
         None => {
+            let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/web");
             let built = Command::new(tool).output().expect("tools/web starts");
             assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
             PathBuf::from(String::from_utf8_lossy(&built.stdout).trim())
         }
-    };
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tepui"))
-        .args(["explore", "--no-browser"])
-        .arg(folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("tepui starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).expect("a line");
-    Server(child, line.trim().to_owned())
+    })
+}
+
+impl Session {
+    /// Opens the page for a test, if tests of the page are asked for.
+    fn open(test: &str) -> Option<Session> {
+        std::env::var_os("TEPUI_WEB")?;
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explorer").join(test);
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let mut server = Command::new(env!("CARGO_BIN_EXE_tepui"))
+            .args(["explore", "--no-browser"])
+            .arg(folder())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("tepui starts");
+        let mut line = String::new();
+        let out = server.stdout.take().expect("it is piped");
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let address = line.trim().to_owned();
+        let page = Page::open(&address, &directory);
+        Some(Session { server, address, directory, page })
+    }
+
+    /// Chooses an example and waits for its listing.
+    fn example(&mut self, name: &str) {
+        let page = &mut self.page;
+        page.value("document.getElementById('asm').replaceChildren()");
+        page.set("example", name);
+        page.wait("document.querySelectorAll('#asm li[data-offset]').length > 0");
+    }
+
+    /// Replaces all of the source.
+    fn source(&mut self, text: &str) {
+        self.page.value(SELECT);
+        self.page.insert(text);
+    }
+
+    /// Replaces all of the source and waits for its listing.
+    fn compile(&mut self, text: &str) {
+        self.page.value("document.getElementById('asm').replaceChildren()");
+        self.source(text);
+        self.page.wait("document.querySelectorAll('#asm li[data-offset]').length > 0");
+    }
+
+    /// Runs the shader and waits for the end.
+    fn run(&mut self) {
+        self.page.value("import('./run.js').then((m) => { m.last.outcome = null; })");
+        self.page.click("run");
+        self.page.wait("import('./run.js').then((m) => m.last.outcome !== null)");
+        self.idle();
+    }
+
+    /// Waits until nothing is compiled and nothing runs.
+    fn idle(&mut self) {
+        self.page
+            .wait("import('./page.js').then((m) => !m.page.compiler.busy && !m.page.machine.busy)");
+    }
+
+    /// What the page asked its core last, and what it said.
+    fn last(&mut self) -> (Value, Value) {
+        let text = self.page.text(
+            "import('./run.js').then((m) => JSON.stringify([m.last.request, { ...m.last.outcome, pixels: null }]))",
+        );
+        let both: Value = serde_json::from_str(&text).expect("JSON");
+        (both[0].clone(), both[1].clone())
+    }
+
+    /// Asks the core of the page.
+    fn ask(&mut self, request: &Value) -> Value {
+        let text = self.page.text(&format!(
+            "import('./page.js').then((m) => m.page.machine.call({request})).then(
+                (ok) => JSON.stringify({{ ok: {{ ...ok, pixels: null }} }}),
+                (error) => JSON.stringify({{ error: error.message }}))"
+        ));
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// Ends a test: nothing was wrong on the console.
+    fn end(self) {
+        assert!(self.page.complaints.is_empty(), "{:#?}", self.page.complaints);
+    }
 }
 
 /// What the same core says natively, where programs are translated to the host's code.
@@ -48,134 +138,10 @@ fn native(api: &mut Api, request: &Value) -> Value {
     serde_json::from_str(&api.call(&request.to_string())).expect("JSON")
 }
 
+/// What of an outcome has to be the same in both builds of the core: all that a shader leaves.
+fn results(outcome: &Value) -> Value {
+    json!([outcome["size"], outcome["buffers"], outcome["pictures"]])
+}
+
 /// Selects all of the source.
-const SELECT: &str =
-    "(() => { const area = document.querySelector('textarea'); area.focus(); area.select(); })()";
-
-#[test]
-fn the_page() {
-    if std::env::var_os("TEPUI_WEB").is_none() {
-        return;
-    }
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explorer");
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).expect("a directory");
-    let server = serve();
-    let mut page = Page::open(&server.1, &directory);
-
-    // The first example is compiled, and its lines are linked both ways.
-    let marked = "document.querySelectorAll('#asm li.marked').length";
-    assert!(page.value(marked).as_u64().is_some_and(|n| n > 10), "there is a listing");
-    page.screenshot(&directory.join("listing.png"));
-    let line = page.value("Number(document.querySelector('#asm li.marked').dataset.line)");
-    page.value(
-        "document.querySelector('#asm li.marked').dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))",
-    );
-    let source =
-        page.text(&format!("document.querySelector('textarea').value.split('\\n')[{line} - 1]"));
-    assert_eq!(page.text("document.querySelector('.stack .hot').textContent"), source);
-    page.value("document.querySelector('#asm li[data-offset]').click()");
-    assert!(page.text("document.getElementById('manual').textContent").len() > 20);
-
-    // All examples compile and run as natively, bit for bit.
-    let mut api = Api::default();
-    let names = page.value("[...document.getElementById('example').options].map((o) => o.value)");
-    for name in names.as_array().expect("examples") {
-        page.value(&format!(
-            "(() => {{ const e = document.getElementById('example'); e.value = {name}; \
-             e.dispatchEvent(new Event('change')); for (const n of ['width', 'height']) \
-             document.getElementById(n).value = 64; document.getElementById('run').click(); }})()"
-        ));
-        assert_eq!(page.text("document.getElementById('error').hidden"), "true", "{name}");
-        assert_same(&mut page, &mut api, name.as_str().unwrap_or(""));
-    }
-    page.screenshot(&directory.join("run.png"));
-
-    // Typing changes the listing; a mistake is marked at its place, and mending it unmarks it.
-    page.value("document.getElementById('tab-asm').click()");
-    let text = "@fragment fn f(@builtin(position) p: vec4f) -> @location(0) vec4f {\n  return vec4f(p.x);\n}\n";
-    page.value(SELECT);
-    page.insert(text);
-    page.wait(
-        "[...document.querySelectorAll('#asm .place')].every((p) => Number(p.textContent) <= 3)",
-    );
-    page.value(SELECT);
-    page.insert(&text.replace("p.x", "q.x"));
-    page.wait("document.querySelector('.squiggle')?.textContent === 'q'");
-    assert!(page.text("document.getElementById('error').textContent").starts_with("Line 2: "));
-    page.screenshot(&directory.join("error.png"));
-    page.value(SELECT);
-    page.insert(text);
-    page.wait("document.getElementById('error').hidden");
-
-    // Ctrl+Enter runs it; the arrow keys change panes.
-    page.press("Enter", 13, true);
-    page.wait("document.getElementById('tab-run').getAttribute('aria-selected') === 'true'");
-    page.value("document.getElementById('tab-run').focus()");
-    page.press("ArrowLeft", 37, false);
-    page.wait("!document.getElementById('pane-ir').hidden && document.getElementById('ir').textContent.length > 100");
-    page.screenshot(&directory.join("ir.png"));
-
-    // The debugger steps over lines and shows lanes.
-    page.value("(() => { const e = document.getElementById('example'); e.value = 'Divergent loop'; \
-                e.dispatchEvent(new Event('change')); document.getElementById('debug').click(); })()");
-    let step = "Number(document.getElementById('where').textContent.match(/step (\\d+)/)[1])";
-    assert_eq!(page.value(step), json!(0));
-    for _ in 0..12 {
-        page.value("document.querySelector('[data-command=mask]').click()");
-    }
-    let waiting = page.value("document.querySelectorAll('#lanes button:not(.on)').length");
-    assert!(waiting.as_u64().is_some_and(|n| n > 0 && n < 32), "{waiting} lanes wait");
-    page.press("F11", 122, false);
-    page.screenshot(&directory.join("debugger.png"));
-    let there = page.value(step);
-    page.value("document.querySelector('[data-command=back]').click()");
-    assert_eq!(page.value(step), json!(there.as_u64().unwrap_or(0) - 1));
-
-    // The link holds the whole state.
-    page.wait("location.hash.length > 100");
-    let saved = page.text("document.querySelector('textarea').value");
-    let address = page.text("location.href");
-    page.go(&server.1);
-    assert_ne!(page.text("document.querySelector('textarea').value"), saved);
-    page.go(&address);
-    assert_eq!(page.text("document.querySelector('textarea').value"), saved);
-    assert_eq!(page.text("document.getElementById('tab-debug').ariaSelected"), "true");
-
-    // A narrow screen in the dark: nothing is wider than the screen.
-    let phone = json!({ "width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true });
-    page.call("Emulation.setDeviceMetricsOverride", phone);
-    let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
-    page.call("Emulation.setEmulatedMedia", dark);
-    page.value("document.getElementById('tab-asm').click()");
-    assert_eq!(page.value("document.documentElement.scrollWidth <= 390"), json!(true));
-    page.screenshot(&directory.join("narrow.png"));
-
-    assert!(page.complaints.is_empty(), "{:#?}", page.complaints);
-}
-
-/// The picture or the buffers on the page are what the same core computes natively.
-fn assert_same(page: &mut Page, api: &mut Api, name: &str) {
-    // What the page asked its core, without the time that passes.
-    let request = page.value("window.tepuiLastRun");
-    let own = native(api, &request);
-    let error = |what: &str| panic!("{name}: {what} differ; asked: {request}");
-    let buffers = &own["ok"]["buffers"];
-    assert!(own.get("error").is_none(), "{name}: {own}");
-    if own["ok"]["size"][0] == json!(0) {
-        if page.value("window.tepuiLastBuffers") != *buffers {
-            error("buffers");
-        }
-        return;
-    }
-    let pixels = page.value(
-        "[...document.getElementById('canvas').getContext('2d').getImageData(0, 0, 64, 64).data]",
-    );
-    let pixels: Vec<u64> =
-        pixels.as_array().expect("pixels").iter().filter_map(Value::as_u64).collect();
-    let differ = pixels.iter().zip(api.pixels()).filter(|(a, b)| **a != u64::from(**b)).count();
-    assert_eq!(pixels.len(), api.pixels().len());
-    if differ > 0 {
-        error(&format!("{differ} bytes of the picture"));
-    }
-}
+const SELECT: &str = "(() => { const area = document.querySelector('#editor textarea'); area.focus(); area.select(); })()";

@@ -1,5 +1,5 @@
-//! Images and samplers of `tepui exec`: parses the arguments, creates images and descriptors, and
-//! saves images to files.
+//! Images and samplers for a shader: reads what is asked for (`checkerboard,size=64x64`, `linear,repeat`), creates images and
+//! descriptors, and reads images back.
 
 use tepui_agx_bare::image::{self, Image, ImageInfo, Row, format_of};
 use tepui_agx_bare::{Buffer, Machine};
@@ -8,12 +8,28 @@ use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, S
 use tepui_format::Format;
 use tepui_ir::{Dim, NumKind, ResKind, Resource};
 
-use crate::raster;
+use crate::pattern::Pattern;
+use crate::picture;
 
-/// The parsed value of `--image`.
+/// Bytes of the largest image.
+const MAX_IMAGE_B: u64 = 1 << 28;
+/// Width and height of a pattern of which no size is asked for.
+const PATTERN_PX: u32 = 256;
+
+/// What an image holds at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Zeros,
+    Pattern(Pattern),
+    /// What is in a file.
+    File,
+}
+
+/// An image as asked for: `FILE|PATTERN|SIZE[,format=F][,size=WxH[xD]][,layers=N]`.
 pub struct Request<'a> {
-    /// A file or a size.
+    /// A file, a pattern or a size.
     what: &'a str,
+    content: Content,
     format: Option<Format>,
     size: Option<[u32; 3]>,
     layers: Option<u32>,
@@ -30,15 +46,20 @@ fn size(text: &str) -> Option<[u32; 3]> {
 }
 
 impl Request<'_> {
-    /// Reads `FILE|SIZE[,format=F][,size=WxH[xD]][,layers=N]`.
+    /// Reads a request.
     ///
     /// # Errors
     /// Names the word that is invalid.
     pub fn parse(text: &str) -> Result<Request<'_>, String> {
         let mut words = text.split(',');
-        let mut r =
-            Request { what: words.next().unwrap_or(""), format: None, size: None, layers: None };
-        r.size = size(r.what);
+        let what = words.next().unwrap_or("");
+        let (pattern, zeros) = (Pattern::from_name(what), size(what));
+        let content = match pattern {
+            Some(p) => Content::Pattern(p),
+            None if zeros.is_some() => Content::Zeros,
+            None => Content::File,
+        };
+        let mut r = Request { what, content, format: None, size: zeros, layers: None };
         for w in words {
             match w.split_once('=') {
                 Some(("format", f)) => r.format = Some(f.parse().map_err(|e| format!("{e}"))?),
@@ -48,7 +69,8 @@ impl Request<'_> {
                     r.size = Some(size(s).ok_or_else(bad)?);
                 }
                 Some(("layers", n)) => {
-                    r.layers = Some(n.parse().map_err(|_| format!("`{w}`: layers=NUMBER"))?);
+                    let count = n.parse().ok().filter(|&n| n > 0);
+                    r.layers = Some(count.ok_or_else(|| format!("`{w}`: layers=NUMBER"))?);
                 }
                 _ => {
                     return Err(format!("`{w}`: an image takes format=, size= and layers="));
@@ -57,12 +79,29 @@ impl Request<'_> {
         }
         Ok(r)
     }
+
+    /// The file that it names.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        (self.content == Content::File).then_some(self.what)
+    }
 }
 
 /// An image or texel buffer that a shader runs with.
 pub enum Bound {
+    /// An image.
     Image(Box<Image>),
-    Buffer { buffer: Buffer, row: Row, format: Format, texels: u32 },
+    /// A texel buffer.
+    Buffer {
+        /// Its memory.
+        buffer: Buffer,
+        /// Its descriptors.
+        row: Row,
+        /// Format of a texel.
+        format: Format,
+        /// Number of texels.
+        texels: u32,
+    },
 }
 
 impl Bound {
@@ -77,7 +116,9 @@ impl Bound {
         }
     }
 
-    fn format(&self) -> Format {
+    /// Format of a texel.
+    #[must_use]
+    pub fn format(&self) -> Format {
         match self {
             Bound::Image(i) => i.info().format,
             Bound::Buffer { format, .. } => *format,
@@ -85,7 +126,8 @@ impl Bound {
     }
 
     /// Number of layers or slices.
-    fn slices(&self) -> u32 {
+    #[must_use]
+    pub fn slices(&self) -> u32 {
         match self {
             Bound::Image(i) => i.info().layers.max(i.info().size[2]),
             Bound::Buffer { .. } => 1,
@@ -93,7 +135,8 @@ impl Bound {
     }
 
     /// Width, and total height of all layers, stacked vertically.
-    fn picture(&self) -> [u32; 2] {
+    #[must_use]
+    pub fn picture(&self) -> [u32; 2] {
         match self {
             Bound::Image(i) => [i.info().size[0], i.info().size[1] * self.slices()],
             Bound::Buffer { texels, .. } => [*texels, 1],
@@ -114,7 +157,11 @@ impl Bound {
         }
     }
 
-    fn read(&self) -> Result<Vec<u8>, String> {
+    /// The texels of all layers, one layer behind the other; samples of a texel together.
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    pub fn read(&self) -> Result<Vec<u8>, String> {
         match self {
             Bound::Buffer { buffer, .. } => buffer.read().map_err(|e| e.to_string()),
             Bound::Image(i) => {
@@ -127,6 +174,21 @@ impl Bound {
         }
     }
 
+    /// The texels of a pattern, of all layers.
+    fn draw(&self, pattern: Pattern, samples: u32) -> Result<Vec<u8>, String> {
+        let [width, height] = self.picture();
+        let (slices, height) = (self.slices(), height / self.slices());
+        let pixels = (0..slices).flat_map(|layer| {
+            (0..height).flat_map(move |y| {
+                (0..width).flat_map(move |x| {
+                    let colour = pattern.colour([width, height], [x, y], layer);
+                    (0..samples).map(move |_| colour)
+                })
+            })
+        });
+        picture::texels(self.format(), pixels).map_err(|e| e.to_string())
+    }
+
     /// The contents of the file `name`: a PNG if the name ends in `.png`, else rows of raw texels.
     ///
     /// # Errors
@@ -135,7 +197,7 @@ impl Bound {
         let raster = self.read()?;
         if name.to_ascii_lowercase().ends_with(".png") {
             let [w, h] = self.picture();
-            raster::png_of_texels(self.format(), (w, h), &raster).map_err(|e| e.to_string())
+            picture::png_of_texels(self.format(), (w, h), &raster).map_err(|e| e.to_string())
         } else {
             Ok(raster)
         }
@@ -150,79 +212,93 @@ fn default_format(r: &Resource) -> Format {
     })
 }
 
-/// Creates the image of a request, with the dimensions that the shader declares.
+/// Creates the image of a request, with the dimensions that the shader declares; `file` holds the contents of the file that the
+/// request names: a PNG, or rows of raw texels.
 ///
 /// # Errors
-/// The file cannot be read or does not fit.
-pub fn bind(machine: &mut Machine, r: &Resource, q: &Request<'_>) -> Result<Bound, String> {
-    let format = q.format.unwrap_or_else(|| default_format(r));
-    let file = match size(q.what) {
-        Some(_) => None,
-        None => Some(crate::input::read(q.what.as_ref()).map_err(|e| format!("{}: {e}", q.what))?),
-    };
-    let png = file.as_deref().filter(|f| f.starts_with(raster::PNG_SIGNATURE));
-    let picture = png.map(|f| raster::texels_of_png(format, f)).transpose();
-    let picture = picture.map_err(|e| format!("{}: {e}", q.what))?;
-    let texel = format.info().block.bytes as usize;
-    let default_layers = if r.dim == Dim::Cube { 6 } else { 1 };
-    let layers = q.layers.unwrap_or(default_layers);
-    let content = picture.as_ref().map(|p| &p.1).or(file.as_ref());
-    if r.dim == Dim::Buffer {
-        let texels = match (q.size, content) {
-            (Some([w, h, d]), _) => w * h * d,
-            (None, Some(c)) => (c.len() / texel) as u32,
-            (None, None) => 0,
-        };
-        let buffer = machine.buffer(texels as usize * texel).map_err(|e| e.to_string())?;
-        let row = image::texel_buffer(format, &buffer, texels).map_err(|e| e.to_string())?;
-        let bound = Bound::Buffer { buffer, row, format, texels };
-        return fill(bound, q, content.map(Vec::as_slice));
+/// The file does not fit, or the hardware cannot have the image.
+pub fn bind(
+    machine: &mut Machine,
+    r: &Resource,
+    q: &Request<'_>,
+    file: Option<&[u8]>,
+) -> Result<Bound, String> {
+    if let (Some(name), None) = (q.file(), file) {
+        return Err(format!(
+            "`{name}` is neither a file at hand nor checkerboard, gradient, noise or a size such as 64x64"
+        ));
     }
-    let stacked = r.array || matches!(r.dim, Dim::D3 | Dim::Cube);
-    let size = match (q.size, &picture) {
-        (Some(s), _) => s,
-        (None, Some(((w, h), _))) if stacked && h % layers == 0 => match r.dim {
+    let format = q.format.unwrap_or_else(|| default_format(r));
+    let png = file.filter(|f| f.starts_with(picture::PNG_SIGNATURE));
+    let png = png.map(|f| picture::texels_of_png(format, f)).transpose();
+    let png = png.map_err(|e| format!("{}: {e}", q.what))?;
+    let texel_bytes = format.info().block.bytes;
+    let bytes = png.as_ref().map(|p| &p.1[..]).or(file);
+    let layers = q.layers.unwrap_or(if r.dim == Dim::Cube { 6 } else { 1 });
+    let layers = if r.array || matches!(r.dim, Dim::Cube | Dim::D3) { layers } else { 1 };
+    let pattern_size = match r.dim {
+        Dim::D1 | Dim::Buffer => [PATTERN_PX, 1, 1],
+        Dim::D3 => [PATTERN_PX / 8; 3],
+        Dim::D2 | Dim::Cube | Dim::Subpass => [PATTERN_PX, PATTERN_PX, 1],
+    };
+    let size = match (q.size, &png, q.content) {
+        (Some(s), ..) => s,
+        (None, Some(((w, h), _)), _) if h % layers == 0 => match r.dim {
             Dim::D3 => [*w, h / layers, layers],
             _ => [*w, h / layers, 1],
         },
-        (None, Some(((w, h), _))) => [*w, *h, 1],
-        (None, None) => {
+        (None, Some(((w, h), _)), _) => [*w, *h, 1],
+        (None, None, Content::Pattern(_)) => pattern_size,
+        (None, None, _) if r.dim == Dim::Buffer => {
+            [bytes.map_or(0, <[u8]>::len) as u32 / texel_bytes, 1, 1]
+        }
+        (None, None, _) => {
             return Err(format!("{}: raw texels need size=WIDTHxHEIGHT", q.what));
         }
     };
-    let info = ImageInfo {
-        format,
-        dimension: match r.dim {
-            Dim::D1 => Dimension::D1,
-            Dim::D3 => Dimension::D3,
-            Dim::Cube => Dimension::Cube,
-            Dim::D2 | Dim::Buffer | Dim::Subpass => Dimension::D2,
-        },
-        size,
-        layers: if r.array || r.dim == Dim::Cube { layers } else { 1 },
-        array: r.array,
-        levels: 1,
-        samples: if r.ms { 4 } else { 1 },
-        storage: r.kind == ResKind::StorageImage,
+    let samples = if r.ms { 4 } else { 1 };
+    let parts = size.into_iter().chain([layers, samples, texel_bytes]).map(u64::from);
+    if parts.fold(1, u64::saturating_mul) > MAX_IMAGE_B {
+        return Err(format!("{}: an image has at most {MAX_IMAGE_B} bytes", q.what));
+    }
+    let bound = if r.dim == Dim::Buffer {
+        let texels = size.iter().product::<u32>();
+        let buffer = machine.buffer((texels * texel_bytes) as usize).map_err(|e| e.to_string())?;
+        let row = image::texel_buffer(format, &buffer, texels).map_err(|e| e.to_string())?;
+        Bound::Buffer { buffer, row, format, texels }
+    } else {
+        let image = machine.image(&ImageInfo {
+            format,
+            dimension: match r.dim {
+                Dim::D1 => Dimension::D1,
+                Dim::D3 => Dimension::D3,
+                Dim::Cube => Dimension::Cube,
+                Dim::D2 | Dim::Buffer | Dim::Subpass => Dimension::D2,
+            },
+            size,
+            layers: if r.dim == Dim::D3 { 1 } else { layers },
+            array: r.array,
+            levels: 1,
+            samples,
+            storage: r.kind == ResKind::StorageImage,
+        });
+        Bound::Image(Box::new(image.map_err(|e| e.to_string())?))
     };
-    let image = machine.image(&info).map_err(|e| e.to_string())?;
-    fill(Bound::Image(Box::new(image)), q, content.map(Vec::as_slice))
-}
-
-fn fill(bound: Bound, q: &Request<'_>, content: Option<&[u8]>) -> Result<Bound, String> {
-    if let Some(c) = content {
-        let need = bound.read()?.len();
-        if c.len() != need {
-            return Err(format!(
-                "{}: {} bytes of texels; {} has {need}",
-                q.what,
-                c.len(),
-                bound.format()
-            ));
-        }
-        bound.write(c)?;
+    match q.content {
+        Content::Pattern(pattern) => bound.write(&bound.draw(pattern, samples)?)?,
+        Content::File => fill(&bound, q, bytes.unwrap_or_default())?,
+        Content::Zeros => {}
     }
     Ok(bound)
+}
+
+fn fill(bound: &Bound, q: &Request<'_>, content: &[u8]) -> Result<(), String> {
+    let need = bound.read()?.len();
+    if content.len() != need {
+        let (have, format) = (content.len(), bound.format());
+        return Err(format!("{}: {have} bytes of texels; {format} has {need}", q.what));
+    }
+    bound.write(content)
 }
 
 /// Reads `nearest|linear`, `clamp|repeat|mirror|mirror-once|border`, `mip-nearest|mip-linear`, a

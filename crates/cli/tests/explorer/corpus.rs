@@ -1,0 +1,117 @@
+//! Compute shaders that nobody here wrote run in the browser as they do natively, bit for bit.
+//!
+//! Those of `tools/corpus` in GLSL and WGSL that naga, the compiler and the model take with buffers, images and samplers as the
+//! page gives them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tepui_explore::api::Api;
+
+use crate::{Session, native, results};
+
+/// Shaders that have run when this was written.
+const FLOOR: usize = 26;
+/// Instructions of SIMD-groups of a run: inputs that nobody chose make some loops endless.
+const BUDGET: u64 = 1 << 18;
+
+/// The corpus, which is fetched first.
+fn corpus() -> PathBuf {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/corpus");
+    let run = |verb: &str| {
+        let out = Command::new(&tool).arg(verb).output().expect("tools/corpus starts");
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.success(), "tools/corpus {verb}: {said}");
+        String::from_utf8_lossy(&out.stdout).trim().to_owned()
+    };
+    run("fetch");
+    PathBuf::from(run("path"))
+}
+
+/// Compute shaders in GLSL and files of WGSL below a folder, in order.
+fn shaders(folder: &Path, out: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            shaders(&path, out);
+        } else if path.extension().is_some_and(|e| e == "comp" || e == "wgsl") {
+            out.push(path);
+        }
+    }
+}
+
+/// The resources of a shader; nothing if it is not a compute shader that compiles.
+fn resources(api: &mut Api, text: &str) -> Option<Vec<Value>> {
+    let shader = json!({ "op": "compile", "text": text, "stage": "compute" });
+    let report = native(api, &shader)["ok"].clone();
+    let compute = report["stage"] == "compute";
+    report["resources"].as_array().filter(|_| compute).cloned()
+}
+
+/// The request that runs a shader with something in everything that it names.
+fn request(resources: &[Value], text: &str, fill: &str) -> Value {
+    let place = |r: &Value| json!({ "set": r["set"], "binding": r["binding"] });
+    let with = |r: &Value, name: &str, value: Value| {
+        let mut place = place(r);
+        place[name] = value;
+        place
+    };
+    let buffers = resources.iter().filter(|r| r["kind"] == "storage_buffer").map(|r| {
+        let mut contents = with(r, "words", json!(4096));
+        contents["fill"] = json!(fill);
+        contents
+    });
+    let images = resources.iter().filter(|r| r["dim"] != "").map(|r| {
+        let size = match r["dim"].as_str() {
+            Some("1d" | "buffer") => "64",
+            Some("3d") => "16x16x4",
+            _ => "32x32",
+        };
+        with(r, "what", json!(format!("noise,size={size}")))
+    });
+    let samplers = resources.iter().filter(|r| r["sampler"] == true);
+    let inputs = json!({
+        "groups": [2, 1, 1],
+        "budget": BUDGET,
+        "buffers": buffers.collect::<Vec<_>>(),
+        "images": images.collect::<Vec<_>>(),
+        "samplers": samplers.map(|r| with(r, "what", json!("linear,repeat"))).collect::<Vec<_>>(),
+    });
+    json!({ "op": "run", "text": text, "stage": "compute", "inputs": inputs })
+}
+
+#[test]
+fn the_corpus_runs_as_natively() {
+    let Some(mut s) = Session::open("corpus") else { return };
+    let mut api = Api::default();
+    let (corpus, mut paths) = (corpus(), Vec::new());
+    for folder in ["source", "wgsl"] {
+        shaders(&corpus.join(folder), &mut paths);
+    }
+    let (mut ran, mut runs, mut wrong) = (0, 0, Vec::new());
+    for path in &paths {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        let Some(resources) = resources(&mut api, &text) else { continue };
+        let mut fits = false;
+        for fill in ["index", "random"] {
+            let request = request(&resources, &text, fill);
+            let own = native(&mut api, &request);
+            if own.get("error").is_some() {
+                continue;
+            }
+            (fits, runs) = (true, runs + 1);
+            let there = s.ask(&request);
+            if results(&there["ok"]) != results(&own["ok"]) {
+                wrong.push(format!("{} with {fill}: {}", path.display(), there["error"]));
+            }
+        }
+        ran += usize::from(fits);
+    }
+    println!("{ran} of {} files run, {runs} runs, {} differ", paths.len(), wrong.len());
+    assert!(wrong.is_empty(), "{} of {runs} runs differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(ran >= FLOOR, "{ran} of {} shaders have run; {FLOOR} did", paths.len());
+    s.end();
+}
