@@ -12,7 +12,7 @@ import { attempt, begin as load, page, shader } from "./page.js";
 import * as resources from "./resources.js";
 import { clock, run as runOnce, wire as wireRun } from "./run.js";
 
-const FIELDS = ["stage", "width", "height", "vertices", "groups", "words", "fill", "target", "registers", "as"];
+const FIELDS = ["stage", "width", "height", "vertices", "groups", "words", "fill", "target", "registers", "as", "memory"];
 const BOXES = ["robust", "check"];
 const TABS = ["asm", "ir", "compare", "run", "debug"];
 let tab = "asm";
@@ -199,7 +199,7 @@ async function choose(name) {
   const example = EXAMPLES[name];
   steps.forget();
   restore({
-    stage: "", width: 256, height: 256, vertices: 3, groups: "1", words: 256, fill: "index", target: "", registers: "", as: "auto", tab,
+    stage: "", width: 256, height: 256, vertices: 3, groups: "1", words: 256, fill: "index", target: "", registers: "", as: "auto", memory: "", tab,
     ...example,
   });
   page.report = null;
@@ -224,7 +224,7 @@ function wire() {
       compile();
     });
   }
-  for (const name of ["width", "height", "vertices", "groups", "words", "fill", "target", "check", "pass", "as"]) {
+  for (const name of ["width", "height", "vertices", "groups", "words", "fill", "target", "check", "pass", "as", "memory"]) {
     $(name).addEventListener("change", () => remember());
   }
   listing.wire();

@@ -27,7 +27,7 @@ export class Core {
   }
 
   /**
-   * The answer to a request, with `pixels` of a run; throws what is wrong, with `place` where it is known. A request with
+   * The answer to a request, with `pixels` of its pictures; throws what is wrong, with `place` where it is known. A request with
    * `latest` takes the place of one of the same kind that has not begun, whose answer is then `undefined`.
    */
   call(request, { latest = false } = {}) {

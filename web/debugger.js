@@ -2,7 +2,7 @@
 
 import { $, make } from "./dom.js";
 import { attempt, page, shader } from "./page.js";
-import { floats, inputs, isInteger } from "./run.js";
+import { floats, inputs, isInteger, paint } from "./run.js";
 
 /** The instructions of the recorded program, and the state that is shown. */
 let program = null;
@@ -14,7 +14,8 @@ export function forget() {
   [program, last] = [null, null];
   page.editor.mark({ now: 0 });
   $("where").textContent = "Press Debug to record one SIMD-group.";
-  for (const id of ["lanes", "register-table"]) $(id).replaceChildren();
+  for (const id of ["lanes", "register-table", "buffers-list"]) $(id).replaceChildren();
+  for (const id of ["memory-words", "texture-picture"]) $(id).hidden = true;
   $("answer").textContent = "";
 }
 
@@ -42,7 +43,38 @@ export async function debug(at = null) {
 
 async function carryOut(line) {
   const got = await attempt(() => page.machine.call({ op: "command", line }));
-  if (got) drawState(got);
+  if (!got) return;
+  if (got.picture) showPicture(got);
+  drawState(got);
+  await drawMemory();
+}
+
+/** Words of memory from the place that the user names, before the instruction. */
+async function drawMemory() {
+  const place = $("memory").value.trim();
+  $("memory-words").hidden = !place;
+  if (!place) return;
+  const line = `memory ${/\s/.test(place) ? place : `${place} 16`}`;
+  try {
+    $("memory-words").textContent = (await page.machine.call({ op: "command", line })).text;
+  } catch (error) {
+    $("memory-words").textContent = error.message;
+  }
+}
+
+/** An image that the program reads or writes. */
+function showPicture({ text, picture, pixels }) {
+  $("texture-picture").hidden = false;
+  $("texture-picture").setAttribute("aria-label", text);
+  paint($("texture-picture"), pixels, 0, picture);
+}
+
+/** Offers the buffers and images of the recording. */
+function offer({ buffers, images }) {
+  $("buffers-list").replaceChildren(...buffers.map((name) => make("option", { value: `${name}[0]` })));
+  if ($("texture").options.length === images.length + 1) return;
+  $("texture").replaceChildren(make("option", { value: "", textContent: "none" }),
+    ...images.map((what, k) => make("option", { value: k, textContent: what })));
 }
 
 /** Carries out a command of the debugger, which begins if there is no recording. */
@@ -66,6 +98,7 @@ function drawState({ text, state }) {
   }));
   $("lanes").children[focused]?.focus();
   last = state;
+  offer(state);
   drawRegisters();
   page.editor.mark({ now: state.line });
   page.editor.show(state.line);
@@ -93,7 +126,7 @@ export function drawRegisters() {
   const text = WORDS[$("as").value];
   const head = make("tr", {}, make("th", { textContent: "lane", scope: "col" }),
     ...Array.from({ length: 32 }, (_, lane) => make("th", { textContent: lane, scope: "col" })));
-  const rows = state.registers.map((r) => make("tr", {}, make("th", { textContent: `r${r.number}`, scope: "row" }),
+  const rows = state.registers.map((r) => make("tr", {}, make("th", { textContent: `r${r.number}${r.name ? ` ${r.name}` : ""}`, scope: "row" }),
     ...r.words.map((w, lane) => make("td", {
       textContent: text(w),
       className: [r.changed ? "changed" : "", (state.exec >>> lane) & 1 ? "" : "off", lane === state.lane ? "now" : ""].join(" "),
@@ -118,6 +151,16 @@ export function breakpoint(line) {
 /** Wires the buttons and the line for commands; `carry` carries a command out. */
 export function wire(carry) {
   $("as").addEventListener("change", drawRegisters);
+  $("memory").addEventListener("change", () => program && drawMemory());
+  $("watch").addEventListener("click", () => {
+    const place = $("memory").value.trim().split(/\s/)[0];
+    if (place) carry(`watch ${place}`);
+  });
+  $("texture").addEventListener("change", () => {
+    const number = $("texture").value;
+    if (number) carry(`texture ${number}`);
+    else $("texture-picture").hidden = true;
+  });
   for (const button of document.querySelectorAll("[data-command]")) {
     button.addEventListener("click", () => carry(button.dataset.command));
   }

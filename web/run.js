@@ -41,8 +41,8 @@ export function inputs() {
   };
 }
 
-/** Draws pixels of an outcome from a byte on. */
-function paint(canvas, pixels, offset, [width, height]) {
+/** Draws pixels of an answer from a byte on. */
+export function paint(canvas, pixels, offset, [width, height]) {
   [canvas.width, canvas.height] = [width, height];
   const data = pixels.subarray(offset, offset + 4 * width * height);
   canvas.getContext("2d").putImageData(new ImageData(data, width, height), 0, 0);

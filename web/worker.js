@@ -3,7 +3,7 @@
 let module;
 let core;
 
-/** Carries out a request; returns the answer as text, and the pixels of a run. */
+/** Carries out a request; returns the answer as text, and the pixels of its pictures. */
 function call(request) {
   const bytes = new TextEncoder().encode(request);
   const at = core.tepui_request(bytes.length);

@@ -72,6 +72,7 @@ pub struct Api {
 impl Api {
     /// Answers a request: `{"ok": …}` or `{"error": {"message": …, "place": …}}`.
     pub fn call(&mut self, request: &str) -> String {
+        self.pixels.clear();
         let answer = serde_json::from_str(request)
             .map_err(|e| Refused::new(format!("the request: {e}")))
             .and_then(|request| self.answer(request));
@@ -81,7 +82,8 @@ impl Api {
         }
     }
 
-    /// The picture of the last run and its storage images ([`Outcome::pixels`](crate::run::Outcome::pixels)).
+    /// What the last answer has pictures of: a run's picture and storage images
+    /// ([`Outcome::pixels`](crate::run::Outcome::pixels)), or an image that the debugger shows.
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
@@ -186,6 +188,8 @@ fn state(s: &Session) -> Value {
         "alive": s.recording.alive,
         "lane": s.lane,
         "breakpoints": breakpoints,
+        "buffers": s.recording.memory.regions.iter().map(|r| &r.name).collect::<Vec<_>>(),
+        "images": s.recording.images.iter().map(|i| &i.what).collect::<Vec<_>>(),
         "registers": (0..s.recording.registers()).map(register).collect::<Vec<_>>(),
     })
 }

@@ -221,7 +221,6 @@ fn images_come_from_files() {
         let message = answer["error"]["message"].as_str().unwrap_or("").to_owned();
         assert!(message.contains(wanted), "{wanted}: {answer}");
     }
-    drop(run);
     assert_eq!(
         ask(&mut api, json!({ "op": "rules" }))["ok"].as_array().map(Vec::is_empty),
         Some(false)

@@ -45,13 +45,13 @@ pub extern "C" fn tepui_answer() -> *const u8 {
     STATE.with_borrow(|s| s.answer.as_ptr())
 }
 
-/// Where the picture of the last run is: four bytes a pixel.
+/// Where the pictures of the last answer are: four bytes a pixel.
 #[unsafe(no_mangle)]
 pub extern "C" fn tepui_pixels() -> *const u8 {
     STATE.with_borrow(|s| s.api.pixels().as_ptr())
 }
 
-/// How many bytes it has.
+/// How many bytes they have.
 #[unsafe(no_mangle)]
 pub extern "C" fn tepui_pixels_size() -> usize {
     STATE.with_borrow(|s| s.api.pixels().len())

@@ -32,6 +32,36 @@ fn lanes_are_stepped_through() {
 }
 
 #[test]
+fn names_memory_and_images_are_shown() {
+    let Some(mut s) = Session::open("names") else { return };
+    s.example("Divergent loop");
+    s.page.set("memory", "steps[0] 4");
+    s.page.click("debug");
+    s.page.wait(&format!("{STEP} === 0"));
+    let words = "document.getElementById('memory-words').textContent";
+    s.page.wait(&format!("{words}.includes('steps[3]')"));
+    let before = s.page.text(words);
+    // The buffer held floats; at the end it holds counts.
+    s.page.click("watch");
+    s.page.value("document.querySelector('[data-command=continue]').click()");
+    s.page.wait(&format!("{words} !== {before:?} && {STEP} > 0"));
+    let names =
+        "[...document.querySelectorAll('#register-table th')].map((t) => t.textContent).join()";
+    assert!(s.page.text(names).contains("count"), "{}", s.page.text(names));
+    s.page.screenshot(&s.directory.join("names.png"));
+    // Images of the program are offered and drawn.
+    s.example("Image filter");
+    s.page.click("debug");
+    s.page.wait("document.getElementById('texture').options.length > 1");
+    s.page.set("texture", "0");
+    s.page.wait("!document.getElementById('texture-picture').hidden");
+    let corner = "[...document.getElementById('texture-picture').getContext('2d').getImageData(0, 0, 1, 1).data]";
+    assert_eq!(s.page.value(corner), json!([240, 240, 230, 255]));
+    s.page.screenshot(&s.directory.join("texture.png"));
+    s.end();
+}
+
+#[test]
 fn breakpoints_by_keyboard() {
     let Some(mut s) = Session::open("breakpoints") else { return };
     s.example("Divergent loop");
