@@ -35,9 +35,9 @@ function row(finding) {
   const workgroup = finding.workgroup.some((n) => n) ? ` (workgroup ${finding.workgroup.join(",")})` : "";
   const cells = [
     make("td", {}, name), make("td", { textContent: rule?.level ?? "" }), make("td", {}, place),
-    make("td", { className: "code", textContent: `${finding.offset.toString(16)}: ${finding.instruction}` }),
+    make("td", { className: "what" }, finding.what + workgroup,
+      make("div", { className: "code", textContent: `${finding.offset.toString(16)}: ${finding.instruction}` })),
     make("td", { textContent: lanes(finding.lanes) }),
-    make("td", { className: "what", textContent: finding.what + workgroup }),
     make("td", { textContent: finding.count.toLocaleString("en") }),
   ];
   return make("tr", { className: rule?.level ?? "" }, ...cells);
@@ -48,7 +48,7 @@ export function draw(findings) {
   $("rule").hidden = true;
   $("findings").hidden = !findings?.length;
   $("clean").hidden = !findings || findings.length > 0;
-  const head = ["Rule", "Level", "Source", "Instruction", "Lanes", "What was found", "Times"];
+  const head = ["Rule", "Level", "Source", "What was found, and its instruction", "Lanes", "Times"];
   $("findings").querySelector("table").replaceChildren(
     make("caption", { textContent: "What the checker found" }),
     make("tr", {}, ...head.map((h) => make("th", { textContent: h, scope: "col" }))),
