@@ -35,7 +35,7 @@ fn the_worked_example() {
     let script = ["-e", "break 7 if 0.r2 > 150", "-e", "continue", "-e", "exec", "-e", "regs"];
     let (good, text) = debug(&[&[buffer][..], &script].concat());
     assert!(good, "{text}");
-    assert!(text.contains("\n#............................... ("), "{text}");
+    assert!(text.contains("\n#1111111111111111111111111111111 ("), "{text}");
     assert!(text.contains("r2      00000097          151"), "{text}");
     assert!(text.contains("r3      00000000            0"), "{text}");
     // By the names of the source, and what the loop left in memory.

@@ -479,13 +479,12 @@ fn textures(s: &Session) -> String {
 }
 
 fn exec(s: &Session) -> String {
-    let exec = s.step().map_or(0, |step| step.exec);
-    let lane = |l: u32| match (exec >> l & 1, s.recording.alive >> l & 1) {
-        (1, _) => '#',
-        (_, 1) => '.',
-        _ => ' ',
+    let lanes: String = (0..32).map(|lane| s.lane_mark(lane)).collect();
+    let waits = match s.recording.nesting {
+        Some(_) => "1 to 9 waits for so many levels of branches and loops to end",
+        None => ". waits",
     };
-    format!("{} (# executes, . waits)\n", (0..32).map(lane).collect::<String>())
+    format!("{lanes} (# executes, {waits})\n")
 }
 
 fn listing(s: &Session) -> String {

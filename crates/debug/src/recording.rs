@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::image::Image;
 use crate::memory::Memory;
 use crate::names::{Name, Named, Names, Part};
+use crate::session::Register;
 
 /// An instruction of the program.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -61,6 +62,9 @@ pub struct Recording {
     pub names: Vec<Name>,
     /// Uniform registers, which do not change: first half and word, with its name if it has one.
     pub uniforms: Vec<Uniform>,
+    /// The register in which a lane counts how many levels of branches and loops must end before it executes again, if the
+    /// program has one.
+    pub nesting: Option<Register>,
     /// Memory that the group accessed.
     pub memory: Memory,
     /// Images that the program accesses.

@@ -261,18 +261,15 @@ fn program(frame: &mut Frame<'_>, area: Rect, s: &Session) {
 
 /// The lanes: those that execute, those that wait, and the one that is looked at.
 fn lane_line(s: &Session) -> Line<'static> {
-    let exec = s.step().map_or(0, |step| step.exec);
     let lane = |l: u32| {
-        let span = match (exec >> l & 1, s.recording.alive >> l & 1) {
-            (1, _) => Span::raw("#").green(),
-            (_, 1) => Span::raw(".").dim(),
-            _ => Span::raw(" "),
-        };
+        let mark = s.lane_mark(l as usize);
+        let span = Span::raw(mark.to_string());
+        let span = if mark == '#' { span.green() } else { span.dim() };
         if l as usize == s.lane { span.reversed() } else { span }
     };
     let mut spans = vec![Span::raw(format!(" lane {:2}  ", s.lane))];
     spans.extend((0..LANES).map(lane));
-    spans.push("  # executes  . waits".dim());
+    spans.push("  # executes, others wait".dim());
     Line::from(spans)
 }
 

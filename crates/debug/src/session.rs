@@ -171,6 +171,21 @@ impl Session {
         self.place_at(value, lane, self.step)
     }
 
+    /// How a lane is shown: `#` if it executes, else how many levels of branches and loops must end before it does, 9 for more, or `.`
+    /// if that is not known; a space if it does not exist.
+    #[must_use]
+    pub fn lane_mark(&self, lane: usize) -> char {
+        let exec = self.step().map_or(0, |step| step.exec);
+        if exec >> (lane & 31) & 1 != 0 {
+            return '#';
+        }
+        if self.recording.alive >> (lane & 31) & 1 == 0 {
+            return ' ';
+        }
+        let levels = self.recording.nesting.and_then(|register| self.register(register, lane));
+        levels.filter(|&n| n > 0).and_then(|n| char::from_digit(n.min(9), 10)).unwrap_or('.')
+    }
+
     /// The variables of the source that the lane has in registers, in the order of these.
     pub fn variables(&self) -> impl Iterator<Item = (&Name, Register)> {
         (0..2 * self.recording.registers()).filter_map(|half| {

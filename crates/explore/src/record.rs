@@ -75,8 +75,9 @@ fn record_program(
     group: Group,
     run: impl FnOnce(How) -> Result<Outcome, Refused>,
 ) -> Result<(Recording, Option<Outcome>), Refused> {
-    // Instructions that the compiler adds belong to the line of what stands before them.
-    let mut last = 0;
+    // Instructions that the compiler adds belong to the line of what stands before them, at the start to the first
+    // line that has code.
+    let mut last = lines.iter().map(|l| l.line).filter(|&line| line != 0).min().unwrap_or(0);
     let instructions = lines.into_iter().map(|l| {
         if l.line != 0 {
             last = l.line;

@@ -7,7 +7,7 @@ use tepui_agx_isa::disasm::Disassembler;
 use tepui_agx_model::{Space as ModelSpace, Step as ModelStep};
 use tepui_debug::image::Image;
 use tepui_debug::memory::{Access, Place, Space, Writer};
-use tepui_debug::{Instruction, Recording, Step};
+use tepui_debug::{Instruction, Recording, Register, Step};
 
 /// Bytes of all images of a recording.
 const MAX_IMAGES_B: usize = 64 << 20;
@@ -43,6 +43,10 @@ impl Recorder {
         r.memory.settle(r.steps().len() as u32, word);
         if r.steps().is_empty() {
             (r.lane, r.alive) = (lane, step.alive);
+            // Without control flow r0l is a register like others.
+            let nests = |i: &Instruction| i.text.starts_with("pop_exec");
+            r.nesting =
+                r.program.iter().any(nests).then_some(Register { number: 0, half: Some(0) });
             r.set_uniforms(step.uniforms.words());
         }
         let number = r.steps().len() as u32;

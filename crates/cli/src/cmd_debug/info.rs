@@ -73,8 +73,10 @@ fn fill(
     if !files[file].is_empty() {
         recording.file.clone_from(&files[file]);
     }
-    // Instructions that the compiler adds belong to the line of what stands before them.
-    let mut last = 0;
+    // Instructions that the compiler adds belong to the line of what stands before them, at the start to the first line that has
+    // code.
+    let own = places.iter().filter(|p| p.1 == file && p.2 != 0);
+    let mut last = own.map(|p| p.2).min().unwrap_or(0);
     for i in &mut recording.program {
         if let Ok(at) = places.binary_search_by_key(&i.offset, |p| p.0)
             && places[at].1 == file

