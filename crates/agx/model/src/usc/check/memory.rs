@@ -178,7 +178,12 @@ fn races(
                 }
             });
         }
-        if let Some((lane, address, c)) = found {
+        if let Some((lane, address, c)) = found
+            && !checker.repeats(
+                index,
+                if c.near { ReportKind::WorkgroupRace } else { ReportKind::DispatchRace },
+            )
+        {
             let who = match (c.group.map(|g| races.split(g)), c.near) {
                 (Some((_, g)), true) => format!("SIMD-group {g} of the same workgroup"),
                 (Some((w, _)), false) => format!("workgroup {w}"),

@@ -275,10 +275,19 @@ impl Checker {
         self.report(code, index, kind, what, lanes);
     }
 
+    /// Whether an instruction has a report of a kind already, which then counts once more: loops repeat a mistake without end, and
+    /// the text of each would cost more than all else.
+    pub fn repeats(&mut self, index: usize, kind: ReportKind) -> bool {
+        let known = self.seen.get(&(index as u16, kind));
+        if let Some(&known) = known {
+            self.reports[known].count += 1;
+        }
+        known.is_some()
+    }
+
     #[cold]
     fn report(&mut self, code: &Code, index: usize, kind: ReportKind, what: String, lanes: u32) {
-        if let Some(&known) = self.seen.get(&(index as u16, kind)) {
-            self.reports[known].count += 1;
+        if self.repeats(index, kind) {
             return;
         }
         if self.reports.len() < MAX_REPORTS {
@@ -300,6 +309,9 @@ impl Checker {
         offset: usize,
         conflict: Conflict,
     ) {
+        if self.repeats(index, ReportKind::LocalRace) {
+            return;
+        }
         let what = format!(
             "lane {lane} {} local memory at {offset:#x}, which {} {} at offset {:#x} without a barrier between",
             verb(how, false),
