@@ -395,19 +395,20 @@ mod tests {
     fn wide_lines_are_parallelograms() {
         // No centre of a pixel lies on a side.
         let from = [20.0 + 3.0 / 256.0, 25.0 + 5.0 / 256.0];
-        for delta in
-            [[30.0, 7.0], [-17.0, 9.0], [21.0, -11.0], [6.0, 30.0], [-9.0, 20.0], [8.0, -19.0]]
-        {
+        let deltas =
+            [[30.0, 7.0], [-17.0, 9.0], [21.0, -11.0], [6.0, 30.0], [-9.0, 20.0], [8.0, -19.0]];
+        for (delta, width) in deltas.iter().flat_map(|d| [(d, 5.0), (d, 40.0), (d, 4094.0)]) {
             let to = [from[0] + delta[0], from[1] + delta[1]];
             let [p, q] = [from, to].map(|v| v.map(|v| (v * 256.0) as i32));
-            let line = shape([p, q, q], Kind::Line, 5.0).unwrap();
+            let line = shape([p, q, q], Kind::Line, width).unwrap();
+            let half = f64::from(width) / 2.0;
             let major = usize::from(f64::abs(delta[1]) > f64::abs(delta[0]));
             for (i, &n) in count(&[line], [32, 32]).iter().enumerate() {
                 let centre = [(i % 64) as f64 + 0.5, (i / 64) as f64 + 0.5];
                 let t = (centre[major] - from[major]) / delta[major];
                 let on_line = from[1 - major] + t * delta[1 - major];
-                let inside = (0.0..1.0).contains(&t) && (centre[1 - major] - on_line).abs() < 2.5;
-                assert_eq!(n, u32::from(inside), "{delta:?} {centre:?}");
+                let inside = (0.0..1.0).contains(&t) && (centre[1 - major] - on_line).abs() < half;
+                assert_eq!(n, u32::from(inside), "{delta:?} {width} {centre:?}");
             }
         }
     }

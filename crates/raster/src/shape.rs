@@ -113,13 +113,10 @@ fn radius(grid: &Grid, size_px: f32) -> i64 {
     ((f64::from(size_px) * grid.pixel() as f64 / 2.0).round() as i64).clamp(1, 1 << 20)
 }
 
-/// Lines are drawn at most this wide, which bounds the slopes of their edges.
-const MAX_LINE_WIDTH_PX: f32 = 16.0;
-
 /// A line as the parallelogram that Vulkan allows where lines are not strict: its ends are cut
 /// along the axis that it runs across.
 fn line(grid: &Grid, p: [i64; 2], q: [i64; 2], width_px: f32) -> [[i64; 2]; 4] {
-    let half = radius(grid, width_px.min(MAX_LINE_WIDTH_PX));
+    let half = radius(grid, width_px);
     let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
     if dx.abs() >= dy.abs() {
         // From left to right, the upper side first.

@@ -26,8 +26,8 @@ pub struct PixelFormat {
     missing: [bool; 4],
     /// Numbers are stored with a sign.
     signed: bool,
-    /// They are fixed point with 16 bits behind the point.
-    fixed: bool,
+    /// What numbers of 32 bits are that the codec takes for integers.
+    scale: Option<Scale>,
     /// Channels that texels have.
     present: [bool; 4],
     /// Texels are normalised fixed point without a sign.
@@ -86,8 +86,61 @@ fn mask(bits: u32) -> u32 {
     u32::MAX >> (32 - bits)
 }
 
-/// One in fixed point.
-const ONE: i32 = 1 << 16;
+/// What integers of 32 bits stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    /// Fixed point with 16 bits behind the point.
+    Fixed,
+    /// From 0 to 1.
+    Unorm,
+    /// From -1 to 1.
+    Snorm,
+}
+
+impl Scale {
+    /// That of a format; none of those whose numbers the codec converts.
+    fn of(code: Code) -> Option<Scale> {
+        match code {
+            Code::R32Fixed | Code::Rg32Fixed | Code::Rgb32Fixed | Code::Rgba32Fixed => {
+                Some(Scale::Fixed)
+            }
+            Code::R32Unorm | Code::Rg32Unorm | Code::Rgb32Unorm | Code::Rgba32Unorm => {
+                Some(Scale::Unorm)
+            }
+            Code::R32Snorm | Code::Rg32Snorm | Code::Rgb32Snorm | Code::Rgba32Snorm => {
+                Some(Scale::Snorm)
+            }
+            _ => None,
+        }
+    }
+
+    /// One.
+    fn one(self) -> f64 {
+        match self {
+            Scale::Fixed => f64::from(1 << 16),
+            Scale::Unorm => f64::from(u32::MAX),
+            Scale::Snorm => f64::from(i32::MAX),
+        }
+    }
+
+    fn unpack(self, bits: u32) -> f32 {
+        let value = match self {
+            Scale::Unorm => f64::from(bits),
+            Scale::Fixed | Scale::Snorm => f64::from(bits as i32),
+        };
+        let value = value / self.one();
+        (if self == Scale::Snorm { value.max(-1.0) } else { value }) as f32
+    }
+
+    fn pack(self, value: f32) -> u32 {
+        let value = f64::from(value) * self.one();
+        match self {
+            Scale::Fixed => value as i32 as u32,
+            Scale::Unorm => value.round_ties_even() as u32,
+            Scale::Snorm => value.max(-self.one()).round_ties_even() as i32 as u32,
+        }
+    }
+}
 
 /// Four channels in registers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,9 +172,9 @@ impl PixelFormat {
         let srgb = bits >> 20 & 1 != 0;
         let format: Format = name(code, srgb)?.parse().ok()?;
         let signed = format.name().ends_with("_SINT");
-        let fixed =
-            matches!(code, Code::R32Fixed | Code::Rg32Fixed | Code::Rgb32Fixed | Code::Rgba32Fixed);
-        let unorm = matches!(format.info().numeric(), Numeric::Unorm | Numeric::Srgb);
+        let scale = Scale::of(code);
+        let unorm = matches!(format.info().numeric(), Numeric::Unorm | Numeric::Srgb)
+            || scale == Some(Scale::Unorm);
         let components = match &format.info().encoding {
             Encoding::Plain(channels) => channels.as_slice().len(),
             Encoding::SharedExponent => 3,
@@ -138,7 +191,7 @@ impl PixelFormat {
             sources,
             missing,
             signed,
-            fixed,
+            scale,
             present,
             unorm,
             fields: Fields::new(format),
@@ -184,7 +237,7 @@ impl PixelFormat {
     pub fn kind(&self) -> Kind {
         match (self.codec.is_float(), self.signed) {
             (true, _) => Kind::Float,
-            _ if self.fixed => Kind::Float,
+            _ if self.scale.is_some() => Kind::Float,
             (false, true) => Kind::Signed,
             (false, false) => Kind::Unsigned,
         }
@@ -213,13 +266,12 @@ impl PixelFormat {
     /// The channels of a pixel, as bits of floats or integers.
     pub fn unpack(&self, bytes: &[u8], kind: Kind) -> [u32; 4] {
         let raw = load(bytes);
-        let components = match kind {
-            Kind::Float if self.fixed => {
-                let numbers = self.codec.unpack_u32(raw);
-                numbers.map(|v| (v as i32 as f32 / ONE as f32).to_bits())
+        let components = match (kind, self.scale) {
+            (Kind::Float, Some(scale)) => {
+                self.codec.unpack_u32(raw).map(|v| scale.unpack(v).to_bits())
             }
-            Kind::Float => self.codec.unpack_f32(raw).map(f32::to_bits),
-            Kind::Signed | Kind::Unsigned => self.codec.unpack_u32(raw),
+            (Kind::Float, None) => self.codec.unpack_f32(raw).map(f32::to_bits),
+            (Kind::Signed | Kind::Unsigned, _) => self.codec.unpack_u32(raw),
         };
         let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
         self.read_from(components, one)
@@ -301,13 +353,17 @@ impl PixelFormat {
                 components[component] = channels[*channel];
             }
         }
-        let raw = match kind {
-            Kind::Float if self.fixed => {
-                self.codec.pack_i32(components.map(|v| (f32::from_bits(v) * ONE as f32) as i32))
+        let raw = match (kind, self.scale) {
+            (Kind::Float, Some(scale)) => {
+                let numbers = components.map(|v| scale.pack(f32::from_bits(v)));
+                match self.signed {
+                    true => self.codec.pack_i32(numbers.map(|v| v as i32)),
+                    false => self.codec.pack_u32(numbers),
+                }
             }
-            Kind::Float => self.codec.pack_f32(components.map(f32::from_bits)),
-            Kind::Signed => self.codec.pack_i32(components.map(|v| v as i32)),
-            Kind::Unsigned => self.codec.pack_u32(components),
+            (Kind::Float, None) => self.codec.pack_f32(components.map(f32::from_bits)),
+            (Kind::Signed, _) => self.codec.pack_i32(components.map(|v| v as i32)),
+            (Kind::Unsigned, _) => self.codec.pack_u32(components),
         };
         raw.to_le_bytes()
     }
@@ -405,6 +461,9 @@ fn name(code: Code, srgb: bool) -> Option<String> {
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (channels, bits) = (&text[..letters], &rest[..digits]);
     let numeric = match rest[digits..].trim() {
+        // Numbers that are converted here ([`Scale`]).
+        "UNORM" if bits == "32" => "UINT",
+        "SNORM" if bits == "32" => "SINT",
         "UNORM" if srgb => "SRGB",
         "UNORM" => "UNORM",
         "SNORM" => "SNORM",
@@ -449,6 +508,15 @@ mod tests {
         let fixed = format(Code::R32Fixed, ComponentOrder::Rgb1);
         let bytes = (-3i32 << 15).to_le_bytes();
         assert_eq!(fixed.unpack(&bytes, Kind::Float), [(-1.5f32).to_bits(), 0, 0, one]);
+        let snorm = format(Code::Rg32Snorm, ComponentOrder::Rgb1);
+        let bytes: Vec<u8> = [i32::MIN, i32::MAX].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(snorm.kind(), Kind::Float);
+        assert_eq!(snorm.unpack(&bytes, Kind::Float), [(-1f32).to_bits(), one, 0, one]);
+        assert_eq!(snorm.pack([0xc000_0000, one, 0, 0], Kind::Float)[..5], [1, 0, 0, 0x80, 255]);
+        let unorm = format(Code::R32Unorm, ComponentOrder::Rgb1);
+        let half = 0x8000_0000u32.to_le_bytes();
+        assert_eq!(unorm.unpack(&half, Kind::Float), [0.5f32.to_bits(), 0, 0, one]);
+        assert_eq!(unorm.pack([2f32.to_bits(), 0, 0, 0], Kind::Float)[..4], [255; 4]);
         let packed = format(Code::Rgb565, ComponentOrder::Rgb1);
         assert_eq!(packed.unpack(&[0x1f, 0], Kind::Float), [one, 0, 0, one]);
         assert!(PixelFormat::new((Code::Bc1Unorm.raw() << 12) as u32).is_none());

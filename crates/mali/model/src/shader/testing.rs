@@ -1,6 +1,7 @@
 //! Runs assembly on one warp, for tests.
 
 use std::sync::Arc;
+use tepui_mali_isa::midgard::{Bundle, TextureRegisters};
 
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
@@ -56,6 +57,12 @@ impl Bench {
         let code = tepui_mali_isa::bifrost::asm::assemble(source);
         let code = code.unwrap_or_else(|e| panic!("{e:?}"));
         self.try_program(&Program::decode_bifrost(0x4000, code, 8))
+    }
+
+    /// Runs bundles of Midgard to their end.
+    pub fn try_midgard(&mut self, bundles: &[Bundle]) -> Result<Stop, Trap> {
+        let code = bundles.iter().flat_map(Bundle::encode).collect();
+        self.try_program(&Program::decode_midgard(0x4000, code, TextureRegisters::Own))
     }
 
     fn try_program(&mut self, program: &Program) -> Result<Stop, Trap> {

@@ -240,6 +240,16 @@ impl Op {
         (0..ROWS.len() as u16).map(Op)
     }
 
+    /// Its place in the table.
+    pub fn index(self) -> u16 {
+        self.0
+    }
+
+    /// The instruction at a place in the table.
+    pub fn from_index(index: u16) -> Option<Op> {
+        (usize::from(index) < ROWS.len()).then_some(Op(index))
+    }
+
     /// Its row.
     pub fn row(self) -> &'static Row {
         &ROWS[usize::from(self.0)]

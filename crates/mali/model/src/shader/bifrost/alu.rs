@@ -55,6 +55,9 @@ fn renamed(inst: &Inst) -> Option<String> {
             "none" => name.to_owned(),
             other => format!("FMA_RSCALE_{}.{kind}", other.to_uppercase()),
         },
+        // Only the plain one: Mesa emits no other.
+        "FADD_RSCALE" if inst.modifier("special")? == "none" => "FMA_RSCALE.f32".to_owned(),
+        "FADD_RSCALE" => return None,
         "IDP" => match [inst.modifier("sign0")?, inst.modifier("sign1")?] {
             ["sext", "sext"] => "IDP.v4s8".to_owned(),
             ["zext", "zext"] => "IDP.v4u8".to_owned(),
@@ -167,6 +170,12 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
     }
     if base == "IADDC" {
         op.src[2] = Src::NONE;
+    }
+    if base == "FADD_RSCALE" {
+        // A sum is a product with 1 and a sum.
+        let [a, b, scale, _] = op.src;
+        let one = Src { row: context.constant(1f32.to_bits())?, ..Src::NONE };
+        op.src = [a, one, b, scale];
     }
     if base.contains("SHIFT_") || base == "ARSHIFT" {
         // Valhall has the amount second; ARSHIFT combines with nothing.

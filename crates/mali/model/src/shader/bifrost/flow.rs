@@ -17,6 +17,13 @@ type Done = Result<(), Box<Trap>>;
 /// The flags of a branch whose target is still a place in words.
 const PLACE: u32 = u32::MAX;
 
+/// The special value that is 0.
+// source: Mesa, compiler.h (`BIR_FAU_ZERO`)
+const ZERO: u8 = 0;
+
+/// The flags of a branch whose lanes end.
+const ENDS: u32 = u32::MAX - 1;
+
 /// Whether an operation is a branch whose target is still a place in words.
 pub fn is_branch(op: &Op) -> bool {
     op.flags == PLACE
@@ -36,7 +43,10 @@ macro_rules! branches {
                 taken |= u16::from(holds(op.condition, $of(a.0[lane]), $of(b.0[lane]))) << lane;
             }
             let taken = taken & l.warp.mask;
-            l.warp.branch(taken, op.immediate);
+            match op.flags {
+                ENDS => l.warp.end_lanes(taken),
+                _ => l.warp.branch(taken, op.immediate),
+            }
             Ok(())
         })*
     };
@@ -122,13 +132,24 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     }
     op.condition = condition(inst.modifier("cmpf")?)?;
     op.next = Next::Chosen;
-    op.flags = PLACE;
     let target = *inst.sources.last()?;
-    op.immediate = context.target(target)?;
+    if context.is_zero(target) {
+        // As a jump to 0 does.
+        // source: Mesa, bifrost_compile.c (`bi_lower_branch`).
+        (op.flags, op.kind) = (ENDS, None);
+    } else {
+        (op.flags, op.immediate) = (PLACE, context.target(target)?);
+    }
     Some(vec![op])
 }
 
 impl Context<'_> {
+    /// Whether a source is the constant 0 of the special values.
+    fn is_zero(&self, port: Port) -> bool {
+        let byte = self.clause.tuples[self.tuple].registers.fau();
+        matches!(port, Port::FauLow | Port::FauHigh) && Fau::of(byte) == Fau::Special(ZERO)
+    }
+
     /// The place in words that a source of a branch is.
     fn target(&self, port: Port) -> Option<u32> {
         let high = match port {

@@ -25,7 +25,7 @@ use tepui_mali_isa::Flow as ValhallFlow;
 use tepui_mali_isa::bifrost::clause::WORD_BYTES;
 use tepui_mali_isa::bifrost::disasm::{self, Content};
 use tepui_mali_isa::bifrost::registers::Access;
-use tepui_mali_isa::bifrost::table::Unit;
+use tepui_mali_isa::bifrost::table::{Op as Isa, Unit};
 use tepui_mali_isa::bifrost::{Clause, Flow, Inst};
 
 use super::op::{Lanes, Next, Op, Trap, Written};
@@ -88,8 +88,17 @@ fn undecodable(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Undecodable("the bytes are no clause".into())))
 }
 
-fn unimplemented(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
-    Err(Box::new(Trap::Unimplemented("an instruction of this clause".into())))
+fn unimplemented(_: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
+    let isa = u16::try_from(op.immediate).ok().and_then(Isa::from_index);
+    let name = isa.map_or("an instruction", |isa| isa.row().name);
+    Err(Box::new(Trap::Unimplemented(format!("{name} of this clause"))))
+}
+
+/// The operation of an instruction that the model does not execute, which stops the program if it is reached.
+fn unknown(inst: &Inst) -> Vec<Op> {
+    let mut op = Op::new(unimplemented, ValhallFlow::None);
+    op.immediate = inst.op.index().into();
+    vec![op]
 }
 
 fn no_target(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
@@ -158,9 +167,9 @@ fn clause_ops(clause: &Clause, place: usize, lanes: u32, rows: &mut Vec<Row>) ->
         let (fma, add) = clause.writes(index).unwrap_or_default();
         let own = (index & 1) as u8;
         let (fma_row, add_row) = (temporary::FMA + own, temporary::ADD + own);
-        let unknown = || vec![Op::new(unimplemented, ValhallFlow::None)];
-        let first = context.lower(&tuple.fma, None).unwrap_or_else(unknown);
-        let second = context.lower(&tuple.add, Some(&tuple.fma)).unwrap_or_else(unknown);
+        let first = context.lower(&tuple.fma, None).unwrap_or_else(|| unknown(&tuple.fma));
+        let second = context.lower(&tuple.add, Some(&tuple.fma));
+        let second = second.unwrap_or_else(|| unknown(&tuple.add));
         ops.extend(first);
         let commit = fma.map(|(register, access)| moved(fma_row.into(), register, access));
         let last = second.last().is_some_and(flow::chooses);

@@ -158,3 +158,57 @@ fn descriptors_are_passed_on_and_layers_are_floats() {
     let op = decoded.ops.iter().find(|op| op.dest == layer).expect("a layer");
     assert_eq!(op.kind, None);
 }
+
+/// A sum is scaled by a power of two after it.
+#[test]
+fn a_sum_is_scaled() {
+    let mut bench = Bench::new();
+    bench.set(1, |lane| (lane as f32).to_bits()).set(2, |_| 0.5f32.to_bits());
+    let source = "ds(0) eos
+        {
+            *NOP t0
+            +FADD_RSCALE.f32 r3:t1, r1.neg, r2, 0x00000008
+            *NOP t0
+            +NOP t1
+        }";
+    for (lane, value) in run(&mut bench, source, 3).into_iter().enumerate() {
+        assert_eq!(f32::from_bits(value), (0.5 - lane as f32) * 256.0, "lane {lane}");
+    }
+}
+
+/// The fault of an instruction that the model does not execute names it.
+#[test]
+fn what_is_not_executed_is_named() {
+    let source = "ds(0) eos
+        {
+            *NOP t0
+            +FADD_RSCALE.f32.n r3:t1, r1, r2, 0x00000008
+            *NOP t0
+            +NOP t1
+        }";
+    let trap = Bench::new().try_bifrost(source).expect_err("a trap");
+    assert!(format!("{trap:?}").contains("FADD_RSCALE.f32"), "{trap:?}");
+}
+
+/// Lanes that branch to the constant 0 end, the others go on.
+#[test]
+fn a_branch_to_zero_ends_lanes() {
+    let mut bench = Bench::new();
+    bench.set(0, |lane| lane % 3).set(1, |_| 7);
+    let source = "ds(0) nbb r_uncond
+        {
+            *NOP t0
+            +BRANCHZ.i16.eq t1, r0.h0, #0.x
+        }
+        ds(0) eos
+        {
+            *NOP t0
+            +MOV.i32 r1:t1, r0
+            *NOP t0
+            +NOP t1
+        }";
+    for (lane, value) in run(&mut bench, source, 1).into_iter().enumerate() {
+        let expected = if lane % 3 == 0 { 7 } else { lane as u32 % 3 };
+        assert_eq!(value, expected, "lane {lane}");
+    }
+}

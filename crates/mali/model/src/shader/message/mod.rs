@@ -27,8 +27,8 @@ pub use atomic::COMPARE;
 pub use buffer::handle;
 pub use image::{IN_INSTRUCTION, is_short, store_by_conversion};
 pub use memory::{FORCED, SIGNED, place, placed};
-pub use pixel::colours;
 pub use pixel::{DEPTH, ENDS, STENCIL, blend_or_call, discard_or_help, load_tile, store_tile};
+pub use pixel::{colours, only_sample};
 pub use places::Places;
 pub use sampler::swizzled_rows;
 pub use texture::{

@@ -231,8 +231,16 @@ pub fn store_tile(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     store(l, &own)
 }
 
+/// The sample of a coverage that has one.
+///
+/// An assumption: in shaders that run for each sample and read the framebuffer, Mesa names sample 0
+/// (bifrost_compile.c, `bi_pixel_indices`; midgard_compile.c names none), and OpenGL ES' tests of that pass on silicon (ci/panfrost-g52-fails.txt).
+pub fn only_sample(coverage: u32) -> Option<usize> {
+    coverage.is_power_of_two().then(|| coverage.trailing_zeros() as usize)
+}
+
 fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
-    let (wanted, conversions) = (l.get(&op.src[0]), l.get(&op.src[2]));
+    let [wanted, coverage, conversions] = [0, 1, 2].map(|i| l.get(&op.src[i]));
     let lanes = l.active();
     let pixels = pixels(l)?;
     let mut out = [Row::splat(0); 4];
@@ -241,7 +249,10 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
         let (_, kind) = colours(op.flags, &format);
         let (target, sample, place) = indices(wanted.0[lane], pixels.lanes[lane].place);
-        let sample = if sample == ALL_SAMPLES { 0 } else { sample as usize };
+        let sample = match sample {
+            0 | ALL_SAMPLES => only_sample(coverage.0[lane]).unwrap_or(0),
+            sample => sample as usize,
+        };
         let sample = sample % pixels.framebuffer.samples.count;
         let Some(pixel) = pixels.tile.colour(target, sample, place) else { continue };
         let values = format.unpack(&pixel.to_le_bytes()[..format.bytes()], kind);

@@ -65,6 +65,9 @@ enum Content {
     Texels,
     /// A stencil in the upper byte of four.
     UpperByte,
+    /// The alpha of four bytes, whose others are 0 and not in memory.
+    // source: Mesa, pan_format.c (A8_UNORM since v9), pan_texture.c (`special_clump_formats`)
+    Alpha,
     Blocks {
         codec: BlockCodec,
         width: u32,
@@ -361,6 +364,12 @@ impl View {
                 }
                 Ok(Some(self.format.unpack(&bytes[3..4], kind)))
             }
+            Content::Alpha => {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice, &mut header)? {
+                    memory.read(address, &mut bytes[3..4]).map_err(failed)?;
+                }
+                Ok(Some(self.format.unpack(&bytes[..4], kind)))
+            }
             Content::Blocks { codec, width, height } => {
                 let address = surface.element([at.x / width, at.y / height], slice);
                 let within = (at.y % height * width + at.x % width) as usize;
@@ -399,6 +408,8 @@ impl Surface {
                     content = blocks(name)?;
                 } else if plane.clump_format == ClumpFormat::X24s8 {
                     content = Content::UpperByte;
+                } else if plane.clump_format == ClumpFormat::A8 && bytes == 4 {
+                    (bytes, content) = (1, Content::Alpha);
                 }
             }
             PlaneType::Astc2d => {
@@ -544,6 +555,24 @@ mod tests {
     use tepui_mali_packets::texture::Format;
 
     use super::*;
+
+    /// A texel of alpha alone is a byte, whatever the format in which it is read.
+    #[test]
+    fn alphas_are_single_bytes() {
+        for (code, alpha) in [(Format::Rgba8Unorm, true), (Format::R8Unorm, false)] {
+            let format = PixelFormat::new((code.raw() as u32) << 12).expect("known");
+            let plane = Plane {
+                plane_type: PlaneType::Generic,
+                clump_format: ClumpFormat::A8,
+                clump_ordering: ClumpOrdering::Linear,
+                row_stride: 64,
+                ..Plane::default()
+            };
+            let surface = Surface::new(plane, &format, false).expect("a surface");
+            assert_eq!(matches!(surface.content, Content::Alpha), alpha);
+            assert_eq!(surface.element([5, 2], 0), 2 * 64 + 5);
+        }
+    }
 
     #[test]
     fn stencils_of_compressed_depths_are_the_upper_bytes() {

@@ -2,7 +2,7 @@
 
 use tepui_mali_isa::Flow;
 use tepui_mali_isa::midgard::word::{branch, register};
-use tepui_mali_isa::midgard::{Alu, Bundle, Content, signed};
+use tepui_mali_isa::midgard::{Alu, Bundle, Content, Tag, signed};
 
 use super::super::op::{Lanes, Next, Op, Trap};
 use super::super::operand::Src;
@@ -25,6 +25,17 @@ fn taken(l: &Lanes<'_, '_>, op: &Op) -> u16 {
 fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let taken = taken(l, op);
     l.warp.branch(taken, op.immediate);
+    Ok(())
+}
+
+/// A branch to the end of the program, which is told by the tag that it names: there is no bundle to go to.
+// source: Mesa, midgard_compile.c (`midgard_get_first_tag_from_block`)
+fn stop(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
+    let taken = taken(l, op);
+    if taken == l.warp.mask {
+        return tile::end(l, op);
+    }
+    l.warp.end_lanes(taken);
     Ok(())
 }
 
@@ -71,7 +82,7 @@ fn outputs(alu: &Alu) -> u32 {
 
 /// Translates a bundle's branch. `end` is the word behind the bundle.
 pub fn lower(context: &mut Context, _: &Bundle, alu: &Alu, end: i64) -> Option<()> {
-    let (op, condition, offset) = match (&alu.branch, &alu.extended) {
+    let (op, condition, offset, tag) = match (&alu.branch, &alu.extended) {
         (None, None) => return Some(()),
         (Some(_), Some(_)) => return None,
         (Some(b), None) if b.op == branch::UNCONDITIONAL => {
@@ -79,22 +90,25 @@ pub fn lower(context: &mut Context, _: &Bundle, alu: &Alu, end: i64) -> Option<(
             if b.offset & 3 != 1 {
                 return None;
             }
-            (b.op, branch::ALWAYS, signed(b.offset >> 2 | b.condition << 5, 7))
+            (b.op, branch::ALWAYS, signed(b.offset >> 2 | b.condition << 5, 7), b.tag)
         }
-        (Some(b), None) => (b.op, b.condition, signed(b.offset, 7)),
+        (Some(b), None) => (b.op, b.condition, signed(b.offset, 7), b.tag),
         (None, Some(b)) => {
             // Tables of truth of several conditions are not executed.
             let condition = b.condition & 3;
             if b.condition != condition * 0x5555 || b.call > 1 {
                 return None;
             }
-            (b.op, condition, signed(b.offset, 23))
+            (b.op, condition, signed(b.offset, 23), b.tag)
         }
     };
     let mut made = Op::new(jump, Flow::None);
     made.src[0] = Src { row: rows::word(register::SELECT, 3).into(), ..Src::NONE };
     made.flags = condition;
     match op {
+        branch::UNCONDITIONAL | branch::CONDITIONAL if tag == u32::from(Tag::BREAK.0) => {
+            (made.run, made.next) = (stop, Next::Jump);
+        }
         branch::UNCONDITIONAL | branch::CONDITIONAL => {
             made.next = Next::Chosen;
             context.branches.push((context.ops.len(), end + i64::from(offset)));
@@ -111,4 +125,37 @@ pub fn lower(context: &mut Context, _: &Bundle, alu: &Alu, end: i64) -> Option<(
     }
     context.ops.push(made);
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_mali_isa::midgard::word::{Conditional, LoadStore};
+
+    use super::super::super::run::Stop;
+    use super::super::super::testing::Bench;
+    use super::*;
+
+    /// A branch that names no bundle ends the lanes that take it, whatever stands behind the program.
+    #[test]
+    fn a_branch_to_the_end_ends_lanes() {
+        let of = |condition| {
+            let tag = Tag::BREAK.0.into();
+            let branch = Conditional { op: branch::CONDITIONAL, tag, offset: 9, condition };
+            Bundle {
+                tag: Tag::ALU,
+                next: Tag::LOAD_STORE,
+                content: Content::Alu(Alu { branch: Some(branch), ..Alu::default() }),
+            }
+        };
+        let content = Content::LoadStore([LoadStore::NOP; 2]);
+        let last = Bundle { tag: Tag::LOAD_STORE, next: Tag::ALU, content };
+        let condition = usize::from(rows::word(register::SELECT, 3));
+        // No bundle is behind the second: whoever gets there traps.
+        for (lanes, ends) in [(0xffff_ffff, true), (0, false)] {
+            let mut bench = Bench::new();
+            bench.set(condition, |_| lanes);
+            let stop = bench.try_midgard(&[of(branch::IF_TRUE), last]);
+            assert_eq!(stop == Ok(Stop::End), ends, "{stop:?}");
+        }
+    }
 }

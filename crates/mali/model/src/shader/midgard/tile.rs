@@ -10,6 +10,7 @@ use tepui_mali_isa::modifier::RoundMode;
 use tepui_mali_packets::draw::BlendMode;
 
 use super::super::alu::rounding::to_half;
+use super::super::message::only_sample;
 use super::super::op::{Lanes, Op, Trap};
 use super::super::row::{LANES, Row, join};
 use super::rows;
@@ -116,8 +117,12 @@ pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let mut out = [Row::splat(0); 4];
     let count = pixels.framebuffer.samples.count;
     for lane in lanes {
-        let place = pixels.lanes[lane].place;
-        let sample = (sample + samples.0[lane] as usize) % count;
+        let own = &pixels.lanes[lane];
+        let place = own.place;
+        let sample = match sample + samples.0[lane] as usize {
+            0 => only_sample(own.coverage.into()).unwrap_or(0),
+            sample => sample % count,
+        };
         let Some(pixel) = pixels.tile.colour(target, sample, place) else { continue };
         let bytes = pixel.to_le_bytes();
         let words = match (op.immediate, format) {
