@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserializer, Serialize};
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface, VertexResults};
 use tepui_agx_compiler::{Options, Program, Snapshot, Table, compile_as};
 use tepui_format::Format;
 use tepui_ir::{ResKind, Resource, Shader, Stage};
 
+use crate::inputs::base64;
 use crate::listing::{self, Line};
 use crate::source::{self, Language, Place, Source, SourceError};
 
@@ -77,9 +78,14 @@ pub struct Text {
     /// How to compile it.
     #[serde(default)]
     pub code: CodeOptions,
-    /// SPIR-V that another front end made of the text.
-    #[serde(skip)]
+    /// SPIR-V that another front end made of the text; its bytes as base64 in JSON.
+    #[serde(default, deserialize_with = "spirv_words")]
     pub words: Option<Vec<u32>>,
+}
+
+fn spirv_words<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u32>>, D::Error> {
+    let bytes = base64(from)?;
+    bytes.map(|b| source::words(&b)).transpose().map_err(serde::de::Error::custom)
 }
 
 impl Text {

@@ -114,10 +114,11 @@ pub struct SamplerInput {
     pub what: String,
 }
 
-fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
+/// Bytes in base64.
+pub(crate) fn base64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
     let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
     data_encoding::BASE64
         .decode(text.as_bytes())
         .map(Some)
-        .map_err(|e| serde::de::Error::custom(format!("the file of an image: {e}")))
+        .map_err(|e| serde::de::Error::custom(format!("bytes in base64: {e}")))
 }

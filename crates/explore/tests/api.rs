@@ -212,7 +212,7 @@ fn images_come_from_files() {
     for (image, wanted) in [
         (json!({ "binding": 0, "what": "own.png" }), "neither a file"),
         (json!({ "binding": 0, "what": "own.png", "file": "AAAA" }), "need size="),
-        (json!({ "binding": 0, "what": "own.png", "file": "?" }), "the file of an image"),
+        (json!({ "binding": 0, "what": "own.png", "file": "?" }), "bytes in base64"),
         (json!({ "binding": 0, "what": "99999x99999" }), "at most"),
         (json!({ "binding": 0, "what": "8x8,layers=0" }), "layers=NUMBER"),
         (json!({ "binding": 7, "what": "8x8" }), "`picture` at set 0 binding 0 has no image"),

@@ -1,18 +1,19 @@
 //! Compute shaders that nobody here wrote run in the browser as they do natively, bit for bit.
 //!
-//! Those of `tools/corpus` in GLSL and WGSL that naga, the compiler and the model take with buffers, images and samplers as the
-//! page gives them.
+//! Those of `tools/corpus`, WGSL and modules of SPIR-V, that the compiler and the model take with buffers, images and samplers as
+//! the page gives them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tepui_explore::api::Api;
 
 use crate::{Session, native, results};
 
 /// Shaders that have run when this was written.
-const FLOOR: usize = 26;
+const FLOOR: usize = 104;
 /// Instructions of SIMD-groups of a run: inputs that nobody chose make some loops endless.
 const BUDGET: u64 = 1 << 18;
 
@@ -29,7 +30,7 @@ fn corpus() -> PathBuf {
     PathBuf::from(run("path"))
 }
 
-/// Compute shaders in GLSL and files of WGSL below a folder, in order.
+/// Modules of SPIR-V and files of WGSL below a folder, in order.
 fn shaders(folder: &Path, out: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -37,22 +38,32 @@ fn shaders(folder: &Path, out: &mut Vec<PathBuf>) {
     for path in paths {
         if path.is_dir() {
             shaders(&path, out);
-        } else if path.extension().is_some_and(|e| e == "comp" || e == "wgsl") {
+        } else if path.extension().is_some_and(|e| e == "spv" || e == "wgsl") {
             out.push(path);
         }
     }
 }
 
+/// A request without its operation: the shader of a file.
+fn shader(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    match path.extension().is_some_and(|e| e == "spv") {
+        true => json!({ "text": "", "words": BASE64.encode(&bytes), "stage": "compute" }),
+        false => json!({ "text": String::from_utf8_lossy(&bytes), "stage": "compute" }),
+    }
+}
+
 /// The resources of a shader; nothing if it is not a compute shader that compiles.
-fn resources(api: &mut Api, text: &str) -> Option<Vec<Value>> {
-    let shader = json!({ "op": "compile", "text": text, "stage": "compute" });
-    let report = native(api, &shader)["ok"].clone();
+fn resources(api: &mut Api, shader: &Value) -> Option<Vec<Value>> {
+    let mut request = shader.clone();
+    request["op"] = json!("compile");
+    let report = native(api, &request)["ok"].clone();
     let compute = report["stage"] == "compute";
     report["resources"].as_array().filter(|_| compute).cloned()
 }
 
 /// The request that runs a shader with something in everything that it names.
-fn request(resources: &[Value], text: &str, fill: &str) -> Value {
+fn request(resources: &[Value], shader: &Value, fill: &str) -> Value {
     let place = |r: &Value| json!({ "set": r["set"], "binding": r["binding"] });
     let with = |r: &Value, name: &str, value: Value| {
         let mut place = place(r);
@@ -80,7 +91,9 @@ fn request(resources: &[Value], text: &str, fill: &str) -> Value {
         "images": images.collect::<Vec<_>>(),
         "samplers": samplers.map(|r| with(r, "what", json!("linear,repeat"))).collect::<Vec<_>>(),
     });
-    json!({ "op": "run", "text": text, "stage": "compute", "inputs": inputs })
+    let mut request = shader.clone();
+    (request["op"], request["inputs"]) = (json!("run"), inputs);
+    request
 }
 
 #[test]
@@ -88,16 +101,16 @@ fn the_corpus_runs_as_natively() {
     let Some(mut s) = Session::open("corpus") else { return };
     let mut api = Api::default();
     let (corpus, mut paths) = (corpus(), Vec::new());
-    for folder in ["source", "wgsl"] {
+    for folder in ["spv", "wgsl"] {
         shaders(&corpus.join(folder), &mut paths);
     }
     let (mut ran, mut runs, mut wrong) = (0, 0, Vec::new());
     for path in &paths {
-        let Ok(text) = std::fs::read_to_string(path) else { continue };
-        let Some(resources) = resources(&mut api, &text) else { continue };
+        let shader = shader(path);
+        let Some(resources) = resources(&mut api, &shader) else { continue };
         let mut fits = false;
         for fill in ["index", "random"] {
-            let request = request(&resources, &text, fill);
+            let request = request(&resources, &shader, fill);
             let own = native(&mut api, &request);
             if own.get("error").is_some() {
                 continue;
