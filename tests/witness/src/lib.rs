@@ -26,6 +26,7 @@ pub mod compile;
 pub mod dispatch;
 pub mod draw;
 pub mod driver_speed;
+#[cfg(feature = "compiler")]
 pub mod emit;
 pub mod endurance;
 pub mod gpu;
