@@ -8,7 +8,9 @@
 
 use half::f16;
 use tepui_mali_packets::bifrost::{DrawV7, Invocation, PrimitiveRestart, PrimitiveV7, Viewport};
-use tepui_mali_packets::draw::{IndexType, PointSizeArrayFormat, PrimitiveFlags, Scissor};
+use tepui_mali_packets::draw::{
+    DrawMode, IndexType, PointSizeArrayFormat, PrimitiveFlags, Scissor,
+};
 use tepui_mali_packets::job;
 use tepui_mali_packets::job::bifrost::{
     COMPUTE_DRAW, FRAGMENT_DRAW, INVOCATION, PRIMITIVE, SIZE, TILER, VERTEX_DRAW,
@@ -159,6 +161,18 @@ pub(crate) fn vertices(
     shade(gpu, vm, &stage, &work, 0, stats)
 }
 
+/// Whether flat varyings come from a primitive's first vertex. Of lines the draw descriptor says it: on Midgard the first is 0, later
+/// it is 1.
+// source: Mesa, pan_jm.c (`flat_shading_vertex`)
+fn first_provokes(primitive: &PrimitiveV7, flat_shading_vertex: u32, is_midgard: bool) -> bool {
+    match primitive.draw_mode {
+        DrawMode::Lines | DrawMode::LineStrip | DrawMode::LineLoop => {
+            (flat_shading_vertex == 0) == is_midgard
+        }
+        _ => primitive.first_provoking_vertex,
+    }
+}
+
 /// Executes a tiler job, or an indexed vertex job, which shades its vertices first.
 pub(crate) fn primitives(
     gpu: &Gpu,
@@ -241,8 +255,7 @@ pub(crate) fn primitives(
         high_depth_cull: primitive.high_depth_cull,
         ..PrimitiveFlags::default()
     };
-    // Of lines the draw descriptor says which vertex gives flat varyings.
-    context.first_provoking_vertex = primitive.first_provoking_vertex;
+    context.first_provoking_vertex = first_provokes(&primitive, d.flat_shading_vertex, is_midgard);
     let scissor = Scissor {
         scissor_minimum_x: viewport.scissor_minimum_x,
         scissor_minimum_y: viewport.scissor_minimum_y,
@@ -310,4 +323,27 @@ fn positions(
         shaded.push(Shaded { position, size, layer: 0, varyings: linear });
     }
     Ok(shaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_name_their_provoking_vertex_themselves() {
+        let of = |draw_mode, first_provoking_vertex| PrimitiveV7 {
+            draw_mode,
+            first_provoking_vertex,
+            ..PrimitiveV7::default()
+        };
+        for mode in [DrawMode::Lines, DrawMode::LineStrip, DrawMode::LineLoop] {
+            assert!(!first_provokes(&of(mode, true), 0, false), "{mode:?}");
+            assert!(first_provokes(&of(mode, true), 1, false), "{mode:?}");
+            assert!(first_provokes(&of(mode, true), 0, true), "{mode:?}");
+            assert!(!first_provokes(&of(mode, true), 1, true), "{mode:?}");
+        }
+        for first in [false, true] {
+            assert_eq!(first_provokes(&of(DrawMode::TriangleStrip, first), 0, false), first);
+        }
+    }
 }
