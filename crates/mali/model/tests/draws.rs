@@ -534,6 +534,19 @@ fn fragments_that_end_write_nothing() {
     assert_ne!(machine.word_at(PICTURE, 2, 15), 0x1122_3344);
 }
 
+/// What goes to a target that the draw has no descriptor for is dropped, and the shader goes on.
+#[test]
+fn targets_without_a_descriptor_are_not_written() {
+    let machine = Machine::new(1);
+    machine.vertices(&half(0.5));
+    let absent = "BLEND.slot1.v4.f32 @r0:r1:r2:r3, blend_descriptor_1.w0, r60, target:0x2
+    IADD_IMM.i32 r48, program_counter.w0, #0x8
+    BRANCHZI.eq.absolute 0x0, blend_descriptor_1.w1
+    BLEND.slot1.v4.f32.end";
+    machine.draw(&FRAGMENT.replace("BLEND.slot1.v4.f32.end", absent), &Draw::default()).unwrap();
+    assert_ne!(machine.word_at(PICTURE, 2, 30), 0x1122_3344);
+}
+
 #[test]
 fn draws_that_go_wrong_are_faults() {
     let machine = Machine::new(1);

@@ -153,6 +153,15 @@ impl Pipeline {
                 stage.uniforms.set(DESCRIPTORS[index as usize], u64::from_le_bytes(*upper));
             }
         }
+        if let Some(stage) = &mut stage
+            && gpu.chip().arch.0 >= 6
+        {
+            // A shader may write targets for which the draw has no descriptors. That nothing is written then is an assumption:
+            // PanVK gives one descriptor for each target of the pass, whatever the shader writes (panvk_vX_cmd_draw.c).
+            for descriptor in &DESCRIPTORS[(targets as usize).min(MOST_TARGETS)..] {
+                stage.uniforms.set(*descriptor, BlendMode::Off.raw());
+            }
+        }
         let p = &framebuffer.parameters;
         if let Some(stage) = &mut stage {
             stage.uniforms.set(Special::Sample, p.sample_locations);
