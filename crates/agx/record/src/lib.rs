@@ -1,4 +1,4 @@
-//! Records SIMD-groups of the model for the debugger, out of what an observer is told ([`tepui_agx_model::watch`]): registers,
+//! Records SIMD-groups of the model for the debugger, out of what an observer is told ([`tepui_agx_model::Observe`]): registers,
 //! uniform registers, memory and images.
 
 use std::collections::HashSet;
