@@ -66,9 +66,19 @@ export function heat(line, from) {
   }
 }
 
+/** An instruction's entry of the manual. */
+const manual = (item) => attempt(() => page.compiler.call({ op: "manual", name: item.dataset.name }));
+
+/** Gives an instruction its entry of the manual as a tooltip. */
+async function hint(item) {
+  if (item.title || !item.dataset.name) return;
+  const entry = await manual(item);
+  if (entry) item.title = entry.text;
+}
+
 /** Shows an instruction's entry of the manual and its source line. */
 async function explain(item) {
-  const entry = await attempt(() => page.compiler.call({ op: "manual", name: item.dataset.name }));
+  const entry = await manual(item);
   $("manual").hidden = !entry;
   $("manual").textContent = entry?.text ?? "";
   page.editor.show(Number(item.dataset.line));
@@ -94,7 +104,9 @@ function walk(event) {
 export function wire() {
   $("asm").addEventListener("mouseover", (event) => {
     const item = event.target.closest("li");
-    if (item) heat(Number(item.dataset.line ?? 0), true);
+    if (!item) return;
+    heat(Number(item.dataset.line ?? 0), true);
+    hint(item);
   });
   $("asm").addEventListener("mouseleave", () => heat(0, true));
   $("asm").addEventListener("click", (event) => {

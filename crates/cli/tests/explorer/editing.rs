@@ -20,6 +20,7 @@ fn lines_and_instructions_are_linked() {
     let area = "document.querySelector('#editor textarea')";
     let source = s.page.text(&format!("{area}.value.split('\\n')[{line} - 1]"));
     assert_eq!(s.page.text("document.querySelector('.stack .hot').textContent"), source);
+    s.page.wait("document.querySelector('#asm li.marked').title.length > 20");
     s.page.value("document.querySelector('#asm li[data-offset]').click()");
     s.page.wait("document.getElementById('manual').textContent.length > 20");
     s.end();
