@@ -29,12 +29,6 @@ impl Recorder {
         Recorder { recording, full: false, known: HashSet::new(), image_bytes: 0 }
     }
 
-    /// Whether there is no room for more.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.full
-    }
-
     /// Appends a step of the group. `lane` is the lane to look at first. Returns the instruction's index, if the program has it.
     pub fn own(&mut self, step: &ModelStep<'_>, lane: usize) -> Option<usize> {
         let at = self.recording.index_of(step.offset).filter(|_| !self.full)?;

@@ -109,6 +109,20 @@ macro_rules! opcodes {
         impl Opcode {
             /// The number of opcodes.
             pub const COUNT: usize = [$(Opcode::$name),*].len();
+
+            /// Whether it takes lanes in or out by their nesting counters.
+            pub fn changes_lanes(self) -> bool {
+                matches!(
+                    self,
+                    Opcode::if_icmp
+                        | Opcode::if_fcmp
+                        | Opcode::else_icmp
+                        | Opcode::else_fcmp
+                        | Opcode::while_icmp
+                        | Opcode::while_fcmp
+                        | Opcode::pop_exec
+                )
+            }
         }
     };
 }

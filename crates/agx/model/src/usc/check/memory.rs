@@ -6,6 +6,7 @@ use super::race::{How, Mark, PAGE_BYTES};
 use super::{lanes, verb};
 use crate::job::ReportKind;
 use crate::usc::exec::Lanes;
+use crate::usc::exec::gather::get;
 use crate::usc::row::{LANES, Row};
 use crate::usc::stage::Stage;
 
@@ -158,7 +159,7 @@ fn races(
                             let now = match whole {
                                 Some(host) if place + u64::from(element) <= PAGE_BYTES => {
                                     // SAFETY: the page was found bound, and the element lies in it.
-                                    Some(unsafe { bytes_at(host.add(place as usize), element) })
+                                    Some(unsafe { get(host.add(place as usize), element) })
                                 }
                                 _ => value(l, address, element),
                             };
@@ -209,23 +210,7 @@ fn races(
 fn value(l: &mut Lanes<'_, '_>, address: u64, element: u32) -> Option<u32> {
     let host = l.port.ranges_lookup(address, u64::from(element.min(4)))?;
     // SAFETY: the range was found to hold so many bytes.
-    Some(unsafe { bytes_at(host, element) })
-}
-
-/// An element of 1, 2 or 4 bytes.
-///
-/// # Safety
-/// So many bytes can be read there. Others may write at the same time; then the bytes are either.
-#[inline(always)]
-unsafe fn bytes_at(host: *mut u8, element: u32) -> u32 {
-    // SAFETY: the caller says so.
-    unsafe {
-        match element {
-            4 => host.cast::<u32>().read_unaligned(),
-            2 => u32::from(host.cast::<u16>().read_unaligned()),
-            _ => u32::from(host.read()),
-        }
-    }
+    Some(unsafe { get(host, element) })
 }
 
 /// Reports lanes that store different values to one place.

@@ -149,7 +149,7 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
     }
     start.written[0] = Some(known);
     // Without control flow r0l is a register like others.
-    let nests = code.ops().iter().any(|op| changes_lanes(op.opcode));
+    let nests = code.ops().iter().any(|op| op.opcode.changes_lanes());
     let mut states: Vec<Option<State>> = vec![None; count];
     states[0] = Some(start);
     // Ways back are few: the walk is repeated until no jump brings news.
@@ -169,7 +169,9 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
                     taken.written[0].is_some().then_some(taken)
                 }
                 Opcode::jmp_exec_none => {
-                    Some(State { written: without_first(&state.written), ..state.clone() })
+                    let mut taken = state.clone();
+                    taken.written[0] = None;
+                    Some(taken)
                 }
                 _ => None,
             };
@@ -190,26 +192,6 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
         }
     }
     Some(())
-}
-
-/// Whether an operation takes lanes in or out by their counters.
-fn changes_lanes(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::if_icmp
-            | Opcode::if_fcmp
-            | Opcode::else_icmp
-            | Opcode::else_fcmp
-            | Opcode::while_icmp
-            | Opcode::while_fcmp
-            | Opcode::pop_exec
-    )
-}
-
-fn without_first(written: &[Option<Set>; COUNTERS]) -> [Option<Set>; COUNTERS] {
-    let mut written = *written;
-    written[0] = None;
-    written
 }
 
 /// One instruction.

@@ -155,10 +155,12 @@ pub unsafe fn spread(to: *mut u8, offsets: &[u32; LANES], exec: u32, row: &Row, 
     }
 }
 
+/// An element of 1, 2 or 4 bytes.
+///
 /// # Safety
 /// `p` must be valid for `unit` bytes.
 #[inline(always)]
-unsafe fn get(p: *const u8, unit: u32) -> u32 {
+pub unsafe fn get(p: *const u8, unit: u32) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
         match unit {

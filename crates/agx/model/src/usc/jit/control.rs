@@ -25,13 +25,7 @@ impl Translator<'_> {
             Opcode::ldcf if self.asm.target == Target::Avx2 => return self.ldcf(op),
             Opcode::tile_access => return self.tile_access(op),
             Opcode::while_icmp | Opcode::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
-            Opcode::if_icmp
-            | Opcode::if_fcmp
-            | Opcode::else_icmp
-            | Opcode::else_fcmp
-            | Opcode::while_icmp
-            | Opcode::while_fcmp
-            | Opcode::pop_exec => {}
+            other if other.changes_lanes() => {}
             _ => return Err(ByHandler),
         }
         for part in 0..self.asm.parts() {
