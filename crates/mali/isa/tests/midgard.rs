@@ -1,7 +1,8 @@
-//! Midgard: encoding and decoding lead back to each other, for random bundles and bytes.
+//! Midgard: encoding, decoding and exact text lead back to each other, for random bundles and bytes, and wrong lines are
+//! refused where they are wrong.
 
 use proptest::prelude::*;
-use tepui_mali_isa::midgard::{Bundle, disasm, random};
+use tepui_mali_isa::midgard::{Bundle, TextureRegisters, asm, disasm, random};
 
 /// A source of random bits from a seed (splitmix64).
 fn bits(mut seed: u64) -> impl FnMut() -> u64 {
@@ -27,7 +28,20 @@ proptest! {
         prop_assert!(!disasm::program(&code).is_empty());
     }
 
-    /// Whatever decodes encodes to the same bytes, and nothing panics.
+    /// The exact text of random bundles is assembled to the same bytes, without falling back to bytes.
+    #[test]
+    fn programs(seed: u64, count in 1usize..5, shared: bool) {
+        let mut bits = bits(seed);
+        let bundles: Vec<Bundle> = (0..count).map(|_| random::bundle(&mut bits)).collect();
+        let code: Vec<u8> = bundles.iter().flat_map(Bundle::encode).collect();
+        let registers = TextureRegisters::shared(shared);
+        let parts = disasm::parts(&code, 0).map(|part| part.exact(&code, registers) + "\n");
+        let text: String = parts.collect();
+        prop_assert!(!text.lines().any(|line| line.starts_with(".hex")), "{}", text);
+        prop_assert_eq!(asm::assemble(&text), Ok(code), "{}", text);
+    }
+
+    /// Whatever decodes encodes to the same bytes, whatever there is assembles to the same bytes, and nothing panics.
     #[test]
     fn arbitrary_bytes(code in proptest::collection::vec(any::<u8>(), 0..96)) {
         let text = disasm::program(&code);
@@ -36,5 +50,23 @@ proptest! {
             let bytes = bundle.encode();
             prop_assert_eq!(&bytes[..], &code[..bytes.len()]);
         }
+        let exact = disasm::exact(&code);
+        let _ = asm::assemble(&text);
+        prop_assert_eq!(asm::assemble(&exact), Ok(code), "{}", exact);
+    }
+
+    /// Text never panics: that of the syntax's characters, and exact text in which a line has been damaged.
+    #[test]
+    fn arbitrary_text(text in "[A-Zfisu0-9a-z@#:{}*+<>.,\n \\-_\\[\\]/~']{0,120}", seed: u64, at: usize, with: char) {
+        let _ = asm::assemble(&text);
+        let code = random::bundle(&mut bits(seed)).encode();
+        let mut chars: Vec<char> = disasm::exact(&code).chars().collect();
+        let at = at % chars.len();
+        chars[at] = with;
+        let _ = asm::assemble(&String::from_iter(&chars));
+        chars.remove(at);
+        let _ = asm::assemble(&String::from_iter(&chars));
+        chars.truncate(at);
+        let _ = asm::assemble(&String::from_iter(&chars));
     }
 }

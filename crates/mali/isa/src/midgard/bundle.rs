@@ -33,13 +33,20 @@ impl Tag {
     /// The same of bundles that write to the tile buffer.
     pub const WRITEOUT: Tag = Tag(12);
 
+    /// Mesa's names, by number.
+    const NAMES: [&str; 16] = [
+        "invalid", "break", "tex/vt", "tex", "tex/bar", "ldst", "unk1", "unk2", "alu/4", "alu/8",
+        "alu/12", "alu/16", "aluw/4", "aluw/8", "aluw/12", "aluw/16",
+    ];
+
     /// Mesa's name.
     pub const fn name(self) -> &'static str {
-        const NAMES: [&str; 16] = [
-            "invalid", "break", "tex/vt", "tex", "tex/bar", "ldst", "unk1", "unk2", "alu/4",
-            "alu/8", "alu/12", "alu/16", "aluw/4", "aluw/8", "aluw/12", "aluw/16",
-        ];
-        NAMES[(self.0 & 15) as usize]
+        Tag::NAMES[(self.0 & 15) as usize]
+    }
+
+    /// The tag of a name.
+    pub fn of(name: &str) -> Option<Tag> {
+        Tag::NAMES.iter().position(|n| *n == name).map(|n| Tag(n as u8))
     }
 
     /// Words of a bundle; 0 of tags that no bundle has.

@@ -25,6 +25,11 @@ macro_rules! fields {
                 assert!(at == $bits);
                 word
             }
+
+            /// Calls a function with the name, the bits and the value of each field.
+            pub fn visit(&mut self, mut f: impl FnMut(&'static str, u32, &mut u32)) {
+                $(f(stringify!($field), $size, &mut self.$field);)*
+            }
         }
     };
 }

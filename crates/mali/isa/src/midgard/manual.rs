@@ -2,22 +2,15 @@
 
 use std::fmt::Write;
 
-use super::table::{ALU, AluRow, Kind, MEMORY, MemoryRow, TEXTURE, Units};
+use super::table::{ALU, AluRow, Kind, MEMORY, MemoryRow, TEXTURE, Unit, Units};
 
 /// What holds for all instructions.
 const INTRODUCTION: &str = include_str!("manual.md");
 
 /// The units of a set.
 fn units(units: Units) -> String {
-    let all = [
-        (Units::VMUL, "vmul"),
-        (Units::SADD, "sadd"),
-        (Units::VADD, "vadd"),
-        (Units::SMUL, "smul"),
-        (Units::LUT, "lut"),
-    ];
-    let names = all.into_iter().filter(|(unit, _)| units.0 & unit != 0).map(|(_, name)| name);
-    let names: Vec<&str> = names.collect();
+    let units = Unit::ALL.into_iter().filter(|unit| units.has(*unit));
+    let names: Vec<&str> = units.map(Unit::name).collect();
     names.join(" ")
 }
 

@@ -7,22 +7,37 @@
 //! which an instruction takes for elements of 8 to 64 bits.
 //!
 //! The [table] has one row for each instruction: opcode, Mesa's name, units, what sources and results are. From it come
-//! [`Bundle::decode`] and [`Bundle::encode`], exact inverses; the [disassembler](disasm) with Mesa's text; [random
+//! [`Bundle::decode`] and [`Bundle::encode`], exact inverses; the [disassembler](disasm) and the [assembler](asm); [random
 //! bundles](random), and the [manual].
 //!
-//! There is no assembler: Mesa's text leaves out whether integers have a sign (`MIN.i32` are two instructions), so that it
-//! does not determine a program.
+//! Mesa's text does not determine a program: it leaves out units, fields that do not matter to an instruction, and
+//! whether integers have a sign (`MIN.i32` are two instructions). [Exact text](disasm::exact) is Mesa's with what it leaves
+//! out, and what the assembler reads to the same bytes.
+//!
+//! ```
+//! use tepui_mali_isa::midgard::{asm, disasm};
+//!
+//! let text = "MIN.u32 R0.xy, R0.yx, U0.zw\nlut.FMUL.f32 R1, R0, #0.5\n\n";
+//! let code = asm::assemble(text).unwrap();
+//! assert_eq!(disasm::exact(&code), text);
+//! assert_eq!(disasm::program(&code), "MIN.i32 R0.xy, R0.yx, U0.zw\nFMUL.f32 R1, R0, #0.5\n\n");
+//! ```
 //!
 //! # Sources
 //!
 //! Mesa 25.0 (`src/panfrost/midgard/midgard.h`, `midgard_ops.c`, `midgard_ops.h`, `disassemble.c`, `midgard_emit.c`).
 
+pub mod asm;
 pub mod bundle;
 pub mod disasm;
 mod extent;
 mod fields;
+mod half;
 pub mod manual;
+mod names;
 pub mod random;
+mod shape;
+mod swizzle;
 pub mod table;
 pub mod word;
 

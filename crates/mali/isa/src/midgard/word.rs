@@ -283,6 +283,11 @@ pub mod branch {
     pub const IF_TRUE: u32 = 2;
     /// Always.
     pub const ALWAYS: u32 = 3;
+
+    /// The table of truth that is one condition for all.
+    pub const fn every(condition: u32) -> u32 {
+        condition * 0x5555
+    }
 }
 
 /// Numbers of registers.
@@ -328,10 +333,87 @@ impl Vector {
         8 << self.mode
     }
 
+    /// Components of sources that count, of 16 bits each.
+    pub fn source_mask(&self) -> u32 {
+        match self.row().map_or(0, |row| u32::from(row.channels)) {
+            0 => self.mask,
+            count => expanded_mask((1 << count) - 1, 128 / self.bits()),
+        }
+    }
+
+    /// Elements of the constants that count, a bit for each.
+    pub(super) fn constant_mask(&self, how: u32) -> u32 {
+        let bits = self.bits() >> u32::from(how >= expand::LOW);
+        let mask = match self.row().map_or(0, |row| u32::from(row.channels)) {
+            0 => condensed_mask(self.mask, bits),
+            n => (1 << n) - 1,
+        };
+        mask & ((1 << (128 / bits.max(8))) - 1)
+    }
+
+    /// Which component of the constants an element is.
+    pub(super) fn constant_place(&self, how: u32, element: u32) -> Place {
+        let bits = self.bits() >> u32::from(how >= expand::LOW);
+        if !matches!(bits, 8 | 16) || how >= expand::LOW {
+            return Place { slot: element, scale: 1, first: 0 };
+        }
+        let half = 128 / bits / 2;
+        let first = match how {
+            expand::HIGH_TWICE => half,
+            expand::SWAP if element < half => half,
+            expand::NONE if element >= half => half,
+            _ => 0,
+        };
+        match bits {
+            8 => Place { slot: element >> 1 & 3, scale: 2, first: first + (element & 1) },
+            _ => Place { slot: element & 3, scale: 1, first },
+        }
+    }
+
     /// The immediate of 16 bits.
     pub const fn immediate(&self, registers: &Registers) -> u16 {
         let low = self.src2 >> 2;
         (registers.src2 << 11 | (low & 7) << 8 | low >> 3 & 0xff) as u16
+    }
+
+    /// Makes the second source an immediate.
+    pub const fn set_immediate(&mut self, registers: &mut Registers, value: u16) {
+        let value = value as u32;
+        (registers.src2, registers.immediate) = (value >> 11, 1);
+        self.src2 = (value >> 8 & 7 | (value & 0xff) << 3) << 2;
+    }
+}
+
+/// The mask of eight bits of elements, so many in a register.
+fn expanded_mask(mask: u32, elements: u32) -> u32 {
+    let factor = 8 / elements.min(8);
+    let all = (1 << factor) - 1;
+    (0..elements.min(8)).filter(|i| mask >> i & 1 != 0).fold(0, |m, i| m | all << (factor * i))
+}
+
+/// A bit for each element, of a mask of eight bits; of elements of eight bits two for each.
+fn condensed_mask(mask: u32, bits: u32) -> u32 {
+    if bits <= 8 {
+        return (0..8).fold(0, |m, i| m | ((mask >> i & 1) * 3) << (2 * i));
+    }
+    let step = bits / 16;
+    (0..128 / bits).fold(0, |m, i| m | (mask >> (i * step) & 1) << i)
+}
+
+/// Where an element of constants is: a slot of the swizzle chooses from a component on.
+pub(super) struct Place {
+    /// The slot; those that there are not are 0.
+    pub slot: u32,
+    /// Components for each step of the slot.
+    pub scale: u32,
+    /// The component of step 0.
+    pub first: u32,
+}
+
+impl Place {
+    /// The component that a swizzle chooses.
+    pub fn component(&self, swizzle: u32) -> u32 {
+        self.scale * (swizzle.checked_shr(2 * self.slot).unwrap_or(0) & 3) + self.first
     }
 }
 
@@ -343,6 +425,9 @@ impl VectorSource {
 }
 
 impl Scalar {
+    /// Bits of an element, unless it is narrower.
+    pub const ELEMENT_BITS: u32 = 32;
+
     /// The row of its opcode.
     pub fn row(&self) -> Option<&'static AluRow> {
         AluRow::of(self.op)
@@ -353,6 +438,14 @@ impl Scalar {
         let low = self.src2;
         let bits = (low & 3) << 9 | (low & 4) << 6 | (low & 0x38) << 2 | low >> 6;
         (registers.src2 << 11 | bits) as u16
+    }
+
+    /// Makes the second source an immediate.
+    pub const fn set_immediate(&mut self, registers: &mut Registers, value: u16) {
+        let value = value as u32;
+        (registers.src2, registers.immediate) = (value >> 11, 1);
+        let (ninth, upper) = (value >> 8 & 1, value >> 5 & 7);
+        self.src2 = value >> 9 & 3 | ninth << 2 | upper << 3 | (value & 0x1f) << 6;
     }
 }
 

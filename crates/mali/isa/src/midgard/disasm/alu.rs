@@ -4,11 +4,16 @@ use std::fmt::Write;
 
 use super::super::bundle::{Alu, Tag};
 use super::super::fields::signed;
-use super::super::table::{Alu as Isa, AluRow};
-use super::super::word::{
-    Registers, Scalar, ScalarSource, Vector, VectorSource, branch, register, shrink,
+use super::super::names::{
+    ABSOLUTE, BRANCHES, CALLS, CONDITIONS, CONSTANTS, DOUBLED, FLOAT_OUTMODS, INTEGER_OUTMODS,
+    NEGATED, SHRINK, WIDEN, WIDENINGS, component,
 };
-use super::{Printer, component};
+use super::super::table::AluRow;
+use super::super::word::{
+    Registers, Scalar, ScalarSource, Unconditional, Vector, VectorSource, branch, register, shrink,
+};
+use super::Printer;
+use super::values::constant;
 
 impl Printer<'_> {
     pub(super) fn alu(&mut self, alu: &Alu) {
@@ -29,29 +34,28 @@ impl Printer<'_> {
             self.vector(r, v, &constants);
         }
         if let Some(b) = &alu.branch {
+            let name = BRANCHES[b.op as usize & 7];
             if b.op == branch::UNCONDITIONAL {
-                // Call mode and offset are where others have the offset and the condition.
-                let call = b.offset & 3;
-                let offset = signed(b.offset >> 2 | b.condition << 5, 7);
-                put!(self, "br.uncond{} ", call_mode(call));
-                self.target(offset, b.tag);
+                let b = Unconditional::decode(b.encode());
+                put!(self, "br.{name}{} ", CALLS[b.call as usize & 3]);
+                self.target(signed(b.offset, 7), b.tag);
             } else {
-                put!(self, "br.{}{} ", branch_name(b.op), condition(b.condition));
+                put!(self, "br.{name}.{} ", CONDITIONS[b.condition as usize & 3]);
                 self.target(signed(b.offset, 7), b.tag);
             }
         }
         if let Some(b) = &alu.extended {
-            put!(self, "brx{}.{}", call_mode(b.call), branch_name(b.op));
+            put!(self, "brx{}.{}.", CALLS[b.call as usize & 3], BRANCHES[b.op as usize & 7]);
             let first = b.condition & 3;
-            if b.condition == first * 0x5555 {
-                put!(self, "{} ", condition(first));
+            if b.condition == branch::every(first) {
+                put!(self, "{} ", CONDITIONS[first as usize]);
             } else {
                 put!(self, "lut{:X} ", b.condition);
             }
             self.target(signed(b.offset, 23), b.tag);
         }
         if let Some([a, b, c, d]) = alu.constants {
-            put!(self, "uconstants 0x{a:X}, 0x{b:X}, 0x{c:X}, 0x{d:X}\n");
+            put!(self, "{CONSTANTS} 0x{a:X}, 0x{b:X}, 0x{c:X}, 0x{d:X}\n");
         }
     }
 
@@ -75,35 +79,29 @@ impl Printer<'_> {
         }
     }
 
-    fn vector(&mut self, r: &Registers, v: &Vector, constants: &[u32; 4]) {
+    pub(super) fn vector(&mut self, r: &Registers, v: &Vector, constants: &[u32; 4]) {
         let row = v.row();
         let (integer, makes_integer) = kinds(row);
-        self.opcode(row, v.op);
-        put!(self, ".{}{} ", if makes_integer { 'i' } else { 'f' }, v.bits());
+        self.opcode(row, v.op, v.bits());
         self.written |= 1 << r.dest;
         self.alu_register(r.dest, true);
-        let channels = row.map_or(0, |row| u32::from(row.channels));
         let shrinks = v.shrink != shrink::NONE;
         self.alu_mask(v);
         self.outmod(v.outmod, makes_integer, shrinks);
-        let components = 128 / v.bits();
-        let mask = match channels {
-            0 => v.mask,
-            count => expanded_mask((1 << count) - 1, components),
-        };
+        let mask = v.source_mask();
         put!(self, ", ");
         let source = |n: usize| VectorSource::decode(u128::from([v.src1, v.src2][n]));
         match r.src1 {
-            register::CONSTANT => self.vector_constants(v, &source(0), channels, constants),
+            register::CONSTANT => self.vector_constants(v, &source(0), constants),
             number => {
-                let doubled = row.is_some_and(|r| matches!(r.op, Isa::Ishladd | Isa::Ishlsub));
+                let doubled = row.is_some_and(AluRow::doubles);
                 self.vector_source(number, &source(0), v, mask, integer, doubled);
             }
         }
         put!(self, ", ");
         match r.src2 {
             _ if r.immediate != 0 => self.immediate(v.immediate(r), integer),
-            register::CONSTANT => self.vector_constants(v, &source(1), channels, constants),
+            register::CONSTANT => self.vector_constants(v, &source(1), constants),
             number => self.vector_source(number, &source(1), v, mask, integer, false),
         }
         self.out.push('\n');
@@ -121,7 +119,7 @@ impl Printer<'_> {
         self.alu_register(number, false);
         self.swizzle(source.swizzle, source.expand, v.mode, mask);
         if doubled {
-            self.out.push_str(".x2");
+            self.out.push_str(DOUBLED);
         }
         self.modifier(source.modifier, integer, source.expands());
     }
@@ -129,23 +127,21 @@ impl Printer<'_> {
     fn modifier(&mut self, modifier: u32, integer: bool, expands: bool) {
         if integer {
             if expands {
-                let names = [".sext", ".zext", ".replicate", ".lshift"];
-                self.out.push_str(names[modifier as usize & 3]);
+                self.out.push_str(WIDENINGS[modifier as usize & 3]);
             }
             return;
         }
         for (has, name) in
-            [(modifier & 1 != 0, ".abs"), (modifier & 2 != 0, ".neg"), (expands, ".widen")]
+            [(modifier & 1 != 0, ABSOLUTE), (modifier & 2 != 0, NEGATED), (expands, WIDEN)]
         {
             self.out.push_str(if has { name } else { "" });
         }
     }
 
-    fn scalar(&mut self, r: &Registers, s: &Scalar, constants: &[u32; 4]) {
+    pub(super) fn scalar(&mut self, r: &Registers, s: &Scalar, constants: &[u32; 4]) {
         let row = s.row();
         let (integer, makes_integer) = kinds(row);
-        self.opcode(row, s.op);
-        put!(self, ".{}32 ", if makes_integer { 'i' } else { 'f' });
+        self.opcode(row, s.op, Scalar::ELEMENT_BITS);
         self.written |= 1 << r.dest;
         self.alu_register(r.dest, true);
         let place = if s.full != 0 { s.component >> 1 } else { s.component };
@@ -162,7 +158,11 @@ impl Printer<'_> {
             if number == register::CONSTANT {
                 put!(self, "#");
                 let mode = if full { 2 } else { 1 };
-                self.constant(constants, source.component, mode, false, source.modifier, row);
+                // Mesa takes the place in 16 bits for a word's number.
+                let halves = u32::from(self.exact && full);
+                let (c, modifier) = (source.component >> halves, source.modifier);
+                let text = constant(constants, c, mode, false, modifier, row);
+                self.out.push_str(&text);
                 continue;
             }
             self.alu_register(number, false);
@@ -173,19 +173,24 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    fn opcode(&mut self, row: Option<&AluRow>, code: u32) {
-        match row {
-            Some(row) => self.out.push_str(row.name),
+    fn opcode(&mut self, row: Option<&AluRow>, code: u32, bits: u32) {
+        let letter = match row {
+            Some(row) => {
+                self.out.push_str(row.name);
+                row.letter(self.exact)
+            }
             None => {
                 put!(self, "alu_op_{code:02X}");
+                'f'
             }
-        }
+        };
+        put!(self, ".{letter}{bits} ");
     }
 
     fn outmod(&mut self, outmod: u32, integer: bool, shrinks: bool) {
         match integer {
             true if !shrinks => return,
-            false if shrinks => self.out.push_str(".shrink"),
+            false if shrinks => self.out.push_str(SHRINK),
             _ => {}
         }
         self.out.push_str(outmod_name(outmod, integer));
@@ -224,35 +229,6 @@ fn kinds(row: Option<&AluRow>) -> (bool, bool) {
 }
 
 pub(super) fn outmod_name(outmod: u32, integer: bool) -> &'static str {
-    let names = match integer {
-        true => [".ssat", ".usat", ".keeplo", ".keephi"],
-        false => ["", ".clamp_0_inf", ".clamp_m1_1", ".clamp_0_1"],
-    };
+    let names = if integer { INTEGER_OUTMODS } else { FLOAT_OUTMODS };
     names[outmod as usize & 3]
-}
-
-fn branch_name(op: u32) -> String {
-    match op {
-        branch::UNCONDITIONAL => "uncond.".into(),
-        branch::CONDITIONAL => "cond.".into(),
-        branch::WRITEOUT => "write.".into(),
-        branch::TILE_BUFFER => "tilebuffer.".into(),
-        branch::DISCARD => "discard.".into(),
-        op => format!("unk{op}."),
-    }
-}
-
-fn condition(condition: u32) -> &'static str {
-    ["write0", "false", "true", "always"][condition as usize & 3]
-}
-
-fn call_mode(mode: u32) -> &'static str {
-    [".reserved", "", ".call", ".return"][mode as usize & 3]
-}
-
-/// The mask of eight bits of elements, so many in a register.
-fn expanded_mask(mask: u32, elements: u32) -> u32 {
-    let factor = 8 / elements.min(8);
-    let all = (1 << factor) - 1;
-    (0..elements.min(8)).filter(|i| mask >> i & 1 != 0).fold(0, |m, i| m | all << (factor * i))
 }

@@ -1,5 +1,7 @@
 //! Text of bundles, in Mesa's syntax.
 //!
+//! [`exact`] is beside Mesa's text one from which the assembler makes the same bytes.
+//!
 //! Mesa writes bit patterns that no compiler makes in ways that differ from version to version; those are not followed.
 //!
 // source: Mesa, disassemble.c, midgard_print_constant.c.
@@ -10,23 +12,20 @@ macro_rules! put {
 }
 
 mod alu;
+mod exact;
 mod memory;
 mod texture;
 mod values;
 
 use std::fmt::Write;
 
+pub use exact::exact;
+pub(super) use values::{constant, general};
+
 use super::TextureRegisters;
 use super::bundle::{Bundle, BundleError, Content, Tag, WORD_BYTES};
-use super::table::Access;
+use super::names::WRITEOUT;
 use super::word::LoadStore;
-
-/// Components by number.
-const COMPONENTS: &[u8; 16] = b"xyzwefghijklmnop";
-
-fn component(number: u32) -> char {
-    char::from(COMPONENTS[number as usize & 15])
-}
 
 /// A bundle of a program, or bytes that are none.
 #[derive(Clone, Debug)]
@@ -46,8 +45,10 @@ pub fn parts(code: &[u8], start: usize) -> impl Iterator<Item = Part> + '_ {
     let (mut at, mut written) = (start, 0);
     std::iter::from_fn(move || {
         let rest = code.get(at..).filter(|rest| !rest.is_empty())?;
+        let zeros = rest.chunks(WORD_BYTES).take_while(|c| c.iter().all(|byte| *byte == 0));
+        let words = zeros.count().max(1);
         let content = Bundle::decode(rest);
-        let words = content.map_or(1, |bundle| bundle.tag.words());
+        let words = content.map_or(words, |bundle| bundle.tag.words());
         let length = (words * WORD_BYTES).min(rest.len());
         let part = Part { offset: at, length, content, written };
         at += length;
@@ -66,18 +67,10 @@ fn writes(bundle: &Bundle) -> u32 {
         }
         Content::LoadStore(words) => words
             .iter()
-            .filter(|word| **word != LoadStore::NOP && !is_store(word))
+            .filter(|word| **word != LoadStore::NOP && !word.shape().store)
             .fold(0, |bits, word| bits | 1 << word.reg),
         Content::Texture(_) => 0,
     }
-}
-
-fn is_store(word: &LoadStore) -> bool {
-    matches!(access(word), Access::Store | Access::StoreAttribute)
-}
-
-fn access(word: &LoadStore) -> Access {
-    word.row().map_or(Access::Other, |row| row.access)
 }
 
 /// The text of a program.
@@ -95,6 +88,11 @@ pub fn program(code: &[u8]) -> String {
 }
 
 impl Part {
+    /// Whether it is zeros, such as stand behind programs.
+    pub fn is_padding(&self, code: &[u8]) -> bool {
+        code[self.offset..self.offset + self.length].iter().all(|byte| *byte == 0)
+    }
+
     /// The text: a line for each instruction.
     pub fn text(&self, code: &[u8]) -> String {
         self.text_with(code, TextureRegisters::Own)
@@ -105,7 +103,8 @@ impl Part {
         let mut out = String::new();
         match &self.content {
             Ok(bundle) => {
-                Printer { out: &mut out, written: self.written, registers }.bundle(bundle);
+                let written = self.written;
+                Printer { out: &mut out, written, registers, exact: false }.bundle(bundle);
             }
             Err(error) => {
                 let bytes = &code[self.offset..self.offset + self.length];
@@ -121,10 +120,17 @@ impl Part {
     }
 }
 
+/// Bytes in hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 struct Printer<'a> {
     out: &'a mut String,
     written: u32,
     registers: TextureRegisters,
+    /// Writes whether integers have a sign.
+    exact: bool,
 }
 
 impl Printer<'_> {
@@ -139,7 +145,7 @@ impl Printer<'_> {
             Content::Texture(t) => self.texture(t, bundle.tag),
         }
         if bundle.tag.0 >= Tag::WRITEOUT.0 {
-            self.out.push_str("writeout\n");
+            put!(self, "{WRITEOUT}\n");
         }
     }
 }

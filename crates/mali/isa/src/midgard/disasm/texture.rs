@@ -5,10 +5,13 @@ use std::fmt::Write;
 use super::super::TextureRegisters;
 use super::super::bundle::Tag;
 use super::super::fields::signed;
+use super::super::names::{
+    DIMENSIONS, DIRECTIONS, EXECUTIONS, MODES, SAMPLERS, UNKNOWN_MODE, VERTEX, component,
+};
 use super::super::table::{TextureRow, texture};
 use super::super::word::{Texture, TextureRegister, expand};
+use super::Printer;
 use super::alu::outmod_name;
-use super::{Printer, component};
 
 impl Printer<'_> {
     pub(super) fn texture(&mut self, t: &Texture, tag: Tag) {
@@ -26,22 +29,14 @@ impl Printer<'_> {
             self.out.push('\n');
             return;
         }
-        self.out.push_str(if tag == Tag::TEXTURE_VERTEX { ".vtx" } else { "" });
+        self.out.push_str(if tag == Tag::TEXTURE_VERTEX { VERTEX } else { "" });
         let mode = match (t.op, t.mode) {
-            (texture::DERIVATIVE, 0) => ".x",
-            (texture::DERIVATIVE, 1) => ".y",
-            (_, 1) => "",
-            (_, 5) => ".shadow",
-            (_, 6) => ".gather.shadow",
-            (_, 8) => ".gatherX",
-            (_, 9) => ".gatherY",
-            (_, 10) => ".gatherZ",
-            (_, 11) => ".gatherW",
-            _ => "unk",
+            (texture::DERIVATIVE, 0 | 1) => DIRECTIONS[t.mode as usize],
+            (_, mode) => MODES.iter().find(|m| m.0 == mode).map_or(UNKNOWN_MODE, |m| m.1),
         };
         self.out.push_str(mode);
-        self.out.push_str([".cube", ".1d", ".2d", ".3d"][t.format as usize & 3]);
-        self.out.push_str([".reserved", ".skip", ".kill", ""][t.exec as usize & 3]);
+        self.out.push_str(DIMENSIONS[t.format as usize & 3]);
+        self.out.push_str(EXECUTIONS[t.exec as usize & 3]);
         if t.out_of_order != 0 {
             put!(self, ".ooo{}", t.out_of_order);
         }
@@ -69,7 +64,7 @@ impl Printer<'_> {
         } else {
             put!(self, "texture{}, ", t.texture);
         }
-        put!(self, "{}sampler", ['?', 'f', 'u', 'i'][t.sampler_type as usize & 3]);
+        put!(self, "{}sampler", SAMPLERS[t.sampler_type as usize & 3]);
         if t.sampler_register != 0 {
             put!(self, "[");
             self.texture_register(t.sampler);

@@ -3,6 +3,7 @@
 pub mod alu;
 pub mod memory;
 
+use super::names::UNITS;
 pub use alu::{ALU, Alu, Kind};
 pub use memory::{Access, MEMORY, Memory};
 
@@ -10,7 +11,42 @@ pub use memory::{Access, MEMORY, Memory};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units(pub u8);
 
+/// A unit of arithmetic, in the order of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// The vector multiplier, in the first stage.
+    Vmul,
+    /// The scalar adder, in the first stage.
+    Sadd,
+    /// The vector adder, in the second stage.
+    Vadd,
+    /// The scalar multiplier, in the second stage.
+    Smul,
+    /// The unit of tables, in the second stage.
+    Lut,
+}
+
+impl Unit {
+    /// All, in the order of a bundle.
+    pub const ALL: [Unit; 5] = [Unit::Vmul, Unit::Sadd, Unit::Vadd, Unit::Smul, Unit::Lut];
+
+    /// Mesa's name.
+    pub fn name(self) -> &'static str {
+        UNITS[self as usize]
+    }
+
+    /// Whether it executes scalar instructions.
+    pub fn is_scalar(self) -> bool {
+        matches!(self, Unit::Sadd | Unit::Smul)
+    }
+}
+
 impl Units {
+    /// Whether a unit is one of them.
+    pub fn has(self, unit: Unit) -> bool {
+        self.0 >> unit as u8 & 1 != 0
+    }
+
     /// The vector multiplier.
     pub const VMUL: u8 = 1;
     /// The scalar adder.
@@ -55,6 +91,27 @@ impl AluRow {
     /// The row of an opcode.
     pub fn of(code: u32) -> Option<&'static AluRow> {
         ALU.binary_search_by_key(&code, |row| row.op as u32).ok().map(|at| &ALU[at])
+    }
+
+    /// Whether another instruction has the name, and integers of the other sign.
+    pub fn is_signed_by_name(&self) -> bool {
+        !ALU.iter().any(|row| row.name == self.name && row.kind != self.kind)
+    }
+
+    /// The first letter of the type in Mesa's text, which does not tell signed and unsigned integers from each other, or
+    /// in exact text, which does where two instructions differ in nothing else.
+    pub fn letter(&self, exact: bool) -> char {
+        match self.kind {
+            _ if !self.makes_integer() => 'f',
+            _ if !exact || self.is_signed_by_name() => 'i',
+            Kind::Unsigned => 'u',
+            _ => 's',
+        }
+    }
+
+    /// Whether the first source is doubled.
+    pub fn doubles(&self) -> bool {
+        matches!(self.op, Alu::Ishladd | Alu::Ishlsub)
     }
 
     /// Whether sources are integers.
