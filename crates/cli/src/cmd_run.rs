@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
+use tepui_gpus::counts::COUNTS_VARIABLE;
 use tepui_gpus::{Feature, Gpu, vulkan};
 
 use crate::launch;
@@ -40,7 +41,7 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
         MESA_LOADER_DRIVER_OVERRIDE, LIBGL_KOPPER_DRI2  set with --gl\n  \
         TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
-        \x20                STATS, SHADER_INFO"
+        \x20                STATS, SHADER_INFO, COUNTS"
 )]
 pub struct Args {
     /// The GPU.
@@ -62,6 +63,10 @@ pub struct Args {
     /// compare`.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
+    /// Append to FILE what each command that the GPU executes cost, a line of JSON each: instructions, counted once a SIMD-group,
+    /// cycles of the busier arithmetic unit, and what else `tepui replay` prints.
+    #[arg(long, value_name = "FILE")]
+    counts: Option<PathBuf>,
     /// Worker threads of the model; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
@@ -84,6 +89,7 @@ pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
         check: true,
         capture: None,
         stats: None,
+        counts: None,
         threads: 0,
         abort_on_fault: false,
         program: program.to_vec(),
@@ -121,6 +127,11 @@ fn command(args: &Args) -> Result<Command, String> {
         // `tepui debug` finds source lines there.
         command.env(vulkan::INFO_VARIABLE, absolute.join(SHADER_INFO));
         command.env(tepui_capture::CAPTURE_VARIABLE, absolute);
+    }
+    if let Some(file) = &args.counts {
+        // Programs may change their directory.
+        let file = std::path::absolute(file).map_err(|e| format!("{}: {e}", file.display()))?;
+        command.env(COUNTS_VARIABLE, file);
     }
     if let Some(file) = &args.stats {
         // What stands there is of another run.

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use tepui_drm::call_log::CallLog;
+use tepui_gpus::counts::COUNTS_VARIABLE;
 use tepui_gpus::device::DeviceOptions;
 use tepui_gpus::{Family, Feature, Gpu};
 
@@ -36,7 +37,7 @@ use crate::{launch, shared};
         TEPUI_SHIM_LIB_AARCH64  its counterpart for arm64 programs on other machines, instead of the one that \
         tools/forwarder builds\n  \
         LD_PRELOAD       kept; the library is prepended\n  \
-        TEPUI_*          set for the library: GPU, SERVER, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE\n  \
+        TEPUI_*          set for the library: GPU, SERVER, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE, COUNTS\n  \
         TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
 )]
 pub struct Args {
@@ -61,6 +62,10 @@ pub struct Args {
     /// first program that has it is decoded.
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
+    /// Append to FILE what each command that the GPU executes cost, a line of JSON each: instructions, counted once a SIMD-group,
+    /// and what else `tepui replay` prints.
+    #[arg(long, value_name = "FILE")]
+    counts: Option<PathBuf>,
     /// Abort the program (SIGABRT) at a GPU fault: some drivers do not report a lost device.
     #[arg(long)]
     abort_on_fault: bool,
@@ -84,6 +89,7 @@ pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
         threads: 0,
         verbose: false,
         coverage: None,
+        counts: None,
         abort_on_fault: false,
         shared: false,
         program: program.to_vec(),
@@ -119,6 +125,7 @@ impl Args {
             report_refusals: self.verbose,
             abort_on_fault: self.abort_on_fault,
             coverage: self.coverage.clone(),
+            counts: self.counts.clone(),
             shareable: true,
             observer: log.then(|| Arc::new(CallLog) as _),
             ..DeviceOptions::default()
@@ -148,10 +155,12 @@ pub fn command(args: &Args) -> Result<Command, String> {
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
     command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });
-    if let Some(file) = &args.coverage {
+    let files = [("TEPUI_COVERAGE", &args.coverage), (COUNTS_VARIABLE, &args.counts)];
+    for (variable, file) in files {
+        let Some(file) = file else { continue };
         // Programs may change their directory.
         let file = std::path::absolute(file).map_err(|e| format!("{}: {e}", file.display()))?;
-        command.env("TEPUI_COVERAGE", file);
+        command.env(variable, file);
     }
     Ok(command)
 }

@@ -7,6 +7,7 @@ use tepui_decode::{GpuMemory, Record};
 use tepui_intel_capture as intel;
 use tepui_mali_capture as mali;
 
+use crate::counts::{Counts, agx_counts, intel_counts, mali_counts};
 use crate::{Family, intel as intel_chips, mali as mali_chips};
 
 /// A capture whose commands Tepui does not know.
@@ -251,40 +252,17 @@ impl Replayer {
         match self {
             Replayer::Agx(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let counts = |stats: tepui_agx_model::JobStats| {
-                    vec![
-                        ("launches", stats.launches),
-                        ("threads", stats.threads),
-                        ("instructions", stats.instructions),
-                    ]
-                };
-                Ok(described(replayed, counts, |all| all.into_iter().map(agx_picture).collect()))
+                Ok(described(replayed, agx_counts, |all| {
+                    all.into_iter().map(agx_picture).collect()
+                }))
             }
             Replayer::Intel(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let counts = |stats: tepui_intel_model::JobStats| {
-                    vec![
-                        ("commands", stats.commands),
-                        ("dispatches", stats.dispatches),
-                        ("draws", stats.draws),
-                        ("threads", stats.threads),
-                        ("instructions", stats.instructions),
-                    ]
-                };
-                Ok(described(replayed, counts, intel_pictures))
+                Ok(described(replayed, intel_counts, intel_pictures))
             }
             Replayer::Mali(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let counts = |stats: tepui_mali_model::JobStats| {
-                    vec![
-                        ("commands", stats.commands),
-                        ("dispatches", stats.dispatches),
-                        ("draws", stats.draws),
-                        ("threads", stats.threads),
-                        ("instructions", stats.instructions),
-                    ]
-                };
-                Ok(described(replayed, counts, mali_pictures))
+                Ok(described(replayed, mali_counts, mali_pictures))
             }
         }
     }
@@ -303,11 +281,11 @@ impl Replayer {
 /// A family's result as this module gives it.
 fn described<S, F: std::fmt::Display, A>(
     replayed: tepui_capture::Replayed<S, F, A>,
-    counts: impl FnOnce(S) -> Vec<(&'static str, u64)>,
+    counts: impl FnOnce(&S) -> Counts,
     pictures: impl FnOnce(Vec<A>) -> Vec<Picture>,
 ) -> Replayed {
     Replayed {
-        result: replayed.result.map(counts).map_err(|fault| fault.to_string()),
+        result: replayed.result.map(|stats| counts(&stats)).map_err(|fault| fault.to_string()),
         changed: replayed.changed,
         hash: replayed.hash,
         pictures: pictures(replayed.attachments),

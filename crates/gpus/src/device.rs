@@ -13,6 +13,7 @@ use tepui_drm::uapi::{IoctlInfo, Request};
 use tepui_intel_kernel as intel;
 use tepui_mali_kernel as mali;
 
+use crate::counts::Counting;
 use crate::{Feature, Gpu, Unsupported};
 
 /// How a virtual device behaves.
@@ -32,6 +33,8 @@ pub struct DeviceOptions {
     /// A file to which the name of each row of the GPU's instruction table is appended, a line
     /// each, when the first program that has it is decoded.
     pub coverage: Option<PathBuf>,
+    /// A file to which the counts of each command are appended ([`crate::counts`]).
+    pub counts: Option<PathBuf>,
     /// Clients are other processes, which map the buffers.
     pub shareable: bool,
     /// Where a capture goes, as [`tepui_capture::CAPTURE_VARIABLE`] may say it, if that does not.
@@ -45,6 +48,15 @@ impl DeviceOptions {
     fn sink(&self) -> Option<Sink> {
         let own = || Some(Sink::to(self.capture.clone()?.into_os_string()));
         Sink::from_environment().or_else(own)
+    }
+
+    /// An observer that writes counts, where they are wanted, and passes everything on to another. A file that cannot be written
+    /// is said on standard error.
+    fn counting<O: ?Sized>(&self, inner: Option<&Arc<O>>) -> Option<Counting<O>> {
+        let file = self.counts.as_deref()?;
+        Counting::new(file, inner.cloned())
+            .inspect_err(|e| eprintln!("tepui: {}: {e}", file.display()))
+            .ok()
     }
 }
 
@@ -96,13 +108,15 @@ fn mali_device(
     let has_streams = chip.arch.0 >= 10;
     let recorder =
         options.sink().map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
+    let observer: Option<Arc<dyn mali::Observer>> = recorder.or_else(requests);
+    let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
     let options = mali::Options {
         model: tepui_mali_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
             ..Default::default()
         },
-        observer: recorder.or_else(requests),
+        observer: counting.or(observer),
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
@@ -122,6 +136,8 @@ fn intel_device(
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
     let recorder =
         options.sink().map(|sink| Arc::new(tepui_intel_capture::Recorder::new(sink, chip)) as _);
+    let observer: Option<Arc<dyn intel::Observer>> = recorder.or_else(requests);
+    let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
     let options = intel::Options {
         model: tepui_intel_model::Options {
             threads: options.threads,
@@ -129,7 +145,7 @@ fn intel_device(
             check: options.check,
             ..Default::default()
         },
-        observer: recorder.or_else(requests),
+        observer: counting.or(observer),
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
@@ -141,6 +157,8 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
     let recorder =
         options.sink().map(|sink| Arc::new(tepui_agx_capture::recorder(sink, chip)) as _);
+    let observer: Option<Arc<dyn agx::Observer>> = recorder.or_else(requests);
+    let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
     let findings = findings();
     let audit = findings.is_some();
     let options = agx::Options {
@@ -151,7 +169,7 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
             coverage: options.coverage.as_deref().and_then(agx_coverage),
             ..Default::default()
         },
-        observer: recorder.or_else(requests),
+        observer: counting.or(observer),
         findings,
         report_faults: true,
         abort_on_fault: options.abort_on_fault,

@@ -18,6 +18,8 @@
 #[cfg(feature = "capture")]
 pub mod capture;
 #[cfg(feature = "device")]
+pub mod counts;
+#[cfg(feature = "device")]
 pub mod device;
 #[cfg(feature = "isa")]
 pub mod isa;

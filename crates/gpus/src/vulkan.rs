@@ -76,6 +76,7 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
                         .and_then(|n| n.parse().ok())
                         .unwrap_or(0),
                     check: is_set(CHECK_VARIABLE),
+                    counts: crate::counts::file_of_environment(),
                     abort_on_fault: is_set(ABORT_VARIABLE),
                     failing_allocation: std::env::var(FAIL_VARIABLE)
                         .ok()

@@ -27,6 +27,8 @@ pub struct Config {
     /// `TEPUI_COVERAGE`: the file to which rows of the instruction table are appended as programs
     /// use them.
     pub coverage: Option<PathBuf>,
+    /// `TEPUI_COUNTS`: the file to which the counts of each command are appended.
+    pub counts: Option<PathBuf>,
     /// `TEPUI_LOG_CALLS=1`: every request is written to standard error.
     pub log_calls: bool,
 }
@@ -62,6 +64,7 @@ impl Config {
             verbose: is_on("TEPUI_VERBOSE"),
             abort_on_fault: is_on("TEPUI_ABORT_ON_FAULT"),
             coverage: get("TEPUI_COVERAGE").map(PathBuf::from),
+            counts: tepui_gpus::counts::file_of_environment(),
             log_calls: is_on("TEPUI_LOG_CALLS"),
         })
     }

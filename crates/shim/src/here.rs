@@ -30,6 +30,7 @@ pub fn state() -> Option<State> {
         report_refusals: config.verbose,
         abort_on_fault: config.abort_on_fault,
         coverage: config.coverage.clone(),
+        counts: config.counts.clone(),
         observer: log(),
         ..DeviceOptions::default()
     };

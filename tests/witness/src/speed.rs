@@ -15,6 +15,8 @@ pub struct Time {
     pub kernel: &'static str,
     /// Wall time of the fastest submission, in milliseconds.
     pub ms: f64,
+    /// Submissions, each of one dispatch.
+    pub submissions: usize,
 }
 
 /// Submissions of each kernel that count.
@@ -56,7 +58,8 @@ fn times(gpu: &Gpu, modules: &[Vec<u32>], only: &str) -> Result<Vec<Time>> {
     runs.into_iter()
         .filter(|(kernel, ..)| kernel.contains(only))
         .map(|(kernel, program, push, groups)| {
-            Ok(Time { kernel, ms: best(gpu, program, push, groups)? })
+            let ms = best(gpu, program, push, groups)?;
+            Ok(Time { kernel, ms, submissions: ROUNDS + 1 })
         })
         .collect()
 }

@@ -2,7 +2,6 @@
 
 use crate::flow::Listing;
 use serde::{Deserialize, Serialize};
-use tepui_agx_isa::Inst;
 
 /// Occupancy: (maximum half-registers, resident threads of a core).
 /// source: Mesa, agx_performance.c
@@ -68,67 +67,14 @@ pub struct Stats {
     pub preamble_instructions: u32,
 }
 
-/// The unit that executes an instruction.
-enum Unit {
-    /// Cycles of F32, F16 or SCIB.
-    Fscib(u32),
-    /// Issue slots of the integer-and-complex unit.
-    Ic(u32),
-    None,
-}
-
-/// source: Mesa, agx_performance.c
-fn unit(inst: &Inst) -> Unit {
-    match inst {
-        Inst::Fmadd32(_)
-        | Inst::Fmadd16(_)
-        | Inst::Fadd32(_)
-        | Inst::Fadd16(_)
-        | Inst::Fmul32(_)
-        | Inst::Fmul16(_)
-        | Inst::MovImm16(_)
-        | Inst::MovImm32(_)
-        | Inst::Bitop(_)
-        | Inst::Icmpsel(_)
-        | Inst::Fcmpsel(_)
-        | Inst::Iadd(_) => Unit::Fscib(1),
-        Inst::GetSr(_)
-        | Inst::SimdShuffle(_)
-        | Inst::QuadShuffle(_)
-        | Inst::IcmpBallot(_)
-        | Inst::FcmpBallot(_)
-        | Inst::IcmpQuadBallot(_)
-        | Inst::FcmpQuadBallot(_) => Unit::Fscib(2),
-        Inst::SimdReduce(r) => Unit::Fscib(if r.prefix { 18 } else { 24 }),
-        Inst::Imadd(_)
-        | Inst::Bfi(_)
-        | Inst::Bfeil(_)
-        | Inst::Extr(_)
-        | Inst::Asr(_)
-        | Inst::Floor(_)
-        | Inst::SinPt1(_)
-        | Inst::SinPt2(_)
-        | Inst::Log2(_)
-        | Inst::Exp2(_) => Unit::Ic(2),
-        Inst::Rcp(_) => Unit::Ic(3),
-        Inst::Rsqrt(_) | Inst::RsqrtSpecial(_) => Unit::Ic(4),
-        _ => Unit::None,
-    }
-}
-
 impl Stats {
     /// Counts instructions and cycles of a listing.
     pub fn count(&mut self, listing: &Listing) {
         self.instructions = listing.lines.len() as u32;
         for l in &listing.lines {
-            match unit(&l.inst) {
-                Unit::Fscib(n) => self.fscib += n,
-                Unit::Ic(n) => {
-                    self.ic += 2 * n;
-                    self.fscib += 1;
-                }
-                Unit::None => {}
-            }
+            let cost = l.inst.cost();
+            self.fscib += cost.fscib;
+            self.ic += cost.ic;
         }
         self.alu = self.ic.max(self.fscib);
         self.loops = listing.loops;

@@ -56,6 +56,7 @@
 pub mod access;
 pub mod asm;
 pub mod codec;
+mod cost;
 pub mod disasm;
 pub mod error;
 mod implied;
@@ -69,6 +70,7 @@ pub mod table;
 mod text;
 
 pub use access::{Access, Accesses, File, Role};
+pub use cost::Cost;
 pub use error::{DecodeError, EncodeError, ParseError, ParseErrorKind};
 pub use inst::{Encoded, Inst, MAX_BYTES, ROWS};
 pub use row::Text;

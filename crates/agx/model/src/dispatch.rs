@@ -78,11 +78,11 @@ impl Gpu {
             },
             |worker, chunk| {
                 for index in chunk {
-                    let before = worker.executed;
+                    let before = worker.executed.instructions;
                     worker.number = index;
                     worker.run(&launch, &rows, &grid, place(index), limit)?;
                     // Each workgroup costs something even if its program is empty.
-                    budget.spend(worker.executed - before + 1)?;
+                    budget.spend(worker.executed.instructions - before + 1)?;
                 }
                 Ok(())
             },
@@ -118,7 +118,9 @@ pub(crate) fn done(worker: Worker<'_>) -> JobStats {
     JobStats {
         launches: 0,
         threads: worker.threads,
-        instructions: worker.executed,
+        instructions: worker.executed.instructions,
+        fscib: worker.executed.fscib,
+        ic: worker.executed.ic,
         soft_faults,
         first_soft_fault,
         reports: worker.into_reports(),

@@ -297,6 +297,10 @@ pub struct JobStats {
     pub threads: u64,
     /// Instructions executed, counted once a SIMD-group.
     pub instructions: u64,
+    /// Cycles that these take of the float, select, compare, integer and bit unit ([`tepui_agx_isa::Cost`]).
+    pub fscib: u64,
+    /// Cycles that they take of the unit for multiplication, shifts and special functions.
+    pub ic: u64,
     /// Shader accesses of memory that is not bound: loads of zero and dropped stores.
     pub soft_faults: u64,
     /// The first of them.
@@ -311,9 +315,17 @@ impl JobStats {
         self.launches += other.launches;
         self.threads += other.threads;
         self.instructions += other.instructions;
+        self.fscib += other.fscib;
+        self.ic += other.ic;
         self.soft_faults += other.soft_faults;
         self.first_soft_fault = self.first_soft_fault.or(other.first_soft_fault);
         self.report(&other.reports);
+    }
+
+    /// Cycles of the busier arithmetic unit.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.fscib.max(self.ic)
     }
 
     /// Adds reports.

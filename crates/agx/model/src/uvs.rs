@@ -110,10 +110,10 @@ pub fn shade(
         vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)),
         |core| Worker::new(gpu.port(vm, core), launch, gpu.options.checks()),
         |worker, (vertices, outputs)| {
-            let before = worker.executed;
+            let before = worker.executed.instructions;
             let mut groups = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));
             groups.try_for_each(|(vertices, outputs)| group(worker, vertices, outputs))?;
-            budget.spend(worker.executed - before)
+            budget.spend(worker.executed.instructions - before)
         },
         done,
     )?;

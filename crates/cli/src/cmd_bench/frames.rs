@@ -1,4 +1,5 @@
-//! Measures frames per second of vkcube and of scenes of vkmark, on drivers on the model and on lavapipe.
+//! Measures frames per second of vkcube and of scenes of vkmark and glmark2, on drivers on the model and on lavapipe, and what
+//! a frame executes on the model.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -6,15 +7,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The scenes of vkmark.
 const SCENES: [&str; 3] = ["cube", "shading:shading=phong", "desktop"];
 
+/// The scenes of glmark2, which draws with OpenGL through Mesa's zink.
+const GL_SCENES: [&str; 6] =
+    ["build:use-vbo=true", "texture", "shading:shading=phong", "bump", "shadow", "terrain"];
+
+/// What makes zink draw OpenGL on the Vulkan driver, and present by itself, in the thread of the program.
+const ZINK: [(&str, &str); 3] =
+    [("MESA_LOADER_DRIVER_OVERRIDE", "zink"), ("LIBGL_KOPPER_DRI2", "1"), ("GALLIUM_THREAD", "0")];
+
 /// Size of the windows.
 const SIZE: (&str, &str) = ("800", "600");
 
-/// How long a scene of vkmark runs, in seconds.
+/// How long a scene of vkmark or glmark2 runs, in seconds.
 const SECONDS: &str = "3";
 
 /// Frames of vkcube's short and long run; the difference is measured.
@@ -37,8 +46,14 @@ pub enum Driver {
 
 impl Driver {
     /// The command that runs a program on the driver, up to the program. `exe` is this command, `mesa` the script
-    /// that runs programs on Debian's Mesa.
-    pub fn command(self, exe: &Path, mesa: &Path, threads: usize) -> Command {
+    /// that runs programs on Debian's Mesa. The model appends to `counts` what it executes.
+    pub fn command(
+        self,
+        exe: &Path,
+        mesa: &Path,
+        threads: usize,
+        counts: Option<&Path>,
+    ) -> Command {
         let mut command = match self {
             Driver::Lavapipe => Command::new("env"),
             _ => Command::new(exe),
@@ -57,7 +72,11 @@ impl Driver {
         };
         if self != Driver::Lavapipe {
             let verb = if self == Driver::Tepui { "run" } else { "shim" };
-            command.args([verb, "--gpu", gpu, "--threads", &threads.to_string(), "--"]);
+            command.args([verb, "--gpu", gpu, "--threads", &threads.to_string()]);
+            if let Some(file) = counts {
+                command.arg("--counts").arg(file);
+            }
+            command.arg("--");
         }
         // Every pipeline is compiled.
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
@@ -81,8 +100,48 @@ impl Driver {
     }
 }
 
-/// A program's name, and its frames per second on each driver.
-pub type Speeds = (String, Vec<f64>);
+/// What a driver does of a program's frames.
+#[derive(Clone, Copy)]
+pub struct Speed {
+    /// Frames per second.
+    pub fps: f64,
+    /// What a frame executes on the model.
+    pub executed: Option<Executed>,
+}
+
+/// A program's name, and its speed on each driver.
+pub type Speeds = (String, Vec<Speed>);
+
+/// What the model executed, or a part of it.
+#[derive(Clone, Copy, Default, Deserialize)]
+pub struct Executed {
+    /// Instructions, counted once a SIMD-group.
+    pub instructions: f64,
+    /// Cycles of the busier arithmetic unit.
+    #[serde(default)]
+    pub cycles: f64,
+}
+
+impl Executed {
+    /// The sum of all commands of a file of counts.
+    pub fn sum(file: &Path) -> Result<Executed, Box<dyn Error>> {
+        let mut sum = Executed::default();
+        for line in std::fs::read_to_string(file)?.lines() {
+            let command: Executed = serde_json::from_str(line)?;
+            sum.instructions += command.instructions;
+            sum.cycles += command.cycles;
+        }
+        Ok(sum)
+    }
+
+    /// What is left without another part, for each of a number of turns.
+    pub fn each(self, without: Executed, turns: f64) -> Executed {
+        Executed {
+            instructions: (self.instructions - without.instructions) / turns,
+            cycles: (self.cycles - without.cycles) / turns,
+        }
+    }
+}
 
 /// Frames per second of a program on Mesa's driver on the model and on lavapipe.
 #[derive(Serialize)]
@@ -99,28 +158,28 @@ pub struct Frames {
 
 /// Runs every program on a driver on the model and on lavapipe.
 pub fn measure(driver: Driver, mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
-    let all = measure_on(&[driver, Driver::Lavapipe], mesa, threads)?;
-    let frames = |(name, fps): Speeds| Frames {
+    let runner = Runner::new(mesa, threads)?;
+    let all = runner.vulkan(&[driver, Driver::Lavapipe])?;
+    let frames = |(name, speeds): Speeds| Frames {
         name,
-        model_fps: fps[0],
-        lavapipe_fps: fps[1],
-        ratio: fps[0] / fps[1],
+        model_fps: speeds[0].fps,
+        lavapipe_fps: speeds[1].fps,
+        ratio: speeds[0].fps / speeds[1].fps,
     };
     Ok(all.into_iter().map(frames).collect())
 }
 
-/// Runs every program on each driver in turn: names, and frames per second in the order of the drivers.
+/// Runs every program on each driver in turn, also those that draw with OpenGL: names, and speeds in the order of the drivers.
 pub fn measure_on(
     drivers: &[Driver],
     mesa: &Path,
     threads: usize,
 ) -> Result<Vec<Speeds>, Box<dyn Error>> {
-    let runner = Runner { mesa, root: sysroot(mesa, &[])?, exe: std::env::current_exe()?, threads };
-    let cube = drivers.iter().map(|&d| runner.vkcube(d)).collect::<Result<_, _>>()?;
-    let mut all = vec![("vkcube".to_owned(), cube)];
-    for scene in SCENES {
-        let fps = drivers.iter().map(|&d| runner.vkmark(scene, d)).collect::<Result<_, _>>()?;
-        all.push((format!("vkmark {scene}"), fps));
+    let runner = Runner::new(mesa, threads)?;
+    let mut all = runner.vulkan(drivers)?;
+    for scene in GL_SCENES {
+        let speeds = drivers.iter().map(|&d| runner.glmark2(scene, d)).collect::<Result<_, _>>()?;
+        all.push((format!("glmark2 {scene}"), speeds));
     }
     Ok(all)
 }
@@ -143,44 +202,71 @@ struct Runner<'a> {
     threads: usize,
 }
 
-impl Runner<'_> {
-    /// Runs a program in its own X server and returns its output.
-    fn run<S: AsRef<OsStr>>(&self, driver: Driver, line: &[S]) -> Result<String, Box<dyn Error>> {
-        let inner = driver.command(&self.exe, self.mesa, self.threads);
+impl<'a> Runner<'a> {
+    fn new(mesa: &'a Path, threads: usize) -> Result<Runner<'a>, Box<dyn Error>> {
+        Ok(Runner { mesa, root: sysroot(mesa, &[])?, exe: std::env::current_exe()?, threads })
+    }
+
+    /// The speeds of the programs that draw with Vulkan.
+    fn vulkan(&self, drivers: &[Driver]) -> Result<Vec<Speeds>, Box<dyn Error>> {
+        let cube = drivers.iter().map(|&d| self.vkcube(d)).collect::<Result<_, _>>()?;
+        let mut all = vec![("vkcube".to_owned(), cube)];
+        for scene in SCENES {
+            let speeds =
+                drivers.iter().map(|&d| self.vkmark(scene, d)).collect::<Result<_, _>>()?;
+            all.push((format!("vkmark {scene}"), speeds));
+        }
+        Ok(all)
+    }
+
+    /// Runs a program in its own X server: its output, and what it executed on the model.
+    fn run<S: AsRef<OsStr>>(
+        &self,
+        driver: Driver,
+        environment: &[(&str, &str)],
+        line: &[S],
+    ) -> Result<(String, Option<Executed>), Box<dyn Error>> {
+        let counts = tempfile::NamedTempFile::new()?;
+        let has_counts = driver != Driver::Lavapipe;
+        let file = has_counts.then_some(counts.path());
+        let inner = driver.command(&self.exe, self.mesa, self.threads, file);
         let mut command = Command::new(self.mesa);
         command.args(["xvfb", "--screen", &format!("{}x{}", SIZE.0, SIZE.1), "--"]);
         command.arg(inner.get_program()).args(inner.get_args()).args(line);
         for (name, value) in inner.get_envs().filter_map(|(name, value)| Some((name, value?))) {
             command.env(name, value);
         }
-        let output = command.output()?;
+        let output = command.envs(environment.iter().copied()).output()?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
             return Err(format!("{command:?} ended with {}\n{text}", output.status).into());
         }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        let executed = file.map(Executed::sum).transpose()?;
+        Ok((String::from_utf8_lossy(&output.stdout).into_owned(), executed))
     }
 
     /// vkcube does not print its speed, so it is computed from the times of a short and a long run.
-    fn vkcube(&self, driver: Driver) -> Result<f64, Box<dyn Error>> {
-        let mut seconds = [0.0; 2];
-        for (seconds, frames) in seconds.iter_mut().zip(CUBE_FRAMES) {
+    fn vkcube(&self, driver: Driver) -> Result<Speed, Box<dyn Error>> {
+        let run = |frames: u32| -> Result<(f64, Option<Executed>), Box<dyn Error>> {
             let frames = frames.to_string();
             let line = ["vkcube", "--c", &frames, "--width", SIZE.0, "--height", SIZE.1];
             let start = Instant::now();
-            self.run(driver, &[line.as_slice(), &["--present_mode", "0"]].concat())?;
-            *seconds = start.elapsed().as_secs_f64();
-        }
-        let took = seconds[1] - seconds[0];
-        if took <= 0.0 {
+            let (_, executed) =
+                self.run(driver, &[], &[&line[..], &["--present_mode", "0"]].concat())?;
+            Ok((start.elapsed().as_secs_f64(), executed))
+        };
+        let [(short, less), (long, more)] = [run(CUBE_FRAMES[0])?, run(CUBE_FRAMES[1])?];
+        if long <= short {
             return Err(
                 "vkcube's long run was as fast as its short one: the machine is busy".into()
             );
         }
-        Ok(f64::from(CUBE_FRAMES[1] - CUBE_FRAMES[0]) / took)
+        let frames = f64::from(CUBE_FRAMES[1] - CUBE_FRAMES[0]);
+        let executed = more.zip(less).map(|(more, less)| more.each(less, frames));
+        Ok(Speed { fps: frames / (long - short), executed })
     }
 
-    fn vkmark(&self, scene: &str, driver: Driver) -> Result<f64, Box<dyn Error>> {
+    fn vkmark(&self, scene: &str, driver: Driver) -> Result<Speed, Box<dyn Error>> {
         let (root, arch) = match driver {
             Driver::Panvk => (sysroot(self.mesa, &["--arch", "arm64"])?, "aarch64"),
             _ => (self.root.clone(), std::env::consts::ARCH),
@@ -204,10 +290,46 @@ impl Runner<'_> {
             "--benchmark".as_ref(),
             scene.as_ref(),
         ];
-        let text = self.run(driver, &line)?;
+        self.mark(driver, &[], &line)
+    }
+
+    fn glmark2(&self, scene: &str, driver: Driver) -> Result<Speed, Box<dyn Error>> {
+        let data = self.root.join("usr/share/glmark2");
+        let (size, scene) =
+            (format!("{}x{}", SIZE.0, SIZE.1), format!("{scene}:duration={SECONDS}"));
+        let line: [&OsStr; 9] = [
+            "glmark2".as_ref(),
+            "--data-path".as_ref(),
+            data.as_ref(),
+            "--swap-mode".as_ref(),
+            "immediate".as_ref(),
+            "--size".as_ref(),
+            size.as_ref(),
+            "--benchmark".as_ref(),
+            scene.as_ref(),
+        ];
+        let environment: &[_] =
+            if driver == Driver::Lavapipe { &[("LIBGL_ALWAYS_SOFTWARE", "1")] } else { &ZINK };
+        self.mark(driver, environment, &line)
+    }
+
+    /// Runs a scene of vkmark or glmark2. What it executed before its first frame counts for its frames, of which there are
+    /// hundreds.
+    fn mark(
+        &self,
+        driver: Driver,
+        environment: &[(&str, &str)],
+        line: &[&OsStr],
+    ) -> Result<Speed, Box<dyn Error>> {
+        let (text, executed) = self.run(driver, environment, line)?;
         // [cube] duration=3: FPS: 812 FrameTime: 1.232 ms
-        let mut words = text.split_whitespace().skip_while(|word| *word != "FPS:").skip(1);
-        let fps = words.next().and_then(|word| word.parse().ok());
-        fps.ok_or_else(|| format!("vkmark printed no FPS:\n{text}").into())
+        let after = |name: &str| {
+            let mut words = text.split_whitespace().skip_while(|&word| word != name).skip(1);
+            words.next().and_then(|word| word.parse::<f64>().ok()).filter(|&n| n > 0.0)
+        };
+        let why = || format!("{} printed no FPS and FrameTime:\n{text}", line[0].display());
+        let (fps, frame_ms) = after("FPS:").zip(after("FrameTime:")).ok_or_else(why)?;
+        let frames = SECONDS.parse::<f64>()? * 1e3 / frame_ms;
+        Ok(Speed { fps, executed: executed.map(|e| e.each(Executed::default(), frames)) })
     }
 }

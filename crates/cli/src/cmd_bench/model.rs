@@ -271,7 +271,7 @@ fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
     let exe = std::env::current_exe()?;
     let witness = super::witness(args.witness.as_deref(), "--only-loops")?;
     let client = |driver: Driver| -> Result<Command, Box<dyn std::error::Error>> {
-        let mut command = driver.command(&exe, &args.mesa, args.threads);
+        let mut command = driver.command(&exe, &args.mesa, args.threads, None);
         let program = match driver {
             Driver::Panvk => super::for_arm64(&witness)?,
             _ => witness.clone(),

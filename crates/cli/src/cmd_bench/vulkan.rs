@@ -1,14 +1,15 @@
 //! `tepui bench vulkan`: measures Tepui's Vulkan driver beside Honeykrisp on the same model and lavapipe, in turns.
 //!
 //! Draws are timed on the thread that records and submits them, so that what executes them elsewhere does not count.
-//! Frames are of whole programs, the model's execution included.
+//! Frames are of whole programs, the model's execution included. Instructions and cycles are those that the model counts while it
+//! executes: a frame's, and a compute kernel's.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-use super::frames::{self, Driver};
+use super::frames::{self, Driver, Executed};
 
 /// Measures Tepui's Vulkan driver beside Honeykrisp and lavapipe: draws, pipelines, memory of objects, frames of programs.
 #[derive(clap::Args)]
@@ -16,6 +17,7 @@ use super::frames::{self, Driver};
   tepui bench vulkan
   tepui bench vulkan --json --only-driver
   tepui bench vulkan --only-frames
+  tepui bench vulkan --only-kernels
 
 The programs need Debian's Mesa (`tools/mesa fetch`), the driver's figures also the program
 `witness` of this project.")]
@@ -29,6 +31,9 @@ pub struct Args {
     /// Measure frames of programs only.
     #[arg(long, conflicts_with = "only_driver")]
     only_frames: bool,
+    /// Count what compute kernels execute only.
+    #[arg(long, conflicts_with_all = ["only_driver", "only_frames"])]
+    only_kernels: bool,
     /// Worker threads of the model; 0 means one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -41,6 +46,15 @@ pub struct Args {
 }
 
 const DRIVERS: [Driver; 3] = [Driver::Tepui, Driver::Honeykrisp, Driver::Lavapipe];
+
+/// The compute kernels of `witness speed`.
+const KERNELS: [&str; 3] = ["matmul_512", "mandelbrot_1024x768", "path_tracer_640x480"];
+
+/// Of what `witness speed` prints of a kernel.
+#[derive(Deserialize)]
+struct Time {
+    submissions: u32,
+}
 
 /// What `witness driver` prints.
 #[derive(Deserialize)]
@@ -111,12 +125,12 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     let mut rows = Vec::new();
-    if !args.only_frames {
+    if !args.only_frames && !args.only_kernels {
         let exe = std::env::current_exe()?;
         let witness = super::witness(args.witness.as_deref(), "--only-frames")?;
         let mut all = Vec::new();
         for driver in DRIVERS {
-            let mut command = driver.command(&exe, &args.mesa, args.threads);
+            let mut command = driver.command(&exe, &args.mesa, args.threads, None);
             command.arg(&witness).args(["driver", "--device", driver.device()]);
             all.push(super::json::<Figures>(command)?);
         }
@@ -139,15 +153,47 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         row("1,000 images", "MB", true, &|f| Some(f.bytes_of_1000_images as f64 / 1e6));
         row("1,000 pipelines", "MB", true, &|f| Some(f.bytes_of_1000_pipelines as f64 / 1e6));
     }
-    if !args.only_driver {
-        for (name, fps) in frames::measure_on(&DRIVERS, &args.mesa, args.threads)? {
-            rows.push(Row::new(
-                &name,
-                "frames/s",
-                false,
-                std::array::from_fn(|k| fps.get(k).copied()),
-            ));
+    if !args.only_frames && !args.only_driver {
+        for kernel in KERNELS {
+            let executed = |driver| kernel_executed(args, kernel, driver);
+            let figures = [executed(Driver::Tepui)?, executed(Driver::Honeykrisp)?];
+            rows.extend(executed_rows(kernel, &figures.map(Some)));
+        }
+    }
+    if !args.only_driver && !args.only_kernels {
+        for (name, speeds) in frames::measure_on(&DRIVERS, &args.mesa, args.threads)? {
+            let fps = std::array::from_fn(|k| speeds.get(k).map(|speed| speed.fps));
+            rows.push(Row::new(&name, "frames/s", false, fps));
+            let executed: Vec<_> = speeds.iter().map(|speed| speed.executed).collect();
+            rows.extend(executed_rows(&name, &executed));
         }
     }
     Ok(rows)
+}
+
+/// Rows of what each driver executes on the model.
+fn executed_rows(name: &str, executed: &[Option<Executed>]) -> [Row; 2] {
+    let of = |get: &dyn Fn(&Executed) -> f64| {
+        std::array::from_fn(|k| executed.get(k).and_then(Option::as_ref).map(get))
+    };
+    [
+        Row::new(name, "thousand instructions", true, of(&|e| e.instructions / 1e3)),
+        Row::new(name, "thousand cycles", true, of(&|e| e.cycles / 1e3)),
+    ]
+}
+
+/// What a submission of a compute kernel executes.
+fn kernel_executed(
+    args: &Args,
+    kernel: &str,
+    driver: Driver,
+) -> Result<Executed, Box<dyn std::error::Error>> {
+    let exe = std::env::current_exe()?;
+    let witness = super::witness(args.witness.as_deref(), "--only-frames")?;
+    let counts = tempfile::NamedTempFile::new()?;
+    let mut command = driver.command(&exe, &args.mesa, args.threads, Some(counts.path()));
+    command.arg(&witness).args(["speed", "--device", driver.device(), "--only", kernel]);
+    let times = super::json::<Vec<Time>>(command)?;
+    let submissions: u32 = times.iter().map(|time| time.submissions).sum();
+    Ok(Executed::sum(counts.path())?.each(Executed::default(), f64::from(submissions)))
 }

@@ -85,7 +85,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
 
     /// Instructions executed so far.
     pub fn executed(&self) -> u64 {
-        self.core.as_ref().map_or(0, |core| core.executed)
+        self.core.as_ref().map_or(0, |core| core.executed.instructions)
     }
 
     /// The results: statistics, and the samples that passed, by state.

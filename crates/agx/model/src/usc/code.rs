@@ -2,12 +2,14 @@
 //! they read.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::UNIFORM_HALVES;
+use tepui_agx_isa::{Cost, Inst};
 use tepui_softgpu::AddressSpace;
 
 use super::access::{TextureAccess, Transfer};
+use super::counts::Counts;
 use super::op::{File, Op, Src};
 use super::opcode::Opcode;
 use super::row::Row;
@@ -65,6 +67,8 @@ pub struct Code {
     uniform_rows: Vec<u16>,
     register_rows: usize,
     has_barriers: bool,
+    /// For each operation what those before it take together, and what all take.
+    costs: Vec<Cost>,
 }
 
 /// Collects the tables of a program while its instructions are lowered.
@@ -124,6 +128,7 @@ impl<'a> Builder<'a> {
             constants: self.constants,
             uniform_rows: (0..UNIFORM_ROWS as u16).filter(is_read).collect(),
             register_rows: self.register_rows,
+            costs: costs(self.placed),
         })
     }
 
@@ -155,6 +160,18 @@ impl<'a> Builder<'a> {
     pub fn index_at(&self, offset: i64) -> Option<usize> {
         self.placed.binary_search_by_key(&offset, |p| i64::from(p.offset)).ok()
     }
+}
+
+/// What the instructions before each take together, and then all.
+fn costs(placed: &[Placed]) -> Vec<Cost> {
+    let mut sum = Cost::default();
+    let mut all = vec![sum];
+    for p in placed {
+        let cost = p.inst.as_ref().map(Inst::cost).unwrap_or_default();
+        sum = Cost { fscib: sum.fscib + cost.fscib, ic: sum.ic + cost.ic };
+        all.push(sum);
+    }
+    all
 }
 
 impl Code {
@@ -202,6 +219,17 @@ impl Code {
     /// The instruction behind an operation.
     pub fn inst(&self, index: usize) -> Option<&Inst> {
         self.placed.get(index)?.inst.as_ref()
+    }
+
+    /// What a run of operations takes when it is executed once.
+    pub fn counts(&self, run: Range<usize>) -> Counts {
+        let before = |index: usize| self.costs[index.min(self.costs.len() - 1)];
+        let (start, end) = (before(run.start), before(run.end));
+        Counts {
+            instructions: run.len() as u64,
+            fscib: u64::from(end.fscib.saturating_sub(start.fscib)),
+            ic: u64::from(end.ic.saturating_sub(start.ic)),
+        }
     }
 
     /// A memory instruction's further fields.

@@ -4,6 +4,7 @@
 use crate::job::{FaultKind, GroupFault};
 use crate::usc::check::Checker;
 use crate::usc::code::Code;
+use crate::usc::counts::Counts;
 use crate::usc::memory::Port;
 use crate::usc::op::{File, Next, Src};
 use crate::usc::place::{Place, Position};
@@ -45,8 +46,8 @@ pub struct Lanes<'a, 'v> {
     pub helper: Option<HelperCall>,
     /// Instructions left before the group counts as endless.
     pub budget: u64,
-    /// Instructions executed.
-    pub executed: u64,
+    /// What it executed.
+    pub executed: Counts,
     /// The fixed-function units around the group.
     pub stage: Stage<'a>,
     /// Local memory, for translated code; its size does not change while the group runs.
@@ -96,7 +97,7 @@ impl<'a, 'v> Lanes<'a, 'v> {
             stack: Stack::default(),
             helper: None,
             budget: u64::MAX,
-            executed: 0,
+            executed: Counts::default(),
             stage: Stage::Compute,
             fault: None,
             checker: None,
@@ -123,7 +124,7 @@ impl<'a> Lanes<'a, '_> {
     /// Resets the group to the start of the program, as another group of its workgroup with other
     /// lanes.
     pub fn restart(&mut self, index: usize, alive: u32, threads: &'a [Row; 3]) {
-        (self.pc, self.executed, self.stack) = (0, 0, Stack::default());
+        (self.pc, self.executed, self.stack) = (0, Counts::default(), Stack::default());
         self.alive = alive;
         if self.exec != alive {
             self.set_exec(alive);

@@ -4,7 +4,7 @@
 //!
 //! - [`op`] and [`access`] describe a decoded instruction: an opcode and where its operands lie, in
 //!   [`row`]s.
-//! - [`code`] is a decoded program as data; [`load`] reads machine code and [`lower`]s it to that.
+//! - [`code`] is a decoded program as data, with its cost in [`counts`]; [`load`] reads machine code and [`lower`]s it to that.
 //! - [`lanes`] is a SIMD-group while it runs, with the units around it: [`memory`], [`stage`]
 //!   (fixed function of vertex and fragment programs), [`stack`] (scratch memory), [`shared`]
 //!   (state of its workgroup) and [`check`] (the checker).
@@ -20,6 +20,7 @@ pub mod cache;
 pub mod check;
 mod clear;
 pub mod code;
+pub mod counts;
 pub mod exec;
 pub mod fpmode;
 pub mod helper;

@@ -53,7 +53,7 @@ fn translated(l: &mut Lanes<'_, '_>, program: &Program, code: &super::jit::Trans
             }
         }
         match code.run(l) {
-            exit::JUMP if l.executed <= l.budget => {}
+            exit::JUMP if l.executed.instructions <= l.budget => {}
             exit::JUMP | exit::BUDGET => return endless(l, l.pc),
             exit::BARRIER => return Outcome::Barrier,
             exit::SCRATCH => return Outcome::Scratch,
@@ -94,9 +94,9 @@ fn interpret(
         match unsafe { (handlers.of(op))(l, op) } {
             Next::Continue => {}
             Next::Jump => {
-                l.executed += (here - since_jump) as u64;
+                l.executed += l.code.counts(since_jump..here);
                 since_jump = l.pc;
-                if l.executed > l.budget {
+                if l.executed.instructions > l.budget {
                     return Some(endless(l, here));
                 }
             }
@@ -109,7 +109,7 @@ fn interpret(
             break None;
         }
     };
-    l.executed += l.pc.saturating_sub(since_jump) as u64;
+    l.executed += l.code.counts(since_jump..l.pc);
     outcome
 }
 
@@ -122,7 +122,8 @@ fn end(l: &mut Lanes<'_, '_>) -> Outcome {
 /// Stops the group because its budget is exceeded, at the operation before `pc`.
 #[cold]
 fn endless(l: &mut Lanes<'_, '_>, pc: usize) -> Outcome {
-    let why = format!("no end after {} instructions: the loop is taken for endless", l.executed);
+    let executed = l.executed.instructions;
+    let why = format!("no end after {executed} instructions: the loop is taken for endless");
     l.fail_as(FaultKind::Endless, why);
     l.pc = pc;
     Outcome::Fault

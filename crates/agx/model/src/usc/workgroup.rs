@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::check::race::Races;
 use super::check::{Audit, Checker};
 use super::code::Code;
+use super::counts::Counts;
 use super::lanes::Lanes;
 use super::launch::{Grid, Launch};
 use super::memory::Port;
@@ -33,8 +34,8 @@ pub struct Worker<'v> {
     registers: Vec<Row>,
     groups: Vec<Group>,
     threads_of: Threads,
-    /// Instructions executed.
-    pub executed: u64,
+    /// What its groups executed.
+    pub executed: Counts,
     /// Threads run.
     pub threads: u64,
     /// What is looked for.
@@ -53,7 +54,7 @@ struct Group {
     exec: u32,
     alive: u32,
     stack: Stack,
-    executed: u64,
+    executed: Counts,
     done: bool,
     checker: Option<Box<Checker>>,
 }
@@ -68,7 +69,7 @@ impl<'v> Worker<'v> {
             registers: Vec::new(),
             groups: Vec::new(),
             threads_of: Threads::default(),
-            executed: 0,
+            executed: Counts::default(),
             threads: 0,
             checks,
             races: None,
@@ -282,7 +283,7 @@ impl<'v> Worker<'v> {
                 exec: alive,
                 alive,
                 stack: Stack::default(),
-                executed: 0,
+                executed: Counts::default(),
                 done: alive == 0,
                 checker: checker(
                     self.checks,
@@ -435,7 +436,7 @@ fn unmet(groups: &mut [Group], program: &Program) {
     let other = groups
         .iter()
         .enumerate()
-        .find(|(_, g)| g.executed > 0 && (g.done || g.exec == 0 || g.pc != first))
+        .find(|(_, g)| g.executed.instructions > 0 && (g.done || g.exec == 0 || g.pc != first))
         .map(|(index, g)| (index, g.done, g.exec == 0, g.pc));
     if let Some((index, ended, left, pc)) = other
         && let Some(group) = groups.iter_mut().find(|g| !g.done && g.exec != 0)

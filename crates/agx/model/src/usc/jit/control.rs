@@ -139,7 +139,7 @@ impl Translator<'_> {
         let next = self.asm.label();
         let not = if condition == Condition::Zero { Condition::NotZero } else { Condition::Zero };
         self.asm.jump_if(not, next);
-        self.asm.load_word(Gpr::RAX, LANES, field!(executed));
+        self.asm.load_word(Gpr::RAX, LANES, field!(executed.instructions));
         self.asm.compare_word(Gpr::RAX, LANES, field!(budget));
         let over = self.asm.label();
         self.asm.jump_if(Condition::Above, over);

@@ -53,7 +53,7 @@ pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Op
         if index == 0 || targets[index] {
             t.count();
         }
-        begins[index] = t.pending == 0;
+        begins[index] = t.pending.is_empty();
         t.asm.place(labels[index]);
         let run = 1
             + (index + 1..ops.len())
@@ -61,7 +61,7 @@ pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Op
                 .count();
         let run = if is_of_lanes(&ops[index], target) { run } else { 1 };
         t.index = index;
-        t.pending += run as i32;
+        t.pending.end = index + run;
         if is_of_lanes(&ops[index], target) {
             t.straight(&ops[index..index + run]);
         } else if checks && accesses_memory(&ops[index]) || t.control(&ops[index], &labels).is_err()

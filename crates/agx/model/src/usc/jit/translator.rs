@@ -1,6 +1,8 @@
 //! The translator's state and what all templates use: the registers of the calling convention,
 //! entry and exit, calls of handlers, and the rows that are kept in vector registers.
 
+use std::ops::Range;
+
 use crate::usc::code::Code;
 use crate::usc::exec::execute;
 use crate::usc::lanes::Lanes;
@@ -36,8 +38,8 @@ pub struct Translator<'p> {
     pub code: &'p Code,
     /// The code so far.
     pub asm: Assembler,
-    /// Operations since the last count.
-    pub pending: i32,
+    /// Operations that are not counted yet.
+    pub pending: Range<usize>,
     /// The way out, with the exit's number in `rax`.
     pub out: Label,
     /// The operation at hand.
@@ -45,7 +47,7 @@ pub struct Translator<'p> {
     /// The part of the group's lanes at hand.
     pub part: usize,
     /// The next operations of the run, from the one at hand on.
-    pub ahead: std::ops::Range<usize>,
+    pub ahead: Range<usize>,
     /// Rows that are in vector registers.
     pub rows: Rows,
 }
@@ -72,8 +74,8 @@ pub struct Held {
 
 /// Offset of a field of the group.
 macro_rules! field {
-    ($name:ident) => {
-        (std::mem::offset_of!(crate::usc::lanes::Lanes<'_, '_>, $name) as i32)
+    ($($name:ident).+) => {
+        (std::mem::offset_of!(crate::usc::lanes::Lanes<'_, '_>, $($name).+) as i32)
     };
 }
 
@@ -94,7 +96,7 @@ impl<'p> Translator<'p> {
         let mut t = Translator {
             code,
             asm: Assembler::new(target, GROUP),
-            pending: 0,
+            pending: 0..0,
             out: Label(0),
             index: 0,
             part: 0,
@@ -147,9 +149,16 @@ impl Translator<'_> {
 
     /// Counts the operations so far.
     pub fn count(&mut self) {
-        if self.pending != 0 {
-            self.asm.add_to(LANES, field!(executed), self.pending);
-            self.pending = 0;
+        let counts = self.code.counts(self.pending.clone());
+        self.pending.start = self.pending.end;
+        for (place, count) in [
+            (field!(executed.instructions), counts.instructions),
+            (field!(executed.fscib), counts.fscib),
+            (field!(executed.ic), counts.ic),
+        ] {
+            if count != 0 {
+                self.asm.add_to(LANES, place, count as i32);
+            }
         }
     }
 
