@@ -602,11 +602,13 @@ impl Flow<'_> {
     }
 }
 
-/// About how many instructions a block takes; memory counts for several.
+/// About how many instructions a block takes; memory counts for several, and textures for many.
+/// source: Mesa, agx_opt_jmp_none.c, cost_instr
 fn weight(b: &CodeBlock) -> usize {
     b.steps
         .iter()
         .map(|(s, _)| match s {
+            Step::Inst(Inst::TextureSample(_) | Inst::TextureLoad(_)) => 50,
             Step::Inst(i) if i.scoreboard().is_some() => 10,
             Step::Inst(_) | Step::Move { .. } => 1,
             Step::Swap { .. } => 3,

@@ -190,6 +190,8 @@ pub struct FragmentTable {
     /// Colours that are written: a bit for each location. The second colour of a blend with two
     /// sources counts as location 1.
     pub colours: u8,
+    /// Of these, those that are the same as the first one and have no registers for an epilog: a bit for each location.
+    pub copies: u8,
     /// Location 0 has two colours.
     pub dual_source: bool,
     /// A depth is left in registers for an epilog.

@@ -62,8 +62,13 @@ impl Select<'_> {
             self.fragment().sample = Some(v);
         }
         if let Some(main) = behind {
+            let mut first = None;
             for n in (0..8u16).filter(|n| main.colours >> n & 1 != 0) {
-                let comps = [0, 1, 2, 3].map(|c| Comp::Val(self.preload(abi::colour(n, c), WORD)));
+                let comps = match first {
+                    Some(comps) if main.copies >> n & 1 != 0 => comps,
+                    _ => [0, 1, 2, 3].map(|c| Comp::Val(self.preload(abi::colour(n, c), WORD))),
+                };
+                first = first.or(Some(comps));
                 self.fragment().inputs.insert(n, comps);
             }
             if main.depth {
@@ -505,8 +510,12 @@ impl Select<'_> {
             Some(c) => self.kill_outside(c),
             None => {}
         }
-        for (n, comps) in colours {
-            if let Some(v) = self.words_together(&comps) {
+        // OpenGL's one colour for all targets is written to each location, of which most draws have one.
+        let first = colours.first_key_value().map(|(_, &comps)| comps);
+        for (k, (n, comps)) in colours.into_iter().enumerate() {
+            if k > 0 && first == Some(comps) {
+                self.fragment().table.copies |= 1 << n;
+            } else if let Some(v) = self.words_together(&comps) {
                 out.push((abi::colour(u16::from(n), 0), v));
             }
         }

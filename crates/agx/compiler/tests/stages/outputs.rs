@@ -1,10 +1,11 @@
 //! Vertex outputs other than varyings: clip and cull distances, point sizes, layers.
 
-use super::rig::{Case, Linking, machine, programs_behind, shader, texel};
+use super::rig::{Case, Linking, machine, programs, programs_behind, shader, texel, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
-use tepui_agx_compiler::abi::Prolog;
 use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{Interface, Prolog};
+use tepui_agx_compiler::{Options, Table, compile_as};
 use tepui_format::Format::R32G32B32A32_SFLOAT;
 use tepui_ir::{Attrs, Builtin, IoLoc, Shader, Stage};
 
@@ -226,5 +227,41 @@ fn primitives_are_numbered() {
             let v = f32::from_bits(texel(R32G32B32A32_SFLOAT, &p.colours[&0][at..])[0]);
             assert_eq!(v, n as f32 + 1.0, "{making:?}");
         }
+    }
+}
+
+/// OpenGL's one colour for all targets is left in registers once; a target that there is not costs nothing.
+#[test]
+fn a_colour_of_several_locations_has_registers_once() {
+    let source = "
+    struct O { @location(1) a: vec4f, @location(2) b: vec4f, @location(4) c: vec4f }
+    @vertex fn vs(@builtin(vertex_index) n: u32) -> @builtin(position) vec4f {
+        return vec4f(f32(n & 1u) * 4.0 - 1.0, f32(n >> 1u) * 4.0 - 1.0, 0.5, 1.0);
+    }
+    @fragment fn fs(@builtin(position) at: vec4f) -> O {
+        return O(at, at.yxzw, at);
+    }";
+    let (vs, fs) = (wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source));
+    let main = compile_as(
+        &mut fs.clone(),
+        &Options::default(),
+        &Interface::main(Stage::Fragment),
+        &mut |_, _| {},
+    )
+    .expect("the shader");
+    let Table::Fragment(table) = &main.table else { panic!("{:?}", main.table) };
+    assert_eq!([table.colours, table.copies], [0b10110, 0b10000]);
+    let mut tile = Tile::single(R32G32B32A32_SFLOAT);
+    tile.formats = std::array::from_fn(|n| matches!(n, 2 | 4).then_some(R32G32B32A32_SFLOAT));
+    for making in [Linking::Monolithic, Linking::Separate] {
+        let (v, f) = programs(&vs, &fs, &tile, &[], making);
+        let none = Bindings::default();
+        let d = Draw::triangles(&v, &f, &tile, [32; 2], &none);
+        let p = machine().draw(&d).unwrap_or_else(|e| panic!("{e}\n{}", super::rig::listing(&f)));
+        let at = |n: u8| {
+            let t = texel(R32G32B32A32_SFLOAT, &p.colours[&n][16 * (32 * 5 + 9)..]);
+            [0, 1].map(|k: usize| f32::from_bits(t[k]))
+        };
+        assert_eq!([at(2), at(4)], [[5.5, 9.5], [9.5, 5.5]], "{making:?}");
     }
 }
