@@ -102,7 +102,7 @@ pub fn bounds<const N: usize>(at: &[[&Ints<N>; 2]; 2], exec: u32, out: &mut [[u3
 #[inline(always)]
 pub fn follow<const N: usize, const WIDTH: usize>(at: [&Row<N>; 2], out: &mut bool) {
     #[cfg(target_arch = "x86_64")]
-    if WIDTH == 8 && N.is_multiple_of(8) {
+    if WIDTH >= 8 && N.is_multiple_of(8) {
         // SAFETY: hosts of this width have AVX2.
         *out = unsafe { avx2::follow(at) };
         return;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use tepui_layout::morton::spread;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2;
+use super::{avx2, avx512};
 use crate::{Floats, Row};
 
 /// Texels that are apart in host memory, one for each lane.
@@ -56,7 +56,7 @@ pub fn texels<const N: usize, const WIDTH: usize>(
 ) {
     let Scattered { host, offsets, exec, bytes } = *texels;
     #[cfg(target_arch = "x86_64")]
-    if WIDTH == 8 && N.is_multiple_of(8) && bytes >= 4 {
+    if WIDTH >= 8 && N.is_multiple_of(8) && bytes >= 4 {
         for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
             // SAFETY: hosts of this width have AVX2; `Scattered` has the promise that texels can be
             // read.
@@ -111,7 +111,7 @@ pub fn texels<const N: usize, const WIDTH: usize>(
 #[inline(always)]
 pub fn line<const N: usize, const WIDTH: usize>(line: &Line<'_>, words: &mut Row<N>) {
     #[cfg(target_arch = "x86_64")]
-    if WIDTH == 8 && N.is_multiple_of(8) {
+    if WIDTH >= 8 && N.is_multiple_of(8) {
         // SAFETY: hosts of this width have AVX2; `Line` has the promise that texels can be read.
         return unsafe { avx2::line(line.from, words) };
     }
@@ -132,6 +132,11 @@ pub fn look_up<const N: usize, const WIDTH: usize>(
     shift: u32,
     out: &mut Floats<N>,
 ) {
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 16 && N.is_multiple_of(16) {
+        // SAFETY: hosts of this width have AVX-512F.
+        return unsafe { avx512::look_up(table, words, shift, out) };
+    }
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 8 && N.is_multiple_of(8) {
         // SAFETY: hosts of this width have AVX2.

@@ -4,7 +4,6 @@ use super::code::exit;
 use super::translator::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::op::Op;
 use crate::usc::opcode::Opcode;
-use tepui_hostvec::Target;
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, integer};
 
 /// The counts that [`Translator::counts`] loads.
@@ -21,8 +20,7 @@ impl Translator<'_> {
             Opcode::device_load | Opcode::device_store => return self.device(op),
             Opcode::stop => return self.stop(),
             Opcode::iter => return self.iter(op),
-            // Nobody has run this with AVX-512 yet.
-            Opcode::ldcf if self.asm.target == Target::Avx2 => return self.ldcf(op),
+            Opcode::ldcf => return self.ldcf(op),
             Opcode::tile_access => return self.tile_access(op),
             Opcode::while_icmp | Opcode::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
             other if other.changes_lanes() => {}

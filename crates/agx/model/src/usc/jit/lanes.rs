@@ -7,7 +7,6 @@ use crate::usc::lanes::Lanes;
 use crate::usc::op::{Dst, Form, Op, Src};
 use crate::usc::opcode::Opcode;
 use crate::usc::row::{NUMBERS, Row};
-use tepui_hostvec::Target;
 use tepui_hostvec::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 
 /// Offset of a field of a field of the group.
@@ -18,7 +17,7 @@ macro_rules! place {
 }
 
 /// Is the operation a function of each lane's registers alone, for which there is a template?
-pub fn is_of_lanes(op: &Op, target: Target) -> bool {
+pub fn is_of_lanes(op: &Op) -> bool {
     if op.d.form == Form::Pair {
         return false;
     }
@@ -42,14 +41,13 @@ pub fn is_of_lanes(op: &Op, target: Target) -> bool {
         | Opcode::bitop
         | Opcode::bfi
         | Opcode::bfeil
-        | Opcode::asr => true,
-        // Nobody has run these with AVX-512 yet.
-        Opcode::exp2
+        | Opcode::asr
+        | Opcode::exp2
         | Opcode::log2
         | Opcode::sin_pt_1
         | Opcode::sin_pt_2
         | Opcode::dfdx
-        | Opcode::dfdy => target == Target::Avx2,
+        | Opcode::dfdy => true,
         Opcode::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
         Opcode::iadd | Opcode::imad => !op.d.saturate && op.aux[0] <= 4,
         Opcode::convert => {

@@ -55,14 +55,12 @@ pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Op
         }
         begins[index] = t.pending.is_empty();
         t.asm.place(labels[index]);
-        let run = 1
-            + (index + 1..ops.len())
-                .take_while(|&i| !targets[i] && is_of_lanes(&ops[i], target))
-                .count();
-        let run = if is_of_lanes(&ops[index], target) { run } else { 1 };
+        let run =
+            1 + (index + 1..ops.len()).take_while(|&i| !targets[i] && is_of_lanes(&ops[i])).count();
+        let run = if is_of_lanes(&ops[index]) { run } else { 1 };
         t.index = index;
         t.pending.end = index + run;
-        if is_of_lanes(&ops[index], target) {
+        if is_of_lanes(&ops[index]) {
             t.straight(&ops[index..index + run]);
         } else if checks && accesses_memory(&ops[index]) || t.control(&ops[index], &labels).is_err()
         {
