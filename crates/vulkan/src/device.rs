@@ -18,7 +18,7 @@ use crate::debug::{self, Flags};
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
-use crate::state::GraphicsState;
+use crate::state::{GraphicsState, Groups};
 use crate::sync::{Fence, Semaphore};
 use crate::table::Table;
 
@@ -42,12 +42,20 @@ pub struct Device<B: Backend> {
     queue: Dispatchable<Queue<B>>,
     /// State of the last pipelines that had different ones.
     states: Mutex<Vec<Arc<GraphicsState>>>,
+    /// States of pipelines that were linked from libraries.
+    joined: Mutex<Vec<Joined>>,
     /// The header of its pipeline caches.
     pub cache_header: cache::Header,
 }
 
 /// States of pipelines that are compared with a new one's.
 const STATES: usize = 16;
+
+/// States of libraries with the groups that each brings, and what they are together.
+struct Joined {
+    from: Vec<(Arc<GraphicsState>, Groups)>,
+    state: Arc<GraphicsState>,
+}
 
 /// The queue of a device.
 pub struct Queue<B: Backend> {
@@ -368,6 +376,7 @@ impl<B: Backend> Device<B> {
             lost,
             queue,
             states: Mutex::default(),
+            joined: Mutex::default(),
             cache_header,
         };
         Ok(dispatchable(allocator.create(Dispatchable::new(device))?))
@@ -376,6 +385,9 @@ impl<B: Backend> Device<B> {
     /// The state of an earlier pipeline, if it is the same: commands that bind one after the other compare addresses.
     pub(crate) fn shared_state(&self, state: Arc<GraphicsState>) -> Arc<GraphicsState> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if states.iter().any(|s| Arc::ptr_eq(s, &state)) {
+            return state;
+        }
         if let Some(same) = states.iter().find(|s| s.is_same(&state)) {
             return same.clone();
         }
@@ -383,6 +395,31 @@ impl<B: Backend> Device<B> {
             states.remove(0);
         }
         states.push(state.clone());
+        state
+    }
+
+    /// The state that libraries are together, each with the groups that it brings.
+    pub(crate) fn joined_state(
+        &self,
+        from: &[(&Arc<GraphicsState>, Groups)],
+    ) -> Arc<GraphicsState> {
+        let lock = || self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_this = |j: &Joined| {
+            let mut pairs = j.from.iter().zip(from);
+            j.from.len() == from.len() && pairs.all(|(a, b)| Arc::ptr_eq(&a.0, b.0) && a.1 == b.1)
+        };
+        if let Some(known) = lock().iter().find(|j| is_this(j)) {
+            return known.state.clone();
+        }
+        let mut state = GraphicsState::default();
+        from.iter().for_each(|(s, groups)| state.copy(s, *groups));
+        let state = self.shared_state(Arc::new(state));
+        let from = from.iter().map(|&(s, groups)| (s.clone(), groups)).collect();
+        let mut joined = lock();
+        if joined.len() == STATES {
+            joined.remove(0);
+        }
+        joined.push(Joined { from, state: state.clone() });
         state
     }
 

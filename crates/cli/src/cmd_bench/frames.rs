@@ -23,8 +23,9 @@ const ZINK: [(&str, &str); 3] =
 /// Size of the windows.
 const SIZE: (&str, &str) = ("800", "600");
 
-/// How long a scene of vkmark or glmark2 runs, in seconds.
-const SECONDS: &str = "3";
+/// How long a scene of vkmark or glmark2 runs, in seconds; and how long it runs to find out what it executes before its
+/// first frame.
+const SECONDS: [u32; 2] = [3, 1];
 
 /// Frames of vkcube's short and long run; the difference is measured.
 const CUBE_FRAMES: [u32; 2] = [50, 850];
@@ -273,9 +274,8 @@ impl<'a> Runner<'a> {
         };
         let lib = format!("usr/lib/{arch}-linux-gnu/vkmark");
         let (plugins, data) = (root.join(lib), root.join("usr/share/vkmark"));
-        let (size, scene) =
-            (format!("{}x{}", SIZE.0, SIZE.1), format!("{scene}:duration={SECONDS}"));
-        let line: [&OsStr; 13] = [
+        let size = format!("{}x{}", SIZE.0, SIZE.1);
+        let line: [&OsStr; 12] = [
             "vkmark".as_ref(),
             "--data-dir".as_ref(),
             data.as_ref(),
@@ -288,16 +288,14 @@ impl<'a> Runner<'a> {
             "--size".as_ref(),
             size.as_ref(),
             "--benchmark".as_ref(),
-            scene.as_ref(),
         ];
-        self.mark(driver, &[], &line)
+        self.mark(driver, &[], &line, scene)
     }
 
     fn glmark2(&self, scene: &str, driver: Driver) -> Result<Speed, Box<dyn Error>> {
         let data = self.root.join("usr/share/glmark2");
-        let (size, scene) =
-            (format!("{}x{}", SIZE.0, SIZE.1), format!("{scene}:duration={SECONDS}"));
-        let line: [&OsStr; 9] = [
+        let size = format!("{}x{}", SIZE.0, SIZE.1);
+        let line: [&OsStr; 8] = [
             "glmark2".as_ref(),
             "--data-path".as_ref(),
             data.as_ref(),
@@ -306,30 +304,38 @@ impl<'a> Runner<'a> {
             "--size".as_ref(),
             size.as_ref(),
             "--benchmark".as_ref(),
-            scene.as_ref(),
         ];
         let environment: &[_] =
             if driver == Driver::Lavapipe { &[("LIBGL_ALWAYS_SOFTWARE", "1")] } else { &ZINK };
-        self.mark(driver, environment, &line)
+        self.mark(driver, environment, &line, scene)
     }
 
-    /// Runs a scene of vkmark or glmark2. What it executed before its first frame counts for its frames, of which there are
-    /// hundreds.
+    /// Runs a scene of vkmark or glmark2, which stands behind the line's words.
     fn mark(
         &self,
         driver: Driver,
         environment: &[(&str, &str)],
         line: &[&OsStr],
+        scene: &str,
     ) -> Result<Speed, Box<dyn Error>> {
-        let (text, executed) = self.run(driver, environment, line)?;
-        // [cube] duration=3: FPS: 812 FrameTime: 1.232 ms
-        let after = |name: &str| {
-            let mut words = text.split_whitespace().skip_while(|&word| word != name).skip(1);
-            words.next().and_then(|word| word.parse::<f64>().ok()).filter(|&n| n > 0.0)
+        let run = |seconds: u32| -> Result<(f64, f64, Option<Executed>), Box<dyn Error>> {
+            let scene = format!("{scene}:duration={seconds}");
+            let line = [line, &[scene.as_ref()]].concat();
+            let (text, executed) = self.run(driver, environment, &line)?;
+            // [cube] duration=3: FPS: 812 FrameTime: 1.232 ms
+            let after = |name: &str| {
+                let mut words = text.split_whitespace().skip_while(|&word| word != name).skip(1);
+                words.next().and_then(|word| word.parse::<f64>().ok()).filter(|&n| n > 0.0)
+            };
+            let why = || format!("{} printed no FPS and FrameTime:\n{text}", line[0].display());
+            let (fps, frame_ms) = after("FPS:").zip(after("FrameTime:")).ok_or_else(why)?;
+            // A scene ends with the frame in which its time is over.
+            Ok((fps, (f64::from(seconds) * 1e3 / frame_ms).ceil(), executed))
         };
-        let why = || format!("{} printed no FPS and FrameTime:\n{text}", line[0].display());
-        let (fps, frame_ms) = after("FPS:").zip(after("FrameTime:")).ok_or_else(why)?;
-        let frames = SECONDS.parse::<f64>()? * 1e3 / frame_ms;
-        Ok(Speed { fps, executed: executed.map(|e| e.each(Executed::default(), frames)) })
+        let (fps, frames, more) = run(SECONDS[0])?;
+        let Some(more) = more else { return Ok(Speed { fps, executed: None }) };
+        let (_, fewer, less) = run(SECONDS[1])?;
+        let executed = less.map(|less| more.each(less, (frames - fewer).max(1.0)));
+        Ok(Speed { fps, executed })
     }
 }

@@ -61,7 +61,9 @@ struct Time {
 struct Figures {
     draws_per_s: f64,
     draws_with_state_per_s: f64,
+    draws_of_one_thread_per_s: f64,
     draws_of_two_threads_per_s: f64,
+    draws_of_two_threads_per_cpu_s: f64,
     pipelines_per_s: f64,
     cached_per_s: f64,
     links_per_s: Option<f64>,
@@ -139,8 +141,14 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         };
         row("draws", "thousands/s", false, &|f| Some(f.draws_per_s / 1e3));
         row("draws with state", "thousands/s", false, &|f| Some(f.draws_with_state_per_s / 1e3));
+        row("draws of one thread", "thousands/s", false, &|f| {
+            Some(f.draws_of_one_thread_per_s / 1e3)
+        });
         row("draws of two threads", "thousands/s", false, &|f| {
             Some(f.draws_of_two_threads_per_s / 1e3)
+        });
+        row("draws of two threads", "thousands/s of CPU time", false, &|f| {
+            Some(f.draws_of_two_threads_per_cpu_s / 1e3)
         });
         row("pipelines", "per s", false, &|f| Some(f.pipelines_per_s));
         row("pipelines from the cache", "per s", false, &|f| Some(f.cached_per_s));

@@ -47,7 +47,7 @@ pub(super) unsafe fn graphics<B: Backend>(
 ) -> Result<Kind<B>> {
     // SAFETY: as the caller says.
     unsafe {
-        let Front { mut p, flags, parts, is_library, has_libraries, discards } = front::<B>(info)?;
+        let Front { mut p, flags, parts, is_library, has_libraries, discards } = front(d, info)?;
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let is_whole = p.parts == vk::GraphicsPipelineLibraryFlagsEXT::all();
         let sources = sources_of(d, info, parts, discards, making.given.as_ref())?;
@@ -151,7 +151,7 @@ pub(crate) unsafe fn key_of_graphics<B: Backend>(
 ) -> Result<u128> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
-        let Front { p, flags, parts, is_library, has_libraries, discards } = front::<B>(info)?;
+        let Front { p, flags, parts, is_library, has_libraries, discards } = front(d, info)?;
         let sources = sources_of(d, info, parts, discards, None)?;
         let from = sources_key(&sources, flags);
         let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
@@ -187,7 +187,10 @@ struct Front<B: Backend> {
     discards: bool,
 }
 
-unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Front<B>> {
+unsafe fn front<B: Backend>(
+    d: &Device<B>,
+    info: &vk::GraphicsPipelineCreateInfo,
+) -> Result<Front<B>> {
     use vk::GraphicsPipelineLibraryFlagsEXT as P;
     // SAFETY: the structures are the application's and valid.
     unsafe {
@@ -203,12 +206,23 @@ unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Fro
             None if has_libraries => P::empty(),
             _ => P::all(),
         };
+        let of_library = |&library: &vk::Pipeline| match &get::<Pipeline<B>>(library).kind {
+            Kind::Graphics(l) => Some((&l.state, l.fixed | groups_of(l.parts))),
+            Kind::Compute(_) => None,
+        };
+        let state = match libraries {
+            None => Arc::default(),
+            Some(l) => {
+                let of = slice(l.libraries, l.library_count).iter().filter_map(of_library);
+                d.joined_state(&of.collect::<Vec<_>>())
+            }
+        };
         let mut p = GraphicsPipeline::<B> {
             id: next_id(),
             vertex: None,
             between: Between::default(),
             fragment: None,
-            state: Arc::default(),
+            state,
             fixed: groups_of(parts),
             dynamic: Groups::empty(),
             parts,
@@ -222,7 +236,6 @@ unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Fro
                 if p.between.is_empty() {
                     p.between = l.between.clone();
                 }
-                Arc::make_mut(&mut p.state).copy(&l.state, l.fixed | groups_of(l.parts));
                 p.fixed |= l.fixed;
                 p.dynamic |= l.dynamic;
                 p.parts |= l.parts;
@@ -233,6 +246,14 @@ unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Fro
             for &s in slice(dynamic.dynamic_states, dynamic.dynamic_state_count) {
                 p.dynamic |= Groups::of(s) & (groups_of(parts) | Groups::STATE_OF_ANY);
             }
+        }
+        let pass = maybe::<RenderPass>(info.render_pass);
+        let rendering: Option<&vk::PipelineRenderingCreateInfo> =
+            chain::find(info.next, vk::StructureType::PIPELINE_RENDERING_CREATE_INFO);
+        if parts.is_empty() && pass.is_none() && rendering.is_none() {
+            // The state is what the libraries share.
+            let discards = p.state.discard && !p.dynamic.contains(Groups::DISCARD);
+            return Ok(Front { p, flags, parts, is_library, has_libraries, discards });
         }
         let s = Arc::make_mut(&mut p.state);
         if parts.contains(P::VERTEX_INPUT_INTERFACE) {
@@ -248,12 +269,9 @@ unsafe fn front<B: Backend>(info: &vk::GraphicsPipelineCreateInfo) -> Result<Fro
         }
         if parts.contains(P::FRAGMENT_OUTPUT_INTERFACE) && !discards {
             fragment_output(s, info)?;
-        } else if let Some(pass) = maybe::<RenderPass>(info.render_pass) {
+        } else if let Some(pass) = pass {
             s.view_mask = pass.view_mask(info.subpass);
-        } else if let Some(r) = chain::find::<vk::PipelineRenderingCreateInfo>(
-            info.next,
-            vk::StructureType::PIPELINE_RENDERING_CREATE_INFO,
-        ) {
+        } else if let Some(r) = rendering {
             s.view_mask = r.view_mask;
         }
         Ok(Front { p, flags, parts, is_library, has_libraries, discards })

@@ -157,8 +157,8 @@ pub struct Gpu {
     garbage: RefCell<Vec<Destroyable>>,
     /// How graphics pipelines are made.
     pub pipelines: Cell<Pipelines>,
-    /// CPU time in seconds that linking pipelines from libraries took.
-    pub link_s: Cell<f64>,
+    /// The libraries of the pipelines that were linked.
+    pub libraries: Cell<Vec<[vk::Pipeline; 4]>>,
     /// The cache that whole graphics pipelines are looked for in.
     pub cache: Cell<vk::PipelineCache>,
     /// The device's name.
@@ -391,7 +391,7 @@ impl Gpu {
             memory,
             garbage: RefCell::default(),
             pipelines: Cell::default(),
-            link_s: Cell::default(),
+            libraries: Cell::default(),
             cache: Cell::default(),
             name,
             subgroup_size,

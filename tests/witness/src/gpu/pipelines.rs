@@ -4,7 +4,6 @@ use ash::{ext, vk};
 
 use super::state::State;
 use super::{Commands, Destroyable, During, Error, Gpu, Result};
-use crate::driver_speed::thread_s;
 
 /// How graphics pipelines are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -172,6 +171,40 @@ impl Gpu {
     }
 
     unsafe fn link(&self, create: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<vk::Pipeline> {
+        // SAFETY: as the caller says.
+        let libraries = unsafe { self.libraries(create) }?;
+        let mut all = self.libraries.take();
+        all.push(libraries);
+        self.libraries.set(all);
+        self.link_libraries(create.layout, create.flags, &libraries)
+    }
+
+    /// Links libraries that have all parts of a pipeline.
+    pub(crate) fn link_libraries(
+        &self,
+        layout: vk::PipelineLayout,
+        flags: vk::PipelineCreateFlags,
+        libraries: &[vk::Pipeline],
+    ) -> Result<vk::Pipeline> {
+        let mut info = vk::PipelineLibraryCreateInfoKHR::default().libraries(libraries);
+        let whole = vk::GraphicsPipelineCreateInfo::default()
+            .layout(layout)
+            .flags(flags)
+            .push_next(&mut info);
+        // SAFETY: the libraries are live and have all parts.
+        unsafe { self.create(&whole) }
+    }
+
+    /// Destroys pipelines with the device.
+    pub(crate) fn keep_pipelines(&self, pipelines: &[vk::Pipeline]) {
+        pipelines.iter().for_each(|&p| self.keep(Destroyable::Pipeline(p)));
+    }
+
+    /// The libraries of a pipeline.
+    unsafe fn libraries(
+        &self,
+        create: &vk::GraphicsPipelineCreateInfo<'_>,
+    ) -> Result<[vk::Pipeline; 4]> {
         use vk::GraphicsPipelineLibraryFlagsEXT as Part;
         // SAFETY: the stages are an array of the count.
         let stages =
@@ -186,8 +219,8 @@ impl Gpu {
             (Part::FRAGMENT_SHADER, &fragment),
             (Part::FRAGMENT_OUTPUT_INTERFACE, &[]),
         ];
-        let mut libraries = Vec::new();
-        for (part, stages) in parts {
+        let mut libraries = [vk::Pipeline::null(); 4];
+        for (to, (part, stages)) in libraries.iter_mut().zip(parts) {
             let mut info = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part);
             info.p_next = create.p_next.cast_mut();
             let create = vk::GraphicsPipelineCreateInfo {
@@ -199,18 +232,9 @@ impl Gpu {
             // SAFETY: as the caller says.
             let library = unsafe { self.create_library(&create) }?;
             self.keep(Destroyable::Pipeline(library));
-            libraries.push(library);
+            *to = library;
         }
-        let mut info = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);
-        let whole = vk::GraphicsPipelineCreateInfo::default()
-            .layout(create.layout)
-            .flags(create.flags)
-            .push_next(&mut info);
-        let start = thread_s();
-        // SAFETY: the libraries are live and have all parts.
-        let linked = unsafe { self.create(&whole) };
-        self.link_s.set(self.link_s.get() + thread_s() - start);
-        linked
+        Ok(libraries)
     }
 }
 
