@@ -282,6 +282,9 @@ pub fn ask<J: Serialize, T: DeserializeOwned>(
         let out = driver
             .command(witness)
             .unwrap_or_else(|e| panic!("{e}"))
+            // Without threads lavapipe executes workgroups in their order, as the interpreter does:
+            // some shaders read what other workgroups write.
+            .env("LP_NUM_THREADS", "0")
             .args([command, "--device", driver.device()])
             .arg(&file)
             .arg(dir)

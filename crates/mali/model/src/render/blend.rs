@@ -18,45 +18,53 @@ struct Equation {
 }
 
 impl Equation {
-    fn apply(&self, src: f32, dest: f32, src_alpha: f32, dest_alpha: f32, constant: f32) -> f32 {
+    #[inline(always)]
+    fn apply<const N: usize>(
+        &self,
+        [src, dest]: [&[f32; N]; 2],
+        [src_alpha, dest_alpha]: [&[f32; N]; 2],
+        constant: f32,
+    ) -> [f32; N] {
+        let each = |f: &dyn Fn(usize) -> f32| std::array::from_fn::<f32, N, _>(f);
         let a = match self.a {
-            A::Zero => 0.0,
-            A::Src => src,
-            A::Dest => dest,
+            A::Zero => [0.0; N],
+            A::Src => *src,
+            A::Dest => *dest,
         };
         let b = match self.b {
-            B::SrcMinusDest => src - dest,
-            B::SrcPlusDest => src + dest,
-            B::Src => src,
-            B::Dest => dest,
+            B::SrcMinusDest => each(&|i| src[i] - dest[i]),
+            B::SrcPlusDest => each(&|i| src[i] + dest[i]),
+            B::Src => *src,
+            B::Dest => *dest,
         };
         let c = match self.c {
-            C::Zero => 0.0,
-            C::Src => src,
-            C::Dest => dest,
-            C::SrcX2 => 2.0 * src,
-            C::SrcAlpha => src_alpha,
-            C::DestAlpha => dest_alpha,
-            C::Constant => constant,
+            C::Zero => [0.0; N],
+            C::Src => *src,
+            C::Dest => *dest,
+            C::SrcX2 => each(&|i| 2.0 * src[i]),
+            C::SrcAlpha => *src_alpha,
+            C::DestAlpha => *dest_alpha,
+            C::Constant => [constant; N],
         };
-        let a = if self.negate_a { -a } else { a };
-        let b = if self.negate_b { -b } else { b };
-        let c = if self.invert_c { 1.0 - c } else { c };
-        a + b * c
+        let a = if self.negate_a { a.map(|a| -a) } else { a };
+        let b = if self.negate_b { b.map(|b| -b) } else { b };
+        let c = if self.invert_c { c.map(|c| 1.0 - c) } else { c };
+        each(&|i| a[i] + b[i] * c[i])
     }
 }
 
-/// Blends a colour with the old one of a target; components that are not written keep their value.
-pub(crate) fn blend(
+/// Blends colours with the old ones of a target; components that are not written keep their value.
+#[inline(always)]
+pub(crate) fn blend<const N: usize>(
     blend: &BlendEquation,
-    src: [f32; 4],
-    dest: [f32; 4],
+    src: &[[f32; N]; 4],
+    dest: &[[f32; N]; 4],
     constant: f32,
     unorm: bool,
-) -> [f32; 4] {
+) -> [[f32; N]; 4] {
     // Of normalised numbers, sources are clamped before.
     let clamp = |v: f32| if v > 0.0 { v.min(1.0) } else { 0.0 };
-    let src = if unorm { src.map(clamp) } else { src };
+    let src = if unorm { src.map(|row| row.map(clamp)) } else { *src };
     let colour = Equation {
         a: blend.rgb_a,
         negate_a: blend.rgb_negate_a,
@@ -78,7 +86,7 @@ pub(crate) fn blend(
             return dest[k];
         }
         let equation = if k < 3 { &colour } else { &alpha };
-        equation.apply(src[k], dest[k], src[3], dest[3], constant)
+        equation.apply([&src[k], &dest[k]], [&src[3], &dest[3]], constant)
     })
 }
 
@@ -99,8 +107,8 @@ mod tests {
             color_mask: 0b1011,
             ..Default::default()
         };
-        let found = blend(&over, [1.0, 0.5, 0.25, 0.5], [0.0, 1.0, 1.0, 0.75], 0.0, true);
-        assert_eq!(found, [0.5, 0.75, 1.0, 0.5]);
+        let [src, dest] = [[1.0, 0.5, 0.25, 0.5], [0.0, 1.0, 1.0, 0.75]].map(|c| c.map(|v| [v]));
+        assert_eq!(blend(&over, &src, &dest, 0.0, true), [[0.5], [0.75], [1.0], [0.5]]);
         let reverse = BlendEquation {
             rgb_a: A::Zero,
             rgb_b: B::Dest,
@@ -109,7 +117,7 @@ mod tests {
             ..over
         };
         let reverse = BlendEquation { rgb_c: C::Constant, ..reverse };
-        let found = blend(&reverse, [2.0; 4], [1.0, 0.0, 0.0, 0.0], 0.25, true);
-        assert!((found[0] + 0.75).abs() < 1e-4, "{found:?}");
+        let found = blend(&reverse, &[[2.0]; 4], &[[1.0], [0.0], [0.0], [0.0]], 0.25, true);
+        assert!((found[0][0] + 0.75).abs() < 1e-4, "{found:?}");
     }
 }

@@ -12,6 +12,9 @@ use tepui_mali_packets::framebuffer::{
 
 use crate::job::{JobFault, Unit};
 
+/// Most words of a pixel.
+pub(crate) const MOST_WORDS: usize = 4;
+
 /// How a target's pixels are written.
 pub(crate) struct TargetFormat {
     /// Bits of the components of the tile buffer's pixel, the lowest first; none if it is raw.
@@ -138,9 +141,45 @@ impl TargetFormat {
         colour
     }
 
+    /// Words of a pixel in the tile buffer.
+    pub fn words(&self) -> usize {
+        let bits: u32 = self.internal.unwrap_or(self.memory).iter().sum();
+        bits.div_ceil(32).clamp(1, MOST_WORDS as u32) as usize
+    }
+
     /// Whether pixels in memory are those of the tile buffer.
     pub fn is_same(&self) -> bool {
         self.internal.is_none_or(|internal| internal == self.memory && self.swizzle == [0, 1, 2, 3])
+    }
+
+    /// As [`TargetFormat::to_memory`] of pixels that have a word in both, whose components have the same bits; false of others.
+    #[inline(always)]
+    pub fn words_to_memory(&self, pixels: &[u32], out: &mut [u32]) -> bool {
+        let Some(internal) = self.internal else { return false };
+        let mut from = [0; 4];
+        for k in 1..4 {
+            from[k] = from[k - 1] + internal[k - 1];
+        }
+        let (mut to, mut moves) = (0, [(0, 0, 0, 0); 4]);
+        for ((bits, which), moved) in self.memory.iter().zip(self.swizzle).zip(&mut moves) {
+            let most = ((1u64 << bits) - 1) as u32;
+            *moved = match which {
+                0..4 if internal[which as usize] == *bits => (from[which as usize], most, 0, to),
+                0..4 if internal[which as usize] != 0 => return false,
+                4 => (0, 0, 0, to),
+                _ => (0, 0, most, to),
+            };
+            to += bits;
+        }
+        if to > 32 || from[3] + internal[3] > 32 || moves.iter().any(|m| m.0 > 31 || m.3 > 31) {
+            return false;
+        }
+        for (out, pixel) in out.iter_mut().zip(pixels) {
+            *out = moves
+                .iter()
+                .fold(0, |bits, &(from, mask, one, to)| bits | (pixel >> from & mask | one) << to);
+        }
+        true
     }
 
     /// The bytes of a pixel in memory, of which [`TargetFormat::bytes`] count.
@@ -204,8 +243,38 @@ mod tests {
         let format = TargetFormat::new(&bgra).unwrap();
         assert_eq!(format.bytes, 4);
         assert_eq!(format.to_memory(0x4433_2211)[..4], [0x33, 0x22, 0x11, 0xff]);
+        let mut words = [0];
+        assert!(format.words_to_memory(&[0x4433_2211], &mut words) && words == [0xff11_2233]);
         assert!(TargetFormat::new(&target(Internal::R8g8b8a8, ColorFormat::Raw128)).is_err());
         let raw = TargetFormat::new(&target(Internal::Raw128, ColorFormat::Raw96)).unwrap();
         assert_eq!((raw.bytes, raw.to_memory(u128::MAX)), (12, [0xff; 16]));
+    }
+
+    /// Words go to memory as single pixels do, whatever the formats and the swizzle.
+    #[test]
+    fn words_are_as_single_pixels() {
+        let mut some = 0;
+        for internal in [Internal::R8g8b8a8, Internal::R10g10b10a2, Internal::R5g6b5a0] {
+            for memory in [ColorFormat::R8g8b8a8, ColorFormat::R5g6b5, ColorFormat::A2b10g10r10] {
+                for swizzle in 0..1 << 12 {
+                    let target = RenderTarget { swizzle, ..target(internal, memory) };
+                    let Ok(format) = TargetFormat::new(&target) else { continue };
+                    let pixels = [0x1234_5678, 0xfedc_ba98, 0, u32::MAX].map(|word: u32| {
+                        // Bits that the tile buffer does not have are never set.
+                        if internal == Internal::R5g6b5a0 { word & 0xffff } else { word }
+                    });
+                    let mut words = [0; 4];
+                    if !format.words_to_memory(&pixels, &mut words) {
+                        continue;
+                    }
+                    some += 1;
+                    for (pixel, word) in pixels.iter().zip(words) {
+                        let one = format.to_memory((*pixel).into());
+                        assert_eq!(one[..4], word.to_le_bytes(), "{internal} {memory} {swizzle:o}");
+                    }
+                }
+            }
+        }
+        assert!(some > 3000, "{some}");
     }
 }

@@ -58,7 +58,7 @@ struct Colour<'c> {
 }
 
 impl Colour<'_> {
-    /// The colour of an effect, if it replaces pixels that are packed in words.
+    /// The colour of an effect, if it replaces pixels that are packed in rows.
     fn new(effect: &Effect) -> Option<Colour<'_>> {
         let Effect::Blend { descriptor, channels, flags } = effect else { return None };
         let (low, conversion) = (*descriptor as u32, (*descriptor >> 32) as u32);
@@ -67,7 +67,7 @@ impl Colour<'_> {
         }
         let format = PixelFormat::of_tile(conversion & PixelFormat::BITS)?;
         let (short, kind) = message::colours(*flags, &format);
-        format.pack_words(&[Row::splat(0); 4], kind).filter(|_| !short)?;
+        format.pack_rows(&[Row::splat(0); 4], 0, kind).filter(|_| !short)?;
         Some(Colour { channels, target: (low >> 16 & 0xf) as usize, format, kind })
     }
 }
@@ -173,12 +173,10 @@ for_hosts! {
 #[inline(always)]
 fn write(tile: &mut Tile, colour: &Colour<'_>, fetched: &[Fetched], [x, y]: [usize; 2], mask: u16) {
     let channels = colour.channels.each_ref().map(|word| word.row(fetched));
-    let Some(words) = colour.format.pack_words(&channels, colour.kind) else { return };
-    let Some(row) = tile.colours(colour.target, y) else { return };
-    for (lane, (pixel, word)) in row[x..].iter_mut().zip(words.0).enumerate() {
-        if mask >> lane & 1 != 0 {
-            *pixel = word.into();
-        }
+    let Some(words) = colour.format.pack_rows(&channels, mask, colour.kind) else { return };
+    for lane in numbers(mask) {
+        let pixel = words.each_ref().map(|row| row.0[lane]);
+        tile.set_colour(colour.target, 0, [(x + lane) as u8, y as u8], pixel);
     }
 }
 

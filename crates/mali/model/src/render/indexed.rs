@@ -111,7 +111,6 @@ fn start(
     count: usize,
     position: u64,
 ) {
-    core.uniforms.set_program(&stage.rows);
     let warp = &mut core.warp;
     warp.start((u32::from(u16::MAX) >> (LANES - count)) as u16);
     stage.fill(warp);

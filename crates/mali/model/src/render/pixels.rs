@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tepui_mali_packets::draw::{BlendMode, OcclusionMode};
+use tepui_mali_packets::draw::{BlendEquation, BlendMode, OcclusionMode};
 use tepui_raster::depth::at;
 
 use super::blend::blend;
@@ -11,7 +11,7 @@ use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::scene::{Primitive, Scene, value};
 use super::tile::Tile;
-use crate::pixel::{Kind, PixelFormat};
+use crate::pixel::{Kind, PixelFormat, bytes, words};
 use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
 
@@ -68,7 +68,7 @@ pub(crate) struct Pixels {
     pub counted: HashMap<u64, (u64, bool)>,
     /// The target whose blend shader runs (Midgard).
     pub calling: Option<usize>,
-    formats: Vec<(u32, Option<PixelFormat>)>,
+    formats: Vec<(u32, Option<Arc<PixelFormat>>)>,
 }
 
 impl Pixels {
@@ -205,68 +205,104 @@ impl Pixels {
     }
 
     /// The format of a conversion descriptor; `None` if the model does not know it.
-    pub fn format(&mut self, conversion: u32) -> Option<PixelFormat> {
+    pub fn format(&mut self, conversion: u32) -> Option<Arc<PixelFormat>> {
         let bits = conversion & PixelFormat::BITS;
         if let Some((_, format)) = self.formats.iter().find(|(b, _)| *b == bits) {
             return format.clone();
         }
-        let format = PixelFormat::of_tile(bits);
+        let format = PixelFormat::of_tile(bits).map(Arc::new);
         self.formats.push((bits, format.clone()));
         format
     }
 
-    /// Writes the bits of a pixel to samples of a target.
+    /// Writes the words of a pixel to samples of a target.
     pub fn write_bits(&mut self, lane: usize, samples: u16, target: usize, words: [u32; 4]) {
         let place = self.lanes[lane].place;
-        let bits = words.iter().rev().fold(0u128, |bits, word| bits << 32 | u128::from(*word));
         for sample in (0..self.framebuffer.samples.count).filter(|s| samples >> s & 1 != 0) {
-            if let Some(pixel) = self.tile.colour(target, sample, place) {
-                *pixel = bits;
-            }
+            self.tile.set_colour(target, sample, place, words);
         }
         self.tile.dirty |= samples != 0;
     }
 
-    /// Writes pixels of one sample to a target, in the lanes of a mask that are covered.
+    /// The equation of a target, and the constant in it; none where colours replace those that are there.
+    fn equation(&self, how: &Write<'_>) -> Option<(BlendEquation, f32)> {
+        let blends = &self.pipeline.as_ref()?.blends;
+        let state = blends.get(how.target).filter(|_| how.mode == BlendMode::FixedFunction)?;
+        let own = || PixelFormat::constant(how.conversion, state.constant);
+        Some((state.equation, how.constant.unwrap_or_else(own)))
+    }
+
+    /// Writes the colours of a mask's lanes to the samples of a coverage in a target, as the target's blend descriptor or the shader's says.
     #[inline(always)]
-    pub fn write_words(&mut self, mask: u16, coverage: &Row, target: usize, words: &Row) {
-        for lane in numbers(mask) {
-            let Lane { place, coverage: own, .. } = self.lanes[lane];
-            if u32::from(own) & coverage.0[lane] & 1 == 0 {
-                continue;
-            }
-            self.tile.dirty = true;
-            if let Some(pixel) = self.tile.colour(target, 0, place) {
-                *pixel = words.0[lane].into();
+    pub fn write_rows(&mut self, mask: u16, coverage: &Row, colours: &[Row; 4], how: &Write<'_>) {
+        if how.mode == BlendMode::Off || self.pipeline.is_none() {
+            return;
+        }
+        let mut covered = 0u16;
+        for lane in 0..LANES {
+            let any = u32::from(self.lanes[lane].coverage) & coverage.0[lane] != 0;
+            covered |= u16::from(any) << lane;
+        }
+        covered &= mask;
+        if covered == 0 {
+            return;
+        }
+        if self.framebuffer.samples.count != 1 || !self.write_whole(covered, colours, how) {
+            for lane in numbers(covered) {
+                let samples = self.lanes[lane].coverage & coverage.0[lane] as u16;
+                self.write(lane, samples, colours.map(|row| row.0[lane]), how);
             }
         }
     }
 
-    /// Writes a lane's colour to samples of a target, as the target's blend descriptor or the
-    /// shader's says.
-    pub fn write(&mut self, lane: usize, samples: u16, colour: [u32; 4], how: &Write<'_>) {
-        let &Write { target, kind, mode, format, conversion, constant } = how;
-        let Some(pipeline) = &self.pipeline else { return };
-        if mode == BlendMode::Off {
-            return;
+    /// Writes colours of pixels of one sample all at once; false if the format does not allow it.
+    #[inline(always)]
+    fn write_whole(&mut self, covered: u16, colours: &[Row; 4], how: &Write<'_>) -> bool {
+        let &Write { target, kind, format, .. } = how;
+        let new = match self.equation(how) {
+            None => format.pack_rows(colours, covered, kind),
+            Some((equation, constant)) => {
+                let mut there = [Row::splat(0); 4];
+                for lane in numbers(covered) {
+                    let pixel = self.tile.colour(target, 0, self.lanes[lane].place);
+                    for (row, word) in there.iter_mut().zip(pixel.unwrap_or_default()) {
+                        row.0[lane] = word;
+                    }
+                }
+                let mut old = [Row::splat(0); 4];
+                format.unpack_rows(&there, covered, Kind::Float, &mut old);
+                let [src, dest] = [colours, &old].map(|rows| rows.map(|r| r.0.map(f32::from_bits)));
+                let new = blend(&equation, &src, &dest, constant, format.is_unorm());
+                let new = new.map(|row| Row(row.map(f32::to_bits)));
+                format.pack_rows(&new, covered, kind)
+            }
+        };
+        let Some(new) = new else { return false };
+        for lane in numbers(covered) {
+            let pixel = new.each_ref().map(|row| row.0[lane]);
+            self.tile.set_colour(target, 0, self.lanes[lane].place, pixel);
         }
+        self.tile.dirty = true;
+        true
+    }
+
+    /// Writes a lane's colour to samples of a target.
+    fn write(&mut self, lane: usize, samples: u16, colour: [u32; 4], how: &Write<'_>) {
+        let &Write { target, kind, format, .. } = how;
         let place = self.lanes[lane].place;
-        let state = pipeline.blends.get(target).filter(|_| mode == BlendMode::FixedFunction);
+        let equation = self.equation(how);
         for sample in (0..self.framebuffer.samples.count).filter(|s| samples >> s & 1 != 0) {
-            let Some(pixel) = self.tile.colour(target, sample, place) else { continue };
-            let colour = match state {
-                Some(state) => {
-                    let dest = format.unpack(&pixel.to_le_bytes()[..format.bytes()], Kind::Float);
-                    let dest = dest.map(f32::from_bits);
-                    let constant = constant
-                        .unwrap_or_else(|| PixelFormat::constant(conversion, state.constant));
-                    let colour = colour.map(f32::from_bits);
-                    blend(&state.equation, colour, dest, constant, format.is_unorm())
-                        .map(f32::to_bits)
+            let colour = match &equation {
+                Some((equation, constant)) => {
+                    let Some(pixel) = self.tile.colour(target, sample, place) else { continue };
+                    let dest = format.unpack(&bytes(&pixel)[..format.bytes()], Kind::Float);
+                    let [src, dest] = [colour, dest].map(|c| c.map(|bits| [f32::from_bits(bits)]));
+                    let new = blend(equation, &src, &dest, *constant, format.is_unorm());
+                    new.map(|[value]| value.to_bits())
                 }
                 None => colour,
             };
-            *pixel = u128::from_le_bytes(format.pack(colour, kind));
+            self.tile.set_colour(target, sample, place, words(&format.pack(colour, kind)));
         }
         self.tile.dirty |= samples != 0;
     }

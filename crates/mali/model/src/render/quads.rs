@@ -14,17 +14,18 @@ use super::MOST_SAMPLES;
 use super::fragment::{Frame, SIDE};
 use super::pipeline::Pipeline;
 use super::pixels::{Lane, Pixels};
-use super::stage::Core;
+use super::stage::{Core, Stage};
 use crate::job::{JobFault, JobStats, Unit};
 use crate::shader::row::{LANES, Row};
+use crate::shader::warp::Warp;
 
 /// A worker.
 pub(crate) struct Worker<'f, 'vm> {
     pub(super) frame: &'f Frame<'f>,
     pub(super) core: Core<'vm>,
     coverage: Coverage<MOST_SAMPLES>,
-    /// The draw whose shader is ready.
-    current: Option<Current>,
+    /// The draw whose shader is ready, and its pipeline.
+    current: Option<(Current, &'f Arc<Pipeline>)>,
     /// Lanes of the next warp.
     lanes: usize,
     /// Pixels that have a lane in it, a bit for each column.
@@ -136,12 +137,12 @@ impl<'f, 'vm> Worker<'f, 'vm> {
     }
 
     /// Makes a shader ready.
-    fn choose(&mut self, wanted: Current, pipeline: &Arc<Pipeline>) -> Result<(), JobFault> {
-        if self.current == Some(wanted) {
+    fn choose(&mut self, wanted: Current, pipeline: &'f Arc<Pipeline>) -> Result<(), JobFault> {
+        if self.current.is_some_and(|(current, _)| current == wanted) {
             return Ok(());
         }
         self.flush()?;
-        self.current = Some(wanted);
+        self.current = Some((wanted, pipeline));
         self.core.forget();
         if let Some(stage) = &pipeline.stage {
             self.core.begin(stage);
@@ -159,8 +160,15 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             return Ok(());
         }
         let primitive = &frame.scene.primitives[shape.primitive as usize];
-        let Some(pipeline) = frame.pipelines.get(&primitive.draw) else { return Ok(()) };
-        self.choose(Current::Draw(primitive.draw), pipeline)?;
+        let wanted = Current::Draw(primitive.draw);
+        let pipeline = match self.current {
+            Some((current, pipeline)) if current == wanted => pipeline,
+            _ => match frame.pipelines.get(&primitive.draw) {
+                Some(pipeline) => pipeline,
+                None => return Ok(()),
+            },
+        };
+        self.choose(wanted, pipeline)?;
         let [from, to] = self.coverage.rows;
         let count = samples.count;
         if pipeline.late {
@@ -210,7 +218,6 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             return Ok(());
         }
         let primitive = shape.primitive;
-        let pipeline = pipeline.clone();
         for y in ((from & !1)..to).step_by(2) {
             let row = |y: usize| match y < to {
                 true => (0..count).fold(0, |any, s| any | self.coverage.bits[s][y]),
@@ -231,7 +238,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
                         }
                     }
                 }
-                self.quads(&pipeline, [x, y as u32], quad, Some(primitive))?;
+                self.quads(pipeline, [x, y as u32], quad, Some(primitive))?;
             }
         }
         Ok(())
@@ -296,51 +303,48 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             return Ok(());
         }
         self.busy = [0; TILE_SIDE];
-        let pixels = self.pixels()?;
-        let Some(pipeline) = pixels.pipeline.clone() else { return Ok(()) };
+        let Some((_, pipeline)) = self.current else { return Ok(()) };
         let Some(stage) = &pipeline.stage else { return Ok(()) };
         let all = (u32::from(u16::MAX) >> (LANES - count)) as u16;
-        let lanes = pixels.lanes;
+        let core = &mut self.core;
+        let Some(pixels) = core.port.pixels.as_deref_mut() else { return Ok(()) };
         let corner = pixels.corner;
         pixels.calling = None;
         let argument = pixels.framebuffer.parameters.frame_argument;
-        let mut flags = [0; LANES];
-        let mut numbers = [0; LANES];
+        // Lanes behind the last are nobody's.
+        pixels.lanes[count..].fill(Lane::default());
+        let lanes = &pixels.lanes;
         let mut live = 0u16;
-        for lane in 0..count {
-            live |= u16::from(lanes[lane].coverage != 0) << lane;
-            if let Some(primitive) = pixels.primitive(lane) {
-                flags[lane] = u32::from(!primitive.front);
-                numbers[lane] = primitive.number;
-            }
+        for (lane, own) in lanes.iter().enumerate() {
+            live |= u16::from(own.coverage != 0) << lane;
         }
-        let core = &mut self.core;
-        core.uniforms.set_program(&stage.rows);
         let warp = &mut core.warp;
         warp.start(all);
         warp.helpers = all & !live;
         stage.fill(warp);
-        let row = |of: &dyn Fn(&Lane) -> u32| {
-            Row(std::array::from_fn(|lane| if lane < count { of(&lanes[lane]) } else { 0 }))
-        };
-        let mut set = |register: usize, row: Row| {
-            if stage.preloads(register) {
-                warp.registers[register] = row;
+        if stage.preloads(57) || stage.preloads(58) {
+            let [mut flags, mut numbers] = [[0; LANES]; 2];
+            for lane in 0..count {
+                if let Some(primitive) = pixels.primitive(lane) {
+                    flags[lane] = u32::from(!primitive.front);
+                    numbers[lane] = primitive.number;
+                }
             }
-        };
-        set(57, Row(numbers));
-        set(58, Row(flags));
-        set(
-            59,
-            row(&|lane| {
+            set(warp, stage, 57, || Row(numbers));
+            set(warp, stage, 58, || Row(flags));
+        }
+        set(warp, stage, 59, || {
+            Row(lanes.map(|lane| {
                 let [x, y] = [0, 1].map(|k| corner[k] + u32::from(lane.place[k]));
                 x & 0xffff | y << 16
-            }),
-        );
-        set(60, row(&|lane| lane.coverage.into()));
-        set(61, row(&|lane| u32::from(lane.coverage) | u32::from(lane.sample) << 16));
-        set(62, Row::splat(argument as u32));
-        set(63, Row::splat((argument >> 32) as u32));
+            }))
+        });
+        set(warp, stage, 60, || Row(lanes.map(|lane| lane.coverage.into())));
+        set(warp, stage, 61, || {
+            Row(lanes.map(|lane| u32::from(lane.coverage) | u32::from(lane.sample) << 16))
+        });
+        set(warp, stage, 62, || Row::splat(argument as u32));
+        set(warp, stage, 63, || Row::splat((argument >> 32) as u32));
         core.stats.threads += u64::from(live.count_ones());
         core.run(self.frame.gpu, stage, &self.frame.budget)?;
         let pixels = self.pixels()?;
@@ -350,5 +354,13 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             }
         }
         Ok(())
+    }
+}
+
+/// Gives a register its value, if the stage wants it.
+#[inline(always)]
+fn set(warp: &mut Warp, stage: &Stage, register: usize, row: impl FnOnce() -> Row) {
+    if stage.preloads(register) {
+        warp.registers[register] = row();
     }
 }

@@ -135,6 +135,8 @@ pub(crate) struct Core<'vm> {
     pub port: Port<'vm>,
     /// Programs that shaders jump to.
     called: Vec<Arc<Program>>,
+    /// The uniforms have the rows of one of these.
+    away: bool,
     number: u32,
     /// Instructions that were taken from the budget and not executed.
     left: u64,
@@ -149,6 +151,7 @@ impl<'vm> Core<'vm> {
             uniforms: Uniforms::new(&[], &[]),
             port: Port::new(vm, 0),
             called: Vec::new(),
+            away: false,
             number,
             left: 0,
             stats: JobStats::default(),
@@ -158,6 +161,7 @@ impl<'vm> Core<'vm> {
     /// Makes ready for warps of a shader.
     pub fn begin(&mut self, stage: &Stage) {
         self.uniforms.clone_from(&stage.uniforms);
+        self.away = false;
         self.port.begin(stage.resources, stage.tables);
         self.port.attribute_offset = stage.attribute_offset;
         let cores = SHADER_PRESENT.count_ones();
@@ -177,16 +181,21 @@ impl<'vm> Core<'vm> {
     /// Runs the warp to its end. Its lanes may go to another program, as blend shaders are, and
     /// come back.
     pub fn run(&mut self, gpu: &Gpu, stage: &Stage, budget: &Budget) -> Result<(), JobFault> {
-        let mut program = stage.program.clone();
+        if std::mem::take(&mut self.away) {
+            self.uniforms.set_program(&stage.rows);
+        }
+        // Workers share the stage's program and do not count it here.
+        let mut other: Option<Arc<Program>>;
+        let mut program: &Program = &stage.program;
         for op in &stage.prologue {
             let (warp, uniforms, port) = (&mut self.warp, &self.uniforms, &mut self.port);
             (op.run)(&mut Lanes { warp, uniforms, port }, op)
-                .map_err(|trap| dispatch::fault(&program, Trapped { trap, index: 0 }))?;
+                .map_err(|trap| dispatch::fault(program, Trapped { trap, index: 0 }))?;
         }
         loop {
             let before = self.left;
             let result =
-                run(&program, &mut self.warp, &self.uniforms, &mut self.port, &mut self.left);
+                run(program, &mut self.warp, &self.uniforms, &mut self.port, &mut self.left);
             self.stats.instructions += before - self.left;
             match result {
                 Err(Trapped { trap, .. })
@@ -194,27 +203,36 @@ impl<'vm> Core<'vm> {
                 {
                     self.left = BUDGET_STEP;
                 }
-                Err(trapped) => return Err(dispatch::fault(&program, trapped)),
+                Err(trapped) => return Err(dispatch::fault(program, trapped)),
                 Ok(Stop::Barrier) => {}
                 Ok(Stop::End) => return Ok(()),
                 Ok(Stop::Jump(low)) => {
                     // Programs that jump to each other are in the same 4 GiB.
                     let target = program.address & !0xffff_ffff | u64::from(low);
-                    program = self.target(gpu, stage, target)?;
-                    let entry = program.entry(target - program.address);
+                    let next = self.target(gpu, stage, target)?;
+                    let to = next.as_deref().unwrap_or(&stage.program);
+                    let entry = to.entry(target - to.address);
                     self.warp.pc = entry.ok_or_else(|| {
                         let what = format!("a jump to {target:#x}, where no instruction begins");
                         JobFault::new(Unit::ShaderCore, what)
                     })?;
-                    let own = Arc::ptr_eq(&program, &stage.program);
-                    self.uniforms.set_program(if own { &stage.rows } else { &program.rows });
+                    self.away = next.is_some();
+                    let rows = next.as_ref().map_or(&*stage.rows, |program| &program.rows);
+                    self.uniforms.set_program(rows);
+                    other = next;
+                    program = other.as_deref().unwrap_or(&stage.program);
                 }
             }
         }
     }
 
-    /// The program that has an address.
-    fn target(&mut self, gpu: &Gpu, stage: &Stage, at: u64) -> Result<Arc<Program>, JobFault> {
+    /// The program that has an address; none if it is the stage's own.
+    fn target(
+        &mut self,
+        gpu: &Gpu,
+        stage: &Stage,
+        at: u64,
+    ) -> Result<Option<Arc<Program>>, JobFault> {
         let has = |program: &Program| {
             at >= program.address && at - program.address < program.code.len() as u64
         };
@@ -223,10 +241,10 @@ impl<'vm> Core<'vm> {
             return Err(JobFault::new(Unit::ShaderCore, what));
         }
         if has(&stage.program) {
-            return Ok(stage.program.clone());
+            return Ok(None);
         }
         if let Some(program) = self.called.iter().find(|program| has(program)) {
-            return Ok(program.clone());
+            return Ok(Some(program.clone()));
         }
         let program = gpu.program(&mut self.port.memory, at);
         if program.code.is_empty() {
@@ -234,7 +252,7 @@ impl<'vm> Core<'vm> {
             return Err(JobFault::new(Unit::ShaderCore, what));
         }
         self.called.push(program.clone());
-        Ok(program)
+        Ok(Some(program))
     }
 
     /// Forgets the programs that were jumped to.

@@ -1,24 +1,29 @@
 //! The tile buffer: colours, depth and stencil of 32 by 32 pixels.
 
+use arrayvec::ArrayVec;
 use tepui_mali_layout::index_in_tile;
 use tepui_mali_packets::framebuffer::{SFormat, ZsFormat};
 use tepui_raster::{DepthStencil, TILE_SIDE};
 use tepui_softgpu::{Fault, Protection, UnitMemory};
 
-use super::MOST_SAMPLES;
+use super::colour::{MOST_WORDS, TargetFormat};
 use super::framebuffer::{Framebuffer, Target};
 use super::target::Surface;
+use super::{MOST_SAMPLES, MOST_TARGETS};
+use crate::shader::host::for_hosts;
 
 /// Most bytes of a pixel.
-const MOST_BYTES: usize = 16;
+const MOST_BYTES: usize = 4 * MOST_WORDS;
 
 /// Pixels of a tile.
 const PIXELS: usize = TILE_SIDE * TILE_SIDE;
 
 /// The tile buffer.
 pub(crate) struct Tile {
-    /// Bits of pixels: for each target, for each sample, row by row.
-    colours: Vec<u128>,
+    /// Words of pixels: for each target, for each sample, row by row.
+    colours: Vec<u32>,
+    /// The first word of each target, and the words of its pixels.
+    targets: ArrayVec<(usize, usize), MOST_TARGETS>,
     samples: usize,
     pub depth: DepthStencil<MOST_SAMPLES>,
     /// Something was drawn.
@@ -31,15 +36,29 @@ impl Tile {
         let samples = framebuffer.samples.count;
         let mut depth = DepthStencil::of_samples(samples);
         depth.unorm_bits = framebuffer.unorm_bits();
-        let colours = vec![0; framebuffer.targets.len() * samples * PIXELS];
-        Tile { colours, samples, depth, dirty: false }
+        let mut end = 0;
+        let mut targets = ArrayVec::new();
+        for target in &framebuffer.targets {
+            let words = target.format.words();
+            targets.push((end, words));
+            end += words * samples * PIXELS;
+        }
+        Tile { colours: vec![0; end], targets, samples, depth, dirty: false }
     }
 
     /// Begins a tile.
     pub fn clear(&mut self, framebuffer: &Framebuffer) {
-        for (index, target) in framebuffer.targets.iter().enumerate() {
-            let all = self.samples * PIXELS;
-            self.colours[index * all..][..all].fill(target.clear);
+        for (target, &(start, words)) in framebuffer.targets.iter().zip(&self.targets) {
+            let all = &mut self.colours[start..][..words * self.samples * PIXELS];
+            if words == 1 {
+                all.fill(target.clear as u32);
+            } else {
+                for pixel in all.chunks_exact_mut(words) {
+                    for (k, word) in pixel.iter_mut().enumerate() {
+                        *word = (target.clear >> (32 * k)) as u32;
+                    }
+                }
+            }
         }
         let p = &framebuffer.parameters;
         let depth = match framebuffer.unorm_bits() {
@@ -53,17 +72,30 @@ impl Tile {
         self.dirty = false;
     }
 
-    /// The bits of a pixel of a target; `None` if there is no such target.
+    /// The words of a pixel of a target, as many as its format has; `None` if there is no such target.
     #[inline]
-    pub fn colour(&mut self, target: usize, sample: usize, [x, y]: [u8; 2]) -> Option<&mut u128> {
-        let index = (target * self.samples + sample) * PIXELS;
-        self.colours.get_mut(index + usize::from(y) * TILE_SIDE + usize::from(x))
+    fn pixel(&mut self, target: usize, sample: usize, [x, y]: [u8; 2]) -> Option<&mut [u32]> {
+        let &(start, words) = self.targets.get(target)?;
+        let index = sample * PIXELS + usize::from(y) * TILE_SIDE + usize::from(x);
+        self.colours.get_mut(start + index * words..)?.get_mut(..words)
     }
 
-    /// The bits of the first sample of a row of pixels of a target; `None` if there is no such target.
-    pub fn colours(&mut self, target: usize, y: usize) -> Option<&mut [u128]> {
-        let index = target * self.samples * PIXELS + y * TILE_SIDE;
-        self.colours.get_mut(index..index + TILE_SIDE)
+    /// The words of a pixel of a target, zeros behind those that its format has; `None` if there is no such target.
+    #[inline]
+    pub fn colour(&mut self, target: usize, sample: usize, place: [u8; 2]) -> Option<[u32; 4]> {
+        let mut words = [0; MOST_WORDS];
+        for (to, word) in words.iter_mut().zip(self.pixel(target, sample, place)?) {
+            *to = *word;
+        }
+        Some(words)
+    }
+
+    /// Sets the words of a pixel of a target, as many as its format has.
+    #[inline]
+    pub fn set_colour(&mut self, target: usize, sample: usize, place: [u8; 2], words: [u32; 4]) {
+        for (to, word) in self.pixel(target, sample, place).into_iter().flatten().zip(words) {
+            *to = word;
+        }
     }
 
     /// Writes the tile at a corner to memory, within a rectangle.
@@ -74,10 +106,10 @@ impl Tile {
         corner: [u32; 2],
         area: [[u32; 2]; 2],
     ) -> Result<(), Fault> {
-        for (index, target) in framebuffer.targets.iter().enumerate() {
+        for (target, &(start, words)) in framebuffer.targets.iter().zip(&self.targets) {
             if let Some(surface) = target.surface.as_ref().filter(|_| self.dirty || target.clean) {
-                let all = self.samples * PIXELS;
-                let colours = &self.colours[index * all..][..all];
+                let colours = &self.colours[start..][..words * self.samples * PIXELS];
+                let colours = (colours, words);
                 write_colours(memory, target, surface, colours, self.samples, corner, area)?;
             }
         }
@@ -157,72 +189,79 @@ fn unorm(z: f32, bits: u32) -> u32 {
     (f64::from(z).clamp(0.0, 1.0) * most).round_ties_even() as u32
 }
 
-fn write_colours(
-    memory: &mut UnitMemory<'_>,
-    target: &Target,
-    surface: &Surface,
-    colours: &[u128],
-    samples: usize,
-    corner: [u32; 2],
-    [min, max]: [[u32; 2]; 2],
-) -> Result<(), Fault> {
-    let bytes = target.format.bytes;
-    surface.headers(memory, [min, max], bytes as u64)?;
-    // A surface without samples of its own gets the first.
-    let written = if surface.surface_stride == 0 { 1 } else { samples };
-    let same = target.format.is_same();
-    // The last pixel, as many neighbours are the same.
-    let mut last = (0, target.format.to_memory(0));
-    for sample in 0..written {
-        for y in min[1]..max[1] {
-            let row = (sample * TILE_SIDE + (y - corner[1]) as usize) * TILE_SIDE;
-            let mut x = min[0];
-            while x < max[0] {
-                // Pixels that are side by side in memory.
-                let end = (x + surface.run(x)).min(max[0]);
-                let run = &colours[row + (x - corner[0]) as usize..][..(end - x) as usize];
-                let mut texels = [0; TILE_SIDE * MOST_BYTES];
-                if same {
-                    put_pixels(run, &mut texels, bytes);
-                }
-                let others = if same { &[] } else { run };
-                for (pixel, to) in others.iter().zip(texels.chunks_exact_mut(bytes.max(1))) {
-                    if last.0 != *pixel {
-                        last = (*pixel, target.format.to_memory(*pixel));
+for_hosts! {
+    /// Writes the pixels of a target, with so many words each, to its surface, within a rectangle.
+    fn write_colours(
+        memory: &mut UnitMemory<'_>,
+        target: &Target,
+        surface: &Surface,
+        colours: (&[u32], usize),
+        samples: usize,
+        corner: [u32; 2],
+        area: [[u32; 2]; 2],
+    ) -> Result<(), Fault> {
+        let ((colours, words), [min, max]) = (colours, area);
+        let bytes = target.format.bytes;
+        surface.headers(memory, [min, max], bytes as u64)?;
+        // A surface without samples of its own gets the first.
+        let written = if surface.surface_stride == 0 { 1 } else { samples };
+        let mut texels = [0; TILE_SIDE * MOST_BYTES];
+        for sample in 0..written {
+            for y in min[1]..max[1] {
+                let row = (sample * TILE_SIDE + (y - corner[1]) as usize) * TILE_SIDE;
+                let mut x = min[0];
+                while x < max[0] {
+                    // Pixels that are side by side in memory.
+                    let end = (x + surface.run(x)).min(max[0]);
+                    let first = row + (x - corner[0]) as usize;
+                    let run = &colours[first * words..][..(end - x) as usize * words];
+                    put_pixels(&target.format, run, words, &mut texels);
+                    let texels = &texels[..(end - x) as usize * bytes];
+                    let at = surface.pixel([x, y], sample as u32, bytes as u64);
+                    if surface.is_consecutive() {
+                        memory.write(at, texels)?;
+                    } else {
+                        write_tile_row(memory, at, x, y, texels, bytes)?;
                     }
-                    to.copy_from_slice(&last.1[..bytes]);
+                    x = end;
                 }
-                let at = surface.pixel([x, y], sample as u32, bytes as u64);
-                if surface.is_consecutive() {
-                    memory.write(at, &texels[..run.len() * bytes])?;
-                } else {
-                    write_tile_row(memory, at, x, y, &texels[..run.len() * bytes], bytes)?;
-                }
-                x = end;
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
-/// The lowest bytes of pixels, one behind the other.
-fn put_pixels(pixels: &[u128], texels: &mut [u8], bytes: usize) {
-    fn put<const BYTES: usize>(pixels: &[u128], texels: &mut [u8]) {
-        for (pixel, to) in pixels.iter().zip(texels.as_chunks_mut::<BYTES>().0) {
-            to.copy_from_slice(&pixel.to_le_bytes()[..BYTES]);
+/// Writes pixels as memory has them, one behind the other.
+#[inline(always)]
+fn put_pixels(format: &TargetFormat, pixels: &[u32], words: usize, texels: &mut [u8]) {
+    let bytes = format.bytes;
+    if bytes == 4 && words == 1 {
+        let mut converted = [0; TILE_SIDE];
+        let converted = &mut converted[..pixels.len().min(TILE_SIDE)];
+        let whole = match format.is_same() {
+            true => Some(pixels),
+            false => format.words_to_memory(pixels, converted).then_some(&*converted),
+        };
+        if let Some(whole) = whole {
+            for (to, word) in texels.as_chunks_mut::<4>().0.iter_mut().zip(whole) {
+                *to = word.to_le_bytes();
+            }
+            return;
         }
     }
-    match bytes {
-        1 => put::<1>(pixels, texels),
-        2 => put::<2>(pixels, texels),
-        4 => put::<4>(pixels, texels),
-        8 => put::<8>(pixels, texels),
-        16 => put::<16>(pixels, texels),
-        _ => {
-            for (pixel, to) in pixels.iter().zip(texels.chunks_exact_mut(bytes.max(1))) {
-                to.copy_from_slice(&pixel.to_le_bytes()[..bytes]);
-            }
+    let same = format.is_same();
+    // The last pixel, as many neighbours are the same.
+    let mut last = (0, format.to_memory(0));
+    for (pixel, to) in pixels.chunks_exact(words).zip(texels.chunks_exact_mut(bytes.max(1))) {
+        let pixel = pixel.iter().rev().fold(0, |bits, word| bits << 32 | u128::from(*word));
+        if same {
+            to.copy_from_slice(&pixel.to_le_bytes()[..bytes]);
+            continue;
         }
+        if last.0 != pixel {
+            last = (pixel, format.to_memory(pixel));
+        }
+        to.copy_from_slice(&last.1[..bytes]);
     }
 }
 

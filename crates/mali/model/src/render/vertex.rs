@@ -378,10 +378,9 @@ impl Shading<'_> {
         vertex: &dyn Fn(usize) -> (u32, u32),
         id: &dyn Fn(usize) -> u32,
     ) {
-        core.uniforms.set_program(&stage.rows);
         let warp = &mut core.warp;
         warp.start((u32::from(u16::MAX) >> (LANES - count)) as u16);
-        warp.registers.fill(Row::splat(0));
+        stage.fill(warp);
         let pairs: [(u32, u32); LANES] =
             std::array::from_fn(|lane| if lane < count { vertex(first + lane) } else { (0, 0) });
         let mut set = |register: usize, row: Row| {

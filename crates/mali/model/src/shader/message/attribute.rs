@@ -3,38 +3,75 @@
 // source: ISA.xml, LD_ATTR; Mesa, panvk_vX_cmd_draw.c (`emit_vs_attrib`), instancing.rst. Elements that
 // are not wholly within their buffer read as zeros.
 
+use std::sync::Arc;
+
 use tepui_mali_instancing::Division;
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::shader::{Attribute, AttributeFrequency, AttributeType};
 
-use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::Row;
+use super::super::host::for_hosts;
+use super::super::op::{Handler, Lanes, Op, Trap, numbers};
+use super::super::row::{LANES, Row};
 use super::image::{IN_INSTRUCTION, deliver, kind};
-use super::{NOWHERE, failed};
+use super::{NOWHERE, Places, Port, failed};
 use crate::pixel::{Kind, PixelFormat};
 
 /// Bits of a descriptor's index in a handle.
 const INDEX_BITS: u32 = 24;
 
-/// The handler of an instruction.
-pub fn handler(isa: Isa) -> Option<Handler> {
-    Some(match isa {
-        Isa::LD_ATTR_IMM | Isa::LD_ATTR => load,
-        Isa::LEA_ATTR_IMM | Isa::LEA_ATTR => address,
-        _ => return None,
-    })
+for_hosts! {
+    /// The handler of an instruction.
+    pub fn handler(isa: Isa) -> Option<Handler> {
+        Some(match isa {
+            Isa::LD_ATTR_IMM | Isa::LD_ATTR => |l, op| load(l, op),
+            Isa::LEA_ATTR_IMM | Isa::LEA_ATTR => |l, op| address(l, op),
+            _ => return None,
+        })
+    }
 }
 
-/// An attribute that was read last.
+/// Attributes that were read last, by handle; none where no table has a descriptor.
+#[derive(Default)]
+pub struct Cache {
+    entries: Vec<(u32, Option<Arc<Known>>)>,
+}
+
+impl Cache {
+    const SIZE: usize = 32;
+}
+
+/// An attribute that was read.
 struct Known {
-    handle: u32,
     attribute: Attribute,
     format: PixelFormat,
 }
 
 impl Known {
+    /// Reads a descriptor; none of zeros.
+    fn read(handle: u32, bytes: &[u8; 32]) -> Result<Option<Known>, Box<Trap>> {
+        if bytes.iter().all(|b| *b == 0) {
+            return Ok(None);
+        }
+        let attribute = Attribute::unpack(bytes)
+            .map_err(|e| Box::new(Trap::Invalid(format!("attribute {handle:#x}: {e}"))))?;
+        let format = PixelFormat::new(attribute.format).ok_or_else(|| {
+            let what = format!("attributes of format {:#x}", attribute.format);
+            Box::new(Trap::Unimplemented(what))
+        })?;
+        match attribute.attribute_type {
+            AttributeType::N1d | AttributeType::N1dPotDivisor | AttributeType::N1dNpotDivisor => {
+                Ok(Some(Known { attribute, format }))
+            }
+            other => {
+                let what = format!("attributes of type {other}");
+                Err(Box::new(Trap::Unimplemented(what)))
+            }
+        }
+    }
+
     /// The element of a vertex and an instance; `offset` is that of the shader's environment.
+    #[inline(always)]
     fn index(&self, vertex: u32, instance: u32, offset: u32) -> u32 {
         let a = &self.attribute;
         let offset = if a.offset_enable { offset } else { 0 };
@@ -59,64 +96,81 @@ impl Known {
     }
 }
 
-/// The handles of an instruction.
-fn handles(l: &Lanes<'_, '_>, op: &Op) -> Row {
-    match op.flags & IN_INSTRUCTION != 0 {
-        true => Row::splat(op.immediate),
-        false => l.get(&op.src[2]),
+impl Port<'_> {
+    /// The attribute of a handle.
+    fn attribute(&mut self, handle: u32) -> Result<Option<Arc<Known>>, Box<Trap>> {
+        if let Some((_, known)) = self.attributes.entries.iter().find(|(h, _)| *h == handle) {
+            return Ok(known.clone());
+        }
+        let known = match self.descriptor(handle)? {
+            Some(bytes) => Known::read(handle, &bytes)?.map(Arc::new),
+            None => None,
+        };
+        if self.attributes.entries.len() >= Cache::SIZE {
+            self.attributes.entries.clear();
+        }
+        self.attributes.entries.push((handle, known.clone()));
+        Ok(known)
     }
 }
 
-/// Calls `body` with each lane's attribute and the address of its element; none beyond the end.
+/// Elements of one attribute.
+struct Elements {
+    known: Arc<Known>,
+    addresses: [u64; LANES],
+    /// Lanes that have this attribute.
+    lanes: u16,
+    /// Of these, the lanes whose element is within the buffer.
+    inside: u16,
+}
+
+/// Calls `body` with each attribute that lanes name.
+#[inline(always)]
 fn each(
     l: &mut Lanes<'_, '_>,
     op: &Op,
-    mut body: impl FnMut(&mut Lanes<'_, '_>, usize, &Known, Option<u64>) -> Result<(), Box<Trap>>,
+    mut body: impl FnMut(&mut Port<'_>, &Elements) -> Result<(), Box<Trap>>,
 ) -> Result<(), Box<Trap>> {
-    let (vertices, instances, handles) = (l.get(&op.src[0]), l.get(&op.src[1]), handles(l, op));
-    let mut known: Option<Known> = None;
-    for lane in l.active() {
-        let handle = handles.0[lane];
-        if known.as_ref().is_none_or(|known| known.handle != handle) {
-            known = match l.port.descriptor(handle)? {
-                Some(bytes) if bytes.iter().any(|b| *b != 0) => {
-                    let attribute = Attribute::unpack(&bytes).map_err(|e| {
-                        Box::new(Trap::Invalid(format!("attribute {handle:#x}: {e}")))
-                    })?;
-                    let format = PixelFormat::new(attribute.format).ok_or_else(|| {
-                        let what = format!("attributes of format {:#x}", attribute.format);
-                        Box::new(Trap::Unimplemented(what))
-                    })?;
-                    Some(Known { handle, attribute, format })
-                }
-                _ => None,
-            };
+    let (vertices, instances) = (l.get(&op.src[0]), l.get(&op.src[1]));
+    let handles = match op.flags & IN_INSTRUCTION != 0 {
+        true => Row::splat(op.immediate),
+        false => l.get(&op.src[2]),
+    };
+    let mut left = l.warp.mask;
+    while left != 0 {
+        let handle = handles.0[left.trailing_zeros() as usize];
+        let mut lanes = 0u16;
+        for (lane, other) in handles.0.iter().enumerate() {
+            lanes |= u16::from(*other == handle) << lane;
         }
-        let Some(known) = &known else { continue };
+        lanes &= left;
+        left &= !lanes;
+        let Some(known) = l.port.attribute(handle)? else { continue };
         let a = &known.attribute;
-        match a.attribute_type {
-            AttributeType::N1d | AttributeType::N1dPotDivisor | AttributeType::N1dNpotDivisor => {}
-            other => {
-                let what = format!("attributes of type {other}");
-                return Err(Box::new(Trap::Unimplemented(what)));
-            }
-        }
         let table = a.table << INDEX_BITS;
         let buffer = l.port.buffer(table | a.buffer_index & ((1 << INDEX_BITS) - 1))?;
-        let index = known.index(vertices.0[lane], instances.0[lane], l.port.attribute_offset);
-        let offset = i128::from(index) * i128::from(a.stride) + i128::from(a.offset);
-        let end = offset + known.format.bytes() as i128;
-        let inside = offset >= 0 && end <= i128::from(buffer.size);
-        let address = inside.then(|| buffer.address.wrapping_add(offset as u64));
-        body(l, lane, known, address)?;
+        let (stride, first) = (u64::from(a.stride), i64::from(a.offset));
+        let (mut addresses, mut inside) = ([0; LANES], 0u16);
+        for lane in 0..LANES {
+            let index = known.index(vertices.0[lane], instances.0[lane], l.port.attribute_offset);
+            // Far beyond the end of any buffer where it is cut.
+            let offset = (u64::from(index) * stride).min(1 << 62) as i64 + first;
+            let end = offset + known.format.bytes() as i64;
+            inside |= u16::from(offset >= 0 && end as u64 <= buffer.size) << lane;
+            addresses[lane] = buffer.address.wrapping_add_signed(offset);
+        }
+        let elements = Elements { known, addresses, lanes, inside: inside & lanes };
+        body(l.port, &elements)?;
     }
     Ok(())
 }
 
+#[inline(always)]
 fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let mut channels = [Row::splat(0); 4];
     let wanted = kind(op.flags);
-    each(l, op, |l, lane, known, address| {
+    each(l, op, |port, elements| {
+        let Elements { known, addresses, inside, .. } = elements;
         let own = known.format.kind();
         // Integers that are wanted as floats become floats; other bits are not changed.
         let kind = match wanted {
@@ -124,27 +178,39 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             Some(kind) => kind,
             None => own,
         };
-        let Some(address) = address else { return Ok(()) };
-        let mut bytes = [0; 16];
-        let texel = &mut bytes[..known.format.bytes()];
-        l.port.memory.read(address, texel).map_err(failed)?;
-        let values = known.format.unpack(texel, kind);
-        for (row, value) in channels.iter_mut().zip(values) {
-            row.0[lane] = value;
+        if *inside == 0 {
+            return Ok(());
         }
+        let bytes = known.format.bytes();
+        let mut words = [Row::splat(0); 4];
+        let places = Places::readable(&mut port.memory, addresses, *inside, bytes as u64);
+        if !places.is_some_and(|places| places.load_texels(bytes as u64, &mut words)) {
+            for lane in numbers(*inside) {
+                let mut texel = [0; 16];
+                port.memory.read(addresses[lane], &mut texel[..bytes]).map_err(failed)?;
+                for (row, word) in words.iter_mut().zip(crate::pixel::words(&texel)) {
+                    row.0[lane] = word;
+                }
+            }
+        }
+        known.format.unpack_rows(&words, *inside, kind, &mut channels);
         Ok(())
     })?;
     deliver(l, op, &channels);
     Ok(())
 }
 
+#[inline(always)]
 fn address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let mut rows = [Row::splat(0); 3];
-    each(l, op, |_, lane, known, address| {
-        let address = address.unwrap_or(NOWHERE);
-        rows[0].0[lane] = address as u32;
-        rows[1].0[lane] = (address >> 32) as u32;
-        rows[2].0[lane] = known.attribute.format;
+    each(l, op, |_, elements| {
+        for lane in numbers(elements.lanes) {
+            let inside = elements.inside >> lane & 1 != 0;
+            let address = if inside { elements.addresses[lane] } else { NOWHERE };
+            rows[0].0[lane] = address as u32;
+            rows[1].0[lane] = (address >> 32) as u32;
+            rows[2].0[lane] = elements.known.attribute.format;
+        }
         Ok(())
     })?;
     let (register, count) = op.staging[0];

@@ -30,7 +30,7 @@ pub use memory::{FORCED, SIGNED, place, placed};
 pub use pixel::{DEPTH, ENDS, STENCIL, blend_or_call, discard_or_help, load_tile, store_tile};
 pub use pixel::{colours, only_sample};
 pub use places::Places;
-pub use sampler::swizzled_rows;
+pub use sampler::{Unit, swizzled_rows};
 pub use texture::{
     ARRAY as TEXTURE_ARRAY, FetchOperands, OFFSET as TEXTURE_OFFSET, SHADOW as TEXTURE_SHADOW,
     WIDE as TEXTURE_WIDE, component as texture_component, derivatives as texture_derivatives,
@@ -103,6 +103,7 @@ pub struct Port<'vm> {
     /// The units of fragments.
     pub pixels: Option<Box<Pixels>>,
     buffers: buffer::Cache,
+    attributes: attribute::Cache,
     views: view::Cache,
     samplers: sampler::Cache,
 }
@@ -119,6 +120,7 @@ impl<'vm> Port<'vm> {
             vertices: VertexOutput::default(),
             pixels: None,
             buffers: buffer::Cache::default(),
+            attributes: attribute::Cache::default(),
             views: view::Cache::default(),
             samplers: sampler::Cache::default(),
         }
@@ -130,6 +132,7 @@ impl<'vm> Port<'vm> {
         self.tables = tables;
         self.vertices.end();
         self.buffers = buffer::Cache::default();
+        self.attributes = attribute::Cache::default();
         self.views = view::Cache::default();
         self.samplers = sampler::Cache::default();
     }

@@ -14,7 +14,7 @@ use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, float16, halves};
 use super::image::{conversion_flags, deliver, is_short, kind};
-use crate::pixel::{Kind, PixelFormat};
+use crate::pixel::{Kind, PixelFormat, bytes};
 use crate::render::pixels::{Pixels, Write};
 
 /// Modifiers of BLEND in [`Op::flags`]: the lanes end where the hardware blends.
@@ -188,20 +188,8 @@ fn fixed_functions(
         let colours = channels(l, op, short, kind);
         let target = (low >> 16 & 0xf) as usize;
         let mask = l.warp.mask & !l.warp.helpers;
-        let pixels = pixels(l)?;
-        if mode == BlendMode::Opaque
-            && pixels.framebuffer.samples.count == 1
-            && let Some(words) = format.pack_words(&colours, kind)
-        {
-            pixels.write_words(mask, coverage, target, &words);
-            return Ok(mode);
-        }
-        for lane in numbers(mask) {
-            let samples = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
-            let colour = colours.map(|row| row.0[lane]);
-            let how = Write { target, kind, mode, format: &format, conversion, constant: None };
-            pixels.write(lane, samples, colour, &how);
-        }
+        let how = Write { target, kind, mode, format: &format, conversion, constant: None };
+        pixels(l)?.write_rows(mask, coverage, &colours, &how);
     }
     Ok(mode)
 }
@@ -255,7 +243,7 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         };
         let sample = sample % pixels.framebuffer.samples.count;
         let Some(pixel) = pixels.tile.colour(target, sample, place) else { continue };
-        let values = format.unpack(&pixel.to_le_bytes()[..format.bytes()], kind);
+        let values = format.unpack(&bytes(&pixel)[..format.bytes()], kind);
         for (row, value) in out.iter_mut().zip(values) {
             row.0[lane] = value;
         }
@@ -264,28 +252,33 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
+#[inline(always)]
 fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let [wanted, coverage, conversions] = [0, 1, 2].map(|i| l.get(&op.src[i]));
-    let first = l.warp.mask.trailing_zeros() as usize % LANES;
-    let conversion = conversions.0[first];
-    let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
-    let (short, kind) = colours(op.flags, &format);
-    let colours = channels(l, op, short, kind);
-    let lanes = l.writing();
-    let pixels = pixels(l)?;
-    for lane in lanes {
-        let conversion = conversions.0[lane];
-        let format = pixels.format(conversion).ok_or_else(|| unknown(conversion))?;
-        let (target, sample, _) = indices(wanted.0[lane], pixels.lanes[lane].place);
-        let covered = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
+    let mut left = l.warp.mask & !l.warp.helpers;
+    while left != 0 {
+        let first = left.trailing_zeros() as usize;
+        let conversion = conversions.0[first];
+        let (target, sample, _) = indices(wanted.0[first], [0; 2]);
+        let mut same = 0u16;
+        for lane in 0..LANES {
+            let like = conversions.0[lane] == conversion
+                && (wanted.0[lane] ^ wanted.0[first]) & 0xffff == 0;
+            same |= u16::from(like) << lane;
+        }
+        same &= left;
+        left &= !same;
+        let format = pixels(l)?.format(conversion).ok_or_else(|| unknown(conversion))?;
+        let (short, kind) = colours(op.flags, &format);
+        let colours = channels(l, op, short, kind);
         let samples = match sample {
-            ALL_SAMPLES => covered,
-            sample => covered & 1u16.checked_shl(sample).unwrap_or(0),
+            ALL_SAMPLES => u32::MAX,
+            sample => 1u32.checked_shl(sample).unwrap_or(0),
         };
-        let colour = colours.map(|row| row.0[lane]);
+        let coverage = coverage.map(|covered| covered & samples);
         let mode = BlendMode::Opaque;
         let how = Write { target, kind, mode, format: &format, conversion, constant: None };
-        pixels.write(lane, samples, colour, &how);
+        pixels(l)?.write_rows(same, &coverage, &colours, &how);
     }
     Ok(())
 }

@@ -230,6 +230,23 @@ impl Places {
         }
     }
 
+    /// As [`Places::load`] of the bytes of a texel; false if there are no texels of so many.
+    #[inline(always)]
+    pub fn load_texels(&self, bytes: u64, words: &mut [Row; 4]) -> bool {
+        match bytes {
+            1 => self.load::<1>(words),
+            2 => self.load::<2>(words),
+            3 => self.load::<3>(words),
+            4 => self.load::<4>(words),
+            6 => self.load::<6>(words),
+            8 => self.load::<8>(words),
+            12 => self.load::<12>(words),
+            16 => self.load::<16>(words),
+            _ => return false,
+        }
+        true
+    }
+
     /// Stores `BYTES` of some lanes, the last lane's last.
     #[inline(always)]
     pub fn store<const BYTES: usize>(&self, mask: u16, words: &[Row; 4]) {

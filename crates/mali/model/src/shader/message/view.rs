@@ -238,7 +238,6 @@ impl View {
         kind: Kind,
     ) -> Result<[Row; 4], Box<Trap>> {
         let mut out = [Row::splat(0); 4];
-        let length = self.format.bytes();
         let first = at[mask.trailing_zeros() as usize % LANES];
         let (mut same, mut there) = (true, 0u16);
         let [width, height, _] = self.size(first.level);
@@ -251,11 +250,8 @@ impl View {
         if same && (there == 0 || !self.has(Texel { x: 0, y: 0, ..first })) {
             return Ok(out);
         }
-        if same
-            && length <= 4
-            && let Some(words) = self.words(memory, at, there)?
-        {
-            self.format.unpack_words(&words, there, kind, &mut out);
+        if same && let Some(words) = self.words(memory, at, there)? {
+            self.format.unpack_rows(&words, there, kind, &mut out);
             return Ok(out);
         }
         for lane in numbers(mask) {
@@ -275,7 +271,7 @@ impl View {
         memory: &mut UnitMemory<'_>,
         at: &[Texel; LANES],
         mask: u16,
-    ) -> Result<Option<Row>, Box<Trap>> {
+    ) -> Result<Option<[Row; 4]>, Box<Trap>> {
         let length = self.format.bytes() as u64;
         let first = mask.trailing_zeros() as usize % LANES;
         let (surface, slice) = self.surface(memory, at[first])?;
@@ -327,14 +323,11 @@ impl View {
             let Some(places) = Places::readable(memory, &addresses, written, length) else {
                 return Ok(None);
             };
-            match length {
-                1 => places.load::<1>(&mut words),
-                2 => places.load::<2>(&mut words),
-                3 => places.load::<3>(&mut words),
-                _ => places.load::<4>(&mut words),
+            if !places.load_texels(length, &mut words) {
+                return Ok(None);
             }
         }
-        Ok(Some(Row::splat(0).choose(written, &words[0])))
+        Ok(Some(words.map(|row| Row::splat(0).choose(written, &row))))
     }
 
     /// The channels of a texel, before the view's swizzle; `None` beyond the edges of its level.

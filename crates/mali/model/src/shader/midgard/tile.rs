@@ -14,7 +14,7 @@ use super::super::message::only_sample;
 use super::super::op::{Lanes, Op, Trap};
 use super::super::row::{LANES, Row, join};
 use super::rows;
-use crate::pixel::Kind;
+use crate::pixel::{Kind, bytes};
 use crate::render::pixels::{Pixels, Write};
 
 type Done = Result<(), Box<Trap>>;
@@ -96,10 +96,9 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
         let (kind, mode) = (Kind::Float, BlendMode::FixedFunction);
         let constant = Some(state.constant);
         let how = Write { target, kind, mode, format, conversion: 0, constant };
-        for lane in super::super::op::numbers(l.warp.mask & !l.warp.helpers) {
-            let Some(pixels) = l.port.pixels.as_deref_mut() else { break };
-            let samples = pixels.lanes[lane].coverage;
-            pixels.write(lane, samples, colours.map(|row| row.0[lane]), &how);
+        let mask = l.warp.mask & !l.warp.helpers;
+        if let Some(pixels) = l.port.pixels.as_deref_mut() {
+            pixels.write_rows(mask, &Row::splat(u32::MAX), &colours, &how);
         }
     }
     l.warp.branch(0, 0);
@@ -124,7 +123,7 @@ pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
             sample => sample % count,
         };
         let Some(pixel) = pixels.tile.colour(target, sample, place) else { continue };
-        let bytes = pixel.to_le_bytes();
+        let bytes = bytes(&pixel);
         let words = match (op.immediate, format) {
             (1, Some(format)) => format.unpack(&bytes[..format.bytes()], Kind::Float),
             (2, Some(format)) => {
@@ -132,10 +131,7 @@ pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
                 let half = |n: usize| to_half(f32::from_bits(channels[n]), RoundMode::Rte);
                 [join([half(0), half(1)]), join([half(2), half(3)]), 0, 0]
             }
-            _ => {
-                let (words, _) = bytes.as_chunks::<4>();
-                [0, 1, 2, 3].map(|n| u32::from_le_bytes(words[n]))
-            }
+            _ => pixel,
         };
         for (row, word) in out.iter_mut().zip(words) {
             row.0[lane] = word;
