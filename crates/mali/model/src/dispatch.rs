@@ -436,7 +436,7 @@ fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
     let lanes = (launch.threads - first).min(LANES as u32);
     warp.start((u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16);
     match &launch.registers {
-        None => warp.registers[..launch.program.registers].fill(Row::splat(0)),
+        None => launch.program.clear(warp),
         Some(uniforms) => {
             warp.registers.fill(Row::splat(0));
             for (row, word) in uniforms {

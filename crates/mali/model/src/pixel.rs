@@ -16,7 +16,7 @@ use tepui_texel::{Kernels, Packer, Pick, Result as Delivery, Tap, Unpacker};
 
 use crate::shader::message::Unit;
 use crate::shader::op::numbers;
-use crate::shader::row::{LANES, Row};
+use crate::shader::row::{ALL, LANES, Row};
 
 /// A pixel format.
 #[derive(Clone)]
@@ -279,8 +279,8 @@ impl PixelFormat {
         let delivery = Delivery { picks: &rows.picks, mask: 15, narrow: false, integer };
         let mut channels = [none; 4];
         Kernels::<LANES, Unit>::of_host().deliver_tap(&tap, &delivery, &mut channels);
-        for (row, channel) in out.iter_mut().zip(channels) {
-            *row = row.choose(mask, &Row(channel));
+        for (row, channel) in out.iter_mut().zip(&channels) {
+            *row = if mask == ALL { Row(*channel) } else { row.choose(mask, &Row(*channel)) };
         }
     }
 

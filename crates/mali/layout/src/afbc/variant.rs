@@ -21,11 +21,19 @@ impl Superblock {
     const ALL: [Superblock; 3] = [Superblock::S16x16, Superblock::S32x8, Superblock::S64x4];
 
     /// Width and height.
+    #[inline]
     pub const fn extent(self) -> Extent<El> {
+        let [w, h] = self.shifts();
+        Extent::new(1 << w, 1 << h)
+    }
+
+    /// The logarithms of width and height to the base 2.
+    #[inline]
+    pub const fn shifts(self) -> [u32; 2] {
         match self {
-            Superblock::S16x16 => Extent::new(16, 16),
-            Superblock::S32x8 => Extent::new(32, 8),
-            Superblock::S64x4 => Extent::new(64, 4),
+            Superblock::S16x16 => [4, 4],
+            Superblock::S32x8 => [5, 3],
+            Superblock::S64x4 => [6, 2],
         }
     }
 
@@ -109,6 +117,7 @@ impl Afbc {
     }
 
     /// Superblocks on a side of a tile of headers.
+    #[inline]
     pub(crate) const fn header_tile(self) -> u32 {
         if self.tiled { 8 } else { 1 }
     }
@@ -123,6 +132,7 @@ impl Afbc {
     }
 
     /// The index of a superblock's header within its surface, with `stride` superblocks in a row.
+    #[inline]
     pub fn header_index(self, x: u32, y: u32, stride: u32) -> u64 {
         let (x, y, stride) = (u64::from(x), u64::from(y), u64::from(stride));
         if !self.tiled {

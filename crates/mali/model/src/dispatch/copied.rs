@@ -9,7 +9,7 @@ use tepui_softgpu::{AddressSpace, Protection};
 use super::{Launch, fault};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
-use crate::shader::copies::{self, Affine, Copies, Effect, Inputs};
+use crate::shader::copies::{self, Affine, Copies, Effect, Fetched, Inputs};
 use crate::shader::host::for_hosts;
 use crate::shader::message::Port;
 use crate::shader::row::{LANES, Row};
@@ -17,8 +17,11 @@ use crate::shader::run::Trapped;
 
 const STEP: u32 = LANES as u32;
 
-/// A row of threads: where the second and third axis are, and from where to where the first.
-type Threads = ([u32; 2], Range<u32>);
+/// Rows that are copied together: with sixteen threads of each, a block of texels, which images keep side by side.
+const ROWS: u32 = 16;
+
+/// Rows of threads: from where to where the first two axes are, and where the third.
+type Threads = ([Range<u32>; 2], u32);
 
 /// Copies what a dispatch does, if its program does nothing but copy texels to memory; `false` if it does something else.
 pub(super) fn execute(
@@ -46,22 +49,27 @@ pub(super) fn execute(
         count(stats, launch, groups, 0, &copies);
         return Ok(true);
     }
-    let (height, count_of_rows) = (y.len(), y.len().saturating_mul(z.len()));
-    let items = (0..count_of_rows).map(|row| {
-        let (row, layer) = (row % height, row / height);
-        ([y.start + row as u32, z.start + layer as u32], x.clone())
+    let count_of_rows = y.len().saturating_mul(z.len());
+    let bands = y.len().div_ceil(ROWS as usize);
+    let items = (0..bands.saturating_mul(z.len())).map(|band| {
+        let (band, layer) = ((band % bands) as u32, (band / bands) as u32);
+        let first = y.start + band * ROWS;
+        let rows = first..first.saturating_add(ROWS).min(y.end);
+        ([x.clone(), rows], z.start + layer)
     });
     let warps = x.end.div_ceil(STEP) - x.start / STEP;
+    let raw = copies.is_raw(&mut port).unwrap_or(false);
     // Something that only warps can do.
     let missed = AtomicBool::new(false);
     let begin = |_| launch.port(vm);
-    let run = |port: &mut Port<'_>, row: Threads| {
+    let run = |port: &mut Port<'_>, rows: Threads| {
         if missed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let spent = budget.spend(u64::from(warps) * copies.instructions(true, true));
+        let all = u64::from(warps) * rows.0[1].len() as u64;
+        let spent = budget.spend(all * copies.instructions(true, true));
         spent.map_err(|_| JobFault::endless(Unit::ShaderCore))?;
-        match copy_row(port, &copies, row) {
+        match copy_rows(port, &copies, raw, rows) {
             Ok(true) => {}
             Ok(false) => missed.store(true, Ordering::Relaxed),
             Err(trapped) => return Err(fault(&launch.program, trapped)),
@@ -105,27 +113,22 @@ fn count(stats: &mut JobStats, launch: &Launch, groups: [u32; 3], copying: u64, 
 }
 
 for_hosts! {
-    /// Copies a row; `false` if something is to be written that is not in one range of memory.
-    fn copy_row(
+    /// Copies rows, or what texels are in memory; `false` if something is to be written that is not in one range of memory.
+    fn copy_rows(
         port: &mut Port<'_>,
         copies: &Copies,
-        row: Threads,
+        raw: bool,
+        threads: Threads,
     ) -> Result<bool, Trapped> {
-        let ([y, z], range) = row;
+        let ([range, rows], z) = threads;
         let mut fetched = Vec::with_capacity(copies.fetches.len());
         let mut x = range.start / STEP * STEP;
         while x < range.end {
             let before = range.start.saturating_sub(x);
             let lanes = (range.end - x).min(STEP);
             let mask = (u32::from(u16::MAX) >> (STEP - lanes)) as u16 & (u16::MAX << before);
-            copies.texels(port, [x, y, z], mask, &mut fetched)?;
-            for effect in &copies.effects {
-                let Effect::Store { base, offset, words, bytes } = effect else { return Ok(false) };
-                let mut rows = [Row::splat(0); 4];
-                for (row, word) in rows.iter_mut().zip(words) {
-                    *row = word.row(&fetched);
-                }
-                if !store(port, (*base, offset), &rows, *bytes, [x, y, z], mask) {
+            for y in rows.clone() {
+                if !copy(port, copies, raw, [x, y, z], mask, &mut fetched)? {
                     return Ok(false);
                 }
             }
@@ -137,6 +140,38 @@ for_hosts! {
         }
         Ok(true)
     }
+}
+
+/// Copies what threads do from a place on, along the first axis; `false` as in `copy_rows`.
+#[inline(always)]
+fn copy(
+    port: &mut Port<'_>,
+    copies: &Copies,
+    raw: bool,
+    first: [u32; 3],
+    mask: u16,
+    fetched: &mut Vec<Fetched>,
+) -> Result<bool, Trapped> {
+    let words = if raw { copies.raw_texels(port, first, mask)? } else { None };
+    if words.is_none() {
+        copies.texels(port, first, mask, fetched)?;
+    }
+    for effect in &copies.effects {
+        let Effect::Store { base, offset, words: parts, bytes } = effect else {
+            return Ok(false);
+        };
+        let rows = words.unwrap_or_else(|| {
+            let mut rows = [Row::splat(0); 4];
+            for (row, word) in rows.iter_mut().zip(parts) {
+                *row = word.row(fetched);
+            }
+            rows
+        });
+        if !store(port, (*base, offset), &rows, *bytes, first, mask) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Stores words of threads from a place on; `false` if they do not go to one range of memory.

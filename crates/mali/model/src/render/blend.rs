@@ -25,15 +25,14 @@ impl Equation {
         [src_alpha, dest_alpha]: [&[f32; N]; 2],
         constant: f32,
     ) -> [f32; N] {
-        let each = |f: &dyn Fn(usize) -> f32| std::array::from_fn::<f32, N, _>(f);
         let a = match self.a {
             A::Zero => [0.0; N],
             A::Src => *src,
             A::Dest => *dest,
         };
         let b = match self.b {
-            B::SrcMinusDest => each(&|i| src[i] - dest[i]),
-            B::SrcPlusDest => each(&|i| src[i] + dest[i]),
+            B::SrcMinusDest => each(|i| src[i] - dest[i]),
+            B::SrcPlusDest => each(|i| src[i] + dest[i]),
             B::Src => *src,
             B::Dest => *dest,
         };
@@ -41,16 +40,26 @@ impl Equation {
             C::Zero => [0.0; N],
             C::Src => *src,
             C::Dest => *dest,
-            C::SrcX2 => each(&|i| 2.0 * src[i]),
+            C::SrcX2 => each(|i| 2.0 * src[i]),
             C::SrcAlpha => *src_alpha,
             C::DestAlpha => *dest_alpha,
             C::Constant => [constant; N],
         };
-        let a = if self.negate_a { a.map(|a| -a) } else { a };
-        let b = if self.negate_b { b.map(|b| -b) } else { b };
-        let c = if self.invert_c { c.map(|c| 1.0 - c) } else { c };
-        each(&|i| a[i] + b[i] * c[i])
+        let a = if self.negate_a { each(|i| -a[i]) } else { a };
+        let b = if self.negate_b { each(|i| -b[i]) } else { b };
+        let c = if self.invert_c { each(|i| 1.0 - c[i]) } else { c };
+        each(|i| a[i] + b[i] * c[i])
     }
+}
+
+/// A row of what a function gives for each lane: a loop, which compilers make vectors of.
+#[inline(always)]
+fn each<const N: usize>(f: impl Fn(usize) -> f32) -> [f32; N] {
+    let mut row = [0.0; N];
+    for (i, value) in row.iter_mut().enumerate() {
+        *value = f(i);
+    }
+    row
 }
 
 /// Blends colours with the old ones of a target; components that are not written keep their value.
@@ -64,7 +73,12 @@ pub(crate) fn blend<const N: usize>(
 ) -> [[f32; N]; 4] {
     // Of normalised numbers, sources are clamped before.
     let clamp = |v: f32| if v > 0.0 { v.min(1.0) } else { 0.0 };
-    let src = if unorm { src.map(|row| row.map(clamp)) } else { *src };
+    let mut src = *src;
+    if unorm {
+        for row in &mut src {
+            *row = each(|i| clamp(row[i]));
+        }
+    }
     let colour = Equation {
         a: blend.rgb_a,
         negate_a: blend.rgb_negate_a,
@@ -81,13 +95,14 @@ pub(crate) fn blend<const N: usize>(
         c: blend.alpha_c,
         invert_c: blend.alpha_invert_c,
     };
-    std::array::from_fn(|k| {
-        if blend.color_mask >> k & 1 == 0 {
-            return dest[k];
+    let mut out = *dest;
+    for (k, row) in out.iter_mut().enumerate() {
+        if blend.color_mask >> k & 1 != 0 {
+            let equation = if k < 3 { &colour } else { &alpha };
+            *row = equation.apply([&src[k], &dest[k]], [&src[3], &dest[3]], constant);
         }
-        let equation = if k < 3 { &colour } else { &alpha };
-        equation.apply([&src[k], &dest[k]], [&src[3], &dest[3]], constant)
-    })
+    }
+    out
 }
 
 #[cfg(test)]

@@ -271,10 +271,15 @@ impl Pixels {
                 }
                 let mut old = [Row::splat(0); 4];
                 format.unpack_rows(&there, covered, Kind::Float, &mut old);
-                let [src, dest] = [colours, &old].map(|rows| rows.map(|r| r.0.map(f32::from_bits)));
+                let (src, dest) = (floats(colours), floats(&old));
                 let new = blend(&equation, &src, &dest, constant, format.is_unorm());
-                let new = new.map(|row| Row(row.map(f32::to_bits)));
-                format.pack_rows(&new, covered, kind)
+                let mut rows = [Row::splat(0); 4];
+                for (row, values) in rows.iter_mut().zip(&new) {
+                    for (bits, value) in row.0.iter_mut().zip(values) {
+                        *bits = value.to_bits();
+                    }
+                }
+                format.pack_rows(&rows, covered, kind)
             }
         };
         let Some(new) = new else { return false };
@@ -306,4 +311,16 @@ impl Pixels {
         }
         self.tile.dirty |= samples != 0;
     }
+}
+
+/// The floats of rows of bits.
+#[inline(always)]
+fn floats(rows: &[Row; 4]) -> [[f32; LANES]; 4] {
+    let mut out = [[0.0; LANES]; 4];
+    for (values, row) in out.iter_mut().zip(rows) {
+        for (value, bits) in values.iter_mut().zip(row.0) {
+            *value = f32::from_bits(bits);
+        }
+    }
+    out
 }

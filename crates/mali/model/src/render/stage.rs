@@ -111,7 +111,7 @@ impl Stage {
     /// Sets the registers of a warp that begins, but for what the stage is given.
     pub fn fill(&self, warp: &mut Warp) {
         match &self.registers {
-            None => warp.registers[..self.program.registers].fill(Row::splat(0)),
+            None => self.program.clear(warp),
             Some(uniforms) => {
                 warp.registers.fill(Row::splat(0));
                 for (row, word) in uniforms {
@@ -186,6 +186,7 @@ impl<'vm> Core<'vm> {
         }
         // Workers share the stage's program and do not count it here.
         let mut other: Option<Arc<Program>>;
+        let mut left_own = false;
         let mut program: &Program = &stage.program;
         for op in &stage.prologue {
             let (warp, uniforms, port) = (&mut self.warp, &self.uniforms, &mut self.port);
@@ -217,6 +218,11 @@ impl<'vm> Core<'vm> {
                         JobFault::new(Unit::ShaderCore, what)
                     })?;
                     self.away = next.is_some();
+                    if self.away && !left_own && stage.registers.is_none() {
+                        left_own = true;
+                        let given = |row| (48..64).contains(&row) && stage.preloads(row);
+                        stage.program.clear_others(&mut self.warp, given);
+                    }
                     let rows = next.as_ref().map_or(&*stage.rows, |program| &program.rows);
                     self.uniforms.set_program(rows);
                     other = next;

@@ -186,17 +186,25 @@ fn header(body: u32) -> [u8; 16] {
 impl AfbcImage {
     /// The byte offset of a pixel from the bodies' start.
     #[inline]
-    fn place(&self, [x, y]: [u32; 2], bytes: u64) -> u64 {
-        let size = self.afbc.superblock.extent();
-        let index = self.afbc.header_index(x / size.w, y / size.h, self.stride);
-        (index * SUPERBLOCK_PIXELS + self.within([x, y])) * bytes
+    fn place(&self, at: [u32; 2], bytes: u64) -> u64 {
+        let [x, y] = self.superblock(at);
+        let index = self.afbc.header_index(x, y, self.stride);
+        (index * SUPERBLOCK_PIXELS + self.within(at)) * bytes
+    }
+
+    /// The column and row of a pixel's superblock.
+    #[inline]
+    pub fn superblock(&self, at: [u32; 2]) -> [u32; 2] {
+        let shifts = self.afbc.superblock.shifts();
+        [at[0] >> shifts[0], at[1] >> shifts[1]]
     }
 
     /// The number of a pixel in its superblock.
     #[inline]
-    pub fn within(&self, [x, y]: [u32; 2]) -> u64 {
-        let size = self.afbc.superblock.extent();
-        u64::from(y % size.h * size.w + x % size.w)
+    pub fn within(&self, at: [u32; 2]) -> u64 {
+        let shifts = self.afbc.superblock.shifts();
+        let [x, y] = [0, 1].map(|k| at[k] & ((1 << shifts[k]) - 1));
+        u64::from(y << shifts[0] | x)
     }
 }
 

@@ -16,7 +16,7 @@ use super::alu::{bitwise, convert, float, integer, select, special};
 use super::op::{Handler, Lanes, Next, Op, Trap, Written};
 use super::operand::Src;
 use super::row::Row;
-use super::warp::COMMON;
+use super::warp::{COMMON, Warp};
 use super::{bifrost, lane, message, midgard, translate, uniforms};
 
 /// Most instructions of a program.
@@ -36,28 +36,33 @@ pub struct Program {
     clauses: Option<Vec<u32>>,
     /// Clauses are Midgard's bundles, for a texture unit with these registers.
     midgard: Option<TextureRegisters>,
-    /// Registers that it may look at, from the first on: those that are zeros when a warp begins.
-    pub registers: usize,
+    /// Registers that it names: those that are zeros when a warp begins.
+    named: Vec<u8>,
     /// The translation to code of the host: never made, unless whoever decodes it says when.
     pub translation: translate::Lazy,
 }
 
-/// Registers from the first on that operations name, or that another program may, to which they jump.
-fn registers(ops: &[Op]) -> usize {
-    let mut end = 0;
+/// Where Bifrost has a blend shader's return address.
+const RETURN: u8 = 48;
+
+/// Registers that operations name.
+fn named(ops: &[Op]) -> Vec<u8> {
+    let mut named = [false; COMMON];
     for op in ops {
         if op.next == Next::Jump {
-            return COMMON;
+            named[usize::from(RETURN)] = true;
         }
         let sources = op.src.iter().flat_map(|src| [src.row, src.high]).map(usize::from);
-        let staged =
-            op.staging.iter().map(|(first, count)| usize::from(*first) + usize::from(*count));
-        let named = sources.filter(|row| *row < COMMON).map(|row| row + 1);
+        let staged = op.staging.iter().flat_map(|&(first, count)| {
+            usize::from(first)..usize::from(first) + usize::from(count)
+        });
         // Results of 64 bits have two.
-        let last = named.chain(staged).chain([usize::from(op.dest) + 2]).max();
-        end = end.max(last.unwrap_or(0));
+        let results = [usize::from(op.dest), usize::from(op.dest) + 1];
+        for row in sources.chain(staged).chain(results).filter(|row| *row < COMMON) {
+            named[row] = true;
+        }
     }
-    end.min(COMMON)
+    (0..COMMON as u8).filter(|row| named[usize::from(*row)]).collect()
 }
 
 /// Lanes of a warp of Bifrost.
@@ -68,6 +73,23 @@ fn warp_lanes(arch: Arch) -> u32 {
 }
 
 impl Program {
+    /// Sets the registers of a warp that begins to zeros, as far as the program names them.
+    pub fn clear(&self, warp: &mut Warp) {
+        for row in &self.named {
+            warp.registers[usize::from(*row)] = Row::splat(0);
+        }
+    }
+
+    /// Sets the registers to zeros that the program does not name, before another one goes on which may.
+    pub fn clear_others(&self, warp: &mut Warp, keep: impl Fn(usize) -> bool) {
+        let mut named = self.named.iter().peekable();
+        for row in 0..COMMON as u8 {
+            if named.next_if(|own| **own == row).is_none() && !keep(row.into()) {
+                warp.registers[usize::from(row)] = Row::splat(0);
+            }
+        }
+    }
+
     /// Reads a program and decodes it. It ends before the first word of zeros, or where memory
     /// does; what is no instruction faults only when it is executed.
     pub fn load(
@@ -130,9 +152,9 @@ impl Program {
         clauses: Option<Vec<u32>>,
         midgard: Option<TextureRegisters>,
     ) -> Program {
-        let registers = registers(&ops);
+        let named = named(&ops);
         let translation = translate::Lazy::after(u32::MAX);
-        Program { address, code, ops, rows, clauses, midgard, registers, translation }
+        Program { address, code, ops, rows, clauses, midgard, named, translation }
     }
 
     /// The operation that begins at a byte.

@@ -2,15 +2,28 @@
 
 use super::super::message::{Port, Texel, swizzled_rows};
 use super::super::op::Trap;
-use super::super::row::{LANES, Row};
+use super::super::row::{ALL, LANES, Row};
 use super::super::run::Trapped;
 use super::value::Word;
-use super::{Copies, Fetch};
+use super::{Copies, Effect, Fetch};
+use crate::pixel::Kind;
 
 /// The channels of a fetch: zeros where no texture is bound.
 pub type Fetched = [Row; 4];
 
 impl Fetch {
+    /// Where the texels of threads are, from a place on, along the first axis.
+    #[inline(always)]
+    fn places(&self, first: [u32; 3]) -> [Texel; LANES] {
+        let [x, y, z] = &self.at;
+        let (x, y, z, layer) = (x.row(first), y.row(first), z.row(first), self.layer.row(first));
+        let mut at = [Texel::default(); LANES];
+        for (lane, at) in at.iter_mut().enumerate() {
+            *at = Texel { x: x[lane], y: y[lane], z: z[lane], layer: layer[lane], level: 0 };
+        }
+        at
+    }
+
     /// The channels of the texels of threads from a place on, along the first axis, in the lanes of a mask.
     #[inline(always)]
     fn texels(
@@ -22,19 +35,66 @@ impl Fetch {
         let Some((view, memory)) = port.view(self.texture)? else {
             return Ok([Row::splat(0); 4]);
         };
-        let [x, y, z] = &self.at;
-        let (x, y, z, layer) = (x.row(first), y.row(first), z.row(first), self.layer.row(first));
-        let mut at = [Texel::default(); LANES];
-        for (lane, at) in at.iter_mut().enumerate() {
-            *at = Texel { x: x[lane], y: y[lane], z: z[lane], layer: layer[lane], level: 0 };
-        }
         let kind = view.kind();
-        let values = view.texels(memory, &at, mask, kind)?;
+        let values = view.texels(memory, &self.places(first), mask, kind)?;
         Ok(swizzled_rows(&values, view.texture.swizzle, kind))
     }
 }
 
 impl Copies {
+    /// Whether what is stored are the words of the first fetch's texels as they are in memory.
+    pub fn is_raw(&self, port: &mut Port<'_>) -> Result<bool, Box<Trap>> {
+        let (fetches, effects) = (self.fetches.as_slice(), self.effects.as_slice());
+        let ([fetch], [Effect::Store { words, bytes, .. }]) = (fetches, effects) else {
+            return Ok(false);
+        };
+        let Some((view, _)) = port.view(fetch.texture)? else { return Ok(false) };
+        let (format, kind, swizzle) = (view.format(), view.kind(), view.texture.swizzle);
+        if format.bytes() != usize::from(*bytes) || bytes % 4 != 0 || kind == Kind::Float {
+            return Ok(false);
+        }
+        // Channels are fields of a texel's bits, and words are made of channels: the one undoes the other if it does so for each
+        // bit, and for all of them, where no channel is cut off.
+        let bits = u32::from(*bytes) * 8;
+        let mut texels = (0..bits).map(|bit| 1u128 << bit).chain([u128::MAX >> (128 - bits)]);
+        loop {
+            let mut rows = [Row::splat(0); 4];
+            let mut count = 0;
+            for (lane, texel) in texels.by_ref().take(LANES).enumerate() {
+                count += 1;
+                for (word, row) in rows.iter_mut().enumerate() {
+                    row.0[lane] = (texel >> (32 * word)) as u32;
+                }
+            }
+            if count == 0 {
+                return Ok(true);
+            }
+            let mut channels = [Row::splat(0); 4];
+            format.unpack_rows(&rows, ALL, kind, &mut channels);
+            let fetched = [swizzled_rows(&channels, swizzle, kind)];
+            let same = |(word, row): (&Word, &Row)| word.row(&fetched).0[..count] == row.0[..count];
+            if !words.iter().zip(&rows).all(same) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The words of the texels of the first fetch for threads from a place on, as they are in memory; `None` if it is not so simple.
+    #[inline(always)]
+    pub fn raw_texels(
+        &self,
+        port: &mut Port<'_>,
+        first: [u32; 3],
+        mask: u16,
+    ) -> Result<Option<[Row; 4]>, Trapped> {
+        let Some(fetch) = self.fetches.first() else { return Ok(None) };
+        let trapped = |trap| Trapped { trap, index: fetch.index };
+        let Some((view, memory)) = port.view(fetch.texture).map_err(trapped)? else {
+            return Ok(None);
+        };
+        view.raw_texels(memory, &fetch.places(first), mask).map_err(trapped)
+    }
+
     /// What all fetches give to threads from a place on, along the first axis, in the lanes of a mask.
     #[inline(always)]
     pub fn texels(

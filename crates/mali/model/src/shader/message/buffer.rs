@@ -213,6 +213,18 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
         && let Some(handle) = shared_handle(l, &handles)
     {
         let buffer = l.port.buffer(handle)?;
+        let first = offsets.0[mask.trailing_zeros() as usize % LANES];
+        if offsets == Row::splat(first) && u64::from(first) + BYTES as u64 <= buffer.size {
+            // Uniforms: all lanes want the same.
+            let mut bytes = [0; 16];
+            let at = buffer.address.wrapping_add(first.into());
+            l.port.memory.read(at, &mut bytes[..BYTES]).map_err(failed)?;
+            for (row, word) in words.iter_mut().zip(crate::pixel::words(&bytes)) {
+                *row = Row::splat(word);
+            }
+            super::memory::deliver::<BYTES>(l, op, &words);
+            return Ok(());
+        }
         let mut within = true;
         for (lane, offset) in offsets.0.iter().enumerate() {
             let there = u64::from(*offset) + BYTES as u64 <= buffer.size;

@@ -377,52 +377,91 @@ impl Filter<'_, '_> {
         let taps = if linear { 1 << axes } else { 1 };
         let mut total = [[0.0f32; LANES]; 4];
         let mut any = 0u16;
+        let mut active = [0; LANES];
+        for (lane, active) in active.iter_mut().enumerate() {
+            *active = (u32::from(mask) >> lane & 1).wrapping_neg();
+        }
         for k in 0..taps {
             let which = [k & 1, k >> 1 & 1, k >> 2];
-            let mut at = [Texel { level, ..Texel::default() }; LANES];
             let mut weights = [1.0f32; LANES];
-            let (mut there, mut outside) = (0u16, 0u16);
-            for lane in 0..LANES {
-                let texel = |a: usize| along[a].texel[which[a]][lane] as u32;
-                [at[lane].x, at[lane].y, at[lane].z] = [0, 1, 2].map(texel);
-                let mut beyond = 0;
-                for a in 0..3 {
-                    beyond |= along[a].outside[which[a]][lane];
+            let (mut counts, mut beyond) = ([0u32; LANES], [0u32; LANES]);
+            for a in 0..axes {
+                let (own, weight) = (&along[a].outside[which[a]], &along[a].weight);
+                for lane in 0..LANES {
+                    beyond[lane] |= own[lane];
                     if linear {
-                        let weight = along[a].weight[lane];
-                        weights[lane] *= if which[a] == 0 { 1.0 - weight } else { weight };
+                        weights[lane] *=
+                            if which[a] == 0 { 1.0 - weight[lane] } else { weight[lane] };
                     }
                 }
-                there |= u16::from(weights[lane] != 0.0) << lane;
-                outside |= u16::from(beyond != 0) << lane;
             }
-            there &= mask;
+            let (mut there, mut outside) = (0u16, 0u16);
+            for lane in 0..LANES {
+                counts[lane] = if weights[lane] != 0.0 { active[lane] } else { 0 };
+                there |= u16::from(counts[lane] != 0) << lane;
+                outside |= u16::from(beyond[lane] != 0) << lane;
+            }
             if there == 0 {
                 continue;
             }
-            let mut texels = self.view.texels(self.memory, &at, there & !outside, Kind::Float)?;
-            for (row, border) in texels.iter_mut().zip(border) {
-                *row = row.choose(outside, &Row::splat(border));
+            let [mut x, mut y, mut z] = [[0; LANES]; 3];
+            for (a, out) in [&mut x, &mut y, &mut z].into_iter().enumerate().take(axes) {
+                for (out, texel) in out.iter_mut().zip(&along[a].texel[which[a]]) {
+                    *out = *texel as u32;
+                }
             }
-            for (total, row) in total.iter_mut().zip(&texels) {
-                for lane in 0..LANES {
-                    let value = f32::from_bits(row.0[lane]);
-                    let (old, first) = (total[lane], any >> lane & 1 == 0);
-                    let new = match self.sampler.reduction {
-                        _ if !linear => value,
-                        ReductionMode::Average => old + value * weights[lane],
-                        _ if first => value,
-                        ReductionMode::Minimum => old.min(value),
-                        ReductionMode::Maximum => old.max(value),
-                    };
-                    if there >> lane & 1 != 0 {
-                        total[lane] = new;
+            let inside = there & !outside;
+            let of =
+                Texel { level, z: z[inside.trailing_zeros() as usize % LANES], ..Texel::default() };
+            let flat = (0..LANES).all(|lane| z[lane] == of.z || inside >> lane & 1 == 0);
+            let mut texels = match flat {
+                _ if inside == 0 => [Row::splat(0); 4],
+                true => {
+                    self.view.texels_of_level(self.memory, [&x, &y], of, inside, Kind::Float)?
+                }
+                false => {
+                    let at = |lane: usize| Texel { x: x[lane], y: y[lane], z: z[lane], ..of };
+                    let at = std::array::from_fn(at);
+                    self.view.texels(self.memory, &at, inside, Kind::Float)?
+                }
+            };
+            if outside != 0 {
+                for (row, border) in texels.iter_mut().zip(border) {
+                    *row = row.choose(outside, &Row::splat(border));
+                }
+            }
+            // Adds the texels of the lanes that count.
+            macro_rules! add {
+                ($lane:ident, $old:ident, $value:ident => $new:expr) => {
+                    for (total, row) in total.iter_mut().zip(&texels) {
+                        for $lane in 0..LANES {
+                            let ($old, $value) = (total[$lane], f32::from_bits(row.0[$lane]));
+                            let new = $new;
+                            total[$lane] = if counts[$lane] != 0 { new } else { $old };
+                        }
                     }
+                };
+            }
+            let first = |lane: usize| any >> lane & 1 == 0;
+            match self.sampler.reduction {
+                _ if !linear => add!(lane, _old, value => value),
+                ReductionMode::Average => add!(lane, old, value => old + value * weights[lane]),
+                ReductionMode::Minimum => {
+                    add!(lane, old, value => if first(lane) { value } else { old.min(value) });
+                }
+                ReductionMode::Maximum => {
+                    add!(lane, old, value => if first(lane) { value } else { old.max(value) });
                 }
             }
             any |= there;
         }
-        Ok(total.map(|row| Row(row.map(f32::to_bits))))
+        let mut out = [Row::splat(0); 4];
+        for (out, total) in out.iter_mut().zip(&total) {
+            for (out, value) in out.0.iter_mut().zip(total) {
+                *out = value.to_bits();
+            }
+        }
+        Ok(out)
     }
 
     /// Combines two results as the sampler says.

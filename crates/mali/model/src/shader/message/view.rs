@@ -237,23 +237,12 @@ impl View {
         mask: u16,
         kind: Kind,
     ) -> Result<[Row; 4], Box<Trap>> {
-        let mut out = [Row::splat(0); 4];
         let first = at[mask.trailing_zeros() as usize % LANES];
-        let (mut same, mut there) = (true, 0u16);
-        let [width, height, _] = self.size(first.level);
-        for (lane, at) in at.iter().enumerate() {
-            let like = at.z == first.z && at.layer == first.layer && at.level == first.level;
-            same &= like || mask >> lane & 1 == 0;
-            there |= u16::from(at.x < width && at.y < height) << lane;
+        if together(at, first, mask) {
+            let [x, y] = columns_and_rows(at);
+            return self.texels_of_level(memory, [&x, &y], first, mask, kind);
         }
-        there &= mask;
-        if same && (there == 0 || !self.has(Texel { x: 0, y: 0, ..first })) {
-            return Ok(out);
-        }
-        if same && let Some(words) = self.words(memory, at, there)? {
-            self.format.unpack_rows(&words, there, kind, &mut out);
-            return Ok(out);
-        }
+        let mut out = [Row::splat(0); 4];
         for lane in numbers(mask) {
             let values = self.texel(memory, at[lane], kind)?.unwrap_or_default();
             for (row, value) in out.iter_mut().zip(values) {
@@ -263,18 +252,83 @@ impl View {
         Ok(out)
     }
 
-    /// The words, or what texels have of them, of the lanes of a mask, all of which are within the same level and layer; `None`
-    /// if it is not so simple.
+    /// As [`View::texels`] of texels of one level, layer and slice, which are those of a texel.
     #[inline(always)]
-    fn words(
+    pub fn texels_of_level(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        [x, y]: [&[u32; LANES]; 2],
+        of: Texel,
+        mask: u16,
+        kind: Kind,
+    ) -> Result<[Row; 4], Box<Trap>> {
+        let mut out = [Row::splat(0); 4];
+        let there = self.there([x, y], of, mask);
+        if there == 0 {
+            return Ok(out);
+        }
+        if let Some(words) = self.words(memory, [x, y], of, there)? {
+            self.format.unpack_rows(&words, there, kind, &mut out);
+            return Ok(out);
+        }
+        for lane in numbers(there) {
+            let at = Texel { x: x[lane], y: y[lane], ..of };
+            let values = self.texel(memory, at, kind)?.unwrap_or_default();
+            for (row, value) in out.iter_mut().zip(values) {
+                row.0[lane] = value;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The lanes of a mask whose texels are within a level, layer and slice.
+    #[inline(always)]
+    fn there(&self, [x, y]: [&[u32; LANES]; 2], of: Texel, mask: u16) -> u16 {
+        let [width, height, _] = self.size(of.level);
+        let mut there = 0u16;
+        for lane in 0..LANES {
+            there |= u16::from(x[lane] < width && y[lane] < height) << lane;
+        }
+        if self.has(Texel { x: 0, y: 0, ..of }) { there & mask } else { 0 }
+    }
+
+    /// The words of texels of the lanes of a mask as they are in memory: zeros beyond the edges of a level. `None` if it is not so
+    /// simple.
+    #[inline(always)]
+    pub fn raw_texels(
         &mut self,
         memory: &mut UnitMemory<'_>,
         at: &[Texel; LANES],
         mask: u16,
     ) -> Result<Option<[Row; 4]>, Box<Trap>> {
+        let first = at[mask.trailing_zeros() as usize % LANES];
+        if !together(at, first, mask) {
+            return Ok(None);
+        }
+        let [x, y] = columns_and_rows(at);
+        let there = self.there([&x, &y], first, mask);
+        if there == 0 {
+            return Ok(Some([Row::splat(0); 4]));
+        }
+        let words = self.words(memory, [&x, &y], first, there)?;
+        Ok(words.map(|words| match there == mask {
+            true => words,
+            false => words.map(|row| Row::splat(0).choose(there, &row)),
+        }))
+    }
+
+    /// The words, or what texels have of them, of the lanes of a mask, all of which are within the same level and layer; `None`
+    /// if it is not so simple. Those of other lanes have no meaning.
+    #[inline(always)]
+    fn words(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        [x, y]: [&[u32; LANES]; 2],
+        of: Texel,
+        mask: u16,
+    ) -> Result<Option<[Row; 4]>, Box<Trap>> {
         let length = self.format.bytes() as u64;
-        let first = mask.trailing_zeros() as usize % LANES;
-        let (surface, slice) = self.surface(memory, at[first])?;
+        let (surface, slice) = self.surface(memory, of)?;
         if !matches!(surface.content, Content::Texels) || surface.bytes != length {
             return Ok(None);
         }
@@ -283,38 +337,30 @@ impl View {
         match &surface.afbc {
             None => {
                 for lane in 0..LANES {
-                    addresses[lane] = surface.element([at[lane].x, at[lane].y], slice);
+                    addresses[lane] = surface.element([x[lane], y[lane]], slice);
                 }
             }
             Some(image) => {
-                let width = image.afbc.superblock.extent().w;
-                let mut header = (0, Body::Empty);
-                let mut lane = first;
-                while lane < LANES {
-                    let place = [at[lane].x, at[lane].y];
-                    // Texels side by side in a superblock are so in memory.
-                    let mut end = lane + 1;
-                    while end < LANES
-                        && at[end].y == place[1]
-                        && at[end].x == place[0].wrapping_add((end - lane) as u32)
-                        && !at[end].x.is_multiple_of(width)
-                    {
-                        end += 1;
+                let mut left = mask;
+                while left != 0 {
+                    let first = left.trailing_zeros() as usize % LANES;
+                    let superblock = image.superblock([x[first], y[first]]);
+                    let mut same = 0u16;
+                    for lane in 0..LANES {
+                        let like = image.superblock([x[lane], y[lane]]) == superblock;
+                        same |= u16::from(like) << lane;
                     }
-                    let texels = (mask >> lane
-                        & (u32::from(u16::MAX) >> (LANES - (end - lane))) as u16)
-                        << lane;
-                    if texels != 0 {
-                        match surface.texel(memory, place, slice, &mut header)? {
-                            Some(address) => {
-                                for (n, to) in (0..).zip(&mut addresses[lane..end]) {
-                                    *to = address.wrapping_add(n * length);
-                                }
-                            }
-                            None => written &= !texels,
-                        }
+                    same &= left;
+                    left &= !same;
+                    let Some(pixels) = surface.pixels(memory, image, superblock, slice)? else {
+                        written &= !same;
+                        continue;
+                    };
+                    for lane in 0..LANES {
+                        let own = pixels.wrapping_add(image.within([x[lane], y[lane]]) * length);
+                        let chosen = (u64::from(same) >> lane & 1).wrapping_neg();
+                        addresses[lane] = addresses[lane] & !chosen | own & chosen;
                     }
-                    lane = end;
                 }
             }
         }
@@ -327,7 +373,12 @@ impl View {
                 return Ok(None);
             }
         }
-        Ok(Some(words.map(|row| Row::splat(0).choose(written, &row))))
+        if written != mask {
+            for row in &mut words[..(length as usize).div_ceil(4)] {
+                *row = Row::splat(0).choose(written, row);
+            }
+        }
+        Ok(Some(words))
     }
 
     /// The channels of a texel, before the view's swizzle; `None` beyond the edges of its level.
@@ -343,22 +394,21 @@ impl View {
         let (surface, slice) = self.surface(memory, at)?;
         let length = surface.bytes as usize;
         let mut bytes = [0; 16];
-        let mut header = (0, Body::Empty);
         match surface.content.clone() {
             Content::Texels => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], slice, &mut header)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
                     memory.read(address, &mut bytes[..length]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[..length], kind)))
             }
             Content::UpperByte => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], slice, &mut header)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
                     memory.read(address, &mut bytes[..length]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[3..4], kind)))
             }
             Content::Alpha => {
-                if let Some(address) = surface.texel(memory, [at.x, at.y], slice, &mut header)? {
+                if let Some(address) = surface.texel(memory, [at.x, at.y], slice)? {
                     memory.read(address, &mut bytes[3..4]).map_err(failed)?;
                 }
                 Ok(Some(self.format.unpack(&bytes[..4], kind)))
@@ -384,6 +434,26 @@ impl View {
             }
         }
     }
+}
+
+/// Whether all texels of the lanes of a mask are in the level, layer and slice of one.
+#[inline(always)]
+fn together(at: &[Texel; LANES], first: Texel, mask: u16) -> bool {
+    let mut same = true;
+    for (lane, at) in at.iter().enumerate() {
+        let like = at.z == first.z && at.layer == first.layer && at.level == first.level;
+        same &= like || mask >> lane & 1 == 0;
+    }
+    same
+}
+
+#[inline(always)]
+fn columns_and_rows(at: &[Texel; LANES]) -> [[u32; LANES]; 2] {
+    let mut out = [[0; LANES]; 2];
+    for (lane, at) in at.iter().enumerate() {
+        [out[0][lane], out[1][lane]] = [at.x, at.y];
+    }
+    out
 }
 
 impl Surface {
@@ -461,30 +531,35 @@ impl Surface {
         self.plane.pointer.wrapping_add(offset).wrapping_add_signed(slice)
     }
 
-    /// The address of a texel; `None` where nothing was written. `last` is the header that was read last, with its address.
+    /// The address of a texel; `None` where nothing was written.
     #[inline(always)]
     fn texel(
         &self,
         memory: &mut UnitMemory<'_>,
         at: [u32; 2],
         z: u32,
-        last: &mut (u64, Body),
     ) -> Result<Option<u64>, Box<Trap>> {
         let Some(image) = &self.afbc else { return Ok(Some(self.element(at, z))) };
-        let size = image.afbc.superblock.extent();
-        let index = image.afbc.header_index(at[0] / size.w, at[1] / size.h, image.stride);
+        let first = self.pixels(memory, image, image.superblock(at), z)?;
+        Ok(first.map(|first| first.wrapping_add(image.within(at) * self.bytes)))
+    }
+
+    /// The address of the pixels of a superblock; `None` if nothing was written there.
+    #[inline]
+    fn pixels(
+        &self,
+        memory: &mut UnitMemory<'_>,
+        image: &AfbcImage,
+        [x, y]: [u32; 2],
+        z: u32,
+    ) -> Result<Option<u64>, Box<Trap>> {
+        let index = image.afbc.header_index(x, y, image.stride);
         let slice = i64::from(self.plane.slice_stride) * i64::from(z);
         let headers = self.plane.pointer.wrapping_add_signed(slice);
         let header = headers.wrapping_add(index * HEADER_B);
-        if last.0 != header || header == 0 {
-            *last = (header, body(memory.read_array(header).map_err(failed)?));
-        }
-        match last.1 {
+        match body(memory.read_array(header).map_err(failed)?) {
             Body::Empty => Ok(None),
-            Body::Plain(offset) => {
-                let within = image.within(at) * self.bytes;
-                Ok(Some(headers.wrapping_add(u64::from(offset)).wrapping_add(within)))
-            }
+            Body::Plain(offset) => Ok(Some(headers.wrapping_add(u64::from(offset)))),
             Body::Compressed => {
                 let what = "superblocks of AFBC that this GPU has not written";
                 Err(Box::new(Trap::Unimplemented(what.into())))
