@@ -28,7 +28,7 @@ impl Superblock {
     }
 
     /// The logarithms of width and height to the base 2.
-    #[inline]
+    #[inline(always)]
     pub const fn shifts(self) -> [u32; 2] {
         match self {
             Superblock::S16x16 => [4, 4],

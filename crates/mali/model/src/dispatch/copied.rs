@@ -12,7 +12,7 @@ use crate::job::{JobFault, JobStats, Unit};
 use crate::shader::copies::{self, Affine, Copies, Effect, Fetched, Inputs};
 use crate::shader::host::for_hosts;
 use crate::shader::message::Port;
-use crate::shader::row::{LANES, Row};
+use crate::shader::row::{ALL, LANES, Row};
 use crate::shader::run::Trapped;
 
 const STEP: u32 = LANES as u32;
@@ -152,6 +152,9 @@ fn copy(
     mask: u16,
     fetched: &mut Vec<Fetched>,
 ) -> Result<bool, Trapped> {
+    if raw && mask == ALL && copy_run(port, copies, first)? {
+        return Ok(true);
+    }
     let words = if raw { copies.raw_texels(port, first, mask)? } else { None };
     if words.is_none() {
         copies.texels(port, first, mask, fetched)?;
@@ -171,6 +174,28 @@ fn copy(
             return Ok(false);
         }
     }
+    Ok(true)
+}
+
+/// Copies the texels of sixteen threads from a place on, along the first axis, if they are side by side in memory and remain so.
+#[inline(always)]
+fn copy_run(port: &mut Port<'_>, copies: &Copies, first: [u32; 3]) -> Result<bool, Trapped> {
+    let [Effect::Store { base, offset, bytes, .. }] = copies.effects.as_slice() else {
+        return Ok(false);
+    };
+    let (length, start) = (u64::from(*bytes) * LANES as u64, u64::from(offset.at(first)));
+    let to = base.wrapping_add(start);
+    // What lies behind the last byte of the offset's range is elsewhere; the upper bits name other things than memory.
+    let plain = start + length <= 1 << 32 && (to | to.wrapping_add(length)) >> 56 == 0;
+    if offset.by[0] != u32::from(*bytes) || !plain {
+        return Ok(false);
+    }
+    let Some(from) = copies.run(port, first)? else { return Ok(false) };
+    let Some(from) = port.memory.window(from, length, Protection::READ) else { return Ok(false) };
+    let Some(to) = port.memory.window(to, length, Protection::WRITE) else { return Ok(false) };
+    // SAFETY: both ranges are bound while the job runs. Others may write to them at the same time, as on silicon: then the bytes are
+    // either.
+    unsafe { std::ptr::copy(from, to, length as usize) };
     Ok(true)
 }
 

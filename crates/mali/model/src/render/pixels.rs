@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tepui_mali_packets::draw::{BlendEquation, BlendMode, OcclusionMode};
+use tepui_raster::TILE_SIDE;
 use tepui_raster::depth::at;
 
 use super::blend::blend;
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::scene::{Primitive, Scene, value};
-use super::tile::Tile;
+use super::tile::{PIXELS, Tile};
 use crate::pixel::{Kind, PixelFormat, bytes, words};
 use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
@@ -28,6 +29,15 @@ pub(crate) struct Lane {
     pub primitive: Option<u32>,
     /// Depth and stencil are still to be tested.
     pub untested: bool,
+}
+
+impl Lane {
+    /// The number of its pixel in the tile, row by row.
+    #[inline(always)]
+    fn index(&self) -> usize {
+        let [x, y] = self.place.map(usize::from);
+        (y * TILE_SIDE + x) % PIXELS
+    }
 }
 
 /// Where a varying is wanted.
@@ -263,10 +273,16 @@ impl Pixels {
             None => format.pack_rows(colours, covered, kind),
             Some((equation, constant)) => {
                 let mut there = [Row::splat(0); 4];
-                for lane in numbers(covered) {
-                    let pixel = self.tile.colour(target, 0, self.lanes[lane].place);
-                    for (row, word) in there.iter_mut().zip(pixel.unwrap_or_default()) {
-                        row.0[lane] = word;
+                if let Some(pixels) = self.tile.words(target) {
+                    for lane in numbers(covered) {
+                        there[0].0[lane] = pixels[self.lanes[lane].index()];
+                    }
+                } else {
+                    for lane in numbers(covered) {
+                        let pixel = self.tile.colour(target, 0, self.lanes[lane].place);
+                        for (row, word) in there.iter_mut().zip(pixel.unwrap_or_default()) {
+                            row.0[lane] = word;
+                        }
                     }
                 }
                 let mut old = [Row::splat(0); 4];
@@ -283,11 +299,17 @@ impl Pixels {
             }
         };
         let Some(new) = new else { return false };
-        for lane in numbers(covered) {
-            let pixel = new.each_ref().map(|row| row.0[lane]);
-            self.tile.set_colour(target, 0, self.lanes[lane].place, pixel);
-        }
         self.tile.dirty = true;
+        if let Some(pixels) = self.tile.words(target) {
+            for lane in numbers(covered) {
+                pixels[self.lanes[lane].index()] = new[0].0[lane];
+            }
+        } else {
+            for lane in numbers(covered) {
+                let pixel = new.each_ref().map(|row| row.0[lane]);
+                self.tile.set_colour(target, 0, self.lanes[lane].place, pixel);
+            }
+        }
         true
     }
 

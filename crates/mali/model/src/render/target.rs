@@ -193,18 +193,17 @@ impl AfbcImage {
     }
 
     /// The column and row of a pixel's superblock.
-    #[inline]
+    #[inline(always)]
     pub fn superblock(&self, at: [u32; 2]) -> [u32; 2] {
-        let shifts = self.afbc.superblock.shifts();
-        [at[0] >> shifts[0], at[1] >> shifts[1]]
+        let [x, y] = self.afbc.superblock.shifts();
+        [at[0] >> x, at[1] >> y]
     }
 
     /// The number of a pixel in its superblock.
-    #[inline]
+    #[inline(always)]
     pub fn within(&self, at: [u32; 2]) -> u64 {
-        let shifts = self.afbc.superblock.shifts();
-        let [x, y] = [0, 1].map(|k| at[k] & ((1 << shifts[k]) - 1));
-        u64::from(y << shifts[0] | x)
+        let [x, y] = self.afbc.superblock.shifts();
+        u64::from((at[1] & ((1 << y) - 1)) << x | at[0] & ((1 << x) - 1))
     }
 }
 

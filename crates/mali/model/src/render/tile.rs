@@ -16,7 +16,7 @@ use crate::shader::host::for_hosts;
 const MOST_BYTES: usize = 4 * MOST_WORDS;
 
 /// Pixels of a tile.
-const PIXELS: usize = TILE_SIDE * TILE_SIDE;
+pub(crate) const PIXELS: usize = TILE_SIDE * TILE_SIDE;
 
 /// The tile buffer.
 pub(crate) struct Tile {
@@ -78,6 +78,14 @@ impl Tile {
         let &(start, words) = self.targets.get(target)?;
         let index = sample * PIXELS + usize::from(y) * TILE_SIDE + usize::from(x);
         self.colours.get_mut(start + index * words..)?.get_mut(..words)
+    }
+
+    /// The pixels of a target's first sample, row by row, if each is a word.
+    #[inline]
+    pub fn words(&mut self, target: usize) -> Option<&mut [u32; PIXELS]> {
+        let &(start, words) = self.targets.get(target)?;
+        let pixels = self.colours.get_mut(start..)?.first_chunk_mut();
+        pixels.filter(|_| words == 1)
     }
 
     /// The words of a pixel of a target, zeros behind those that its format has; `None` if there is no such target.

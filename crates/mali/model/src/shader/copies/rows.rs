@@ -79,6 +79,23 @@ impl Copies {
         }
     }
 
+    /// Where the texels of the first fetch for all sixteen threads from a place on are in memory, if they are side by side.
+    #[inline(always)]
+    pub fn run(&self, port: &mut Port<'_>, first: [u32; 3]) -> Result<Option<u64>, Trapped> {
+        let Some(fetch) = self.fetches.first() else { return Ok(None) };
+        let trapped = |trap| Trapped { trap, index: fetch.index };
+        let [x, y, z] = &fetch.at;
+        if [x.by[0], y.by[0], z.by[0], fetch.layer.by[0]] != [1, 0, 0, 0] {
+            return Ok(None);
+        }
+        let Some((view, memory)) = port.view(fetch.texture).map_err(trapped)? else {
+            return Ok(None);
+        };
+        let [x, y, z] = [x.at(first), y.at(first), z.at(first)];
+        let of = Texel { x, y, z, layer: fetch.layer.at(first), level: 0 };
+        view.run(memory, of, LANES as u32).map_err(trapped)
+    }
+
     /// The words of the texels of the first fetch for threads from a place on, as they are in memory; `None` if it is not so simple.
     #[inline(always)]
     pub fn raw_texels(

@@ -199,6 +199,37 @@ impl Places {
         Places::within(memory, &inside, ends, bytes, Protection::READ)
     }
 
+    /// As [`Places::readable`] at offsets from an address.
+    #[inline(always)]
+    pub fn at_offsets(
+        memory: &mut UnitMemory<'_>,
+        base: u64,
+        offsets: &[u32; LANES],
+        mask: u16,
+        bytes: u64,
+    ) -> Option<Places> {
+        let first = offsets[mask.trailing_zeros() as usize % LANES];
+        let (mut low, mut high) = (first, first);
+        let mut inside = [0; LANES];
+        for lane in 0..LANES {
+            let active = (u32::from(mask) >> lane & 1).wrapping_neg();
+            inside[lane] = offsets[lane] & active | first & !active;
+            low = low.min(inside[lane]);
+            high = high.max(inside[lane]);
+        }
+        let start = base.wrapping_add(low.into());
+        if start >> 56 != 0 {
+            return None;
+        }
+        let host = memory.window(start, u64::from(high - low) + bytes, Protection::READ)?;
+        let mut consecutive = true;
+        for (lane, offset) in inside.iter_mut().enumerate() {
+            *offset -= low;
+            consecutive &= *offset == WORD as u32 * lane as u32;
+        }
+        Some(Places { host, offsets: inside, stride: WORD as usize, consecutive })
+    }
+
     /// Loads `BYTES` of each lane, 4 at most of each row. Lanes that are not in the mask get what another has.
     #[inline(always)]
     pub fn load<const BYTES: usize>(&self, words: &mut [Row; 4]) {

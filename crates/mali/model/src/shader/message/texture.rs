@@ -20,7 +20,7 @@ use tepui_texel::lod::{self, Footprint, Gradient};
 use super::super::alu::rounding::to_half;
 use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
-use super::super::row::{LANES, Row, join};
+use super::super::row::{LANES, Row, float16, halves, join};
 use super::sampler::{Filter, Place, Sampler, Unit, swizzled_rows};
 use super::view::Texel;
 use crate::pixel::Kind;
@@ -396,13 +396,19 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
         let mut line = [[0.0; LANES]; 2];
         match mode {
-            m if m == LodMode::Explicit as u32 => footprint.lod = request.lod.0.map(explicit),
+            m if m == LodMode::Explicit as u32 => {
+                for (lod, word) in footprint.lod.iter_mut().zip(request.lod.0) {
+                    *lod = explicit(word);
+                }
+            }
             m if m == LodMode::Grdesc as u32 => {
                 let [first, second] = &request.descriptor;
-                footprint.lod = first.0.map(explicit);
-                footprint.samples = first.0.map(|word| (word >> 16 & 0x1f) as f32);
-                let half = |word: u32, shift: u32| f16::from_bits((word >> shift) as u16).to_f32();
-                line = [0, 16].map(|shift| second.0.map(|word| half(word, shift)));
+                for lane in 0..LANES {
+                    footprint.lod[lane] = explicit(first.0[lane]);
+                    footprint.samples[lane] = (first.0[lane] >> 16 & 0x1f) as f32;
+                    let [along, down] = halves(second.0[lane]).map(float16);
+                    (line[0][lane], line[1][lane]) = (along, down);
+                }
             }
             _ if computed => {
                 lod::footprint(&rates, &scale, coordinates, sampler.anisotropy, &mut footprint);
@@ -413,7 +419,10 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             }
             _ => {}
         }
-        let mut levels = footprint.lod.map(|level| level + sampler.bias);
+        let mut levels = footprint.lod;
+        for level in &mut levels {
+            *level += sampler.bias;
+        }
         if mode == LodMode::ComputedBias as u32 {
             for (level, bias) in levels.iter_mut().zip(request.lod.0) {
                 *level += explicit(bias);

@@ -9,6 +9,7 @@ use tepui_format::Format;
 use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
 use tepui_mali_chips::Arch;
 use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
+use tepui_mali_layout::index_in_tile;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::texture::{
     AfbcCompressionMode, AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane,
@@ -83,6 +84,9 @@ struct Surface {
     bytes: u64,
     afbc: Option<AfbcImage>,
 }
+
+/// Most bytes of the pixels of a superblock.
+const SUPERBLOCK_BYTES: u32 = 256 * 16;
 
 /// Planes that are kept.
 const MOST_PLANES: u32 = 1 << 14;
@@ -317,6 +321,31 @@ impl View {
         }))
     }
 
+    /// Where so many texels from one on, along the first axis, are in memory, if they are side by side there and within their
+    /// level.
+    #[inline(always)]
+    pub fn run(
+        &mut self,
+        memory: &mut UnitMemory<'_>,
+        of: Texel,
+        count: u32,
+    ) -> Result<Option<u64>, Box<Trap>> {
+        let last = Texel { x: of.x.saturating_add(count - 1), ..of };
+        if !self.has(of) || !self.has(last) {
+            return Ok(None);
+        }
+        let length = self.format.bytes() as u64;
+        let (surface, slice) = self.surface(memory, of)?;
+        if !matches!(surface.content, Content::Texels) || surface.bytes != length {
+            return Ok(None);
+        }
+        let together = match &surface.afbc {
+            Some(image) => image.superblock([of.x, of.y]) == image.superblock([last.x, last.y]),
+            None => surface.plane.clump_ordering == ClumpOrdering::Linear,
+        };
+        if together { surface.texel(memory, [of.x, of.y], slice) } else { Ok(None) }
+    }
+
     /// The words, or what texels have of them, of the lanes of a mask, all of which are within the same level and layer; `None`
     /// if it is not so simple. Those of other lanes have no meaning.
     #[inline(always)]
@@ -332,44 +361,50 @@ impl View {
         if !matches!(surface.content, Content::Texels) || surface.bytes != length {
             return Ok(None);
         }
-        let mut addresses = [0; LANES];
-        let mut written = mask;
-        match &surface.afbc {
+        let (mut offsets, mut written) = ([0; LANES], mask);
+        let base = match &surface.afbc {
             None => {
-                for lane in 0..LANES {
-                    addresses[lane] = surface.element([x[lane], y[lane]], slice);
-                }
+                let Some(base) = surface.offsets([x, y], slice, mask, &mut offsets) else {
+                    return Ok(None);
+                };
+                base
             }
             Some(image) => {
+                let bytes = length as u32;
+                let [width, height] = image.afbc.superblock.shifts();
                 let mut left = mask;
                 while left != 0 {
                     let first = left.trailing_zeros() as usize % LANES;
-                    let superblock = image.superblock([x[first], y[first]]);
+                    let superblock = [x[first] >> width, y[first] >> height];
                     let mut same = 0u16;
                     for lane in 0..LANES {
-                        let like = image.superblock([x[lane], y[lane]]) == superblock;
-                        same |= u16::from(like) << lane;
+                        let other = (x[lane] >> width ^ superblock[0])
+                            | (y[lane] >> height ^ superblock[1]);
+                        same |= u16::from(other == 0) << lane;
                     }
                     same &= left;
                     left &= !same;
-                    let Some(pixels) = surface.pixels(memory, image, superblock, slice)? else {
+                    let Some(pixels) = surface.body(memory, image, superblock, slice)? else {
                         written &= !same;
                         continue;
                     };
+                    if pixels > u32::MAX - SUPERBLOCK_BYTES {
+                        return Ok(None);
+                    }
                     for lane in 0..LANES {
-                        let own = pixels.wrapping_add(image.within([x[lane], y[lane]]) * length);
-                        let chosen = (u64::from(same) >> lane & 1).wrapping_neg();
-                        addresses[lane] = addresses[lane] & !chosen | own & chosen;
+                        let row = (y[lane] & ((1 << height) - 1)) << width;
+                        let own = pixels + (row | x[lane] & ((1 << width) - 1)) * bytes;
+                        let chosen = (u32::from(same) >> lane & 1).wrapping_neg();
+                        offsets[lane] = offsets[lane] & !chosen | own & chosen;
                     }
                 }
+                surface.slice(slice)
             }
-        }
+        };
         let mut words = [Row::splat(0); 4];
         if written != 0 {
-            let Some(places) = Places::readable(memory, &addresses, written, length) else {
-                return Ok(None);
-            };
-            if !places.load_texels(length, &mut words) {
+            let places = Places::at_offsets(memory, base, &offsets, written, length);
+            if !places.is_some_and(|places| places.load_texels(length, &mut words)) {
                 return Ok(None);
             }
         }
@@ -527,8 +562,7 @@ impl Surface {
             }
             (ClumpOrdering::TiledUInterleaved, _) => u_interleaved([x, y], row, self.bytes),
         };
-        let slice = i64::from(self.plane.slice_stride) * i64::from(z);
-        self.plane.pointer.wrapping_add(offset).wrapping_add_signed(slice)
+        self.slice(z).wrapping_add(offset)
     }
 
     /// The address of a texel; `None` where nothing was written.
@@ -540,26 +574,71 @@ impl Surface {
         z: u32,
     ) -> Result<Option<u64>, Box<Trap>> {
         let Some(image) = &self.afbc else { return Ok(Some(self.element(at, z))) };
-        let first = self.pixels(memory, image, image.superblock(at), z)?;
-        Ok(first.map(|first| first.wrapping_add(image.within(at) * self.bytes)))
+        let body = self.body(memory, image, image.superblock(at), z)?;
+        let within = image.within(at) * self.bytes;
+        Ok(body.map(|body| self.slice(z).wrapping_add(u64::from(body) + within)))
     }
 
-    /// The address of the pixels of a superblock; `None` if nothing was written there.
+    /// The address of a slice.
+    #[inline(always)]
+    fn slice(&self, z: u32) -> u64 {
+        let offset = i64::from(self.plane.slice_stride) * i64::from(z);
+        self.plane.pointer.wrapping_add_signed(offset)
+    }
+
+    /// Byte offsets of texels from an address, if the image is not larger than 32 bits count.
+    #[inline(always)]
+    fn offsets(
+        &self,
+        [x, y]: [&[u32; LANES]; 2],
+        z: u32,
+        mask: u16,
+        out: &mut [u32; LANES],
+    ) -> Option<u64> {
+        let (mut columns, mut rows) = (0, 0);
+        for lane in 0..LANES {
+            let active = (u32::from(mask) >> lane & 1).wrapping_neg();
+            columns = columns.max(x[lane] & active);
+            rows = rows.max(y[lane] & active);
+        }
+        let (stride, bytes) = (self.plane.row_stride, self.bytes as u32);
+        let far = |row: u32, column: u64| u64::from(row) * u64::from(stride) + column;
+        match self.plane.clump_ordering {
+            ClumpOrdering::Linear if far(rows, u64::from(columns) * self.bytes) < 1 << 31 => {
+                for lane in 0..LANES {
+                    out[lane] =
+                        y[lane].wrapping_mul(stride).wrapping_add(x[lane].wrapping_mul(bytes));
+                }
+            }
+            ClumpOrdering::TiledUInterleaved
+                if far(rows / 16, (u64::from(columns) + 16) * 16 * self.bytes) < 1 << 31 =>
+            {
+                for lane in 0..LANES {
+                    let tile = (y[lane] / 16).wrapping_mul(stride);
+                    let within = (x[lane] / 16 * 256 + index_in_tile(x[lane] % 16, y[lane] % 16))
+                        .wrapping_mul(bytes);
+                    out[lane] = tile.wrapping_add(within);
+                }
+            }
+            _ => return None,
+        }
+        Some(self.slice(z))
+    }
+
+    /// How many bytes behind the first header a superblock's pixels are; `None` if nothing was written there.
     #[inline]
-    fn pixels(
+    fn body(
         &self,
         memory: &mut UnitMemory<'_>,
         image: &AfbcImage,
         [x, y]: [u32; 2],
         z: u32,
-    ) -> Result<Option<u64>, Box<Trap>> {
+    ) -> Result<Option<u32>, Box<Trap>> {
         let index = image.afbc.header_index(x, y, image.stride);
-        let slice = i64::from(self.plane.slice_stride) * i64::from(z);
-        let headers = self.plane.pointer.wrapping_add_signed(slice);
-        let header = headers.wrapping_add(index * HEADER_B);
+        let header = self.slice(z).wrapping_add(index * HEADER_B);
         match body(memory.read_array(header).map_err(failed)?) {
             Body::Empty => Ok(None),
-            Body::Plain(offset) => Ok(Some(headers.wrapping_add(u64::from(offset)))),
+            Body::Plain(offset) => Ok(Some(offset)),
             Body::Compressed => {
                 let what = "superblocks of AFBC that this GPU has not written";
                 Err(Box::new(Trap::Unimplemented(what.into())))
