@@ -141,10 +141,30 @@ impl TargetFormat {
         colour
     }
 
+    /// Bits of a pixel in the tile buffer: 8 to 128, a power of two.
+    fn bits(&self) -> u32 {
+        let bits: u32 = self.internal.unwrap_or(self.memory).iter().sum();
+        bits.next_power_of_two().clamp(8, 128)
+    }
+
     /// Words of a pixel in the tile buffer.
     pub fn words(&self) -> usize {
-        let bits: u32 = self.internal.unwrap_or(self.memory).iter().sum();
-        bits.div_ceil(32).clamp(1, MOST_WORDS as u32) as usize
+        self.bits().div_ceil(32) as usize
+    }
+
+    /// The pixel of a sample in a chunk of 128 bits, as blend shaders of Midgard write them, one behind the other: so many samples
+    /// as there is room for are in the first chunk, and so on. `None` if the sample is in another chunk.
+    ///
+    // source: Mesa, pan_lower_framebuffer.c (`pan_lower_fb_store`)
+    pub fn of_chunk(&self, words: [u32; 4], chunk: u32, sample: u32) -> Option<[u32; 4]> {
+        let bits = self.bits();
+        let samples = 128 / bits;
+        if sample / samples != chunk {
+            return None;
+        }
+        let all = words.iter().rev().fold(0u128, |all, word| all << 32 | u128::from(*word));
+        let pixel = all >> (sample % samples * bits) & u128::MAX >> (128 - bits);
+        Some([0, 1, 2, 3].map(|k| (pixel >> (32 * k)) as u32))
     }
 
     /// Whether pixels in memory are those of the tile buffer.
@@ -248,6 +268,19 @@ mod tests {
         assert!(TargetFormat::new(&target(Internal::R8g8b8a8, ColorFormat::Raw128)).is_err());
         let raw = TargetFormat::new(&target(Internal::Raw128, ColorFormat::Raw96)).unwrap();
         assert_eq!((raw.bytes, raw.to_memory(u128::MAX)), (12, [0xff; 16]));
+    }
+
+    #[test]
+    fn chunks_have_as_many_samples_as_there_is_room_for() {
+        let bytes = TargetFormat::new(&target(Internal::Raw8, ColorFormat::Raw8)).unwrap();
+        let words = [0x4433_2211, 5, 6, 7];
+        assert_eq!(bytes.of_chunk(words, 0, 2), Some([0x33, 0, 0, 0]));
+        assert_eq!(bytes.of_chunk(words, 1, 2), None);
+        let pairs = TargetFormat::new(&target(Internal::Raw64, ColorFormat::Raw64)).unwrap();
+        assert_eq!(pairs.of_chunk(words, 0, 1), Some([6, 7, 0, 0]));
+        assert_eq!(pairs.of_chunk(words, 1, 2), Some([0x4433_2211, 5, 0, 0]));
+        let whole = TargetFormat::new(&target(Internal::Raw128, ColorFormat::Raw128)).unwrap();
+        assert_eq!(whole.of_chunk(words, 3, 3), Some(words));
     }
 
     /// Words go to memory as single pixels do, whatever the formats and the swizzle.

@@ -225,13 +225,19 @@ impl Pixels {
         format
     }
 
-    /// Writes the words of a pixel to samples of a target.
-    pub fn write_bits(&mut self, lane: usize, samples: u16, target: usize, words: [u32; 4]) {
-        let place = self.lanes[lane].place;
-        for sample in (0..self.framebuffer.samples.count).filter(|s| samples >> s & 1 != 0) {
-            self.tile.set_colour(target, sample, place, words);
+    /// Writes a chunk of pixels to the samples of a lane, as blend shaders of Midgard do ([`TargetFormat::of_chunk`]).
+    ///
+    /// [`TargetFormat::of_chunk`]: super::colour::TargetFormat::of_chunk
+    pub fn write_chunk(&mut self, lane: usize, chunk: u32, target: usize, words: [u32; 4]) {
+        let Lane { place, coverage, .. } = self.lanes[lane];
+        let framebuffer = self.framebuffer.clone();
+        let Some(attachment) = framebuffer.targets.get(target) else { return };
+        for sample in (0..framebuffer.samples.count).filter(|s| coverage >> s & 1 != 0) {
+            if let Some(pixel) = attachment.format.of_chunk(words, chunk, sample as u32) {
+                self.tile.set_colour(target, sample, place, pixel);
+                self.tile.dirty = true;
+            }
         }
-        self.tile.dirty |= samples != 0;
     }
 
     /// The equation of a target, and the constant in it; none where colours replace those that are there.

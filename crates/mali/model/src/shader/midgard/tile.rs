@@ -61,8 +61,7 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let pipeline = pixels.pipeline.clone().ok_or_else(missing)?;
     if pixels.calling.is_some() {
         for lane in lanes {
-            let samples = pixels.lanes[lane].coverage & 1u16.checked_shl(sample).unwrap_or(0);
-            pixels.write_bits(lane, samples, target, colours.map(|row| row.0[lane]));
+            pixels.write_chunk(lane, sample, target, colours.map(|row| row.0[lane]));
         }
         l.warp.branch(0, 0);
         return Ok(());
