@@ -151,13 +151,13 @@ fn each(
         let buffer = l.port.buffer(table | a.buffer_index & ((1 << INDEX_BITS) - 1))?;
         let (stride, first) = (u64::from(a.stride), i64::from(a.offset));
         let (mut addresses, mut inside) = ([0; LANES], 0u16);
-        for lane in 0..LANES {
+        for (lane, address) in addresses.iter_mut().enumerate() {
             let index = known.index(vertices.0[lane], instances.0[lane], l.port.attribute_offset);
             // Far beyond the end of any buffer where it is cut.
             let offset = (u64::from(index) * stride).min(1 << 62) as i64 + first;
             let end = offset + known.format.bytes() as i64;
             inside |= u16::from(offset >= 0 && end as u64 <= buffer.size) << lane;
-            addresses[lane] = buffer.address.wrapping_add_signed(offset);
+            *address = buffer.address.wrapping_add_signed(offset);
         }
         let elements = Elements { known, addresses, lanes, inside: inside & lanes };
         body(l.port, &elements)?;

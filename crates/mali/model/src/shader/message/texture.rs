@@ -403,9 +403,9 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             }
             m if m == LodMode::Grdesc as u32 => {
                 let [first, second] = &request.descriptor;
-                for lane in 0..LANES {
-                    footprint.lod[lane] = explicit(first.0[lane]);
-                    footprint.samples[lane] = (first.0[lane] >> 16 & 0x1f) as f32;
+                for (lane, word) in first.0.into_iter().enumerate() {
+                    footprint.lod[lane] = explicit(word);
+                    footprint.samples[lane] = (word >> 16 & 0x1f) as f32;
                     let [along, down] = halves(second.0[lane]).map(float16);
                     (line[0][lane], line[1][lane]) = (along, down);
                 }
