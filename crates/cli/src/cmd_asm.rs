@@ -14,12 +14,15 @@ use crate::input::read;
 /// AGX: a line holds labels (`loop:`), then an instruction or a directive (`.zero N`, `.hex BYTES`),
 /// then a comment (`#`, `;` or `//`). Branches take a label, `pc+N`, or an offset in the code. The
 /// output of `tepui disasm` is valid input. Intel: the syntax of Mesa's `brw_asm`; instructions that
-/// say `compacted` take 64 bits.
+/// say `compacted` take 64 bits. Mali: the syntax of Mesa's disassemblers, with labels and the same
+/// directives. Midgard: an empty line ends a bundle, and where Mesa's text leaves something out, the
+/// text of `tepui disasm` says it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     echo 'fadd32 r0, r1, 0.5' | tepui asm --isa agx\n  \
     tepui asm --isa agx shader.s -o shader.bin\n  \
-    tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n\n\
+    tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n  \
+    echo 'MIN.u32 R0.xy, R0.yx, U0.zw' | tepui asm --gpu mali-t860\n\n\
     `tepui isa agx` (or `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`) explains the instructions.")]
 pub struct Args {
     /// Instruction set (`agx`, `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use tepui_agx_isa::asm::hex_bytes;
-use tepui_gpus::isa::Isa;
+use tepui_gpus::isa::{Isa, Syntax};
 
 use crate::cmd_isa::{parse_isa, print_out};
 use crate::input::read;
@@ -16,6 +16,8 @@ use crate::input::read;
 /// AGX: the syntax is applegpu's; branch targets are offsets in the code. Padding is shown as
 /// `.zero N`. Intel: the syntax is that of Mesa's `brw_disasm`, with offset and bytes in comments.
 /// Valhall: the syntax is that of Mesa's disassembler with bytes in front. Bifrost: that of Mesa's, clause by clause.
+/// Midgard: that of Mesa's, bundle by bundle, with what it leaves out: the unit of an instruction, whether integers have a
+/// sign, and fields in braces. `tepui isa midgard` explains it.
 /// Bytes that are not an instruction are shown with the reason and counted on standard error, and
 /// the exit status is then 1.
 #[derive(clap::Args)]
@@ -24,7 +26,8 @@ use crate::input::read;
     tepui disasm --isa agx --hex '2a 8c 40 42 24 00 88 00'\n  \
     tepui disasm --isa agx --json shader.bin | jq -r '.[].text'\n  \
     tepui disasm --isa agx --start 0x40 --until-stop usc.bin\n  \
-    tepui disasm --gpu skl shader.bin\n\n\
+    tepui disasm --gpu skl shader.bin\n  \
+    tepui disasm --gpu mali-t860 --mesa shader.bin\n\n\
     What --json prints:\n  \
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
     for bytes that are no instruction")]
@@ -44,6 +47,9 @@ pub struct Args {
     /// End after the first `stop`, or the first message that ends the thread.
     #[arg(long)]
     until_stop: bool,
+    /// Midgard: print Mesa's text letter by letter, which `tepui asm` may not read.
+    #[arg(long)]
+    mesa: bool,
     /// Print a JSON array.
     #[arg(long)]
     json: bool,
@@ -96,7 +102,8 @@ pub fn run(args: &Args) -> ExitCode {
     let mut listing = String::new();
     let mut rows = Vec::new();
     let mut errors: Vec<(usize, String)> = Vec::new();
-    for line in args.isa.disassemble(&code, args.start) {
+    let syntax = if args.mesa { Syntax::Mesa } else { Syntax::Exact };
+    for line in args.isa.disassemble_as(&code, args.start, syntax) {
         let ends = line.ends;
         if let Err(error) = &line.text {
             errors.push((line.offset, error.clone()));

@@ -65,7 +65,21 @@ fn gpus_without_a_feature_are_refused_by_name() {
         assert_eq!(output.status.code(), Some(2), "{gpu}: {errors}");
         assert!(errors.contains("[possible values: m1]"), "{gpu}: {errors}");
     }
-    let output = tepui(&["asm", "--gpu", "mali-t860"], b"");
+}
+
+#[test]
+fn bundles_of_midgard_are_assembled_and_disassembled() {
+    let source = b"MIN.u32 R0.xy, R0.yx, U0.zw\nlut.FMUL.f32 R1, R0, #0.5\n";
+    let code = ok(&["asm", "--gpu", "mali-t860"], source);
+    let text = ok(&["disasm", "--gpu", "mali-t860", "--hex", code.trim()], b"");
+    assert!(text.contains("MIN.u32 ") && text.contains("lut.FMUL.f32 "), "{text}");
+    assert_eq!(ok(&["asm", "--isa", "midgard"], text.as_bytes()), code);
+    let mesa = ok(&["disasm", "--gpu", "mali-t860", "--mesa", "--hex", code.trim()], b"");
+    assert_eq!(mesa, "MIN.i32 R0.xy, R0.yx, U0.zw\nFMUL.f32 R1, R0, #0.5\n\n");
+    let output = tepui(&["asm", "--isa", "midgard"], mesa.as_bytes());
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("Midgard has no assembler"), "{errors}");
+    assert!(
+        errors.starts_with("-:1:1: `MIN.i32` does not say whether integers have a sign"),
+        "{errors}"
+    );
 }

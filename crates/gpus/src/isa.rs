@@ -27,6 +27,17 @@ pub enum Isa {
     Valhall,
 }
 
+/// Which text a listing has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Syntax {
+    /// Text that the assembler reads.
+    #[default]
+    Exact,
+    /// Text of Midgard letter by letter as Mesa's disassembler has it, which leaves out some of an instruction. It is the
+    /// exact text of the other instruction sets.
+    Mesa,
+}
+
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -91,9 +102,8 @@ impl Isa {
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Intel(generation) => intel::asm::assemble(generation, source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
-            Isa::Midgard(_) => Err(vec![
-                "Midgard has no assembler: its text leaves out whether integers have a sign".into(),
-            ]),
+            Isa::Midgard(_) => midgard::asm::assemble(source)
+                .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Bifrost => bifrost::asm::assemble(source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
             Isa::Valhall => valhall::asm::assemble(source)
@@ -103,6 +113,16 @@ impl Isa {
 
     /// The lines of machine code from an offset on.
     pub fn disassemble(self, code: &[u8], start: usize) -> Box<dyn Iterator<Item = Line> + '_> {
+        self.disassemble_as(code, start, Syntax::Exact)
+    }
+
+    /// The lines of machine code from an offset on, in a syntax.
+    pub fn disassemble_as(
+        self,
+        code: &[u8],
+        start: usize,
+        syntax: Syntax,
+    ) -> Box<dyn Iterator<Item = Line> + '_> {
         match self {
             Isa::Intel(generation) => {
                 let lines = intel::disasm::disassemble(generation, code, start);
@@ -110,7 +130,7 @@ impl Isa {
             }
             Isa::Midgard(registers) => {
                 let parts = midgard::disasm::parts(code, start);
-                Box::new(parts.map(move |part| midgard_bundle(code, &part, registers)))
+                Box::new(parts.map(move |part| midgard_bundle(code, &part, registers, syntax)))
             }
             Isa::Bifrost => {
                 let parts = bifrost::disasm::parts(code, start);
@@ -186,15 +206,27 @@ impl Isa {
     }
 }
 
-/// A bundle of Midgard's disassembler, whose lines are one here.
-fn midgard_bundle(code: &[u8], part: &midgard::disasm::Part, registers: TextureRegisters) -> Line {
-    let text = part.text_with(code, registers).trim_end().to_owned();
+/// A bundle of Midgard's disassembler, whose lines are one here. The text ends its last line, so that an empty line ends the
+/// bundle in a listing.
+fn midgard_bundle(
+    code: &[u8],
+    part: &midgard::disasm::Part,
+    registers: TextureRegisters,
+    syntax: Syntax,
+) -> Line {
+    let text = match syntax {
+        Syntax::Exact => part.exact(code, registers),
+        Syntax::Mesa => part.text_with(code, registers),
+    };
     let bytes = code.get(part.offset..part.offset + part.length).unwrap_or_default();
     Line {
         offset: part.offset,
         bytes: bytes.iter().map(|b| format!("{b:02x}")).collect(),
-        text: part.content.map(|_| text.clone()).map_err(|error| error.to_string()),
-        listing: text + "\n",
+        text: match part.content {
+            Err(error) if !part.is_padding(code) => Err(error.to_string()),
+            _ => Ok(text.clone()),
+        },
+        listing: text,
         ends: part.content.is_ok_and(|bundle| bundle.next == midgard::Tag::BREAK),
     }
 }
@@ -296,7 +328,22 @@ mod tests {
         assert!(lines[0].text.as_ref().is_ok_and(|text| text.starts_with("LD_VARY.f32")));
         let t860: Gpu = "mali-t860".parse().unwrap();
         assert_eq!(Isa::of(t860), Ok(Isa::Midgard(TextureRegisters::Own)));
-        assert!(Isa::Midgard(TextureRegisters::Own).assemble("MOV.i32 R0, TMP0, R1").is_err());
+    }
+
+    #[test]
+    fn listings_of_midgard_are_assembly() {
+        let isa = Isa::Midgard(TextureRegisters::Own);
+        let source = "again:\nlut.FMUL.f32 R0, R0, U0\nbr.cond.true again\n\nMIN.u32 R0, R0, R1\n\n.zero 16\n.hex 7f";
+        let code = isa.assemble(source).unwrap();
+        let lines: Vec<Line> = isa.disassemble(&code, 0).collect();
+        assert_eq!(lines.iter().map(|l| l.ends).collect::<Vec<_>>(), [false, true, false, false]);
+        assert!(lines[2].text.is_ok() && lines[3].text.is_err());
+        let listing: Vec<&str> = lines.iter().map(|line| line.listing.as_str()).collect();
+        assert_eq!(isa.assemble(&listing.join("\n")).unwrap(), code);
+        let mut mesa = isa.disassemble_as(&code, 0, Syntax::Mesa).map(|line| line.listing);
+        assert_eq!(mesa.next().unwrap(), "FMUL.f32 R0, R0, U0\nbr.cond.true -1 -> alu/4\n");
+        let errors = isa.assemble(&mesa.next().unwrap()).unwrap_err();
+        assert!(errors[0].starts_with("1:1: `MIN.i32` does not say"), "{errors:?}");
     }
 
     #[test]
