@@ -1,5 +1,5 @@
-//! Machine code of Valhall, Bifrost and Midgard: whatever decodes must encode to the same word, and Valhall's text must parse to
-//! the same instruction; every other input is an error, never a panic or a hang.
+//! Machine code of Valhall, Bifrost and Midgard: whatever decodes must encode to the same word, Valhall's text must parse to
+//! the same instruction, and Midgard's exact text to the same bytes; every other input is an error, never a panic or a hang.
 
 #![no_main]
 
@@ -29,9 +29,12 @@ fuzz_target!(|code: &[u8]| {
         }
         let _ = part.text(code);
     }
+    assert_eq!(midgard::asm::assemble(&midgard::disasm::exact(code)).as_deref(), Ok(code));
+    let _ = midgard::asm::assemble(&midgard::disasm::program(code));
     let _ = bifrost::asm::assemble(&bifrost::disasm::program(code));
     if let Ok(text) = core::str::from_utf8(code) {
         let _ = asm::assemble(text);
         let _ = bifrost::asm::assemble(text);
+        let _ = midgard::asm::assemble(text);
     }
 });

@@ -1,12 +1,16 @@
-//! Every program that Mesa's `panfrost` driver submits on a Mali-T860 or T720 disassembles as Mesa disassembles it.
+//! Every program that Mesa's `panfrost` driver submits on a Mali-T860 or T720 disassembles as Mesa disassembles it, and its
+//! exact text is assembled to the same bytes.
 //!
 //! Runs if the variable `TEPUI_WITNESS_MALI` is set, and needs what the test `mali` needs. The driver prints its disassembly of what
 //! it compiles, without the words; `tepui trace` keeps what it submits, and `tepui decode` disassembles that. Each program of
 //! the capture must be one that Mesa has printed, line by line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
+
+use tepui_mali_isa::asm::hex_bytes;
+use tepui_mali_isa::midgard::{TextureRegisters, asm, disasm};
 
 /// GPUs, programs that the scenes at least have, and scenes if not all.
 const GPUS: &[(&str, usize, &[&str])] = &[("mali-t860", 25, &[]), ("mali-t720", 15, T720)];
@@ -43,29 +47,32 @@ fn printed(output: &str) -> BTreeSet<Text> {
     all
 }
 
-/// The programs of a decoded capture.
-fn decoded(output: &str) -> BTreeSet<Text> {
-    let mut all = BTreeSet::new();
-    let mut open: Option<Text> = None;
+/// The programs of a decoded capture, with their words in hexadecimal.
+fn decoded(output: &str) -> BTreeMap<Text, String> {
+    let mut all = BTreeMap::new();
+    let mut open: Option<(Text, String)> = None;
     for line in output.lines() {
         let trimmed = line.trim();
         let instruction = trimmed
             .split_once(": ")
             .filter(|(at, _)| !at.is_empty() && at.bytes().all(|b| b.is_ascii_hexdigit()));
         match (&mut open, instruction) {
-            (Some(text), Some((_, rest))) => {
+            (Some((text, words)), Some((_, rest))) => {
                 // The words of a bundle stand before its first lines.
-                let words =
+                let are_words =
                     |word: &str| word.len() == 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
                 let text_only = match rest.split_once(' ') {
-                    Some((first, text)) if words(first) => text,
+                    Some((first, text)) if are_words(first) => {
+                        words.push_str(first);
+                        text
+                    }
                     _ => rest,
                 };
                 text.push(text_only.trim().to_owned());
             }
             _ => {
-                all.extend(open.take().filter(|text| !text.is_empty()));
-                open = trimmed.starts_with("Code at").then(Text::new);
+                all.extend(open.take().filter(|(text, _)| !text.is_empty()));
+                open = trimmed.starts_with("Code at").then(Default::default);
             }
         }
     }
@@ -123,7 +130,12 @@ fn check(gpu: &str, programs: usize, scenes: &[&str]) {
     let output = Command::new(&tepui).arg("decode").arg(&capture).arg("--commands").output();
     let ours = decoded(&String::from_utf8_lossy(&output.expect("it starts").stdout));
     assert!(ours.len() >= programs, "{gpu}: {} programs, {} of Mesa", ours.len(), theirs.len());
-    for program in &ours {
+    let shares = TextureRegisters::shared(gpu == "mali-t720");
+    for (program, words) in &ours {
+        let code = hex_bytes(words).expect("words");
+        let parts = disasm::parts(&code, 0).map(|part| part.exact(&code, shares) + "\n");
+        let exact: String = parts.collect();
+        assert_eq!(asm::assemble(&exact), Ok(code), "{gpu}: {exact}");
         let near = || theirs.iter().filter(|text| text.len() == program.len()).collect::<Vec<_>>();
         assert!(theirs.contains(program), "{gpu}: {program:#?}\nMesa: {:#?}", near());
     }
