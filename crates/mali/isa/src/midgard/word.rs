@@ -468,3 +468,22 @@ impl LoadStore {
         self.arg_comp | self.arg_reg << 2 | self.wide << 5 | self.index_format << 6
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn immediates_are_read_as_they_were_written() {
+        for value in 0..=u16::MAX {
+            let (mut r, mut v) = (Registers::default(), Vector::default());
+            v.set_immediate(&mut r, value);
+            let (r, v) = (Registers::decode(r.encode()), Vector::decode(v.encode()));
+            assert_eq!((v.immediate(&r), r.immediate), (value, 1));
+            let (mut r, mut s) = (Registers::default(), Scalar::default());
+            s.set_immediate(&mut r, value);
+            let (r, s) = (Registers::decode(r.encode()), Scalar::decode(s.encode()));
+            assert_eq!((s.immediate(&r), r.immediate), (value, 1));
+        }
+    }
+}
