@@ -139,6 +139,12 @@ impl Unpacker {
         (self.fields[channel].shift / 8) as usize & 3
     }
 
+    /// The place of a channel in its word.
+    #[inline(always)]
+    pub fn shift(&self, channel: usize) -> u32 {
+        self.fields[channel].shift
+    }
+
     /// The bits of a channel of integers.
     #[inline(always)]
     pub fn integer<const N: usize>(&self, words: &[Row<N>; 4], channel: usize) -> Row<N> {

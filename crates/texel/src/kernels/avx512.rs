@@ -7,10 +7,36 @@ use crate::{Floats, Row};
 /// Entries of a table in a vector register.
 const ENTRIES: usize = 16;
 
+/// A table of a value for each byte, in registers.
+struct Table([__m512; 16]);
+
+impl Table {
+    /// # Safety
+    /// The host must have AVX-512F.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn new(table: &[f32; 256]) -> Table {
+        // SAFETY: registers are inside of the table.
+        Table(std::array::from_fn(|k| unsafe { _mm512_loadu_ps(table.as_ptr().add(ENTRIES * k)) }))
+    }
+
+    /// The values of bytes: a permutation of two registers looks up five bits of a byte, the other three bits choose
+    /// among the eight results.
+    ///
+    /// # Safety
+    /// The host must have AVX-512F.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn values(&self, bytes: __m512i) -> __m512 {
+        let bit = |n: i32| _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(1 << n));
+        let pair = |k: usize| _mm512_permutex2var_ps(self.0[2 * k], bytes, self.0[2 * k + 1]);
+        let two = |k: usize| _mm512_mask_blend_ps(bit(5), pair(2 * k), pair(2 * k + 1));
+        let four = |k: usize| _mm512_mask_blend_ps(bit(6), two(2 * k), two(2 * k + 1));
+        _mm512_mask_blend_ps(bit(7), four(0), four(1))
+    }
+}
+
 /// The values of bytes of words in a table.
-///
-/// The table is sixteen registers. A permutation of two of them looks up five bits of a byte; the other three
-/// bits choose among the eight results.
 ///
 /// # Safety
 /// The host must have AVX-512F.
@@ -22,21 +48,53 @@ pub unsafe fn look_up<const N: usize>(
     shift: u32,
     out: &mut Floats<N>,
 ) {
-    // SAFETY: registers are inside of the table.
-    let register = |k: usize| unsafe { _mm512_loadu_ps(table.as_ptr().add(ENTRIES * k)) };
-    let registers: [__m512; 16] = std::array::from_fn(register);
+    // SAFETY: the caller's promise.
+    let table = unsafe { Table::new(table) };
     let places = words.as_chunks::<ENTRIES>().0.iter().zip(out.as_chunks_mut::<ENTRIES>().0);
     for (words, out) in places {
-        // SAFETY: sixteen words.
-        let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
-        let bytes = _mm512_srl_epi32(words, _mm_cvtsi32_si128(shift as i32));
-        let bit = |n: i32| _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(1 << n));
-        let pair = |k: usize| _mm512_permutex2var_ps(registers[2 * k], bytes, registers[2 * k + 1]);
-        let two = |k: usize| _mm512_mask_blend_ps(bit(5), pair(2 * k), pair(2 * k + 1));
-        let four = |k: usize| _mm512_mask_blend_ps(bit(6), two(2 * k), two(2 * k + 1));
-        let values = _mm512_mask_blend_ps(bit(7), four(0), four(1));
-        // SAFETY: sixteen floats.
-        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), values) };
+        // SAFETY: sixteen words, and sixteen floats.
+        unsafe {
+            let words = _mm512_loadu_si512(words.as_ptr().cast());
+            let words = _mm512_srl_epi32(words, _mm_cvtsi32_si128(shift as i32));
+            _mm512_storeu_ps(out.as_mut_ptr(), table.values(words));
+        }
+    }
+}
+
+/// Adds the weighted values of a byte of each of four words: in a table, or the byte as it is. A word without weight does
+/// not count.
+///
+/// # Safety
+/// The host must have AVX-512F.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub unsafe fn add_bytes<const N: usize>(
+    table: Option<&[f32; 256]>,
+    words: [&Row<N>; 4],
+    weight: &[Floats<N>; 4],
+    shift: u32,
+    sum: &mut Row<N>,
+) {
+    // SAFETY: the caller's promise.
+    let table = table.map(|table| unsafe { Table::new(table) });
+    let shift = _mm_cvtsi32_si128(shift as i32);
+    for (part, out) in sum.as_chunks_mut::<ENTRIES>().0.iter_mut().enumerate() {
+        // SAFETY: parts are inside of rows; the host is as the caller says.
+        unsafe {
+            let mut sum = _mm512_loadu_ps(out.as_ptr().cast());
+            for (words, weight) in words.iter().zip(weight) {
+                let words = _mm512_loadu_si512(words.as_ptr().add(ENTRIES * part).cast());
+                let weight = _mm512_loadu_ps(weight.as_ptr().add(ENTRIES * part));
+                let bytes = _mm512_srl_epi32(words, shift);
+                let value = match &table {
+                    Some(table) => table.values(bytes),
+                    None => _mm512_cvtepi32_ps(_mm512_and_si512(bytes, _mm512_set1_epi32(0xff))),
+                };
+                let counts = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(weight, _mm512_setzero_ps());
+                sum = _mm512_add_ps(sum, _mm512_maskz_mul_ps(counts, weight, value));
+            }
+            _mm512_storeu_ps(out.as_mut_ptr().cast(), sum);
+        }
     }
 }
 
@@ -60,6 +118,32 @@ mod tests {
                 unsafe { look_up(&table, &words, shift, &mut out) };
                 assert_eq!(out, std::array::from_fn(|i| table[byte(i) as usize]), "{shift}");
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_bytes_are_those_of_floats() {
+        if !is_x86_feature_detected!("avx512f") {
+            return;
+        }
+        let table: [f32; 256] = std::array::from_fn(|n| (n as f32 / 255.0).powf(2.2));
+        let word = |k: usize, i: usize| (k as u32 * 977 + i as u32 * 131).wrapping_mul(0x9e37_79b9);
+        let words: [Row<32>; 4] = std::array::from_fn(|k| std::array::from_fn(|i| word(k, i)));
+        let weight: [Floats<32>; 4] =
+            std::array::from_fn(|k| std::array::from_fn(|i| ((i + k) % 5) as f32 / 4.0));
+        for table in [Some(&table), None] {
+            let mut sum: Row<32> = std::array::from_fn(|i| (i as f32 / 7.0).to_bits());
+            let mut want = sum;
+            for k in 0..4 {
+                for (i, want) in want.iter_mut().enumerate() {
+                    let byte = words[k][i] >> 8 & 0xff;
+                    let value = table.map_or(byte as f32, |table| table[byte as usize]);
+                    *want = (f32::from_bits(*want) + weight[k][i] * value).to_bits();
+                }
+            }
+            // SAFETY: the host has AVX-512F.
+            unsafe { add_bytes(table, words.each_ref(), &weight, 8, &mut sum) };
+            assert_eq!(sum, want);
         }
     }
 }

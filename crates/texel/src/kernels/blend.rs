@@ -1,5 +1,7 @@
 //! The channels of texels, and their weighted sums.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use crate::axis::{Axis, whole};
 use crate::lod::Plan;
 use crate::unpack::Unpacker;
@@ -104,6 +106,17 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         weight[1][i] = (1.0 - y) * x;
         weight[2][i] = y * (1.0 - x);
         weight[3][i] = y * x;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 16 && N.is_multiple_of(16) && unpacker.kind == crate::unpack::Kind::Srgb {
+        let first = words.each_ref().map(|words| &words[0]);
+        for c in (0..4).filter(|c| wanted >> c & 1 != 0) {
+            // Alpha has no curve.
+            let table = (c < 3).then(tepui_format::texel::srgb::decode_table);
+            // SAFETY: hosts of this width have AVX-512F.
+            unsafe { avx512::add_bytes(table, first, &weight, unpacker.shift(c), &mut out[c]) };
+        }
+        return;
     }
     for c in 0..4 {
         if wanted >> c & 1 != 0 {
