@@ -1,9 +1,11 @@
-//! Counts of what a virtual GPU executes, written to a file command by command.
+//! Counts of what a virtual GPU executes, and how long it takes, written to a file command by command.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustix::io::Errno;
 use tepui_agx_kernel as agx;
@@ -61,8 +63,13 @@ pub fn mali_counts(stats: &MaliStats) -> Counts {
     ]
 }
 
-/// Writes the counts of each command that ends without a fault, a line of JSON each, and passes everything on to
-/// another observer.
+thread_local! {
+    /// When this thread, which executes commands one after the other, began the last one.
+    static STARTED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Writes the counts of each command that ends without a fault and the nanoseconds that the model took for it, a line of JSON each,
+/// and passes everything on to another observer.
 pub struct Counting<O: ?Sized> {
     log: File,
     inner: Option<Arc<O>>,
@@ -77,7 +84,10 @@ impl<O: ?Sized> Counting<O> {
         Ok(Counting { log: OpenOptions::new().create(true).append(true).open(file)?, inner })
     }
 
-    fn write(&self, counts: &Counts) {
+    fn write(&self, mut counts: Counts) {
+        // Of several streams that ran together, the first has the time of all.
+        let took = STARTED.take().map_or(0, |started| started.elapsed().as_nanos() as u64);
+        counts.push(("nanoseconds", took));
         let fields: Vec<String> =
             counts.iter().map(|(n, count)| format!("\"{n}\":{count}")).collect();
         let line = format!("{{{}}}\n", fields.join(","));
@@ -107,6 +117,7 @@ impl<O: CallObserver + ?Sized> CallObserver for Counting<O> {
 impl<O: agx::Observer + ?Sized> agx::Observer for Counting<O> {
     fn starting(&self, execution: &agx::Execution<'_>) {
         self.inner.iter().for_each(|o| o.starting(execution));
+        STARTED.set(Some(Instant::now()));
     }
 
     fn finished(
@@ -115,7 +126,7 @@ impl<O: agx::Observer + ?Sized> agx::Observer for Counting<O> {
         result: &Result<AgxStats, tepui_agx_model::JobFault>,
     ) {
         if let Ok(stats) = result {
-            self.write(&agx_counts(stats));
+            self.write(agx_counts(stats));
         }
         self.inner.iter().for_each(|o| o.finished(execution, result));
     }
@@ -124,6 +135,7 @@ impl<O: agx::Observer + ?Sized> agx::Observer for Counting<O> {
 impl<O: intel::Observer + ?Sized> intel::Observer for Counting<O> {
     fn starting(&self, execution: &intel::Execution<'_>) {
         self.inner.iter().for_each(|o| o.starting(execution));
+        STARTED.set(Some(Instant::now()));
     }
 
     fn finished(
@@ -132,7 +144,7 @@ impl<O: intel::Observer + ?Sized> intel::Observer for Counting<O> {
         result: &Result<IntelStats, tepui_intel_model::JobFault>,
     ) {
         if let Ok(stats) = result {
-            self.write(&intel_counts(stats));
+            self.write(intel_counts(stats));
         }
         self.inner.iter().for_each(|o| o.finished(execution, result));
     }
@@ -141,11 +153,12 @@ impl<O: intel::Observer + ?Sized> intel::Observer for Counting<O> {
 impl<O: mali::Observer + ?Sized> mali::Observer for Counting<O> {
     fn starting(&self, execution: &mali::Execution<'_>) {
         self.inner.iter().for_each(|o| o.starting(execution));
+        STARTED.set(Some(Instant::now()));
     }
 
     fn finished(&self, execution: &mali::Execution<'_>, ended: &[tepui_mali_model::Completion]) {
         for stats in ended.iter().filter_map(|completion| completion.outcome.as_ref().ok()) {
-            self.write(&mali_counts(stats));
+            self.write(mali_counts(stats));
         }
         self.inner.iter().for_each(|o| o.finished(execution, ended));
     }

@@ -121,6 +121,9 @@ pub struct Executed {
     /// Cycles of the busier arithmetic unit.
     #[serde(default)]
     pub cycles: f64,
+    /// Nanoseconds that the model took.
+    #[serde(default)]
+    pub nanoseconds: f64,
 }
 
 impl Executed {
@@ -131,6 +134,7 @@ impl Executed {
             let command: Executed = serde_json::from_str(line)?;
             sum.instructions += command.instructions;
             sum.cycles += command.cycles;
+            sum.nanoseconds += command.nanoseconds;
         }
         Ok(sum)
     }
@@ -140,6 +144,7 @@ impl Executed {
         Executed {
             instructions: (self.instructions - without.instructions) / turns,
             cycles: (self.cycles - without.cycles) / turns,
+            nanoseconds: (self.nanoseconds - without.nanoseconds) / turns,
         }
     }
 }
@@ -155,17 +160,28 @@ pub struct Frames {
     pub lavapipe_fps: f64,
     /// Speed of the model divided by lavapipe's.
     pub ratio: f64,
+    /// Frames per second if nothing but the model took time: without the program, the driver, an emulator and the X server.
+    pub alone_fps: Option<f64>,
+    /// The same divided by lavapipe's frames per second.
+    pub alone_ratio: Option<f64>,
 }
 
 /// Runs every program on a driver on the model and on lavapipe.
 pub fn measure(driver: Driver, mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
     let runner = Runner::new(mesa, threads)?;
     let all = runner.vulkan(&[driver, Driver::Lavapipe])?;
-    let frames = |(name, speeds): Speeds| Frames {
-        name,
-        model_fps: speeds[0].fps,
-        lavapipe_fps: speeds[1].fps,
-        ratio: speeds[0].fps / speeds[1].fps,
+    let frames = |(name, speeds): Speeds| {
+        let [model_fps, lavapipe_fps] = [speeds[0].fps, speeds[1].fps];
+        let took = speeds[0].executed.map(|frame| frame.nanoseconds).filter(|&ns| ns > 0.0);
+        let alone_fps = took.map(|ns| 1e9 / ns);
+        Frames {
+            name,
+            model_fps,
+            lavapipe_fps,
+            ratio: model_fps / lavapipe_fps,
+            alone_fps,
+            alone_ratio: alone_fps.map(|fps| fps / lavapipe_fps),
+        }
     };
     Ok(all.into_iter().map(frames).collect())
 }

@@ -118,9 +118,17 @@ pub fn run(args: &Args) -> ExitCode {
                 );
             }
             for f in &report.frames {
+                let alone = f.alone_fps.zip(f.alone_ratio);
+                let alone = alone.map(|(fps, ratio)| {
+                    format!("; {fps:7.1} if only the model took time: {ratio:.2}")
+                });
                 println!(
-                    "{:28} {:7.1} frames/s on the model, {:7.1} on lavapipe: ratio {:.2}",
-                    f.name, f.model_fps, f.lavapipe_fps, f.ratio
+                    "{:31} {:7.1} frames/s on the model, {:7.1} on lavapipe: ratio {:.2}{}",
+                    f.name,
+                    f.model_fps,
+                    f.lavapipe_fps,
+                    f.ratio,
+                    alone.unwrap_or_default()
                 );
             }
             ExitCode::SUCCESS

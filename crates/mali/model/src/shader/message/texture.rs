@@ -22,7 +22,7 @@ use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, float16, halves, join};
 use super::sampler::{Filter, Place, Sampler, Unit, swizzled_rows};
-use super::view::Texel;
+use super::view::{Texel, View};
 use crate::pixel::Kind;
 
 /// Modifiers in [`Op::flags`]: the components that are returned, in the lowest four bits; handles are
@@ -358,6 +358,48 @@ impl Request {
     }
 }
 
+impl Request {
+    /// How many texels a sample covers: the level of detail, and samples along a line. Rates are the coordinates' across quads, where the
+    /// level comes from them.
+    #[inline(always)]
+    fn footprint(
+        &self,
+        op: &Op,
+        rates: Option<&Gradient<LANES>>,
+        view: &View,
+        sampler: &Sampler,
+        out: &mut Footprint<LANES>,
+        line: &mut [[f32; LANES]; 2],
+    ) {
+        match op.flags >> LOD & 7 {
+            m if m == LodMode::Explicit as u32 => {
+                for (lod, word) in out.lod.iter_mut().zip(self.lod.0) {
+                    *lod = explicit(word);
+                }
+            }
+            m if m == LodMode::Grdesc as u32 => {
+                let [first, second] = &self.descriptor;
+                for (lane, word) in first.0.into_iter().enumerate() {
+                    out.lod[lane] = explicit(word);
+                    out.samples[lane] = (word >> 16 & 0x1f) as f32;
+                    let [along, down] = halves(second.0[lane]).map(float16);
+                    (line[0][lane], line[1][lane]) = (along, down);
+                }
+            }
+            _ => {
+                let Some(rates) = rates else { return };
+                let scale = scale(view.size(0), sampler);
+                let coordinates = (op.flags >> COORDINATES & 3) as usize;
+                lod::footprint(rates, &scale, coordinates, sampler.anisotropy, out);
+                for lane in 0..LANES {
+                    let way = usize::from(out.down[lane] != 0.0);
+                    (0..2).for_each(|axis| line[axis][lane] = rates[axis][way][lane]);
+                }
+            }
+        }
+    }
+}
+
 /// The axes that count for levels of detail, and what gradients are multiplied with.
 fn scale(size: [u32; 3], sampler: &Sampler) -> [f32; 3] {
     if sampler.pixel { [1.0; 3] } else { size.map(|v| v as f32) }
@@ -372,15 +414,11 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let sources = l.get64(&op.src[0]);
     let staging = Staging::new(l, op);
     let request = Request::new(&staging, op);
-    let coordinates = (op.flags >> COORDINATES & 3) as usize;
     let mode = op.flags >> LOD & 7;
     // On Bifrost only fragments have neighbours.
     let computed = (mode == LodMode::Computed as u32 || mode == LodMode::ComputedBias as u32)
         && (l.port.tables.is_none() || l.port.pixels.is_some());
-    let mut rates = [[[0.0; LANES]; 2]; 3];
-    if computed {
-        request.gradient(op, &mut rates);
-    }
+    let mut rates = None;
     let mut channels = [Row::splat(0); 4];
     let mut kind = Kind::Float;
     let mut left = l.warp.mask;
@@ -391,48 +429,38 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let sampler = l.port.sampler(handles[1])?;
         let Some((view, memory)) = l.port.view(handles[0])? else { continue };
         kind = view.kind();
-        let scale = scale(view.size(0), &sampler);
+        let mut plan = lod::Plan::ZERO;
         let mut footprint =
             Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
         let mut line = [[0.0; LANES]; 2];
-        match mode {
-            m if m == LodMode::Explicit as u32 => {
-                for (lod, word) in footprint.lod.iter_mut().zip(request.lod.0) {
-                    *lod = explicit(word);
+        // Where there is one level and one filter, nobody asks for the level of detail.
+        let any = mode != LodMode::Grdesc as u32
+            && (view.texture.levels <= 1 || sampler.mip == MipFilter::None)
+            && sampler.min_linear == sampler.mag_linear
+            && sampler.anisotropy <= 1;
+        if !any {
+            let rates = computed.then(|| {
+                &*rates.get_or_insert_with(|| {
+                    let mut rates = [[[0.0; LANES]; 2]; 3];
+                    request.gradient(op, &mut rates);
+                    rates
+                })
+            });
+            request.footprint(op, rates, view, &sampler, &mut footprint, &mut line);
+            let mut levels = footprint.lod;
+            for level in &mut levels {
+                *level += sampler.bias;
+            }
+            if mode == LodMode::ComputedBias as u32 {
+                for (level, bias) in levels.iter_mut().zip(request.lod.0) {
+                    *level += explicit(bias);
                 }
             }
-            m if m == LodMode::Grdesc as u32 => {
-                let [first, second] = &request.descriptor;
-                for (lane, word) in first.0.into_iter().enumerate() {
-                    footprint.lod[lane] = explicit(word);
-                    footprint.samples[lane] = (word >> 16 & 0x1f) as f32;
-                    let [along, down] = halves(second.0[lane]).map(float16);
-                    (line[0][lane], line[1][lane]) = (along, down);
-                }
-            }
-            _ if computed => {
-                lod::footprint(&rates, &scale, coordinates, sampler.anisotropy, &mut footprint);
-                for lane in 0..LANES {
-                    let way = usize::from(footprint.down[lane] != 0.0);
-                    (0..2).for_each(|axis| line[axis][lane] = rates[axis][way][lane]);
-                }
-            }
-            _ => {}
+            let mut clamped = [0.0; LANES];
+            lod::clamp::<LANES, Unit>(&levels, sampler.lod, None, &mut clamped);
+            let last = view.texture.levels.saturating_sub(1);
+            lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
         }
-        let mut levels = footprint.lod;
-        for level in &mut levels {
-            *level += sampler.bias;
-        }
-        if mode == LodMode::ComputedBias as u32 {
-            for (level, bias) in levels.iter_mut().zip(request.lod.0) {
-                *level += explicit(bias);
-            }
-        }
-        let mut clamped = [0.0; LANES];
-        lod::clamp::<LANES, Unit>(&levels, sampler.lod, None, &mut clamped);
-        let mut plan = lod::Plan::ZERO;
-        let last = view.texture.levels.saturating_sub(1);
-        lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
         let (layers, unorm) = (view.layers(), view.format().is_unorm());
         let swizzle = view.texture.swizzle;
         let mut filter = Filter { view, memory, sampler };
