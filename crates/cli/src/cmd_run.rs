@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
     /// Append to FILE what each command that the GPU executes cost, a line of JSON each: instructions, counted once a SIMD-group,
-    /// cycles of the busier arithmetic unit, and what else `tepui replay` prints.
+    /// cycles of the busier arithmetic unit, what else `tepui replay` prints, and the nanoseconds that the model took.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
     /// Worker threads of the model; 0 means one per core.

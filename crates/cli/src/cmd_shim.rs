@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
     /// Append to FILE what each command that the GPU executes cost, a line of JSON each: instructions, counted once a SIMD-group,
-    /// and what else `tepui replay` prints.
+    /// what else `tepui replay` prints, and the nanoseconds that the model took.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
     /// Abort the program (SIGABRT) at a GPU fault: some drivers do not report a lost device.
