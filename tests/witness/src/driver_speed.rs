@@ -48,6 +48,8 @@ pub struct Figures {
     pub cached_per_s: f64,
     /// Draws with state a second that one thread records, without submitting them, by the clock.
     pub draws_of_one_thread_per_s: f64,
+    /// The same in a second of the thread's processor time.
+    pub draws_of_one_thread_per_cpu_s: f64,
     /// The same of two threads at once, each into command buffers of its own.
     pub draws_of_two_threads_per_s: f64,
     /// Draws of two threads in a second of processor time of each: twice the draws of one if they share nothing.
@@ -164,7 +166,8 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
     }
     let pipelines_per_s = PIPELINES as f64 / start.elapsed().as_secs_f64();
     let cached_per_s = cached(&scene, layout)?;
-    let [draws_of_one_thread_per_s, _] = draws_of_threads::<1>(gpu, &pass, objects)?;
+    let [draws_of_one_thread_per_s, draws_of_one_thread_per_cpu_s] =
+        draws_of_threads::<1>(gpu, &pass, objects)?;
     let [draws_of_two_threads_per_s, draws_of_two_threads_per_cpu_s] =
         draws_of_threads::<2>(gpu, &pass, objects)?;
     let (links_per_s, links_with_draw_per_s) =
@@ -188,6 +191,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
         draws_per_s,
         draws_with_state_per_s,
         draws_of_one_thread_per_s,
+        draws_of_one_thread_per_cpu_s,
         draws_of_two_threads_per_s,
         draws_of_two_threads_per_cpu_s,
         pipelines_per_s,

@@ -62,6 +62,7 @@ struct Figures {
     draws_per_s: f64,
     draws_with_state_per_s: f64,
     draws_of_one_thread_per_s: f64,
+    draws_of_one_thread_per_cpu_s: f64,
     draws_of_two_threads_per_s: f64,
     draws_of_two_threads_per_cpu_s: f64,
     pipelines_per_s: f64,
@@ -143,6 +144,9 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         row("draws with state", "thousands/s", false, &|f| Some(f.draws_with_state_per_s / 1e3));
         row("draws of one thread", "thousands/s", false, &|f| {
             Some(f.draws_of_one_thread_per_s / 1e3)
+        });
+        row("draws of one thread", "thousands/s of CPU time", false, &|f| {
+            Some(f.draws_of_one_thread_per_cpu_s / 1e3)
         });
         row("draws of two threads", "thousands/s", false, &|f| {
             Some(f.draws_of_two_threads_per_s / 1e3)
