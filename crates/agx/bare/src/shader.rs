@@ -1,6 +1,6 @@
 //! Runs compiled shaders: fills the uniform registers that a [`Program`] asks for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tepui_agx_compiler::descriptor::{PBE_B, ROW_B, SAMPLER_B, TEXTURE_B, loads_sampler};
 use tepui_agx_compiler::{Program, Source};
@@ -35,6 +35,23 @@ impl Bindings {
         let mut all: Vec<_> = self.samplers.iter().map(|(&k, &s)| (k, s)).collect();
         all.sort_unstable();
         all
+    }
+
+    /// The bindings of a set that have rows, in order.
+    fn of_set(&self, set: u32) -> BTreeSet<u32> {
+        let keys = self.images.keys().chain(self.samplers.keys());
+        keys.filter(|k| k.0 == set).map(|k| k.1).collect()
+    }
+
+    /// The rows of all bindings of a set.
+    fn set(&self, set: u32) -> Vec<u8> {
+        self.of_set(set).into_iter().flat_map(|binding| self.rows(set, binding, 0)).collect()
+    }
+
+    /// Bytes of a set before a binding's rows.
+    fn offset(&self, set: u32, binding: u32) -> u32 {
+        let before = self.of_set(set).into_iter().take_while(|&b| b < binding);
+        before.map(|b| self.rows(set, b, 0).len() as u32).sum()
     }
 
     /// The rows of a binding from an element on, without gaps.
@@ -108,6 +125,15 @@ pub(crate) fn uniforms(
                 let table = machine.buffer(rows.len())?;
                 table.write(&rows)?;
                 address_halves(table.address()).to_vec()
+            }
+            Source::SetAddress { set } => {
+                let rows = bindings.set(set);
+                let table = machine.buffer(rows.len())?;
+                table.write(&rows)?;
+                address_halves(table.address()).to_vec()
+            }
+            Source::DescriptorOffset { set, binding, element } => {
+                halves(bindings.offset(set, binding) + element * ROW_B).to_vec()
             }
             Source::DescriptorBytes { set, binding, element, byte, halves } => {
                 let rows = bindings.rows(set, binding, element);

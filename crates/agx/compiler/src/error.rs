@@ -3,6 +3,9 @@
 use crate::varyings::{Shading, Varying};
 use tepui_ir::{Inst, Op, Stage};
 
+/// What [`Error::Limit`] names where the uniform registers are full.
+pub(crate) const HALF_UNIFORMS: &str = "half-uniforms";
+
 /// Why a shader was not compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {

@@ -57,6 +57,7 @@ pub use values::Names;
 pub use varyings::Table;
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use target::target;
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
@@ -265,19 +266,31 @@ pub fn compile_part(
     interface: &Interface,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
-    stack::for_shader(s).run(|| back_end(s, options, interface, after, false))
+    stack::for_shader(s).run(|| {
+        let first = back_end(s, options, interface, after, false);
+        match first {
+            Ok(None) | Err(Error::Limit { what: error::HALF_UNIFORMS, .. }) => {
+                back_end(s, options, interface, after, true)?.ok_or(OUT_OF_REACH)
+            }
+            done => done?.ok_or(OUT_OF_REACH),
+        }
+    })
 }
 
+/// Addresses of descriptor sets that texture instructions cannot encode.
+const OUT_OF_REACH: Error =
+    Error::Feature("a descriptor set out of the texture instructions' reach");
+
 /// Selection, allocation and packing. Addresses of descriptors take their places among other
-/// uniforms; where that puts one out of the texture instructions' reach, everything is done again
-/// with `descriptors_first`.
+/// uniforms; nothing comes of it where that puts one out of the texture instructions' reach, and
+/// everything is done again `by_set`.
 fn back_end(
     s: &Shader,
     options: &Options,
     interface: &Interface,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-    descriptors_first: bool,
-) -> Result<Program> {
+    by_set: bool,
+) -> Result<Option<Program>> {
     match (s.info.stage, interface) {
         (Stage::Compute, Interface::Compute | Interface::Expanded(_))
         | (Stage::Vertex, Interface::Vertex(_))
@@ -289,8 +302,9 @@ fn back_end(
     let io = select::stage::Io::new(s, interface)?;
     let mut stats = Stats::default();
     let mut uniforms = interface.uniforms(s);
-    if descriptors_first {
-        uniforms.descriptors_first();
+    if by_set {
+        let sets: BTreeSet<u32> = s.resources.values().map(|r| r.set).collect();
+        uniforms.address_by_set(sets.len() as u16);
     }
     // A prolog or epilog has no uniforms of its own.
     let plan = if interface.is_beside() { preamble::Plan::default() } else { preamble::plan(s) };
@@ -299,8 +313,8 @@ fn back_end(
     if !plan.results.is_empty() {
         let (f, u, places) = select::select_preamble(s, uniforms, &plan, io.clone())?;
         after("preamble", Snapshot::Mir(&f));
-        if u.out_of_reach() && !descriptors_first {
-            return back_end(s, options, interface, after, true);
+        if u.out_of_reach() {
+            return Ok(None);
         }
         (uniforms, preset) = (u, places);
         let few = u32::from(stats::tier(0));
@@ -311,8 +325,8 @@ fn back_end(
     let (mut f, uniforms, io) = select::select(s, uniforms, &preset, io, options.names)?;
     let uniform_values = f.meanings.as_mut().map(|m| std::mem::take(&mut m.uniforms));
     after("select", Snapshot::Mir(&f));
-    if uniforms.out_of_reach() && !descriptors_first {
-        return back_end(s, options, interface, after, true);
+    if uniforms.out_of_reach() {
+        return Ok(None);
     }
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
@@ -335,7 +349,7 @@ fn back_end(
     stats.spills = back.spilled.stores;
     stats.fills = back.spilled.loads;
     stats.threads = u32::from(stats::threads(back.halves));
-    Ok(Program {
+    Ok(Some(Program {
         code: packed.code,
         body_bytes: packed.body_bytes,
         preamble,
@@ -349,7 +363,7 @@ fn back_end(
         stats,
         locs: packed.locs,
         names,
-    })
+    }))
 }
 
 /// Most bytes of scratch memory of a thread: what one `stack_adjust` can ask for, as in Mesa

@@ -18,6 +18,9 @@ const LOW_HALVES: u16 = 256;
 /// agx_pack.c, agx_pack_texture
 const BASE_HALVES: u16 = 128;
 
+/// Half-uniforms that are left to offsets of descriptors where these have no addresses of their own.
+const OFFSET_HALVES: u16 = 192;
+
 /// The contents of a uniform register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -50,6 +53,21 @@ pub enum Source {
     /// 64-bit address of the row that describes an image or sampler ([`crate::descriptor`]); rows
     /// of later elements follow it.
     Descriptor {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Array element.
+        element: u32,
+    },
+    /// 64-bit address of a descriptor set.
+    SetAddress {
+        /// Descriptor set.
+        set: u32,
+    },
+    /// Bytes from the beginning of a set to the row that describes an image or sampler
+    /// ([`crate::descriptor`]), 32 bits.
+    DescriptorOffset {
         /// Descriptor set.
         set: u32,
         /// Binding.
@@ -165,6 +183,7 @@ impl Source {
             Source::BufferAddress { .. }
             | Source::BufferTable { .. }
             | Source::Descriptor { .. }
+            | Source::SetAddress { .. }
             | Source::PushLong { .. }
             | Source::PushAddress
             | Source::DataAddress
@@ -210,12 +229,18 @@ impl Source {
         is_constant.then_some(Source::DescriptorBytes { set, binding, element, byte, halves })
     }
 
+    /// Whether programs get the value otherwise where the registers are full.
+    const fn can_be_loaded(self) -> bool {
+        use Source::{Constant, Constant16, DescriptorBytes};
+        matches!(self, DescriptorBytes { .. } | Constant { .. } | Constant16 { .. })
+    }
+
     /// Its alignment in half-uniforms.
     const fn alignment(self) -> u16 {
         match self {
             // Texture instructions name the base of descriptors so. source: agx_pack.c,
             // agx_pack_texture
-            Source::Descriptor { .. } => 4,
+            Source::Descriptor { .. } | Source::SetAddress { .. } => 4,
             s if s.halves() > 1 => 2,
             _ => 1,
         }
@@ -293,9 +318,8 @@ pub struct Uniforms {
     high: u16,
     /// A half that an aligned uniform left free.
     gap: Option<u16>,
-    /// The next place for the address of descriptors, where they have the first halves for
-    /// themselves.
-    bases: Option<u16>,
+    /// Descriptors are found by the addresses of their sets: the next place for such an address.
+    sets: Option<u16>,
 }
 
 impl Uniforms {
@@ -303,6 +327,9 @@ impl Uniforms {
     pub fn get(&mut self, source: Source) -> Option<u16> {
         if let Some(&half) = self.by_source.get(&source) {
             return Some(half);
+        }
+        if self.is_scarce() && source.can_be_loaded() {
+            return None;
         }
         let pinned = self.pinned.iter().find(|u| u.source == source).map(|u| u.half);
         let half = match pinned {
@@ -314,24 +341,40 @@ impl Uniforms {
         Some(half)
     }
 
+    /// Whether what is left is for offsets of descriptors, without which nothing goes.
+    fn is_scarce(&self) -> bool {
+        let left = |next: u16, end: u16| end.saturating_sub(next);
+        let all = left(self.low, LOW_HALVES) + left(self.high.max(LOW_HALVES), UNIFORM_HALVES);
+        self.is_by_set() && all < OFFSET_HALVES
+    }
+
     /// Leaves the first halves to the ABI, which has `pinned` at fixed places in them.
     pub fn reserve(&mut self, halves: u16, pinned: Vec<Uniform>) {
         self.low = halves;
         self.pinned = pinned;
     }
 
-    /// Reserves the halves that texture instructions can encode for addresses of descriptors; other
-    /// uniforms follow them.
-    pub fn descriptors_first(&mut self) {
-        self.bases = Some(self.low.next_multiple_of(4));
-        self.low = self.low.max(BASE_HALVES);
+    /// Descriptors in memory are found by the address of their set and an offset, of which a set with any number
+    /// of bindings has one; the addresses of `count` sets come first, where texture instructions can encode them.
+    pub fn address_by_set(&mut self, count: u16) {
+        let first = self.low.next_multiple_of(4);
+        self.sets = Some(first);
+        self.low = first + count * Source::SetAddress { set: 0 }.halves();
+    }
+
+    /// Whether descriptors are found by the address of their set.
+    #[must_use]
+    pub fn is_by_set(&self) -> bool {
+        self.sets.is_some()
     }
 
     /// Whether the address of descriptors is in a register that texture instructions cannot encode.
     #[must_use]
     pub fn out_of_reach(&self) -> bool {
-        let far =
-            |u: &Uniform| matches!(u.source, Source::Descriptor { .. }) && u.half >= BASE_HALVES;
+        let far = |u: &Uniform| {
+            matches!(u.source, Source::Descriptor { .. } | Source::SetAddress { .. })
+                && u.half >= BASE_HALVES
+        };
         self.list.iter().any(far)
     }
 
@@ -345,7 +388,7 @@ impl Uniforms {
             return None;
         }
         let halves = source.halves();
-        if let (Source::Descriptor { .. }, Some(next)) = (source, &mut self.bases) {
+        if let (Source::SetAddress { .. }, Some(next)) = (source, &mut self.sets) {
             let half = *next;
             *next += halves;
             return (half + halves <= BASE_HALVES).then_some(half);
@@ -413,13 +456,17 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_descriptors_stay_in_reach_when_they_come_first() {
+    fn addresses_of_sets_stay_in_reach() {
         let mut u = Uniforms::default();
         place(&mut u);
         assert!(u.out_of_reach());
         let mut u = Uniforms::default();
-        u.descriptors_first();
-        place(&mut u);
+        u.address_by_set(2);
+        for element in 0..31 {
+            u.get(Source::BufferAddress { set: 0, binding: 0, element }).unwrap();
+        }
+        assert_eq!(u.get(Source::SetAddress { set: 3 }), Some(0));
+        assert_eq!(u.get(Source::SetAddress { set: 1 }), Some(4));
         assert!(!u.out_of_reach());
     }
 

@@ -219,6 +219,13 @@ impl Recipe {
                     }
                     None => Value::Null,
                 },
+                Source::SetAddress { set } => Value::SetAddress { set: set as u8, offset: 0 },
+                Source::DescriptorOffset { set, binding, element } => {
+                    let bits = places
+                        .get(set, binding)
+                        .map_or(0, |b| b.offset.wrapping_add(element.wrapping_mul(b.stride)));
+                    Value::Source(Source::Constant { bits })
+                }
                 source => Value::Source(source),
             };
             cpu.push((u.half, halves, value));

@@ -124,9 +124,11 @@ impl Select<'_> {
                         self.set(s.result(i), &[Comp::Uni(half)]);
                         return Ok(true);
                     }
-                    let Some(address) = self.def_inst(args[0]) else { return Ok(false) };
-                    let c = self.descriptor_address(i, s.arg(address, 0))?;
-                    self.set(args[0], &[c]);
+                    // Unless it is in a uniform register already.
+                    if let Some(address) = self.def_inst(args[0]) {
+                        let c = self.descriptor_address(i, s.arg(address, 0))?;
+                        self.set(args[0], &[c]);
+                    }
                 }
                 let at = self.global_place(args[0], m, self.ty(s.result(i)));
                 self.device_load(i, at, m)?;

@@ -367,7 +367,7 @@ impl<'a> Select<'a> {
     /// A uniform for `source`, or an error when the file is full.
     pub(crate) fn uniform(&mut self, source: Source) -> Result<u16> {
         self.uniforms.get(source).ok_or(Error::Limit {
-            what: "half-uniforms",
+            what: crate::error::HALF_UNIFORMS,
             needed: u64::from(self.uniforms.halves() + source.halves()),
             limit: u64::from(tepui_agx_isa::operand::UNIFORM_HALVES),
         })

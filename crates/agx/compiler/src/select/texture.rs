@@ -5,7 +5,7 @@
 
 use super::operand::Place;
 use super::{Comp, Opnd, Select};
-use crate::descriptor::{PBE_B, ROW_B, SAMPLER_B};
+use crate::descriptor::{PBE_B, ROW_B, SAMPLER_B, SECOND_SAMPLER};
 use crate::error::Result;
 use crate::mir::{HALF, LONG, Op as MOp, RegClass, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::{SamplerState, Source, TextureState};
@@ -92,27 +92,46 @@ impl Select<'_> {
     /// The address of a descriptor's row.
     pub(super) fn descriptor_address(&mut self, i: Inst, handle: Value) -> Result<Comp> {
         let (set, binding, index) = self.handle(i, handle)?;
-        if let Comp::Const(c) = self.comp(index, 0) {
+        if let Comp::Const(c) = self.comp(index, 0)
+            && !self.uniforms.is_by_set()
+        {
             let source = Source::Descriptor { set, binding, element: c as u32 };
             return Ok(Comp::Uni(self.uniform(source)?));
         }
-        let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
-        let offset = self.row_offset(index, 0);
+        let (table, offset) = self.row(set, binding, index, 0)?;
         let base = self.reg(Comp::Uni(table), LONG);
         let ops = [Opnd::of(base, Size::B64), Opnd::of(offset, Size::B32)];
         Ok(Comp::Val(self.iadd(64, false, ops[0], ops[1], 0)))
     }
 
-    /// Bytes from the first row of a binding to `byte` of the row of an element.
-    fn row_offset(&mut self, index: Value, byte: u32) -> Val {
-        match self.comp(index, 0) {
-            Comp::Const(c) => self.mov_imm(u64::from((c as u32).wrapping_mul(ROW_B) + byte), WORD),
-            _ => {
+    /// `byte` of the row of an array element: a uniform with an address, and the bytes from there.
+    fn row(&mut self, set: u32, binding: u32, index: Value, byte: u32) -> Result<(u16, Val)> {
+        let known = match self.comp(index, 0) {
+            Comp::Const(c) => Some(c as u32),
+            _ => None,
+        };
+        let rows = Opnd::imm(ROW_B as u8);
+        let byte_opnd = Opnd::imm(byte as u8);
+        if self.uniforms.is_by_set() {
+            let table = self.uniform(Source::SetAddress { set })?;
+            let element = known.unwrap_or(0);
+            let first = self.uniform(Source::DescriptorOffset { set, binding, element })?;
+            let mut at = Opnd::uniform(first, Size::B32);
+            if known.is_none() {
                 let x = self.isrc(index, 0);
-                let rows = Opnd::imm(ROW_B as u8);
-                self.imadd(32, false, [x, rows, Opnd::imm(byte as u8)], 0)
+                at = Opnd::of(self.imadd(32, false, [x, rows, at], 0), Size::B32);
             }
+            return Ok((table, self.iadd(32, false, at, byte_opnd, 0)));
         }
+        let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
+        let offset = match known {
+            Some(c) => self.mov_imm(u64::from(c.wrapping_mul(ROW_B) + byte), WORD),
+            None => {
+                let x = self.isrc(index, 0);
+                self.imadd(32, false, [x, rows, byte_opnd], 0)
+            }
+        };
+        Ok((table, offset))
     }
 
     /// The texture or PBE descriptor behind a handle.
@@ -128,8 +147,7 @@ impl Select<'_> {
                 });
             }
         }
-        let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
-        let val = self.row_offset(index, if pbe { PBE_B } else { 0 });
+        let (table, val) = self.row(set, binding, index, if pbe { PBE_B } else { 0 })?;
         Ok(Reference {
             texture: Texture::Bindless(UNASSIGNED),
             base: TexBase::Uniform(table),
@@ -144,10 +162,23 @@ impl Select<'_> {
             if let Some(n) = self.uniforms.sampler(state) {
                 return Ok((Sampler::State(n), None));
             }
+            // Its number and its twin's are a word of the row, which comes without a thread.
+            let own = binding & !SECOND_SAMPLER;
+            let is_second = own != binding;
+            let number = Source::DescriptorBytes {
+                set,
+                binding: own,
+                element: c as u32,
+                byte: SAMPLER_B as u8,
+                halves: 1 + u8::from(is_second),
+            };
+            if let Some(half) = self.uniforms.get(number) {
+                let half = Opnd::uniform(half + u16::from(is_second), Size::B16);
+                return Ok((Sampler::StateReg(UNASSIGNED), Some(self.mov(half, HALF))));
+            }
         }
         // Its number is in the row.
-        let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
-        let at = self.row_offset(index, SAMPLER_B);
+        let (table, at) = self.row(set, binding, index, SAMPLER_B)?;
         let half = {
             let one = Opnd::imm(1);
             Opnd::of(self.bfeil(32, Opnd::of(at, Size::B32), one, 0), Size::B32)

@@ -1,6 +1,7 @@
 //! Random image instructions: what the machine code leaves in buffers and images is what the
 //! interpreter leaves.
 
+mod arrays;
 mod program;
 mod residency;
 

@@ -80,27 +80,18 @@ pub const LOG_SHIFT: u32 = 0x3f35_04f3;
 /// Coefficients of the series of 2 · atanh(s), from the ninth power's to the third's.
 pub const ATANH: [f32; 4] = [0.222_222_2, 0.285_714_3, 0.4, 0.666_666_7];
 
-/// Coefficients of sin(x·π/2) / x in powers of x², the sixth's first.
-pub const SINE: [f32; 7] = {
-    const fn coefficient(power: u32, factorial: f64) -> f32 {
-        let mut value = 1.0;
-        let mut k = 0;
-        while k < power {
-            value *= std::f64::consts::FRAC_PI_2;
-            k += 1;
-        }
-        (value / factorial) as f32
-    }
-    [
-        coefficient(13, 6_227_020_800.0),
-        -coefficient(11, 39_916_800.0),
-        coefficient(9, 362_880.0),
-        -coefficient(7, 5040.0),
-        coefficient(5, 120.0),
-        -coefficient(3, 6.0),
-        coefficient(1, 1.0),
-    ]
-};
+/// Coefficients of sin(x·π/2) / x in powers of x², the sixth's first: those of the Taylor series, the
+/// third's and second's moved by a few units so that no product with `x` is greater than 1, in all
+/// its roundings.
+pub const SINE: [f32; 7] = [
+    5.692_172_8e-8,
+    -3.598_843_3e-6,
+    1.604_411_8e-4,
+    -4.681_747e-3,
+    0.079_692_55,
+    -0.645_964_1,
+    1.570_796_4,
+];
 
 #[cfg(test)]
 mod tests {
@@ -153,5 +144,11 @@ mod tests {
             let want = (f64::from(x) * std::f64::consts::FRAC_PI_2).sin();
             assert!((f64::from(sinc_quarter(x) * x) - want).abs() < 2f64.powi(-22));
         }
+        // Sines and cosines are in -1..1, and reach 1.
+        for bits in 0.5f32.to_bits()..=1f32.to_bits() {
+            let x = f32::from_bits(bits);
+            assert!(sinc_quarter(x) * x <= 1.0, "{x}");
+        }
+        assert_eq!(sinc_quarter(1.0), 1.0);
     }
 }
