@@ -143,6 +143,8 @@ pub struct ViewInfo<'a, B: Backend> {
     pub image_info: &'a ImageInfo,
     /// GPU addresses of the image's planes.
     pub addresses: Addresses,
+    /// What a sparse image's addresses are.
+    pub sparse: Option<&'a B::Range>,
     /// Shape that shaders see.
     pub view_type: vk::ImageViewType,
     /// Format that shaders see.
@@ -504,8 +506,13 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// A file descriptor of memory.
     fn export(device: &Self::Device, memory: &Self::Memory) -> Result<OwnedFd>;
 
-    /// Reserves addresses for so many bytes, without memory. What is read there is zero, and what is written is dropped.
-    fn reserve(device: &Self::Device, size: u64) -> Result<Self::Range>;
+    /// Reserves addresses for so many bytes, without memory. What is read there is zero, and what is written is dropped. They are
+    /// those of a buffer, of an image whose memory is bound as a whole, or of `image`, whose blocks come and go.
+    fn reserve(
+        device: &Self::Device,
+        size: u64,
+        image: Option<&Self::Image>,
+    ) -> Result<Self::Range>;
 
     /// The first address of a range.
     fn range_address(range: &Self::Range) -> u64;

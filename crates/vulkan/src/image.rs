@@ -282,7 +282,9 @@ pub unsafe fn create<B: Backend>(d: &Device<B>, info: &vk::ImageCreateInfo) -> R
     // SAFETY: as the caller says.
     let mut image = unsafe { lay_out::<B>(d, info)? };
     if image.info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING) {
-        let range = B::reserve(&d.inner, requirements(&image, None).size)?;
+        let has_blocks = image.info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY);
+        let layout = has_blocks.then_some(&*image.layout);
+        let range = B::reserve(&d.inner, requirements(&image, None).size, layout)?;
         for (plane, to) in image.addresses.iter_mut().enumerate() {
             *to = B::range_address(&range) + B::plane_memory(&image.layout, plane).offset;
         }
@@ -445,6 +447,7 @@ entry! {
                 image: &image.layout,
                 image_info: &image.info,
                 addresses: image.addresses,
+                sparse: image.sparse.as_deref(),
                 view_type: info.view_type,
                 format,
                 swizzle: [c.r, c.g, c.b, c.a],

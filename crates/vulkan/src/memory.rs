@@ -254,7 +254,7 @@ entry! {
             let (d, info) = (Device::<B>::of(device), &*info);
             let mut buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None, sparse: None };
             if info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING) {
-                let range = B::reserve(&d.inner, requirements(info.size, true).size)?;
+                let range = B::reserve(&d.inner, requirements(info.size, true).size, None)?;
                 buffer.address = B::range_address(&range);
                 buffer.sparse = Some(Arc::new(range));
             }

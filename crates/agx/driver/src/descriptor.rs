@@ -6,10 +6,11 @@ use tepui_agx_compiler::descriptor::{self as rows, BUFFER_WIDTH, ROW_B};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler as hw;
 use tepui_agx_packets::texture::{
-    Channel, Layout as Arrangement, SampleCount, Texture, TextureDimension,
+    Channel, ImageMode, Layout as Arrangement, SampleCount, Texture, TextureDimension,
 };
 use tepui_format::Format;
 use tepui_layout::Dimension;
+use tepui_packets::Packet;
 use tepui_vulkan::backend::{Addresses, Descriptor, MAX_PLANES, SamplerInfo, ViewInfo};
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::image::aspect_format;
@@ -19,6 +20,7 @@ use crate::Agx;
 use crate::device::{Device, packet};
 use crate::format::{self, HwFormat, Packing};
 use crate::image::Image;
+use crate::residency::PageTable;
 
 /// A row.
 pub type Row = [u8; ROW_B as usize];
@@ -212,6 +214,21 @@ fn metadata(image: &Image, addresses: Addresses, p: &Part) -> Option<u64> {
 pub fn texture(image: &Image, addresses: Addresses, p: &Part) -> Result<[u8; 24]> {
     let hw = format::hw(p.format).ok_or_else(|| no_format(p.format))?;
     texture_as(image, addresses, p, hw, metadata(image, addresses, p))
+}
+
+/// Replaces the texture descriptor in a row by one that reads an image through its table of pages. A level that is viewed by itself, as
+/// texels of another size, has no table: all of its texels count as resident.
+fn read_pages(row: &mut Row, image: &Image, p: &Part, table: &PageTable) -> Result<()> {
+    let own = image.planes[p.plane].layout.desc().shape.format.info().block;
+    let viewed = p.format.info().block;
+    if (own.width_px, own.height_px) != (viewed.width_px, viewed.height_px) {
+        return Ok(());
+    }
+    let at = rows::TEXTURE_B as usize;
+    let mut d = Texture::unpack(&row[at..at + Texture::SIZE_BYTES]).map_err(packet)?;
+    (d.address, d.mode) = (table.address(p.layers[0]), ImageMode::Sparse);
+    put(row, rows::TEXTURE_B, &d.pack().map_err(packet)?);
+    Ok(())
 }
 
 /// The texture descriptor through which programs read the bits of a compressed image's texels.
@@ -486,16 +503,21 @@ pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
     let mut attachment: Row = [0; ROW_B as usize];
     let layered = Part { storage: true, array: dimension != Dimension::D3, ..part };
     put(&mut attachment, rows::TEXTURE_B, &texture(info.image, info.addresses, &layered)?);
+    let table = info.sparse.and_then(|range| range.table.as_ref());
+    if let Some(table) = table {
+        read_pages(&mut sampled[0], info.image, &part, table)?;
+        read_pages(&mut attachment, info.image, &layered, table)?;
+    }
     let can_store = info.usage.contains(vk::ImageUsageFlags::STORAGE)
         && format::features(format).optimal.contains(vk::FormatFeatureFlags2::STORAGE_IMAGE);
-    let storage = match can_store {
-        true => storage(
-            info.image,
-            info.addresses,
-            &Part { storage: true, levels: [r.base_mip_level, 1], ..part },
-        )?,
+    let stored = Part { storage: true, levels: [r.base_mip_level, 1], ..part };
+    let mut storage = match can_store {
+        true => storage(info.image, info.addresses, &stored)?,
         false => [0; ROW_B as usize],
     };
+    if can_store && let Some(table) = table {
+        read_pages(&mut storage, info.image, &stored, table)?;
+    }
     Ok(View { sampled, storage, attachment })
 }
 

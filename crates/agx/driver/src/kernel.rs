@@ -11,6 +11,7 @@ use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result};
 
 use crate::heap::Heap;
+use crate::residency::PageTable;
 
 /// Where 32-bit addresses of code and USC words are relative to: a window of 4 GiB.
 pub const USC_BASE: u64 = 0x11_0000_0000;
@@ -226,6 +227,8 @@ pub struct Range {
     pub address: u64,
     /// Bytes.
     size: u64,
+    /// Tells shaders which pages of an image have memory.
+    pub table: Option<PageTable>,
 }
 
 impl Range {
@@ -233,7 +236,7 @@ impl Range {
     ///
     /// # Errors
     /// When the address space is full.
-    pub fn new(kernel: &Arc<Kernel>, size: u64) -> Result<Range> {
+    pub fn new(kernel: &Arc<Kernel>, size: u64, table: Option<PageTable>) -> Result<Range> {
         let size = size
             .max(1)
             .checked_next_multiple_of(PAGE_BYTES)
@@ -242,7 +245,7 @@ impl Range {
             .checked_add(PAGE_BYTES)
             .and_then(|size| lock(&kernel.data).take(size, PAGE_BYTES))
             .ok_or_else(|| Error::device_memory("the GPU's address space is full"))?;
-        Ok(Range { kernel: kernel.clone(), address, size })
+        Ok(Range { kernel: kernel.clone(), address, size, table })
     }
 
     /// What binds memory to a part of the range, or takes it away.

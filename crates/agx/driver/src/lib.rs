@@ -26,6 +26,7 @@ pub mod limits;
 pub mod meta;
 mod parts;
 pub mod query;
+pub mod residency;
 pub mod scratch;
 pub mod shader;
 mod state;
@@ -57,6 +58,7 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel, Range, Window};
 use query::Queries;
+use residency::PageTable;
 use shader::{Linking, Origin, Places, Shader};
 
 /// The family of Apple AGX GPUs.
@@ -172,11 +174,13 @@ impl Backend for Agx {
         memory.export()
     }
 
-    fn reserve(device: &Arc<Device>, size: u64) -> Result<Range> {
+    fn reserve(device: &Arc<Device>, size: u64, image: Option<&Image>) -> Result<Range> {
         if !device.kernel.has_soft_faults() {
             return Err(Error::unsupported("sparse resources on a kernel without soft faults"));
         }
-        Range::new(&device.kernel, size)
+        let table =
+            image.map(|i| PageTable::new(&device.kernel, &i.planes[0].layout)).transpose()?;
+        Range::new(&device.kernel, size, table)
     }
 
     fn range_address(range: &Range) -> u64 {
@@ -188,7 +192,14 @@ impl Backend for Agx {
             let memory = b.memory.as_ref().map(|(bo, at)| (&**bo, *at));
             b.range.bind(b.offset, b.size, memory)
         };
-        device.kernel.bind(&binds.iter().map(op).collect::<Result<Vec<_>>>()?)
+        device.kernel.bind(&binds.iter().map(op).collect::<Result<Vec<_>>>()?)?;
+        for b in binds {
+            if let Some(table) = &b.range.table {
+                let address = b.memory.is_some().then(|| b.range.address + b.offset);
+                table.set(b.offset, b.size, address);
+            }
+        }
+        Ok(())
     }
 
     fn sparse_layout(image: &Image) -> SparseLayout {

@@ -768,6 +768,7 @@ pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
             &mut features.sparse_residency_buffer,
             &mut features.sparse_residency_image_2d,
             &mut features.sparse_residency_aliased,
+            &mut features.shader_resource_residency,
         ] {
             *on = TRUE;
         }

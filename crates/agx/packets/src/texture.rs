@@ -236,6 +236,29 @@ packet! {
     }
 }
 
+/// Pages that a folio of the table of a sparse image has entries for.
+/// source: Mesa 26.1, layout.h, `AIL_PAGES_PER_FOLIO`
+const FOLIO_PAGES: u64 = 256;
+
+/// Entries of a folio: what the second half holds is unknown.
+/// source: Mesa 26.1, layout.h, `AIL_FOLIO_SIZE_EL`
+const FOLIO_ENTRIES: u64 = 512;
+
+impl SparseBlock {
+    /// Bytes of the table of a layer of so many pages.
+    #[must_use]
+    pub fn layer_table_bytes(pages: u64) -> u64 {
+        pages.div_ceil(FOLIO_PAGES) * FOLIO_ENTRIES * Self::SIZE_BYTES as u64
+    }
+
+    /// Where the entry of a page of a layer stands in the layer's table, in bytes.
+    #[must_use]
+    pub fn entry_offset(page: u64) -> u64 {
+        let entry = page / FOLIO_PAGES * FOLIO_ENTRIES + page % FOLIO_PAGES;
+        entry * Self::SIZE_BYTES as u64
+    }
+}
+
 packet! {
     /// An image that shaders sample or load from. The hardware reads the last 8 bytes only if
     /// `extended`; otherwise Mesa stores the size of a texel buffer there for its shaders.

@@ -131,7 +131,7 @@ impl Area<'_> {
         if !samples_alike || !rows::suit(self.level, self.at(), self.size()) {
             return false;
         }
-        let Some(span) = image.span.filter(|_| image.folios.is_none()) else { return false };
+        let Some(span) = image.span.filter(|_| image.layer_table.is_none()) else { return false };
         let Some(host) = memory.window(image.address, span, Access::Write) else { return false };
         let start = u64::from(self.block.layer) * image.layer_stride + self.level.offset;
         // SAFETY: the span covers the level's start.
@@ -211,7 +211,9 @@ impl Area<'_> {
         order: &[u8; MAX_BYTES],
     ) -> Result<bool, Fault> {
         let image = &pbe.image;
-        let Some(span) = image.span.filter(|_| image.folios.is_none()) else { return Ok(false) };
+        let Some(span) = image.span.filter(|_| image.layer_table.is_none()) else {
+            return Ok(false);
+        };
         let Some(host) = memory.window(image.address, span, Access::Write) else {
             return Ok(false);
         };

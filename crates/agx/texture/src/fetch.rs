@@ -56,7 +56,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             // SAFETY: `whole` is valid for `image.span` bytes, within which all texels inside their
             // levels, layers inside the image and samples below its number lie.
             Some(host) => unsafe { gather(host, &offsets, self.image.sample_bytes, words) },
-            None if self.image.folios.is_some() => {
+            None if self.image.layer_table.is_some() => {
                 zero |= self.sparse(texels, &offsets, words);
             }
             None => self.scattered(self.reading(texels), &offsets, words),
@@ -170,9 +170,9 @@ pub(crate) fn sparse_address<M: Memory>(
     layer: u64,
     offset: u64,
 ) -> Result<Option<u64>, tepui_softgpu::Fault> {
-    let folios = image.folios.unwrap_or(1);
+    let layer_b = image.layer_table.unwrap_or(0);
     let mut bytes = [0; 4];
-    memory.read(sparse_entry(image.address, folios, layer, offset), &mut bytes)?;
+    memory.read(sparse_entry(image.address, layer_b, layer, offset), &mut bytes)?;
     // Any four bytes unpack to an entry, apart from unknown bits, which do not change the address.
     let entry = SparseBlock::unpack_lossy(&bytes).map(|(entry, _)| entry);
     Ok(entry.ok().filter(|e| e.enabled).map(|e| e.address + offset % PAGE_B))

@@ -73,8 +73,8 @@ pub struct Image {
     pub span: Option<u64>,
     /// Compression metadata.
     pub metadata: Option<Metadata>,
-    /// The table of pages of a sparse image: folios of a layer.
-    pub folios: Option<u64>,
+    /// The table of pages of a sparse image: bytes of a layer's.
+    pub layer_table: Option<u64>,
     /// Levels, level 0 first.
     levels: [Level; MAX_LEVELS],
     level_count: u8,
@@ -217,7 +217,7 @@ impl Image {
             block: [block.width_px, block.height_px],
             span: None,
             metadata: None,
-            folios: None,
+            layer_table: None,
             levels: [Level::EMPTY; MAX_LEVELS],
             level_count: 0,
             plain: false,
@@ -242,29 +242,19 @@ impl Image {
                 self.span = Some(u64::from(self.layers - 1) * self.layer_stride + layer);
             }
             ImageMode::SparseWithoutCounters | ImageMode::Sparse => {
-                self.folios = Some(self.layer_stride.div_ceil(FOLIO_PAGES * PAGE_B));
+                let pages = self.layer_stride.div_ceil(PAGE_B);
+                self.layer_table = Some(SparseBlock::layer_table_bytes(pages));
             }
         }
     }
 }
 
-/// Pages that a folio of the table of a sparse image has entries for.
-/// source: Mesa 26.1, layout.h, `AIL_PAGES_PER_FOLIO`
-const FOLIO_PAGES: u64 = 256;
-
-/// Entries of a folio: what the second half holds is unknown.
-/// source: Mesa 26.1, layout.h, `AIL_FOLIO_SIZE_EL`
-const FOLIO_ENTRIES: u64 = 512;
-
-/// The address of the table entry for the page that holds byte `offset` of a layer.
+/// The address of the table entry for the page that holds byte `offset` of a layer, of which the table has `layer_b` bytes.
 ///
 /// Assumption: tables of images with mode 2 have the same form as those with mode 3; Mesa uses mode
 /// 2 only for null textures, whose table is a page of zeros.
-pub fn sparse_entry(table: u64, folios: u64, layer: u64, offset: u64) -> u64 {
-    let page = offset / PAGE_B;
-    let folio = layer * folios + page / FOLIO_PAGES;
-    let index = folio * FOLIO_ENTRIES + page % FOLIO_PAGES;
-    table.wrapping_add(index * SparseBlock::SIZE_BYTES as u64)
+pub fn sparse_entry(table: u64, layer_b: u64, layer: u64, offset: u64) -> u64 {
+    table.wrapping_add(layer * layer_b + SparseBlock::entry_offset(offset / PAGE_B))
 }
 
 fn unsupported_samples(shape: &Shape, what: &'static str) -> Result<(), Unsupported> {

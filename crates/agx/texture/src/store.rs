@@ -218,7 +218,7 @@ pub(crate) fn put<M: Memory>(
 ) -> Result<(), Fault> {
     let element = u64::from(level.element(x, y)) << image.element_shift;
     let in_layer = level.offset + element + u64::from(sample * image.sample_bytes);
-    let address = if image.folios.is_some() {
+    let address = if image.layer_table.is_some() {
         match sparse_address(memory, image, u64::from(z), in_layer)? {
             Some(address) => address,
             None => return Ok(()),

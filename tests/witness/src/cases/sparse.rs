@@ -165,10 +165,15 @@ impl Texels {
         [w.div_ceil(self.block.width), h.div_ceil(self.block.height)]
     }
 
+    /// Whether a texel has memory.
+    fn is_resident(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> bool {
+        let number = y / self.block.height * self.blocks(level)[0] + x / self.block.width;
+        level >= self.tail || self.bound.contains(&(level, layer, number))
+    }
+
     /// The bytes of a texel as they are read.
     fn texel(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> Vec<u8> {
-        let number = y / self.block.height * self.blocks(level)[0] + x / self.block.width;
-        if level < self.tail && !self.bound.contains(&(level, layer, number)) {
+        if !self.is_resident(level, layer, [x, y]) {
             return vec![0; self.bytes];
         }
         let [w, h] = self.size(level);
@@ -184,27 +189,41 @@ impl Texels {
         all.flat_map(|(l, x, y)| self.texel(level, l, [x, y])).collect()
     }
 
+    /// The places that shaders look at: level, layer, texel.
+    fn places(&self) -> Vec<(u32, u32, [u32; 2])> {
+        let mut out = Vec::new();
+        for (level, layer) in (0..4).flat_map(|l| (0..LAYERS).map(move |k| (l, k))) {
+            let size = self.size(level);
+            for (y, x) in (0..PLACES).flat_map(|y| (0..PLACES).map(move |x| (y, x))) {
+                let place = |k: u32, size: u32| (k * 2 + 1) * size / (2 * PLACES);
+                out.push((level, layer, [place(x, size[0]), place(y, size[1])]));
+            }
+        }
+        out
+    }
+
+    /// What a shader is told of each place by a sampler and by a fetch: whether it has memory.
+    fn codes(&self) -> Vec<u32> {
+        let code = |(level, layer, at)| u32::from(self.is_resident(level, layer, at));
+        self.places().into_iter().flat_map(|place| [code(place); 2]).collect()
+    }
+
     /// What the shader reads.
     fn sampled(&self, channels: usize) -> Vec<f32> {
         let mut out = Vec::new();
-        for z in 0..2 * 4 {
-            let (level, layer) = (z / LAYERS, z % LAYERS);
-            let [w, h] = self.size(level);
-            for (y, x) in (0..PLACES).flat_map(|y| (0..PLACES).map(move |x| (y, x))) {
-                let place = |k: u32, size: u32| (k * 2 + 1) * size / (2 * PLACES);
-                let texel = self.texel(level, layer, [place(x, w), place(y, h)]);
-                let each = self.bytes / channels;
-                let mut color = [0.0, 0.0, 0.0, 1.0];
-                for (to, from) in color.iter_mut().zip(texel.chunks(each)) {
-                    *to = match *from {
-                        [a] => f32::from(a) / 255.0,
-                        [a, b] => f32::from(u16::from_le_bytes([a, b])) / 65535.0,
-                        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
-                        _ => 0.0,
-                    };
-                }
-                out.extend(color);
+        for (level, layer, at) in self.places() {
+            let texel = self.texel(level, layer, at);
+            let each = self.bytes / channels;
+            let mut color = [0.0, 0.0, 0.0, 1.0];
+            for (to, from) in color.iter_mut().zip(texel.chunks(each)) {
+                *to = match *from {
+                    [a] => f32::from(a) / 255.0,
+                    [a, b] => f32::from(u16::from_le_bytes([a, b])) / 65535.0,
+                    [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+                    _ => 0.0,
+                };
             }
+            out.extend(color);
         }
         out
     }
@@ -213,10 +232,11 @@ impl Texels {
 /// Fills an image of which some blocks have memory, reads all its levels, samples it, and takes blocks away.
 fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case {
     let about = "blocks of an image with and without memory, and its small levels";
-    let shaders = vec![Shader::new("sparse.comp")];
+    let shaders = vec![Shader::new("sparse.comp"), Shader::new("sparse_codes.comp")];
     let case = Case::new(format!("sparse/image_{name}"), about, shaders, move |bench| {
         let gpu = bench.gpu;
         gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        gpu.feature(gpu.offers.residency, "codes of residency")?;
         let spec = ImageSpec::sampled(format, Shape::D2Array, [SIZE_PX[0], SIZE_PX[1], 1])
             .layers(LAYERS)
             .mipmapped()
@@ -303,6 +323,7 @@ fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case
         let rule = Rule::Ulp(2.0);
         let wanted = texels.sampled(channels);
         outputs.push(Output::cpu("sampled", &sampled(bench, &image)?, &wanted, rule.clone()));
+        outputs.push(Output::cpu("codes", &codes(bench, &image)?, &texels.codes(), Rule::Bits));
         // Half of the blocks are gone.
         let gone: Vec<_> = binds
             .iter()
@@ -317,24 +338,33 @@ fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case
         outputs.push(Output::cpu("level 0 of half", &read, &wanted, Rule::Bits));
         let wanted = texels.sampled(channels);
         outputs.push(Output::cpu("sampled of half", &sampled(bench, &image)?, &wanted, rule));
+        let (got, wanted) = (codes(bench, &image)?, texels.codes());
+        outputs.push(Output::cpu("codes of half", &got, &wanted, Rule::Bits));
         Ok(outputs)
     });
     case.without_lavapipe()
 }
 
-/// Texels of all layers and some levels, by a compute shader.
-fn sampled(bench: &Bench, image: &Image) -> Result<Vec<f32>> {
+/// Runs a shader that looks at places of all layers and some levels, and leaves so many words for each.
+fn look(bench: &Bench, spirv: &[u32], image: &Image, words: u32) -> Result<Buffer> {
     let gpu = bench.gpu;
     let sampler =
         gpu.sampler(SamplerSpec::new(vk::Filter::NEAREST, vk::SamplerAddressMode::CLAMP_TO_EDGE))?;
-    let result: Buffer = gpu.output::<f32>((PLACES * PLACES * LAYERS * 4 * 4) as usize)?;
-    let kernel = gpu
-        .kernel(&bench.spirv[0])
-        .storage(&[&result])
-        .bind(Bind::Texture(image.view, sampler))
-        .build()?;
+    let result: Buffer = gpu.output::<u32>((PLACES * PLACES * LAYERS * 4 * words) as usize)?;
+    let kernel =
+        gpu.kernel(spirv).storage(&[&result]).bind(Bind::Texture(image.view, sampler)).build()?;
     gpu.run(&kernel, [PLACES / 8, PLACES / 8, LAYERS * 4])?;
-    Ok(result.read())
+    Ok(result)
+}
+
+/// The texels at all places.
+fn sampled(bench: &Bench, image: &Image) -> Result<Vec<f32>> {
+    Ok(look(bench, &bench.spirv[0], image, 4)?.read())
+}
+
+/// Which places have memory.
+fn codes(bench: &Bench, image: &Image) -> Result<Vec<u32>> {
+    Ok(look(bench, &bench.spirv[1], image, 2)?.read())
 }
 
 /// The cases.

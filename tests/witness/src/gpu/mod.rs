@@ -201,6 +201,8 @@ pub struct Offers {
     pub views_of_patches: bool,
     /// Sparse buffers and 2D images.
     pub sparse: bool,
+    /// `shaderResourceResidency`.
+    pub residency: bool,
 }
 
 impl Gpu {
@@ -408,6 +410,7 @@ impl Gpu {
                 sparse: core.sparse_binding != 0
                     && core.sparse_residency_buffer != 0
                     && core.sparse_residency_image2_d != 0,
+                residency: core.shader_resource_residency != 0,
             },
         })
     }
