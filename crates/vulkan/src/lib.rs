@@ -166,6 +166,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCmdSetPrimitiveRestartEnable<B>, vkCmdSetLogicOpEXT<B>, vkCmdSetLogicOpEnableEXT<B>,
             vkCmdSetPatchControlPointsEXT<B>, vkCmdSetPolygonModeEXT<B>,
             vkCmdSetRasterizationSamplesEXT<B>, vkCmdSetSampleMaskEXT<B>,
+            vkCmdSetSampleLocationsEnableEXT<B>, vkCmdSetSampleLocationsEXT<B>,
             vkCmdSetAlphaToCoverageEnableEXT<B>, vkCmdSetAlphaToOneEnableEXT<B>,
             vkCmdSetColorBlendEnableEXT<B>, vkCmdSetColorBlendEquationEXT<B>,
             vkCmdSetColorBlendAdvancedEXT<B>, vkCmdSetColorWriteMaskEXT<B>,
@@ -180,7 +181,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         }
         unoffered::{
             vkCmdSetConservativeRasterizationModeEXT<B>, vkCmdSetExtraPrimitiveOverestimationSizeEXT<B>,
-            vkCmdSetSampleLocationsEnableEXT<B>, vkCmdSetCoverageModulationModeNV<B>,
+            vkCmdSetCoverageModulationModeNV<B>,
             vkCmdSetCoverageModulationTableEnableNV<B>, vkCmdSetCoverageModulationTableNV<B>,
             vkCmdSetCoverageReductionModeNV<B>, vkCmdSetCoverageToColorEnableNV<B>,
             vkCmdSetCoverageToColorLocationNV<B>, vkCmdSetRepresentativeFragmentTestEnableNV<B>,

@@ -513,8 +513,13 @@ entry! {
     }
 
     /// `vkGetPhysicalDeviceMultisamplePropertiesEXT`.
-    fn vkGetPhysicalDeviceMultisamplePropertiesEXT(_physical: vk::PhysicalDevice, _samples: vk::SampleCountFlags, out: *mut vk::MultisamplePropertiesEXT) {
-        unsafe { (*out).max_sample_location_grid_size = vk::Extent2D { width: 1, height: 1 } }
+    fn vkGetPhysicalDeviceMultisamplePropertiesEXT(physical: vk::PhysicalDevice, samples: vk::SampleCountFlags, out: *mut vk::MultisamplePropertiesEXT) {
+        unsafe {
+            let mut all = vk::PhysicalDeviceSampleLocationsPropertiesEXT::default();
+            of(physical).info().property_chain.answer((&raw mut all).cast());
+            let is_offered = all.sample_location_sample_counts.intersects(samples);
+            (*out).max_sample_location_grid_size = if is_offered { all.max_sample_location_grid_size } else { vk::Extent2D::default() };
+        }
     }
 
     /// `vkEnumerateDeviceExtensionProperties`.

@@ -17,7 +17,7 @@ use crate::object::{get, maybe, slice};
 use crate::pipeline::{Kind, Pipeline, PipelineLayout};
 use crate::render_pass::{Framebuffer, RenderPass, dynamic};
 use crate::state::{
-    Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, VertexAttribute,
+    self, Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, VertexAttribute,
 };
 
 /// Records a change of a group of state.
@@ -744,6 +744,17 @@ entry! {
     fn vkCmdSetSampleMaskEXT<B: Backend>(buffer: vk::CommandBuffer, _samples: vk::SampleCountFlags, mask: *const u32) {
         let mask = unsafe { mask.as_ref() }.copied().unwrap_or(u32::MAX);
         set::<B>(buffer, "vkCmdSetSampleMaskEXT", Groups::SAMPLE_MASK, move |s| s.sample_mask = mask);
+    }
+
+    /// `vkCmdSetSampleLocationsEnableEXT`.
+    fn vkCmdSetSampleLocationsEnableEXT<B: Backend>(buffer: vk::CommandBuffer, on: vk::Bool32) {
+        set::<B>(buffer, "vkCmdSetSampleLocationsEnableEXT", Groups::SAMPLE_LOCATIONS_ENABLE, move |s| s.sample_locations_enable = on == vk::TRUE);
+    }
+
+    /// `vkCmdSetSampleLocationsEXT`.
+    fn vkCmdSetSampleLocationsEXT<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::SampleLocationsInfoEXT) {
+        let places = unsafe { state::sample_locations(&*info) };
+        set::<B>(buffer, "vkCmdSetSampleLocationsEXT", Groups::SAMPLE_LOCATIONS, move |s| s.sample_locations = places);
     }
 
     /// `vkCmdSetAlphaToCoverageEnableEXT`.

@@ -6,12 +6,16 @@
 use tepui_format::Format;
 use vulkanalia_sys as vk;
 
+use crate::object::slice;
+
 /// Vertex buffers and attributes.
 pub const MAX_VERTEX: usize = 32;
 /// Viewports.
 pub const MAX_VIEWPORTS: usize = 16;
 /// Colour attachments.
 pub const MAX_COLOURS: usize = 8;
+/// Samples with places of the application's.
+pub const MAX_SAMPLES: usize = 4;
 
 /// How elements of a vertex buffer follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -266,6 +270,16 @@ state! {
         /// Samples that are drawn.
         sample_mask: u32 = u32::MAX,
     }
+    /// Whether the places of samples are the application's.
+    48 SAMPLE_LOCATIONS_ENABLE [SAMPLE_LOCATIONS_ENABLE_EXT] {
+        /// Samples are at `sample_locations`.
+        sample_locations_enable: bool = false,
+    }
+    /// Places of samples.
+    49 SAMPLE_LOCATIONS [SAMPLE_LOCATIONS_EXT] {
+        /// Places of the samples in all pixels, from the upper left corner.
+        sample_locations: [[f32; 2]; MAX_SAMPLES] = [[0.5; 2]; MAX_SAMPLES],
+    }
     /// Alpha to coverage.
     28 ALPHA_TO_COVERAGE [ALPHA_TO_COVERAGE_ENABLE_EXT] {
         /// Alpha becomes coverage.
@@ -380,6 +394,20 @@ state! {
         /// The input attachment index of each colour attachment; `None` for none.
         inputs: [Option<u8>; MAX_COLOURS] = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), Some(7)],
     }
+}
+
+/// Places of samples that an application gives: one pixel's are those of all.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn sample_locations(i: &vk::SampleLocationsInfoEXT) -> [[f32; 2]; MAX_SAMPLES] {
+    let mut places = [[0.5; 2]; MAX_SAMPLES];
+    // SAFETY: as the caller says.
+    let given = unsafe { slice(i.sample_locations, i.sample_locations_count) };
+    for (to, from) in places.iter_mut().zip(given) {
+        *to = [from.x, from.y];
+    }
+    places
 }
 
 impl GraphicsState {

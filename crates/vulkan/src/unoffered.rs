@@ -15,9 +15,6 @@ entry! {
     /// `vkCmdSetExtraPrimitiveOverestimationSizeEXT`.
     fn vkCmdSetExtraPrimitiveOverestimationSizeEXT<B: Backend>(_buffer: vk::CommandBuffer, _size: f32) {}
 
-    /// `vkCmdSetSampleLocationsEnableEXT`.
-    fn vkCmdSetSampleLocationsEnableEXT<B: Backend>(_buffer: vk::CommandBuffer, _enable: vk::Bool32) {}
-
     /// `vkCmdSetCoverageModulationModeNV`.
     fn vkCmdSetCoverageModulationModeNV<B: Backend>(_buffer: vk::CommandBuffer, _mode: vk::CoverageModulationModeNV) {}
 

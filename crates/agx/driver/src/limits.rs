@@ -11,6 +11,7 @@ use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
+use crate::state::MAX_SAMPLE_PLACE;
 
 /// Apple's vendor number, which Mesa uses as well. source: PCI-SIG's list
 const VENDOR: u32 = 0x106b;
@@ -142,6 +143,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_queue_family_foreign", 1),
     ("VK_EXT_robustness2", 1),
+    ("VK_EXT_sample_locations", 1),
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_separate_stencil_usage", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
@@ -465,7 +467,7 @@ fn feature_chain() -> Answers {
             extended_dynamic_state_3depth_clip_enable, extended_dynamic_state3_provoking_vertex_mode,
             extended_dynamic_state3_line_rasterization_mode, extended_dynamic_state3_line_stipple_enable,
             extended_dynamic_state_3depth_clip_negative_one_to_one, extended_dynamic_state3_tessellation_domain_origin,
-            extended_dynamic_state3_rasterization_stream,
+            extended_dynamic_state3_rasterization_stream, extended_dynamic_state3_sample_locations_enable,
         }
         PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
         PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
@@ -706,6 +708,14 @@ fn property_chain(chip: &Chip) -> Answers {
             transform_feedback_streams_lines_triangles: TRUE,
             transform_feedback_rasterization_stream_select: TRUE,
             transform_feedback_draw: TRUE,
+            ..Default::default()
+        });
+        // The hardware has places for the samples of a whole rendering, in sixteenths of a pixel.
+        a.add(vk::PhysicalDeviceSampleLocationsPropertiesEXT {
+            sample_location_sample_counts: vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4,
+            max_sample_location_grid_size: vk::Extent2D { width: 1, height: 1 },
+            sample_location_coordinate_range: [0.0, MAX_SAMPLE_PLACE as f32 / 16.0],
+            sample_location_sub_pixel_bits: 4,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {

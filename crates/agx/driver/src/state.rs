@@ -18,6 +18,15 @@ pub fn sample_places(samples: u8) -> [[u32; 2]; 4] {
     }
 }
 
+/// The largest coordinate of a sample in sixteenths of a pixel.
+pub const MAX_SAMPLE_PLACE: u32 = 15;
+
+/// Places of samples that the application chose; `None` for the standard ones.
+pub fn own_sample_places(s: &GraphicsState) -> Option<[[u32; 2]; 4]> {
+    let sixteenths = |x: f32| ((x * 16.0).max(0.0) as u32).min(MAX_SAMPLE_PLACE);
+    s.sample_locations_enable.then(|| s.sample_locations.map(|place| place.map(sixteenths)))
+}
+
 /// A comparison.
 pub fn zs_func(op: vk::CompareOp) -> ppp::ZsFunc {
     match op {

@@ -8,7 +8,8 @@ use crate::image::format_of;
 use crate::object::{maybe, slice};
 use crate::render_pass::RenderPass;
 use crate::state::{
-    Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, Stencil, VertexAttribute,
+    self, Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, Stencil,
+    VertexAttribute,
 };
 
 /// Groups of each part of a pipeline.
@@ -64,6 +65,8 @@ pub(super) fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::WRITE_ENABLE
             | Groups::SAMPLES
             | Groups::SAMPLE_MASK
+            | Groups::SAMPLE_LOCATIONS
+            | Groups::SAMPLE_LOCATIONS_ENABLE
             | Groups::ALPHA_TO_COVERAGE
             | Groups::ALPHA_TO_ONE
             | Groups::FIXED
@@ -223,6 +226,14 @@ pub(super) unsafe fn multisample(s: &mut GraphicsState, info: &vk::GraphicsPipel
         s.alpha_to_one = m.alpha_to_one_enable == vk::TRUE;
         s.sample_shading = m.sample_shading_enable == vk::TRUE;
         s.min_sample_shading = m.min_sample_shading;
+        let places: Option<&vk::PipelineSampleLocationsStateCreateInfoEXT> =
+            chain::find(m.next, vk::StructureType::PIPELINE_SAMPLE_LOCATIONS_STATE_CREATE_INFO_EXT);
+        if let Some(p) = places {
+            s.sample_locations_enable = p.sample_locations_enable == vk::TRUE;
+            if s.sample_locations_enable {
+                s.sample_locations = state::sample_locations(&p.sample_locations_info);
+            }
+        }
     }
 }
 

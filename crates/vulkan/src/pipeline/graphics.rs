@@ -363,6 +363,9 @@ impl Groups {
         .union(Groups::WRITE_ENABLE);
 
     /// State that any part of a pipeline may make dynamic.
-    const STATE_OF_ANY: Groups =
-        Groups::SAMPLES.union(Groups::SAMPLE_MASK).union(Groups::ALPHA_TO_COVERAGE);
+    const STATE_OF_ANY: Groups = Groups::SAMPLES
+        .union(Groups::SAMPLE_MASK)
+        .union(Groups::SAMPLE_LOCATIONS)
+        .union(Groups::SAMPLE_LOCATIONS_ENABLE)
+        .union(Groups::ALPHA_TO_COVERAGE);
 }

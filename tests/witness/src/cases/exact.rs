@@ -187,11 +187,81 @@ fn alpha_to_coverage() -> Case {
     })
 }
 
+/// A rectangle with corners between the pixels, with samples at places of the application's: which samples it covers, and
+/// what fragments say of their places.
+fn sample_places() -> Case {
+    const SAMPLES: usize = 4;
+    /// In sixteenths of a pixel.
+    const PLACES: [[u32; 2]; SAMPLES] = [[1, 3], [15, 1], [5, 13], [9, 7]];
+    /// Left, top, right, bottom in sixteenths of a pixel, of which no sample is at an edge.
+    const SIXTEENTHS: Rect = [164, 120, 968, 652];
+    let shaders = ["mesh.vert", "sample_place.frag", "each_sample.comp"].map(Shader::new).to_vec();
+    let about = "samples at places of the application's, sample by sample";
+    let case = Case::new("samples/own_places", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let mut state = mesh_state();
+        state.samples = vk::SampleCountFlags::TYPE_4;
+        state.sample_places = PLACES.map(|p| p.map(|n| n as f32 / 16.0)).to_vec();
+        let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
+        let [width, height] = SIZE_PX;
+        let clip = |n: u32, size: u32| 2.0 * n as f32 / (16 * size) as f32 - 1.0;
+        let [left, top, right, bottom] = SIXTEENTHS;
+        let list: Vec<Vertex> = [
+            (left, top),
+            (right, top),
+            (left, bottom),
+            (left, bottom),
+            (right, top),
+            (right, bottom),
+        ]
+        .map(|(x, y)| [clip(x, width), clip(y, height), 0.5, 1.0, 1.0, 1.0, 1.0, 1.0])
+        .into();
+        let buffer = vertices(bench, &list)?;
+        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::SAMPLED;
+        let image =
+            attachment(bench, vk::Format::R8G8B8A8_UNORM, usage, vk::SampleCountFlags::TYPE_4)?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&image, [0.0; 4])],
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&pipeline, list.len() as u32, 1);
+            });
+        })?;
+        let texels = gpu.output::<[f32; 4]>((width * height) as usize * SAMPLES)?;
+        let kernel =
+            gpu.kernel(&bench.spirv[2]).bind(Bind::Sampled(image.view)).storage(&[&texels]);
+        gpu.run(&kernel.build()?, [width.div_ceil(8), height.div_ceil(8), 1])?;
+        let texels = texels.read::<[f32; 4]>();
+        let mut wanted = Vec::new();
+        for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+            for [of_x, of_y] in PLACES {
+                let (x, y) = (16 * x + of_x, 16 * y + of_y);
+                let inside = (left..right).contains(&x) && (top..bottom).contains(&y);
+                let place = [of_x as f32 / 16.0, of_y as f32 / 16.0, 1.0, 1.0];
+                wanted.push(if inside { place } else { [0.0; 4] });
+            }
+        }
+        Ok(vec![Output::cpu(
+            "samples",
+            texels.as_flattened(),
+            wanted.as_flattened(),
+            Rule::Abs(1.0 / 255.0),
+        )])
+    });
+    // lavapipe's samples stand at the standard places.
+    case.without_lavapipe()
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
     vec![
         occlusion(1, vk::SampleCountFlags::TYPE_1),
         occlusion(4, vk::SampleCountFlags::TYPE_4),
         alpha_to_coverage(),
+        sample_places(),
     ]
 }

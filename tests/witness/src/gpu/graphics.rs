@@ -163,13 +163,21 @@ impl Gpu {
             raster = raster.push_next(&mut line);
         }
         let masks = [state.sample_mask];
-        let samples = vk::PipelineMultisampleStateCreateInfo::default()
+        let list = sample_places(state);
+        let mut places = vk::PipelineSampleLocationsStateCreateInfoEXT::default()
+            .sample_locations_enable(true)
+            .sample_locations_info(sample_info(state, &list));
+        let mut samples = vk::PipelineMultisampleStateCreateInfo::default()
             .rasterization_samples(state.samples)
             .sample_shading_enable(state.sample_shading.is_some())
             .min_sample_shading(state.sample_shading.unwrap_or(0.0))
             .sample_mask(&masks)
             .alpha_to_coverage_enable(state.alpha_to_coverage)
             .alpha_to_one_enable(state.alpha_to_one);
+        if !list.is_empty() {
+            self.require(ash::ext::sample_locations::NAME)?;
+            samples = samples.push_next(&mut places);
+        }
         let (compare, write) = state.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
         let [front, back] = state.stencil.unwrap_or_default();
         let depth_stencil = vk::PipelineDepthStencilStateCreateInfo::default()
@@ -219,6 +227,22 @@ impl Gpu {
         // SAFETY: everything that `create` points to outlives the call.
         unsafe { self.assemble(&create) }
     }
+}
+
+/// The places of samples.
+pub(super) fn sample_places(state: &State) -> Vec<vk::SampleLocationEXT> {
+    state.sample_places.iter().map(|&[x, y]| vk::SampleLocationEXT { x, y }).collect()
+}
+
+/// The same places in all pixels.
+pub(super) fn sample_info<'a>(
+    state: &State,
+    list: &'a [vk::SampleLocationEXT],
+) -> vk::SampleLocationsInfoEXT<'a> {
+    vk::SampleLocationsInfoEXT::default()
+        .sample_locations_per_pixel(state.samples)
+        .sample_location_grid_size(vk::Extent2D { width: 1, height: 1 })
+        .sample_locations(list)
 }
 
 /// An attachment of a [`Pass`].

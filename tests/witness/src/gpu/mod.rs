@@ -110,6 +110,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::vertex_input_dynamic_state::NAME,
     ext::depth_clip_enable::NAME,
     ext::provoking_vertex::NAME,
+    ext::sample_locations::NAME,
     ext::transform_feedback::NAME,
     ext::vertex_attribute_divisor::NAME,
     ext::index_type_uint8::NAME,

@@ -2,6 +2,7 @@
 
 use ash::{ext, vk};
 
+use super::graphics::{sample_info, sample_places};
 use super::state::State;
 use super::{Commands, Destroyable, During, Error, Gpu, Result};
 
@@ -300,6 +301,7 @@ impl Commands<'_> {
             true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
             false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
         };
+        let places = sample_places(s);
         // SAFETY: the buffer is being recorded, and the device has the extensions: the pipeline
         // wanted them.
         unsafe {
@@ -323,6 +325,11 @@ impl Commands<'_> {
             device.cmd_set_depth_bias(c, constant, clamp, slope);
             more.cmd_set_rasterization_samples(c, s.samples);
             more.cmd_set_sample_mask(c, s.samples, &[s.sample_mask]);
+            if !places.is_empty() {
+                let set = ext::sample_locations::Device::new(instance, device);
+                more.cmd_set_sample_locations_enable(c, true);
+                set.cmd_set_sample_locations(c, &sample_info(s, &places));
+            }
             more.cmd_set_alpha_to_coverage_enable(c, s.alpha_to_coverage);
             more.cmd_set_alpha_to_one_enable(c, s.alpha_to_one);
             device.cmd_set_depth_test_enable(c, s.depth.is_some());

@@ -33,6 +33,8 @@ pub struct State {
     pub samples: vk::SampleCountFlags,
     pub sample_shading: Option<f32>,
     pub sample_mask: u32,
+    /// Places of samples in a pixel; the standard ones if there are none.
+    pub sample_places: Vec<[f32; 2]>,
     pub alpha_to_coverage: bool,
     pub alpha_to_one: bool,
     /// Comparison, and whether depth is written.
@@ -93,6 +95,7 @@ impl State {
             samples: vk::SampleCountFlags::TYPE_1,
             sample_shading: None,
             sample_mask: u32::MAX,
+            sample_places: Vec::new(),
             alpha_to_coverage: false,
             alpha_to_one: false,
             depth: None,

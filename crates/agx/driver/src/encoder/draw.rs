@@ -49,11 +49,16 @@ pub struct Render {
     pub depth_16: bool,
     /// Layers.
     pub layers: u32,
+    /// Places of samples that the application chose: the same for all draws of a rendering.
+    own_places: Option<[[u32; 2]; 4]>,
     /// Programs of the last draws whose state was that of the last draw.
     recent: Vec<Arc<Programs>>,
     /// What the last draw used.
     last: Last,
 }
+
+/// State that says where samples are.
+const PLACES: Groups = Groups::SAMPLE_LOCATIONS.union(Groups::SAMPLE_LOCATIONS_ENABLE);
 
 /// Programs of as many draws are remembered.
 const RECENT: usize = 8;
@@ -91,6 +96,16 @@ impl Render {
         self.last.bindings = Bindings::with_targets(address);
     }
 
+    /// Places of samples in sixteenths of a pixel.
+    pub(super) fn sample_places(&self) -> [[u32; 2]; 4] {
+        self.own_places.unwrap_or_else(|| sample_places(self.tile.samples))
+    }
+
+    /// The same as fragment programs read them: a byte each.
+    pub(super) fn packed_sample_places(&self) -> u32 {
+        u32::from_le_bytes(self.sample_places().map(|[x, y]| (x | y << 4) as u8))
+    }
+
     /// A render without draws. `targets` is the address of the descriptors of spilled targets, or 0.
     pub fn new(
         layout: Layout,
@@ -113,6 +128,7 @@ impl Render {
             zs: [false; 2],
             depth_16: false,
             layers,
+            own_places: None,
             recent: Vec::new(),
             last: Last { bindings: Bindings::with_targets(targets), ..Last::default() },
         }
@@ -515,6 +531,9 @@ impl Encoder {
             ),
             Draw::Indirect { indexed, .. } => (indexed, [0, 0, indirect.map_or(0, |i| i.1), view]),
         };
+        if let Some(places) = state::own_sample_places(&state.graphics) {
+            r.own_places = Some(places);
+        }
         let reads_draw = r.last.programs.as_ref().is_some_and(|p| p.reads_draw);
         let new_values = reads_draw && (r.last.draw_values != Some(values) || indirect.is_some());
         r.last.draw_values = Some(values);
@@ -602,9 +621,9 @@ impl Encoder {
             r.stream.resize(start + bytes.next_multiple_of(8), 0);
         }
         if new_words
-            || state
-                .changed
-                .intersects(Groups::BLEND_CONSTANTS | Groups::SAMPLE_MASK | Groups::SAMPLES)
+            || state.changed.intersects(
+                Groups::BLEND_CONSTANTS | Groups::SAMPLE_MASK | Groups::SAMPLES | PLACES,
+            )
         {
             r.last.fragment_pipeline = self.fragment_words(r, state, f, values)?;
         }
@@ -726,10 +745,7 @@ impl Encoder {
                 Source::ViewIndex => word(values[3]),
                 Source::DrawIndex => word(values[2] & 0xffff),
                 Source::SampleMask => word(state.graphics.sample_mask & 0xffff),
-                Source::SamplePositions => {
-                    let bytes = sample_places(samples).map(|[x, y]| (x | y << 4) as u8);
-                    word(u32::from_le_bytes(bytes))
-                }
+                Source::SamplePositions => word(r.packed_sample_places()),
                 Source::BlendConstant { component } => {
                     word(state.graphics.blend_constants[usize::from(component & 3)].to_bits())
                 }

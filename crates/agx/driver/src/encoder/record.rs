@@ -25,7 +25,6 @@ use crate::device::packet;
 use crate::image::{Image, Plane};
 use crate::meta::{Program, RECTANGLE, Resolve, SIDE_WORDS};
 use crate::query::Queries;
-use crate::state::sample_places;
 use crate::tile::{Before, shared};
 
 const IDENTITY: [vk::ComponentSwizzle; 4] = [vk::ComponentSwizzle::IDENTITY; 4];
@@ -283,8 +282,7 @@ impl Encoder {
         let samples = r.tile.samples;
         let own = |s: tepui_agx_compiler::Source| match s {
             tepui_agx_compiler::Source::SamplePositions => {
-                let bytes = sample_places(samples).map(|[x, y]| (x | y << 4) as u8);
-                Some(super::values::word(u32::from_le_bytes(bytes)))
+                Some(super::values::word(r.packed_sample_places()))
             }
             tepui_agx_compiler::Source::SampleMask => Some(super::values::word(0xffff)),
             _ => None,
@@ -663,7 +661,7 @@ impl Record<Agx> for Encoder {
         }
         let zls = u64::from_le_bytes(zls.pack().map_err(packet)?);
         let px = render::IspZlsPixels { x: zls_px[0], y: zls_px[1] }.pack().map_err(packet)?;
-        let places = sample_places(r.tile.samples);
+        let places = r.sample_places();
         let control = render::PppMultisampleControl {
             sample_x: places.map(|p| u64::from(p[0]) as _),
             sample_y: places.map(|p| u64::from(p[1]) as _),
