@@ -3,10 +3,11 @@
 //!
 //! A value that all vertices share needs no interpolation: the fragment shader gets the value itself, which later passes fold.
 //! That is exact where the interpolated value would be rounded, as Vulkan allows. Positions, point sizes and the like stay, and
-//! so does everything that transform feedback captures; callers do not link such shaders.
+//! so does everything that transform feedback captures; callers do not link such shaders. Where vertices choose no viewport,
+//! fragments that ask for its number get 0.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tepui_ir::{Attrs, Inst, IoLoc, IoSlot, Mem, Op, Region, Shader, Type, Value};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Mem, Op, Region, Shader, Type, Value};
 
 use crate::pipeline::Pipeline;
 use crate::rewrite::{self, Emit, Lowering, Step};
@@ -30,7 +31,9 @@ pub fn run(vertex: &mut Shader, fragment: &mut Shader) -> bool {
         Pipeline::new(None, &mut quiet).clean(s, &passes);
     }
     let common = common(vertex);
-    let moved = !common.is_empty() && rewrite::run(fragment, &mut Inputs { common });
+    let no_viewport = !writes_viewport(vertex);
+    let moved = (no_viewport || !common.is_empty())
+        && rewrite::run(fragment, &mut Inputs { common, no_viewport });
     let read = reads(fragment);
     let removed = rewrite::run(vertex, &mut Outputs { read });
     if removed {
@@ -60,6 +63,17 @@ fn touched(s: &Shader, slot: IoSlot, ty: Type, offset: Value, store: bool) -> Ve
         }
     }
     words
+}
+
+/// Whether a vertex shader chooses a viewport.
+fn writes_viewport(s: &Shader) -> bool {
+    let mut writes = false;
+    s.walk(|s, _, i| {
+        let to = s.insts[i].attrs;
+        writes |= s.insts[i].op == Op::StoreOutput
+            && matches!(to, Attrs::Io(slot) if slot.loc == IoLoc::Builtin(Builtin::ViewportIndex));
+    });
+    writes
 }
 
 /// The outputs of a vertex shader that have the same value for all vertices.
@@ -140,9 +154,18 @@ fn runs(count: u32, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32, bool)> {
 /// Replaces inputs that are known by their values.
 struct Inputs {
     common: FxHashMap<Word, Common>,
+    /// All primitives are in viewport 0.
+    no_viewport: bool,
 }
 
 impl Inputs {
+    fn is_viewport(&self, s: &Shader, i: Inst) -> bool {
+        let d = &s.insts[i];
+        self.no_viewport
+            && d.op == Op::LoadBuiltin
+            && matches!(d.attrs, Attrs::Builtin(Builtin::ViewportIndex))
+    }
+
     fn get(&self, s: &Shader, i: Inst) -> Option<Vec<Option<Common>>> {
         let (slot, offset) = input(s, i)?;
         let ty = s.ty(s.result(i));
@@ -157,10 +180,13 @@ impl Inputs {
 
 impl Lowering for Inputs {
     fn wants(&self, s: &Shader, i: Inst) -> bool {
-        self.get(s, i).is_some()
+        self.is_viewport(s, i) || self.get(s, i).is_some()
     }
 
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        if self.is_viewport(e.s, i) {
+            return Step::Replace(vec![e.u32(0)]);
+        }
         let Some(known) = self.get(e.s, i) else { return Step::Keep };
         let (op, Attrs::Io(slot)) = (e.s.insts[i].op, e.s.insts[i].attrs) else {
             return Step::Keep;
@@ -284,5 +310,29 @@ mod tests {
         assert!(!v.contains("location 2"), "{v}");
         assert_eq!(f.matches("load_input").count(), 2, "{f}");
         assert!(f.contains("0x3f800000"), "{f}");
+    }
+
+    #[test]
+    fn vertices_without_a_viewport_are_in_the_first() {
+        const FRAGMENT: &str = "shader fragment \"main\" {
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = load_builtin[viewport_index]
+    store_output[location 0 component 0 uint flat center] %1, %0
+    yield
+  }
+}
+";
+        let mut f = parse(FRAGMENT);
+        assert!(run(&mut parse(VERTEX), &mut f));
+        assert!(!f.to_string().contains("load_builtin"), "{f}");
+        let chooses = VERTEX.replace(
+            "    yield",
+            "    store_output[viewport_index component 0 uint flat center] %0, %0
+    yield",
+        );
+        let mut f = parse(FRAGMENT);
+        run(&mut parse(&chooses), &mut f);
+        assert!(f.to_string().contains("load_builtin"), "{f}");
     }
 }
