@@ -86,8 +86,16 @@ fn begin_subpass<B: Backend>(c: &mut crate::command::CommandBuffer<B>) -> Result
     // SAFETY: so do its views.
     let rendering =
         unsafe { pass.rendering::<B>(p.subpass, &p.views, &p.clears, p.area, p.layers) };
+    // SAFETY: as above.
+    let resolved =
+        unsafe { pass.clear_of_resolved::<B>(p.subpass, &p.views, &p.clears, p.area, p.layers) };
     let late = pass.clears_of_views(p.subpass, &p.clears);
     let (rect, layer_count) = (p.area, rendering.layers);
+    if let Some(clear) = resolved {
+        c.begin_rendering(clear)?;
+        c.end_rendering()?;
+        c.encoder.barrier()?;
+    }
     c.begin_rendering(rendering)?;
     let rect = vk::ClearRect { rect, base_array_layer: 0, layer_count };
     for (views, clear) in late {

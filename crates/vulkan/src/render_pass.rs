@@ -183,6 +183,52 @@ impl RenderPass {
             .collect()
     }
 
+    /// A rendering that clears aspects of the attachment that depth and stencil resolve to: those that are not resolved keep what
+    /// the load operation left.
+    ///
+    /// # Safety
+    /// Views are live and fit the render pass.
+    pub unsafe fn clear_of_resolved<B: Backend>(
+        &self,
+        subpass: u32,
+        views: &[vk::ImageView],
+        clears: &[vk::ClearValue],
+        area: vk::Rect2D,
+        layers: u32,
+    ) -> Option<Rendering<B>> {
+        let sub = self.subpasses.get(subpass as usize)?;
+        let (n, depth_mode, stencil_mode) = sub.depth_resolve?;
+        if self.first_uses(subpass, n) != FirstUse::All {
+            return None;
+        }
+        let a = &self.attachments[n as usize];
+        let clear = clears.get(n as usize)?;
+        let attachment = |is_there: bool, mode: vk::ResolveModeFlags, load, part: usize| {
+            let clears = load == vk::AttachmentLoadOp::CLEAR;
+            (is_there && mode.is_empty() && clears).then(|| Attachment {
+                // SAFETY: as the caller says.
+                image: unsafe { get::<ImageView<B>>(views[n as usize]) }.image.clone(),
+                load,
+                store: vk::AttachmentStoreOp::STORE,
+                // SAFETY: every bit pattern is a clear value.
+                clear: [unsafe { clear.color.uint32 }[part], 0, 0, 0],
+                resolve: None,
+            })
+        };
+        let depth = attachment(has_depth(a.format), depth_mode, a.load, 0);
+        let stencil = attachment(has_stencil(a.format), stencil_mode, a.stencil_load, 1);
+        let layers = if sub.view_mask != 0 { 32 - sub.view_mask.leading_zeros() } else { layers };
+        (depth.is_some() || stencil.is_some()).then_some(Rendering {
+            area,
+            layers,
+            view_mask: sub.view_mask,
+            colours: Vec::new(),
+            depth,
+            stencil,
+            samples: a.samples,
+        })
+    }
+
     /// The rendering of a subpass.
     ///
     /// # Safety
@@ -241,8 +287,12 @@ impl RenderPass {
         let format = |n: u32| self.attachments[n as usize].format;
         let resolved = |a: Attachment<B>, stencil: bool| {
             let resolve = sub.depth_resolve.and_then(|(n, depth_mode, stencil_mode)| {
-                let mode = if stencil { stencil_mode } else { depth_mode };
-                (!mode.is_empty()).then(|| (view(n).image.clone(), mode))
+                // The attachment may have one of the aspects alone.
+                let (mode, is_there) = match stencil {
+                    true => (stencil_mode, has_stencil(format(n))),
+                    false => (depth_mode, has_depth(format(n))),
+                };
+                (is_there && !mode.is_empty()).then(|| (view(n).image.clone(), mode))
             });
             Attachment { resolve, ..a }
         };
