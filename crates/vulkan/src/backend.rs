@@ -633,6 +633,12 @@ pub trait Encoder<B: Backend> {
     /// for the others.
     fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<u8>;
 
+    /// Whether a draw with the state needs something of the rendering that an earlier draw has fixed to something else: the rendering
+    /// is split in front of it.
+    fn needs_split(&self, _state: &CommandState<B>) -> bool {
+        false
+    }
+
     /// Draws.
     fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<()>;
 

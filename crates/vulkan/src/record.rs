@@ -142,6 +142,9 @@ fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
             return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
         }
         c.state.follow_rendering();
+        if c.encoder.needs_split(&c.state) {
+            c.split_rendering()?;
+        }
         c.encoder.draw(&mut c.state, &draw)
     });
 }
@@ -611,7 +614,9 @@ entry! {
 
     /// `vkCmdSetDepthBias`.
     fn vkCmdSetDepthBias<B: Backend>(buffer: vk::CommandBuffer, constant: f32, clamp: f32, slope: f32) {
-        set::<B>(buffer, "vkCmdSetDepthBias", Groups::DEPTH_BIAS, move |s| s.depth_bias = [constant, clamp, slope]);
+        set::<B>(buffer, "vkCmdSetDepthBias", Groups::DEPTH_BIAS, move |s| {
+            (s.depth_bias, s.depth_bias_unit) = ([constant, clamp, slope], state::BiasUnit::default());
+        });
     }
 
     /// `vkCmdSetBlendConstants`.
@@ -706,11 +711,12 @@ entry! {
         set::<B>(buffer, "vkCmdSetRasterizerDiscardEnable", Groups::DISCARD, move |s| s.discard = on == vk::TRUE);
     }
 
-    /// `vkCmdSetDepthBias2EXT`: the only representation is that of formats.
+    /// `vkCmdSetDepthBias2EXT`.
     fn vkCmdSetDepthBias2EXT<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::DepthBiasInfoEXT) {
         let i = unsafe { &*info };
         let bias = [i.depth_bias_constant_factor, i.depth_bias_clamp, i.depth_bias_slope_factor];
-        set::<B>(buffer, "vkCmdSetDepthBias2EXT", Groups::DEPTH_BIAS, move |s| s.depth_bias = bias);
+        let unit = unsafe { state::BiasUnit::of(i.next) };
+        set::<B>(buffer, "vkCmdSetDepthBias2EXT", Groups::DEPTH_BIAS, move |s| (s.depth_bias, s.depth_bias_unit) = (bias, unit));
     }
 
     /// `vkCmdSetDepthBiasEnable`.

@@ -3,9 +3,12 @@
 //! A command buffer has one [`GraphicsState`]. Binding a pipeline copies what the pipeline fixes ([`Groups`]); commands set the
 //! rest. A family's driver sees one structure, whoever set it.
 
+use std::ffi::c_void;
+
 use tepui_format::Format;
 use vulkanalia_sys as vk;
 
+use crate::chain;
 use crate::object::slice;
 
 /// Vertex buffers and attributes.
@@ -44,6 +47,32 @@ pub struct Blend {
     pub colour: [i32; 3],
     /// The same of alpha.
     pub alpha: [i32; 3],
+}
+
+/// What the constant part of a depth bias counts: the smallest difference that the depth format tells apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BiasUnit {
+    /// That of fixed point, whatever the format.
+    pub unorm: bool,
+    /// Not up to twice as much.
+    pub exact: bool,
+}
+
+impl BiasUnit {
+    /// The unit that a chain of structures asks for.
+    ///
+    /// # Safety
+    /// The chain is valid.
+    pub(crate) unsafe fn of(next: *const c_void) -> BiasUnit {
+        // SAFETY: as the caller says.
+        let info: Option<&vk::DepthBiasRepresentationInfoEXT> =
+            unsafe { chain::find(next, vk::StructureType::DEPTH_BIAS_REPRESENTATION_INFO_EXT) };
+        info.map_or(BiasUnit::default(), |i| BiasUnit {
+            unorm: i.depth_bias_representation
+                == vk::DepthBiasRepresentationEXT::LEAST_REPRESENTABLE_VALUE_FORCE_UNORM,
+            exact: i.depth_bias_exact == vk::TRUE,
+        })
+    }
 }
 
 /// Stencil test of a face.
@@ -179,6 +208,8 @@ state! {
     9 DEPTH_BIAS [DEPTH_BIAS] {
         /// Constant part, clamp and slope of the depth bias.
         depth_bias: [f32; 3] = [0.0; 3],
+        /// What the constant part counts.
+        depth_bias_unit: BiasUnit = BiasUnit { unorm: false, exact: false },
     }
     /// Whether there is a depth bias.
     10 DEPTH_BIAS_ENABLE [DEPTH_BIAS_ENABLE] {

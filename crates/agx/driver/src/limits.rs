@@ -503,7 +503,9 @@ fn feature_chain() -> Answers {
         PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
         PhysicalDeviceConditionalRenderingFeaturesEXT { conditional_rendering, inherited_conditional_rendering }
         PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
-        PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control }
+        PhysicalDeviceDepthBiasControlFeaturesEXT {
+            depth_bias_control, least_representable_value_force_unorm_representation, depth_bias_exact,
+        }
         PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
         PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }

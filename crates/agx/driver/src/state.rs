@@ -180,11 +180,18 @@ pub fn region(s: &GraphicsState, k: usize, r: &Render) -> ppp::RegionClip {
     }
 }
 
-/// Depth bias. For depth of 16 bits the hardware takes the constant as a share of the range. source: Mesa, hk_cmd_draw.c,
+/// Depth bias. For fixed-point depth the hardware takes the constant as a share of the range. source: Mesa, hk_cmd_draw.c,
 /// hk_depth_bias_factor
 pub fn depth_bias(s: &GraphicsState, depth_16: bool) -> render::DepthBias {
     let [constant, clamp, slope_scale] = s.depth_bias;
-    let constant = if depth_16 { constant / 32768.0 } else { constant };
+    let steps = match (depth_16, s.depth_bias_unit.unorm) {
+        (true, _) => (1u32 << 16) as f32,
+        (false, true) => (1u32 << 24) as f32,
+        (false, false) => 1.0,
+    };
+    let is_float = steps == 1.0;
+    let steps = if s.depth_bias_unit.exact || is_float { steps } else { steps / 2.0 };
+    let constant = constant / steps;
     render::DepthBias { depth_bias: constant, slope_scale, clamp }
 }
 

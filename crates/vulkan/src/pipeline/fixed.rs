@@ -150,6 +150,7 @@ pub(super) unsafe fn pre_raster(s: &mut GraphicsState, info: &vk::GraphicsPipeli
             s.depth_bias_enable = r.depth_bias_enable == vk::TRUE;
             s.depth_bias =
                 [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];
+            s.depth_bias_unit = state::BiasUnit::of(r.next);
             s.line_width = r.line_width;
             let clip: Option<&vk::PipelineRasterizationDepthClipStateCreateInfoEXT> = chain::find(
                 r.next,

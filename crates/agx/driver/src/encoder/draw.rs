@@ -47,6 +47,8 @@ pub struct Render {
     pub zs: [bool; 2],
     /// Depth is of 16 bits.
     pub depth_16: bool,
+    /// Whether depth biases count steps of fixed point, once a draw has one.
+    pub bias_unorm: Option<bool>,
     /// Layers.
     pub layers: u32,
     /// Places of samples that the application chose: the same for all draws of a rendering.
@@ -96,6 +98,11 @@ impl Render {
         self.last.bindings = Bindings::with_targets(address);
     }
 
+    /// Whether the depth bias of a state counts steps of fixed point; `None` without one.
+    pub(super) fn bias_of(&self, s: &GraphicsState) -> Option<bool> {
+        (self.zs[0] && s.depth_bias_enable).then_some(self.depth_16 || s.depth_bias_unit.unorm)
+    }
+
     /// Places of samples in sixteenths of a pixel.
     pub(super) fn sample_places(&self) -> [[u32; 2]; 4] {
         self.own_places.unwrap_or_else(|| sample_places(self.tile.samples))
@@ -127,6 +134,7 @@ impl Render {
             area,
             zs: [false; 2],
             depth_16: false,
+            bias_unorm: None,
             layers,
             own_places: None,
             recent: Vec::new(),
@@ -531,6 +539,9 @@ impl Encoder {
             ),
             Draw::Indirect { indexed, .. } => (indexed, [0, 0, indirect.map_or(0, |i| i.1), view]),
         };
+        if let Some(unorm) = r.bias_of(&state.graphics) {
+            r.bias_unorm = Some(unorm);
+        }
         if let Some(places) = state::own_sample_places(&state.graphics) {
             r.own_places = Some(places);
         }

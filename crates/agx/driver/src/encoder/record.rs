@@ -559,6 +559,13 @@ impl Record<Agx> for Encoder {
         self.end_compute(uapi::Timestamps::default())
     }
 
+    /// The hardware's depth biases are of one kind for all draws of a render.
+    fn needs_split(&self, state: &CommandState<Agx>) -> bool {
+        self.render.as_ref().is_some_and(|r| {
+            matches!((r.bias_of(&state.graphics), r.bias_unorm), (Some(new), Some(old)) if new != old)
+        })
+    }
+
     fn begin_rendering(&mut self, rendering: &Rendering<Agx>) -> Result<()> {
         let tile = Self::tile(rendering);
         let layout = Layout::new(&tile).map_err(Error::unsupported)?;
@@ -667,7 +674,7 @@ impl Record<Agx> for Encoder {
             sample_y: places.map(|p| u64::from(p[1]) as _),
         };
         let helpers = [self.helper(r.scratch[0])?, self.helper(r.scratch[1])?];
-        let dbias = if r.depth_16 { uapi::RENDER_DBIAS_IS_INT } else { 0 };
+        let dbias = if r.bias_unorm == Some(true) { uapi::RENDER_DBIAS_IS_INT } else { 0 };
         let scratch = if r.scratch[0] > 0 { uapi::RENDER_VERTEX_SCRATCH } else { 0 };
         self.work.push(Work::Render(Box::new(CmdRender {
             flags: uapi::RENDER_PROCESS_EMPTY_TILES | dbias | scratch,
