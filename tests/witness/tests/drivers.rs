@@ -50,6 +50,8 @@ const NOT_YET_ON_M1: &[(&str, &str)] = &[
 
 /// As [`NOT_YET`], of ANV on the virtual Skylake.
 const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
+    // Not understood yet: float depth takes biases in steps of fixed point for such in steps of floats.
+    ("draws/depth_bias_units", "elements wrong"),
     // The driver does not smooth the edges of polygons.
     ("geometry/polygon_line_smooth", "elements wrong"),
     // `dFdy` is that of a quad's left column in this driver, that of each column in lavapipe.

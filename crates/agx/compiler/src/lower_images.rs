@@ -594,6 +594,8 @@ impl Images {
                 let (ones, zeros) = (e.split(one), e.split(zero));
                 let parts: Vec<Value> = (0..ones.len())
                     .map(|k| match image.kind {
+                        // Both samplers look at the same texels.
+                        _ if image.residency && k + 1 == ones.len() => ones[k],
                         NumKind::Float => {
                             let share = e.op(Op::FSub, &[ones[k], zeros[k]]);
                             e.op(Op::FFma, &[words[k], share, zeros[k]])

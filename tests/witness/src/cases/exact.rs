@@ -256,6 +256,135 @@ fn sample_places() -> Case {
     case.without_lavapipe()
 }
 
+/// Rectangles whose depth biases count steps of the float format and steps of fixed point, in one rendering.
+fn depth_biases() -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "biases of float depth in steps of floats and of fixed point";
+    let case = Case::new("draws/depth_bias_units", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let mut state = mesh_state();
+        state.depth_format = vk::Format::D32_SFLOAT;
+        state.depth = Some((vk::CompareOp::ALWAYS, true));
+        state.depth_bias = Some([4096.0, 0.0, 0.0]);
+        let floats = gpu.graphics(&stages(bench), &state, &[])?;
+        state.bias_of_unorm = true;
+        let fixed = gpu.graphics(&stages(bench), &state, &[])?;
+        let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+        let one = vk::SampleCountFlags::TYPE_1;
+        let color = attachment(
+            bench,
+            vk::Format::R8G8B8A8_UNORM,
+            vk::ImageUsageFlags::COLOR_ATTACHMENT,
+            one,
+        )?;
+        let depth = attachment(bench, vk::Format::D32_SFLOAT, usage, one)?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&color, [0.0; 4])],
+            depth: Some(Attachment::depth(&depth, 1.0, 0)),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        let third = width / 3;
+        let place = |k: u32| [k * third, 0, (k + 1) * third, height];
+        let list = (0..3).map(|k| rectangle(place(k), 0.25, [1.0; 4])).collect::<Vec<_>>();
+        let buffers = list.iter().map(|v| vertices(bench, v)).collect::<Result<Vec<_>>>()?;
+        gpu.submit(|c| {
+            c.render(&pass, |c| {
+                for (buffer, pipeline) in buffers.iter().zip([&floats, &fixed, &floats]) {
+                    c.vertex_buffers(&[buffer]);
+                    c.draw(pipeline, 6, 1);
+                }
+            });
+        })?;
+        // A step of floats from 0.25 to 0.5 is 2^-25, of 24 bits 2^-24.
+        let [of_floats, of_fixed] = [25, 24].map(|n| 0.25 + 4096.0 * 0.5f32.powi(n));
+        let wanted: Vec<f32> = (0..width * height)
+            .map(|at| match at % width / third {
+                0 | 2 => of_floats,
+                1 => of_fixed,
+                _ => 1.0,
+            })
+            .collect();
+        let bytes = gpu.read_image(&depth, 0, (width * height * 4) as usize)?;
+        let got: Vec<f32> = bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
+        Ok(vec![Output::cpu("depth", &got, &wanted, Rule::Bits)])
+    });
+    case.without_lavapipe()
+}
+
+/// Depth of two samples that is cleared and resolved: to an attachment without a stencil, while stencils have a mode, too; and to one
+/// that is cleared, while only stencils have a mode.
+fn depth_resolves() -> Case {
+    let about =
+        "depth and stencil resolved to attachments with depth alone, and with stencils alone";
+    let case = Case::new("passes/depth_resolves", about, Vec::new(), |bench| {
+        use vk::ResolveModeFlags as Mode;
+        let gpu = bench.gpu;
+        let both = vk::Format::D32_SFLOAT_S8_UINT;
+        let [width, height] = SIZE_PX;
+        let layout = vk::ImageLayout::GENERAL;
+        let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+        let clear = |depth, stencil| vk::ClearValue {
+            depth_stencil: vk::ClearDepthStencilValue { depth, stencil },
+        };
+        let mut outputs = Vec::new();
+        for (name, format, depth_mode, wanted) in [
+            ("depth alone", vk::Format::D32_SFLOAT, Mode::SAMPLE_ZERO, 0.5),
+            ("no mode for depth", both, Mode::NONE, 0.25),
+        ] {
+            let several = attachment(bench, both, usage, vk::SampleCountFlags::TYPE_4)?;
+            let single = attachment(bench, format, usage, vk::SampleCountFlags::TYPE_1)?;
+            let described = |format, samples| {
+                vk::AttachmentDescription2::default()
+                    .format(format)
+                    .samples(samples)
+                    .load_op(vk::AttachmentLoadOp::CLEAR)
+                    .stencil_load_op(vk::AttachmentLoadOp::CLEAR)
+                    .store_op(vk::AttachmentStoreOp::STORE)
+                    .stencil_store_op(vk::AttachmentStoreOp::STORE)
+                    .initial_layout(layout)
+                    .final_layout(layout)
+            };
+            let attachments = [
+                described(both, vk::SampleCountFlags::TYPE_4),
+                described(format, vk::SampleCountFlags::TYPE_1),
+            ];
+            let refer = |n, aspects| {
+                vk::AttachmentReference2::default()
+                    .attachment(n)
+                    .layout(layout)
+                    .aspect_mask(aspects)
+            };
+            let depth = vk::ImageAspectFlags::DEPTH;
+            let all = depth | vk::ImageAspectFlags::STENCIL;
+            let from = refer(0, all);
+            let to = refer(1, if format == both { all } else { depth });
+            let mut resolve = vk::SubpassDescriptionDepthStencilResolve::default()
+                .depth_resolve_mode(depth_mode)
+                .stencil_resolve_mode(Mode::SAMPLE_ZERO)
+                .depth_stencil_resolve_attachment(&to);
+            let subpasses = [vk::SubpassDescription2::default()
+                .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
+                .depth_stencil_attachment(&from)
+                .push_next(&mut resolve)];
+            let create = vk::RenderPassCreateInfo2::default()
+                .attachments(&attachments)
+                .subpasses(&subpasses);
+            let pass = gpu.render_pass2(&create, &[several.view, single.view], SIZE_PX)?;
+            gpu.submit(|c| c.subpasses(&pass, &[clear(0.5, 7), clear(0.25, 9)], 1, |_, _| {}))?;
+            let bytes = gpu.read_image(&single, 0, (width * height * 4) as usize)?;
+            let got: Vec<f32> =
+                bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
+            let wanted = vec![wanted; (width * height) as usize];
+            outputs.push(Output::cpu(name, &got, &wanted, Rule::Bits));
+        }
+        Ok(outputs)
+    });
+    // lavapipe resolves depth without a mode, too.
+    case.without_lavapipe()
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
     vec![
@@ -263,5 +392,7 @@ pub fn cases() -> Vec<Case> {
         occlusion(4, vk::SampleCountFlags::TYPE_4),
         alpha_to_coverage(),
         sample_places(),
+        depth_biases(),
+        depth_resolves(),
     ]
 }

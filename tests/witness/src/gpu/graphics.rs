@@ -162,6 +162,11 @@ impl Gpu {
             self.require(ash::ext::line_rasterization::NAME)?;
             raster = raster.push_next(&mut line);
         }
+        let mut unit = unorm_bias();
+        if state.bias_of_unorm {
+            self.require(ash::ext::depth_bias_control::NAME)?;
+            raster = raster.push_next(&mut unit);
+        }
         let masks = [state.sample_mask];
         let list = sample_places(state);
         let mut places = vk::PipelineSampleLocationsStateCreateInfoEXT::default()
@@ -227,6 +232,15 @@ impl Gpu {
         // SAFETY: everything that `create` points to outlives the call.
         unsafe { self.assemble(&create) }
     }
+}
+
+/// Depth biases in exact steps of fixed point.
+pub(super) fn unorm_bias() -> vk::DepthBiasRepresentationInfoEXT<'static> {
+    vk::DepthBiasRepresentationInfoEXT::default()
+        .depth_bias_representation(
+            vk::DepthBiasRepresentationEXT::LEAST_REPRESENTABLE_VALUE_FORCE_UNORM,
+        )
+        .depth_bias_exact(true)
 }
 
 /// The places of samples.

@@ -111,6 +111,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::depth_clip_enable::NAME,
     ext::provoking_vertex::NAME,
     ext::sample_locations::NAME,
+    ext::depth_bias_control::NAME,
     ext::transform_feedback::NAME,
     ext::vertex_attribute_divisor::NAME,
     ext::index_type_uint8::NAME,
@@ -273,6 +274,7 @@ impl Gpu {
         let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
         let mut seams = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default();
         let mut depth_clip = vk::PhysicalDeviceDepthClipEnableFeaturesEXT::default();
+        let mut bias = vk::PhysicalDeviceDepthBiasControlFeaturesEXT::default();
         let mut dynamic3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default();
         let mut libraries = vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT::default();
         let mut vertex_input = vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default();
@@ -314,6 +316,7 @@ impl Gpu {
                     has(ext::non_seamless_cube_map::NAME) => seams,
                     has(ext::depth_clip_enable::NAME) => depth_clip,
                     has(ext::depth_clip_control::NAME) => clip_control,
+                    has(ext::depth_bias_control::NAME) => bias,
                     has(ext::extended_dynamic_state2::NAME) => dynamic2,
                     has(ext::extended_dynamic_state3::NAME) => dynamic3,
                     has(ext::graphics_pipeline_library::NAME) => libraries,

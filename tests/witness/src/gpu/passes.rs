@@ -1,4 +1,4 @@
-//! Render passes with subpasses, as Vulkan 1.0 has them.
+//! Render passes with subpasses.
 
 use ash::vk;
 
@@ -23,6 +23,28 @@ impl Gpu {
         // SAFETY: the device is live and `create` is well formed.
         let handle =
             unsafe { self.device.create_render_pass(create, None) }.during("vkCreateRenderPass")?;
+        self.framed(handle, views, size_px)
+    }
+
+    /// The same of Vulkan 1.2.
+    pub fn render_pass2(
+        &self,
+        create: &vk::RenderPassCreateInfo2,
+        views: &[vk::ImageView],
+        size_px: [u32; 2],
+    ) -> Result<RenderPass> {
+        // SAFETY: as above.
+        let handle = unsafe { self.device.create_render_pass2(create, None) }
+            .during("vkCreateRenderPass2")?;
+        self.framed(handle, views, size_px)
+    }
+
+    fn framed(
+        &self,
+        handle: vk::RenderPass,
+        views: &[vk::ImageView],
+        size_px: [u32; 2],
+    ) -> Result<RenderPass> {
         self.keep(Destroyable::RenderPass(handle));
         let create = vk::FramebufferCreateInfo::default()
             .render_pass(handle)

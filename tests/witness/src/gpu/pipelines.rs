@@ -2,7 +2,7 @@
 
 use ash::{ext, vk};
 
-use super::graphics::{sample_info, sample_places};
+use super::graphics::{sample_info, sample_places, unorm_bias};
 use super::state::State;
 use super::{Commands, Destroyable, During, Error, Gpu, Result};
 
@@ -323,6 +323,16 @@ impl Commands<'_> {
             more.cmd_set_line_rasterization_mode(c, s.line_mode.unwrap_or_default());
             device.cmd_set_depth_bias_enable(c, s.depth_bias.is_some());
             device.cmd_set_depth_bias(c, constant, clamp, slope);
+            if s.bias_of_unorm {
+                let set = ext::depth_bias_control::Device::new(instance, device);
+                let mut unit = unorm_bias();
+                let bias = vk::DepthBiasInfoEXT::default()
+                    .depth_bias_constant_factor(constant)
+                    .depth_bias_clamp(clamp)
+                    .depth_bias_slope_factor(slope)
+                    .push_next(&mut unit);
+                (set.fp().cmd_set_depth_bias2_ext)(c, &bias);
+            }
             more.cmd_set_rasterization_samples(c, s.samples);
             more.cmd_set_sample_mask(c, s.samples, &[s.sample_mask]);
             if !places.is_empty() {

@@ -30,6 +30,8 @@ pub struct State {
     pub negative_one_to_one: bool,
     /// Constant factor, clamp, slope factor.
     pub depth_bias: Option<[f32; 3]>,
+    /// Its constant part counts exact steps of fixed point.
+    pub bias_of_unorm: bool,
     pub samples: vk::SampleCountFlags,
     pub sample_shading: Option<f32>,
     pub sample_mask: u32,
@@ -92,6 +94,7 @@ impl State {
             depth_clip: None,
             negative_one_to_one: false,
             depth_bias: None,
+            bias_of_unorm: false,
             samples: vk::SampleCountFlags::TYPE_1,
             sample_shading: None,
             sample_mask: u32::MAX,
