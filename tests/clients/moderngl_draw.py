@@ -172,7 +172,8 @@ class Painter:
                 libegl="libEGL.so.1",
             )
             renderer = self.gl.info["GL_RENDERER"]
-            if name in renderer and "zink" not in renderer:
+            # Mesa's own driver for the GPU; Tepui's has no OpenGL but zink's.
+            if name in renderer and (name == "Tepui" or "zink" not in renderer):
                 break
             self.gl.release()
             index += 1

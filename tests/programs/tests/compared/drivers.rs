@@ -118,7 +118,6 @@ const TEPUI: Driver = Driver {
 
 /// Programs whose pictures are not compared on Tepui's driver.
 const NOT_ON_TEPUI: &[(&str, &str)] = &[
-    ("moderngl", "it takes a device of EGL with a render node; this driver's is in the program"),
     ("glmark2-es2/conditionals", MEDIUM_PRECISION),
     ("glmark2-es2/function:fragment-steps=5:fragment-complexity=low", MEDIUM_PRECISION),
     ("glmark2-es2/loop", MEDIUM_PRECISION),
@@ -226,6 +225,28 @@ impl Driver {
         let gpu = self.gpu.ok_or("the CPU has no render node")?;
         command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
         command.arg(mesa).args(["weston", "--gl"]).args(weston).arg("--").args(wrapper);
+        self.name_library(command, directory)?;
+        self.run(command, mesa);
+        Ok(())
+    }
+
+    /// As [`Driver::start`], for a program that looks for a render node.
+    pub fn start_with_node(
+        &self,
+        command: &mut Command,
+        mesa: &Path,
+        directory: &Path,
+    ) -> Result<(), String> {
+        if let Some(gpu) = self.gpu {
+            command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
+            self.name_library(command, directory)?;
+        }
+        self.run(command, mesa);
+        Ok(())
+    }
+
+    /// Tells programs of Tepui's own driver, by a manifest in `directory`.
+    fn name_library(&self, command: &mut Command, directory: &Path) -> Result<(), String> {
         if self.is_own() {
             let library = built(&format!("{}.so", self.library))?;
             let icd = serde_json::json!({ "library_path": library, "api_version": "1.4.309" });
@@ -234,7 +255,6 @@ impl Driver {
             std::fs::write(&file, manifest.to_string()).map_err(|e| e.to_string())?;
             command.env("VK_DRIVER_FILES", file);
         }
-        self.run(command, mesa);
         Ok(())
     }
 

@@ -164,9 +164,7 @@ fn run(list: &List, part: usize, name: &str) -> Result<(), String> {
     let expected = run_all(&piglit, &all, &REFERENCE, name)?;
     let passes = cases.iter().filter(|case| is(&expected, &case.name, "pass")).count();
     require(list, passes, &cases, &REFERENCE)?;
-    // Through zink on Tepui's own driver the shaders have not been looked at yet.
-    let looked_at = |driver: &&Driver| !driver.is_own() || list.name == "quick_gl";
-    for driver in TESTED.iter().filter(|driver| driver.has_opengl).filter(looked_at) {
+    for driver in TESTED.iter().filter(|driver| driver.has_opengl) {
         compare(list, name, &cases, &expected, driver)?;
     }
     Ok(())

@@ -254,6 +254,11 @@ impl Program {
         }
     }
 
+    /// Whether it looks for a device of EGL, which has a render node.
+    pub fn takes_node(&self) -> bool {
+        self.line == "moderngl_draw.py"
+    }
+
     /// The size of the screen that the program gets; none if it has no window.
     pub fn screen(&self) -> Option<&'static str> {
         match self.frame {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::drivers::{self, Driver};
 use crate::picture::Picture;
-use crate::programs::{Frame, Program};
+use crate::programs::{Api, Frame, Program};
 use crate::rest::Rest;
 
 /// How long a program may take to reach its frame.
@@ -206,9 +206,12 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
             command.arg(directory).arg("--");
             driver.window(program.api(), &mut command);
         }
+        None if program.api() == Api::OpenGl => driver.surfaceless(&mut command),
         None => {}
     }
-    if !on_gpu {
+    if !on_gpu && program.takes_node() {
+        driver.start_with_node(&mut command, &mesa, directory)?;
+    } else if !on_gpu {
         driver.start(&mut command, &mesa)?;
     }
     if program.screen().is_some() {
