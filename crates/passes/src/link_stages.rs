@@ -328,7 +328,7 @@ mod tests {
         assert!(!f.to_string().contains("load_builtin"), "{f}");
         let chooses = VERTEX.replace(
             "    yield",
-            "    store_output[viewport_index component 0 uint flat center] %0, %0
+            "    store_output[builtin viewport_index component 0 uint flat center] %0, %0
     yield",
         );
         let mut f = parse(FRAGMENT);
