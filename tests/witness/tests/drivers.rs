@@ -176,9 +176,7 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
     ("samples/per_sample_2", "elements wrong"),
     ("samples/blend_2", "elements wrong"),
     ("samples/blend_shading_2", "elements wrong"),
-    // Not understood yet: views with gaps in their mask, as in the cases of multiview that fail in Khronos' suite; and draws that sample
-    // their own attachment behind a barrier.
-    ("passes/views", "elements wrong"),
+    // Not understood yet: draws that sample their own attachment behind a barrier.
     ("passes/feedback_loop", "elements wrong"),
     // The driver lacks the formats.
     ("compression/solid_", LACKS),

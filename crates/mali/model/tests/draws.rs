@@ -48,6 +48,12 @@ const VARYING: &str = "
     NOP.wait01
     STORE.i128.slot0 @r0:r1:r2:r3, r4, offset:0
     NOP.end";
+const VIEW_2: &str = "
+    IADD_IMM.i32 r9, r59, #0x8
+    LEA_BUF_IMM.slot1 @r4:r5, r9, table:0xD, index:0x0
+    NOP.wait01
+    STORE.i128.slot0 @r0:r1:r2:r3, r4, offset:0
+    NOP.end";
 const FRAGMENT: &str = "
     LD_VAR_BUF_IMM.f32.slot0.v4.src_f32.center.store.wait0126 @r0:r1:r2:r3, r61, index:0x0
     ATEST.wait @r60, r60, r3, atest_datum.w0
@@ -127,6 +133,8 @@ struct Draw {
     depth: DepthStencil,
     count: u32,
     draws: u32,
+    /// Views that are drawn, a bit each, and the layer of the frame.
+    views: Option<(u8, u32)>,
     /// Colours and depths are loaded before, around the pixels from one corner to another, both included.
     loaded_around: Option<[[u32; 2]; 2]>,
 }
@@ -146,7 +154,7 @@ impl Default for Draw {
             depth_write_enable: true,
             ..Default::default()
         };
-        Draw { blend, depth, count: 3, draws: 1, loaded_around: None }
+        Draw { blend, depth, count: 3, draws: 1, views: None, loaded_around: None }
     }
 }
 
@@ -191,8 +199,14 @@ impl Machine {
 
     /// Draws triangles to a picture with a depth buffer.
     fn draw(&self, fragment: &str, draw: &Draw) -> Result<JobStats, JobFault> {
-        self.shader(0, ShaderStage::Vertex, POSITION);
-        self.shader(1, ShaderStage::Vertex, VARYING);
+        let (views, layer) = draw.views.unwrap_or_default();
+        let for_views = |source: &str| match draw.views {
+            // Vertices of view 2 stand behind those of two others.
+            Some(_) => source.replace("NOP.end", VIEW_2),
+            None => source.to_owned(),
+        };
+        self.shader(0, ShaderStage::Vertex, &for_views(POSITION));
+        self.shader(1, ShaderStage::Vertex, &for_views(VARYING));
         self.shader(2, ShaderStage::Fragment, fragment);
         self.put(STATES + 0x100, &LocalStorage::default());
         self.put(STATES + 0x140, &Buffer { size: 0x200, address: VERTICES, ..Default::default() });
@@ -204,6 +218,7 @@ impl Machine {
             fb_width: WIDTH,
             fb_height: HEIGHT,
             first_provoking_vertex: true,
+            layer_count: 3,
             ..Default::default()
         };
         self.put(CONTEXT, &context);
@@ -217,6 +232,7 @@ impl Machine {
                 frame_shader_dcds: STATES + 0x600,
                 width: WIDTH,
                 height: HEIGHT,
+                internal_layer_index: layer,
                 bound_max_x: WIDTH - 1,
                 bound_max_y: HEIGHT - 1,
                 effective_tile_size: 256,
@@ -277,6 +293,7 @@ impl Machine {
                 register(&PrimitiveFlags {
                     draw_mode: DrawMode::Triangles,
                     secondary_shader: true,
+                    view_mask: views.into(),
                     ..Default::default()
                 }),
             ),
@@ -410,6 +427,22 @@ fn half(z: f32) -> [([f32; 4], [f32; 4]); 3] {
         ([0.0, h, z, 1.0], [0.0, 1.0, 0.0, 1.0]),
         ([w, h, z, 1.0], [1.0, 1.0, 0.0, 1.0]),
     ]
+}
+
+/// Shaders store views at places by their numbers, also those between that are not drawn.
+#[test]
+fn views_may_have_gaps() {
+    let (w, h) = (WIDTH as f32, HEIGHT as f32);
+    let corners = [[0.0, 0.0], [0.0, h], [w, h], [w, h], [w, 0.0], [0.0, 0.0]];
+    let machine = Machine::new(1);
+    machine.vertices(&corners.map(|[x, y]| ([x, y, 0.25, 1.0], [1.0, 0.0, 0.0, 1.0])));
+    for (layer, expected) in [(0, 0xff00_00ff), (1, 0x1122_3344), (2, 0xff00_00ffu32)] {
+        let draw = Draw { count: 6, views: Some((0b101, layer)), ..Draw::default() };
+        machine.draw(FRAGMENT, &draw).expect("drawn");
+        for (x, y) in (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y))) {
+            assert_eq!(machine.word_at(PICTURE, x, y), expected, "layer {layer}, {x}, {y}");
+        }
+    }
 }
 
 #[test]

@@ -212,9 +212,22 @@ pub(crate) fn draw(
 }
 
 impl Shading<'_> {
-    /// Views of each vertex.
+    /// Views of each vertex that are drawn.
     fn views(&self) -> usize {
         self.views.len().max(1)
+    }
+
+    /// Where shaders store each of them: views have room in the order of their numbers, those between that are not drawn, too.
+    ///
+    // source: Mesa, bifrost_compile.c (`bi_emit_store_vary`: `view_index`), which counts views so
+    fn slots(&self) -> impl Iterator<Item = usize> {
+        let one = self.views.is_empty().then_some(0);
+        self.views.iter().map(|view| usize::from(*view)).chain(one)
+    }
+
+    /// Views of each vertex for which there is room.
+    fn room(&self) -> usize {
+        self.views.last().map_or(1, |last| usize::from(*last) + 1)
     }
 
     /// Bytes of a vertex's varyings in all views.
@@ -299,8 +312,8 @@ impl Shading<'_> {
         core.begin(self.position);
         // Four vertices of each view are followed by their sizes and layers.
         let group = if self.extended { 8 } else { 4 };
-        let place = |lane: usize| lane / 4 * group * self.views() + lane % 4;
-        let elements = LANES / 4 * group * self.views();
+        let place = |lane: usize| lane / 4 * group * self.room() + lane % 4;
+        let elements = LANES / 4 * group * self.room();
         core.port.vertices.begin(POSITION_BYTES as u32, elements * POSITION_BYTES);
         for first in range.clone().step_by(LANES) {
             let count = (range.end - first).min(LANES);
@@ -309,10 +322,10 @@ impl Shading<'_> {
             self.start(core, self.position, first, count, vertex, &id);
             core.run(self.gpu, self.position, budget)?;
             for lane in 0..count {
-                for view in 0..self.views() {
-                    let element = place(lane) + view * group;
+                for (n, slot) in self.slots().enumerate() {
+                    let element = place(lane) + slot * group;
                     let bytes = &core.port.vertices.bytes()[element * POSITION_BYTES..];
-                    part.shaded.push(self.shaded(bytes, self.views.get(view)));
+                    part.shaded.push(self.shaded(bytes, self.views.get(n)));
                 }
             }
         }
@@ -348,9 +361,9 @@ impl Shading<'_> {
         }
         core.begin(stage);
         // Packets of four vertices in one view are side by side.
-        let views = self.views();
-        let place = |lane: usize, view: usize| (lane / 4 * views + view) * 4 + lane % 4;
-        let bytes = LANES * self.varying_bytes();
+        let room = self.room();
+        let place = |lane: usize, slot: usize| (lane / 4 * room + slot) * 4 + lane % 4;
+        let bytes = LANES * self.varying_stride * room;
         core.port.vertices.begin(self.varying_stride as u32, bytes);
         for first in range.clone().step_by(LANES) {
             let count = (range.end - first).min(LANES);
@@ -358,8 +371,8 @@ impl Shading<'_> {
             self.start(core, stage, first, count, vertex, &|lane| place(lane, 0) as u32);
             core.run(self.gpu, stage, budget)?;
             for lane in 0..count {
-                for view in 0..views {
-                    let at = place(lane, view) * self.varying_stride;
+                for slot in self.slots() {
+                    let at = place(lane, slot) * self.varying_stride;
                     let bytes = &core.port.vertices.bytes()[at..][..self.varying_stride];
                     part.varyings.extend_from_slice(bytes);
                 }
