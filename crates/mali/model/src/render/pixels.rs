@@ -146,15 +146,20 @@ impl Pixels {
     /// The weights of a primitive's second and third vertex at a place within the pixel of each lane.
     #[inline(always)]
     pub fn weights_of_all(&self, primitive: &Primitive, within: [f32; 2]) -> [[f32; LANES]; 2] {
-        let mut out = [[0.0; LANES]; 2];
         let planes = &primitive.barycentrics;
-        for lane in 0..LANES {
-            let place = self.lanes[lane].place;
-            let point = [0, 1]
-                .map(|k| f64::from(self.corner[k]) + f64::from(place[k]) + f64::from(within[k]));
-            let w = 1.0 / value(&planes.one_over_w, point);
-            for (out, plane) in out.iter_mut().zip(&planes.over_w) {
-                out[lane] = (value(plane, point) * w) as f32;
+        let [left, top] = [0, 1].map(|k| f64::from(self.corner[k]) + f64::from(within[k]));
+        let mut points = [[0.0; 2]; LANES];
+        for (point, lane) in points.iter_mut().zip(&self.lanes) {
+            *point = [left + f64::from(lane.place[0]), top + f64::from(lane.place[1])];
+        }
+        let mut w = [0.0; LANES];
+        for (w, point) in w.iter_mut().zip(&points) {
+            *w = 1.0 / value(&planes.one_over_w, *point);
+        }
+        let mut out = [[0.0; LANES]; 2];
+        for (out, plane) in out.iter_mut().zip(&planes.over_w) {
+            for lane in 0..LANES {
+                out[lane] = (value(plane, points[lane]) * w[lane]) as f32;
             }
         }
         out

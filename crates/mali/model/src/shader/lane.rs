@@ -22,8 +22,11 @@ for_hosts! {
                 // Each subgroup sees its own lanes, from bit 0 on.
                 let size = op.flags as usize;
                 let all = u32::MAX >> (32 - size);
-                let of = |lane: usize| votes >> (lane / size * size) & all;
-                l.put(op, &Row(std::array::from_fn(of)));
+                let mut row = Row::splat(0);
+                for (lane, own) in row.0.iter_mut().enumerate() {
+                    *own = votes >> (lane & !(size - 1)) & all;
+                }
+                l.put(op, &row);
                 Ok(())
             },
             // The other widths move the same bits.
@@ -36,11 +39,13 @@ for_hosts! {
                 let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
                 let mask = l.warp.mask;
                 let sources = sources(op.flags, &b);
-                let value = |lane: usize| match mask >> sources[lane] & 1 {
-                    1 => a.0[sources[lane]],
-                    _ => op.immediate,
-                };
-                l.put(op, &Row(std::array::from_fn(value)));
+                let mut row = Row::splat(op.immediate);
+                for (own, source) in row.0.iter_mut().zip(sources) {
+                    if mask >> source & 1 != 0 {
+                        *own = a.0[source];
+                    }
+                }
+                l.put(op, &row);
                 Ok(())
             },
             Isa::CLPER_U64 | Isa::CLPER_S64 => |l, op| {
@@ -48,11 +53,13 @@ for_hosts! {
                 let mask = l.warp.mask;
                 let sources = sources(op.flags, &b);
                 let inactive = u64::from(op.immediate) | u64::from(op.immediate) << 32;
-                let value = |lane: usize| match mask >> sources[lane] & 1 {
-                    1 => a[sources[lane]],
-                    _ => inactive,
-                };
-                l.put64(op, &std::array::from_fn(value));
+                let mut values = [inactive; LANES];
+                for (own, source) in values.iter_mut().zip(sources) {
+                    if mask >> source & 1 != 0 {
+                        *own = a[source];
+                    }
+                }
+                l.put64(op, &values);
                 Ok(())
             },
             _ => return None,
@@ -60,21 +67,22 @@ for_hosts! {
     }
 }
 
-/// The lane that each lane reads.
+/// The lane that each lane reads. Subgroups have 2, 4, 8 or 16 lanes.
 #[inline(always)]
 fn sources(flags: u32, b: &Row) -> [usize; LANES] {
-    let size = (flags & 0xff) as usize;
+    let within = (flags & 0xff) - 1;
     let operation = flags >> 8;
-    std::array::from_fn(|lane| {
-        let (first, own) = (lane / size * size, lane % size);
-        let given = b.0[lane] as usize;
+    let mut sources = [0; LANES];
+    for (lane, source) in sources.iter_mut().enumerate() {
+        let (own, given) = (lane as u32, b.0[lane]);
         let other = match operation {
             o if o == LaneOperation::Xor as u32 => own ^ given,
             o if o == LaneOperation::Shift as u32 => own.wrapping_add(given),
             _ => given,
         };
-        first + other % size
-    })
+        *source = ((own & !within | other & within) % LANES as u32) as usize;
+    }
+    sources
 }
 
 /// Lanes of a subgroup.
