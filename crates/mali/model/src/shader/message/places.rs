@@ -147,9 +147,9 @@ impl Port<'_> {
     }
 }
 
-/// The addresses of the lanes of a mask, in the others that of the first of these; the lowest and the highest of them.
+/// The addresses or offsets of the lanes of a mask, in the others that of the first of these; the lowest and the highest of them.
 #[inline(always)]
-fn active(addresses: &[u64; LANES], mask: u16) -> ([u64; LANES], [u64; 2]) {
+fn active<T: Copy + Ord>(addresses: &[T; LANES], mask: u16) -> ([T; LANES], [T; 2]) {
     let first = addresses[mask.trailing_zeros() as usize % LANES];
     let mut inside = *addresses;
     for (lane, address) in inside.iter_mut().enumerate() {
@@ -179,12 +179,17 @@ impl Places {
             return None;
         }
         let host = memory.window(low, high - low + bytes, need)?;
-        let offsets = addresses.map(|address| (address - low) as u32);
+        Some(Places::at(host, addresses.map(|address| (address - low) as u32)))
+    }
+
+    /// Bytes at offsets in a range of the host.
+    #[inline(always)]
+    fn at(host: *mut u8, offsets: [u32; LANES]) -> Places {
         let mut consecutive = true;
         for (lane, offset) in offsets.iter().enumerate() {
             consecutive &= *offset == WORD as u32 * lane as u32;
         }
-        Some(Places { host, offsets, stride: WORD as usize, consecutive })
+        Places { host, offsets, stride: WORD as usize, consecutive }
     }
 
     /// As [`Port::places`] of addresses that are not of thread-local storage, to be read.
@@ -208,26 +213,16 @@ impl Places {
         mask: u16,
         bytes: u64,
     ) -> Option<Places> {
-        let first = offsets[mask.trailing_zeros() as usize % LANES];
-        let (mut low, mut high) = (first, first);
-        let mut inside = [0; LANES];
-        for lane in 0..LANES {
-            let active = (u32::from(mask) >> lane & 1).wrapping_neg();
-            inside[lane] = offsets[lane] & active | first & !active;
-            low = low.min(inside[lane]);
-            high = high.max(inside[lane]);
-        }
+        let (mut inside, [low, high]) = active(offsets, mask);
         let start = base.wrapping_add(low.into());
         if start >> 56 != 0 {
             return None;
         }
         let host = memory.window(start, u64::from(high - low) + bytes, Protection::READ)?;
-        let mut consecutive = true;
-        for (lane, offset) in inside.iter_mut().enumerate() {
+        for offset in &mut inside {
             *offset -= low;
-            consecutive &= *offset == WORD as u32 * lane as u32;
         }
-        Some(Places { host, offsets: inside, stride: WORD as usize, consecutive })
+        Some(Places::at(host, inside))
     }
 
     /// Loads `BYTES` of each lane, 4 at most of each row. Lanes that are not in the mask get what another has.
