@@ -5,6 +5,10 @@
 //! stored. Alpha to coverage is applied to the sample mask. source: the Vulkan specification,
 //! "Blending", "Logical Operations", "Multisample Coverage"
 
+mod advanced;
+
+pub use advanced::{Advanced, Operation, Overlap};
+
 use crate::edit::Consts;
 use crate::rewrite::Emit;
 use std::collections::BTreeMap;
@@ -86,18 +90,30 @@ impl Default for Equation {
     }
 }
 
+/// How the shader's and the framebuffer's colours become one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Mode {
+    /// The shader's colour replaces the framebuffer's.
+    #[default]
+    Replace,
+    /// Equations of colour and alpha.
+    Equations([Equation; 2]),
+    /// An advanced operation.
+    Advanced(Advanced),
+}
+
 /// How a location is blended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Location {
-    /// Equations of colour and alpha; `None` replaces.
-    pub equations: Option<[Equation; 2]>,
+    /// How colours become one.
+    pub mode: Mode,
     /// Components that are written, a bit each.
     pub write_mask: u8,
 }
 
 impl Default for Location {
     fn default() -> Location {
-        Location { equations: None, write_mask: 0xf }
+        Location { mode: Mode::Replace, write_mask: 0xf }
     }
 }
 
@@ -281,10 +297,13 @@ impl Blending<'_, '_> {
             source[3] = self.e.f32(1.0);
         }
         let keeps = state.write_mask & exists != exists;
-        let blends = state.equations.filter(|_| !integer && self.blend.logic.is_none());
+        let mode = match !integer && self.blend.logic.is_none() {
+            true => state.mode,
+            false => Mode::Replace,
+        };
         let logic = self.blend.logic.filter(|_| t.range != Range::Float && !t.srgb);
         let mut destination = None;
-        if keeps || blends.is_some() || logic.is_some() {
+        if keeps || mode != Mode::Replace || logic.is_some() {
             let ty = Type::vec(32, 4);
             let i: Inst = self.e.inst(Op::LoadOutput, Attrs::Io(slot(n, kind)), &[], &[ty]);
             let v = self.e.s.result(i);
@@ -305,7 +324,7 @@ impl Blending<'_, '_> {
         let mut result = source;
         if let (Some(table), Some(d)) = (logic, destination) {
             result = self.logic(table, source, d, t);
-        } else if let (Some(equations), Some(d)) = (blends, destination) {
+        } else if let (Mode::Equations(equations), Some(d)) = (mode, destination) {
             let source = source.map(|v| self.clamp(v, t.range));
             let second = self.wide(second, t.range).map(|v| self.clamp(v, t.range));
             let i: Inst = self.e.inst(
@@ -320,6 +339,9 @@ impl Blending<'_, '_> {
             let inputs = Inputs { source, second, destination: d, constant };
             result =
                 [0, 1, 2, 3].map(|c| self.equation(&equations[usize::from(c == 3)], c, &inputs));
+        } else if let (Mode::Advanced(a), Some(d)) = (mode, destination) {
+            let source = source.map(|v| self.clamp(v, t.range));
+            result = self.advanced(&a, source, d);
         }
         if integer {
             result = [0, 1, 2, 3].map(|c| self.fit(result[c], t.range, t.bits[c]));

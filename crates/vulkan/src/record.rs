@@ -17,7 +17,8 @@ use crate::object::{get, maybe, slice};
 use crate::pipeline::{Kind, Pipeline, PipelineLayout};
 use crate::render_pass::{Framebuffer, RenderPass, dynamic};
 use crate::state::{
-    self, Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, VertexAttribute,
+    self, AdvancedBlend, Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS,
+    VertexAttribute,
 };
 
 /// Records a change of a group of state.
@@ -800,14 +801,27 @@ entry! {
                 *to = Blend {
                     colour: [e.src_color_blend_factor.as_raw(), e.dst_color_blend_factor.as_raw(), e.color_blend_op.as_raw()],
                     alpha: [e.src_alpha_blend_factor.as_raw(), e.dst_alpha_blend_factor.as_raw(), e.alpha_blend_op.as_raw()],
+                    ..Blend::default()
                 };
             }
         });
     }
 
-    /// `vkCmdSetColorBlendAdvancedEXT`, which shader objects bring even where no device has the operations.
-    fn vkCmdSetColorBlendAdvancedEXT<B: Backend>(buffer: vk::CommandBuffer, _first: u32, _count: u32, _list: *const vk::ColorBlendAdvancedEXT) {
-        unsafe { of::<B>(buffer) }.record("vkCmdSetColorBlendAdvancedEXT", |_| Err(Error::unsupported("advanced blend operations")));
+    /// `vkCmdSetColorBlendAdvancedEXT`.
+    fn vkCmdSetColorBlendAdvancedEXT<B: Backend>(buffer: vk::CommandBuffer, first: u32, count: u32, list: *const vk::ColorBlendAdvancedEXT) {
+        let (v, n) = copied::<_, MAX_COLOURS>(unsafe { slice(list, count) }, vk::ColorBlendAdvancedEXT::default());
+        set::<B>(buffer, "vkCmdSetColorBlendAdvancedEXT", Groups::BLEND_EQUATION, move |s| {
+            for (to, a) in s.blend.iter_mut().skip(first as usize).zip(&v[..n]) {
+                let advanced = AdvancedBlend {
+                    source_straight: a.src_premultiplied == vk::FALSE,
+                    destination_straight: a.dst_premultiplied == vk::FALSE,
+                    overlap: a.blend_overlap,
+                    clamp: a.clamp_results == vk::TRUE,
+                };
+                let operation = [0, 0, a.advanced_blend_op.as_raw()];
+                *to = Blend { colour: operation, alpha: operation, advanced };
+            }
+        });
     }
 
     /// `vkCmdSetColorWriteMaskEXT`.

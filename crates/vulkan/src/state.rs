@@ -40,6 +40,19 @@ pub struct VertexAttribute {
     pub offset: u32,
 }
 
+/// Parameters of advanced blend operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AdvancedBlend {
+    /// The shader's colour is not premultiplied by its alpha.
+    pub source_straight: bool,
+    /// The attachment's colour is not premultiplied by its alpha.
+    pub destination_straight: bool,
+    /// How the coverage of both is correlated.
+    pub overlap: vk::BlendOverlapEXT,
+    /// Results are clamped to 0–1, whatever the format.
+    pub clamp: bool,
+}
+
 /// Blending of a colour attachment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Blend {
@@ -47,6 +60,8 @@ pub struct Blend {
     pub colour: [i32; 3],
     /// The same of alpha.
     pub alpha: [i32; 3],
+    /// Parameters, if the operation of colours is an advanced one.
+    pub advanced: AdvancedBlend,
 }
 
 /// What the constant part of a depth bias counts: the smallest difference that the depth format tells apart.
@@ -336,8 +351,8 @@ state! {
         /// Attachments that blend, a bit each.
         blend_enable: u8 = 0,
     }
-    /// Blend equations.
-    33 BLEND_EQUATION [COLOR_BLEND_EQUATION_EXT] {
+    /// Blend equations and advanced operations: each command replaces what the other set.
+    33 BLEND_EQUATION [COLOR_BLEND_EQUATION_EXT, COLOR_BLEND_ADVANCED_EXT] {
         /// Blend equations by attachment.
         blend: [Blend; MAX_COLOURS] = [Blend::default(); MAX_COLOURS],
     }

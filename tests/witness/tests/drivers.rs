@@ -67,6 +67,7 @@ const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
     ("image/linear_B8G8R8A8_UNORM", "without a format"),
     ("image/linear_A8B8G8R8_UNORM_PACK32", "without a format"),
     ("image/linear_A8B8G8R8_SINT_PACK32", "without a format"),
+    ("blend_advanced/", "lacks VK_EXT_blend_operation_advanced"),
     // The driver offers no sparse resources on Gen9.
     ("sparse/", "lacks sparse resources"),
     // The layout is AGX'.
@@ -115,6 +116,7 @@ const NOT_YET_ON_TIGER_LAKE: &[(&str, &str)] = &[
     ("image/linear_B8G8R8A8_UNORM", "without a format"),
     ("image/linear_A8B8G8R8_UNORM_PACK32", "without a format"),
     ("image/linear_A8B8G8R8_SINT_PACK32", "without a format"),
+    ("blend_advanced/", "lacks VK_EXT_blend_operation_advanced"),
     // The driver writes the hardware's table of tiled resources by a long MI_STORE_DATA_IMM, and the model has no such table.
     ("sparse/", "ERROR_DEVICE_LOST"),
     // The layout is AGX'.
@@ -177,6 +179,7 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
     ("samples/blend_2", "elements wrong"),
     ("samples/blend_shading_2", "elements wrong"),
     ("samples/own_places", "lacks VK_EXT_sample_locations"),
+    ("blend_advanced/", "lacks VK_EXT_blend_operation_advanced"),
     // Not understood yet: steps of fixed point, as on Skylake; and draws that sample their own attachment behind a barrier.
     ("draws/depth_bias_units", "elements wrong"),
     ("passes/feedback_loop", "elements wrong"),
@@ -202,8 +205,19 @@ const LACKS: &str = "the driver lacks images like";
 
 /// Groups that draw: their pipelines are made of libraries, with dynamic state and as shader objects, too.
 const DRAWN: &[&str] = &[
-    "blend", "depth", "draws", "fragment", "geometry", "logic", "mask", "offset", "passes",
-    "samples", "stencil", "target",
+    "blend",
+    "blend_advanced",
+    "depth",
+    "draws",
+    "fragment",
+    "geometry",
+    "logic",
+    "mask",
+    "offset",
+    "passes",
+    "samples",
+    "stencil",
+    "target",
 ];
 
 /// Groups that Tepui's driver runs on a render node, too.

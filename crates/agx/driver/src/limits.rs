@@ -8,6 +8,7 @@ use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
+use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
@@ -101,6 +102,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
     ("VK_EXT_attachment_feedback_loop_layout", 2),
+    ("VK_EXT_blend_operation_advanced", 2),
     ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_buffer_device_address", 2),
     ("VK_EXT_calibrated_timestamps", 2),
@@ -463,7 +465,8 @@ fn feature_chain() -> Answers {
             extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
             extended_dynamic_state3_alpha_to_coverage_enable, extended_dynamic_state3_alpha_to_one_enable,
             extended_dynamic_state3_logic_op_enable, extended_dynamic_state3_color_blend_enable,
-            extended_dynamic_state3_color_blend_equation, extended_dynamic_state3_color_write_mask,
+            extended_dynamic_state3_color_blend_equation, extended_dynamic_state3_color_blend_advanced,
+            extended_dynamic_state3_color_write_mask,
             extended_dynamic_state_3depth_clip_enable, extended_dynamic_state3_provoking_vertex_mode,
             extended_dynamic_state3_line_rasterization_mode, extended_dynamic_state3_line_stipple_enable,
             extended_dynamic_state_3depth_clip_negative_one_to_one, extended_dynamic_state3_tessellation_domain_origin,
@@ -500,6 +503,7 @@ fn feature_chain() -> Answers {
             workgroup_memory_explicit_layout_8bit_access, workgroup_memory_explicit_layout_16bit_access,
         }
         PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
+        PhysicalDeviceBlendOperationAdvancedFeaturesEXT { advanced_blend_coherent_operations }
         PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
         PhysicalDeviceConditionalRenderingFeaturesEXT { conditional_rendering, inherited_conditional_rendering }
         PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
@@ -718,6 +722,16 @@ fn property_chain(chip: &Chip) -> Answers {
             max_sample_location_grid_size: vk::Extent2D { width: 1, height: 1 },
             sample_location_coordinate_range: [0.0, MAX_SAMPLE_PLACE as f32 / 16.0],
             sample_location_sub_pixel_bits: 4,
+            ..Default::default()
+        });
+        // Fragment programs compute all of blending.
+        a.add(vk::PhysicalDeviceBlendOperationAdvancedPropertiesEXT {
+            advanced_blend_max_color_attachments: MAX_COLOURS as u32,
+            advanced_blend_independent_blend: TRUE,
+            advanced_blend_non_premultiplied_src_color: TRUE,
+            advanced_blend_non_premultiplied_dst_color: TRUE,
+            advanced_blend_correlated_overlap: TRUE,
+            advanced_blend_all_operations: TRUE,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {

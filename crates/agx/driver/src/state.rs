@@ -2,7 +2,9 @@
 
 use tepui_agx_compiler::abi::tile::Blend;
 use tepui_agx_packets::{ppp, render};
-use tepui_passes::lower_blend::{Combine, Equation, Factor, Location, Weight};
+use tepui_passes::lower_blend::{
+    Advanced, Combine, Equation, Factor, Location, Mode, Operation, Overlap, Weight,
+};
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -235,6 +237,30 @@ fn equation([source, destination, op]: [i32; 3]) -> Result<Equation> {
     Ok(Equation { source: weight(source)?, destination: weight(destination)?, combine })
 }
 
+/// An advanced operation; nothing if the operation is not one of these.
+fn advanced(b: &tepui_vulkan::state::Blend) -> Option<Advanced> {
+    let number = b.colour[2].checked_sub(vk::BlendOp::ZERO_EXT.as_raw())?;
+    Some(Advanced {
+        operation: *Operation::ALL.get(usize::try_from(number).ok()?)?,
+        source_premultiplied: !b.advanced.source_straight,
+        destination_premultiplied: !b.advanced.destination_straight,
+        overlap: match b.advanced.overlap {
+            vk::BlendOverlapEXT::DISJOINT => Overlap::Disjoint,
+            vk::BlendOverlapEXT::CONJOINT => Overlap::Conjoint,
+            _ => Overlap::Uncorrelated,
+        },
+        clamp: b.advanced.clamp,
+    })
+}
+
+/// Blending of an attachment.
+fn mode(b: &tepui_vulkan::state::Blend) -> Result<Mode> {
+    match advanced(b) {
+        Some(a) => Ok(Mode::Advanced(a)),
+        None => Ok(Mode::Equations([equation(b.colour)?, equation(b.alpha)?])),
+    }
+}
+
 /// Blending of all attachments.
 pub fn blend(s: &GraphicsState) -> Result<Blend> {
     let mut out = Blend {
@@ -247,10 +273,7 @@ pub fn blend(s: &GraphicsState) -> Result<Blend> {
         let blends = s.blend_enable >> k & 1 != 0;
         let writes = s.write_enable >> k & 1 != 0;
         *l = Location {
-            equations: match blends {
-                true => Some([equation(s.blend[k].colour)?, equation(s.blend[k].alpha)?]),
-                false => None,
-            },
+            mode: if blends { mode(&s.blend[k])? } else { Mode::Replace },
             write_mask: if writes { s.write_mask[k] & 0xf } else { 0 },
         };
     }

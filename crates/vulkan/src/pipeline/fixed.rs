@@ -1,5 +1,7 @@
 //! The state that a graphics pipeline fixes, from the structures that it is created with.
 
+use std::ffi::c_void;
+
 use vulkanalia_sys as vk;
 
 use crate::chain;
@@ -8,8 +10,8 @@ use crate::image::format_of;
 use crate::object::{maybe, slice};
 use crate::render_pass::RenderPass;
 use crate::state::{
-    self, Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, Stencil,
-    VertexAttribute,
+    self, AdvancedBlend, Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS,
+    Stencil, VertexAttribute,
 };
 
 /// Groups of each part of a pipeline.
@@ -201,9 +203,24 @@ pub(super) unsafe fn depth_stencil(s: &mut GraphicsState, info: &vk::GraphicsPip
     s.stencil_reference = faces.map(|f| f.reference);
 }
 
+/// Parameters of advanced blend operations for all attachments of a pipeline.
+unsafe fn advanced_blend(next: *const c_void) -> AdvancedBlend {
+    // SAFETY: the chain is the application's and valid.
+    let info: Option<&vk::PipelineColorBlendAdvancedStateCreateInfoEXT> = unsafe {
+        chain::find(next, vk::StructureType::PIPELINE_COLOR_BLEND_ADVANCED_STATE_CREATE_INFO_EXT)
+    };
+    info.map_or(AdvancedBlend::default(), |i| AdvancedBlend {
+        source_straight: i.src_premultiplied == vk::FALSE,
+        destination_straight: i.dst_premultiplied == vk::FALSE,
+        overlap: i.blend_overlap,
+        clamp: false,
+    })
+}
+
 /// Blending of an attachment.
-pub(crate) fn blend_of(a: &vk::PipelineColorBlendAttachmentState) -> Blend {
+fn blend_of(a: &vk::PipelineColorBlendAttachmentState, advanced: AdvancedBlend) -> Blend {
     Blend {
+        advanced,
         colour: [
             a.src_color_blend_factor.as_raw(),
             a.dst_color_blend_factor.as_raw(),
@@ -250,11 +267,12 @@ pub(super) unsafe fn fragment_output(
             s.logic_op = c.logic_op;
             s.blend_constants = c.blend_constants;
             s.blend_enable = 0;
+            let advanced = advanced_blend(c.next);
             for (k, a) in
                 slice(c.attachments, c.attachment_count).iter().enumerate().take(MAX_COLOURS)
             {
                 s.blend_enable |= u8::from(a.blend_enable == vk::TRUE) << k;
-                s.blend[k] = blend_of(a);
+                s.blend[k] = blend_of(a, advanced);
                 s.write_mask[k] = a.color_write_mask.bits() as u8;
             }
             let writes: Option<&vk::PipelineColorWriteCreateInfoEXT> =

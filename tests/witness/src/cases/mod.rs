@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod atomics;
+mod blend_advanced;
 mod blocks;
 mod canvas;
 mod codecs;
@@ -70,6 +71,7 @@ pub fn all() -> Vec<Case> {
         queries::cases(),
         exact::cases(),
         pixels::cases(),
+        blend_advanced::cases(),
         targets::cases(),
         passes::cases(),
         sequences::cases(),

@@ -198,11 +198,20 @@ impl Gpu {
             vk::PipelineColorBlendAttachmentState::default()
                 .color_write_mask(vk::ColorComponentFlags::RGBA),
         );
-        let blend = vk::PipelineColorBlendStateCreateInfo::default()
+        let mut advanced = vk::PipelineColorBlendAdvancedStateCreateInfoEXT::default();
+        let mut blend = vk::PipelineColorBlendStateCreateInfo::default()
             .attachments(&attachments)
             .blend_constants(state.blend_constants)
             .logic_op_enable(state.logic_op.is_some())
             .logic_op(state.logic_op.unwrap_or_default());
+        if let Some((source, destination, overlap)) = state.advanced {
+            self.require(ash::ext::blend_operation_advanced::NAME)?;
+            advanced = advanced
+                .src_premultiplied(source)
+                .dst_premultiplied(destination)
+                .blend_overlap(overlap);
+            blend = blend.push_next(&mut advanced);
+        }
         let mut rendering = vk::PipelineRenderingCreateInfo::default()
             .color_attachment_formats(&state.colors)
             .depth_attachment_format(state.depth_format)

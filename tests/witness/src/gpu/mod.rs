@@ -102,6 +102,7 @@ enum Destroyable {
 
 /// Extensions that cases use, enabled where the driver has them.
 const EXTENSIONS: &[&CStr] = &[
+    ext::blend_operation_advanced::NAME,
     ext::depth_clip_control::NAME,
     ext::extended_dynamic_state2::NAME,
     ext::extended_dynamic_state3::NAME,
@@ -280,6 +281,7 @@ impl Gpu {
         let mut vertex_input = vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default();
         let mut dynamic2 = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default();
         let mut clip_control = vk::PhysicalDeviceDepthClipControlFeaturesEXT::default();
+        let mut advanced = vk::PhysicalDeviceBlendOperationAdvancedFeaturesEXT::default();
         let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
@@ -315,6 +317,7 @@ impl Gpu {
                     has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
                     has(ext::non_seamless_cube_map::NAME) => seams,
                     has(ext::depth_clip_enable::NAME) => depth_clip,
+                    has(ext::blend_operation_advanced::NAME) => advanced,
                     has(ext::depth_clip_control::NAME) => clip_control,
                     has(ext::depth_bias_control::NAME) => bias,
                     has(ext::extended_dynamic_state2::NAME) => dynamic2,

@@ -78,7 +78,12 @@ impl Gpu {
             Pipelines::Dynamic => {
                 self.require(ext::extended_dynamic_state3::NAME)?;
                 self.require(ext::vertex_input_dynamic_state::NAME)?;
-                let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(DYNAMIC);
+                let mut states = DYNAMIC.to_vec();
+                // Cases that blend so ask for the extension before.
+                if self.extensions.contains(&ext::blend_operation_advanced::NAME) {
+                    states.push(vk::DynamicState::COLOR_BLEND_ADVANCED_EXT);
+                }
+                let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&states);
                 // What is dynamic is not looked at; were it, pictures would be wrong.
                 let input = vk::PipelineVertexInputStateCreateInfo::default();
                 let create = vk::GraphicsPipelineCreateInfo {
@@ -365,7 +370,22 @@ impl Commands<'_> {
             device.cmd_set_blend_constants(c, &s.blend_constants);
             if !blend.is_empty() {
                 more.cmd_set_color_blend_enable(c, 0, &enables);
-                more.cmd_set_color_blend_equation(c, 0, &equations);
+                match s.advanced {
+                    None => more.cmd_set_color_blend_equation(c, 0, &equations),
+                    Some((source, destination, overlap)) => {
+                        let list: Vec<_> = blend
+                            .iter()
+                            .map(|b| vk::ColorBlendAdvancedEXT {
+                                advanced_blend_op: b.color_blend_op,
+                                src_premultiplied: source.into(),
+                                dst_premultiplied: destination.into(),
+                                blend_overlap: overlap,
+                                clamp_results: vk::FALSE,
+                            })
+                            .collect();
+                        more.cmd_set_color_blend_advanced(c, 0, &list);
+                    }
+                }
                 more.cmd_set_color_write_mask(c, 0, &masks);
             }
         }

@@ -45,6 +45,8 @@ pub struct State {
     pub stencil: Option<[vk::StencilOpState; 2]>,
     /// One for each colour attachment; attachments beyond are written without blending.
     pub blend: Vec<vk::PipelineColorBlendAttachmentState>,
+    /// Advanced blend operations: source and destination are premultiplied, and how their coverage overlaps.
+    pub advanced: Option<(bool, bool, vk::BlendOverlapEXT)>,
     pub blend_constants: [f32; 4],
     pub logic_op: Option<vk::LogicOp>,
     pub colors: Vec<vk::Format>,
@@ -104,6 +106,7 @@ impl State {
             depth: None,
             stencil: None,
             blend: Vec::new(),
+            advanced: None,
             blend_constants: [0.0; 4],
             logic_op: None,
             colors: vec![vk::Format::R8G8B8A8_UNORM],

@@ -6,7 +6,9 @@ use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::{Blend, Tile};
 use tepui_format::Format::{self, R8G8B8A8_UINT, R8G8B8A8_UNORM, R32G32B32A32_SFLOAT};
 use tepui_ir::Stage;
-use tepui_passes::lower_blend::{Combine, Equation, Factor, Location, Weight};
+use tepui_passes::lower_blend::{
+    Advanced, Combine, Equation, Factor, Location, Mode, Operation, Overlap, Weight,
+};
 
 const SOURCE: [f64; 4] = [0.75, 0.25, 1.5, 0.5];
 const SECOND: [f64; 4] = [0.5, 1.0, 0.25, 0.125];
@@ -102,7 +104,7 @@ fn every_factor_and_equation() {
             };
             let equations = [q(a, b, combines[n % 5]), q(b, a, combines[(n + 2) % 5])];
             let mut blend = Blend::default();
-            blend.locations[0] = Location { equations: Some(equations), write_mask: 0xf };
+            blend.locations[0] = Location { mode: Mode::Equations(equations), write_mask: 0xf };
             let clamp = |v: f64| if format == R8G8B8A8_UNORM { v.clamp(0.0, 1.0) } else { v };
             let (s, s1) = (SOURCE.map(clamp), SECOND.map(clamp));
             let d = if format == R8G8B8A8_UNORM {
@@ -138,6 +140,26 @@ fn every_factor_and_equation() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn advanced_results_are_clamped_on_demand() {
+    for (clamp, making) in [(false, Linking::Monolithic), (true, Linking::Separate)] {
+        let advanced = Advanced {
+            operation: Operation::Plus,
+            source_premultiplied: true,
+            destination_premultiplied: true,
+            overlap: Overlap::Uncorrelated,
+            clamp,
+        };
+        let mut blend = Blend::default();
+        blend.locations[0] = Location { mode: Mode::Advanced(advanced), write_mask: 0xf };
+        let got = draw(&blend, R32G32B32A32_SFLOAT, false, making);
+        let want = [0, 1, 2, 3].map(|c| SOURCE[c] + CLEAR[c]);
+        let want = want.map(|v| if clamp { v.min(1.0) } else { v });
+        let got: Vec<f64> = got.iter().map(|&w| f64::from(f32::from_bits(w))).collect();
+        assert_eq!(got, want, "{clamp}");
     }
 }
 

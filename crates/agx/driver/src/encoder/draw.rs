@@ -11,6 +11,7 @@ use tepui_agx_compiler::varyings::Varying;
 use tepui_agx_packets::vdm;
 use tepui_agx_packets::{ppp, usc};
 use tepui_format::Format;
+use tepui_passes::lower_blend::Mode;
 use tepui_vulkan::backend::{Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
@@ -315,7 +316,7 @@ pub fn fragment_key(
     let reads_tile = tile.blend.logic.is_some()
         || tile.attachments.iter().any(Option::is_some)
         || tile.blend.locations.iter().zip(tile.formats).any(|(l, f)| {
-            f.is_some_and(|f| l.equations.is_some() || keeps_components(f, l.write_mask))
+            f.is_some_and(|f| l.mode != Mode::Replace || keeps_components(f, l.write_mask))
         });
     // Only with several samples, as draws with new state come here.
     let spills = samples > 1 && Layout::new(&tile).is_ok_and(|l| l.spilled != 0);
