@@ -202,7 +202,10 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         wsi::{
             vkCreateSwapchainKHR<B>, vkDestroySwapchainKHR<B>, vkGetSwapchainImagesKHR<B>,
             vkAcquireNextImageKHR<B>, vkAcquireNextImage2KHR<B>, vkQueuePresentKHR<B>,
-            vkReleaseSwapchainImagesKHR<B>, vkReleaseSwapchainImagesEXT<B>, vkWaitForPresentKHR<B>, vkWaitForPresent2KHR<B>,
+            vkReleaseSwapchainImagesKHR<B>, vkReleaseSwapchainImagesEXT<B>, vkWaitForPresentKHR<B>,
+            vkSetSwapchainPresentTimingQueueSizeEXT<B>, vkGetSwapchainTimingPropertiesEXT<B>,
+            vkGetSwapchainTimeDomainPropertiesEXT<B>, vkGetPastPresentationTimingEXT<B>,
+            vkWaitForPresent2KHR<B>,
             vkGetDeviceGroupPresentCapabilitiesKHR<B>, vkGetDeviceGroupSurfacePresentModesKHR<B>,
         }
     }

@@ -220,6 +220,14 @@ impl Surface {
         })
     }
 
+    /// Whether the server tells when frames were shown ([`Swapchain::shown_time`]).
+    pub fn tells_times(&self) -> bool {
+        match &self.window {
+            Window::X11(surface) => surface.tells_times(),
+            Window::Wayland(_) | Window::Headless => false,
+        }
+    }
+
     /// Whether the server reads images from the driver's own memory ([`Images::Shared`]). If not,
     /// such images are copied into requests.
     pub fn shares_memory(&self) -> bool {

@@ -18,6 +18,9 @@ use crate::surface::{Alpha, Extent, Mode};
 /// the wait for the connection, and then nothing ends the wait.
 const SLICE: Duration = Duration::from_millis(4);
 
+/// Frames whose times are kept.
+const TIMES: usize = 64;
+
 /// How often a wait asks whether the window still exists: servers do not answer for windows that were
 /// destroyed.
 const LIVENESS: Duration = Duration::from_millis(100);
@@ -176,6 +179,10 @@ pub(crate) enum Event {
     Free(usize),
     /// This frame and all before it were shown or replaced by later ones.
     Shown(u64),
+    /// When this frame was shown, in nanoseconds of `CLOCK_MONOTONIC`.
+    ShownAt(u64, u64),
+    /// Nanoseconds from a refresh of the screen to the next.
+    Refresh(u64),
     /// The window has this size.
     Resized(Extent),
 }
@@ -209,6 +216,9 @@ struct State {
     /// The serial of the newest frame.
     serial: u64,
     shown: u64,
+    /// The newest frames whose times the server has told, and these.
+    times: VecDeque<(u64, u64)>,
+    refresh_ns: Option<u64>,
     status: Status,
     mode: Mode,
     /// An error that stays.
@@ -235,6 +245,8 @@ impl Swapchain {
             free: (0..count).collect(),
             serial: 0,
             shown: 0,
+            times: VecDeque::new(),
+            refresh_ns: None,
             status: Status::Optimal,
             mode,
             lost: None,
@@ -356,6 +368,19 @@ impl Swapchain {
         })?
     }
 
+    /// When the frame of this number, or a later one that replaced it, was shown, in nanoseconds of `CLOCK_MONOTONIC`, if the server
+    /// tells it ([`crate::Surface::tells_times`]) and it is not long ago.
+    pub fn shown_time(&self, serial: u64) -> Option<u64> {
+        let mut state = self.lock();
+        let _ = state.update(&*self.engine, self.extent);
+        state.times.iter().find(|frame| frame.0 >= serial).map(|frame| frame.1)
+    }
+
+    /// Nanoseconds from a refresh of the screen to the next, if the server has told it.
+    pub fn refresh_ns(&self) -> Option<u64> {
+        self.lock().refresh_ns
+    }
+
     /// Whether the swapchain still fits its window, without waiting.
     ///
     /// # Errors
@@ -438,6 +463,13 @@ impl State {
                 }
                 Event::Free(_) => {}
                 Event::Shown(serial) => self.shown = self.shown.max(serial),
+                Event::ShownAt(serial, ns) => {
+                    if self.times.len() >= TIMES {
+                        self.times.pop_front();
+                    }
+                    self.times.push_back((serial, ns));
+                }
+                Event::Refresh(ns) => self.refresh_ns = Some(ns),
                 Event::Resized(size) if size == extent => self.status = Status::Optimal,
                 Event::Resized(_) => self.status = Status::Suboptimal,
             }

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
+use tepui_drm::monotonic_ns;
 use tepui_vulkan::vk::{self, Handle};
 
 use crate::{DeviceOnly, call, ok};
@@ -32,6 +33,8 @@ impl Setup {
             c"VK_KHR_present_wait",
             c"VK_KHR_incremental_present",
             c"VK_KHR_swapchain_mutable_format",
+            c"VK_KHR_present_id2",
+            c"VK_EXT_present_timing",
         ]);
         let (instance, physical) = (only.instance, only.physical);
         let info = vk::HeadlessSurfaceCreateInfoEXT::default();
@@ -437,4 +440,118 @@ fn swapchains_leave_nothing_behind() {
     let before = (count("/proc/self/fd"), count("/proc/self/task"));
     run(300);
     assert_eq!(before, (count("/proc/self/fd"), count("/proc/self/task")));
+}
+
+/// The times of frames that are known: their numbers, targets, and stages with times.
+fn times(
+    s: &Setup,
+    swapchain: vk::SwapchainKHR,
+    room: usize,
+    result: vk::Result,
+) -> Vec<(u64, u64, Vec<vk::PresentStageTimeEXT>)> {
+    let mut stages = vec![[vk::PresentStageTimeEXT::default(); 4]; room];
+    let mut list: Vec<_> = stages
+        .iter_mut()
+        .map(|stages| vk::PastPresentationTimingEXT {
+            present_stage_count: 4,
+            present_stages: stages.as_mut_ptr(),
+            ..Default::default()
+        })
+        .collect();
+    let info = vk::PastPresentationTimingInfoEXT { swapchain, ..Default::default() };
+    let mut all = vk::PastPresentationTimingPropertiesEXT {
+        presentation_timing_count: room as u32,
+        presentation_timings: list.as_mut_ptr(),
+        ..Default::default()
+    };
+    let got = call!(
+        s.instance,
+        PFN_vkGetPastPresentationTimingEXT,
+        vkGetPastPresentationTimingEXT(s.device, &info, &mut all)
+    );
+    assert_eq!(got, result);
+    let count = all.presentation_timing_count as usize;
+    let times = list[..count].iter().zip(&stages).map(|(t, stages)| {
+        assert_eq!((t.report_complete, t.time_domain), (1, vk::TimeDomainKHR::CLOCK_MONOTONIC));
+        (t.present_id, t.target_time, stages[..t.present_stage_count as usize].to_vec())
+    });
+    times.collect()
+}
+
+#[test]
+fn frames_have_times() {
+    use vk::PresentStageFlagsEXT as Stage;
+    const MS: u64 = 1_000_000;
+    let s = Setup::new();
+    let swapchain = s.swapchain(3, none()).unwrap();
+    let mut id = vk::TimeDomainKHR::DEVICE;
+    let (mut domain_id, mut counter) = (0, 0);
+    let mut domains = vk::SwapchainTimeDomainPropertiesEXT {
+        time_domain_count: 1,
+        time_domains: &raw mut id,
+        time_domain_ids: &raw mut domain_id,
+        ..Default::default()
+    };
+    ok(call!(
+        s.instance,
+        PFN_vkGetSwapchainTimeDomainPropertiesEXT,
+        vkGetSwapchainTimeDomainPropertiesEXT(s.device, swapchain, &mut domains, &mut counter)
+    ));
+    assert_eq!((domains.time_domain_count, id), (1, vk::TimeDomainKHR::CLOCK_MONOTONIC));
+    let size = |n| {
+        call!(
+            s.instance,
+            PFN_vkSetSwapchainPresentTimingQueueSizeEXT,
+            vkSetSwapchainPresentTimingQueueSizeEXT(s.device, swapchain, n)
+        )
+    };
+    let queries = Stage::QUEUE_OPERATIONS_END | Stage::REQUEST_DEQUEUED;
+    let present = |id: u64, target_time: u64, flags: vk::PresentTimingInfoFlagsEXT| {
+        let timing = vk::PresentTimingInfoEXT {
+            flags,
+            target_time,
+            time_domain_id: domain_id,
+            present_stage_queries: queries,
+            ..Default::default()
+        };
+        let timings = vk::PresentTimingsInfoEXT {
+            swapchain_count: 1,
+            timing_infos: &raw const timing,
+            ..Default::default()
+        };
+        let ids = vk::PresentId2KHR {
+            next: (&raw const timings).cast(),
+            swapchain_count: 1,
+            present_ids: &raw const id,
+            ..Default::default()
+        };
+        s.present(swapchain, s.acquired(swapchain), &[], (&raw const ids).cast())
+    };
+    let absolute = vk::PresentTimingInfoFlagsEXT::empty();
+    // There is room for the times of two frames.
+    ok(size(2));
+    let start = monotonic_ns();
+    let first = start + 120 * MS;
+    ok(present(7, first, absolute));
+    ok(present(9, 80 * MS, vk::PresentTimingInfoFlagsEXT::PRESENT_AT_RELATIVE_TIME));
+    assert_eq!(present(11, 0, absolute), vk::Result::ERROR_PRESENT_TIMING_QUEUE_FULL_EXT);
+    assert_eq!(size(1), vk::Result::NOT_READY);
+    ok(s.wait_for(swapchain, 9, 10 * SECOND));
+    assert!(monotonic_ns() >= first + 80 * MS, "frames come at their times");
+    // With room for one, there is another.
+    let one = times(&s, swapchain, 1, vk::Result::INCOMPLETE);
+    let two = times(&s, swapchain, 4, vk::Result::SUCCESS);
+    assert!(times(&s, swapchain, 4, vk::Result::SUCCESS).is_empty(), "once each");
+    let [(7, target, a)] = &one[..] else { panic!("{one:?}") };
+    let [(9, _, b)] = &two[..] else { panic!("{two:?}") };
+    assert_eq!(*target, first);
+    for stages in [a, b] {
+        let named: Vec<_> = stages.iter().map(|t| t.stage).collect();
+        assert_eq!(named, [Stage::QUEUE_OPERATIONS_END, Stage::REQUEST_DEQUEUED]);
+    }
+    assert!(a[0].time >= start && a[0].time < first, "drawn before its time");
+    assert!(a[1].time >= first && b[1].time >= a[1].time + 80 * MS);
+    // A frame for next year does not hold up the end of its swapchain.
+    ok(present(13, monotonic_ns() + 365 * 24 * 3600 * SECOND, absolute));
+    s.destroy_swapchain(swapchain);
 }

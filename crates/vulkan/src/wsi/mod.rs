@@ -5,13 +5,16 @@
 //!   no frame is copied on its way.
 //! - [`presenter`] presents images in a thread of each swapchain: `vkQueuePresentKHR` returns before the GPU has drawn
 //!   the frame, and before its turn has come.
+//! - [`timing`] has the times of frames.
 
 pub mod presenter;
 pub mod surface;
 pub mod swapchain;
+pub mod timing;
 
 pub use surface::*;
 pub use swapchain::*;
+pub use timing::*;
 
 use tepui_wsi as window;
 use vulkanalia_sys as vk;
@@ -34,7 +37,7 @@ pub const INSTANCE_EXTENSIONS: [(&str, u32); 10] = [
 ];
 
 /// Device extensions of window systems and their versions.
-const DEVICE_EXTENSIONS: [(&str, u32); 9] = [
+const DEVICE_EXTENSIONS: [(&str, u32); 10] = [
     ("VK_KHR_swapchain", 70),
     ("VK_KHR_swapchain_mutable_format", 1),
     ("VK_KHR_incremental_present", 2),
@@ -44,6 +47,7 @@ const DEVICE_EXTENSIONS: [(&str, u32); 9] = [
     ("VK_KHR_present_wait2", 1),
     ("VK_KHR_swapchain_maintenance1", 1),
     ("VK_EXT_swapchain_maintenance1", 1),
+    ("VK_EXT_present_timing", 3),
 ];
 
 /// Adds the device extensions of window systems and their features, which do not depend on the GPU.
@@ -66,6 +70,12 @@ pub fn offer(info: &mut PhysicalInfo) {
         });
         info.feature_chain.add(vk::PhysicalDevicePresentWait2FeaturesKHR {
             present_wait2: vk::TRUE,
+            ..Default::default()
+        });
+        info.feature_chain.add(vk::PhysicalDevicePresentTimingFeaturesEXT {
+            present_timing: vk::TRUE,
+            present_at_absolute_time: vk::TRUE,
+            present_at_relative_time: vk::TRUE,
             ..Default::default()
         });
         info.feature_chain.add(vk::PhysicalDeviceSwapchainMaintenance1FeaturesEXT {

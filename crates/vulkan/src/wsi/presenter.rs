@@ -14,11 +14,12 @@ use tepui_drm::client::Wait;
 use tepui_drm::{Errno, monotonic_ns};
 use tepui_wsi as window;
 
+use super::timing::{Target, Timing};
 use crate::backend::{Backend, SyncPoint};
 use crate::error::{Error, Result};
 
 /// How long a wait goes without looking whether the device is lost.
-const STEP: Duration = Duration::from_millis(100);
+pub(super) const STEP: Duration = Duration::from_millis(100);
 
 /// The pixels of an image that the server does not map: as the GPU left them in mapped memory.
 #[derive(Clone, Copy)]
@@ -44,16 +45,24 @@ pub(super) struct Frame {
     pub(super) fence: Option<u32>,
     /// Where the pixels are, unless the server maps them.
     pub(super) rows: Option<Rows>,
+    /// When it is to be shown.
+    pub(super) target: Target,
+    /// The record of its times.
+    pub(super) times: Option<u64>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Frames that were handed over and are not presented.
     waiting: usize,
     /// The application's numbers of presented frames, and the swapchain's.
     presented: VecDeque<(u64, u64)>,
     /// Why a frame was not presented; the first such error.
     error: Option<Error>,
+    /// The times of frames.
+    pub(super) timing: Timing,
+    /// The swapchain is being destroyed.
+    pub(super) closing: bool,
 }
 
 /// What the thread shares with the API.
@@ -64,16 +73,16 @@ pub(super) struct Shared<B: Backend> {
     /// A timeline whose points are the swapchain's frames.
     timeline: u32,
     state: Mutex<State>,
-    changed: Condvar,
+    pub(super) changed: Condvar,
 }
 
 impl<B: Backend> Shared<B> {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An error once the device is lost: no frame is drawn any more.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.lost.load(Ordering::Acquire) { Err(crate::device::lost()) } else { Ok(()) }
     }
 
@@ -160,8 +169,11 @@ impl<B: Backend> Shared<B> {
         }
     }
 
-    fn present(&self, frame: &Frame) -> Result<u64> {
+    /// Presents a frame behind another, whose number and time it gets; gives its own number.
+    fn present(&self, frame: &Frame, before: Option<(u64, u64)>) -> Result<u64> {
         self.wait_until_drawn(frame.drawn)?;
+        self.lock().timing.drawn(frame.times);
+        self.wait_for_time(frame.target, before)?;
         let pixels = match frame.rows {
             None => window::Pixels::InPlace,
             Some(Rows { base, bytes, pitch }) => {
@@ -177,9 +189,13 @@ impl<B: Backend> Shared<B> {
     }
 
     fn run(&self, frames: &mpsc::Receiver<Frame>) {
+        let mut before = None;
         for frame in frames {
-            let result = self.present(&frame);
+            let result = self.present(&frame, before);
+            let serial = result.as_ref().ok().copied();
+            before = serial.map(|serial| (serial, monotonic_ns())).or(before);
             let mut state = self.lock();
+            state.timing.handed_over(frame.times, serial);
             state.waiting -= 1;
             match result {
                 Ok(serial) if frame.id > 0 => {
@@ -262,6 +278,8 @@ impl<B: Backend> Presenter<B> {
 impl<B: Backend> Drop for Presenter<B> {
     fn drop(&mut self) {
         self.frames = None;
+        self.shared.lock().closing = true;
+        self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -200,6 +200,12 @@ entry! {
                 vk::StructureType::SURFACE_CAPABILITIES_PRESENT_WAIT_2_KHR => {
                     (*at.cast::<vk::SurfaceCapabilitiesPresentWait2KHR>()).present_wait2_supported = vk::TRUE;
                 }
+                vk::StructureType::PRESENT_TIMING_SURFACE_CAPABILITIES_EXT => {
+                    let o = &mut *at.cast::<vk::PresentTimingSurfaceCapabilitiesEXT>();
+                    o.present_timing_supported = vk::TRUE;
+                    (o.present_at_absolute_time_supported, o.present_at_relative_time_supported) = (vk::TRUE, vk::TRUE);
+                    o.present_stage_queries = super::timing::capabilities(surface);
+                }
                 vk::StructureType::SURFACE_PROTECTED_CAPABILITIES_KHR => {
                     (*at.cast::<vk::SurfaceProtectedCapabilitiesKHR>()).supports_protected = vk::FALSE;
                 }

@@ -10,6 +10,7 @@ use vulkanalia_sys::{self as vk, Handle};
 
 use super::presenter::{Frame, Presenter, Rows};
 use super::surface::window_of;
+use super::timing::Target;
 use super::{status_code, window_alpha, window_format, window_mode};
 use crate::backend::{Allocation, Backend, ImageInfo, Subresource, ViewFormats};
 use crate::chain;
@@ -24,7 +25,7 @@ use crate::sync::{Fence, Semaphore};
 /// A swapchain.
 pub struct Swapchain<B: Backend> {
     // First, so that the thread ends before the images do.
-    presenter: Presenter<B>,
+    pub(super) presenter: Presenter<B>,
     images: Images<B>,
     /// The pixels of images that the server does not map.
     rows: Vec<Option<Rows>>,
@@ -257,6 +258,7 @@ struct Extras<'a, B: Backend> {
     modes: &'a [vk::PresentModeKHR],
     ids: &'a [u64],
     fences: Vec<Option<&'a Fence<B>>>,
+    timings: &'a [vk::PresentTimingInfoEXT],
 }
 
 impl<'a, B: Backend> Extras<'a, B> {
@@ -275,7 +277,10 @@ impl<'a, B: Backend> Extras<'a, B> {
             let fences: Option<&vk::SwapchainPresentFenceInfoEXT> =
                 chain::find(next, vk::StructureType::SWAPCHAIN_PRESENT_FENCE_INFO_KHR);
             let fences = fences.map_or(&[][..], |f| slice(f.fences, f.swapchain_count));
+            let timings: Option<&vk::PresentTimingsInfoEXT> =
+                chain::find(next, vk::StructureType::PRESENT_TIMINGS_INFO_EXT);
             Extras {
+                timings: timings.map_or(&[], |t| slice(t.timing_infos, t.swapchain_count)),
                 regions: regions.map_or(&[], |r| slice(r.regions, r.swapchain_count)),
                 modes: modes.map_or(&[], |m| slice(m.present_modes, m.swapchain_count)),
                 ids: ids.map_or(ids2, |i| slice(i.present_ids, i.swapchain_count)),
@@ -313,6 +318,22 @@ unsafe fn present<B: Backend>(queue: vk::Queue, info: &vk::PresentInfoKHR) -> Re
         let mut signals = Vec::new();
         for (k, (&chain, &image)) in chains.iter().zip(images).enumerate() {
             let swapchain: &mut Swapchain<B> = get_mut(chain);
+            let id = extras.ids.get(k).copied().unwrap_or(0);
+            let timing = extras.timings.get(k);
+            let times = match timing {
+                Some(t) => swapchain.presenter.shared.lock().timing.record(t, id),
+                None => Ok(None),
+            };
+            let times = times.inspect_err(|_| {
+                // Nothing is presented.
+                for (&chain, frame) in chains.iter().zip(&frames) {
+                    let (chain, frame): (&Swapchain<B>, &Frame) = (get(chain), frame);
+                    frame
+                        .times
+                        .iter()
+                        .for_each(|&key| chain.presenter.shared.lock().timing.forget(key));
+                }
+            })?;
             let point = swapchain.presenter.next_point();
             signals.push(point);
             frames.push(Frame {
@@ -320,7 +341,9 @@ unsafe fn present<B: Backend>(queue: vk::Queue, info: &vk::PresentInfoKHR) -> Re
                 drawn: point.1,
                 damage: extras.damage(k),
                 mode: extras.modes.get(k).map(|mode| window_mode(*mode)).transpose()?,
-                id: extras.ids.get(k).copied().unwrap_or(0),
+                id,
+                target: timing.map(Target::of).unwrap_or_default(),
+                times,
                 fence: extras.fence(k),
                 rows: swapchain.rows.get(image as usize).copied().flatten(),
             });

@@ -115,6 +115,10 @@ impl X11Surface {
         }
     }
 
+    pub(crate) fn tells_times(&self) -> bool {
+        self.present
+    }
+
     pub(crate) fn shares_memory(&self) -> bool {
         self.shm.is_some()
     }

@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use x11rb::connection::Connection as _;
-use x11rb::protocol::present::{CompleteKind, ConnectionExt as _, Option as PresentOption};
+use x11rb::protocol::present::{
+    CompleteKind, CompleteMode, ConnectionExt as _, Option as PresentOption,
+};
 use x11rb::protocol::xfixes::{ConnectionExt as _, Region};
 use x11rb::protocol::xproto::{Rectangle, Window};
 
@@ -37,6 +39,8 @@ struct Inner {
     events: Vec<Event>,
     /// The MSC at which the last frame that is complete was shown.
     shown_at: u64,
+    /// MSC and time of the last frame that is complete and was shown; 0 before.
+    blank: (u64, u64),
     /// The MSC that the last FIFO frame asked for; 0 for the next.
     target: u64,
     /// The MSC when the last FIFO frame had reached the server, once that is known.
@@ -79,6 +83,7 @@ impl Presenter {
             canvas,
             events: Vec::new(),
             shown_at: 0,
+            blank: (0, 0),
             target: 0,
             reached: None,
             question: 0,
@@ -209,6 +214,18 @@ impl Inner {
                 let behind = (self.newest as u32).wrapping_sub(event.serial);
                 let Some(serial) = self.newest.checked_sub(behind.into()) else { return };
                 self.complete = self.complete.max(serial);
+                // Servers count microseconds of the monotonic clock. Frames that others replaced have no time of their own.
+                if event.ust > 0 && event.mode != CompleteMode::SKIP {
+                    let (blanks, us) = (
+                        event.msc.saturating_sub(self.blank.0),
+                        event.ust.saturating_sub(self.blank.1),
+                    );
+                    if self.blank.1 > 0 && blanks > 0 && us > 0 {
+                        self.events.push(Event::Refresh(us.saturating_mul(1000) / blanks));
+                    }
+                    self.blank = (event.msc, event.ust);
+                    self.events.push(Event::ShownAt(serial, event.ust.saturating_mul(1000)));
+                }
                 self.shown_at = self.shown_at.max(event.msc);
                 self.events.push(Event::Shown(self.complete));
             }
