@@ -639,8 +639,8 @@ pub trait Encoder<B: Backend> {
         false
     }
 
-    /// Draws.
-    fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<()>;
+    /// Draws. If it returns true, it has drawn a part: the rendering is split, and the same draw comes again for what is left.
+    fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<bool>;
 
     /// Dispatches.
     fn dispatch(&mut self, state: &mut CommandState<B>, dispatch: &Dispatch) -> Result<()>;

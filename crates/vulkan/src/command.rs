@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Attachment, Backend, Condition, Encoder, Rendering};
+use crate::backend::{Attachment, Backend, Condition, Draw, Encoder, Rendering};
 use crate::debug::{self, Flags};
 use crate::descriptor::{Set, SetLayout};
 use crate::device::Device;
@@ -447,6 +447,18 @@ impl<B: Backend> CommandBuffer<B> {
             // SAFETY: the render pass lives while command buffers use it.
             unsafe { get::<RenderPass>(p.pass) }.reads_own_targets(p.subpass)
         })
+    }
+
+    /// Draws, in as many renderings as it takes.
+    pub fn draw(&mut self, draw: &Draw) -> Result<()> {
+        self.state.follow_rendering();
+        if self.encoder.needs_split(&self.state) {
+            self.split_rendering()?;
+        }
+        while self.encoder.draw(&mut self.state, draw)? {
+            self.split_rendering()?;
+        }
+        Ok(())
     }
 
     /// Brings what was drawn to memory and goes on with the rendering, so that draws can read its attachments as images.

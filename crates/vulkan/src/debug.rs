@@ -28,6 +28,8 @@ bitflags::bitflags! {
         const IMAGES = 1 << 7;
         /// `nocompress`: no image is compressed unless a modifier asks for it.
         const NO_COMPRESSION = 1 << 9;
+        /// `pieces`: draws whose stages run as compute programs are divided into small pieces.
+        const PIECES = 1 << 10;
     }
 }
 
@@ -47,6 +49,7 @@ pub const WORDS: &[(&str, Flags, &str)] = &[
         Flags::NO_COMPRESSION,
         "compress no images but those whose modifier asks for it",
     ),
+    ("pieces", Flags::PIECES, "divide draws with geometry shaders into small pieces"),
 ];
 
 /// The flags that the environment sets; unknown words are named once on standard error.

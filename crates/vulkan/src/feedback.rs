@@ -110,8 +110,7 @@ entry! {
             of::<B>(c).record("vkCmdDrawIndirectByteCountEXT", move |c| {
                 let address = c.encoder.byte_count(counter, counter_offset, stride, instances, first_instance)?;
                 let draw = Draw::Indirect { address, count: 1, stride: 16, count_address: None, indexed: false, draw_index: 0 };
-                c.state.follow_rendering();
-                c.encoder.draw(&mut c.state, &draw)
+                c.draw(&draw)
             });
         }
     }

@@ -142,11 +142,7 @@ fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
         if c.state.rendering.is_none() {
             return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
         }
-        c.state.follow_rendering();
-        if c.encoder.needs_split(&c.state) {
-            c.split_rendering()?;
-        }
-        c.encoder.draw(&mut c.state, &draw)
+        c.draw(&draw)
     });
 }
 

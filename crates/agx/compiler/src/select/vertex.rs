@@ -48,7 +48,7 @@ impl Select<'_> {
                 let v = match (memory && fetches, k) {
                     (false, _) => self.preload(half, WORD),
                     (true, 0) => self.captured_vertex()?,
-                    (true, _) => self.special(sr::GLOBAL + 1, WORD),
+                    (true, _) => self.captured_instance()?,
                 };
                 self.vertex().ids[k] = Some(v);
             }
@@ -73,6 +73,14 @@ impl Select<'_> {
             self.vertex().attributes.insert(loc, comps);
         }
         Ok(())
+    }
+
+    /// The instance that a thread of a compute program makes: the driver may begin with another than the first.
+    fn captured_instance(&mut self) -> Result<Val> {
+        let base = self.uniform(Source::BaseWorkgroup { axis: 1 })?;
+        let y = self.special(sr::GLOBAL + 1, WORD);
+        let (a, b) = (Opnd::of(y, Size::B32), Opnd::uniform(base, Size::B32));
+        Ok(self.iadd(32, false, a, b, 0))
     }
 
     /// The number of the vertex that a thread captures, from the driver's list.

@@ -18,7 +18,7 @@ use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::values::{Bindings, Halves, long, word};
-use super::{Encoder, put};
+use super::{Encoder, Unfinished, put};
 use crate::Agx;
 use crate::shader::{Additions, FragmentKey, Linked, Results, Shader, Value, Variant, VertexKey};
 use crate::state::{self, sample_places};
@@ -335,25 +335,35 @@ pub fn fragment_key(
 }
 
 impl Encoder {
-    /// Draws.
+    /// Draws what is left of a draw; true if something is left again.
     ///
     /// # Errors
     /// When shaders do not compile, or state is not supported.
-    pub fn draw_with(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+    pub(super) fn draw_with(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        rest: Unfinished,
+    ) -> Result<bool> {
+        let draw = &rest.draw;
         match *draw {
-            Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(()),
+            Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(false),
             _ => {}
         }
         let expands = self.expands(state, draw);
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let views = if view_mask == 0 { 1 } else { view_mask };
-        for view in (0..32).filter(|v| views >> v & 1 != 0) {
-            match expands {
-                true => self.draw_expanded(state, draw, view)?,
-                false => self.draw_view(state, draw, view)?,
+        for view in (rest.view..32).filter(|v| views >> v & 1 != 0) {
+            if !expands {
+                self.draw_view(state, draw, view)?;
+                continue;
+            }
+            let piece = if view == rest.view { rest.piece } else { 0 };
+            if let Some(piece) = self.draw_expanded(state, draw, view, piece)? {
+                self.unfinished = Some(Unfinished { draw: *draw, view, piece });
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Whether the vertices of a draw go through stages that the hardware does not have.

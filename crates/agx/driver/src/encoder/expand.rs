@@ -12,22 +12,27 @@ use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
-use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan::{Error, Result, debug, vk};
 
 use super::draw::{VertexSources, vertex_key};
 use super::feedback::{FIT_VERTICES, indices_from};
+use super::pieces::{Piece, Pieces};
 use super::record::split;
 use super::values::long;
 use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
-use crate::meta::feedback::{Order, PARAMETERS_B};
+use crate::meta::feedback::{Order, PARAMETERS_B, UNROLL_ALL, UNROLL_FROM};
 use crate::shader::{Gathered, Linking, Results, Shader, Variant, VertexKey};
 use std::sync::Arc;
 
-/// Most bytes that the expanded vertices of a draw take.
-const MOST_B: u64 = 1 << 30;
+/// Bytes that the stages of a draw may take; of a draw that needs more, a piece.
+const PIECE_B: u64 = 1 << 28;
+/// The same, if `TEPUI_DEBUG` asks for small pieces.
+const SMALL_PIECE_B: u64 = 1 << 11;
+/// Bytes that the alignment of a piece's buffers takes, and threads behind the last of a list.
+const PIECE_SLACK_B: u64 = 1 << 10;
 /// Bytes of the heap that draws take from whose sizes the GPU knows alone. One that finds no room draws nothing.
 const HEAP_B: u32 = 1 << 28;
 /// Bytes at the start of the heap that are not given away.
@@ -123,13 +128,15 @@ enum List {
 }
 
 impl Encoder {
-    /// Draws with shaders between vertices and the rasteriser, for one view.
+    /// Draws with shaders between vertices and the rasteriser, for one view. Of a draw that is divided, it draws one piece, and gives
+    /// the number of the next that needs a rendering of its own.
     pub(super) fn draw_expanded(
         &mut self,
         state: &mut CommandState<Agx>,
         draw: &Draw,
         view: u32,
-    ) -> Result<()> {
+        piece: u64,
+    ) -> Result<Option<u64>> {
         self.view = view;
         let restarts = state.graphics.restart && draw.is_indexed();
         let tessellates = state.bound.between.evaluation.is_some();
@@ -152,10 +159,7 @@ impl Encoder {
                     indexed,
                     draw_index,
                 };
-                match self.expand(state, d)? {
-                    Some(e) => self.fetch(state, e, draw_index),
-                    None => Ok(()),
-                }
+                self.draw_piece(state, d, piece)
             }
             Draw::Direct {
                 count,
@@ -173,7 +177,8 @@ impl Encoder {
                 let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
                 let address = self.upload(&bytes, 16)?.address;
                 let e = self.expand_indirect(state, address, indexed, draw_index)?;
-                self.fetch(state, e, draw_index)
+                self.fetch(state, e, draw_index)?;
+                Ok(None)
             }
             Draw::Indirect { address, count, stride, indexed, draw_index, .. } => {
                 for k in 0..count {
@@ -181,7 +186,7 @@ impl Encoder {
                     let e = self.expand_indirect(state, address, indexed, draw_index + k)?;
                     self.fetch(state, e, draw_index + k)?;
                 }
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -241,44 +246,75 @@ impl Encoder {
         }
     }
 
-    /// Runs the stages of a draw; nothing if it makes no primitives.
-    fn expand(&mut self, state: &mut CommandState<Agx>, d: Counts) -> Result<Option<Expanded>> {
+    /// Draws a piece of a draw whose counts the CPU knows.
+    fn draw_piece(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        d: Counts,
+        piece: u64,
+    ) -> Result<Option<u64>> {
         let emissions = self.looks_at_emissions(state);
         let Stages { vertex, geometry: Some(geometry), .. } = Stages::new(state, emissions)? else {
             return Err(Error::unsupported("draws without a geometry shader"));
         };
         let order = input_order(&state.graphics)?;
-        let listed = order.count(d.vertices);
-        let primitives = listed / order.vertices();
-        if primitives == 0 || d.instances == 0 {
-            return Ok(None);
+        let primitives = order.count(d.vertices) / order.vertices();
+        let (input, output) = (Record::of_vertices(&vertex.ir), Record::of_vertices(&geometry.ir));
+        let emission = Emission::of(&geometry.ir);
+        let lists = lists(emission.streams, state.graphics.rasterization_stream.into());
+        // Vertices that are read, with their places in a list; vertices that are emitted, with their indices and a word of a table.
+        let read_b = u64::from(order.vertices()) * u64::from(input.stride().max(16) + 4);
+        let emitted_b = u64::from(emission.vertices) * u64::from(output.stride().max(16))
+            + 4 * (u64::from(lists) * u64::from(emission.indices) + 1);
+        let bytes = read_b + u64::from(emission.invocations) * emitted_b;
+        let small = debug::flags().contains(debug::Flags::PIECES);
+        let most = if small { SMALL_PIECE_B } else { PIECE_B };
+        let pieces = Pieces::new(primitives, d.instances, bytes, most);
+        let Some(part) = pieces.get(piece) else { return Ok(None) };
+        let several = pieces.count() > 1;
+        if several && self.pieces.busy {
+            return Ok(Some(piece));
         }
-        let bindings = self.all_bindings(state)?;
-        let input = Record::of_vertices(&vertex.ir);
-        let vertices = self.vertex_records(state, &vertex, &bindings, order, listed, d)?;
+        let stages = GeometryStages { vertex, geometry, order, input, output, emission, lists };
+        if several {
+            let primitives = u64::from(part.primitives) * u64::from(part.instances);
+            self.begin_piece(bytes * primitives + PIECE_SLACK_B)?;
+        }
+        let expanded = self.expand(state, d, &stages, part);
+        self.pieces.open = false;
+        self.fetch(state, expanded?, d.draw_index)?;
+        Ok((piece + 1 < pieces.count()).then_some(piece + 1))
+    }
 
-        let (output, emission) = (Record::of_vertices(&geometry.ir), Emission::of(&geometry.ir));
+    /// Runs the stages of a piece of a draw.
+    fn expand(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        d: Counts,
+        stages: &GeometryStages,
+        part: Piece,
+    ) -> Result<Expanded> {
+        let GeometryStages { geometry, output, emission, lists, .. } = stages;
+        let bindings = self.all_bindings(state)?;
+        let vertices = self.vertex_records(state, stages, &bindings, d, part)?;
+        let primitives = part.primitives;
         let invocations =
-            u64::from(primitives) * u64::from(d.instances) * u64::from(emission.invocations);
+            u64::from(primitives) * u64::from(part.instances) * u64::from(emission.invocations);
         let records_b =
             invocations * u64::from(emission.vertices) * u64::from(output.stride().max(16));
         let expansion = Expansion {
-            vertices: input,
+            vertices: stages.input,
             rasterised: state.graphics.rasterization_stream,
             ..Expansion::default()
         };
-        let lists = lists(emission.streams, expansion.rasterised.into());
-        let indices = invocations * u64::from(emission.indices);
         let too_many = || {
-            let what = format!("{invocations} invocations of a geometry shader in one draw");
+            let what = format!("{invocations} invocations of a geometry shader in one piece");
             Error::new(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, what)
         };
-        let indices = u32::try_from(indices).map_err(|_| too_many())?;
-        if records_b > MOST_B {
-            return Err(too_many());
-        }
-        let records = self.room(records_b)?;
-        let list = self.room(4 * u64::from(lists) * u64::from(indices))?;
+        let indices = u32::try_from(invocations * u64::from(emission.indices));
+        let indices = indices.map_err(|_| too_many())?;
+        let records = self.piece_room(records_b)?;
+        let list = self.piece_room(4 * u64::from(*lists) * u64::from(indices))?;
         let program = geometry.expanded(&expansion)?;
         let threads = primitives.checked_mul(emission.invocations).ok_or_else(too_many)?;
         let all = [
@@ -286,13 +322,13 @@ impl Encoder {
             (words::OUTPUT, Word::Long(records)),
             (words::LIST, Word::Long(list)),
             (words::COUNT, Word::Short(primitives)),
-            (words::FIRST, Word::Short(0)),
+            (words::FIRST, Word::Short(part.primitive)),
         ];
-        self.stage(&program, state, &bindings, threads, d, &all)?;
+        self.stage(&program, state, &bindings, threads, part.instances, &all)?;
         if self.looks_at_emissions(state) {
             let invocations = invocations as u32;
             let mut bytes = vec![0; params::BYTES];
-            let table = self.room(4 * u64::from(invocations))?;
+            let table = self.piece_room(4 * u64::from(invocations))?;
             let groups = invocations.div_ceil(THREADS);
             for (offset, value) in [
                 (params::GATHER + gather::LIST, list),
@@ -305,11 +341,11 @@ impl Encoder {
                 bytes[offset as usize..][..8].copy_from_slice(&value.to_le_bytes());
             }
             let parameters = self.upload(&bytes, 64)?.address;
-            self.emissions(state, &geometry, &emission, parameters)?;
+            self.emissions(state, geometry, emission, parameters)?;
         }
-        let topology = topology(&emission);
+        let topology = topology(emission);
         let list = List::Direct { records, address: list, indices };
-        Ok(Some(Expanded { last: geometry, list, topology }))
+        Ok(Expanded { last: geometry.clone(), list, topology })
     }
 
     /// Runs the stages of a draw whose counts are in memory, or whose indices have restarts.
@@ -368,11 +404,15 @@ impl Encoder {
         let v = self.device.clone().meta(lists)?.compute()?;
         let per_primitive = first.indices * first.invocations;
         self.driver[7..11].copy_from_slice(&[e, f, per_primitive, first.invocations]);
+        self.driver[UNROLL_FROM] = 0;
         let none = Bindings::default();
         let groups = |at: u32| Dispatch::Indirect([0; 3], parameters + u64::from(at));
         let listing = |s: Source| match s {
             Source::Driver { offset } if offset < 28 => {
                 Some(parameters + u64::from(params::LIST + offset))
+            }
+            Source::Driver { offset } if offset == 4 * UNROLL_ALL as u32 => {
+                Some(parameters + u64::from(params::LIST + 20))
             }
             _ => None,
         };
@@ -558,16 +598,19 @@ impl Encoder {
         self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
     }
 
-    /// The heap of draws whose sizes the GPU knows alone: all of a command buffer's take from it.
+    /// The heap of draws whose sizes the GPU knows alone: all of a rendering's take from it.
     pub(super) fn expansion_heap(&mut self) -> Result<(u64, u32)> {
-        if let Some(heap) = self.heap {
-            return Ok(heap);
+        let (address, bytes) = match self.heap {
+            Some(heap) => heap,
+            None => (self.room(u64::from(HEAP_B))?, HEAP_B),
+        };
+        self.heap = Some((address, bytes));
+        if !self.heap_open {
+            // The number of bytes in use.
+            self.fill_buffer(address, 4, HEAP_HEAD_B)?;
+            self.heap_open = true;
         }
-        let address = self.room(u64::from(HEAP_B))?;
-        // The number of bytes in use.
-        self.fill_buffer(address, 4, HEAP_HEAD_B)?;
-        self.heap = Some((address, HEAP_B));
-        Ok((address, HEAP_B))
+        Ok((address, bytes))
     }
 
     /// The descriptor sets of graphics, whatever a draw has seen of them.
@@ -584,28 +627,53 @@ impl Encoder {
         Ok(self.arena.take(&self.device, bytes.max(16), 64)?.address)
     }
 
-    /// Runs the vertex shader for each vertex of each primitive; gives the address of their records.
+    /// Begins a piece of a draw, which takes at most so many bytes; the pieces before are drawn.
+    fn begin_piece(&mut self, bytes: u64) -> Result<()> {
+        if self.pieces.place.1 < bytes {
+            self.pieces.place = (self.room(bytes)?, bytes);
+        }
+        (self.pieces.used, self.pieces.busy, self.pieces.open) = (0, true, true);
+        Ok(())
+    }
+
+    /// Memory that the GPU writes for a draw, or for the piece of one that was begun.
+    pub(super) fn piece_room(&mut self, bytes: u64) -> Result<u64> {
+        if !self.pieces.open {
+            return self.room(bytes);
+        }
+        let at = self.pieces.used.next_multiple_of(64);
+        let (address, size) = self.pieces.place;
+        let end = at + bytes;
+        if end > size {
+            return Err(Error::new(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, "a piece of a draw"));
+        }
+        self.pieces.used = end;
+        Ok(address + at)
+    }
+
+    /// Runs the vertex shader for each vertex of a piece's primitives; gives the address of their records.
     fn vertex_records(
         &mut self,
         state: &CommandState<Agx>,
-        vertex: &Shader,
+        stages: &GeometryStages,
         bindings: &Bindings,
-        order: Order,
-        listed: u32,
         d: Counts,
+        part: Piece,
     ) -> Result<u64> {
+        let GeometryStages { vertex, order, .. } = stages;
         let key = record_key(vertex, &state.graphics);
         let index = if d.indexed { state.index } else { None };
         let added = if d.indexed { d.vertex_offset as u32 } else { d.first };
-        let list = self.vertex_list(order, index, [d.first, added, listed])?;
-        let stride = Record::of_vertices(&vertex.ir).stride().max(16);
-        let all =
-            listed.checked_mul(d.instances).filter(|&n| u64::from(n) * u64::from(stride) <= MOST_B);
-        let Some(all) = all else {
-            let what = "the vertices of a draw with a geometry shader";
-            return Err(Error::new(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, what));
-        };
-        let records = self.room(u64::from(all) * u64::from(stride))?;
+        let each = order.vertices();
+        let (listed, from) = (part.primitives * each, part.primitive * each);
+        let all = order.count(d.vertices);
+        let list = self.vertex_list(*order, index, [d.first, added, listed], [from, all])?;
+        let stride = stages.input.stride().max(16);
+        let written = listed.checked_mul(part.instances).ok_or_else(|| {
+            let what = "the vertices of a piece of a draw with a geometry shader";
+            Error::new(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, what)
+        })?;
+        let records = self.piece_room(u64::from(written) * u64::from(stride))?;
         let v = vertex.vertex(&key, Linking::Whole)?;
         let sources = VertexSources {
             state,
@@ -622,10 +690,10 @@ impl Encoder {
         self.put_words(&[
             (ADDRESSES, Word::Long(records)),
             (VERTICES, Word::Short(listed)),
-            (LIMIT, Word::Short(all)),
+            (LIMIT, Word::Short(written)),
         ]);
-        let groups = [listed.div_ceil(THREADS), d.instances, 1];
-        let dispatch = Dispatch::Direct([0; 3], groups);
+        let groups = [listed.div_ceil(THREADS), part.instances, 1];
+        let dispatch = Dispatch::Direct([0, part.instance, 0], groups);
         self.launch_with(&v, bindings, &state.push, &dispatch, &own, &|_| None)?;
         Ok(records)
     }
@@ -648,14 +716,28 @@ impl Encoder {
         state: &CommandState<Agx>,
         bindings: &Bindings,
         threads: u32,
-        d: Counts,
+        instances: u32,
         all: &[(u32, Word)],
     ) -> Result<()> {
         self.put_words(all);
-        let groups = [threads.div_ceil(program.workgroup[0]), d.instances, 1];
+        let groups = [threads.div_ceil(program.workgroup[0]), instances, 1];
         let dispatch = Dispatch::Direct([0; 3], groups);
         self.launch_with(program, bindings, &state.push, &dispatch, &|_| None, &|_| None)
     }
+}
+
+/// The stages of a draw with a geometry shader whose counts the CPU knows, and what they read and write.
+struct GeometryStages {
+    vertex: Arc<Shader>,
+    geometry: Arc<Shader>,
+    order: Order,
+    /// Vertices that are read.
+    input: Record,
+    /// Vertices that are emitted.
+    output: Record,
+    emission: Emission,
+    /// Index lists.
+    lists: u32,
 }
 
 /// The stages of a draw before the rasteriser.

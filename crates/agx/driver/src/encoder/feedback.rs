@@ -17,7 +17,7 @@ use super::draw::{VertexSources, vertex_key};
 use super::record::split;
 use crate::Agx;
 use crate::meta::Program;
-use crate::meta::feedback::{LIST, Order, PARAMETERS_B};
+use crate::meta::feedback::{LIST, Order, PARAMETERS_B, UNROLL_ALL, UNROLL_FROM};
 use crate::shader::Results;
 
 /// Most bytes that a buffer takes: offsets are words.
@@ -84,24 +84,28 @@ impl Encoder {
     }
 
     /// The list of the numbers of so many vertices, primitive by primitive: the first index or vertex, what is added to
-    /// numbers, and how many. Threads behind the last vertex may read the list, too.
+    /// numbers, and how many; the first of these among all vertices of the primitives, and how many those are. Threads behind the
+    /// last vertex may read the list, too.
     pub(super) fn vertex_list(
         &mut self,
         order: Order,
         index: Option<IndexBuffer>,
         [first, added, count]: [u32; 3],
+        [from, all]: [u32; 2],
     ) -> Result<u64> {
         if index.is_none()
             && order.is_counting()
-            && let Some(list) = self.device.counting_list(added, count.next_multiple_of(THREADS))?
+            && let Some(first) = added.checked_add(from)
+            && let Some(list) = self.device.counting_list(first, count.next_multiple_of(THREADS))?
         {
             return Ok(list);
         }
-        let list = self.room(4 * u64::from(count.next_multiple_of(THREADS)))?;
+        let list = self.piece_room(4 * u64::from(count.next_multiple_of(THREADS)))?;
         let (indices, index_bytes, indices_in_buffer) = indices_from(index, first);
         let ([a, b], [c, d]) = (split(list), split(indices));
         let unroll = Program::Unroll { order, index_bytes };
-        let words = [a, b, c, d, added, count, indices_in_buffer];
+        let mut words = [a, b, c, d, added, count, indices_in_buffer, 0, 0, 0, 0, 0, 0];
+        (words[UNROLL_FROM], words[UNROLL_ALL]) = (from, all);
         self.run(unroll, &words, &[], [count.max(1), 1, 1])?;
         Ok(list)
     }
@@ -136,7 +140,7 @@ impl Encoder {
         let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
         let index = if indexed { state.index } else { None };
         let added = if indexed { vertex_offset as u32 } else { first };
-        let list = self.vertex_list(order, index, [first, added, most])?;
+        let list = self.vertex_list(order, index, [first, added, most], [0, vertices])?;
         // How many fit, and where they go.
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
         let words =

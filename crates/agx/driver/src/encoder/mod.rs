@@ -8,6 +8,7 @@ mod compute;
 mod draw;
 mod expand;
 mod feedback;
+mod pieces;
 mod record;
 mod statistics;
 mod tessellate;
@@ -22,7 +23,7 @@ use tepui_drm::uapi::asahi::{
     self as uapi, CmdCompute, CmdHeader, CmdRender, Timestamp, Timestamps,
 };
 use tepui_vulkan::Result;
-use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan::backend::{Draw, SyncPoint};
 use tepui_vulkan::feedback::MAX_STREAMS;
 
 use crate::device::Device;
@@ -99,6 +100,8 @@ pub struct Encoder {
     vertex_driver: Option<u64>,
     /// The heap of expanded draws: address and bytes.
     heap: Option<(u64, u32)>,
+    /// Draws of the open render have taken from it.
+    heap_open: bool,
     /// Scratch memory that commands use.
     scratch: Vec<Arc<Scratch>>,
     /// Programs that commands use, kept while they may run.
@@ -121,6 +124,34 @@ pub struct Encoder {
     statistics: Vec<statistics::Statistics>,
     /// The view that draws are for while their stages run.
     view: u32,
+    /// Memory of pieces of draws.
+    pieces: PieceMemory,
+    /// What is left of the draw that is being recorded.
+    unfinished: Option<Unfinished>,
+}
+
+/// The memory that pieces of draws use one after the other.
+#[derive(Default)]
+struct PieceMemory {
+    /// Address and bytes.
+    place: (u64, u64),
+    /// Bytes that the piece has taken.
+    used: u64,
+    /// A draw of the open render reads it.
+    busy: bool,
+    /// A piece is being put together: what it needs is taken from here.
+    open: bool,
+}
+
+/// A draw that is recorded in part.
+#[derive(Clone, Copy)]
+struct Unfinished {
+    /// The draw, with its conditions and counts resolved.
+    draw: Draw,
+    /// The view whose pieces are next.
+    view: u32,
+    /// The next piece.
+    piece: u64,
 }
 
 // SAFETY: pointers into upload memory are the encoder's own.
@@ -156,6 +187,7 @@ impl Encoder {
             words: Vec::new(),
             vertex_driver: None,
             heap: None,
+            heap_open: false,
             scratch: Vec::new(),
             keep: Vec::new(),
             query: None,
@@ -167,6 +199,8 @@ impl Encoder {
             feedback_queries: [0; MAX_STREAMS],
             statistics: Vec::new(),
             view: 0,
+            pieces: PieceMemory::default(),
+            unfinished: None,
         }
     }
 
@@ -187,10 +221,11 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
-        (self.heap, self.vertex_driver) = (None, None);
+        (self.heap, self.heap_open, self.vertex_driver) = (None, false, None);
         (self.feedback, self.feedback_queries) = (0, [0; MAX_STREAMS]);
         self.statistics.clear();
         self.view = 0;
+        (self.pieces, self.unfinished) = (PieceMemory::default(), None);
     }
 
     /// Upload memory.

@@ -18,7 +18,7 @@ use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::compression::{Area, is_compressed};
-use super::{Bindings, Encoder, Render, Work, put};
+use super::{Bindings, Encoder, Render, Unfinished, Work, put};
 use crate::Agx;
 use crate::descriptor::{self, Part, Row};
 use crate::device::packet;
@@ -710,13 +710,18 @@ impl Record<Agx> for Encoder {
             isp_bgobjvals: bgobjvals,
             ..CmdRender::default()
         })));
+        // What follows comes behind this render, and may use its memory.
+        (self.pieces.busy, self.heap_open) = (false, false);
         self.finish_queries()?;
         Ok(resolved)
     }
 
-    fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+    fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<bool> {
+        if let Some(rest) = self.unfinished.take() {
+            return self.draw_with(state, rest);
+        }
         if state.condition.is_none() && self.draw_again(state, draw) {
-            return Ok(());
+            return Ok(false);
         }
         let mut draw = self.conditional_draw(state.condition, *draw)?;
         if state.feedback.active && !self.expands(state, &draw) {
@@ -729,7 +734,7 @@ impl Record<Agx> for Encoder {
             (*address, *stride) = self.counted(*address, at, *count, *stride, *indexed)?;
         }
         self.count_draw(state, &draw)?;
-        self.draw_with(state, &draw)
+        self.draw_with(state, Unfinished { draw, view: 0, piece: 0 })
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {

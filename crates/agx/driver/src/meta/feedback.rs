@@ -93,14 +93,21 @@ impl Order {
     }
 }
 
-/// Words: list (2), indices (2), what is added to each, vertices, indices in the buffer.
+/// The word that has the number of the first vertex that is listed, among all vertices of the primitives.
+pub const UNROLL_FROM: usize = 11;
+/// The word that has the number of those.
+pub const UNROLL_ALL: usize = 12;
+
+/// Words: list (2), indices (2), what is added to each, vertices, indices in the buffer; [`UNROLL_FROM`] and [`UNROLL_ALL`].
 pub(super) fn unroll(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     let [x, ..] = m.id();
     let (list, indices) = (m.driver_long(0), m.driver_long(2));
     let (added, count, in_buffer) = (m.driver(4), m.driver(5), m.driver(6));
+    let [from, all] = [UNROLL_FROM, UNROLL_ALL].map(|k| m.driver(k as u32));
     let inside = m.op(Op::ULt, x, count);
     m.when(inside, |m| {
-        let k = position(m, order, x, count);
+        let among_all = m.op(Op::IAdd, x, from);
+        let k = position(m, order, among_all, all);
         let number = match index_bytes {
             0 => k,
             bytes => {
