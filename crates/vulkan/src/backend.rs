@@ -449,6 +449,31 @@ pub struct Allocation {
     pub exportable: bool,
     /// The memory of a file descriptor is imported.
     pub import: Option<OwnedFd>,
+    /// Where it is to be.
+    pub place: Place,
+}
+
+/// Which addresses memory or a range is to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Any.
+    #[default]
+    Any,
+    /// Any that another device may be asked for later ([`Place::At`]).
+    Replayable,
+    /// From this address on, or the error `VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS`.
+    At(u64),
+}
+
+impl Place {
+    /// The place of an object with addresses for capture and replay: this one, unless it is 0.
+    pub(crate) fn replayable(is: bool, address: u64) -> Place {
+        match (is, address) {
+            (false, _) => Place::Any,
+            (true, 0) => Place::Replayable,
+            (true, at) => Place::At(at),
+        }
+    }
 }
 
 /// A GPU family's driver.
@@ -512,6 +537,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
         device: &Self::Device,
         size: u64,
         image: Option<&Self::Image>,
+        place: Place,
     ) -> Result<Self::Range>;
 
     /// The first address of a range.

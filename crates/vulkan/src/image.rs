@@ -8,7 +8,7 @@ use vulkanalia_sys::{self as vk, Handle};
 use tepui_passes::lower_ycbcr::Conversion;
 
 use crate::backend::{
-    Addresses, Backend, ImageInfo, ImageRef, MAX_PLANES, MAX_VIEW_FORMATS, SamplerInfo,
+    Addresses, Backend, ImageInfo, ImageRef, MAX_PLANES, MAX_VIEW_FORMATS, Place, SamplerInfo,
     Subresource, ViewFormats, ViewInfo,
 };
 use crate::chain;
@@ -284,7 +284,8 @@ pub unsafe fn create<B: Backend>(d: &Device<B>, info: &vk::ImageCreateInfo) -> R
     if image.info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING) {
         let has_blocks = image.info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY);
         let layout = has_blocks.then_some(&*image.layout);
-        let range = B::reserve(&d.inner, requirements(&image, None).size, layout)?;
+        let size = requirements(&image, None).size;
+        let range = B::reserve(&d.inner, size, layout, Place::Any)?;
         for (plane, to) in image.addresses.iter_mut().enumerate() {
             *to = B::range_address(&range) + B::plane_memory(&image.layout, plane).offset;
         }
@@ -392,7 +393,7 @@ entry! {
         unsafe {
             for info in slice(infos, count) {
                 bind::<B>(info)?;
-                bound(info.next);
+                bound(info.next, &Ok(()));
             }
         }
         Ok(vk::Result::SUCCESS)

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Allocation, Backend};
+use crate::backend::{Allocation, Backend, Place};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{get, get_mut, handle, slice};
-use crate::sparse::BLOCK_B;
+use crate::sparse::{BLOCK_B, SparseBind};
 
 /// Bytes of device memory that the process holds.
 static ALLOCATED: AtomicU64 = AtomicU64::new(0);
@@ -87,8 +87,9 @@ pub struct Buffer<B: Backend> {
     /// What it is used for.
     pub usage: vk::BufferUsageFlags2,
     memory: Option<Arc<B::Memory>>,
-    /// The addresses of a sparse buffer, to which memory is bound piece by piece.
-    pub(crate) sparse: Option<Arc<B::Range>>,
+    /// The addresses of a sparse buffer, to which memory is bound piece by piece, or of one whose address can be asked for again.
+    pub(crate) range: Option<Arc<B::Range>>,
+    requirements: vk::MemoryRequirements,
 }
 
 impl<B: Backend> Buffer<B> {
@@ -102,8 +103,8 @@ impl<B: Backend> Buffer<B> {
 /// Alignment of buffers in bytes.
 pub const BUFFER_ALIGNMENT: u64 = 64;
 
-fn requirements(size: u64, sparse: bool) -> vk::MemoryRequirements {
-    let alignment = if sparse { BLOCK_B } else { BUFFER_ALIGNMENT };
+fn requirements(size: u64, flags: vk::BufferCreateFlags) -> vk::MemoryRequirements {
+    let alignment = if has_range(flags) { BLOCK_B } else { BUFFER_ALIGNMENT };
     vk::MemoryRequirements {
         size: size.next_multiple_of(alignment),
         alignment,
@@ -111,8 +112,39 @@ fn requirements(size: u64, sparse: bool) -> vk::MemoryRequirements {
     }
 }
 
-fn buffer_requirements<B: Backend>(buffer: &Buffer<B>) -> vk::MemoryRequirements {
-    requirements(buffer.size, buffer.sparse.is_some())
+/// Whether a buffer has addresses of its own, whatever memory is bound to it.
+fn has_range(flags: vk::BufferCreateFlags) -> bool {
+    use vk::BufferCreateFlags as F;
+    flags.intersects(F::SPARSE_BINDING | F::DEVICE_ADDRESS_CAPTURE_REPLAY)
+}
+
+/// Where a buffer's own addresses are to be.
+unsafe fn buffer_place(info: &vk::BufferCreateInfo) -> Place {
+    // SAFETY: the chain is the application's and valid.
+    unsafe {
+        let opaque: Option<&vk::BufferOpaqueCaptureAddressCreateInfo> =
+            chain::find(info.next, vk::StructureType::BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO);
+        let address: Option<&vk::BufferDeviceAddressCreateInfoEXT> =
+            chain::find(info.next, vk::StructureType::BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT);
+        let opaque = opaque.map_or(0, |o| o.opaque_capture_address);
+        let at = if opaque != 0 { opaque } else { address.map_or(0, |a| a.device_address) };
+        let flag = vk::BufferCreateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY;
+        Place::replayable(info.flags.contains(flag), at)
+    }
+}
+
+/// Where memory is to be.
+unsafe fn memory_place(info: &vk::MemoryAllocateInfo) -> Place {
+    // SAFETY: the chain is the application's and valid.
+    unsafe {
+        let flags: Option<&vk::MemoryAllocateFlagsInfo> =
+            chain::find(info.next, vk::StructureType::MEMORY_ALLOCATE_FLAGS_INFO);
+        let opaque: Option<&vk::MemoryOpaqueCaptureAddressAllocateInfo> =
+            chain::find(info.next, vk::StructureType::MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO);
+        let flag = vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY;
+        let replayable = flags.is_some_and(|f| f.flags.contains(flag));
+        Place::replayable(replayable, opaque.map_or(0, |o| o.opaque_capture_address))
+    }
 }
 
 unsafe fn buffer_usage(info: &vk::BufferCreateInfo) -> vk::BufferUsageFlags2 {
@@ -138,14 +170,24 @@ pub(crate) unsafe fn dedicated(next: *mut c_void, requires: bool) {
     }
 }
 
-unsafe fn bind<B: Backend>(info: &vk::BindBufferMemoryInfo) {
+unsafe fn bind<B: Backend>(device: vk::Device, info: &vk::BindBufferMemoryInfo) -> Result<()> {
     // SAFETY: the handles are live and synchronised by the application.
     unsafe {
         let (buffer, memory): (&mut Buffer<B>, &Memory<B>) =
             (get_mut(info.buffer), get(info.memory));
-        buffer.address = B::address(&memory.inner) + info.memory_offset;
+        match &buffer.range {
+            None => buffer.address = B::address(&memory.inner) + info.memory_offset,
+            Some(range) => {
+                let (range, memory) = (range.clone(), memory.inner.clone());
+                let size = buffer.size.next_multiple_of(BLOCK_B);
+                let memory = Some((memory, info.memory_offset));
+                let whole = SparseBind { range, offset: 0, size, memory };
+                B::bind_sparse(&Device::<B>::of(device).inner, &[whole])?;
+            }
+        }
         buffer.memory = Some(memory.inner.clone());
     }
+    Ok(())
 }
 
 entry! {
@@ -162,6 +204,7 @@ entry! {
                 memory_type: info.memory_type_index,
                 exportable: export.is_some_and(|e| !e.handle_types.is_empty()),
                 import: fd,
+                place: memory_place(info),
             };
             let inner = Arc::new(B::allocate(&d.inner, allocation)?);
             ALLOCATED.fetch_add(info.allocation_size, Ordering::Relaxed);
@@ -252,11 +295,12 @@ entry! {
     fn vkCreateBuffer<B: Backend>(device: vk::Device, info: *const vk::BufferCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Buffer) -> vk::Result {
         unsafe {
             let (d, info) = (Device::<B>::of(device), &*info);
-            let mut buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None, sparse: None };
-            if info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING) {
-                let range = B::reserve(&d.inner, requirements(info.size, true).size, None)?;
+            let requirements = requirements(info.size, info.flags);
+            let mut buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None, range: None, requirements };
+            if has_range(info.flags) {
+                let range = B::reserve(&d.inner, requirements.size, None, buffer_place(info))?;
                 buffer.address = B::range_address(&range);
-                buffer.sparse = Some(Arc::new(range));
+                buffer.range = Some(Arc::new(range));
             }
             *out = handle(d.allocator(callbacks).create(buffer)?);
             Ok(vk::Result::SUCCESS)
@@ -270,13 +314,13 @@ entry! {
 
     /// `vkGetBufferMemoryRequirements`.
     fn vkGetBufferMemoryRequirements<B: Backend>(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
-        unsafe { *out = buffer_requirements::<B>(get(buffer)) }
+        unsafe { *out = get::<Buffer<B>>(buffer).requirements }
     }
 
     /// `vkGetBufferMemoryRequirements2`.
     fn vkGetBufferMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::BufferMemoryRequirementsInfo2, out: *mut vk::MemoryRequirements2) {
         unsafe {
-            (*out).memory_requirements = buffer_requirements::<B>(get((*info).buffer));
+            (*out).memory_requirements = get::<Buffer<B>>((*info).buffer).requirements;
             dedicated((*out).next, false);
         }
     }
@@ -285,23 +329,24 @@ entry! {
     fn vkGetDeviceBufferMemoryRequirements<B: Backend>(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements, out: *mut vk::MemoryRequirements2) {
         unsafe {
             let info = &*(*info).create_info;
-            (*out).memory_requirements = requirements(info.size, info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING));
+            (*out).memory_requirements = requirements(info.size, info.flags);
             dedicated((*out).next, false);
         }
     }
 
     /// `vkBindBufferMemory`.
-    fn vkBindBufferMemory<B: Backend>(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
-        unsafe { bind::<B>(&vk::BindBufferMemoryInfo { buffer, memory, memory_offset, ..Default::default() }) }
+    fn vkBindBufferMemory<B: Backend>(device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
+        unsafe { bind::<B>(device, &vk::BindBufferMemoryInfo { buffer, memory, memory_offset, ..Default::default() })? }
         Ok(vk::Result::SUCCESS)
     }
 
     /// `vkBindBufferMemory2`.
-    fn vkBindBufferMemory2<B: Backend>(_device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo) -> vk::Result {
+    fn vkBindBufferMemory2<B: Backend>(device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo) -> vk::Result {
         unsafe {
             for info in slice(infos, count) {
-                bind::<B>(info);
-                bound(info.next);
+                let result = bind::<B>(device, info);
+                bound(info.next, &result);
+                result?;
             }
         }
         Ok(vk::Result::SUCCESS)
@@ -319,13 +364,13 @@ entry! {
 }
 
 /// Reports the status of one binding where a chain asks for it.
-pub(crate) unsafe fn bound(next: *const c_void) {
+pub(crate) unsafe fn bound(next: *const c_void, result: &Result<()>) {
     // SAFETY: the chain is the application's and valid.
     unsafe {
         let status: Option<&vk::BindMemoryStatus> =
             chain::find(next, vk::StructureType::BIND_MEMORY_STATUS);
         if let Some(s) = status {
-            *s.result = vk::Result::SUCCESS;
+            *s.result = result.as_ref().map_or_else(|e| e.code, |()| vk::Result::SUCCESS);
         }
     }
 }

@@ -180,7 +180,7 @@ unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBi
     unsafe {
         for b in slice(info.buffer_binds, info.buffer_bind_count) {
             let buffer: &Buffer<B> = get(b.buffer);
-            let range = buffer.sparse.as_ref().ok_or_else(not_sparse)?;
+            let range = buffer.range.as_ref().ok_or_else(not_sparse)?;
             let place = |b: &vk::SparseMemoryBind| (b.resource_offset, b.size);
             opaque(range, slice(b.binds, b.bind_count), place, &mut out);
         }

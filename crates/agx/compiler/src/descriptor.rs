@@ -82,7 +82,9 @@ pub fn loads_sampler() -> Sampler {
 }
 
 /// Columns of a texel buffer as an image. source: Mesa, agx_nir_texture.h, AGX_TEXTURE_BUFFER_WIDTH
-pub const BUFFER_WIDTH: u32 = 1024;
+pub const BUFFER_WIDTH: u32 = 16384;
+/// Most texels of a texel buffer: the largest image has as many rows as columns. source: as above, AGX_TEXTURE_BUFFER_MAX_SIZE
+pub const MAX_BUFFER_TEXELS: u32 = BUFFER_WIDTH * 16384;
 
 /// Bits of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tepui_agx_compiler::descriptor::{self as rows, BUFFER_WIDTH, ROW_B};
+use tepui_agx_compiler::descriptor::{self as rows, BUFFER_WIDTH, MAX_BUFFER_TEXELS, ROW_B};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler as hw;
 use tepui_agx_packets::texture::{
@@ -359,13 +359,14 @@ fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
     let HwFormat { channels, type_, srgb, swizzle } = format::hw(f).ok_or_else(|| no_format(f))?;
     let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = swizzle;
     let [store_r, store_g, store_b, store_a] = stored(swizzle);
-    let (width, height) = (BUFFER_WIDTH, texels.div_ceil(BUFFER_WIDTH).max(1));
     let bytes = f.info().block.bytes;
     let stride = BUFFER_WIDTH * bytes;
     let (dimension, layout) = (TextureDimension::D2, Arrangement::Linear);
     // Descriptors hold addresses in units of 16 bytes; the first texel stands behind the aligned address.
     let aligned = address & !15;
     let skipped = (address - aligned) as u32 / bytes;
+    let rows = texels.saturating_add(skipped).div_ceil(BUFFER_WIDTH);
+    let (width, height) = (BUFFER_WIDTH, rows.clamp(1, MAX_BUFFER_TEXELS / BUFFER_WIDTH));
     let texture = Texture {
         dimension,
         layout,

@@ -38,6 +38,20 @@ impl Heap {
         Some(at)
     }
 
+    /// Takes `size` bytes at an address, if all of them are free.
+    pub fn take_at(&mut self, at: u64, size: u64) -> bool {
+        let Some((&start, &length)) = self.free.range(..=at).next_back() else { return false };
+        let (end, wanted) = (start + length, at.checked_add(size));
+        let Some(to) = wanted.filter(|&to| to <= end) else { return false };
+        self.free.remove(&start);
+        for (from, length) in [(start, at - start), (to, end - to)] {
+            if length > 0 {
+                self.free.insert(from, length);
+            }
+        }
+        true
+    }
+
     /// Gives a range back.
     pub fn give(&mut self, start: u64, size: u64) {
         let (mut start, mut size) = (start, size);
@@ -58,6 +72,19 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_taken_once() {
+        let mut h = Heap::new(0x1000, 0x5000);
+        assert!(h.take_at(0x2000, 0x1000));
+        for (at, size) in [(0x2000, 1), (0x1800, 0x900), (0x4800, 0x900), (0, 1), (u64::MAX, 2)] {
+            assert!(!h.take_at(at, size), "{at:#x}");
+        }
+        assert_eq!((h.take(0x1000, 1), h.take(0x1000, 1)), (Some(0x1000), Some(0x3000)));
+        h.give(0x2000, 0x1000);
+        assert!(h.take_at(0x2000, 0x1000));
+        assert!(h.take_at(0x4000, 0x1000));
+    }
 
     #[test]
     fn ranges_are_aligned_and_merge() {

@@ -7,8 +7,8 @@ use tepui_agx_chips::PAGE_BYTES;
 use tepui_drm::client::{Mapping, RenderNode};
 use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
-use tepui_vulkan::backend::SyncPoint;
-use tepui_vulkan::{Error, Result};
+use tepui_vulkan::backend::{Place, SyncPoint};
+use tepui_vulkan::{Error, Result, vk};
 
 use crate::heap::Heap;
 use crate::residency::PageTable;
@@ -19,6 +19,10 @@ pub const USC_BASE: u64 = 0x11_0000_0000;
 const USC_BYTES: u64 = 1 << 32;
 /// Where other buffers lie, up to the kernel's part of the address space.
 const DATA_BASE: u64 = 0x15_0000_0000;
+
+/// The share of addresses at the end of the application's part that it may ask for again (`bufferDeviceAddressCaptureReplay`): nothing
+/// else is there, so they are free in the next process, too.
+const REPLAY_SHARE: u64 = 8;
 
 /// Locks and ignores poisoning: every critical section here leaves its data consistent.
 pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -33,6 +37,10 @@ pub struct Kernel {
     queue: u32,
     usc: Mutex<Heap>,
     data: Mutex<Heap>,
+    /// Addresses that an application may ask for again.
+    replay: Mutex<Heap>,
+    /// The first of them.
+    replay_start: u64,
     /// Parameters of the device.
     pub params: uapi::ParamsGlobal,
 }
@@ -99,15 +107,47 @@ impl Kernel {
             ..Default::default()
         };
         call(&node, Ioctl::QueueCreate, &mut queue).map_err(failed("creating a queue"))?;
+        let replayed = kernel_start.saturating_sub(DATA_BASE) / REPLAY_SHARE;
+        let replay_start = (kernel_start - replayed).next_multiple_of(PAGE_BYTES);
         Ok(Arc::new(Kernel {
             node,
             vm: vm.vm_id,
             queue: queue.queue_id,
             // Address 0 stays free: it means that there is nothing.
             usc: Mutex::new(Heap::new(USC_BASE + PAGE_BYTES, USC_BASE + USC_BYTES)),
-            data: Mutex::new(Heap::new(DATA_BASE, kernel_start)),
+            data: Mutex::new(Heap::new(DATA_BASE, replay_start)),
+            replay: Mutex::new(Heap::new(replay_start, kernel_start)),
+            replay_start,
             params,
         }))
+    }
+
+    /// Takes addresses in a window.
+    fn take(&self, window: Window, bytes: u64) -> Result<u64> {
+        let full = || Error::device_memory("the GPU's address space is full");
+        match window {
+            Window::Usc => lock(&self.usc).take(bytes, PAGE_BYTES).ok_or_else(full),
+            Window::Data => lock(&self.data).take(bytes, PAGE_BYTES).ok_or_else(full),
+            Window::Replay => lock(&self.replay).take(bytes, PAGE_BYTES).ok_or_else(full),
+            Window::At(address) => {
+                let there = address.is_multiple_of(PAGE_BYTES)
+                    && lock(&self.replay).take_at(address, bytes);
+                there.then_some(address).ok_or_else(|| {
+                    let what = format!("{bytes} bytes at {address:#x} are not free");
+                    Error::new(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, what)
+                })
+            }
+        }
+    }
+
+    /// Gives addresses back.
+    fn give(&self, address: u64, bytes: u64) {
+        let heap = match address {
+            a if (USC_BASE..USC_BASE + USC_BYTES).contains(&a) => &self.usc,
+            a if a < self.replay_start => &self.data,
+            _ => &self.replay,
+        };
+        lock(heap).give(address, bytes);
     }
 
     /// Whether the GPU reads zeros where there is no memory.
@@ -236,15 +276,19 @@ impl Range {
     ///
     /// # Errors
     /// When the address space is full.
-    pub fn new(kernel: &Arc<Kernel>, size: u64, table: Option<PageTable>) -> Result<Range> {
+    pub fn new(
+        kernel: &Arc<Kernel>,
+        size: u64,
+        table: Option<PageTable>,
+        window: Window,
+    ) -> Result<Range> {
         let size = size
             .max(1)
             .checked_next_multiple_of(PAGE_BYTES)
             .ok_or_else(|| Error::device_memory("too large"))?;
-        let address = size
-            .checked_add(PAGE_BYTES)
-            .and_then(|size| lock(&kernel.data).take(size, PAGE_BYTES))
-            .ok_or_else(|| Error::device_memory("the GPU's address space is full"))?;
+        let with_guard = size.checked_add(PAGE_BYTES);
+        let with_guard = with_guard.ok_or_else(|| Error::device_memory("too large"))?;
+        let address = kernel.take(window, with_guard)?;
         Ok(Range { kernel: kernel.clone(), address, size, table })
     }
 
@@ -279,7 +323,7 @@ impl Drop for Range {
         if let Ok(op) = self.bind(0, self.size, None) {
             let _ = self.kernel.bind(&[op]);
         }
-        lock(&self.kernel.data).give(self.address, self.size + PAGE_BYTES);
+        self.kernel.give(self.address, self.size + PAGE_BYTES);
     }
 }
 
@@ -290,22 +334,31 @@ pub enum Window {
     Usc,
     /// That of everything else.
     Data,
+    /// Any place in that of addresses that may be asked for again.
+    Replay,
+    /// An address in it.
+    At(u64),
+}
+
+impl Window {
+    /// The window of memory and ranges of applications.
+    pub fn of(place: Place) -> Window {
+        match place {
+            Place::Any => Window::Data,
+            Place::Replayable => Window::Replay,
+            Place::At(address) => Window::At(address),
+        }
+    }
 }
 
 impl Bo {
     fn bind(kernel: &Arc<Kernel>, handle: u32, size: u64, window: Window) -> Result<Bo> {
-        let heap = match window {
-            Window::Usc => &kernel.usc,
-            Window::Data => &kernel.data,
-        };
         let give_up = |e: Error| {
             kernel.node.close_buffer(handle);
             e
         };
         // A page without memory behind each buffer catches what runs past the end.
-        let address = lock(heap)
-            .take(size + PAGE_BYTES, PAGE_BYTES)
-            .ok_or_else(|| give_up(Error::device_memory("the GPU's address space is full")))?;
+        let address = kernel.take(window, size + PAGE_BYTES).map_err(&give_up)?;
         let op = uapi::GemBindOp {
             flags: uapi::BIND_READ | uapi::BIND_WRITE,
             handle,
@@ -321,7 +374,7 @@ impl Bo {
         match mapped {
             Ok(mapping) => Ok(Bo { kernel: kernel.clone(), handle, address, size, mapping }),
             Err(e) => {
-                lock(heap).give(address, size + PAGE_BYTES);
+                kernel.give(address, size + PAGE_BYTES);
                 Err(give_up(e))
             }
         }
@@ -356,7 +409,7 @@ impl Bo {
     ///
     /// # Errors
     /// When it is no buffer, or smaller than `size`.
-    pub fn import(kernel: &Arc<Kernel>, fd: &OwnedFd, size: u64) -> Result<Bo> {
+    pub fn import(kernel: &Arc<Kernel>, fd: &OwnedFd, size: u64, window: Window) -> Result<Bo> {
         let invalid =
             |why: &str| Error::new(tepui_vulkan::vk::Result::ERROR_INVALID_EXTERNAL_HANDLE, why);
         let handle = kernel
@@ -364,7 +417,7 @@ impl Bo {
             .import_buffer(fd.as_raw_fd())
             .map_err(|_| invalid("the descriptor is no buffer"))?;
         let end = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(size);
-        Bo::bind(kernel, handle, size.max(end).next_multiple_of(PAGE_BYTES), Window::Data)
+        Bo::bind(kernel, handle, size.max(end).next_multiple_of(PAGE_BYTES), window)
     }
 
     /// A file descriptor of the buffer.
@@ -420,12 +473,7 @@ impl Drop for Bo {
         };
         let _ = self.kernel.bind(&[op]);
         self.kernel.node.close_buffer(self.handle);
-        let heap = if (USC_BASE..USC_BASE + USC_BYTES).contains(&self.address) {
-            &self.kernel.usc
-        } else {
-            &self.kernel.data
-        };
-        lock(heap).give(self.address, self.size + PAGE_BYTES);
+        self.kernel.give(self.address, self.size + PAGE_BYTES);
     }
 }
 

@@ -39,7 +39,7 @@ use tepui_agx_chips::Chip;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, ImageInfo, MAX_QUERY_VALUES, PhysicalInfo, PlaneMemory,
+    Allocation, Backend, Descriptor, ImageInfo, MAX_QUERY_VALUES, PhysicalInfo, Place, PlaneMemory,
     QueryInfo, SamplerInfo, ShaderInfo, SparseLayout, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
@@ -147,9 +147,10 @@ impl Backend for Agx {
     }
 
     fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Bo> {
+        let window = Window::of(a.place);
         match a.import {
-            Some(fd) => Bo::import(&device.kernel, &fd, a.size),
-            None => Bo::new(&device.kernel, a.size, Window::Data, a.exportable),
+            Some(fd) => Bo::import(&device.kernel, &fd, a.size, window),
+            None => Bo::new(&device.kernel, a.size, window, a.exportable),
         }
     }
 
@@ -174,13 +175,19 @@ impl Backend for Agx {
         memory.export()
     }
 
-    fn reserve(device: &Arc<Device>, size: u64, image: Option<&Image>) -> Result<Range> {
-        if !device.kernel.has_soft_faults() {
+    fn reserve(
+        device: &Arc<Device>,
+        size: u64,
+        image: Option<&Image>,
+        place: Place,
+    ) -> Result<Range> {
+        // A range whose address can be asked for again has memory as a whole.
+        if place == Place::Any && !device.kernel.has_soft_faults() {
             return Err(Error::unsupported("sparse resources on a kernel without soft faults"));
         }
         let table =
             image.map(|i| PageTable::new(&device.kernel, &i.planes[0].layout)).transpose()?;
-        Range::new(&device.kernel, size, table)
+        Range::new(&device.kernel, size, table, Window::of(place))
     }
 
     fn range_address(range: &Range) -> u64 {

@@ -22,6 +22,8 @@ const MAX_DESCRIPTORS: u32 = 1 << 20;
 const MAX_DYNAMIC: u32 = 32;
 /// Samplers at once: equal ones share their place in the heap. source: Mesa, hk_physical_device.c
 const MAX_SAMPLERS: u32 = 4000;
+/// Components that vertices pass to fragments.
+const MAX_VARYING: u32 = 116;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 37;
 
@@ -179,7 +181,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_image_dimension_3d: 16384,
         max_image_dimension_cube: 16384,
         max_image_array_layers: 2048,
-        max_texel_buffer_elements: 1024 * 16384,
+        max_texel_buffer_elements: tepui_agx_compiler::descriptor::MAX_BUFFER_TEXELS,
         max_uniform_buffer_range: 65536,
         max_storage_buffer_range: i32::MAX as u32,
         max_push_constants_size: MAX_PUSH as u32,
@@ -207,7 +209,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_vertex_input_bindings: 32,
         max_vertex_input_attribute_offset: 65535,
         max_vertex_input_binding_stride: 2048,
-        max_vertex_output_components: 96,
+        max_vertex_output_components: MAX_VARYING,
         max_tessellation_generation_level: 64,
         max_tessellation_patch_size: 32,
         max_tessellation_control_per_vertex_input_components: 128,
@@ -215,13 +217,13 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_tessellation_control_per_patch_output_components: 120,
         max_tessellation_control_total_output_components: 4216,
         max_tessellation_evaluation_input_components: 128,
-        max_tessellation_evaluation_output_components: 116,
+        max_tessellation_evaluation_output_components: MAX_VARYING,
         max_geometry_shader_invocations: 32,
-        max_geometry_input_components: 96,
-        max_geometry_output_components: 96,
+        max_geometry_input_components: 128,
+        max_geometry_output_components: MAX_VARYING,
         max_geometry_output_vertices: 1024,
         max_geometry_total_output_components: 1024,
-        max_fragment_input_components: 96,
+        max_fragment_input_components: MAX_VARYING,
         max_fragment_output_attachments: 8,
         max_fragment_dual_src_attachments: 1,
         max_fragment_combined_output_resources: MAX_DESCRIPTORS + 8,
@@ -408,6 +410,7 @@ pub fn core_features() -> Features {
             host_query_reset,
             timeline_semaphore,
             buffer_device_address,
+            buffer_device_address_capture_replay,
             vulkan_memory_model,
             vulkan_memory_model_device_scope,
             shader_output_viewport_index,
@@ -493,7 +496,7 @@ fn feature_chain() -> Answers {
         PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
         PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
         PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
-        PhysicalDeviceBufferDeviceAddressFeaturesEXT { buffer_device_address }
+        PhysicalDeviceBufferDeviceAddressFeaturesEXT { buffer_device_address, buffer_device_address_capture_replay }
         PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
         PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
         PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
@@ -707,7 +710,8 @@ fn property_chain(chip: &Chip) -> Answers {
             max_transform_feedback_streams: MAX_STREAMS as u32,
             max_transform_feedback_buffers: MAX_FEEDBACK as u32,
             max_transform_feedback_buffer_size: u64::from(u32::MAX),
-            max_transform_feedback_stream_data_size: 512,
+            // All buffers together.
+            max_transform_feedback_stream_data_size: MAX_FEEDBACK as u32 * 512,
             max_transform_feedback_buffer_data_size: 512,
             max_transform_feedback_buffer_data_stride: 2048,
             transform_feedback_queries: TRUE,
