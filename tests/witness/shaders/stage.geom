@@ -12,7 +12,10 @@
 #endif
 // Geometry shaders: IN and OUT name the layouts, BODY what is emitted.
 layout(IN, invocations = INVOCATIONS) in;
-layout(OUT, max_vertices = 12) out;
+#ifndef MAX
+#define MAX 12
+#endif
+layout(OUT, max_vertices = MAX) out;
 layout(location = 0) in vec4 shade_in[];
 #ifdef FEEDBACK
 layout(xfb_buffer = 0, xfb_stride = 40) out gl_PerVertex {
@@ -83,6 +86,14 @@ void main() {
     // Lines with adjacency: the inner line.
     put(gl_in[1].gl_Position, shade_in[0]);
     put(gl_in[2].gl_Position, shade_in[3]);
+    EndPrimitive();
+#elif BODY == 5
+    // A square by one of the invocations, of far fewer vertices than there might be.
+    vec4 at = gl_in[0].gl_Position;
+    int count = gl_InvocationID == gl_PrimitiveIDIn % INVOCATIONS ? int(shade_in[0].a * 4.0) : 0;
+    for (int i = 0; i < count; ++i) {
+        put(at + vec4(i % 2 == 0 ? -0.01 : 0.01, i / 2 == 0 ? -0.01 : 0.01, 0.0, 0.0), shade_in[0]);
+    }
     EndPrimitive();
 #elif BODY == 4
     // As many vertices as the primitive's number says.

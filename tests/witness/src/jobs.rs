@@ -36,6 +36,8 @@ pub enum Driver {
     TepuiObjects,
     /// The same without compressed images.
     TepuiUncompressed,
+    /// The same with draws in small pieces.
+    TepuiPieces,
     /// Tepui's own driver on the render node that `tepui shim` gives, through ioctls as to a
     /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
     /// shows that it is used.
@@ -57,6 +59,7 @@ impl Driver {
             Driver::TepuiDynamic => "tepui-dynamic",
             Driver::TepuiObjects => "tepui-objects",
             Driver::TepuiUncompressed => "tepui-uncompressed",
+            Driver::TepuiPieces => "tepui-pieces",
             Driver::TepuiNode => "tepui-node",
         }
     }
@@ -134,8 +137,10 @@ impl Driver {
             command.arg("--").arg(witness);
         }
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
-        if self == Driver::TepuiUncompressed {
-            command.env("TEPUI_DEBUG", "nocompress");
+        match self {
+            Driver::TepuiUncompressed => _ = command.env("TEPUI_DEBUG", "nocompress"),
+            Driver::TepuiPieces => _ = command.env("TEPUI_DEBUG", "pieces"),
+            _ => {}
         }
         Ok(command)
     }

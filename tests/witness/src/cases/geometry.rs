@@ -221,7 +221,7 @@ fn viewports() -> Vec<Case> {
 
 fn many_varyings() -> Case {
     let shaders = vec![Shader::new("wide.vert"), Shader::new("wide.frag")];
-    Case::new("geometry/many_varyings", "120 components in three ways", shaders, |bench| {
+    Case::new("geometry/many_varyings", "116 components in three ways", shaders, |bench| {
         let stages = stages(bench);
         let pipeline = bench.gpu.graphics(&stages, &mesh_state(), &[])?;
         let list = deep(54, 15);

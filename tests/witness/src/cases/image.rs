@@ -421,6 +421,70 @@ fn texel_buffers() -> Vec<Case> {
     cases
 }
 
+/// A texel buffer of as many texels as the device has, but at most 2²⁸, and one whose first texel is not aligned and that ends in
+/// the second row of the image that drivers of the Apple GPU make of it.
+fn texel_buffer_ends() -> Vec<Case> {
+    let largest = Shader::new("texel_buffer_end.comp");
+    let about = "the largest texel buffer";
+    let largest = Case::new("texel_buffer/largest", about, vec![largest], |bench| {
+        const PARTS: usize = 64;
+        let gpu = bench.gpu;
+        let count = gpu.max_texels().min(1 << 28) as usize / PARTS * PARTS;
+        let buffer = gpu.empty(count)?;
+        let at = |k: usize| count / PARTS * (k + 1) - 1;
+        let value = |k: usize| (k * 37 + 1) as u8;
+        (0..PARTS).for_each(|k| buffer.write_at(at(k), &[value(k)]));
+        let view = gpu.buffer_view(&buffer, vk::Format::R8_UINT, 0, count as u64)?;
+        let result = gpu.output::<[u32; 4]>(PARTS)?;
+        let kernel = gpu
+            .kernel(&bench.spirv[0])
+            .bind(Bind::UniformTexel(view))
+            .bind(Bind::StorageTexel(view))
+            .storage(&[&result])
+            .build()?;
+        gpu.run(&kernel, [1, 1, 1])?;
+        let size = count as u32;
+        let read = |k| [u32::from(value(k)), value(k).into(), size, size];
+        let expected: Vec<[u32; 4]> = (0..PARTS).map(read).collect();
+        let written: Vec<u8> = (0..PARTS).map(|k| buffer.byte(at(k) - 1)).collect();
+        let wanted: Vec<u8> = (0..PARTS).map(|k| 255 - k as u8).collect();
+        Ok(vec![
+            Output::cpu("fetched", &result.read(), &expected, Rule::Bits),
+            Output::cpu("stored", &written, &wanted, Rule::Bits),
+        ])
+    });
+    let shader = Shader::new("texel_buffer.comp")
+        .define("TEXTURE", "utextureBuffer")
+        .define("IMAGE", "uimageBuffer")
+        .define("VALUE", "uvec4")
+        .define("QUALIFIER", "r32ui,");
+    let about = "16384 texels behind one";
+    let unaligned = Case::new("texel_buffer/unaligned", about, vec![shader], |bench| {
+        const TEXELS: usize = 16384;
+        let gpu = bench.gpu;
+        let words: Vec<u32> = (0..=TEXELS as u32).map(|k| k.wrapping_mul(0x9e37_79b9)).collect();
+        let from = gpu.buffer::<u32>(&words)?;
+        let to = gpu.output::<u32>(TEXELS + 1)?;
+        let view = |buffer| gpu.buffer_view(buffer, vk::Format::R32_UINT, 4, 4 * TEXELS as u64);
+        let result = gpu.output::<[u32; 4]>(TEXELS)?;
+        let kernel = gpu
+            .kernel(&bench.spirv[0])
+            .bind(Bind::UniformTexel(view(&from)?))
+            .bind(Bind::StorageTexel(view(&from)?))
+            .bind(Bind::StorageTexel(view(&to)?))
+            .storage(&[&result])
+            .build()?;
+        gpu.run(&kernel, [TEXELS as u32 / 64, 1, 1])?;
+        let fetched: Vec<[u32; 4]> = words[1..].iter().map(|&w| [w, 0, 0, 1]).collect();
+        let stored: Vec<u32> = words[1..].iter().rev().copied().collect();
+        Ok(vec![
+            Output::cpu("fetched", &result.read(), &fetched, Rule::Bits),
+            Output::cpu("stored", &to.read::<u32>()[1..], &stored, Rule::Bits),
+        ])
+    });
+    vec![largest, unaligned]
+}
+
 /// Uniform texel buffers whose texels are three words, against the CPU.
 fn texel_buffers_of_three_words() -> Vec<Case> {
     let kinds = [
@@ -610,6 +674,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(views());
     cases.extend(atomics());
     cases.extend(texel_buffers());
+    cases.extend(texel_buffer_ends());
     cases.extend(texel_buffers_of_three_words());
     cases
 }

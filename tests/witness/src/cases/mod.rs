@@ -5,6 +5,7 @@ mod atomics;
 mod blend_advanced;
 mod blocks;
 mod canvas;
+mod capture_replay;
 mod codecs;
 mod commands;
 mod compiled;
@@ -48,6 +49,7 @@ pub fn all() -> Vec<Case> {
         compiled::cases(),
         control::cases(),
         memory::cases(),
+        capture_replay::cases(),
         algorithms::cases(),
         integer::cases(),
         float::cases(),

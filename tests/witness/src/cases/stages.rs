@@ -334,6 +334,22 @@ fn targets() -> Vec<Case> {
 }
 
 /// The cases.
+/// Geometry shaders with as much as there may be: components, and primitives whose places for vertices are more than a gigabyte.
+fn largest() -> Vec<Case> {
+    const STAGES: &[vk::ShaderStageFlags] = &[VERTEX, GEOMETRY, FRAGMENT];
+    let wide = ["wide.vert", "wide.geom", "wide.frag"].map(Shader::new).to_vec();
+    let about = "116 components through a geometry shader";
+    let mut cases =
+        vec![staged("geometry_wide", about, STAGES, wide, mesh_state(), scattered(75, 18))];
+    let geometry = geometry_shader("points", "triangle_strip", 5, 32).define("MAX", 100);
+    let shaders = vec![Shader::new("mesh.vert"), geometry, Shader::new("shade.frag")];
+    let mut state = mesh_state();
+    state.topology = vk::PrimitiveTopology::POINT_LIST;
+    let about = "256,000 invocations that might emit 100 vertices each";
+    cases.push(staged("geometry_large", about, STAGES, shaders, state, scattered(84, 8000)));
+    cases
+}
+
 pub fn cases() -> Vec<Case> {
-    [geometry_shaders(), tessellation(), targets()].into_iter().flatten().collect()
+    [geometry_shaders(), largest(), tessellation(), targets()].into_iter().flatten().collect()
 }

@@ -24,6 +24,13 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.map, self.len_bytes as usize) }.to_vec()
     }
 
+    /// One byte of the content, as [`Buffer::bytes`].
+    pub fn byte(&self, offset_bytes: usize) -> u8 {
+        assert!(offset_bytes < self.len_bytes as usize);
+        // SAFETY: in bounds by the assertion; as in `bytes` nothing writes it meanwhile.
+        unsafe { self.map.add(offset_bytes).read() }
+    }
+
     /// The content as numbers.
     pub fn read<T: Number>(&self) -> Vec<T> {
         T::from_slice(&self.bytes())
@@ -74,7 +81,8 @@ impl Gpu {
         Ok(buffer)
     }
 
-    fn empty(&self, len_bytes: usize) -> Result<Buffer> {
+    /// A buffer that nothing was written to.
+    pub fn empty(&self, len_bytes: usize) -> Result<Buffer> {
         let len_bytes = len_bytes as u64;
         let mut usage = USAGE;
         if self.require(ash::ext::conditional_rendering::NAME).is_ok() {
@@ -102,6 +110,13 @@ impl Gpu {
         // SAFETY: the buffer is bound and was made for device addresses.
         let address = unsafe { self.device.get_buffer_device_address(&info) };
         Ok(Buffer { handle, address, len_bytes, map: map.cast() })
+    }
+
+    /// Most texels of a texel buffer.
+    pub fn max_texels(&self) -> u32 {
+        // SAFETY: the instance is live.
+        let properties = unsafe { self.instance.get_physical_device_properties(self.physical) };
+        properties.limits.max_texel_buffer_elements
     }
 
     /// A buffer without memory.

@@ -206,6 +206,8 @@ pub struct Offers {
     pub sparse: bool,
     /// `shaderResourceResidency`.
     pub residency: bool,
+    /// `bufferDeviceAddressCaptureReplay`.
+    pub capture_replay: bool,
 }
 
 impl Gpu {
@@ -418,6 +420,7 @@ impl Gpu {
                     && core.sparse_residency_buffer != 0
                     && core.sparse_residency_image2_d != 0,
                 residency: core.shader_resource_residency != 0,
+                capture_replay: v12.buffer_device_address_capture_replay != 0,
             },
         })
     }
@@ -510,7 +513,7 @@ impl Gpu {
     }
 
     /// First memory type of `allowed` that has `flags`.
-    fn memory_type(&self, allowed: u32, flags: vk::MemoryPropertyFlags) -> Result<u32> {
+    pub fn memory_type(&self, allowed: u32, flags: vk::MemoryPropertyFlags) -> Result<u32> {
         (0..self.memory.memory_type_count)
             .find(|&i| {
                 allowed & (1 << i) != 0
