@@ -16,23 +16,27 @@ pub struct Bins {
     wide: Vec<u32>,
 }
 
-/// The tiles that a shape may touch: first column, first row, one past the last of both.
-fn touched(shape: &Shape, tile_px: [u32; 2]) -> [u32; 4] {
-    let first = |k: usize| u32::from(shape.min_px[k]) / tile_px[k];
-    let last = |k: usize| u32::from(shape.max_px[k]).div_ceil(tile_px[k]);
+/// The tiles that a shape may touch: first column, first row, one past the last of both. `shift` are the logarithms of a tile's
+/// width and height.
+#[inline(always)]
+fn touched(shape: &Shape, shift: [u32; 2]) -> [u32; 4] {
+    let first = |k: usize| u32::from(shape.min_px[k]) >> shift[k];
+    let last = |k: usize| (u32::from(shape.max_px[k]) + (1 << shift[k]) - 1) >> shift[k];
     [first(0), first(1), last(0), last(1)]
 }
 
 impl Bins {
-    /// Sorts shapes into the tiles of a layer; `members` are those of the layer, in order.
+    /// Sorts shapes into the tiles of a layer; `members` are those of the layer, in order. Sides of tiles are powers of two.
     pub fn fill(&mut self, shapes: &[Shape], members: &[u32], tiles: [u32; 2], tile_px: [u32; 2]) {
+        debug_assert!(tile_px.iter().all(|side| side.is_power_of_two()));
+        let shift = [tile_px[0].trailing_zeros(), tile_px[1].trailing_zeros()];
         let count = (tiles[0] * tiles[1]) as usize;
         self.starts.clear();
         self.starts.resize(count + 1, 0);
         self.wide.clear();
         let mut total = 0;
         for &index in members {
-            let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
+            let [x0, y0, x1, y1] = touched(&shapes[index as usize], shift);
             let n = ((x1 - x0) * (y1 - y0)) as usize;
             if n > WIDE {
                 self.wide.push(index);
@@ -55,7 +59,7 @@ impl Bins {
         self.lists.resize(total, 0);
         // Lists are filled from their ends, so that the members have to come in reverse.
         for &index in members.iter().rev() {
-            let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
+            let [x0, y0, x1, y1] = touched(&shapes[index as usize], shift);
             if ((x1 - x0) * (y1 - y0)) as usize > WIDE {
                 continue;
             }

@@ -28,6 +28,13 @@ impl<const MAX: usize> Samples<MAX> {
         }
     }
 
+    /// The least and the greatest places of samples in a pixel, in sub-pixels.
+    pub fn extent(&self) -> [[i64; 2]; 2] {
+        let used = &self.subpixel[..self.count];
+        let axis = |k: usize| used.iter().map(move |at| at[k]);
+        [[0, 1].map(|k| axis(k).min().unwrap_or(0)), [0, 1].map(|k| axis(k).max().unwrap_or(0))]
+    }
+
     /// The place of a sample in its pixel, in pixels.
     #[inline(always)]
     pub fn px(&self, sample: usize) -> [f32; 2] {
@@ -210,14 +217,72 @@ fn rows_inside<const MAX: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FillRule, Kind, Limits, Outline, Piece};
+    use crate::{FillRule, Kind, Limits, Outline};
 
     const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
     fn shape_on(grid: &Grid, xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
-        let piece = Piece { xy, z: [0.0; 3] };
         let outline = Outline { kind, size_px, primitive: 0, centre_only: false };
-        Shape::new(grid, &piece, &outline, &Limits { min: [0; 2], max: [64; 2] })
+        Shape::new(grid, xy, &outline, &limits(None))
+    }
+
+    fn limits(samples: Option<[[i64; 2]; 2]>) -> Limits {
+        Limits { min: [0; 2], max: [64; 2], samples }
+    }
+
+    /// Shapes that are told where samples are cover the same, whether their boxes hold samples or not.
+    #[test]
+    fn boxes_of_samples_cut_off_no_sample() {
+        let mut seed = 99u64;
+        let mut random = |n: i64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((seed >> 33) as i64 % n) as i32
+        };
+        let places = [[6u8, 2], [14, 6], [2, 10], [10, 14]];
+        let (mut gone, mut left) = (0, 0);
+        for count in [1, 4] {
+            let samples = match count {
+                1 => one_sample(),
+                _ => Samples::new(&GRID, 4, places),
+            };
+            for round in 0..4000 {
+                let at = [random(60 * 256), random(60 * 256)];
+                let near =
+                    |random: &mut dyn FnMut(i64) -> i32| [at[0] + random(400), at[1] + random(400)];
+                let mut xy = [at, near(&mut random), near(&mut random)];
+                if crate::area(xy) < 0 {
+                    xy.swap(1, 2);
+                }
+                let outline = Outline {
+                    kind: if round % 4 == 0 { Kind::Point } else { Kind::Triangle },
+                    size_px: 0.75,
+                    primitive: 0,
+                    centre_only: round % 3 == 0,
+                };
+                let known = Shape::new(&GRID, xy, &outline, &limits(Some(samples.extent())));
+                let Some(any) = Shape::new(&GRID, xy, &outline, &limits(None)) else { continue };
+                let [known, any] = [known, Some(any)].map(|shape| {
+                    let mut pixels = [[[0u32; 64]; 2]; 4];
+                    let mut coverage = Coverage::default();
+                    for (k, tile) in [0, 32].into_iter().flat_map(|y| [[0, y], [32, y]]).enumerate()
+                    {
+                        let Some(shape) = &shape else { continue };
+                        if coverage.draw(shape, &samples, tile, [32, 32]) {
+                            for y in coverage.rows[0]..coverage.rows[1] {
+                                for s in 0..samples.count {
+                                    pixels[k][s % 2][y + 32 * (s / 2)] = coverage.bits[s][y];
+                                }
+                            }
+                        }
+                    }
+                    pixels
+                });
+                gone += usize::from(known == [[[0; 64]; 2]; 4]);
+                left += usize::from(known != [[[0; 64]; 2]; 4]);
+                assert_eq!(known, any, "{xy:?} {outline:?}");
+            }
+        }
+        assert!(gone > 500 && left > 500, "{gone} {left}");
     }
 
     fn shape(xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {

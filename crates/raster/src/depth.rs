@@ -10,6 +10,31 @@ use crate::TILE_SIDE;
 /// Pixels of a row that are tested together: those of a small primitive are mostly in one part.
 const PART: usize = 8;
 
+/// Hands the function of a comparison, of new and old value, to a macro.
+macro_rules! with_compare {
+    ($compare:expr, $use:ident) => {
+        match $compare {
+            Compare::NEVER => $use!(|_: f32, _: f32| false),
+            Compare::LESS => $use!(|a: f32, b: f32| a < b),
+            Compare::EQUAL => $use!(|a: f32, b: f32| a == b),
+            Compare::LEQUAL => $use!(|a: f32, b: f32| a <= b),
+            Compare::GREATER => $use!(|a: f32, b: f32| a > b),
+            // Not `!=`, which would let NaNs pass.
+            #[expect(clippy::double_comparisons, reason = "comparisons with a NaN fail")]
+            Compare::NOT_EQUAL => $use!(|a: f32, b: f32| a < b || a > b),
+            Compare::GEQUAL => $use!(|a: f32, b: f32| a >= b),
+            Compare::ALWAYS_ORDERED => $use!(|a: f32, _: f32| !a.is_nan()),
+            other => $use!(|a: f32, b: f32| other.holds(a, b)),
+        }
+    };
+}
+
+/// What a depth becomes as fixed point of 16 bits; a NaN stays one.
+#[inline(always)]
+fn quantise_16(z: f32) -> f32 {
+    (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0
+}
+
 /// A plane equation over the pixels of a tile: `[a, b, c]` is `a x + (b y + c)`, with x and y
 /// counted from a corner that the model chooses.
 pub type Plane = [f32; 3];
@@ -138,7 +163,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         match self.unorm_bits {
             0 => z,
             _ if z.is_nan() => z,
-            16 => (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0,
+            16 => quantise_16(z),
             bits => {
                 // More bits than a float multiplies exactly.
                 let most = ((1u64 << bits) - 1) as f64;
@@ -197,14 +222,78 @@ impl<const MAX: usize> DepthStencil<MAX> {
         rows: std::ops::Range<usize>,
         covered: &mut [u32; TILE_SIDE],
         plane: &Plane,
-        [x, y]: [f32; 2],
+        at: [f32; 2],
         range: [f32; 2],
     ) {
-        for (row, covered) in covered.iter_mut().enumerate().take(rows.end).skip(rows.start) {
-            if *covered != 0 {
-                let at = [x, row as f32 + y];
+        if tests.stencil.is_some() || !matches!(self.unorm_bits, 0 | 16) {
+            for (row, covered) in covered.iter_mut().enumerate().take(rows.end).skip(rows.start) {
+                let at = [at[0], row as f32 + at[1]];
                 *covered = self.test_row(tests, [sample, row], *covered, plane, at, range);
             }
+            return;
+        }
+        // One loop over rows for each function and format, so that it has no choice inside.
+        macro_rules! rows {
+            ($holds:expr) => {{
+                let holds = $holds;
+                let place = (sample, rows, plane, at, range);
+                if self.unorm_bits == 16 {
+                    self.rows_where(tests.write, place, covered, |z| quantise_16(z), holds)
+                } else {
+                    self.rows_where(tests.write, place, covered, |z| z, holds)
+                }
+            }};
+        }
+        with_compare!(tests.depth, rows);
+    }
+
+    /// Tests rows by a comparison of new and old depths; `kept` is what a depth becomes in the buffer's format.
+    #[inline(always)]
+    fn rows_where(
+        &mut self,
+        write: bool,
+        (sample, rows, plane, [x, y], [low, high]): (
+            usize,
+            std::ops::Range<usize>,
+            &Plane,
+            [f32; 2],
+            [f32; 2],
+        ),
+        covered: &mut [u32; TILE_SIDE],
+        kept: impl Fn(f32) -> f32,
+        holds: impl Fn(f32, f32) -> bool,
+    ) {
+        for (row, covered) in covered.iter_mut().enumerate().take(rows.end).skip(rows.start) {
+            let mask = *covered;
+            if mask == 0 {
+                continue;
+            }
+            let y = row as f32 + y;
+            let mut passed = 0;
+            let parts = self.depth_row(sample, row).as_chunks_mut::<PART>().0.iter_mut();
+            for (part, old) in parts.enumerate() {
+                let first = PART * part;
+                let mask = mask >> first & ((1 << PART) - 1);
+                if mask == 0 {
+                    continue;
+                }
+                let mut z = [0.0; PART];
+                let mut left = [0; PART];
+                for i in 0..PART {
+                    // A NaN stays one.
+                    z[i] = kept(at(plane, x + (first + i) as f32, y).clamp(low, high));
+                    let bits = if holds(z[i], old[i]) { u32::MAX } else { 0 };
+                    left[i] = if mask & 1 << i != 0 { bits } else { 0 };
+                }
+                if write {
+                    for i in 0..PART {
+                        let stays = old[i].to_bits() & !left[i];
+                        old[i] = f32::from_bits(z[i].to_bits() & left[i] | stays);
+                    }
+                }
+                passed |= top_bits(&left) << first;
+            }
+            *covered = passed;
         }
     }
 
@@ -262,19 +351,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
                 }
             };
         }
-        match tests.depth {
-            Compare::NEVER => {}
-            Compare::LESS => compare!(|a: f32, b: f32| a < b),
-            Compare::EQUAL => compare!(|a: f32, b: f32| a == b),
-            Compare::LEQUAL => compare!(|a: f32, b: f32| a <= b),
-            Compare::GREATER => compare!(|a: f32, b: f32| a > b),
-            // Not `!=`, which would let NaNs pass.
-            #[expect(clippy::double_comparisons, reason = "comparisons with a NaN fail")]
-            Compare::NOT_EQUAL => compare!(|a: f32, b: f32| a < b || a > b),
-            Compare::GEQUAL => compare!(|a: f32, b: f32| a >= b),
-            Compare::ALWAYS_ORDERED => compare!(|a: f32, _: f32| !a.is_nan()),
-            other => compare!(|a: f32, b: f32| other.holds(a, b)),
-        }
+        with_compare!(tests.depth, compare);
         for (i, holds) in holds.iter_mut().enumerate() {
             *holds = if mask & 1 << i != 0 { *holds } else { 0 };
         }
@@ -496,6 +573,39 @@ mod tests {
                 }
                 let [rows, singles] = [rows, singles].map(|p| p.depth);
                 assert!(rows.iter().zip(&singles).all(|(a, b)| a.to_bits() == b.to_bits()));
+            }
+        }
+    }
+
+    /// Tests of several rows are those of each.
+    #[test]
+    fn rows_together_and_one_by_one_agree() {
+        let planes = [[0.03, -0.01, 0.1], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
+        let masks: [u32; TILE_SIDE] =
+            std::array::from_fn(|y| (y as u32 * 0x9e37_79b9) & if y == 9 { 0 } else { u32::MAX });
+        for (bits, write, unorm_bits) in
+            (0..16).flat_map(|b| [(b, true, 0), (b, false, 0), (b, true, 16), (b, true, 24)])
+        {
+            let tests = Tests { depth: Compare(bits), write, stencil: None };
+            let [mut together, mut single] =
+                [0, 1].map(|_| Buffer { unorm_bits, ..Buffer::default() });
+            for p in [&mut together, &mut single] {
+                p.clear(4, 0.5, 0);
+            }
+            for plane in &planes {
+                let mut covered = masks;
+                let at = [16.5, 0.25];
+                together.test_rows(&tests, 1, 3..29, &mut covered, plane, at, [0.1, 0.9]);
+                for (y, (&left, &mask)) in covered.iter().zip(&masks).enumerate() {
+                    let at = [at[0], y as f32 + at[1]];
+                    let want = match y {
+                        3..29 => single.test_row(&tests, [1, y], mask, plane, at, [0.1, 0.9]),
+                        _ => mask,
+                    };
+                    assert_eq!(left, want, "{bits} {unorm_bits} {y}");
+                }
+                let [a, b] = [&together, &single].map(|p| p.depth.iter().map(|z| z.to_bits()));
+                assert!(a.eq(b));
             }
         }
     }

@@ -73,6 +73,25 @@ impl Interpolation {
         self.apply(std::array::from_fn(|i| f64::from(values[i]) * self.w[i]))
     }
 
+    /// The planes of several values: over w, or linear on the screen. `values` are those at each vertex.
+    #[inline(always)]
+    pub fn planes<const N: usize>(&self, linear: bool, values: &[[f32; N]; 3]) -> [[f64; N]; 3] {
+        let mut at = [[0.0; N]; 3];
+        for v in 0..3 {
+            for i in 0..N {
+                let value = f64::from(values[v][i]);
+                at[v][i] = if linear { value * self.w[v] } else { value };
+            }
+        }
+        let mut planes = [[0.0; N]; 3];
+        for (plane, r) in planes.iter_mut().zip(&self.inverse) {
+            for i in 0..N {
+                plane[i] = r[0] * at[0][i] + r[1] * at[1][i] + r[2] * at[2][i];
+            }
+        }
+        planes
+    }
+
     /// The plane of 1/w.
     #[inline]
     pub fn one_over_w(&self) -> WindowPlane {

@@ -3,6 +3,7 @@
 //! ```text
 //!  vertices ──assembly──▶ points, lines, triangles
 //!           ──placed──▶ clipped ([`clip`]), projected, snapped to the sub-pixel grid: pieces
+//!              (vertices that many primitives share are placed once: [`Projection`], [`Spot`])
 //!           ──shape──▶ edge functions; ──interpolation──▶ planes of depth and varyings
 //!           ──bins──▶ the shapes of each tile ──coverage──▶ covered samples ──depth──▶ samples that pass
 //! ```
@@ -26,6 +27,7 @@ mod interpolation;
 mod placed;
 mod primitive;
 mod shape;
+mod spots;
 
 pub use assembly::{Assembler, Provoking, Topology};
 pub use bins::Bins;
@@ -33,9 +35,10 @@ pub use coverage::{Coverage, Samples};
 pub use depth::{Compare, DepthStencil, Plane, Stencil, StencilOp, Tests};
 pub use grid::{FillRule, Grid};
 pub use interpolation::{DepthBias, Interpolation, WindowPlane};
-pub use placed::{ClipVolume, DepthRange, Placed, Viewport, drop_outside};
+pub use placed::{ClipVolume, DepthRange, Placed, Viewport, area, drop_outside};
 pub use primitive::{Kind, Piece};
 pub use shape::{Edge, Limits, Outline, Shape};
+pub use spots::{Projection, Spot};
 
 /// Pixels of a row of a tile, and the most rows of one.
 pub const TILE_SIDE: usize = 32;

@@ -236,7 +236,7 @@ fn each<T: Copy, U>([a, b, c]: [T; 3], f: impl Fn(T) -> U) -> [U; 3] {
 
 /// Twice the area of a triangle in sub-pixels, positive if clockwise with y downwards.
 #[inline(always)]
-fn area([a, b, c]: [[i32; 2]; 3]) -> i64 {
+pub fn area([a, b, c]: [[i32; 2]; 3]) -> i64 {
     let d = |p: [i32; 2], q: [i32; 2], axis: usize| i64::from(q[axis]) - i64::from(p[axis]);
     d(a, b, 0) * d(a, c, 1) - d(a, c, 0) * d(a, b, 1)
 }

@@ -1,6 +1,6 @@
 //! Edge functions of primitives, computed once for all tiles.
 
-use crate::{Grid, Kind, Piece};
+use crate::{Grid, Kind};
 
 /// An edge function: a point at sub-pixels x, y is inside if `a x + b y + c` is not negative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,10 +38,14 @@ pub struct Limits {
     pub min: [u32; 2],
     /// One past the last.
     pub max: [u32; 2],
+    /// Where samples are in their pixels, in sub-pixels: the least and the greatest of each axis. Shapes that reach no sample
+    /// are not drawn. `None` is anywhere in a pixel.
+    pub samples: Option<[[i64; 2]; 2]>,
 }
 
 /// The edge function of the side from `p` to `q` of a shape that lies to the right of it (y
 /// downwards).
+#[inline(always)]
 fn edge(grid: &Grid, p: [i64; 2], q: [i64; 2]) -> Edge {
     let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
     let c = dy * p[0] - dx * p[1] - i64::from(!grid.includes([dx, dy]));
@@ -62,49 +66,76 @@ pub struct Outline {
 }
 
 impl Shape {
-    /// The shape of a piece; `None` if there is nothing to draw.
-    pub fn new(grid: &Grid, piece: &Piece, outline: &Outline, limits: &Limits) -> Option<Shape> {
-        let [p, q, r] = piece.xy.map(|v| v.map(i64::from));
-        let corners: [[i64; 2]; 4] = match outline.kind {
-            Kind::Triangle => [p, q, r, r],
+    /// The shape of a piece with these positions; `None` if there is nothing to draw.
+    pub fn new(
+        grid: &Grid,
+        xy: [[i32; 2]; 3],
+        outline: &Outline,
+        limits: &Limits,
+    ) -> Option<Shape> {
+        let wide = |at: [i32; 2]| [i64::from(at[0]), i64::from(at[1])];
+        let [p, q, r] = [wide(xy[0]), wide(xy[1]), wide(xy[2])];
+        match outline.kind {
+            Kind::Triangle => Shape::of_corners(grid, [p, q, r], outline, limits),
             Kind::Point => {
                 let half = radius(grid, outline.size_px);
                 let [x, y] = p;
                 // Clockwise from the upper left.
-                [
+                let corners = [
                     [x - half, y - half],
                     [x + half, y - half],
                     [x + half, y + half],
                     [x - half, y + half],
-                ]
+                ];
+                Shape::of_corners(grid, corners, outline, limits)
             }
-            Kind::Line => line(grid, p, q, outline.size_px),
-        };
-        let sides = if outline.kind == Kind::Triangle { 3 } else { 4 };
-        let mut edges = [Edge::default(); 4];
-        for (i, e) in edges.iter_mut().enumerate().take(sides) {
-            *e = edge(grid, corners[i], corners[(i + 1) % sides]);
+            Kind::Line => {
+                Shape::of_corners(grid, line(grid, p, q, outline.size_px), outline, limits)
+            }
         }
-        let low = |axis: usize| corners.iter().map(|c| c[axis]).min().unwrap_or(0);
-        let high = |axis: usize| corners.iter().map(|c| c[axis]).max().unwrap_or(0);
-        let mut shape = Shape {
-            edges,
-            sides: sides as u8,
-            min_px: [0; 2],
-            max_px: [0; 2],
-            primitive: outline.primitive,
-            centre_only: outline.centre_only,
+    }
+
+    #[inline(always)]
+    fn of_corners<const N: usize>(
+        grid: &Grid,
+        corners: [[i64; 2]; N],
+        outline: &Outline,
+        limits: &Limits,
+    ) -> Option<Shape> {
+        let (mut min_px, mut max_px) = ([0; 2], [0; 2]);
+        let [least, greatest] = match limits.samples {
+            None => [[0; 2], [grid.pixel() - 1; 2]],
+            Some(_) if outline.centre_only => [[grid.pixel() / 2; 2]; 2],
+            Some(samples) => samples,
         };
         for axis in 0..2 {
-            let first = (low(axis) >> grid.subpixel_bits()).max(i64::from(limits.min[axis]));
-            let last = ((high(axis) >> grid.subpixel_bits()) + 1).min(i64::from(limits.max[axis]));
+            let (mut low, mut high) = (corners[0][axis], corners[0][axis]);
+            for corner in &corners[1..] {
+                low = low.min(corner[axis]);
+                high = high.max(corner[axis]);
+            }
+            let first = (low - greatest[axis] + grid.pixel() - 1) >> grid.subpixel_bits();
+            let last = ((high - least[axis]) >> grid.subpixel_bits()) + 1;
+            let first = first.max(i64::from(limits.min[axis]));
+            let last = last.min(i64::from(limits.max[axis]));
             if first >= last {
                 return None;
             }
-            shape.min_px[axis] = first as u16;
-            shape.max_px[axis] = last as u16;
+            min_px[axis] = first as u16;
+            max_px[axis] = last as u16;
         }
-        Some(shape)
+        let mut edges = [Edge::default(); 4];
+        for i in 0..N {
+            edges[i] = edge(grid, corners[i], corners[(i + 1) % N]);
+        }
+        Some(Shape {
+            edges,
+            sides: N as u8,
+            min_px,
+            max_px,
+            primitive: outline.primitive,
+            centre_only: outline.centre_only,
+        })
     }
 }
 

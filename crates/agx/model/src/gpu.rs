@@ -6,6 +6,7 @@ use tepui_softgpu::{BufferPool, WorkerPool};
 use crate::coverage::Coverage;
 use crate::isp::memory::FrameMemory;
 use crate::job::{JobFault, Unit};
+use crate::render::geometry::GeometryMemory;
 use crate::render::scene::Scene;
 use crate::usc::cache::Cache;
 use crate::usc::program::Translation;
@@ -107,7 +108,8 @@ pub struct Gpu {
     pub(crate) options: Options,
     pub(crate) pool: WorkerPool,
     pub(crate) programs: Cache,
-    /// Reusable memory of scenes and of frames.
+    /// Reusable memory of geometry halves, of scenes and of frames.
+    pub(crate) geometry: BufferPool<GeometryMemory>,
     pub(crate) scenes: BufferPool<Scene>,
     pub(crate) frames: BufferPool<FrameMemory>,
 }
@@ -122,7 +124,14 @@ impl Gpu {
         };
         let programs = Cache::new(translation, options.coverage.clone());
         let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");
-        Gpu { options, pool, programs, scenes: Default::default(), frames: Default::default() }
+        Gpu {
+            options,
+            pool,
+            programs,
+            geometry: Default::default(),
+            scenes: Default::default(),
+            frames: Default::default(),
+        }
     }
 
     /// Worker threads.

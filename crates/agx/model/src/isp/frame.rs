@@ -2,22 +2,20 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-use tepui_agx_packets::render::{BgEotUsc, Counts, PppMultisampleControl};
+use tepui_agx_packets::render::{BgEotUsc, Counts};
 use tepui_agx_packets::usc::SamplerStates;
 use tepui_agx_packets::{Packet, ppp};
 use tepui_agx_texture::Tilebuffer;
-use tepui_raster::{Interpolation, Shape, Tests};
+use tepui_raster::Tests;
 use tepui_softgpu::AddressSpace;
 
-use super::memory::Setup;
 use super::setup::{self, Samples};
 use super::zls::Zls;
 use crate::Gpu;
 use crate::job::{BgEot, JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
 use crate::render::coefficients::Bindings;
-use crate::render::scene::{GRID, Primitive, Scene, State};
+use crate::render::scene::{Scene, State};
 use crate::usc::cache::Programs;
 use crate::usc::launch::Launch;
 use crate::usc::row::Row;
@@ -27,9 +25,6 @@ use crate::usc::row::Row;
 const MAX_SIDE_PX: u32 = 16384;
 /// Most layers of a framebuffer. source: as above
 const MAX_LAYERS: u32 = 2048;
-
-/// Primitives of a work item.
-const SETUPS_AT_A_TIME: usize = 256;
 
 /// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
 const PROCESS_EMPTY_TILES: u32 = 1 << 1;
@@ -93,14 +88,14 @@ pub struct Frame<'v> {
     pub background_is_flat: bool,
     /// The program that stores them.
     pub end: Option<usize>,
+    /// It leaves colours as they are.
+    pub end_keeps_colours: bool,
     /// Coefficient bindings.
     pub bindings: Vec<Bindings>,
     /// States, as in the scene.
     pub states: Vec<DrawState>,
-    /// Shapes, in the order of the primitives.
-    pub shapes: Vec<Shape>,
-    /// Primitives, as in the scene.
-    pub setups: Vec<Setup>,
+    /// Biases of depth are for a fixed-point buffer.
+    pub integer_bias: bool,
     /// Depth and stencil in memory.
     pub zls: Zls,
     /// Tiles without shapes are filled and stored as well.
@@ -164,7 +159,7 @@ impl<'v> Loader<'_, 'v> {
 }
 
 impl<'v> Frame<'v> {
-    /// Prepares a scene, with empty lists for shapes and setups.
+    /// Prepares a scene.
     pub fn new(
         gpu: &Gpu,
         vm: &'v AddressSpace,
@@ -172,7 +167,6 @@ impl<'v> Frame<'v> {
         scene: &'v Scene,
         decoded: &'v Programs<'v>,
         stats: &mut JobStats,
-        (mut shapes, mut setups): (Vec<Shape>, Vec<Setup>),
     ) -> Result<Frame<'v>, JobFault> {
         let size_px = [job.width_px, job.height_px].map(u32::from);
         let layers = u32::from(job.layers);
@@ -184,17 +178,10 @@ impl<'v> Frame<'v> {
             )));
         }
         let tile_px = [job.utile_width_px, job.utile_height_px].map(u32::from);
-        if !matches!(tile_px, [32, 32] | [32, 16] | [16, 16]) || !matches!(job.samples, 1 | 2 | 4) {
-            return Err(isp(format!(
-                "tiles of {} x {} pixels with {} samples",
-                tile_px[0], tile_px[1], job.samples
-            )));
+        let samples = setup::samples(job)?;
+        if !matches!(tile_px, [32, 32] | [32, 16] | [16, 16]) {
+            return Err(isp(format!("tiles of {} x {} pixels", tile_px[0], tile_px[1])));
         }
-        let control = PppMultisampleControl::unpack(&job.ppp_multisamplectl.to_le_bytes())
-            .map_err(|p| isp(p.to_string()))?;
-        // A command without draws sets no positions.
-        let unset = job.ppp_multisamplectl == 0 && job.samples == 1;
-        let samples = setup::samples(usize::from(job.samples), (!unset).then_some(&control));
         let mut loader =
             Loader { gpu, vm, job, decoded, programs: Vec::new(), known: HashMap::new() };
         let (bg, eot) = (
@@ -207,34 +194,6 @@ impl<'v> Frame<'v> {
         let mut states = Vec::with_capacity(scene.states.len());
         for (index, state) in scene.states.iter().enumerate() {
             states.push(draw_state(&mut loader, &mut bindings, index, state, stats)?);
-        }
-        let integer_bias = job.flags & DBIAS_IS_INT != 0;
-        let set_up = |primitive: &Primitive| {
-            let state = &scene.states[primitive.state as usize];
-            let interpolation = Interpolation::new(primitive.kind, &primitive.positions);
-            let depth = setup::depth_plane(primitive, &interpolation, state, integer_bias);
-            let range =
-                state.scissors.get(usize::from(primitive.viewport)).map_or([0.0, 1.0], |s| s.depth);
-            let [low, high] = range;
-            let range = if low <= high { range } else { [high, low] };
-            let range = if range.iter().any(|z| z.is_nan()) { [0.0, 1.0] } else { range };
-            Setup { interpolation, depth, range }
-        };
-        // Few are not worth waking the workers for.
-        if scene.primitives.len() <= 2 * SETUPS_AT_A_TIME {
-            setups.extend(scene.primitives.iter().map(set_up));
-        } else {
-            let all = scene.primitives.par_iter().with_min_len(SETUPS_AT_A_TIME).map(set_up);
-            gpu.install(|| all.collect_into_vec(&mut setups))?;
-        }
-        for (index, primitive) in (0..).zip(&scene.primitives) {
-            let limits = setup::limits(scene, primitive, size_px);
-            let state = &scene.states[primitive.state as usize];
-            let outline = setup::outline(primitive, index, state);
-            let first = primitive.first_piece as usize;
-            for piece in &scene.pieces[first..first + primitive.pieces as usize] {
-                shapes.extend(Shape::new(&GRID, piece, &outline, &limits));
-            }
         }
         Ok(Frame {
             vm,
@@ -251,13 +210,14 @@ impl<'v> Frame<'v> {
             samples,
             background_is_flat: background
                 .is_some_and(|p| loader.programs[p].launch.program.code.ignores_lane()),
+            end_keeps_colours: end
+                .is_none_or(|p| loader.programs[p].launch.program.code.keeps_local()),
             programs: loader.programs,
             background,
             end,
             bindings,
             states,
-            shapes,
-            setups,
+            integer_bias: job.flags & DBIAS_IS_INT != 0,
             zls: Zls::new(job, scene.continued, scene.unfinished)?,
             empty_tiles: job.flags & PROCESS_EMPTY_TILES != 0,
         })

@@ -52,12 +52,12 @@ pub fn draw(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let decoded = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let FrameMemory { shapes, setups, mut order, mut bins } = gpu.frames.take();
-    let frame = Frame::new(gpu, vm, job, scene, &decoded, stats, (shapes, setups))?;
+    let FrameMemory { mut order, mut bins } = gpu.frames.take();
+    let frame = Frame::new(gpu, vm, job, scene, &decoded, stats)?;
     let mut visible = vec![0; frame.states.len()];
     let result = layers(gpu, &frame, (&mut order, &mut bins), stats, &mut visible);
     write_visibility(vm, job, &frame, &visible)?;
-    gpu.frames.put(FrameMemory { shapes: frame.shapes, setups: frame.setups, order, bins });
+    gpu.frames.put(FrameMemory { order, bins });
     result
 }
 
@@ -70,22 +70,27 @@ fn layers(
     visible: &mut [u64],
 ) -> Result<(), JobFault> {
     let layer_of = |shape: u32| {
-        let primitive = frame.shapes[shape as usize].primitive;
+        let primitive = frame.scene.shapes[shape as usize].primitive;
         u32::from(frame.scene.primitives[primitive as usize].layer)
     };
-    order.extend((0..frame.shapes.len() as u32).filter(|&shape| layer_of(shape) < frame.layers));
+    order.extend(0..frame.scene.shapes.len() as u32);
     if frame.layers > 1 {
         order.sort_by_key(|&shape| layer_of(shape));
     }
     let budget = Budget::new(stats.instructions, gpu.options.job_budget, Unit::Isp);
     let mut rest = order.as_slice();
     for layer in 0..frame.layers {
-        let (own, behind) = rest.split_at(rest.partition_point(|&shape| layer_of(shape) <= layer));
+        // Setup puts no primitive behind the last layer.
+        let count = match frame.layers {
+            1 => rest.len(),
+            _ => rest.partition_point(|&shape| layer_of(shape) <= layer),
+        };
+        let (own, behind) = rest.split_at(count);
         rest = behind;
         if own.is_empty() && !frame.empty_tiles {
             continue;
         }
-        bins.fill(&frame.shapes, own, frame.tiles, frame.tile_px);
+        bins.fill(&frame.scene.shapes, own, frame.tiles, frame.tile_px);
         tiles(gpu, frame, (bins, layer), &budget, stats, visible)?;
     }
     Ok(())

@@ -2,11 +2,11 @@
 
 use tepui_agx_packets::ppp::{self, ObjectType};
 use tepui_agx_packets::render::PppMultisampleControl;
-use tepui_raster::{
-    Compare, DepthBias, Interpolation, Limits, Outline, Stencil, StencilOp, Tests, WindowPlane,
-};
+use tepui_packets::Packet;
+use tepui_raster::{Compare, DepthBias, Interpolation, Stencil, StencilOp, Tests, WindowPlane};
 
-use crate::render::scene::{GRID, Primitive, Scene, State};
+use crate::job::{JobFault, RenderJob, Unit};
+use crate::render::scene::{GRID, Primitive, State};
 
 /// The most samples of a pixel.
 pub const MAX_SAMPLES: usize = 4;
@@ -22,38 +22,39 @@ pub type DepthStencil = tepui_raster::DepthStencil<MAX_SAMPLES>;
 
 /// Sample positions of a render command; without a register value, as in a command without draws,
 /// the one sample is at the centre.
-pub fn samples(count: usize, control: Option<&PppMultisampleControl>) -> Samples {
-    let positions = match control {
-        Some(control) => std::array::from_fn(|i| {
+///
+/// # Errors
+/// If the command has a number of samples that the hardware has not, or its positions are no register value.
+pub fn samples(job: &RenderJob) -> Result<Samples, JobFault> {
+    let isp = |what: String| JobFault::new(Unit::Isp, what);
+    let count = usize::from(job.samples);
+    if !matches!(count, 1 | 2 | 4) {
+        return Err(isp(format!("{count} samples a pixel")));
+    }
+    let control = PppMultisampleControl::unpack(&job.ppp_multisamplectl.to_le_bytes())
+        .map_err(|p| isp(p.to_string()))?;
+    let unset = job.ppp_multisamplectl == 0 && count == 1;
+    let positions = match unset {
+        true => [[8; 2]; MAX_SAMPLES],
+        false => std::array::from_fn(|i| {
             [control.sample_x[i], control.sample_y[i]].map(|sixteenths| sixteenths as u8)
         }),
-        None => [[8; 2]; MAX_SAMPLES],
     };
-    Samples::new(&GRID, count, positions)
-}
-
-/// The rasterisation parameters of a primitive.
-pub fn outline(primitive: &Primitive, index: u32, state: &State) -> Outline {
-    Outline {
-        kind: primitive.kind,
-        size_px: primitive.size_px,
-        primitive: index,
-        // Mesa asks for it for Bresenham lines. source: hk_cmd_draw.c, `primitive_msaa`
-        centre_only: state.cull.primitive_msaa,
-    }
-}
-
-/// The scissor rectangle of a primitive.
-pub fn limits(scene: &Scene, primitive: &Primitive, framebuffer: [u32; 2]) -> Limits {
-    let state = &scene.states[primitive.state as usize];
-    let scissor = state.scissors.get(usize::from(primitive.viewport));
-    let (min, max) = scissor.map_or(([0; 2], framebuffer), |s| (s.min_px, s.max_px));
-    Limits { min, max: [max[0].min(framebuffer[0]), max[1].min(framebuffer[1])] }
+    Ok(Samples::new(&GRID, count, positions))
 }
 
 /// The coordinates of a point sprite start at its top.
 pub fn sprite_from_top(state: &State) -> bool {
     !matches!(state.face2[0].object_type, ObjectType::PointSpriteUv10)
+}
+
+/// The range to which the depths of a viewport are clamped.
+pub fn depth_range(state: &State, viewport: u8) -> [f32; 2] {
+    let [low, high] = state.scissors.get(usize::from(viewport)).map_or([0.0, 1.0], |s| s.depth);
+    if low.is_nan() || high.is_nan() {
+        return [0.0, 1.0];
+    }
+    if low <= high { [low, high] } else { [high, low] }
 }
 
 /// The depth of a primitive with its bias. `integer` chooses the formula for fixed-point buffers.

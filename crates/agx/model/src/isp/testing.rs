@@ -50,8 +50,6 @@ pub fn primitive() -> Primitive {
         layer: 0,
         primitive_id: 0,
         size_px: 1.0,
-        first_piece: 0,
-        pieces: 1,
     }
 }
 

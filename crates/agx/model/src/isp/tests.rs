@@ -8,11 +8,12 @@ use tepui_agx_packets::ppp::{FragmentFace, VisibilityMode, ZsFunc};
 use tepui_agx_packets::texture::{Channel, Channels, Layout, TextureDimension, TextureType};
 use tepui_agx_packets::usc::{self, SharedLayout};
 use tepui_packets::Packet;
+use tepui_raster::{Limits, Outline, Shape};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::testing::{self, Changes, pack};
 use crate::job::{BgEot, FaultKind, JobFault, JobStats, RenderJob, Unit};
-use crate::render::scene::{Piece, Primitive, Scene, State};
+use crate::render::scene::{GRID, Kind, Primitive, Scene, State};
 use crate::{Aspect, Gpu, Options, Target};
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
@@ -212,14 +213,20 @@ impl Rig {
             self.scene.outputs.extend(vertex(p, color).map(f32::to_bits));
         }
         let xy = corners.map(|(p, _)| [(p[0] * 256.0) as i32, (p[1] * 256.0) as i32]);
+        let outline = Outline {
+            kind: Kind::Triangle,
+            size_px: 0.0,
+            primitive: self.scene.primitives.len() as u32,
+            centre_only: false,
+        };
+        let limits = Limits { min: [0; 2], max: [SIZE as u32; 2], samples: None };
+        self.scene.shapes.extend(Shape::new(&GRID, xy, &outline, &limits));
         self.scene.primitives.push(Primitive {
             state,
             vertices: [first, first + 8, first + 16],
             positions: corners.map(|([x, y, z, w], _)| [x * w, y * w, z * w, w]),
-            first_piece: self.scene.pieces.len() as u32,
             ..testing::primitive()
         });
-        self.scene.pieces.push(Piece { xy, z: corners.map(|(p, _)| p[2]) });
     }
 
     fn draw(&self, threads: usize) -> Result<JobStats, JobFault> {
@@ -319,11 +326,12 @@ fn depth_goes_to_memory_and_comes_back() {
     let mut rig = two_triangles(EARLY);
     rig.job.isp_zls_pixels = word(pack(IspZlsPixels { x: SIZE as u32, y: SIZE as u32 }));
     rig.job.depth.base = COUNTS + PAGE;
-    let last = rig.scene.primitives.pop();
+    let last = (rig.scene.primitives.pop(), rig.scene.shapes.pop());
     rig.job.zls_ctrl = control(false);
     rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
     let alone = rig.count();
-    rig.scene.primitives = last.into_iter().collect();
+    rig.scene.primitives = last.0.into_iter().collect();
+    rig.scene.shapes = last.1.map(|shape| Shape { primitive: 0, ..shape }).into_iter().collect();
     rig.job.zls_ctrl = control(true);
     rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
     assert!(alone < rig.count());

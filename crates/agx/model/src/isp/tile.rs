@@ -1,15 +1,16 @@
 //! Rendering of tiles by one worker: fill, draw, store.
 
-use tepui_raster::{Bins, Plane, TILE_SIDE, Tests};
+use tepui_raster::{Bins, Interpolation, Plane, TILE_SIDE, Tests, WindowPlane};
 use tepui_softgpu::RangeCache;
 
 use super::frame::{Frame, Shader};
 use super::history::{Covered, History};
-use super::setup::{Coverage, DepthStencil, MAX_SAMPLES, Samples};
+use super::setup::{self, Coverage, DepthStencil, MAX_SAMPLES, Samples};
 use super::zls::Tile;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
+use crate::render::scene::Kind;
 use crate::usc::exec::texture::View;
 use crate::usc::row::LANES;
 use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
@@ -34,16 +35,43 @@ pub struct TileWorker<'f, 'v> {
     coverage: Coverage,
     /// The coverage after depth and stencil tests.
     passed: [[u32; TILE_SIDE]; MAX_SAMPLES],
-    /// Coefficient registers of the current primitive, computed when its first quad is shaded.
+    /// The primitive of which something was covered last.
+    prepared: Prepared,
+    /// Its coefficient registers, computed when its first quad is shaded.
     planes: Vec<Plane>,
     /// The colours of a tile after a uniform background program; reused for later tiles.
     flat: Vec<u8>,
+    /// The tile is as the last start left it, and the next one is to start alike.
+    untouched: bool,
     /// Samples that passed, by state.
     visible: Vec<u64>,
     budget: u64,
     /// The pixel that is observed.
     history: Option<History>,
 }
+
+/// A primitive, prepared for its fragments.
+struct Prepared {
+    /// Its index in the scene; none has the number `u32::MAX`.
+    primitive: u32,
+    /// From values at vertices to plane equations.
+    interpolation: Interpolation,
+    /// Its depth, bias included.
+    depth: WindowPlane,
+    /// Depths are clamped to this range.
+    range: [f32; 2],
+}
+
+/// The bits of a number, one in each lane of a quad.
+const BITS: [[u32; 4]; 16] = {
+    let mut all = [[0; 4]; 16];
+    let mut number = 0;
+    while number < 64 {
+        all[number / 4][number % 4] = (number / 4 >> (number % 4)) as u32 & 1;
+        number += 1;
+    }
+    all
+};
 
 /// The state that the quads of a group share.
 #[derive(Clone, Copy)]
@@ -75,8 +103,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             occupied: [0; TILE_SIDE / 2],
             coverage: Coverage::default(),
             passed: [[0; TILE_SIDE]; MAX_SAMPLES],
+            prepared: Prepared {
+                primitive: u32::MAX,
+                interpolation: Interpolation::new(Kind::Point, &[[1.0; 4]; 3]),
+                depth: [0.0; 3],
+                range: [0.0, 1.0],
+            },
             planes: Vec::new(),
             flat: Vec::new(),
+            untouched: false,
             visible: vec![0; frame.states.len()],
             budget: gpu.options.instruction_budget,
             history: gpu.options.watch.as_ref().and_then(History::new),
@@ -102,19 +137,19 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         let corner = [place[0] * frame.tile_px[0], place[1] * frame.tile_px[1]];
         self.start(layer, corner)?;
+        self.untouched = shapes.peek().is_none()
+            && !self.flat.is_empty()
+            && frame.end_keeps_colours
+            && !frame.zls.loads();
         if let Some(history) = &mut self.history {
             history.enter(layer, corner, frame.tile_px);
             history.filled(&self.fragments, self.core.as_mut());
         }
-        let mut last = u32::MAX;
+        self.prepared.primitive = u32::MAX;
         for index in shapes {
-            let shape = &frame.shapes[index as usize];
-            if shape.primitive != last {
-                self.planes.clear();
-                last = shape.primitive;
-            }
+            let shape = &frame.scene.shapes[index as usize];
             if self.coverage.draw(shape, &frame.samples, corner, frame.tile_px) {
-                self.primitive(shape.primitive as usize)?;
+                self.primitive(shape.primitive)?;
             }
         }
         self.flush()?;
@@ -130,6 +165,9 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let frame = self.frame;
         self.fragments.layer = layer;
         self.fragments.corner = corner;
+        if self.untouched {
+            return Ok(());
+        }
         let mut memory = View { vm: frame.vm, ranges: &mut self.ranges };
         let planes = &mut self.fragments.planes;
         let tile = Tile { layer, corner, size_px: frame.tile_px };
@@ -200,17 +238,36 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
     }
 
+    /// Prepares a primitive for its fragments: once for all of its shapes that follow each other in a tile.
+    fn prepare(&mut self, index: u32) {
+        if self.prepared.primitive == index {
+            return;
+        }
+        self.planes.clear();
+        let scene = self.frame.scene;
+        let primitive = &scene.primitives[index as usize];
+        let state = &scene.states[primitive.state as usize];
+        let interpolation = Interpolation::new(primitive.kind, &primitive.positions);
+        self.prepared = Prepared {
+            primitive: index,
+            depth: setup::depth_plane(primitive, &interpolation, state, self.frame.integer_bias),
+            interpolation,
+            range: setup::depth_range(state, primitive.viewport),
+        };
+    }
+
     /// Tests and shades the covered samples of a primitive.
-    fn primitive(&mut self, index: usize) -> Result<(), JobFault> {
+    fn primitive(&mut self, index: u32) -> Result<(), JobFault> {
         let frame = self.frame;
-        let primitive = &frame.scene.primitives[index];
-        let setup = &frame.setups[index];
+        let primitive = &frame.scene.primitives[index as usize];
+        self.prepare(index);
+        let Prepared { depth, range, .. } = self.prepared;
         let state = &frame.states[primitive.state as usize];
         let corner = self.fragments.corner;
         // Planes count from the 32 × 32 pixels around: that is what programs expect which evaluate
         // them themselves. source: Mesa's agx_nir_lower_interpolation.c
         let origin = corner.map(|v| v & !31);
-        let depth = local(setup.depth, origin);
+        let depth = local(depth, origin);
         let face = usize::from(!primitive.front);
         let early = state.shader.is_none_or(|s| s.early);
         let [y0, y1] = self.coverage.rows;
@@ -223,15 +280,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                 samples: &frame.samples,
                 offset: [0, 1].map(|k| (corner[k] - origin[k]) as f32),
                 depth,
-                range: setup.range,
+                range,
                 tests: &state.tests[face],
             };
             let planes = &mut self.fragments.planes;
-            let (count, any) = rows.test(planes, &self.coverage, &mut self.passed);
+            let count = rows.test(planes, &self.coverage, &mut self.passed);
             self.visible[primitive.state as usize] += count;
-            if any == 0 {
+            if count == 0 {
                 if self.history.is_some() {
-                    self.observe(index, true);
+                    self.observe(true);
                 }
                 return Ok(());
             }
@@ -241,7 +298,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             }
         }
         if self.history.is_some() {
-            self.observe(index, early);
+            self.observe(early);
         }
         let Some(shader) = state.shader else { return Ok(()) };
         if self.batch.is_some_and(|b| b.shader.key != shader.key) {
@@ -250,9 +307,16 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let bindings = &frame.bindings[shader.bindings];
         if self.planes.is_empty() {
             let planes = &mut self.planes;
-            bindings.compute(frame.scene, primitive, &setup.interpolation, &depth, origin, planes);
+            bindings.compute(
+                frame.scene,
+                primitive,
+                &self.prepared.interpolation,
+                &depth,
+                origin,
+                planes,
+            );
         }
-        let mut quad = Quad { coefficients: usize::MAX, depth, range: setup.range, face };
+        let mut quad = Quad { coefficients: usize::MAX, depth, range, face };
         for y in ((y0 & !1)..y1).step_by(2) {
             let row = |bits: &[[u32; TILE_SIDE]; MAX_SAMPLES], s: usize, dy: usize| {
                 if (y0..y1).contains(&(y + dy)) { bits[s][y + dy] } else { 0 }
@@ -278,18 +342,24 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                     self.fragments.coefficients.extend_from_slice(&self.planes);
                 }
                 self.occupied[y / 2] |= 1 << (x / 2);
+                let at = [corner[0] + x as u32, corner[1] + y as u32];
+                let quad_bits =
+                    |bits, s| row(bits, s, 0) >> x & 3 | (row(bits, s, 1) >> x & 3) << 2;
+                if frame.samples.count == 1 {
+                    let lanes = |bits| BITS[quad_bits(bits, 0) as usize];
+                    self.push(quad, at, &lanes(&self.coverage.bits), &lanes(&self.passed));
+                    continue;
+                }
                 let (mut covered, mut live) = ([0; 4], [0; 4]);
                 for s in 0..frame.samples.count {
-                    for dy in 0..2 {
-                        let (all, left) =
-                            (row(&self.coverage.bits, s, dy) >> x, row(&self.passed, s, dy) >> x);
-                        covered[2 * dy] |= (all & 1) << s;
-                        covered[2 * dy + 1] |= (all >> 1 & 1) << s;
-                        live[2 * dy] |= (left & 1) << s;
-                        live[2 * dy + 1] |= (left >> 1 & 1) << s;
+                    let lanes = |bits| BITS[quad_bits(bits, s) as usize];
+                    let (all, left) = (lanes(&self.coverage.bits), lanes(&self.passed));
+                    for lane in 0..4 {
+                        covered[lane] |= all[lane] << s;
+                        live[lane] |= left[lane] << s;
                     }
                 }
-                self.push(quad, [corner[0] + x as u32, corner[1] + y as u32], &covered, &live);
+                self.push(quad, at, &covered, &live);
             }
         }
         Ok(())
@@ -297,17 +367,19 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
 
     /// Tells an observer of a primitive, after the tests that run before its program.
     #[cold]
-    fn observe(&mut self, index: usize, early: bool) {
+    fn observe(&mut self, early: bool) {
         let frame = self.frame;
-        let primitive = &frame.scene.primitives[index];
+        let setup = &self.prepared;
+        let index = setup.primitive;
+        let primitive = &frame.scene.primitives[index as usize];
         let state = &frame.states[primitive.state as usize];
         let Some(history) = &mut self.history else { return };
         history.covered(
             &Covered {
                 primitive,
-                draw: frame.scene.draw_of(index as u32),
+                draw: frame.scene.draw_of(index),
                 tests: &state.tests[usize::from(!primitive.front)],
-                depth: (frame.setups[index].depth, frame.setups[index].range),
+                depth: (setup.depth, setup.range),
                 coverage: &self.coverage,
                 passed: &self.passed,
                 early,
@@ -322,12 +394,14 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
     fn push(&mut self, quad: Quad, at: [u32; 2], covered: &[u32; 4], live: &[u32; 4]) {
         let f = &mut self.fragments;
         f.quads[self.quads] = quad;
-        for lane in 0..4 {
-            let i = self.quads * 4 + lane;
-            f.x.0[i] = at[0] + (lane as u32 & 1);
-            f.y.0[i] = at[1] + (lane as u32 >> 1);
-            f.covered.0[i] = covered[lane];
-            f.live.0[i] = live[lane];
+        let [x, y] = at;
+        for (row, lanes) in [
+            (&mut f.x, &[x, x + 1, x, x + 1]),
+            (&mut f.y, &[y, y, y + 1, y + 1]),
+            (&mut f.covered, covered),
+            (&mut f.live, live),
+        ] {
+            row.0.as_chunks_mut::<4>().0[self.quads] = *lanes;
         }
         self.quads += 1;
     }
@@ -393,63 +467,26 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Tests covered samples. Returns the number of samples that passed and a mask of the columns
-    /// that have some.
+    /// Tests covered samples. Returns the number of samples that passed.
     fn test(
         &self,
         planes: &mut DepthStencil,
         coverage: &Coverage,
         passed: &mut [[u32; TILE_SIDE]; MAX_SAMPLES],
-    ) -> (u64, u32) {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the host has AVX2.
-            return unsafe { self.test_wide(planes, coverage, passed) };
-        }
-        self.test_any(planes, coverage, passed)
-    }
-
-    /// As [`Rows::test_any`], in wide vectors.
-    ///
-    /// # Safety
-    /// The host must have AVX2.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    unsafe fn test_wide(
-        &self,
-        planes: &mut DepthStencil,
-        coverage: &Coverage,
-        passed: &mut [[u32; TILE_SIDE]; MAX_SAMPLES],
-    ) -> (u64, u32) {
-        self.test_any(planes, coverage, passed)
-    }
-
-    #[inline(always)]
-    fn test_any(
-        &self,
-        planes: &mut DepthStencil,
-        coverage: &Coverage,
-        passed: &mut [[u32; TILE_SIDE]; MAX_SAMPLES],
-    ) -> (u64, u32) {
-        let (mut count, mut any) = (0, 0);
+    ) -> u64 {
         let trivial = self.tests.is_trivial();
         let [first, end] = coverage.rows;
+        let mut count = 0;
         for (s, passed) in passed.iter_mut().enumerate().take(self.samples.count) {
-            let [sx, sy] = self.samples.px(s);
-            for (y, passed) in passed.iter_mut().enumerate().take(end).skip(first) {
-                let mask = coverage.bits[s][y];
-                let left = if mask == 0 || trivial {
-                    mask
-                } else {
-                    let at = [self.offset[0] + sx, self.offset[1] + y as f32 + sy];
-                    planes.test_row(self.tests, [s, y], mask, &self.depth, at, self.range)
-                };
-                *passed = left;
-                count += u64::from(left.count_ones());
-                any |= left;
+            passed[first..end].copy_from_slice(&coverage.bits[s][first..end]);
+            if !trivial {
+                let [sx, sy] = self.samples.px(s);
+                let at = [self.offset[0] + sx, self.offset[1] + sy];
+                planes.test_rows(self.tests, s, first..end, passed, &self.depth, at, self.range);
             }
+            count += passed[first..end].iter().map(|row| u64::from(row.count_ones())).sum::<u64>();
         }
-        (count, any)
+        count
     }
 }
 

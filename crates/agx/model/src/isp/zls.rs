@@ -120,6 +120,11 @@ impl Zls {
         self.stencil.store.as_ref()
     }
 
+    /// Whether tiles begin with what is in memory, not all alike.
+    pub fn loads(&self) -> bool {
+        self.depth.load.is_some() || self.stencil.load.is_some()
+    }
+
     /// Fills the planes at the start of a tile.
     pub fn load<M: Memory>(
         &self,

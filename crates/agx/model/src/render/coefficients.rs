@@ -117,6 +117,44 @@ impl Bindings {
         corner: [u32; 2],
         out: &mut Vec<Plane>,
     ) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe {
+                self.compute_wide(scene, primitive, interpolation, depth, corner, out)
+            };
+        }
+        self.compute_any(scene, primitive, interpolation, depth, corner, out);
+    }
+
+    /// As [`Bindings::compute_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn compute_wide(
+        &self,
+        scene: &Scene,
+        primitive: &Primitive,
+        interpolation: &Interpolation,
+        depth: &Plane,
+        corner: [u32; 2],
+        out: &mut Vec<Plane>,
+    ) {
+        self.compute_any(scene, primitive, interpolation, depth, corner, out);
+    }
+
+    #[inline(always)]
+    fn compute_any(
+        &self,
+        scene: &Scene,
+        primitive: &Primitive,
+        interpolation: &Interpolation,
+        depth: &Plane,
+        corner: [u32; 2],
+        out: &mut Vec<Plane>,
+    ) {
         let from = out.len();
         out.resize(from + self.registers, [0.0; 3]);
         let out = &mut out[from..];
@@ -127,22 +165,20 @@ impl Bindings {
                 Source::W => registers.fill(local(interpolation.one_over_w(), corner)),
                 Source::Z => registers.fill(*depth),
                 Source::Words(word, count) => {
-                    for (k, register) in registers.iter_mut().enumerate().take(count) {
-                        let value = |v: usize| {
-                            let at = (primitive.vertices[v] + word) as usize + k;
-                            scene.outputs.get(at).copied().unwrap_or(0)
-                        };
-                        *register = match b.model {
-                            ShadeModel::Perspective => {
-                                let values = [0, 1, 2].map(|v| f32::from_bits(value(v)));
-                                local(interpolation.over_w(values), corner)
+                    let registers = &mut registers[..count];
+                    match b.model {
+                        ShadeModel::Perspective | ShadeModel::Linear => {
+                            let linear = b.model == ShadeModel::Linear;
+                            let first = primitive.vertices.map(|vertex| vertex + word);
+                            smooth(scene, first, interpolation, linear, corner, registers);
+                        }
+                        _ => {
+                            let vertex =
+                                primitive.vertices[usize::from(primitive.provoking).min(2)];
+                            for (at, register) in (vertex + word..).zip(registers) {
+                                *register = flat(scene.output(at));
                             }
-                            ShadeModel::Linear => {
-                                let values = [0, 1, 2].map(|v| f32::from_bits(value(v)));
-                                local(interpolation.linear(values), corner)
-                            }
-                            _ => flat(value(usize::from(primitive.provoking).min(2))),
-                        };
+                        }
                     }
                 }
                 Source::PointCoordinates => {
@@ -163,6 +199,47 @@ impl Bindings {
                 }
                 Source::PrimitiveId => registers.fill(flat(primitive.primitive_id)),
             }
+        }
+    }
+}
+
+/// The registers of values that are interpolated, from the words `first` of each vertex on.
+#[inline(always)]
+fn smooth(
+    scene: &Scene,
+    first: [u32; 3],
+    interpolation: &Interpolation,
+    linear: bool,
+    corner: [u32; 2],
+    registers: &mut [Plane],
+) {
+    /// Registers that are computed together.
+    const LANES: usize = 4;
+    let [x, y] = corner.map(f64::from);
+    for (block, registers) in registers.chunks_mut(LANES).enumerate() {
+        let mut values = [[0.0; LANES]; 3];
+        for (values, first) in values.iter_mut().zip(first) {
+            let at = first as usize + LANES * block;
+            match scene.outputs.get(at..at + registers.len()) {
+                Some(words) => {
+                    for (value, &word) in values.iter_mut().zip(words) {
+                        *value = f32::from_bits(word);
+                    }
+                }
+                None => {
+                    for (at, value) in (at as u32..).zip(&mut values[..registers.len()]) {
+                        *value = f32::from_bits(scene.output(at));
+                    }
+                }
+            }
+        }
+        let [a, b, mut c] = interpolation.planes(linear, &values);
+        for i in 0..LANES {
+            // As `local`.
+            c[i] = a[i] * x + b[i] * y + c[i];
+        }
+        for (i, register) in registers.iter_mut().enumerate() {
+            *register = [a[i] as f32, b[i] as f32, c[i] as f32];
         }
     }
 }

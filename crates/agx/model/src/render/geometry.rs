@@ -8,11 +8,13 @@ use rayon::prelude::*;
 use tepui_agx_packets::render::PppControl;
 use tepui_agx_packets::vdm::{IndexSize, Primitive, VdmVertex};
 use tepui_packets::Packet;
-use tepui_raster::{Assembler, Provoking, Topology, Viewport};
+use tepui_raster::{Assembler, Provoking, Spot, Topology, Viewport};
 use tepui_softgpu::AddressSpace;
+use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 
 use super::scene::Scene;
 use super::setup::{Assembled, Output, Setup};
+use crate::isp::setup::samples;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
 use crate::render::draw::{Draw, Indices, VertexState};
@@ -58,17 +60,40 @@ pub struct Geometry<'a> {
     /// Cost of indices and draws so far.
     spent: u64,
     draws: u32,
+    memory: GeometryMemory,
+}
+
+/// Memory of the geometry half, which is reused from one render command to the next.
+#[derive(Default)]
+pub struct GeometryMemory {
     reuse: Reuse,
     batch: Batch,
+}
+
+impl Buffers for GeometryMemory {
+    fn clear(&mut self) {
+        self.reuse.clear();
+        self.batch.begin_draw(0, 0);
+    }
+
+    fn bytes(&self) -> usize {
+        let Batch { vertices, assembled, spots, fetched, .. } = &self.batch;
+        let lists = bytes_of(vertices) + bytes_of(assembled) + bytes_of(spots);
+        lists + bytes_of(&fetched.bytes) + bytes_of(&fetched.indices)
+    }
 }
 
 /// A batch: vertices to shade, and the primitives that use them.
 #[derive(Default)]
 struct Batch {
-    /// First word of the first vertex in the scene's outputs.
-    base: usize,
+    /// First word of the draw's vertices in the scene's outputs.
+    first_word: usize,
+    /// Vertices of the draw in earlier batches.
+    earlier: usize,
     vertices: Vec<Vertex>,
     assembled: Vec<Assembled>,
+    /// Where the draw's vertices are in the window; empty if primitives select their viewports.
+    spots: Vec<Spot>,
     /// Indices so far.
     indices: u32,
     /// Number of the next primitive of the instance.
@@ -77,20 +102,27 @@ struct Batch {
 }
 
 impl Batch {
-    fn begin(&mut self, base: usize) {
-        self.base = base;
+    /// Begins the first batch of a draw, whose first vertices are there already.
+    fn begin_draw(&mut self, first_word: usize, held: usize) {
+        self.first_word = first_word;
+        self.spots.clear();
+        self.begin(held);
+    }
+
+    fn begin(&mut self, earlier: usize) {
+        self.earlier = earlier;
         self.vertices.clear();
         self.assembled.clear();
         self.indices = 0;
     }
 
-    /// The first output word of the next vertex. Scenes are rendered long before 2^32 words.
-    fn next_place(&self, stride: usize) -> u32 {
-        (self.base + self.vertices.len() * stride) as u32
+    /// Vertices of the draw so far: the number of the next.
+    fn count(&self) -> usize {
+        self.earlier + self.vertices.len()
     }
 
-    fn vertex(&mut self, stride: usize, index: u32, instance: u32) -> u32 {
-        let here = self.next_place(stride);
+    fn vertex(&mut self, index: u32, instance: u32) -> u32 {
+        let here = self.count() as u32;
         self.vertices.push(Vertex { index, instance });
         here
     }
@@ -177,8 +209,7 @@ impl<'a> Geometry<'a> {
             stats: JobStats::default(),
             spent: 0,
             draws: 0,
-            reuse: Reuse::default(),
-            batch: Batch::default(),
+            memory: gpu.geometry.take(),
         })
     }
 
@@ -200,6 +231,7 @@ impl<'a> Geometry<'a> {
     pub fn finish(mut self) -> Result<JobStats, JobFault> {
         (self.sink)(&self.scene, &mut self.stats)?;
         self.gpu.scenes.put(self.scene);
+        self.gpu.geometry.put(self.memory);
         Ok(self.stats)
     }
 
@@ -212,15 +244,18 @@ impl<'a> Geometry<'a> {
         self.scene = Scene { continued: true, ..Scene::default() };
         self.scene.states.extend(state);
         self.scene.draws.extend(draw.map(|(_, number)| (0, number)));
+        let mut count = 0;
         for held in assembler.held() {
-            let from = *held as usize;
-            *held = self.scene.outputs.len() as u32;
+            let from = self.memory.batch.first_word + *held as usize * stride;
+            *held = count;
+            count += 1;
             match outputs.get(from..from + stride) {
                 Some(words) => self.scene.outputs.extend_from_slice(words),
                 None => self.scene.outputs.extend(std::iter::repeat_n(0, stride)),
             }
         }
-        self.reuse.clear();
+        self.memory.reuse.clear();
+        self.memory.batch.begin_draw(0, count as usize);
         Ok(())
     }
 
@@ -257,19 +292,19 @@ impl<'a> Geometry<'a> {
         self.scene.draws.push((self.scene.primitives.len() as u32, number));
         let provoking = provoking(self.state.further.flat_shading_control);
         let mut assembler = Assembler::new(topology(draw.primitive), provoking);
-        self.batch.begin(self.scene.outputs.len());
+        self.memory.batch.begin_draw(self.scene.outputs.len(), 0);
         for instance in 0..draw.instances {
-            self.reuse.clear();
-            self.batch.next_id = 0;
+            self.memory.reuse.clear();
+            self.memory.batch.next_id = 0;
             let mut first = 0;
             while first < draw.count {
-                let count = (draw.count - first).min(BATCH - self.batch.indices);
-                self.gather(draw, instance, first, count, layout.stride, &mut assembler)?;
+                let count = (draw.count - first).min(BATCH - self.memory.batch.indices);
+                self.gather(draw, instance, first, count, &mut assembler)?;
                 first += count;
                 if first == draw.count {
-                    assembler.restart(self.batch.emit());
+                    assembler.restart(self.memory.batch.emit());
                 }
-                if self.batch.indices >= BATCH {
+                if self.memory.batch.indices >= BATCH {
                     self.work_off(layout, &mut assembler)?;
                 }
             }
@@ -297,14 +332,13 @@ impl<'a> Geometry<'a> {
         instance: u32,
         first: u32,
         count: u32,
-        stride: usize,
         assembler: &mut Assembler,
     ) -> Result<(), JobFault> {
-        let batch = &mut self.batch;
+        let batch = &mut self.memory.batch;
         batch.indices += count;
         let Some(buffer) = &draw.indices else {
             for i in first..first + count {
-                let here = batch.vertex(stride, draw.start.wrapping_add(i), instance);
+                let here = batch.vertex(draw.start.wrapping_add(i), instance);
                 assembler.push(here, batch.emit());
             }
             return Ok(());
@@ -316,10 +350,10 @@ impl<'a> Geometry<'a> {
                 assembler.restart(batch.emit());
                 continue;
             }
-            let new = batch.next_place(stride);
-            let here = self.reuse.place(index, new);
+            let new = batch.count() as u32;
+            let here = self.memory.reuse.place(index, new);
             if here == new {
-                batch.vertex(stride, draw.start.wrapping_add(index), instance);
+                batch.vertex(draw.start.wrapping_add(index), instance);
             }
             assembler.push(here, batch.emit());
         }
@@ -329,21 +363,23 @@ impl<'a> Geometry<'a> {
 
     /// Runs the batch's vertices, sets up its primitives, and begins the next batch.
     fn work_off(&mut self, layout: Layout, assembler: &mut Assembler) -> Result<(), JobFault> {
-        let Batch { base, vertices, .. } = &self.batch;
+        let Batch { first_word, earlier, vertices, .. } = &self.memory.batch;
         if let Some(launch) = &self.launch
             && !vertices.is_empty()
         {
             let outputs = &mut self.scene.outputs;
-            outputs.resize(base + vertices.len() * layout.stride, 0);
-            let part = (&mut outputs[*base..], layout.stride);
+            let from = first_word + earlier * layout.stride;
+            outputs.resize(from + vertices.len() * layout.stride, 0);
+            let part = (&mut outputs[from..], layout.stride);
             uvs::shade(self.gpu, self.vm, launch, vertices, part, &mut self.stats)?;
         }
         self.setup(layout, assembler)?;
         let Scene { outputs, primitives, .. } = &self.scene;
         if outputs.len() >= MAX_OUTPUT_WORDS || primitives.len() >= MAX_PRIMITIVES {
             self.flush(assembler, layout.stride)?;
+        } else {
+            self.memory.batch.begin(self.memory.batch.count());
         }
-        self.batch.begin(self.scene.outputs.len());
         Ok(())
     }
 
@@ -354,10 +390,10 @@ impl<'a> Geometry<'a> {
             return Ok(());
         }
         // The scene's primitives precede those that are set up now.
-        let mut out = Output {
-            primitives: std::mem::take(&mut self.scene.primitives),
-            pieces: std::mem::take(&mut self.scene.pieces),
-        };
+        let mut out = Output::onto(
+            std::mem::take(&mut self.scene.primitives),
+            std::mem::take(&mut self.scene.shapes),
+        );
         let number = self.scene.states.len() - 1;
         let clamp_w = self.control.enable_w_clamp && self.ppp.cull2.clamp_w;
         let viewports: Vec<Viewport> = self
@@ -370,7 +406,8 @@ impl<'a> Geometry<'a> {
             })
             .collect();
         let setup = Setup {
-            outputs: &self.scene.outputs,
+            outputs: self.scene.outputs.get(self.memory.batch.first_word..).unwrap_or_default(),
+            first_word: self.memory.batch.first_word as u32,
             layout,
             kind: assembler.kind(),
             state: (&self.scene.states[number], number as u32),
@@ -383,31 +420,29 @@ impl<'a> Geometry<'a> {
             },
             default_point_size: self.control.default_point_size,
             layers: u32::from(self.job.layers).max(1),
+            size_px: [self.job.width_px, self.job.height_px].map(u32::from),
+            // A command whose positions are no register value fails where it is rendered.
+            samples: samples(self.job).ok().map(|samples| samples.extent()),
         };
-        let all = &self.batch.assembled;
+        let Batch { spots, assembled: all, .. } = &mut self.memory.batch;
+        setup.place(spots.len(), spots);
+        let (spots, all) = (&*spots, &*all);
         let run = |part: &[Assembled], out: &mut Output| {
-            part.iter().for_each(|assembled| setup.primitive(assembled, out));
+            part.iter().for_each(|assembled| setup.primitive(assembled, spots, out));
         };
         if all.len() <= SETUP_AT_A_TIME || self.gpu.workers() == 1 {
             run(all, &mut out);
         } else {
             let part = |part: &[Assembled]| {
-                let mut out = Output::default();
+                let mut out = Output::with_capacity(part.len());
                 run(part, &mut out);
                 out
             };
             let parts: Vec<Output> =
                 self.gpu.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect())?;
-            for part in parts {
-                let base = out.pieces.len() as u32;
-                out.pieces.extend_from_slice(&part.pieces);
-                out.primitives.extend(part.primitives.into_iter().map(|mut primitive| {
-                    primitive.first_piece += base;
-                    primitive
-                }));
-            }
+            parts.iter().for_each(|part| out.append(part));
         }
-        (self.scene.primitives, self.scene.pieces) = (out.primitives, out.pieces);
+        (self.scene.primitives, self.scene.shapes) = (out.primitives, out.shapes);
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 //! has.
 
 use tepui_agx_packets::ppp;
-use tepui_raster::{FillRule, Grid};
-pub use tepui_raster::{Kind, Piece};
+pub use tepui_raster::Kind;
+use tepui_raster::{FillRule, Grid, Shape};
 
 use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 
@@ -22,8 +22,8 @@ pub struct Scene {
     pub outputs: Vec<u32>,
     /// Primitives that survived culling and clipping, in order.
     pub primitives: Vec<Primitive>,
-    /// Clipped pieces of the primitives, in window coordinates.
-    pub pieces: Vec<Piece>,
+    /// What clipping left of the primitives, in order: a primitive has one shape or more.
+    pub shapes: Vec<Shape>,
     /// Earlier scenes of the same render command were drawn: tiles start with the partial-render
     /// background program instead of the background program.
     pub continued: bool,
@@ -34,21 +34,26 @@ pub struct Scene {
 
 impl Buffers for Scene {
     fn clear(&mut self) {
-        let Scene { states, draws, outputs, primitives, pieces, continued, unfinished } = self;
+        let Scene { states, draws, outputs, primitives, shapes, continued, unfinished } = self;
         states.clear();
         draws.clear();
         outputs.clear();
         primitives.clear();
-        pieces.clear();
+        shapes.clear();
         (*continued, *unfinished) = (false, false);
     }
 
     fn bytes(&self) -> usize {
-        bytes_of(&self.outputs) + bytes_of(&self.primitives) + bytes_of(&self.pieces)
+        bytes_of(&self.outputs) + bytes_of(&self.primitives) + bytes_of(&self.shapes)
     }
 }
 
 impl Scene {
+    /// A word of the vertex outputs; zero beyond the last.
+    pub fn output(&self, word: u32) -> u32 {
+        self.outputs.get(word as usize).copied().unwrap_or(0)
+    }
+
     /// The number of a primitive's draw in the render command.
     pub fn draw_of(&self, primitive: u32) -> u32 {
         let behind = self.draws.partition_point(|&(first, _)| first <= primitive);
@@ -135,8 +140,4 @@ pub struct Primitive {
     pub primitive_id: u32,
     /// Diameter of a point or width of a line, in pixels.
     pub size_px: f32,
-    /// Its pieces: first index in [`Scene::pieces`].
-    pub first_piece: u32,
-    /// Their number.
-    pub pieces: u32,
 }

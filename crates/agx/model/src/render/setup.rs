@@ -1,15 +1,18 @@
 //! Primitive setup: applies state to an assembled primitive, culls and clips it.
 
 use tepui_agx_packets::ppp::PolygonMode;
-use tepui_raster::{ClipVolume, DepthRange, Kind, Piece, Placed, Viewport, drop_outside};
+use tepui_raster::{
+    ClipVolume, DepthRange, Kind, Limits, Outline, Piece, Placed, Projection, Shape, Spot,
+    Viewport, area,
+};
 
 use super::scene::{GRID, Primitive, State};
 use crate::uvs::Layout;
 
-/// An assembled primitive: its vertices as first words in the outputs, and its number.
+/// An assembled primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Assembled {
-    /// First words.
+    /// Its vertices, as numbers in the draw.
     pub vertices: [u32; 3],
     /// Number in the instance.
     pub id: u32,
@@ -17,8 +20,10 @@ pub struct Assembled {
 
 /// The state that all primitives of a draw share.
 pub struct Setup<'a> {
-    /// Vertex outputs of the scene.
+    /// Outputs of the draw's vertices.
     pub outputs: &'a [u32],
+    /// First word of these in the outputs of the scene.
+    pub first_word: u32,
     /// Layout of a vertex's outputs.
     pub layout: Layout,
     /// Primitive type.
@@ -35,6 +40,10 @@ pub struct Setup<'a> {
     pub default_point_size: bool,
     /// Layers of the render target.
     pub layers: u32,
+    /// Width and height of the render target.
+    pub size_px: [u32; 2],
+    /// Where samples are, as [`Limits::samples`].
+    pub samples: Option<[[i64; 2]; 2]>,
 }
 
 /// The output of setup.
@@ -42,8 +51,30 @@ pub struct Setup<'a> {
 pub struct Output {
     /// Primitives.
     pub primitives: Vec<Primitive>,
-    /// Their pieces.
-    pub pieces: Vec<Piece>,
+    /// Their shapes, which name them by their numbers here.
+    pub shapes: Vec<Shape>,
+    /// Pieces of the primitive that is set up.
+    pieces: Vec<Piece>,
+}
+
+impl Output {
+    /// Adds to primitives and shapes that are there already.
+    pub fn onto(primitives: Vec<Primitive>, shapes: Vec<Shape>) -> Output {
+        Output { primitives, shapes, pieces: Vec::new() }
+    }
+
+    /// Room for so many primitives.
+    pub fn with_capacity(primitives: usize) -> Output {
+        Output::onto(Vec::with_capacity(primitives), Vec::with_capacity(primitives))
+    }
+
+    /// Adds the other output's primitives and shapes.
+    pub fn append(&mut self, other: &Output) {
+        let base = self.primitives.len() as u32;
+        self.primitives.extend_from_slice(&other.primitives);
+        let moved = |shape: &Shape| Shape { primitive: shape.primitive + base, ..*shape };
+        self.shapes.extend(other.shapes.iter().map(moved));
+    }
 }
 
 /// A primitive that is partly inside of all planes, and where it goes.
@@ -56,25 +87,115 @@ struct Target<'a> {
 }
 
 impl Setup<'_> {
-    /// Sets up one primitive; it is dropped if nothing of it can be seen.
-    pub fn primitive(&self, assembled: &Assembled, out: &mut Output) {
+    /// Appends the spots of vertices from number `first` on, if all primitives go to one viewport.
+    pub fn place(&self, first: usize, spots: &mut Vec<Spot>) {
+        let volume = self.volume();
+        if let Some(viewport) = self.only_viewport()
+            && let Some(vertices) = self.outputs.get(first * self.layout.stride..)
+        {
+            let (first, selected) = self.layout.clip_distances;
+            let distances = first..first + selected.count_ones() as usize;
+            Projection { grid: &GRID, viewport, volume: &volume, distances }.place(
+                vertices,
+                self.layout.stride,
+                spots,
+            );
+        }
+    }
+
+    /// The viewport, if primitives do not select it.
+    fn only_viewport(&self) -> Option<&Viewport> {
+        let selected = self.layout.viewport && self.viewports.len() > 1;
+        if selected { None } else { self.viewports.first() }
+    }
+
+    fn volume(&self) -> ClipVolume {
+        let range =
+            if self.opengl_depth { DepthRange::MinusOneToOne } else { DepthRange::ZeroToOne };
+        ClipVolume { w_min: self.w_min, depth: self.state.0.cull.depth_clip.then_some(range) }
+    }
+
+    /// Sets up one primitive; it is dropped if nothing of it can be seen. `spots` are those of the draw's vertices, or empty.
+    #[inline]
+    pub fn primitive(&self, assembled: &Assembled, spots: &[Spot], out: &mut Output) {
+        let [a, b, c] = assembled.vertices;
+        if let (Some(a), Some(b), Some(c)) =
+            (spots.get(a as usize), spots.get(b as usize), spots.get(c as usize))
+        {
+            let any = a.outside | b.outside | c.outside;
+            // A primitive with a coordinate that is not finite is not drawn, as in `positions`.
+            if a.outside & b.outside & c.outside != 0 || any & Spot::NOT_FINITE != 0 {
+                return;
+            }
+            if any == 0 && self.kind == Kind::Triangle && self.filled([a, b, c], assembled, out) {
+                return;
+            }
+        }
+        self.any_primitive(assembled, out);
+    }
+
+    /// Sets up a triangle that is inside of all planes. False if it is not to be filled, so that nothing was done.
+    #[inline]
+    fn filled(&self, [a, b, c]: [&Spot; 3], assembled: &Assembled, out: &mut Output) -> bool {
+        let area = area([a.xy, b.xy, c.xy]);
+        let state = self.state.0;
+        let Some(front) = self.facing(area as f64) else { return true };
+        if state.face[usize::from(!front)].polygon_mode != PolygonMode::Fill {
+            return false;
+        }
+        let provoking = self.provoking();
+        let (layer, viewport) = self.target(assembled.vertices[provoking]);
+        let primitive = Primitive {
+            kind: Kind::Triangle,
+            front,
+            state: self.state.1,
+            vertices: self.words(assembled.vertices),
+            positions: [a.window, b.window, c.window],
+            provoking: provoking as u8,
+            viewport: viewport as u8,
+            layer: layer as u16,
+            primitive_id: assembled.id,
+            size_px: 0.0,
+        };
+        let xy = if area > 0 { [a.xy, b.xy, c.xy] } else { [a.xy, c.xy, b.xy] };
+        let outline = outline(&primitive, out.primitives.len() as u32, state);
+        if let Some(shape) = Shape::new(&GRID, xy, &outline, &self.limits(viewport)) {
+            out.shapes.push(shape);
+            out.primitives.push(primitive);
+        }
+        true
+    }
+
+    /// The vertex that flat shading takes also says which layer and viewport.
+    #[inline]
+    fn provoking(&self) -> usize {
+        (self.state.0.cull.flat_shading_vertex as usize).saturating_sub(1).min(2)
+    }
+
+    /// The scissor rectangle of a viewport.
+    #[inline]
+    fn limits(&self, viewport: usize) -> Limits {
+        let scissor = self.state.0.scissors.get(viewport);
+        let (min, max) = scissor.map_or(([0; 2], self.size_px), |s| (s.min_px, s.max_px));
+        let max = [max[0].min(self.size_px[0]), max[1].min(self.size_px[1])];
+        Limits { min, max, samples: self.samples }
+    }
+
+    /// First words of vertices in the outputs of the scene. Scenes are rendered long before 2^32 words.
+    #[inline]
+    fn words(&self, [a, b, c]: [u32; 3]) -> [u32; 3] {
+        let word = |vertex: u32| self.first_word + vertex * self.layout.stride as u32;
+        [word(a), word(b), word(c)]
+    }
+
+    /// As [`Setup::primitive`], of any primitive.
+    fn any_primitive(&self, assembled: &Assembled, out: &mut Output) {
         let Some(clip) = self.positions(assembled) else { return };
         let state = self.state.0;
-        // A vertex that flat shading takes also says which layer and viewport.
-        let provoking = (state.cull.flat_shading_vertex as usize).saturating_sub(1).min(2);
+        let provoking = self.provoking();
         let (layer, viewport) = self.target(assembled.vertices[provoking]);
         let Some(transform) = self.viewports.get(viewport) else { return };
-        // Assumption: clamped. Framebuffers of OpenGL that are not layered ignore the layer; Mesa's
-        // driver leaves that to the hardware, and Khronos' tests hold it to that.
-        let layer = layer.min(self.layers.saturating_sub(1));
-        let volume = ClipVolume {
-            w_min: self.w_min,
-            depth: state.cull.depth_clip.then_some(if self.opengl_depth {
-                DepthRange::MinusOneToOne
-            } else {
-                DepthRange::ZeroToOne
-            }),
-        };
+        let volume = self.volume();
         let distances = self.clip_distances(assembled);
         let Some(placed) = Placed::new(&GRID, transform, &volume, clip, distances) else { return };
         let target = Target { assembled, placed, provoking, layer, viewport };
@@ -115,40 +236,38 @@ impl Setup<'_> {
         out: &mut Output,
     ) {
         let vertices = order.map(|i| target.assembled.vertices[i]);
-        let first_piece = out.pieces.len();
-        match kind {
-            Kind::Triangle => target.placed.triangle(turn, &mut out.pieces),
-            Kind::Line => target.placed.line([order[0], order[1]], &mut out.pieces),
-            Kind::Point => target.placed.point(order[0], &mut out.pieces),
-        }
         let size_px = match kind {
             Kind::Triangle => 0.0,
             Kind::Line => self.state.0.face[usize::from(!front)].line_width,
             Kind::Point => self.point_size(vertices[0]),
         };
-        if let Some(scissor) = self.state.0.scissors.get(target.viewport) {
-            let bounds = [scissor.min_px, scissor.max_px];
-            drop_outside(&GRID, kind, size_px, bounds, first_piece, &mut out.pieces);
-        }
-        let pieces = out.pieces.len() - first_piece;
-        if pieces == 0 {
-            return;
-        }
         let provoking = order.iter().position(|&i| i == target.provoking).unwrap_or(0);
-        out.primitives.push(Primitive {
+        let primitive = Primitive {
             kind,
             front,
             state: self.state.1,
-            vertices,
+            vertices: self.words(vertices),
             positions: order.map(|i| target.placed.window[i]),
             provoking: provoking as u8,
             viewport: target.viewport as u8,
             layer: target.layer as u16,
             primitive_id: target.assembled.id,
             size_px,
-            first_piece: first_piece as u32,
-            pieces: pieces as u32,
-        });
+        };
+        let Output { primitives, shapes, pieces } = out;
+        pieces.clear();
+        match kind {
+            Kind::Triangle => target.placed.triangle(turn, pieces),
+            Kind::Line => target.placed.line([order[0], order[1]], pieces),
+            Kind::Point => target.placed.point(order[0], pieces),
+        }
+        let outline = outline(&primitive, primitives.len() as u32, self.state.0);
+        let limits = self.limits(target.viewport);
+        let before = shapes.len();
+        shapes.extend(pieces.iter().filter_map(|p| Shape::new(&GRID, p.xy, &outline, &limits)));
+        if shapes.len() > before {
+            primitives.push(primitive);
+        }
     }
 
     /// Positions in clip space. A primitive with a coordinate that is not finite is not drawn; what
@@ -156,7 +275,8 @@ impl Setup<'_> {
     fn positions(&self, assembled: &Assembled) -> Option<[[f32; 4]; 3]> {
         let mut clip = [[0.0; 4]; 3];
         for (position, &vertex) in clip.iter_mut().zip(&assembled.vertices) {
-            let words = self.outputs.get(vertex as usize..vertex as usize + 4)?;
+            let first = vertex as usize * self.layout.stride;
+            let words = self.outputs.get(first..first + 4)?;
             for (c, &word) in position.iter_mut().zip(words) {
                 *c = f32::from_bits(word);
                 if !c.is_finite() {
@@ -168,14 +288,19 @@ impl Setup<'_> {
     }
 
     fn word(&self, vertex: u32, word: usize) -> u32 {
-        self.outputs.get(vertex as usize + word).copied().unwrap_or(0)
+        let at = vertex as usize * self.layout.stride + word;
+        self.outputs.get(at).copied().unwrap_or(0)
     }
 
     /// Layer and viewport that a vertex selects.
+    #[inline]
     fn target(&self, vertex: u32) -> (u32, usize) {
         let Some(word) = self.layout.target else { return (0, 0) };
         let word = self.word(vertex, word);
         let layer = if self.layout.layer { word & 0xffff } else { 0 };
+        // Assumption: clamped. Framebuffers of OpenGL that are not layered ignore the layer; Mesa's
+        // driver leaves that to the hardware, and Khronos' tests hold it to that.
+        let layer = layer.min(self.layers.saturating_sub(1));
         let viewport = if self.layout.viewport { word >> 16 } else { 0 };
         // Viewports that the state does not have are undefined in every API.
         (layer, (viewport as usize).min(self.viewports.len().saturating_sub(1)))
@@ -212,5 +337,16 @@ impl Setup<'_> {
         let front = (area < 0.0) == cull.front_face_ccw;
         let culled = if front { cull.cull_front } else { cull.cull_back };
         (!culled).then_some(front)
+    }
+}
+
+/// The rasterisation parameters of a primitive with this number.
+fn outline(primitive: &Primitive, index: u32, state: &State) -> Outline {
+    Outline {
+        kind: primitive.kind,
+        size_px: primitive.size_px,
+        primitive: index,
+        // Mesa asks for it for Bresenham lines. source: hk_cmd_draw.c, `primitive_msaa`
+        centre_only: state.cull.primitive_msaa,
     }
 }

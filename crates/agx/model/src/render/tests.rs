@@ -208,8 +208,7 @@ fn a_triangle_comes_to_the_screen() {
     rig.draw(Primitive::Triangles, 3, 1);
     let scene = rig.scene();
     assert_eq!(scene.primitives.len(), 1);
-    assert_eq!(scene.pieces[0].xy, [[0, 0], [64 << 8, 0], [0, 64 << 8]]);
-    assert_eq!(scene.pieces[0].z, [0.25; 3]);
+    assert_eq!((scene.shapes[0].min_px, scene.shapes[0].max_px), ([0; 2], [64; 2]));
     let primitive = &scene.primitives[0];
     assert_eq!(primitive.kind, Kind::Triangle);
     let numbers = primitive.vertices.map(|v| scene.outputs[v as usize + 4]);
@@ -292,10 +291,9 @@ fn the_near_plane_cuts_a_triangle_into_two_pieces() {
         rig.state(Cull { depth_clip, ..Default::default() });
         rig.draw(Primitive::Triangles, 3, 1);
         let scene = rig.scene();
-        assert_eq!(scene.primitives[0].pieces, pieces);
+        assert_eq!((scene.primitives.len(), scene.shapes.len()), (1, pieces));
+        assert!(scene.shapes.iter().all(|shape| shape.primitive == 0));
         assert_eq!(scene.primitives[0].positions[0][2], -0.5);
-        let least = scene.pieces.iter().flat_map(|p| p.z).fold(f32::MAX, f32::min);
-        assert_eq!(least < 0.0, !depth_clip);
     }
 }
 
@@ -306,8 +304,7 @@ fn what_lies_behind_the_eye_is_cut_off() {
     rig.state(Cull::default());
     rig.draw(Primitive::Triangles, 3, 1);
     let scene = rig.scene();
-    assert!(scene.pieces.iter().flat_map(|p| p.xy).flatten().all(|c| c.abs() <= 32768 << 8));
-    assert!(!scene.pieces.is_empty());
+    assert!(!scene.shapes.is_empty());
 }
 
 #[test]
@@ -371,12 +368,16 @@ fn any_bytes_end_in_a_scene_or_a_fault() {
         for scene in &scenes {
             for p in &scene.primitives {
                 drawn += 1;
-                assert!((p.state as usize) < scene.states.len() && p.pieces > 0);
-                assert!((p.first_piece + p.pieces) as usize <= scene.pieces.len());
+                assert!((p.state as usize) < scene.states.len());
                 assert!(p.vertices.iter().all(|&v| v as usize + 4 <= scene.outputs.len()));
             }
-            let limit = 32768 << 8;
-            assert!(scene.pieces.iter().flat_map(|p| p.xy).flatten().all(|c| c.abs() <= limit));
+            for shape in &scene.shapes {
+                assert!((shape.primitive as usize) < scene.primitives.len());
+                let size = [rig.job.width_px, rig.job.height_px];
+                assert!(
+                    (0..2).all(|k| shape.min_px[k] < shape.max_px[k] && shape.max_px[k] <= size[k])
+                );
+            }
         }
     }
     assert!(drawn > 1000, "{drawn} primitives");

@@ -301,6 +301,11 @@ impl Code {
         self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::ignores_lane))
     }
 
+    /// Whether the program leaves local memory as it is; it may say no of one that does.
+    pub fn keeps_local(&self) -> bool {
+        self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::keeps_local))
+    }
+
     /// Index of the instruction at a USC address, given as its low 32 bits.
     pub fn index_of(&self, usc_address: u32) -> Option<usize> {
         let offset = usc_address.wrapping_sub(self.address as u32);

@@ -44,6 +44,13 @@ pub fn ignores_lane(inst: &Inst) -> bool {
     }
 }
 
+/// Whether the instruction leaves local memory as it is. True only for the instructions of end-of-tile programs that store
+/// colours.
+pub fn keeps_local(inst: &Inst) -> bool {
+    matches!(inst, Inst::ImageWriteBlock(_))
+        || ignores_lane(inst) && !matches!(inst, Inst::StTile(_))
+}
+
 /// The scoreboard slot that an instruction waits for.
 pub fn waits_for(inst: &Inst) -> Option<u8> {
     match inst {

@@ -283,7 +283,7 @@ impl<'a> Geometry<'a> {
                 [high(v.x_max_viewport), high(v.y_max_viewport)],
             );
         }
-        Limits { min, max: max.map(|v| v.min(MOST_PIXELS)) }
+        Limits { min, max: max.map(|v| v.min(MOST_PIXELS)), samples: None }
     }
 
     fn layer(&self, header: &Header) -> u32 {
@@ -537,7 +537,7 @@ impl<'a> Geometry<'a> {
             && !raster.dx_multisample_rasterization_enable;
         let outline = Outline { kind: drawn, size_px, primitive, centre_only };
         let before = scene.shapes.len();
-        let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p, &outline, limits));
+        let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p.xy, &outline, limits));
         scene.shapes.extend(shapes);
         if scene.shapes.len() == before {
             return;

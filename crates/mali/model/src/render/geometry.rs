@@ -122,6 +122,7 @@ fn limits(scissor: &Scissor, context: &TilerContext) -> Limits {
             (scissor.scissor_maximum_x + 1).min(context.fb_width),
             (scissor.scissor_maximum_y + 1).min(context.fb_height),
         ],
+        samples: None,
     }
 }
 
@@ -250,7 +251,7 @@ impl Assembly<'_> {
             centre_only: false,
         };
         for piece in &self.pieces {
-            scene.shapes.extend(Shape::new(&GRID, piece, &outline, &setup.limits));
+            scene.shapes.extend(Shape::new(&GRID, piece.xy, &outline, &setup.limits));
         }
         if scene.shapes.len() == first {
             return;

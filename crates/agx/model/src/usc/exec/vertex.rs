@@ -14,6 +14,17 @@ pub fn st_var<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let Stage::Vertex(stage) = &mut l.stage else {
         return l.fail("a vertex output is written outside of a vertex program");
     };
+    let first = word.0[0];
+    if exec == u32::MAX && word.0.iter().fold(true, |same, &word| same & (word == first)) {
+        // One word of every vertex.
+        if (first as usize) < stage.stride {
+            let vertices = stage.outputs.chunks_exact_mut(stage.stride);
+            for (vertex, &value) in vertices.zip(&value.0) {
+                vertex[first as usize] = value;
+            }
+        }
+        return Next::Continue;
+    }
     for lane in 0..LANES {
         if exec >> lane & 1 != 0 {
             stage.store(lane, word.0[lane] as usize, value.0[lane]);
