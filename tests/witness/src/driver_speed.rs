@@ -54,10 +54,9 @@ pub struct Figures {
     pub draws_of_two_threads_per_s: f64,
     /// Draws of two threads in a second of processor time of each: twice the draws of one if they share nothing.
     pub draws_of_two_threads_per_cpu_s: f64,
-    /// Frames a second of triangles behind a geometry shader, the execution included.
-    pub geometry_frames_per_s: f64,
-    /// Frames a second of patches that are divided, the execution included.
-    pub tessellation_frames_per_s: f64,
+    /// Frames of scenes with other stages.
+    #[serde(flatten)]
+    pub scenes: Scenes,
     /// Bytes that the process holds more for 10,000 buffers of 256 bytes, bound to one memory.
     pub bytes_of_10000_buffers: u64,
     /// Bytes for 1,000 images of 64 by 64 pixels with views and memory of their own, untouched.
@@ -91,6 +90,27 @@ pub fn run(device: &str, spirv: &std::path::Path) -> std::result::Result<Figures
         .collect::<std::result::Result<Vec<_>, _>>()?;
     let gpu = Gpu::open(device, crate::gpu::Robustness::Off).map_err(|e| e.to_string())?;
     figures(&gpu, &modules).map_err(|e| e.to_string())
+}
+
+/// Frames a second of the scenes with other stages.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scenes {
+    /// Frames a second of triangles behind a geometry shader, the execution included.
+    pub geometry_frames_per_s: f64,
+    /// Frames a second of patches that are divided, the execution included.
+    pub tessellation_frames_per_s: f64,
+}
+
+/// Measures the scenes with a geometry shader and with patches alone.
+///
+/// # Errors
+/// When a shader does not compile, or a call of the device fails.
+pub fn scenes(device: &str, spirv: &std::path::Path) -> std::result::Result<Scenes, String> {
+    let modules = expanding();
+    let modules =
+        modules.iter().map(|s| compile(s, spirv)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let gpu = Gpu::open(device, crate::gpu::Robustness::Off).map_err(|e| e.to_string())?;
+    expanded(&gpu, &modules).map_err(|e| e.to_string())
 }
 
 struct Scene<'a> {
@@ -186,7 +206,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
         made.push(scene.pipeline(10_000 + n, layout)?);
     }
     let bytes_of_1000_pipelines = held_bytes().saturating_sub(before);
-    let [geometry, tessellation] = expanded(gpu, &modules[2..])?;
+    let scenes = expanded(gpu, &modules[2..])?;
     Ok(Figures {
         draws_per_s,
         draws_with_state_per_s,
@@ -196,8 +216,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
         draws_of_two_threads_per_cpu_s,
         pipelines_per_s,
         cached_per_s,
-        geometry_frames_per_s: geometry,
-        tessellation_frames_per_s: tessellation,
+        scenes,
         links_per_s,
         links_with_draw_per_s,
         new_states_per_s,
@@ -390,7 +409,7 @@ fn expanding() -> [Shader; 5] {
 }
 
 /// Frames a second of a scene with a geometry shader, and of one with patches: recorded, submitted and executed.
-fn expanded(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<[f64; 2]> {
+fn expanded(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Scenes> {
     let spec = ImageSpec {
         usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
         ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [SCENE_PX, SCENE_PX, 1])
@@ -433,7 +452,8 @@ fn expanded(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<[f64; 2]> {
         }
         rates[k] = 1.0 / best;
     }
-    Ok(rates)
+    let [geometry_frames_per_s, tessellation_frames_per_s] = rates;
+    Ok(Scenes { geometry_frames_per_s, tessellation_frames_per_s })
 }
 
 /// Links a second of pipelines from libraries, without and with a first draw.

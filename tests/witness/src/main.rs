@@ -84,6 +84,15 @@ enum Cli {
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
     },
+    /// Measures frames of a scene with a geometry shader and of one with patches, and prints JSON
+    Scenes {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// Where compiled SPIR-V is kept.
+        #[arg(long, default_value = "/tmp/witness-spirv")]
+        spirv: PathBuf,
+    },
     /// Wears the driver out: objects made and destroyed many times, allocations that fail, damaged shaders.
     Endure {
         /// Part of the device's name.
@@ -191,6 +200,7 @@ fn main() -> ExitCode {
             run(&device, &spirv, out, quiet, pipelines, &select(&names, exact))
         }
         Cli::Driver { device, spirv } => print("driver", driver_speed::run(&device, &spirv)),
+        Cli::Scenes { device, spirv } => print("scenes", driver_speed::scenes(&device, &spirv)),
         Cli::Endure { device, spirv, what, times } => {
             print("endure", endurance::run(what, &device, &spirv, times))
         }

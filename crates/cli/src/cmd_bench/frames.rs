@@ -169,7 +169,8 @@ pub struct Frames {
 /// Runs every program on a driver on the model and on lavapipe.
 pub fn measure(driver: Driver, mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
     let runner = Runner::new(mesa, threads)?;
-    let all = runner.vulkan(&[driver, Driver::Lavapipe])?;
+    let mut all = Vec::new();
+    runner.vulkan(&[driver, Driver::Lavapipe], &mut |speeds| all.push(speeds))?;
     let frames = |(name, speeds): Speeds| {
         let [model_fps, lavapipe_fps] = [speeds[0].fps, speeds[1].fps];
         let took = speeds[0].executed.map(|frame| frame.nanoseconds).filter(|&ns| ns > 0.0);
@@ -186,19 +187,21 @@ pub fn measure(driver: Driver, mesa: &Path, threads: usize) -> Result<Vec<Frames
     Ok(all.into_iter().map(frames).collect())
 }
 
-/// Runs every program on each driver in turn, also those that draw with OpenGL: names, and speeds in the order of the drivers.
+/// Runs every program on each driver in turn, also those that draw with OpenGL, and tells names, and speeds in the order of the
+/// drivers.
 pub fn measure_on(
     drivers: &[Driver],
     mesa: &Path,
     threads: usize,
-) -> Result<Vec<Speeds>, Box<dyn Error>> {
+    tell: &mut dyn FnMut(Speeds),
+) -> Result<(), Box<dyn Error>> {
     let runner = Runner::new(mesa, threads)?;
-    let mut all = runner.vulkan(drivers)?;
+    runner.vulkan(drivers, tell)?;
     for scene in GL_SCENES {
         let speeds = drivers.iter().map(|&d| runner.glmark2(scene, d)).collect::<Result<_, _>>()?;
-        all.push((format!("glmark2 {scene}"), speeds));
+        tell((format!("glmark2 {scene}"), speeds));
     }
-    Ok(all)
+    Ok(())
 }
 
 /// The directory of Debian's Mesa, of an architecture.
@@ -224,20 +227,37 @@ impl<'a> Runner<'a> {
         Ok(Runner { mesa, root: sysroot(mesa, &[])?, exe: std::env::current_exe()?, threads })
     }
 
-    /// The speeds of the programs that draw with Vulkan.
-    fn vulkan(&self, drivers: &[Driver]) -> Result<Vec<Speeds>, Box<dyn Error>> {
+    /// Tells the speeds of the programs that draw with Vulkan.
+    fn vulkan(
+        &self,
+        drivers: &[Driver],
+        tell: &mut dyn FnMut(Speeds),
+    ) -> Result<(), Box<dyn Error>> {
         let cube = drivers.iter().map(|&d| self.vkcube(d)).collect::<Result<_, _>>()?;
-        let mut all = vec![("vkcube".to_owned(), cube)];
+        tell(("vkcube".to_owned(), cube));
         for scene in SCENES {
             let speeds =
                 drivers.iter().map(|&d| self.vkmark(scene, d)).collect::<Result<_, _>>()?;
-            all.push((format!("vkmark {scene}"), speeds));
+            tell((format!("vkmark {scene}"), speeds));
         }
-        Ok(all)
+        Ok(())
     }
 
-    /// Runs a program in its own X server: its output, and what it executed on the model.
+    /// Runs a program in its own X server: its output, and what it executed on the model. A program may lose a race with the
+    /// X server when it ends (`BadDrawable`), so that it gets a second attempt.
     fn run<S: AsRef<OsStr>>(
+        &self,
+        driver: Driver,
+        environment: &[(&str, &str)],
+        line: &[S],
+    ) -> Result<(String, Option<Executed>), Box<dyn Error>> {
+        self.attempt(driver, environment, line).or_else(|why| {
+            eprintln!("{why}\nonce more");
+            self.attempt(driver, environment, line)
+        })
+    }
+
+    fn attempt<S: AsRef<OsStr>>(
         &self,
         driver: Driver,
         environment: &[(&str, &str)],

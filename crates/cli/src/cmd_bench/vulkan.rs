@@ -97,37 +97,42 @@ impl Row {
     }
 }
 
-/// Runs the command.
+/// Runs the command. Rows of text are printed as they are measured.
 pub fn run(args: &Args) -> ExitCode {
-    match measure(args) {
-        Ok(rows) if args.json => {
-            println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
-            ExitCode::SUCCESS
-        }
-        Ok(rows) => {
-            println!(
-                "{:32} {:>10} {:>10} {:>10}  beside Honeykrisp",
-                "", "Tepui", "Honeykrisp", "lavapipe"
-            );
-            let text = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{v:.1}"));
-            for r in &rows {
-                let name = format!("{} ({})", r.name, r.unit);
-                let [t, h, l] = [r.tepui, r.honeykrisp, r.lavapipe].map(text);
-                let ratio =
-                    r.better_than_honeykrisp.map_or("-".to_owned(), |r| format!("{r:.2} x"));
-                println!("{name:32} {t:>10} {h:>10} {l:>10}  {ratio:>8}");
-            }
-            ExitCode::SUCCESS
-        }
-        Err(why) => {
-            eprintln!("tepui bench vulkan: {why}");
-            ExitCode::FAILURE
-        }
+    let mut rows = Vec::new();
+    if !args.json {
+        let heads = ["", "Tepui", "Honeykrisp", "lavapipe"];
+        println!(
+            "{:32} {:>10} {:>10} {:>10}  beside Honeykrisp",
+            heads[0], heads[1], heads[2], heads[3]
+        );
     }
+    let measured = measure(args, &mut |row| {
+        if !args.json {
+            print(&row);
+        }
+        rows.push(row);
+    });
+    if let Err(why) = measured {
+        eprintln!("tepui bench vulkan: {why}");
+        return ExitCode::FAILURE;
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
+    }
+    ExitCode::SUCCESS
 }
 
-fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
-    let mut rows = Vec::new();
+fn print(row: &Row) {
+    let text = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{v:.1}"));
+    let name = format!("{} ({})", row.name, row.unit);
+    let [t, h, l] = [row.tepui, row.honeykrisp, row.lavapipe].map(text);
+    let ratio = row.better_than_honeykrisp.map_or("-".to_owned(), |r| format!("{r:.2} x"));
+    println!("{name:32} {t:>10} {h:>10} {l:>10}  {ratio:>8}");
+}
+
+/// Measures what is asked for, and gives each row to `tell`.
+fn measure(args: &Args, tell: &mut dyn FnMut(Row)) -> Result<(), Box<dyn std::error::Error>> {
     if !args.only_frames && !args.only_kernels {
         let exe = std::env::current_exe()?;
         let witness = super::witness(args.witness.as_deref(), "--only-frames")?;
@@ -138,7 +143,7 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
             all.push(super::json::<Figures>(command)?);
         }
         let mut row = |name, unit, smaller, get: &dyn Fn(&Figures) -> Option<f64>| {
-            rows.push(Row::new(name, unit, smaller, std::array::from_fn(|k| get(&all[k]))));
+            tell(Row::new(name, unit, smaller, std::array::from_fn(|k| get(&all[k]))));
         };
         row("draws", "thousands/s", false, &|f| Some(f.draws_per_s / 1e3));
         row("draws with state", "thousands/s", false, &|f| Some(f.draws_with_state_per_s / 1e3));
@@ -169,18 +174,18 @@ fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         for kernel in KERNELS {
             let executed = |driver| kernel_executed(args, kernel, driver);
             let figures = [executed(Driver::Tepui)?, executed(Driver::Honeykrisp)?];
-            rows.extend(executed_rows(kernel, &figures.map(Some)));
+            executed_rows(kernel, &figures.map(Some)).into_iter().for_each(&mut *tell);
         }
     }
     if !args.only_driver && !args.only_kernels {
-        for (name, speeds) in frames::measure_on(&DRIVERS, &args.mesa, args.threads)? {
+        frames::measure_on(&DRIVERS, &args.mesa, args.threads, &mut |(name, speeds)| {
             let fps = std::array::from_fn(|k| speeds.get(k).map(|speed| speed.fps));
-            rows.push(Row::new(&name, "frames/s", false, fps));
+            tell(Row::new(&name, "frames/s", false, fps));
             let executed: Vec<_> = speeds.iter().map(|speed| speed.executed).collect();
-            rows.extend(executed_rows(&name, &executed));
-        }
+            executed_rows(&name, &executed).into_iter().for_each(&mut *tell);
+        })?;
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// Rows of what each driver executes on the model.
