@@ -17,7 +17,26 @@ impl Table {
     #[target_feature(enable = "avx512f")]
     unsafe fn new(table: &[f32; 256]) -> Table {
         // SAFETY: registers are inside of the table.
-        Table(std::array::from_fn(|k| unsafe { _mm512_loadu_ps(table.as_ptr().add(ENTRIES * k)) }))
+        let register = |k: usize| unsafe { _mm512_loadu_ps(table.as_ptr().add(ENTRIES * k)) };
+        // One by one, not by `from_fn`: that is not compiled for these hosts, and calls the closure.
+        Table([
+            register(0),
+            register(1),
+            register(2),
+            register(3),
+            register(4),
+            register(5),
+            register(6),
+            register(7),
+            register(8),
+            register(9),
+            register(10),
+            register(11),
+            register(12),
+            register(13),
+            register(14),
+            register(15),
+        ])
     }
 
     /// The values of bytes: a permutation of two registers looks up five bits of a byte, the other three bits choose
