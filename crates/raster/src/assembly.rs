@@ -63,6 +63,12 @@ impl Assembler {
         }
     }
 
+    /// Whether no separate triangle has begun: three vertices would make one.
+    #[inline]
+    pub fn is_between(&self) -> bool {
+        self.seen.is_multiple_of(3)
+    }
+
     /// The vertices that are still needed, for whoever moves them.
     pub fn held(&mut self) -> &mut [u32] {
         let held = (self.seen.min(3)) as usize;

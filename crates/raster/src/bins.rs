@@ -100,17 +100,18 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Edge;
+    use crate::FillRule;
 
     #[test]
     fn every_tile_sees_its_shapes_in_order() {
         let shape = |min: [u16; 2], max: [u16; 2]| Shape {
-            edges: [Edge::default(); 4],
+            corners: [[0; 2]; 4],
             sides: 3,
             min_px: min,
             max_px: max,
             primitive: 0,
             centre_only: false,
+            fill: FillRule::TopLeft,
         };
         let shapes = [
             shape([0, 0], [10, 10]),

@@ -29,9 +29,9 @@ impl<const MAX: usize> Samples<MAX> {
     }
 
     /// The least and the greatest places of samples in a pixel, in sub-pixels.
-    pub fn extent(&self) -> [[i64; 2]; 2] {
+    pub fn extent(&self) -> [[i32; 2]; 2] {
         let used = &self.subpixel[..self.count];
-        let axis = |k: usize| used.iter().map(move |at| at[k]);
+        let axis = |k: usize| used.iter().map(move |at| at[k] as i32);
         [[0, 1].map(|k| axis(k).min().unwrap_or(0)), [0, 1].map(|k| axis(k).max().unwrap_or(0))]
     }
 
@@ -125,7 +125,7 @@ impl<const MAX: usize> Coverage<MAX> {
         let mut sides: [Side<MAX>; 4] =
             std::array::from_fn(|_| Side { a: 0, b: 0, first: [0; MAX] });
         let mut count = 0;
-        for e in &shape.edges[..usize::from(shape.sides)] {
+        for e in (0..usize::from(shape.sides)).map(|side| shape.edge(side)) {
             let side = &mut sides[count];
             (side.a, side.b) = (e.a, e.b);
             let (a, b) = (i64::from(e.a), i64::from(e.b));
@@ -226,7 +226,7 @@ mod tests {
         Shape::new(grid, xy, &outline, &limits(None))
     }
 
-    fn limits(samples: Option<[[i64; 2]; 2]>) -> Limits {
+    fn limits(samples: Option<[[i32; 2]; 2]>) -> Limits {
         Limits { min: [0; 2], max: [64; 2], samples }
     }
 
@@ -375,7 +375,7 @@ mod tests {
             let counts = count(&[shape], [32, 32]);
             for y in 0..64i64 {
                 for x in 0..64i64 {
-                    let inside = shape.edges[..3].iter().all(|e| {
+                    let inside = (0..3).map(|side| shape.edge(side)).all(|e| {
                         i64::from(e.a) * (x * 256 + 128) + i64::from(e.b) * (y * 256 + 128) + e.c
                             >= 0
                     });

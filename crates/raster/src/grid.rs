@@ -56,11 +56,19 @@ impl Grid {
         (pixels * self.pixel() as f32).round_ties_even() as i32
     }
 
+    /// Which samples on an edge are inside of a shape.
+    #[inline]
+    pub const fn fill_rule(&self) -> FillRule {
+        self.fill
+    }
+}
+
+impl FillRule {
     /// Is a point on the edge from `p` to `q`, where `d = q - p`, inside of the shape to its right
     /// (y downwards)?
     #[inline]
-    pub(crate) const fn includes(&self, [dx, dy]: [i64; 2]) -> bool {
-        let horizontal = match self.fill {
+    pub(crate) const fn includes(self, [dx, dy]: [i32; 2]) -> bool {
+        let horizontal = match self {
             FillRule::TopLeft => dx > 0,
             FillRule::BottomLeft => dx < 0,
         };

@@ -1,6 +1,6 @@
 //! Edge functions of primitives, computed once for all tiles.
 
-use crate::{Grid, Kind};
+use crate::{FillRule, Grid, Kind};
 
 /// An edge function: a point at sub-pixels x, y is inside if `a x + b y + c` is not negative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,13 +13,12 @@ pub struct Edge {
     pub c: i64,
 }
 
-/// A convex shape on the screen: a piece of a primitive.
+/// A convex shape on the screen: a piece of a primitive. Edge functions are made from its corners where it is drawn: most shapes
+/// of large scenes touch one tile, and are small in memory so.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Its sides; the last `4 - sides` are unused.
-    pub edges: [Edge; 4],
-    /// Number of sides.
-    pub sides: u8,
+    /// Its corners in sub-pixels, clockwise with y downwards; a triangle repeats the last.
+    pub corners: [[i32; 2]; 4],
     /// Columns and rows that it may touch, cut down to scissors and framebuffer: first, one past
     /// last.
     pub min_px: [u16; 2],
@@ -27,8 +26,12 @@ pub struct Shape {
     pub max_px: [u16; 2],
     /// Its primitive.
     pub primitive: u32,
+    /// Number of its sides.
+    pub sides: u8,
     /// Coverage is decided at the centre of a pixel for all its samples.
     pub centre_only: bool,
+    /// Which samples on an edge are inside.
+    pub fill: FillRule,
 }
 
 /// What is outside of the rectangle `min` to `max` (exclusive) is not drawn.
@@ -40,16 +43,7 @@ pub struct Limits {
     pub max: [u32; 2],
     /// Where samples are in their pixels, in sub-pixels: the least and the greatest of each axis. Shapes that reach no sample
     /// are not drawn. `None` is anywhere in a pixel.
-    pub samples: Option<[[i64; 2]; 2]>,
-}
-
-/// The edge function of the side from `p` to `q` of a shape that lies to the right of it (y
-/// downwards).
-#[inline(always)]
-fn edge(grid: &Grid, p: [i64; 2], q: [i64; 2]) -> Edge {
-    let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
-    let c = dy * p[0] - dx * p[1] - i64::from(!grid.includes([dx, dy]));
-    Edge { a: -dy as i32, b: dx as i32, c }
+    pub samples: Option<[[i32; 2]; 2]>,
 }
 
 /// What all pieces of a primitive have in common.
@@ -73,10 +67,9 @@ impl Shape {
         outline: &Outline,
         limits: &Limits,
     ) -> Option<Shape> {
-        let wide = |at: [i32; 2]| [i64::from(at[0]), i64::from(at[1])];
-        let [p, q, r] = [wide(xy[0]), wide(xy[1]), wide(xy[2])];
-        match outline.kind {
-            Kind::Triangle => Shape::of_corners(grid, [p, q, r], outline, limits),
+        let [p, q, r] = xy;
+        let (corners, sides) = match outline.kind {
+            Kind::Triangle => ([p, q, r, r], 3),
             Kind::Point => {
                 let half = radius(grid, outline.size_px);
                 let [x, y] = p;
@@ -87,66 +80,62 @@ impl Shape {
                     [x + half, y + half],
                     [x - half, y + half],
                 ];
-                Shape::of_corners(grid, corners, outline, limits)
+                (corners, 4)
             }
-            Kind::Line => {
-                Shape::of_corners(grid, line(grid, p, q, outline.size_px), outline, limits)
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn of_corners<const N: usize>(
-        grid: &Grid,
-        corners: [[i64; 2]; N],
-        outline: &Outline,
-        limits: &Limits,
-    ) -> Option<Shape> {
+            Kind::Line => (line(grid, p, q, outline.size_px), 4),
+        };
         let (mut min_px, mut max_px) = ([0; 2], [0; 2]);
         let [least, greatest] = match limits.samples {
-            None => [[0; 2], [grid.pixel() - 1; 2]],
-            Some(_) if outline.centre_only => [[grid.pixel() / 2; 2]; 2],
+            None => [[0; 2], [grid.pixel() as i32 - 1; 2]],
+            Some(_) if outline.centre_only => [[grid.pixel() as i32 / 2; 2]; 2],
             Some(samples) => samples,
         };
+        let bits = grid.subpixel_bits();
         for axis in 0..2 {
-            let (mut low, mut high) = (corners[0][axis], corners[0][axis]);
-            for corner in &corners[1..] {
-                low = low.min(corner[axis]);
-                high = high.max(corner[axis]);
-            }
-            let first = (low - greatest[axis] + grid.pixel() - 1) >> grid.subpixel_bits();
-            let last = ((high - least[axis]) >> grid.subpixel_bits()) + 1;
-            let first = first.max(i64::from(limits.min[axis]));
-            let last = last.min(i64::from(limits.max[axis]));
+            let [a, b, c, d] = [corners[0], corners[1], corners[2], corners[3]].map(|v| v[axis]);
+            let (low, high) = (a.min(b).min(c.min(d)), a.max(b).max(c.max(d)));
+            let first = (low - greatest[axis] + (1 << bits) - 1) >> bits;
+            let last = ((high - least[axis]) >> bits) + 1;
+            let limit = |px: u32| i32::try_from(px).unwrap_or(i32::MAX);
+            let (first, last) =
+                (first.max(limit(limits.min[axis])), last.min(limit(limits.max[axis])));
             if first >= last {
                 return None;
             }
             min_px[axis] = first as u16;
             max_px[axis] = last as u16;
         }
-        let mut edges = [Edge::default(); 4];
-        for i in 0..N {
-            edges[i] = edge(grid, corners[i], corners[(i + 1) % N]);
-        }
         Some(Shape {
-            edges,
-            sides: N as u8,
+            corners,
             min_px,
             max_px,
             primitive: outline.primitive,
+            sides,
             centre_only: outline.centre_only,
+            fill: grid.fill_rule(),
         })
+    }
+
+    /// The edge function of the side from a corner to the next; the shape lies to its right (y downwards).
+    #[inline(always)]
+    pub fn edge(&self, side: usize) -> Edge {
+        let next = if side + 1 == usize::from(self.sides) { 0 } else { side + 1 };
+        let (p, q) = (self.corners[side], self.corners[next & 3]);
+        let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
+        let on_edge = i64::from(!self.fill.includes([dx, dy]));
+        let c = i64::from(dy) * i64::from(p[0]) - i64::from(dx) * i64::from(p[1]) - on_edge;
+        Edge { a: -dy, b: dx, c }
     }
 }
 
 /// Half a size in sub-pixels, at least one.
-fn radius(grid: &Grid, size_px: f32) -> i64 {
-    ((f64::from(size_px) * grid.pixel() as f64 / 2.0).round() as i64).clamp(1, 1 << 20)
+fn radius(grid: &Grid, size_px: f32) -> i32 {
+    ((f64::from(size_px) * grid.pixel() as f64 / 2.0).round() as i32).clamp(1, 1 << 20)
 }
 
 /// A line as the parallelogram that Vulkan allows where lines are not strict: its ends are cut
 /// along the axis that it runs across.
-fn line(grid: &Grid, p: [i64; 2], q: [i64; 2], width_px: f32) -> [[i64; 2]; 4] {
+fn line(grid: &Grid, p: [i32; 2], q: [i32; 2], width_px: f32) -> [[i32; 2]; 4] {
     let half = radius(grid, width_px);
     let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
     if dx.abs() >= dy.abs() {

@@ -39,8 +39,8 @@ pub struct Projection<'a> {
 }
 
 impl Projection<'_> {
-    /// Appends the spots of vertices. Each has `stride` words, at least four: first its position in clip space.
-    pub fn place(&self, vertices: &[u32], stride: usize, spots: &mut Vec<Spot>) {
+    /// The spots of vertices. Each vertex has `stride` words, at least four: first its position in clip space.
+    pub fn place(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
@@ -55,21 +55,19 @@ impl Projection<'_> {
     /// The host must have AVX2.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn place_wide(&self, vertices: &[u32], stride: usize, spots: &mut Vec<Spot>) {
+    unsafe fn place_wide(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
         self.place_any(vertices, stride, spots);
     }
 
     #[inline(always)]
-    fn place_any(&self, vertices: &[u32], stride: usize, spots: &mut Vec<Spot>) {
+    fn place_any(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
         let Projection { grid, viewport: Viewport { scale, translate }, volume, .. } = self;
         // The near plane, in multiples of -w.
         let near = volume.depth.map(|range| match range {
             DepthRange::ZeroToOne => 0.0,
             DepthRange::MinusOneToOne => 1.0,
         });
-        spots.reserve(vertices.len() / stride);
-        for block in vertices.chunks(LANES * stride) {
-            let count = block.len() / stride;
+        for (block, spots) in vertices.chunks(LANES * stride).zip(spots.chunks_mut(LANES)) {
             let mut clip = [[0.0f32; LANES]; 4];
             for (v, words) in block.chunks_exact(stride).enumerate() {
                 for c in 0..4 {
@@ -111,11 +109,13 @@ impl Projection<'_> {
                     outside[v] |= is_outside(distance) << plane;
                 }
             }
-            spots.extend((0..count).map(|i| Spot {
-                window: [window[0][i], window[1][i], window[2][i], w[i]],
-                xy: [xy[0][i], xy[1][i]],
-                outside: outside[i],
-            }));
+            for (i, spot) in spots.iter_mut().enumerate() {
+                *spot = Spot {
+                    window: [window[0][i], window[1][i], window[2][i], w[i]],
+                    xy: [xy[0][i], xy[1][i]],
+                    outside: outside[i],
+                };
+            }
         }
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             }
             let projection =
                 Projection { grid: &grid, viewport: &viewport, volume: &volume, distances: 5..6 };
-            let mut spots = Vec::new();
+            let mut spots = [Spot::default(); 3];
             projection.place(words.as_flattened(), 6, &mut spots);
             let clip = words.map(|v| [0, 1, 2, 3].map(|c| f32::from_bits(v[c])));
             let distances = words.map(|v| f32::from_bits(v[5]));

@@ -80,39 +80,52 @@ pub unsafe fn look_up<const N: usize>(
     }
 }
 
-/// Adds the weighted values of a byte of each of four words: in a table, or the byte as it is. A word without weight does
+/// Adds the weighted values of bytes of each of four words: those of the first three channels in a table, those of the fourth as
+/// they are. `shift` are the places of channels, of which `wanted` has a bit for each that is added. A word without weight does
 /// not count.
 ///
 /// # Safety
 /// The host must have AVX-512F.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub unsafe fn add_bytes<const N: usize>(
-    table: Option<&[f32; 256]>,
+pub unsafe fn add_texels<const N: usize>(
+    table: &[f32; 256],
     words: [&Row<N>; 4],
     weight: &[Floats<N>; 4],
-    shift: u32,
-    sum: &mut Row<N>,
+    shift: [u32; 4],
+    wanted: u32,
+    sum: &mut [Row<N>; 4],
 ) {
     // SAFETY: the caller's promise.
-    let table = table.map(|table| unsafe { Table::new(table) });
-    let shift = _mm_cvtsi32_si128(shift as i32);
-    for (part, out) in sum.as_chunks_mut::<ENTRIES>().0.iter_mut().enumerate() {
+    let table = unsafe { Table::new(table) };
+    for part in (0..N / ENTRIES).map(|part| ENTRIES * part) {
         // SAFETY: parts are inside of rows; the host is as the caller says.
         unsafe {
-            let mut sum = _mm512_loadu_ps(out.as_ptr().cast());
-            for (words, weight) in words.iter().zip(weight) {
-                let words = _mm512_loadu_si512(words.as_ptr().add(ENTRIES * part).cast());
-                let weight = _mm512_loadu_ps(weight.as_ptr().add(ENTRIES * part));
-                let bytes = _mm512_srl_epi32(words, shift);
-                let value = match &table {
-                    Some(table) => table.values(bytes),
-                    None => _mm512_cvtepi32_ps(_mm512_and_si512(bytes, _mm512_set1_epi32(0xff))),
-                };
-                let counts = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(weight, _mm512_setzero_ps());
-                sum = _mm512_add_ps(sum, _mm512_maskz_mul_ps(counts, weight, value));
+            let zero = _mm512_setzero_ps();
+            let mut sums = [zero; 4];
+            for (sums, sum) in sums.iter_mut().zip(&*sum) {
+                *sums = _mm512_loadu_ps(sum.as_ptr().add(part).cast());
             }
-            _mm512_storeu_ps(out.as_mut_ptr().cast(), sum);
+            for (words, weight) in words.iter().zip(weight) {
+                let words = _mm512_loadu_si512(words.as_ptr().add(part).cast());
+                let weight = _mm512_loadu_ps(weight.as_ptr().add(part));
+                let counts = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(weight, zero);
+                for c in 0..4 {
+                    if wanted >> c & 1 == 0 {
+                        continue;
+                    }
+                    let bytes = _mm512_srl_epi32(words, _mm_cvtsi32_si128(shift[c] as i32));
+                    let value = if c < 3 {
+                        table.values(bytes)
+                    } else {
+                        _mm512_cvtepi32_ps(_mm512_and_si512(bytes, _mm512_set1_epi32(0xff)))
+                    };
+                    sums[c] = _mm512_add_ps(sums[c], _mm512_maskz_mul_ps(counts, weight, value));
+                }
+            }
+            for (sums, sum) in sums.into_iter().zip(&mut *sum) {
+                _mm512_storeu_ps(sum.as_mut_ptr().add(part).cast(), sums);
+            }
         }
     }
 }
@@ -150,18 +163,22 @@ mod tests {
         let words: [Row<32>; 4] = std::array::from_fn(|k| std::array::from_fn(|i| word(k, i)));
         let weight: [Floats<32>; 4] =
             std::array::from_fn(|k| std::array::from_fn(|i| ((i + k) % 5) as f32 / 4.0));
-        for table in [Some(&table), None] {
-            let mut sum: Row<32> = std::array::from_fn(|i| (i as f32 / 7.0).to_bits());
-            let mut want = sum;
-            for k in 0..4 {
-                for (i, want) in want.iter_mut().enumerate() {
-                    let byte = words[k][i] >> 8 & 0xff;
-                    let value = table.map_or(byte as f32, |table| table[byte as usize]);
-                    *want = (f32::from_bits(*want) + weight[k][i] * value).to_bits();
+        for wanted in [0b1111, 0b0101, 0b1000] {
+            let first: [Row<32>; 4] =
+                std::array::from_fn(|c| std::array::from_fn(|i| ((i + c) as f32 / 7.0).to_bits()));
+            let (mut sum, mut want) = (first, first);
+            let shift = [16, 8, 0, 24];
+            for c in (0..4).filter(|c| wanted >> c & 1 != 0) {
+                for k in 0..4 {
+                    for (i, want) in want[c].iter_mut().enumerate() {
+                        let byte = words[k][i] >> shift[c] & 0xff;
+                        let value = if c < 3 { table[byte as usize] } else { byte as f32 };
+                        *want = (f32::from_bits(*want) + weight[k][i] * value).to_bits();
+                    }
                 }
             }
             // SAFETY: the host has AVX-512F.
-            unsafe { add_bytes(table, words.each_ref(), &weight, 8, &mut sum) };
+            unsafe { add_texels(&table, words.each_ref(), &weight, shift, wanted, &mut sum) };
             assert_eq!(sum, want);
         }
     }

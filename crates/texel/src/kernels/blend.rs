@@ -109,13 +109,13 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
     }
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 16 && N.is_multiple_of(16) && unpacker.kind == crate::unpack::Kind::Srgb {
-        let first = words.each_ref().map(|words| &words[0]);
-        for c in (0..4).filter(|c| wanted >> c & 1 != 0) {
-            // Alpha has no curve.
-            let table = (c < 3).then(tepui_format::texel::srgb::decode_table);
-            // SAFETY: hosts of this width have AVX-512F.
-            unsafe { avx512::add_bytes(table, first, &weight, unpacker.shift(c), &mut out[c]) };
-        }
+        // Alpha has no curve.
+        let table = tepui_format::texel::srgb::decode_table();
+        let [a, b, c, d] = words;
+        let words = [&a[0], &b[0], &c[0], &d[0]];
+        let shift = [unpacker.shift(0), unpacker.shift(1), unpacker.shift(2), unpacker.shift(3)];
+        // SAFETY: hosts of this width have AVX-512F.
+        unsafe { avx512::add_texels(table, words, &weight, shift, *wanted, out) };
         return;
     }
     for c in 0..4 {

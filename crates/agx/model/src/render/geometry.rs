@@ -28,14 +28,17 @@ use crate::{Gpu, ppp};
 const INDEX_COST: u64 = 4096;
 /// Cost of a draw, counted in instructions.
 const DRAW_COST: u64 = 1024;
-/// Indices of a batch.
-const BATCH: u32 = 1 << 14;
+/// Indices of a batch, a multiple of three so that separate triangles end with it.
+const BATCH: u32 = 3 << 13;
 /// Words of vertex outputs at which a scene is rendered.
 const MAX_OUTPUT_WORDS: usize = 1 << 25;
 /// Primitives at which a scene is rendered.
 const MAX_PRIMITIVES: usize = 1 << 20;
 /// Primitives of a work item.
 const SETUP_AT_A_TIME: usize = 512;
+
+/// Vertices of a work item that places them.
+const PLACE_AT_A_TIME: usize = 4096;
 
 /// A function that renders a scene.
 pub type Sink<'a> = dyn FnMut(&Scene, &mut JobStats) -> Result<(), JobFault> + 'a;
@@ -125,6 +128,19 @@ impl Batch {
         let here = self.count() as u32;
         self.vertices.push(Vertex { index, instance });
         here
+    }
+
+    /// Adds the vertices of separate triangles, and these.
+    fn triangles(&mut self, index: u32, count: u32, instance: u32) {
+        let here = self.count() as u32;
+        let vertex = |i: u32| Vertex { index: index.wrapping_add(i), instance };
+        self.vertices.extend((0..count).map(vertex));
+        let (first_id, triangles) = (self.next_id, count / 3);
+        self.next_id = self.next_id.wrapping_add(triangles);
+        self.assembled.extend((0..triangles).map(|i| Assembled {
+            vertices: [here + 3 * i, here + 3 * i + 1, here + 3 * i + 2],
+            id: first_id.wrapping_add(i),
+        }));
     }
 
     /// Adds assembled primitives.
@@ -337,6 +353,13 @@ impl<'a> Geometry<'a> {
         let batch = &mut self.memory.batch;
         batch.indices += count;
         let Some(buffer) = &draw.indices else {
+            let (mut first, mut count) = (first, count);
+            if draw.primitive == Primitive::Triangles && assembler.is_between() {
+                let whole = count - count % 3;
+                batch.triangles(draw.start.wrapping_add(first), whole, instance);
+                first += whole;
+                count -= whole;
+            }
             for i in first..first + count {
                 let here = batch.vertex(draw.start.wrapping_add(i), instance);
                 assembler.push(here, batch.emit());
@@ -425,7 +448,21 @@ impl<'a> Geometry<'a> {
             samples: samples(self.job).ok().map(|samples| samples.extent()),
         };
         let Batch { spots, assembled: all, .. } = &mut self.memory.batch;
-        setup.place(spots.len(), spots);
+        if let Some(projection) = setup.projection(&setup.volume()) {
+            let (stride, placed) = (layout.stride, spots.len());
+            let new = setup.outputs.get(placed * stride..).unwrap_or_default();
+            spots.resize(placed + new.len() / stride, Spot::default());
+            let places = &mut spots[placed..];
+            if places.len() <= PLACE_AT_A_TIME || self.gpu.workers() == 1 {
+                projection.place(new, stride, places);
+            } else {
+                let parts = places.par_chunks_mut(PLACE_AT_A_TIME);
+                let parts = parts.zip(new.par_chunks(PLACE_AT_A_TIME * stride));
+                self.gpu.install(|| {
+                    parts.for_each(|(places, new)| projection.place(new, stride, places));
+                })?;
+            }
+        }
         let (spots, all) = (&*spots, &*all);
         let run = |part: &[Assembled], out: &mut Output| {
             part.iter().for_each(|assembled| setup.primitive(assembled, spots, out));

@@ -43,7 +43,7 @@ pub struct Setup<'a> {
     /// Width and height of the render target.
     pub size_px: [u32; 2],
     /// Where samples are, as [`Limits::samples`].
-    pub samples: Option<[[i64; 2]; 2]>,
+    pub samples: Option<[[i32; 2]; 2]>,
 }
 
 /// The output of setup.
@@ -87,20 +87,11 @@ struct Target<'a> {
 }
 
 impl Setup<'_> {
-    /// Appends the spots of vertices from number `first` on, if all primitives go to one viewport.
-    pub fn place(&self, first: usize, spots: &mut Vec<Spot>) {
-        let volume = self.volume();
-        if let Some(viewport) = self.only_viewport()
-            && let Some(vertices) = self.outputs.get(first * self.layout.stride..)
-        {
-            let (first, selected) = self.layout.clip_distances;
-            let distances = first..first + selected.count_ones() as usize;
-            Projection { grid: &GRID, viewport, volume: &volume, distances }.place(
-                vertices,
-                self.layout.stride,
-                spots,
-            );
-        }
+    /// How vertices are placed in the window, if all primitives go to one viewport.
+    pub fn projection<'a>(&'a self, volume: &'a ClipVolume) -> Option<Projection<'a>> {
+        let (first, selected) = self.layout.clip_distances;
+        let distances = first..first + selected.count_ones() as usize;
+        Some(Projection { grid: &GRID, viewport: self.only_viewport()?, volume, distances })
     }
 
     /// The viewport, if primitives do not select it.
@@ -109,7 +100,8 @@ impl Setup<'_> {
         if selected { None } else { self.viewports.first() }
     }
 
-    fn volume(&self) -> ClipVolume {
+    /// The view volume.
+    pub fn volume(&self) -> ClipVolume {
         let range =
             if self.opengl_depth { DepthRange::MinusOneToOne } else { DepthRange::ZeroToOne };
         ClipVolume { w_min: self.w_min, depth: self.state.0.cull.depth_clip.then_some(range) }

@@ -136,12 +136,14 @@ pub(crate) fn fullscreen(draw: Draw, context: &TilerContext, scissor: &Scissor, 
     scene.draws.push(draw);
     for layer in 0..context.layer_count {
         scene.shapes.push(Shape {
-            edges: Default::default(),
+            // It has no sides to be outside of.
+            corners: [[0; 2]; 4],
             sides: 0,
             min_px: limits.min.map(|v| v as u16),
             max_px: limits.max.map(|v| v.min(u32::from(u16::MAX)) as u16),
             primitive: scene.primitives.len() as u32,
             centre_only: false,
+            fill: GRID.fill_rule(),
         });
         scene.primitives.push(Primitive {
             draw: scene.draws.len() as u32 - 1,
