@@ -60,6 +60,8 @@ pub struct Shader {
     pub early: bool,
     /// Fragments with the same key may share a SIMD-group.
     pub key: u64,
+    /// Also those at the same pixel.
+    pub overlaps: bool,
 }
 
 /// The shared state of all tiles.
@@ -250,9 +252,11 @@ fn draw_state(
         let properties = &loader.programs[program].launch.fragment;
         let early = properties.as_ref().is_some_and(|p| p.early_z_testing);
         // Programs that run tests need the state's own; others differ by program and bindings.
+        let code = &loader.programs[program].launch.program.code;
+        let overlaps = early && code.may_overlap();
         let key =
             if early { (program as u64) << 32 | number as u64 } else { 1 << 63 | index as u64 };
-        Some(Shader { program, bindings: number, early, key })
+        Some(Shader { program, bindings: number, early, key, overlaps })
     } else {
         None
     };

@@ -9,7 +9,8 @@
 //!
 //! Tiles are independent, so that the workers take them one by one and the picture is the same
 //! whatever their number. Within a tile, primitives are drawn in order. Quads of several primitives
-//! that run the same program share a SIMD-group as long as no two of them are at the same place.
+//! that run the same program share a SIMD-group; two at the same place only if the program does no
+//! more with pixels than to write them, so that the order of lanes is that of primitives.
 //!
 //! Start reading in `frame.rs`, then `tile.rs`.
 

@@ -303,6 +303,33 @@ fn the_picture_is_the_same_at_any_thread_count_and_with_late_tests() {
     assert_eq!(reference.count(), drawn);
 }
 
+/// Fragments of one pixel share SIMD-groups where the program only writes pixels; what is drawn later stays.
+#[test]
+fn fragments_of_one_pixel_keep_their_order() {
+    let draw = |triangles: u32| {
+        let mut rig = Rig::new();
+        let state = rig.state(EARLY);
+        for i in 0..triangles {
+            let z = 0.9 - i as f32 / 64.0;
+            let color = [i as f32 / 255.0, 1.0, 0.0, 1.0];
+            let corners = [[8.0, 8.0], [11.0, 8.0], [8.0, 11.0]];
+            rig.triangle(state, corners.map(|[x, y]| ([x, y, z, 1.0], color)));
+        }
+        let stats = rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+        let covered = rig.picture().into_iter().filter(|&p| p != [128; 4]).collect::<Vec<_>>();
+        (covered, stats.instructions)
+    };
+    let counts = [1, 2, 8, 9, 21].map(|triangles| {
+        let (covered, instructions) = draw(triangles);
+        assert!(!covered.is_empty());
+        assert!(covered.iter().all(|p| *p == [triangles as u8 - 1, 255, 0, 255]), "{covered:?}");
+        instructions
+    });
+    // A triangle has one quad: eight triangles have room in a group.
+    assert_eq!(counts[..3], [counts[0]; 3]);
+    assert!(counts[3] > counts[2] && counts[4] > counts[3], "{counts:?}");
+}
+
 #[test]
 fn an_unbound_coefficient_register_is_a_fault() {
     let mut rig = two_triangles(EARLY);

@@ -181,7 +181,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         let Some(program) = frame.background else { return Ok(()) };
         // A background program is a fragment program on all samples of the tile, before any test.
-        let shader = Shader { program, bindings: usize::MAX, early: true, key: u64::MAX };
+        let shader =
+            Shader { program, bindings: usize::MAX, early: true, key: u64::MAX, overlaps: false };
         self.fragments.registers = 0;
         let all = (1 << frame.samples.count) - 1;
         let quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
@@ -329,7 +330,9 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             while columns != 0 {
                 let x = columns.trailing_zeros() as usize;
                 columns &= columns - 1;
-                if self.occupied[y / 2] >> (x / 2) & 1 != 0 || self.quads == QUADS {
+                let apart = !shader.overlaps || self.history.is_some();
+                let occupied = apart && self.occupied[y / 2] >> (x / 2) & 1 != 0;
+                if occupied || self.quads == QUADS {
                     self.flush()?;
                 }
                 if self.quads == 0 {

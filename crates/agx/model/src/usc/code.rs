@@ -306,6 +306,27 @@ impl Code {
         self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::keeps_local))
     }
 
+    /// Whether fragments of several primitives may execute it in one SIMD-group although they are at one pixel: it does nothing to
+    /// pixels but to write them, and all lanes do that at once, the later lane after the earlier. It may say no of one that does.
+    pub fn may_overlap(&self) -> bool {
+        use super::opcode::Opcode;
+        self.ops.iter().all(|op| {
+            let leaves_pixels = matches!(
+                op.opcode,
+                Opcode::mov_imm
+                    | Opcode::get_sr
+                    | Opcode::device_load
+                    | Opcode::texture
+                    | Opcode::iter
+                    | Opcode::ldcf
+                    | Opcode::nop
+                    | Opcode::stop
+            );
+            let writes = matches!(op.opcode, Opcode::tile_access | Opcode::tile_pixel);
+            leaves_pixels || op.opcode.is_arithmetic() || writes && op.aux[0] == 0
+        })
+    }
+
     /// Index of the instruction at a USC address, given as its low 32 bits.
     pub fn index_of(&self, usc_address: u32) -> Option<usize> {
         let offset = usc_address.wrapping_sub(self.address as u32);

@@ -110,6 +110,14 @@ macro_rules! opcodes {
             /// The number of opcodes.
             pub const COUNT: usize = [$(Opcode::$name),*].len();
 
+            /// Whether it computes numbers from numbers of its lane, or of its quad.
+            pub fn is_arithmetic(self) -> bool {
+                matches!(Self::MODULES[self as usize], "float" | "int")
+            }
+
+            /// The modules of `exec` that have the handlers.
+            const MODULES: [&str; Self::COUNT] = [$(stringify!($module)),*];
+
             /// Whether it takes lanes in or out by their nesting counters.
             pub fn changes_lanes(self) -> bool {
                 matches!(
