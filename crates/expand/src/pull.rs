@@ -59,6 +59,9 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)], numbered: bool) 
         let count = b.u32(word::PATCH_COUNT);
         let count = b.value(Op::LoadUniform, words, &[count], Type::B32);
         let patch = b.alu(Op::UMod, &[patch, count]);
+        let first = b.u32(word::FIRST);
+        let first = b.value(Op::LoadUniform, words, &[first], Type::B32);
+        let patch = b.alu(Op::IAdd, &[first, patch]);
         b.effect(Op::StoreOutput, Attrs::Io(PRIMITIVE), &[patch, zero]);
     }
     b.yield_(&[]);

@@ -58,6 +58,18 @@ pub struct Tessellation {
 }
 
 impl Tessellation {
+    /// Most points and indices of a patch: those of levels of 64.
+    #[must_use]
+    pub fn most(&self) -> (u32, u32) {
+        let (points, indices) = match self.domain {
+            PrimitiveKind::Isolines => (64 * 65, 2 * 64 * 64),
+            // Rings of two points more on each of three sides, around a point, and as many triangles as between them.
+            PrimitiveKind::Triangles => (1 + 6 * 32 * 33 / 2, 3 * 6 * 32 * 32),
+            _ => (65 * 65, 3 * 2 * 64 * 64),
+        };
+        (points, if self.points { points } else { indices })
+    }
+
     /// What the indices make.
     #[must_use]
     pub fn output(&self) -> PrimitiveKind {

@@ -6,7 +6,7 @@ use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
 use tepui_expand::gather::{vertices as gather_vertices, word as gather};
 use tepui_expand::lower::patch_stride;
 use tepui_expand::tessellate::Tessellation;
-use tepui_expand::{Emission, Expansion, Record, list_of, lists, word as words};
+use tepui_expand::{Emission, Expansion, Record, TESSELLATED_B, list_of, lists, word as words};
 use tepui_ir::{PrimitiveKind, Spacing, Stage};
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
@@ -97,6 +97,15 @@ struct Counts {
     draw_index: u32,
 }
 
+/// Where a piece of a draw begins, counted from the draw's start.
+#[derive(Clone, Copy, Default)]
+struct Start {
+    instance: u32,
+    primitive: u32,
+    /// What the draw adds to numbers of vertices, if the piece adds something else.
+    base_vertex: Option<u32>,
+}
+
 /// What the last stage leaves to the rasteriser.
 struct Expanded {
     /// The stage.
@@ -170,20 +179,24 @@ impl Encoder {
                 indexed,
                 draw_index,
             } => {
-                let mut words = vec![count, instances, first, vertex_offset as u32, first_instance];
-                if !indexed {
-                    words.remove(3);
-                }
-                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-                let address = self.upload(&bytes, 16)?.address;
-                let e = self.expand_indirect(state, address, indexed, draw_index)?;
-                self.fetch(state, e, draw_index)?;
-                Ok(None)
+                let d = Counts {
+                    vertices: count,
+                    instances,
+                    first,
+                    vertex_offset,
+                    first_instance,
+                    indexed,
+                    draw_index,
+                };
+                self.draw_in_heap(state, d, piece)
             }
             Draw::Indirect { address, count, stride, indexed, draw_index, .. } => {
+                // Nobody knows what they take.
+                self.heap_reserved = u64::from(HEAP_B);
                 for k in 0..count {
                     let address = address + u64::from(k) * u64::from(stride);
-                    let e = self.expand_indirect(state, address, indexed, draw_index + k)?;
+                    let start = Start::default();
+                    let e = self.expand_indirect(state, address, indexed, draw_index + k, start)?;
                     self.fetch(state, e, draw_index + k)?;
                 }
                 Ok(None)
@@ -348,13 +361,91 @@ impl Encoder {
         Ok(Expanded { last: geometry.clone(), list, topology })
     }
 
-    /// Runs the stages of a draw whose counts are in memory, or whose indices have restarts.
+    /// Draws a piece of a draw whose counts the CPU knows, but not what its stages make of them: it is tessellated, or its indices
+    /// have restarts.
+    fn draw_in_heap(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        d: Counts,
+        piece: u64,
+    ) -> Result<Option<u64>> {
+        let order = input_order(&state.graphics)?;
+        let primitives = order.count(d.vertices) / order.vertices();
+        let restarts = state.graphics.restart && d.indexed;
+        let small = debug::flags().contains(debug::Flags::PIECES);
+        let room =
+            if small { SMALL_PIECE_B } else { u64::from(HEAP_B - HEAP_HEAD_B) - PIECE_SLACK_B };
+        let bytes = self.most_bytes(state, order)?;
+        // Where a primitive with restarts begins is not known.
+        let pieces = match restarts {
+            true => Pieces::new(primitives, d.instances, 0, u64::MAX),
+            false => Pieces::new(primitives, d.instances, bytes, room),
+        };
+        let Some(part) = pieces.get(piece) else { return Ok(None) };
+        let all = u64::from(part.primitives) * u64::from(part.instances);
+        let wanted = bytes.saturating_mul(all).saturating_add(PIECE_SLACK_B);
+        if self.heap_reserved > 0 && self.heap_reserved.saturating_add(wanted) > u64::from(HEAP_B) {
+            return Ok(Some(piece));
+        }
+        self.heap_reserved = self.heap_reserved.saturating_add(wanted);
+        let each = order.vertices();
+        // A whole draw may have vertices behind the last primitive.
+        let whole = part.primitives == primitives;
+        let (count, skipped) = match whole {
+            true => (d.vertices, 0),
+            false => (part.primitives * each, part.primitive * each),
+        };
+        let (first, offset) = (d.first.wrapping_add(skipped), d.vertex_offset as u32);
+        let arguments = match d.indexed {
+            true => vec![count, part.instances, first, offset, d.first_instance],
+            false => vec![count, part.instances, first, d.first_instance],
+        };
+        let bytes: Vec<u8> = arguments.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let address = self.upload(&bytes, 16)?.address;
+        let base_vertex = Some(if d.indexed { offset } else { d.first });
+        let start = Start { instance: part.instance, primitive: part.primitive, base_vertex };
+        let e = self.expand_indirect(state, address, d.indexed, d.draw_index, start)?;
+        self.fetch(state, e, d.draw_index)?;
+        Ok((piece + 1 < pieces.count()).then_some(piece + 1))
+    }
+
+    /// Most bytes that a primitive takes in the heap.
+    fn most_bytes(&self, state: &CommandState<Agx>, order: Order) -> Result<u64> {
+        let Stages { vertex, tessellation, geometry } =
+            Stages::new(state, self.looks_at_emissions(state))?;
+        let stride = |s: &Shader| u64::from(Record::of_vertices(&s.ir).stride().max(16));
+        let read_b = u64::from(order.vertices()) * (stride(&vertex) + 4);
+        // Of each primitive that a geometry shader reads.
+        let emitted_b = geometry.as_ref().map_or(0, |g| {
+            let emission = Emission::of(&g.ir);
+            let lists = lists(emission.streams, state.graphics.rasterization_stream.into());
+            let indices = 4 * (u64::from(lists) * u64::from(emission.indices) + 1);
+            u64::from(emission.invocations) * (u64::from(emission.vertices) * stride(g) + indices)
+        });
+        let Some(t) = tessellation else { return Ok(read_b + emitted_b) };
+        let (patch, controlled) =
+            (Record::of_patch(&t.control.ir), Record::of_vertices(&t.control.ir));
+        let vertices = t.control.ir.info.primitives.vertices.max(1);
+        let patch_b = u64::from(patch_stride(&patch, &controlled, vertices)) + 8;
+        let (points, indices) = t.how.most();
+        let point_b = u64::from(TESSELLATED_B) + stride(&t.evaluation);
+        let divided_b = u64::from(points) * point_b + 4 * u64::from(indices);
+        let primitives = match t.how.output() {
+            PrimitiveKind::Points => indices,
+            PrimitiveKind::Lines => indices / 2,
+            _ => indices / 3,
+        };
+        Ok(read_b + patch_b + divided_b + u64::from(primitives) * emitted_b)
+    }
+
+    /// Runs the stages of a draw whose counts are in memory, or whose indices have restarts, or of a piece of one.
     fn expand_indirect(
         &mut self,
         state: &mut CommandState<Agx>,
         arguments: u64,
         indexed: bool,
         draw_index: u32,
+        start: Start,
     ) -> Result<Expanded> {
         let emissions = self.looks_at_emissions(state);
         let Stages { vertex, tessellation, geometry } = Stages::new(state, emissions)?;
@@ -394,6 +485,7 @@ impl Encoder {
             first.indices,
             first.threads,
             first.lists,
+            start.primitive,
         ];
         self.run(Program::Place { order, index_bytes, restart }, &own, &[], [1; 3])?;
         // The list of vertices.
@@ -429,7 +521,7 @@ impl Encoder {
         let sources = VertexSources {
             state,
             zeros: self.device.zeros.address,
-            base_vertex: 0,
+            base_vertex: start.base_vertex.unwrap_or(0),
             base_instance: 0,
             draw_index,
             view: self.view,
@@ -438,11 +530,12 @@ impl Encoder {
         let in_memory = |s: Source| match s {
             Source::Driver { offset } => from(params::VERTEX + offset),
             Source::CaptureIndices => from(params::LIST),
-            Source::BaseVertex => from(params::ADDED),
+            Source::BaseVertex if start.base_vertex.is_none() => from(params::ADDED),
             Source::BaseInstance => from(params::FIRST_INSTANCE),
             _ => None,
         };
-        let dispatch = groups(params::VERTEX_GROUPS);
+        let at = parameters + u64::from(params::VERTEX_GROUPS);
+        let dispatch = Dispatch::Indirect([0, start.instance, 0], at);
         let own = |s: Source| sources.get(s);
         self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &in_memory)?;
         // The primitives or patches.

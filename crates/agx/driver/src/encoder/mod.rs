@@ -102,6 +102,8 @@ pub struct Encoder {
     heap: Option<(u64, u32)>,
     /// Draws of the open render have taken from it.
     heap_open: bool,
+    /// Bytes of it that they may take at most.
+    heap_reserved: u64,
     /// Scratch memory that commands use.
     scratch: Vec<Arc<Scratch>>,
     /// Programs that commands use, kept while they may run.
@@ -188,6 +190,7 @@ impl Encoder {
             vertex_driver: None,
             heap: None,
             heap_open: false,
+            heap_reserved: 0,
             scratch: Vec::new(),
             keep: Vec::new(),
             query: None,
@@ -221,7 +224,8 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
-        (self.heap, self.heap_open, self.vertex_driver) = (None, false, None);
+        (self.heap, self.heap_open, self.heap_reserved) = (None, false, 0);
+        self.vertex_driver = None;
         (self.feedback, self.feedback_queries) = (0, [0; MAX_STREAMS]);
         self.statistics.clear();
         self.view = 0;

@@ -711,7 +711,7 @@ impl Record<Agx> for Encoder {
             ..CmdRender::default()
         })));
         // What follows comes behind this render, and may use its memory.
-        (self.pieces.busy, self.heap_open) = (false, false);
+        (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
         self.finish_queries()?;
         Ok(resolved)
     }

@@ -92,14 +92,14 @@ fn first_index(m: &mut Make<'_>, heap: Value, list: Value) -> Value {
 
 /// Words: arguments of the draw (2), heap (2), its bytes, parameters (2), indices (2), indices in the buffer; bytes of a vertex,
 /// invocations of the geometry shader for each primitive, bytes of the vertices and number of the indices of an invocation, threads of
-/// its workgroups, its index lists.
+/// its workgroups, its index lists, number of the first primitive.
 ///
 /// The heap begins with the number of bytes in use.
 pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bool) {
     let (args, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
     let (to, source, in_buffer) = (m.driver_long(5), m.driver_long(7), m.driver(9));
-    let [vertex_b, invocations, records_b, indices, threads, lists] =
-        [10, 11, 12, 13, 14, 15].map(|k| m.driver(k));
+    let [vertex_b, invocations, records_b, indices, threads, lists, first_primitive] =
+        [10, 11, 12, 13, 14, 15, 16].map(|k| m.driver(k));
     let listed_each = m.op(Op::IMul, indices, lists);
     let arg = |m: &mut Make<'_>, k: i32| m.load(args, Type::B32, 4 * k);
     let (count, instances, first) = (arg(m, 0), arg(m, 1), arg(m, 2));
@@ -176,7 +176,7 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
         (stage::OUTPUT, output),
         (stage::LIST, index_list),
         (stage::COUNT, primitives),
-        (stage::FIRST, zero),
+        (stage::FIRST, first_primitive),
         (stage::PATCH_VERTICES, n),
         (params::VERTEX + ADDRESSES, records),
         (params::VERTEX + VERTICES, listed),
@@ -232,6 +232,7 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let indices = known(m, params::INDICES + 4);
     let patches = known(m, params::TESSELLATE + tessellate::COUNT);
     let in_instance = known(m, stage::COUNT);
+    let first = known(m, stage::FIRST);
     let records = m.load(from, Type::B64, stage::PATCHES as i32);
     let [zero, one, four] = [0, 1, 4].map(|k| m.0.u32(k));
     let (primitives, emissions) = match geometry {
@@ -310,7 +311,7 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         (params::EVALUATE + stage::LIST, list),
         (params::EVALUATE + stage::COUNT, points),
         (params::EVALUATE + stage::PATCH_COUNT, in_instance),
-        (params::EVALUATE + stage::FIRST, zero),
+        (params::EVALUATE + stage::FIRST, first),
         (params::EVALUATE_GROUPS, evaluate_groups),
         (params::EVALUATE_GROUPS + 4, one),
         (params::EVALUATE_GROUPS + 8, one),
@@ -321,6 +322,7 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         (stage::OUTPUT, output),
         (stage::LIST, if geometry { emitted } else { list }),
         (stage::PATCH_COUNT, in_instance),
+        (stage::FIRST, first),
         (params::DRAW, drawn),
         (params::DRAW + 4, one),
         (params::DRAW + 8, first_index),
@@ -338,7 +340,6 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         (stage::INDICES, index_list),
         (stage::POINTS, list),
         (stage::COUNT, primitives),
-        (stage::FIRST, zero),
         (params::GEOMETRY_GROUPS, geometry_groups),
         (params::GEOMETRY_GROUPS + 4, one),
         (params::GEOMETRY_GROUPS + 8, one),
