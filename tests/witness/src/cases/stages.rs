@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::canvas::{
     CLEAR, FRAGMENT, SIZE_PX, VERTEX, Vertex, band, mesh_state, nearly, output, picture, scattered,
-    stages, vertices,
+    small, stages, vertices,
 };
 use crate::case::{Case, Output, Shader};
 use crate::gpu::{Attachment, ImageSpec, Pass, Shape, State};
@@ -334,7 +334,7 @@ fn targets() -> Vec<Case> {
 }
 
 /// The cases.
-/// Geometry shaders with as much as there may be: components, and primitives whose places for vertices are more than a gigabyte.
+/// As much as there may be: components, primitives whose places for vertices are more than a gigabyte, and patches whose points might be.
 fn largest() -> Vec<Case> {
     const STAGES: &[vk::ShaderStageFlags] = &[VERTEX, GEOMETRY, FRAGMENT];
     let wide = ["wide.vert", "wide.geom", "wide.frag"].map(Shader::new).to_vec();
@@ -347,6 +347,22 @@ fn largest() -> Vec<Case> {
     state.topology = vk::PrimitiveTopology::POINT_LIST;
     let about = "256,000 invocations that might emit 100 vertices each";
     cases.push(staged("geometry_large", about, STAGES, shaders, state, scattered(84, 8000)));
+    let shaders = vec![
+        Shader::new("mesh.vert"),
+        Shader::new("stage.tesc")
+            .define("POINTS", 3)
+            .define("PATCH", "(gl_PrimitiveID % 7)")
+            .define("LEVEL", "1.0")
+            .define("CULLED", 1),
+        Shader::new("stage.tese").define("POINTS", 3).define("MODE", "triangles, equal_spacing"),
+        Shader::new("shade.frag"),
+    ];
+    let mut state = mesh_state();
+    state.topology = vk::PrimitiveTopology::PATCH_LIST;
+    state.patch_points = 3;
+    let about = "2,500 patches, of which two in seven are culled by their number";
+    let stages = &[VERTEX, CONTROL, EVALUATION, FRAGMENT];
+    cases.push(staged("tessellation_many", about, stages, shaders, state, small(86, 2500)));
     cases
 }
 
