@@ -123,7 +123,7 @@ impl Projection<'_> {
 /// Whether a distance is that of a vertex outside of its plane; NaN is.
 #[inline(always)]
 fn is_outside(distance: f32) -> u32 {
-    u32::from(!(distance >= 0.0))
+    u32::from(distance < 0.0 || distance.is_nan())
 }
 
 #[cfg(test)]

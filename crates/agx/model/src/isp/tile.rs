@@ -67,7 +67,7 @@ const BITS: [[u32; 4]; 16] = {
     let mut all = [[0; 4]; 16];
     let mut number = 0;
     while number < 64 {
-        all[number / 4][number % 4] = (number / 4 >> (number % 4)) as u32 & 1;
+        all[number / 4][number % 4] = ((number / 4) >> (number % 4)) as u32 & 1;
         number += 1;
     }
     all

@@ -219,24 +219,20 @@ fn smooth(
     for (block, registers) in registers.chunks_mut(LANES).enumerate() {
         let mut values = [[0.0; LANES]; 3];
         for (values, first) in values.iter_mut().zip(first) {
+            // Words behind those that are bound do no harm. They are read at once, since the host is slow to read what it
+            // wrote in parts.
             let at = first as usize + LANES * block;
-            match scene.outputs.get(at..at + registers.len()) {
-                Some(words) => {
-                    for (value, &word) in values.iter_mut().zip(words) {
-                        *value = f32::from_bits(word);
-                    }
+            *values = match scene.outputs.get(at..).and_then(<[u32]>::first_chunk) {
+                Some(&[a, b, c, d]) => {
+                    [f32::from_bits(a), f32::from_bits(b), f32::from_bits(c), f32::from_bits(d)]
                 }
-                None => {
-                    for (at, value) in (at as u32..).zip(&mut values[..registers.len()]) {
-                        *value = f32::from_bits(scene.output(at));
-                    }
-                }
-            }
+                None => std::array::from_fn(|i| f32::from_bits(scene.output((at + i) as u32))),
+            };
         }
         let [a, b, mut c] = interpolation.planes(linear, &values);
         for i in 0..LANES {
             // As `local`.
-            c[i] = a[i] * x + b[i] * y + c[i];
+            c[i] += a[i] * x + b[i] * y;
         }
         for (i, register) in registers.iter_mut().enumerate() {
             *register = [a[i] as f32, b[i] as f32, c[i] as f32];
