@@ -1,11 +1,12 @@
 //! Geometry and tessellation shaders as compute shaders, for GPUs that have neither stage.
 //!
 //! A draw with such stages is expanded: each stage before the rasteriser runs as a compute program
-//! that reads the vertices which the stage before left in memory and leaves its own. A last vertex
-//! program, which the hardware runs, fetches the finished vertices ([`pull::vertex_shader`]).
+//! that reads the vertices which the stage before left in memory and leaves its own. The hardware then
+//! runs a last vertex program: an evaluation shader itself ([`evaluate`]), or one that fetches the
+//! vertices which a geometry shader left ([`pull::vertex_shader`]).
 //!
 //! - [`record`] says where the outputs of a vertex or patch are in memory;
-//! - [`lower()`] makes the compute shader of a stage;
+//! - [`lower()`] makes the compute shader of a stage, [`evaluate`] the vertex shader of an evaluation shader;
 //! - [`pull`] makes the vertex shader that fetches;
 //! - [`gather`] makes the programs of transform feedback;
 //! - [`tessellate`] makes those that divide patches.
@@ -28,7 +29,7 @@ pub mod record;
 pub mod tessellate;
 
 pub use emitted::lower_limit;
-pub use lower::{Expansion, Place, Unsupported, lower};
+pub use lower::{Expansion, Place, Unsupported, evaluate, lower};
 pub use record::Record;
 
 use tepui_ir::{Attrs, Op, PrimitiveKind, Shader};

@@ -1,7 +1,8 @@
-//! The compute shader of a stage: inputs come from records in memory, outputs go to others.
+//! The compute shader of a stage: inputs come from records in memory, outputs go to others. An evaluation shader in front of the
+//! rasteriser becomes a vertex shader instead.
 
 use crate::record::Record;
-use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, THREADS, list_of, lists, word};
+use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, THREADS, list_of, lists, pull, word};
 use serde::{Deserialize, Serialize};
 use tepui_ir::{
     Attrs, Builtin, Inst, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type, Value, Var,
@@ -52,7 +53,6 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
     {
         return Err(Unsupported::Stream(n));
     }
-    tepui_passes::lower_io::run(s);
     let out = match stage {
         Stage::TessControl => s.info.primitives.vertices,
         _ => 0,
@@ -64,32 +64,40 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
         Stage::TessControl => THREADS / out * out,
         stage => return Err(Unsupported::Stage(stage)),
     };
-    let written = Record::of_vertices(s);
-    let patch = match stage {
-        Stage::TessControl => Record::of_patch(s),
-        _ => expansion.patch,
-    };
-    let mut counter =
-        |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
-    let mut pass = Memory {
-        stage,
-        expansion: *expansion,
-        written,
-        patch,
-        emission,
-        out,
-        emitted: counter("emitted"),
-        strips: (0..lists(emission.streams, expansion.rasterised.into()))
-            .map(|_| Strip { listed: counter("listed"), open: counter("open") })
-            .collect(),
-        guard: None,
-    };
+    let mut pass = Memory::new(s, expansion);
     pass.guard = Some(guard(s, &pass));
     rewrite::run(s, &mut pass);
     s.info.stage = Stage::Compute;
     s.info.workgroup_size = [threads, 1, 1];
     s.inputs.clear();
     s.outputs.clear();
+    Ok(())
+}
+
+/// Makes the vertex shader that the hardware runs of an evaluation shader with nothing but the rasteriser behind it. A vertex's
+/// number is that of its point in the list of the tessellator; the instance is added to the number of the point's patch, so that
+/// patches which are divided alike may share one list. With `numbered`, it passes on the number of the patch
+/// ([`pull::PRIMITIVE`]).
+///
+/// # Errors
+/// [`Unsupported`] when it is another stage.
+pub fn evaluate(s: &mut Shader, expansion: &Expansion, numbered: bool) -> Result<(), Unsupported> {
+    if s.info.stage != Stage::TessEvaluation {
+        return Err(Unsupported::Stage(s.info.stage));
+    }
+    if numbered {
+        let root = s.root;
+        let body = std::mem::take(&mut s.regions[root].insts);
+        let mut b = tepui_ir::Builder::at(s, root);
+        let number = b.builtin(Builtin::PrimitiveId, Type::B32);
+        let zero = b.u32(0);
+        b.effect(Op::StoreOutput, Attrs::Io(pull::PRIMITIVE), &[number, zero]);
+        s.regions[root].insts.extend(body);
+    }
+    let mut pass = Memory { rasterised: true, ..Memory::new(s, expansion) };
+    rewrite::run(s, &mut pass);
+    s.info.stage = Stage::Vertex;
+    s.inputs.clear();
     Ok(())
 }
 
@@ -138,6 +146,8 @@ fn empty(b: &mut tepui_ir::Builder<'_>) -> Region {
 struct Memory {
     stage: Stage,
     expansion: Expansion,
+    /// The hardware runs the shader as vertex shader, and its outputs go to the rasteriser.
+    rasterised: bool,
     /// The vertices that are written.
     written: Record,
     /// The patches that are written or read.
@@ -163,6 +173,33 @@ struct Strip {
 }
 
 impl Memory {
+    fn new(s: &mut Shader, expansion: &Expansion) -> Memory {
+        tepui_passes::lower_io::run(s);
+        let (stage, emission) = (s.info.stage, Emission::of(s));
+        let mut counter =
+            |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
+        let emitted = counter("emitted");
+        let strips = (0..lists(emission.streams, expansion.rasterised.into()))
+            .map(|_| Strip { listed: counter("listed"), open: counter("open") })
+            .collect();
+        let (patch, out) = match stage {
+            Stage::TessControl => (Record::of_patch(s), s.info.primitives.vertices),
+            _ => (expansion.patch, 0),
+        };
+        Memory {
+            stage,
+            expansion: *expansion,
+            rasterised: false,
+            written: Record::of_vertices(s),
+            patch,
+            emission,
+            out,
+            emitted,
+            strips,
+            guard: None,
+        }
+    }
+
     /// Invocations for each thing that is counted.
     fn invocations(&self) -> u32 {
         match self.stage {
@@ -193,6 +230,10 @@ impl Memory {
 
     /// The same among those of all instances.
     fn number(&self, e: &mut Emit) -> Value {
+        if self.rasterised {
+            let builtin = Attrs::Builtin(Builtin::VertexIndex);
+            return e.value(Op::LoadBuiltin, builtin, &[], Type::B32);
+        }
         let (in_instance, _) = self.place(e);
         let y = self.id(e, 1);
         let count = driver(e, word::COUNT, Type::B32);
@@ -203,7 +244,13 @@ impl Memory {
     /// The patch that an evaluation shader's vertex is in, among those of all instances.
     fn evaluated_patch(&self, e: &mut Emit) -> Value {
         let at = self.tessellated(e);
-        load(e, at, 0, Type::B32)
+        let patch = load(e, at, 0, Type::B32);
+        if !self.rasterised {
+            return patch;
+        }
+        let builtin = Attrs::Builtin(Builtin::InstanceIndex);
+        let instance = e.value(Op::LoadBuiltin, builtin, &[], Type::B32);
+        e.op(Op::IAdd, &[patch, instance])
     }
 
     /// An evaluation shader's vertex.
@@ -474,6 +521,7 @@ impl Lowering for Memory {
                 write(e, at, self.written, slot, v);
                 Step::Remove
             }
+            (Op::StoreOutput, _) if self.rasterised => Step::Keep,
             (Op::StoreOutput, Attrs::Io(slot)) => {
                 let v = arg(e, 0);
                 let (at, record) = match self.stage {
@@ -563,7 +611,10 @@ fn store(e: &mut Emit, at: Place, offset: u32, v: Value) {
 
 /// Reads a slot of a record; what is not there is zero. Smaller components take words.
 pub(crate) fn read(e: &mut Emit, at: Place, record: Record, slot: IoSlot, ty: Type) -> Value {
-    let Some(offset) = record.offset(slot) else { return e.konst(ty, 0) };
+    let Some(offset) = record.offset(slot) else {
+        let zero = e.konst(ty.elem(), 0);
+        return if ty.comps() == 1 { zero } else { e.vec(&vec![zero; usize::from(ty.comps())]) };
+    };
     if ty.bits() >= 32 {
         return load(e, at, offset, ty);
     }

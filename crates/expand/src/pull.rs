@@ -1,7 +1,7 @@
 //! The vertex shader that fetches finished vertices from memory.
 
 use crate::record::Record;
-use crate::{TESSELLATED_B, word};
+use crate::word;
 use tepui_ir::{
     Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, PrimitiveKind,
     Sampling, Shader, Stage, Type,
@@ -20,30 +20,26 @@ pub const PRIMITIVE: IoSlot = IoSlot {
 };
 
 /// Makes the vertex shader for the records of a stage: a vertex's number is that of its record.
-/// `slots` are the outputs, with their types; the words are at [`word::OUTPUT`]. With `numbered`, it also passes on the
-/// numbers of patches, from the points at [`word::LIST`] and [`word::PATCH_COUNT`].
+/// `slots` are the outputs, with their types; the words are at [`word::OUTPUT`].
 #[must_use]
-pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)], numbered: bool) -> Shader {
+pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
     let mut s = Shader::new(Stage::Vertex);
     let mut b = Builder::new(&mut s);
     let number = b.builtin(Builtin::VertexIndex, Type::B32);
     let words = Attrs::Mem(Mem { align_log2: 2, ..Mem::default() });
-    // Words behind an address of the driver's, as in `lower::Place`.
-    let place = |b: &mut Builder<'_>, base: u32, stride: u32, offset: u32| {
-        let (each, first) = (b.u32(stride / 4), b.u32(offset / 4));
+    let zero = b.u32(0);
+    for &(slot, ty) in slots {
+        let Some(offset) = record.offset(slot) else { continue };
+        // Words behind an address of the driver's, as in `lower::Place`.
+        let (each, first) = (b.u32(record.stride() / 4), b.u32(offset / 4));
         let at = b.alu(Op::IMul, &[number, each]);
         let at = b.alu(Op::IAdd, &[at, first]);
         let at = b.convert(Op::U2U, at, 64);
         let two = b.u32(2);
         let at = b.alu(Op::IShl, &[at, two]);
-        let base = b.u32(base);
+        let base = b.u32(word::OUTPUT);
         let base = b.value(Op::LoadUniform, words, &[base], Type::B64);
-        b.alu(Op::IAdd, &[base, at])
-    };
-    let zero = b.u32(0);
-    for &(slot, ty) in slots {
-        let Some(offset) = record.offset(slot) else { continue };
-        let at = place(&mut b, word::OUTPUT, record.stride(), offset);
+        let at = b.alu(Op::IAdd, &[base, at]);
         let wide = ty.with_bits(ty.bits().max(32));
         let v = b.value(Op::LoadGlobal, words, &[at], wide);
         let v = if wide == ty { v } else { b.convert(Op::U2U, v, ty.bits()) };
@@ -52,17 +48,6 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)], numbered: bool) 
             _ => slot,
         };
         b.effect(Op::StoreOutput, Attrs::Io(slot), &[v, zero]);
-    }
-    if numbered {
-        let at = place(&mut b, word::LIST, TESSELLATED_B, 0);
-        let patch = b.value(Op::LoadGlobal, words, &[at], Type::B32);
-        let count = b.u32(word::PATCH_COUNT);
-        let count = b.value(Op::LoadUniform, words, &[count], Type::B32);
-        let patch = b.alu(Op::UMod, &[patch, count]);
-        let first = b.u32(word::FIRST);
-        let first = b.value(Op::LoadUniform, words, &[first], Type::B32);
-        let patch = b.alu(Op::IAdd, &[first, patch]);
-        b.effect(Op::StoreOutput, Attrs::Io(PRIMITIVE), &[patch, zero]);
     }
     b.yield_(&[]);
     s

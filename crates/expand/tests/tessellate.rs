@@ -50,6 +50,7 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker) -> Vec<Pattern> {
     for (k, (at, bytes)) in buffers.into_iter().enumerate() {
         put(&mut words, &mut m, at, k as u64 + 1, bytes);
     }
+    put(&mut words, &mut m, word::UNLIKE, 6, vec![0; 4]);
     for (at, v) in [(word::COUNT, n), (word::STRIDE, STRIDE), (word::OUTER, 8), (word::INNER, 24)] {
         words[at as usize..][..4].copy_from_slice(&v.to_le_bytes());
     }
@@ -58,6 +59,17 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker) -> Vec<Pattern> {
     tepui_ir::validate(&program).unwrap_or_else(|e| panic!("{e}\n{program}"));
     interp::dispatch(&program, [n.div_ceil(THREADS), 1, 1], &mut m, 100_000_000)
         .expect("it counts");
+    let alike = m.physical[&(6 << 32)] == [0; 4];
+    let counted = |(outer, inner): &Levels| {
+        let edges = match t.domain {
+            PrimitiveKind::Isolines => 2,
+            PrimitiveKind::Triangles => 3,
+            _ => 4,
+        };
+        outer[..edges].iter().chain(&inner[..edges - 2]).map(|l| l.to_bits()).collect::<Vec<_>>()
+    };
+    let all_alike = patches.iter().all(|levels| counted(levels) == counted(&patches[0]));
+    assert_eq!(alike, all_alike, "{t:?}");
 
     let mut sizes = Vec::new();
     let mut sums = [0u32, 0];
@@ -145,10 +157,13 @@ fn special_levels() {
             patches.push(([3.0; 4], [n, m]));
         }
     }
+    // Inner levels that the domain does not have make no difference.
+    let same = vec![([2.0, 3.0, 4.0, 5.0], [2.0, 3.0]), ([2.0, 3.0, 4.0, 5.0], [2.0, 4.0])];
     for domain in DOMAINS {
         for &spacing in Spacing::ALL {
             let t = Tessellation { domain, spacing, points: false, clockwise: false };
             check(&t, &patches);
+            check(&t, &same);
         }
         // What they are drawn as matters little to the levels.
         let t = Tessellation { domain, spacing: Spacing::Equal, points: true, clockwise: false };

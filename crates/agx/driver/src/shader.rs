@@ -436,8 +436,10 @@ pub struct Shader {
     linking: Linking,
     /// Main parts, for the variants that are linked from parts.
     pub(crate) mains: Mains,
-    /// The vertex shaders that fetch what a geometry or evaluation shader left, without and with the numbers of patches.
-    pull: [OnceLock<Arc<Shader>>; 2],
+    /// The vertex shader that fetches what a geometry shader left.
+    pull: OnceLock<Arc<Shader>>,
+    /// An evaluation shader as vertex shaders, without and with the numbers of patches.
+    evaluated: RwLock<FxHashMap<(Expansion, bool), Arc<Shader>>>,
     /// The geometry shaders behind this stage of draws that have none, by the kind of primitive.
     passed_on: [OnceLock<Arc<Shader>>; PrimitiveKind::ALL.len()],
     /// The programs of transform feedback of a geometry shader.
@@ -615,6 +617,7 @@ impl Shader {
             linking,
             mains,
             pull: Default::default(),
+            evaluated: Default::default(),
             gather: Default::default(),
             passed_on: Default::default(),
             reads_attachments,
@@ -786,20 +789,43 @@ impl Shader {
         })
     }
 
-    /// The vertex shader that fetches what this shader leaves in memory; `numbered` says that it passes on the numbers of the
-    /// patches that an evaluation shader's vertices are in.
+    /// The vertex shader that fetches what this shader leaves in memory.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn pull(&self, numbered: bool) -> Result<Arc<Shader>> {
-        let slot = &self.pull[usize::from(numbered)];
-        if let Some(s) = slot.get() {
+    pub fn pull(&self) -> Result<Arc<Shader>> {
+        if let Some(s) = self.pull.get() {
             return Ok(s.clone());
         }
         let record = Record::of_vertices(&self.ir);
-        let ir = pull::vertex_shader(&record, &pull::outputs(&self.ir), numbered);
-        let shader = self.derived(ir, if numbered { 13 } else { 1 })?;
-        Ok(slot.get_or_init(|| Arc::new(shader)).clone())
+        let shader = self.derived(pull::vertex_shader(&record, &pull::outputs(&self.ir)), 1)?;
+        Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+    }
+
+    /// This evaluation shader as the vertex shader that the hardware runs; `numbered` says that it passes on the number of the patch.
+    ///
+    /// # Errors
+    /// When it is another stage.
+    pub fn evaluated(&self, expansion: &Expansion, numbered: bool) -> Result<Arc<Shader>> {
+        let key = (*expansion, numbered);
+        let known =
+            self.evaluated.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(s) = known {
+            return Ok(s);
+        }
+        let mut ir = self.ir.clone();
+        tepui_expand::evaluate(&mut ir, expansion, numbered)
+            .map_err(|e| compile_error(&e.into()))?;
+        let text = format!("{:x} {numbered} {expansion:?}", self.origin.key);
+        let origin = Origin {
+            key: xxh3::xxh3_128(text.as_bytes()),
+            programs: self.origin.programs.clone(),
+            ..self.origin
+        };
+        let places = self.places.clone();
+        let shader = Shader::new(&self.device, ir, places, self.robust, origin, Linking::Whole)?;
+        let mut all = self.evaluated.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(all.entry(key).or_insert_with(|| Arc::new(shader)).clone())
     }
 
     /// The `n`-th shader that follows from this one, without descriptors.

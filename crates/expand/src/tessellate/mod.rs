@@ -4,8 +4,8 @@
 //! drivers use too: concentric rings of points around the middle of the patch, the outermost of
 //! which follows the levels of the edges, and rows of triangles between them.
 //!
-//! [`count`] says how many points and indices each patch has; once the driver has made places of
-//! the counts, [`fill`] writes them. Few patches are divided by a sub-group each: each lane has points and
+//! [`count`] says how many points and indices each patch has, and whether all are divided alike; once the driver has made places of
+//! the counts, [`fill`] writes them, of patches that are alike only the first one's. Few patches are divided by a sub-group each: each lane has points and
 //! triangles of its own, whose places follow from their numbers. Many are divided by a thread each, which wastes
 //! no lanes on patches with few points.
 
@@ -40,8 +40,10 @@ pub mod word {
     pub const OUTER: u32 = 48;
     /// Where the inner levels are.
     pub const INNER: u32 = 52;
+    /// Address of a word that [`super::count`] sets to one if the levels of patches differ.
+    pub const UNLIKE: u32 = 56;
     /// Bytes of all words.
-    pub const BYTES: u32 = 56;
+    pub const BYTES: u32 = 64;
 }
 
 /// How patches are divided.
@@ -93,8 +95,29 @@ pub fn count(t: &Tessellation) -> Shader {
             let n = pattern.drawn.select(n, 0);
             k.driver_address(table).plus(patch, 4).store(0, &[n]);
         }
+        let first = levels(&k, t, k.word(0));
+        let same = levels(&k, t, patch).into_iter().zip(first).map(|(a, b)| a.is(b));
+        let unlike = !same.fold(k.flag(true), |all, same| all & same);
+        k.when(unlike, || k.driver_address(word::UNLIKE).store(0, &[k.word(1)]));
     });
     k.finish()
+}
+
+/// Edges of a patch that outer levels divide; there are two inner levels less, and none of isolines.
+fn edges(t: &Tessellation) -> u32 {
+    match t.domain {
+        PrimitiveKind::Isolines => 2,
+        PrimitiveKind::Triangles => 3,
+        _ => 4,
+    }
+}
+
+/// The levels of a patch that count: outer, then inner.
+fn levels<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>) -> Vec<Word<'k>> {
+    let record = k.driver_address(word::PATCHES).plus(patch, k.driver(word::STRIDE));
+    let level = |of: u32, n: u32| record.plus(k.driver(of), 1).load(4 * n);
+    let outer = (0..edges(t)).map(|n| level(word::OUTER, n));
+    outer.chain((0..edges(t) - 2).map(|n| level(word::INNER, n))).collect()
 }
 
 /// Who divides a patch.
@@ -212,14 +235,8 @@ enum Kind<'k> {
 
 impl<'k> Pattern<'k> {
     fn new(k: &'k Kernel, t: &Tessellation, patch: Word<'k>) -> Pattern<'k> {
-        let record = k.driver_address(word::PATCHES).plus(patch, k.driver(word::STRIDE));
-        let level = |of: u32, n: u32| record.plus(k.driver(of), 1).load(4 * n);
-        let edges = match t.domain {
-            PrimitiveKind::Isolines => 2,
-            PrimitiveKind::Triangles => 3,
-            _ => 4,
-        };
-        let outer: Vec<Word<'k>> = (0..edges).map(|n| level(word::OUTER, n)).collect();
+        let mut outer = levels(k, t, patch);
+        let inner = outer.split_off(edges(t) as usize);
         let drawn = outer.iter().fold(k.flag(true), |all, l| all & l.float_more(0.0));
         let divided = |l: Word<'k>, spacing| {
             Edge::new(k, clamped(l, spacing, Place::Outside), spacing, false)
@@ -229,10 +246,7 @@ impl<'k> Pattern<'k> {
                 lines: divided(outer[0], Spacing::Equal),
                 line: divided(outer[1], t.spacing),
             },
-            _ => {
-                let inner = (0..edges - 2).map(|n| level(word::INNER, n)).collect();
-                Kind::Rings(Rings::new(k, t.spacing, outer, inner))
-            }
+            _ => Kind::Rings(Rings::new(k, t.spacing, outer, inner)),
         };
         Pattern { drawn, kind }
     }

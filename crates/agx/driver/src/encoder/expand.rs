@@ -7,7 +7,7 @@ use tepui_expand::gather::{vertices as gather_vertices, word as gather};
 use tepui_expand::lower::patch_stride;
 use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Expansion, Record, TESSELLATED_B, list_of, lists, word as words};
-use tepui_ir::{PrimitiveKind, Spacing, Stage};
+use tepui_ir::{PrimitiveKind, Spacing};
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups};
@@ -106,11 +106,11 @@ struct Start {
     base_vertex: Option<u32>,
 }
 
-/// What the last stage leaves to the rasteriser.
+/// What is left to the rasteriser.
 struct Expanded {
-    /// The stage.
-    last: Arc<Shader>,
-    /// Where its vertices and the list of their indices are.
+    /// The vertex shader that the hardware runs.
+    vertex: Arc<Shader>,
+    /// Where what it reads and the list of the indices are.
     list: List,
     /// What they make.
     topology: vk::PrimitiveTopology,
@@ -129,8 +129,10 @@ enum List {
     },
     /// Memory does.
     Indirect {
-        /// Address of the parameters ([`params`]).
-        parameters: u64,
+        /// Address of the vertex shader's words.
+        words: u64,
+        /// Address of the arguments of the draw.
+        draw: u64,
         /// The heap that they are in.
         heap: (u64, u32),
     },
@@ -207,9 +209,7 @@ impl Encoder {
     /// Draws what the last stage left.
     fn fetch(&mut self, state: &mut CommandState<Agx>, e: Expanded, draw_index: u32) -> Result<()> {
         let own = state.graphics.clone();
-        let numbered = e.last.ir.info.stage == Stage::TessEvaluation
-            && state.bound.fragment.as_ref().is_some_and(|f| f.reads_primitive);
-        let vertex = state.bound.vertex.replace(e.last.pull(numbered)?);
+        let vertex = state.bound.vertex.replace(e.vertex);
         let (index, fetched) = match e.list {
             List::Direct { records, address, indices } => {
                 self.put_words(&[(words::OUTPUT, Word::Long(records))]);
@@ -224,10 +224,10 @@ impl Encoder {
                 };
                 (IndexBuffer { address, size: 4 * u64::from(indices), index_bytes: 4 }, draw)
             }
-            List::Indirect { parameters, heap: (address, bytes) } => {
-                self.vertex_driver = Some(parameters);
+            List::Indirect { words, draw, heap: (address, bytes) } => {
+                self.vertex_driver = Some(words);
                 let draw = Draw::Indirect {
-                    address: parameters + u64::from(params::DRAW),
+                    address: draw,
                     count: 1,
                     stride: 20,
                     count_address: None,
@@ -240,7 +240,8 @@ impl Encoder {
         let index = state.index.replace(index);
         let between = std::mem::take(&mut state.bound.between);
         state.graphics.topology = e.topology;
-        state.graphics.restart = true;
+        // Only strips have restarts.
+        state.graphics.restart = !is_list(e.topology);
         self.programs_changed(state);
         let drawn = self.draw_view(state, &fetched, self.view);
         self.vertex_driver = None;
@@ -358,7 +359,7 @@ impl Encoder {
         }
         let topology = topology(emission);
         let list = List::Direct { records, address: list, indices };
-        Ok(Expanded { last: geometry.clone(), list, topology })
+        Ok(Expanded { vertex: geometry.pull()?, list, topology })
     }
 
     /// Draws a piece of a draw whose counts the CPU knows, but not what its stages make of them: it is tessellated, or its indices
@@ -428,7 +429,9 @@ impl Encoder {
         let vertices = t.control.ir.info.primitives.vertices.max(1);
         let patch_b = u64::from(patch_stride(&patch, &controlled, vertices)) + 8;
         let (points, indices) = t.how.most();
-        let point_b = u64::from(TESSELLATED_B) + stride(&t.evaluation);
+        // Only a geometry shader needs the vertices themselves.
+        let evaluated_b = if geometry.is_some() { stride(&t.evaluation) } else { 0 };
+        let point_b = u64::from(TESSELLATED_B) + evaluated_b;
         let divided_b = u64::from(points) * point_b + 4 * u64::from(indices);
         let primitives = match t.how.output() {
             PrimitiveKind::Points => indices,
@@ -541,33 +544,31 @@ impl Encoder {
         // The primitives or patches.
         let dispatch = groups(params::GEOMETRY_GROUPS);
         self.launch_at(&first.program, &bindings, state, &dispatch, parameters)?;
-        let (parameters, last) = match tessellation {
-            None => (parameters, None),
-            Some(t) => {
-                let behind =
+        let (parameters, vertex, output) = match (tessellation, &geometry) {
+            (None, Some(g)) => (parameters, g.pull()?, None),
+            (Some(t), _) => {
+                let (vertex, behind) =
                     self.tessellate(state, &bindings, parameters, &t, geometry.as_ref())?;
-                (behind, Some((t.evaluation, t.how.output())))
+                (behind, vertex, Some(t.how.output()))
             }
+            (None, None) => return Err(Error::unsupported("draws that need no expansion")),
         };
         if emissions && let Some(g) = &geometry {
             self.emissions(state, g, &Emission::of(&g.ir), parameters)?;
         }
-        let list = List::Indirect { parameters, heap };
-        match (geometry, last) {
-            (Some(last), _) => {
-                let topology = topology(&Emission::of(&last.ir));
-                Ok(Expanded { last, list, topology })
-            }
-            (None, Some((last, output))) => {
+        let (words, topology) = match (&geometry, output) {
+            (Some(last), _) => (parameters, topology(&Emission::of(&last.ir))),
+            (None, output) => {
                 let topology = match output {
-                    PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,
-                    PrimitiveKind::Lines => vk::PrimitiveTopology::LINE_LIST,
+                    Some(PrimitiveKind::Points) => vk::PrimitiveTopology::POINT_LIST,
+                    Some(PrimitiveKind::Lines) => vk::PrimitiveTopology::LINE_LIST,
                     _ => vk::PrimitiveTopology::TRIANGLE_LIST,
                 };
-                Ok(Expanded { last, list, topology })
+                (parameters + u64::from(params::EVALUATE), topology)
             }
-            (None, None) => Err(Error::unsupported("draws that need no expansion")),
-        }
+        };
+        let list = List::Indirect { words, draw: parameters + u64::from(params::DRAW), heap };
+        Ok(Expanded { vertex, list, topology })
     }
 
     /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
@@ -922,6 +923,12 @@ fn record_key(vertex: &Shader, s: &GraphicsState) -> VertexKey {
     key.negative_one_to_one = false;
     key.multiview = false;
     key
+}
+
+/// Whether primitives share no vertices, so that their indices have no restarts.
+fn is_list(topology: vk::PrimitiveTopology) -> bool {
+    use vk::PrimitiveTopology as T;
+    matches!(topology, T::LINE_LIST | T::TRIANGLE_LIST)
 }
 
 /// What a geometry shader's indices make.

@@ -20,8 +20,8 @@ use crate::meta::expand::params;
 use crate::shader::Shader;
 
 impl Encoder {
-    /// Divides the patches that the control shader left, and runs the evaluation shader and the geometry shader, if there is one.
-    /// Gives the address of the parameters of what comes behind.
+    /// Divides the patches that the control shader left. If there is a geometry shader, runs the evaluation shader and that one. Gives
+    /// the vertex shader that the hardware runs, and the address of the parameters of what comes behind.
     pub(super) fn tessellate(
         &mut self,
         state: &CommandState<Agx>,
@@ -29,11 +29,10 @@ impl Encoder {
         parameters: u64,
         t: &Tessellated,
         geometry: Option<&Arc<Shader>>,
-    ) -> Result<u64> {
+    ) -> Result<(Arc<Shader>, u64)> {
         let vertices = t.control.ir.info.primitives.vertices.max(1);
         let patch = Record::of_patch(&t.control.ir);
         let controlled = Record::of_vertices(&t.control.ir);
-        let evaluated = Record::of_vertices(&t.evaluation.ir);
         let level = |b: Builtin| {
             let (interp, sampling) = (Interp::Flat, Sampling::Center);
             let slot = IoSlot {
@@ -46,12 +45,15 @@ impl Encoder {
             };
             patch.offset(slot).unwrap_or(0)
         };
+        let at = |offset: u32| parameters + u64::from(offset);
+        let [low, high] = split(at(params::UNLIKE));
         let own = [
             patch_stride(&patch, &controlled, vertices),
             level(Builtin::TessLevelOuter),
             level(Builtin::TessLevelInner),
+            low,
+            high,
         ];
-        let at = |offset: u32| parameters + u64::from(offset);
         let in_memory = |s: Source| match s {
             Source::Driver { offset } if offset < word::STRIDE => {
                 Some(at(params::TESSELLATE + offset))
@@ -63,7 +65,7 @@ impl Encoder {
         let first = word::STRIDE as usize / 4;
         // How many points and indices there are, and where each patch has its own.
         let count = self.device.clone().meta(Program::CountTessellated(t.how))?.compute()?;
-        self.driver[first..first + 3].copy_from_slice(&own);
+        self.driver[first..first + own.len()].copy_from_slice(&own);
         let dispatch = groups(params::GATHER_GROUPS);
         self.launch_with(&count, &none, &state.push, &dispatch, &|_| None, &in_memory)?;
         let patches = at(params::TESSELLATE + word::COUNT);
@@ -75,13 +77,21 @@ impl Encoder {
             (Flags::TESSELLATION_EVALUATION_SHADER_INVOCATIONS, at(params::POINTS + 4)),
         ])?;
         let heap = self.expansion_heap()?;
-        let behind = self.upload(&[0; params::BYTES], 64)?.address;
-        let ([a, b], [c, d], [e, f]) = (split(parameters), split(behind), split(heap.0));
+        let behind = match geometry {
+            Some(_) => self.upload(&[0; params::BYTES], 64)?.address,
+            None => parameters,
+        };
+        let evaluated = Record::of_vertices(&t.evaluation.ir);
+        let ([a, b], [c, d]) = (split(parameters), split(heap.0));
         let rasterised = state.graphics.rasterization_stream;
-        let mut place = vec![a, b, c, d, e, f, heap.1, evaluated.stride().max(16)];
+        let mut place = vec![a, b, c, d, heap.1];
         if let Some(g) = geometry {
             let (emission, record) = (Emission::of(&g.ir), Record::of_vertices(&g.ir));
+            let [e, f] = split(behind);
             place.extend([
+                e,
+                f,
+                evaluated.stride().max(16),
                 emission.invocations,
                 emission.vertices * record.stride().max(16),
                 emission.indices,
@@ -96,7 +106,7 @@ impl Encoder {
             (Worker::Thread, params::TESSELLATE_THREADS),
         ] {
             let fill = self.device.clone().meta(Program::Tessellate(t.how, worker))?.compute()?;
-            self.driver[first..first + 3].copy_from_slice(&own);
+            self.driver[first..first + own.len()].copy_from_slice(&own);
             let dispatch = groups(number);
             self.launch_with(&fill, &none, &state.push, &dispatch, &|_| None, &in_memory)?;
         }
@@ -108,20 +118,22 @@ impl Encoder {
             triangles: t.how.domain == tepui_ir::PrimitiveKind::Triangles,
             ..Expansion::default()
         };
+        let Some(g) = geometry else {
+            let numbered = state.bound.fragment.as_ref().is_some_and(|f| f.reads_primitive);
+            return Ok((t.evaluation.evaluated(&expansion, numbered)?, behind));
+        };
         let program = t.evaluation.expanded(&expansion)?;
         let dispatch = groups(params::EVALUATE_GROUPS);
         self.launch_at(&program, bindings, state, &dispatch, at(params::EVALUATE))?;
-        if let Some(g) = geometry {
-            let expansion = Expansion {
-                vertices: evaluated,
-                tessellated: true,
-                rasterised,
-                ..Expansion::default()
-            };
-            let program = g.expanded(&expansion)?;
-            let dispatch = Dispatch::Indirect([0; 3], behind + u64::from(params::GEOMETRY_GROUPS));
-            self.launch_at(&program, bindings, state, &dispatch, behind)?;
-        }
-        Ok(behind)
+        let expansion = Expansion {
+            vertices: evaluated,
+            tessellated: true,
+            rasterised,
+            ..Expansion::default()
+        };
+        let program = g.expanded(&expansion)?;
+        let dispatch = Dispatch::Indirect([0; 3], behind + u64::from(params::GEOMETRY_GROUPS));
+        self.launch_at(&program, bindings, state, &dispatch, behind)?;
+        Ok((g.pull()?, behind))
     }
 }

@@ -12,7 +12,7 @@ use super::feedback::{Order, position};
 
 /// The parameters of an expanded draw in memory, by byte: words of the geometry or control shader come first ([`stage`]).
 ///
-/// A draw that is tessellated has a second set of them, for the geometry shader behind the tessellator and the last draw.
+/// A draw that is tessellated and has a geometry shader has a second set of them, for that shader and the last draw.
 pub mod params {
     /// Words of the vertex shader, as captures have them.
     pub const VERTEX: u32 = 64;
@@ -50,6 +50,8 @@ pub mod params {
     pub const EVALUATE: u32 = 512;
     /// Its workgroups.
     pub const EVALUATE_GROUPS: u32 = 568;
+    /// Not zero if the levels of patches differ.
+    pub const UNLIKE: u32 = 580;
     /// Bytes of all.
     pub const BYTES: usize = 640;
 }
@@ -212,29 +214,51 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
         (params::TESSELLATE + tessellate::POINTS, index_list),
         (params::TESSELLATE + tessellate::INDICES, table),
         (params::TESSELLATE + tessellate::COUNT, emissions),
+        (params::UNLIKE, zero),
     ] {
         m.store(to, v, offset as i32);
     }
 }
 
-/// Where the buffers behind the tessellator are, once the points and indices of all patches are known.
+/// Where the buffers behind the tessellator are, once the points and indices of all patches are known. Patches that are divided alike
+/// have those of the first patch, which are drawn once an instance for each patch, if nothing but the rasteriser is behind.
 ///
-/// Words: parameters of the patches (2), those of what comes behind (2), heap (2), its bytes; bytes of a vertex. With a geometry
-/// shader: invocations for each primitive, bytes of the vertices and number of the indices of an invocation, vertices of a primitive, index
-/// lists.
+/// Words: parameters of the patches (2), heap (2), its bytes. With a geometry shader: parameters of what comes behind (2), bytes of an
+/// evaluated vertex, invocations for each primitive, bytes of the vertices and number of the indices of an invocation, vertices of a
+/// primitive, index lists.
 pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
-    let (from, to, heap) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
-    let [heap_b, vertex_b] = [6, 7].map(|k| m.driver(k));
-    let [invocations, records_b, indices_each, vertices, lists] =
-        [8, 9, 10, 11, 12].map(|k| m.driver(k));
+    let (from, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
+    let to = if geometry { m.driver_long(5) } else { from };
+    let [vertex_b, invocations, records_b, indices_each, vertices, lists] =
+        [7, 8, 9, 10, 11, 12].map(|k| m.driver(k));
     let known = |m: &mut Make<'_>, at: u32| m.load(from, Type::B32, at as i32);
     let points = known(m, params::POINTS + 4);
     let indices = known(m, params::INDICES + 4);
     let patches = known(m, params::TESSELLATE + tessellate::COUNT);
     let in_instance = known(m, stage::COUNT);
+    let one = m.0.u32(1);
+    let (divided, instances, points, indices) = match geometry {
+        true => (patches, one, points, indices),
+        false => {
+            let unlike = known(m, params::UNLIKE);
+            let several = m.op(Op::ULt, one, patches);
+            // The sums before the second patch are the numbers of the first.
+            let of_one = |m: &mut Make<'_>, table: u32, all: Value| {
+                let table = m.load(from, Type::B64, (params::TESSELLATE + table) as i32);
+                let second = m.load(table, Type::B32, 4);
+                let each = m.0.select(several, second, all);
+                m.0.select(unlike, all, each)
+            };
+            let points = of_one(m, tessellate::POINTS, points);
+            let indices = of_one(m, tessellate::INDICES, indices);
+            let at_most_one = m.op(Op::UMin, patches, one);
+            let divided = m.0.select(unlike, patches, at_most_one);
+            (divided, m.0.select(unlike, one, patches), points, indices)
+        }
+    };
     let first = known(m, stage::FIRST);
     let records = m.load(from, Type::B64, stage::PATCHES as i32);
-    let [zero, one, four] = [0, 1, 4].map(|k| m.0.u32(k));
+    let [zero, four] = [0, 4].map(|k| m.0.u32(k));
     let (primitives, emissions) = match geometry {
         true => {
             let primitives = m.op(Op::UDiv, indices, vertices);
@@ -251,13 +275,13 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let list_b = m.op(Op::IMul, list_b, four);
     let parts = [
         (points, point_b),
-        (points, vertex_b),
         (indices, four),
+        (points, vertex_b),
         (emissions, records_b),
         (emissions, list_b),
         (emissions, four),
     ];
-    let parts = if geometry { &parts[..] } else { &parts[..3] };
+    let parts = if geometry { &parts[..] } else { &parts[..2] };
     let mut bytes = m.long(zero);
     for &(n, each) in parts {
         let (n, each) = (m.long(n), m.long(each));
@@ -265,38 +289,33 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         bytes = m.op(Op::IAdd, bytes, part);
     }
     let fits = m.op(Op::ULt, bytes, room);
-    let [points, indices, patches, primitives, emissions] =
-        [points, indices, patches, primitives, emissions].map(|n| m.0.select(fits, n, zero));
+    let [points, indices, divided, primitives, emissions] =
+        [points, indices, divided, primitives, emissions].map(|n| m.0.select(fits, n, zero));
     let mut places = Places { heap, end: used };
     let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
     let list = take(m, points, point_b);
-    let evaluated = take(m, points, vertex_b);
     let index_list = take(m, indices, four);
-    let (output, emitted, table) = match geometry {
-        true => {
-            (take(m, emissions, records_b), take(m, emissions, list_b), take(m, emissions, four))
-        }
-        false => (evaluated, index_list, heap),
-    };
+    let behind = geometry.then(|| {
+        [(points, vertex_b), (emissions, records_b), (emissions, list_b), (emissions, four)]
+            .map(|(number, bytes)| take(m, number, bytes))
+    });
     places.close(m, 0);
-    let drawn = match geometry {
-        true => m.op(Op::IMul, emissions, indices_each),
-        false => indices,
+    let (drawn, drawn_list) = match behind {
+        Some([_, _, emitted, _]) => (m.op(Op::IMul, emissions, indices_each), emitted),
+        None => (indices, index_list),
     };
-    let first_index = first_index(m, heap, emitted);
+    let first_index = first_index(m, heap, drawn_list);
     let groups = |m: &mut Make<'_>, n: Value| {
         let more = m.0.u32(THREADS - 1);
         let n = m.op(Op::IAdd, n, more);
         m.shr(n, THREADS.trailing_zeros())
     };
-    let evaluate_groups = groups(m, points);
     // Patches have a workgroup each, or a thread each if there are many.
     let few = m.0.u32(FEW_PATCHES);
-    let few = m.op(Op::ULt, patches, few);
-    let of_patches = groups(m, patches);
-    let [by_group, by_thread] = [(patches, zero), (zero, of_patches)]
+    let few = m.op(Op::ULt, divided, few);
+    let of_patches = groups(m, divided);
+    let [by_group, by_thread] = [(divided, zero), (zero, of_patches)]
         .map(|(few_patches, many_patches)| m.0.select(few, few_patches, many_patches));
-    let gather_groups = groups(m, emissions);
     for (offset, v) in [
         (params::TESSELLATE + tessellate::LIST, list),
         (params::TESSELLATE + tessellate::INDEX_LIST, index_list),
@@ -307,35 +326,39 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         (params::TESSELLATE_THREADS + 4, one),
         (params::TESSELLATE_THREADS + 8, one),
         (params::EVALUATE + stage::PATCHES, records),
-        (params::EVALUATE + stage::OUTPUT, evaluated),
         (params::EVALUATE + stage::LIST, list),
         (params::EVALUATE + stage::COUNT, points),
         (params::EVALUATE + stage::PATCH_COUNT, in_instance),
         (params::EVALUATE + stage::FIRST, first),
-        (params::EVALUATE_GROUPS, evaluate_groups),
-        (params::EVALUATE_GROUPS + 4, one),
-        (params::EVALUATE_GROUPS + 8, one),
     ] {
         m.store(from, v, offset as i32);
     }
     for (offset, v) in [
-        (stage::OUTPUT, output),
-        (stage::LIST, if geometry { emitted } else { list }),
-        (stage::PATCH_COUNT, in_instance),
-        (stage::FIRST, first),
         (params::DRAW, drawn),
-        (params::DRAW + 4, one),
+        (params::DRAW + 4, instances),
         (params::DRAW + 8, first_index),
         (params::DRAW + 12, zero),
         (params::DRAW + 16, zero),
     ] {
         m.store(to, v, offset as i32);
     }
-    if !geometry {
-        return;
+    let Some([evaluated, output, emitted, table]) = behind else { return };
+    let evaluate_groups = groups(m, points);
+    for (offset, v) in [
+        (params::EVALUATE + stage::OUTPUT, evaluated),
+        (params::EVALUATE_GROUPS, evaluate_groups),
+        (params::EVALUATE_GROUPS + 4, one),
+        (params::EVALUATE_GROUPS + 8, one),
+    ] {
+        m.store(from, v, offset as i32);
     }
     let geometry_groups = groups(m, emissions);
+    let gather_groups = groups(m, emissions);
     for (offset, v) in [
+        (stage::OUTPUT, output),
+        (stage::LIST, emitted),
+        (stage::PATCH_COUNT, in_instance),
+        (stage::FIRST, first),
         (stage::VERTICES, evaluated),
         (stage::INDICES, index_list),
         (stage::POINTS, list),
