@@ -241,6 +241,7 @@ impl<'a> Parser<'a> {
             "shared_bytes" => self.s.info.shared_bytes = self.number()?,
             "push_bytes" => self.s.info.push_bytes = self.number()?,
             "scratch_bytes" => self.s.info.scratch_bytes = self.number()?,
+            "linked" => self.s.info.linked = true,
             "early_tests" => self.s.info.early_tests = true,
             "early_and_late_tests" => self.s.info.early_and_late_tests = true,
             "per_sample" => self.s.info.per_sample = true,

@@ -123,6 +123,7 @@ impl Printer<'_> {
             }
         }
         for (name, v) in [
+            ("linked", i.linked),
             ("early_tests", i.early_tests),
             ("early_and_late_tests", i.early_and_late_tests),
             ("per_sample", i.per_sample),

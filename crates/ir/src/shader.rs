@@ -300,6 +300,8 @@ pub struct Info {
     pub push_bytes: u32,
     /// Bytes of scratch memory for `load_scratch` and `store_scratch`.
     pub scratch_bytes: u32,
+    /// Vertex: the fragment shader of the same pipeline reads all locations that are written, interpolated as the outputs say.
+    pub linked: bool,
     /// Fragment: depth and stencil tests run before the shader.
     pub early_tests: bool,
     /// Fragment: early tests, and late when the shader discards (`EarlyAndLateFragmentTests`).
@@ -340,6 +342,7 @@ impl Info {
             shared_bytes: 0,
             push_bytes: 0,
             scratch_bytes: 0,
+            linked: false,
             early_tests: false,
             early_and_late_tests: false,
             depth: DepthMode::Any,

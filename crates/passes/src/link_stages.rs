@@ -1,5 +1,5 @@
 //! Links a vertex shader with the fragment shader of the same pipeline: outputs that no fragment reads are removed, and those
-//! that are a constant or a push constant move into the fragment shader.
+//! that are a constant or a push constant move into the fragment shader. The others learn how they are interpolated.
 //!
 //! A value that all vertices share needs no interpolation: the fragment shader gets the value itself, which later passes fold.
 //! That is exact where the interpolated value would be rounded, as Vulkan allows. Positions, point sizes and the like stay, and
@@ -7,7 +7,7 @@
 //! fragments that ask for its number get 0.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Mem, Op, Region, Shader, Type, Value};
+use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, Mem, Op, Region, Shader, Type, Value};
 
 use crate::pipeline::Pipeline;
 use crate::rewrite::{self, Emit, Lowering, Step};
@@ -39,7 +39,46 @@ pub fn run(vertex: &mut Shader, fragment: &mut Shader) -> bool {
     if removed {
         Pipeline::new(None, &mut quiet).clean(vertex, &["dce"]);
     }
-    moved || removed
+    let linked = interpolate(vertex, fragment);
+    moved || removed || linked
+}
+
+/// Gives outputs the interpolation of the inputs that read them. Returns whether it did: not if a location is read in two ways.
+fn interpolate(vertex: &mut Shader, fragment: &Shader) -> bool {
+    let mut read: FxHashMap<u32, Interp> = FxHashMap::default();
+    let mut once = true;
+    fragment.walk(|s, _, i| {
+        let Some((slot, offset)) = input(s, i) else { return };
+        for (location, _) in touched(s, slot, s.ty(s.result(i)), offset, false) {
+            once &= *read.entry(location).or_insert(slot.interp) == slot.interp;
+        }
+    });
+    if !once {
+        return false;
+    }
+    let mut outputs = Vec::new();
+    vertex.walk(|s, _, i| {
+        let d = &s.insts[i];
+        let (Op::StoreOutput, Attrs::Io(slot)) = (d.op, d.attrs) else { return };
+        let locations = touched(s, slot, s.ty(s.arg(i, 0)), s.arg(i, 1), true);
+        let mut all = locations.iter().map(|&(location, _)| read.get(&location).copied());
+        match all.next() {
+            // Built-in outputs.
+            None => {}
+            Some(interp) if all.all(|other| other == interp) => outputs.push((i, interp)),
+            Some(_) => once = false,
+        }
+    });
+    if !once {
+        return false;
+    }
+    for (i, interp) in outputs {
+        if let Attrs::Io(slot) = &mut vertex.insts[i].attrs {
+            slot.interp = interp.unwrap_or(Interp::Smooth);
+        }
+    }
+    vertex.info.linked = true;
+    true
 }
 
 /// The words of the value at a slot: the first, and a component's words. 64-bit components take two.
@@ -310,6 +349,32 @@ mod tests {
         assert!(!v.contains("location 2"), "{v}");
         assert_eq!(f.matches("load_input").count(), 2, "{f}");
         assert!(f.contains("0x3f800000"), "{f}");
+    }
+
+    #[test]
+    fn outputs_are_interpolated_as_they_are_read() {
+        let linked = |second: &str| {
+            let fragment = format!(
+                "shader fragment \"main\" {{
+  body {{
+    %0:b32 = const[0x0]
+    %1:b32x2 = load_input[location 2 component 0 float flat center] %0
+    %2:b32x2 = load_input[location 2 component 2 float {second} center] %0
+    store_output[location 0 component 0 float smooth center] %1, %0
+    store_output[location 0 component 2 float smooth center] %2, %0
+    yield
+  }}
+}}
+"
+            );
+            let mut v = parse(VERTEX);
+            run(&mut v, &mut parse(&fragment));
+            let text = v.to_string();
+            assert_eq!(parse(&text).info.linked, v.info.linked, "{text}");
+            (v.info.linked, text.contains("[location 2 component 0 float flat center]"))
+        };
+        assert_eq!(linked("flat"), (true, true));
+        assert_eq!(linked("smooth"), (false, false), "a location that is read in two ways");
     }
 
     #[test]

@@ -58,14 +58,18 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
     }
     let class = |x: Varying| f.shading(x).unwrap_or(Shading::Smooth);
     let places = v.fixed.clone().unwrap_or_else(|| v.places(class));
-    let count = |c: Shading| -> u32 {
-        v.varyings.iter().filter(|x| class(x.0) == c).map(|x| u32::from(x.1)).sum()
-    };
-    let counts_32 = VaryingCounts {
-        smooth: count(Shading::Smooth),
-        flat: count(Shading::Flat),
-        linear: count(Shading::Linear),
-    };
+    let words = v.classes.unwrap_or_else(|| v.words_by_class(class));
+    for c in &f.coefficients {
+        if let Origin::Varying { varying, .. } = c.origin
+            && let Some(&(_, at)) = places.iter().find(|p| p.0 == varying)
+            && let is = Shading::at(words, at)
+            && is != c.shading
+        {
+            return Err(LinkError::Shading { varying, shadings: [is, c.shading] }.into());
+        }
+    }
+    let [smooth, flat, linear] = words.map(u32::from);
+    let counts_32 = VaryingCounts { smooth, flat, linear };
     let first = 1 + u32::from(f.reads_z());
     let header = BindingHeader {
         number_of_32_bit_slots: first + u32::from(v.varying_words()),

@@ -4,7 +4,8 @@
 //! A vertex is a sequence of 32-bit words: position, varyings, point size, layer and viewport, clip
 //! distances. The hardware wants smooth varyings first, then flat, then linear ones, but only the
 //! fragment shader knows which are which. A vertex shader that is compiled separately therefore
-//! takes the first word of each varying from a uniform register, which [`crate::link`] computes.
+//! takes the first word of each varying from a uniform register, which [`crate::link`] computes,
+//! unless its outputs say how they are interpolated (`linked`).
 //!
 //! A fragment shader reads coefficient registers: plane equations over the screen, one for each
 //! word of a varying that it reads. It chooses their numbers and reports which value each must
@@ -54,6 +55,20 @@ pub enum Shading {
     Linear,
 }
 
+impl Shading {
+    /// All, in the order of a vertex.
+    pub const ALL: [Shading; 3] = [Shading::Smooth, Shading::Flat, Shading::Linear];
+
+    /// How the word of a vertex is shaded that has so many words of each.
+    pub(crate) fn at([smooth, flat, _]: [u16; 3], word: u16) -> Shading {
+        match word - POSITION_WORDS.min(word) {
+            w if w < smooth => Shading::Smooth,
+            w if w < smooth + flat => Shading::Flat,
+            _ => Shading::Linear,
+        }
+    }
+}
+
 impl fmt::Display for Shading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -87,6 +102,8 @@ pub struct VertexTable {
     pub components: u128,
     /// Where each varying begins, when that was known to the compiler.
     pub fixed: Option<Vec<(Varying, u16)>>,
+    /// Words of smooth, flat and linear varyings, when the compiler knew how each is shaded.
+    pub classes: Option<[u16; 3]>,
 }
 
 impl VertexTable {
@@ -120,13 +137,26 @@ impl VertexTable {
         self.clip_at() + u16::from(self.clip_distances)
     }
 
+    /// Words of smooth, flat and linear varyings when fragments shade them so; those that no fragment reads count as smooth.
+    #[must_use]
+    pub fn words_by_class(&self, shading: impl Fn(Varying) -> Shading) -> [u16; 3] {
+        Shading::ALL
+            .map(|class| self.varyings.iter().filter(|v| shading(v.0) == class).map(|v| v.1).sum())
+    }
+
+    /// Fixes the places of varyings that are shaded so.
+    pub fn fix(&mut self, shading: impl Fn(Varying) -> Shading) {
+        self.fixed = Some(self.places(&shading));
+        self.classes = Some(self.words_by_class(shading));
+    }
+
     /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then
     /// linear. Those that no fragment reads count as smooth.
     #[must_use]
     pub fn places(&self, shading: impl Fn(Varying) -> Shading) -> Vec<(Varying, u16)> {
         let mut at = POSITION_WORDS;
         let mut out = Vec::with_capacity(self.varyings.len());
-        for class in [Shading::Smooth, Shading::Flat, Shading::Linear] {
+        for class in Shading::ALL {
             for &(v, words) in self.varyings.iter().filter(|v| shading(v.0) == class) {
                 out.push((v, at));
                 at += words;

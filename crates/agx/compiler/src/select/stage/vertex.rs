@@ -1,6 +1,7 @@
 //! The selection state of a vertex shader, and the analysis that initialises it: attributes and
 //! outputs.
 
+use super::coefficients::shading;
 use super::interface::{name, used_inputs, words};
 use crate::abi::{self, VertexResults};
 use crate::error::{Error, Result};
@@ -82,6 +83,8 @@ impl State {
 /// Finds what a shader writes.
 fn outputs(s: &Shader, interface: &abi::Vertex, t: &mut VertexTable) {
     let mut sizes: BTreeMap<Varying, u16> = BTreeMap::new();
+    let mut shadings =
+        BTreeMap::from([(Varying::Kept, Shading::Linear), (Varying::Viewport, Shading::Flat)]);
     let mut grow = |v: Varying, n: u8| {
         let w = sizes.entry(v).or_default();
         *w = (*w).max(u16::from(n));
@@ -90,7 +93,10 @@ fn outputs(s: &Shader, interface: &abi::Vertex, t: &mut VertexTable) {
         let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) else { return };
         let n = slot.component + words(s.ty(s.arg(i, 0)));
         match slot.loc {
-            IoLoc::Location(l) => grow(Varying::Location(l), n),
+            IoLoc::Location(l) => {
+                shadings.insert(Varying::Location(l), shading(&slot));
+                grow(Varying::Location(l), n);
+            }
             IoLoc::Builtin(Builtin::PointSize) => t.point_size = true,
             IoLoc::Builtin(Builtin::Layer) => t.layer = true,
             IoLoc::Builtin(Builtin::ViewportIndex) => {
@@ -113,8 +119,9 @@ fn outputs(s: &Shader, interface: &abi::Vertex, t: &mut VertexTable) {
         VertexResults::StoreFor(f) => {
             // Varyings that the fragment shader does not read are not written.
             t.varyings.retain(|v| f.shading(v.0).is_some());
-            t.fixed = Some(t.places(|v| f.shading(v).unwrap_or(Shading::Smooth)));
+            t.fix(|v| f.shading(v).unwrap_or(Shading::Smooth));
         }
+        _ if s.info.linked => t.fix(|v| shadings.get(&v).copied().unwrap_or(Shading::Smooth)),
         _ if t.varyings.len() == 1 => t.fixed = Some(t.places(|_| Shading::Smooth)),
         _ => {}
     }
