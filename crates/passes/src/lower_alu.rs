@@ -97,6 +97,63 @@ pub fn run_long(s: &mut Shader, lower: Alu) -> bool {
 /// The families, and whether 64-bit integers are lowered, too.
 struct Pass(Alu, bool);
 
+/// A value that is a number, and whether it may be zero with a sign bit, or without.
+type Number = (Value, Option<bool>);
+
+/// A value as one that is certainly a number: a constant, a converted integer, or a selection of constants.
+fn number(s: &Shader, v: Value) -> Option<Number> {
+    let i = s.def_inst(v)?;
+    let zero = match s.insts[i].op {
+        Op::Const => {
+            let (sign, infinity) = match s.ty(v).bits() {
+                16 => (1 << 15, 0x7c00),
+                _ => (1 << 31, 0x7f80_0000),
+            };
+            let bits = s.as_const(v)?;
+            let size = bits & (sign - 1);
+            if size > infinity {
+                return None;
+            }
+            (size == 0).then_some(bits & sign != 0)
+        }
+        Op::U2F | Op::S2F => Some(false),
+        Op::Select => {
+            let [x, y] = [1, 2].map(|k| s.as_const(s.arg(i, k)).and(number(s, s.arg(i, k))));
+            match (x?.1, y?.1) {
+                (None, zero) | (zero, None) => zero,
+                (x, y) if x == y => x,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    Some((v, zero))
+}
+
+/// The smaller or the larger of a variable and a number, which is the result if the variable is NaN. Of two zeros, the comparison
+/// holds if the variable is the right one or has the same bits.
+fn extreme(e: &mut Emit, op: Op, variable: Value, (number, zero): Number) -> Value {
+    let [x, y] = if op == Op::FMin { [variable, number] } else { [number, variable] };
+    let wins = match zero == Some(op == Op::FMin) {
+        true => e.op(Op::FLt, &[x, y]),
+        false => e.op(Op::FGe, &[y, x]),
+    };
+    e.select(wins, variable, number)
+}
+
+/// The smaller or the larger of two values; a NaN gives the other.
+fn extreme_of_variables(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
+    let (merge, x, y) = if op == Op::FMin { (Op::IOr, a, b) } else { (Op::IAnd, b, a) };
+    let less = e.op(Op::FLt, &[x, y]);
+    let number = e.op(Op::FEq, &[b, b]);
+    let other = e.select(number, b, a);
+    let extreme = e.select(less, a, other);
+    // Two zeros: the sign bit of either, or of both.
+    let equal = e.op(Op::FEq, &[a, b]);
+    let merged = e.op(merge, &[a, b]);
+    e.select(equal, merged, extreme)
+}
+
 impl Lowering for Pass {
     fn wants(&self, s: &Shader, i: Inst) -> bool {
         (1..=4).contains(&s.args(i).len()) && s.results(i).len() == 1 && s.insts[i].op.is_pure()
@@ -215,15 +272,10 @@ impl Pass {
             Op::FMin | Op::FMax
                 if on(Alu::FMINMAX_ZEROS) && e.flags.contains(InstFlags::STRICT) =>
             {
-                let (merge, x, y) = if op == Op::FMin { (Op::IOr, a, b) } else { (Op::IAnd, b, a) };
-                let less = e.op(Op::FLt, &[x, y]);
-                let number = e.op(Op::FEq, &[b, b]);
-                let other = e.select(number, b, a);
-                let extreme = e.select(less, a, other);
-                // Two zeros: the sign bit of either, or of both.
-                let equal = e.op(Op::FEq, &[a, b]);
-                let merged = e.op(merge, &[a, b]);
-                let v = e.select(equal, merged, extreme);
+                let v = match number(e.s, a).or_else(|| number(e.s, b)) {
+                    Some(number) => extreme(e, op, if number.0 == a { b } else { a }, number),
+                    None => extreme_of_variables(e, op, a, b),
+                };
                 if e.s.info.float_controls(ty.bits()).is_some_and(|f| f.denorm_flush) {
                     let nothing = e.float(ty, -0.0);
                     return Some(e.op(Op::FAdd, &[v, nothing]));

@@ -190,6 +190,67 @@ fn every_switch_keeps_the_meaning() {
 }
 
 #[test]
+fn extremes_with_constants() {
+    let mut rng = Rng::new(3);
+    for op in [Op::FMin, Op::FMax] {
+        for bits in [16u8, 32] {
+            let (args, result) = types(op, bits).unwrap();
+            let float = |x| tepui_passes::simplify::float_bits(bits, x);
+            let numbers = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+            for (k, x) in numbers.into_iter().enumerate() {
+                for at in 0..2 {
+                    let input = inputs(&mut rng, op, &args);
+                    let s = shader(op, &args, result, &[(at, float(x))]);
+                    let lowered = |s: &mut Shader| _ = lower_alu::run(s, Alu::FMINMAX_ZEROS);
+                    assert!(check(op, bits, s.clone(), &input, lowered));
+                    let mut after = s;
+                    lowered(&mut after);
+                    let selects = after.to_string().matches("= select").count();
+                    assert!(x.is_nan() || selects == 1, "number {k}\n{after}");
+                }
+            }
+        }
+    }
+}
+
+/// What is selected from constants is a number, too.
+#[test]
+fn extremes_of_selections() {
+    let mut rng = Rng::new(4);
+    for op in [Op::FMin, Op::FMax] {
+        for (x, y, selects) in
+            [(0.0, 1.0, 2), (-0.0, 1.0, 2), (2.0, 3.0, 2), (0.0, -0.0, 4), (f64::NAN, 1.0, 4)]
+        {
+            let (args, result) = types(op, 32).unwrap();
+            let input = inputs(&mut rng, op, &args);
+            let mut s = shader(op, &args, result, &[]);
+            let mut extreme = None;
+            s.walk(|s, region, i| {
+                if s.insts[i].op == op {
+                    extreme = Some((region, i));
+                }
+            });
+            let (region, i) = extreme.unwrap();
+            // The second operand becomes a selection, by the first one.
+            let at = s.regions[region].insts.iter().position(|&k| k == i).unwrap();
+            let rest = s.regions[region].insts.split_off(at);
+            let (a, b) = (s.arg(i, 0), s.arg(i, 1));
+            let mut e = Builder::at(&mut s, region);
+            let [x, y] = [x, y].map(|v| e.f32(v as f32));
+            let less = e.alu(Op::FLt, &[a, b]);
+            let chosen = e.select(less, x, y);
+            s.regions[region].insts.extend(rest);
+            s.args_mut(i)[1] = chosen;
+            tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+            let lowered = |s: &mut Shader| _ = lower_alu::run(s, Alu::FMINMAX_ZEROS);
+            assert!(check(op, 32, s.clone(), &input, lowered));
+            lowered(&mut s);
+            assert_eq!(s.to_string().matches("= select").count(), selects, "{s}");
+        }
+    }
+}
+
+#[test]
 fn division_by_constants() {
     let mut rng = Rng::new(2);
     for op in [Op::UDiv, Op::UMod, Op::SDiv, Op::SRem, Op::SMod] {
