@@ -12,7 +12,7 @@ use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, In
 use tepui_agx_isa::table::unary::{
     Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
 };
-use tepui_ir::{Inst, InstFlags, Op, Type, Value};
+use tepui_ir::{Inst, InstFlags, Op, Shader, Type, Value};
 
 /// Truth tables: bit `a + 2 b`.
 pub(super) mod table {
@@ -184,14 +184,7 @@ impl Select<'_> {
             return Opnd::imm((c & last) as u8);
         }
         let o = self.isrc(v, k);
-        if let Some(d) = self.def_inst(v)
-            && self.s.insts[d].op == Op::IAnd
-            && self
-                .s
-                .args(d)
-                .iter()
-                .any(|&a| matches!(self.comp(a, k), Comp::Const(c) if c <= last))
-        {
+        if most(self.s, v, MOST_DEPTH) <= last {
             return o;
         }
         Opnd::of(
@@ -572,6 +565,11 @@ impl Select<'_> {
                 Comp::Val(self.def(inst, Self::class(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
+                if self.uses[s.result(i)] <= MOST_JOINED
+                    && let Some(c) = self.joined(op, [args[0], args[1]], k)
+                {
+                    return Ok(self.known_truth(c));
+                }
                 // A comparison is the select of the other operand: of several users, each costs the
                 // same as with its truth value.
                 let compares = |x: Value| {
@@ -808,4 +806,35 @@ fn foldable(op: Op) -> bool {
             | Op::FSin
             | Op::FCos
     )
+}
+
+/// Users that two joined conditions may have: each keeps two words alive instead of half of one.
+const MOST_JOINED: u32 = 3;
+
+/// How far back [`most`] looks.
+const MOST_DEPTH: u32 = 4;
+
+/// A number that a scalar does not exceed, unsigned.
+fn most(s: &Shader, v: Value, depth: u32) -> u64 {
+    let ty = s.ty(v);
+    let all = u64::MAX >> (64 - ty.bits());
+    let Some(i) = s.def_inst(v).filter(|_| depth > 0 && ty.comps() == 1) else { return all };
+    let of = |n: usize| most(s, s.arg(i, n), depth - 1);
+    let known = match s.insts[i].op {
+        Op::Const => s.as_const(v).unwrap_or(all),
+        Op::IAnd | Op::UMin => of(0).min(of(1)),
+        Op::UMax | Op::Select if s.args(i).len() >= 2 => {
+            let n = s.args(i).len();
+            of(n - 2).max(of(n - 1))
+        }
+        Op::IAdd => of(0).saturating_add(of(1)),
+        Op::UShr => match s.as_const(s.arg(i, 1)) {
+            Some(n) if n < u64::from(ty.bits()) => of(0) >> n,
+            _ => of(0),
+        },
+        Op::U2U => of(0),
+        _ => all,
+    };
+    // A sum that may be larger than the type wraps.
+    if known > all { all } else { known }
 }

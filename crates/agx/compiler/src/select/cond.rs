@@ -1,5 +1,6 @@
 //! Conditions: folds comparisons into the selects and branches that use them.
 
+use super::operand::Place;
 use super::{Comp, Opnd, Select};
 use crate::flow::{invert_float, invert_int};
 use crate::mir::{HALF, RegClass, UNASSIGNED, Val, WORD};
@@ -21,6 +22,39 @@ impl Cond {
         match self {
             Cond::Int { cc, a, b, inv } => Cond::Int { cc, a, b, inv: !inv },
             Cond::Float { cc, a, b, inv } => Cond::Float { cc, a, b, inv: !inv },
+        }
+    }
+
+    /// A word of an operand with which the comparison fails, or `holds`, whatever the other one is: whether it is the first operand's.
+    fn settled(self, holds: bool) -> Option<(bool, u32)> {
+        // Operands that a select can give as they are.
+        let word = |o: Opnd| {
+            let plain = o.size == Size::B32 && !o.abs && !o.neg && !o.sx;
+            plain && !matches!(o.place, Place::Imm(_))
+        };
+        let either = |a: Opnd, b: Opnd, [x, y]: [u32; 2]| match (word(a), word(b)) {
+            (_, true) => Some((false, y)),
+            (true, _) => Some((true, x)),
+            _ => None,
+        };
+        match self {
+            // No comparison holds with NaN.
+            Cond::Float { cc: FCond::Eq | FCond::Lt | FCond::Gte, a, b, inv } if inv == holds => {
+                either(a, b, [f32::NAN.to_bits(); 2])
+            }
+            Cond::Int { cc: ICond::Ult, a, b, inv } if inv == holds => either(a, b, [u32::MAX, 0]),
+            Cond::Int { cc: ICond::Slt, a, b, inv } if inv == holds => {
+                either(a, b, [i32::MAX as u32, i32::MIN as u32])
+            }
+            Cond::Int { cc: ICond::Ueq, a, b, inv } => {
+                let other = |n: u8| if inv == holds { n ^ 1 } else { n };
+                match (a.place, b.place) {
+                    (_, Place::Imm(n)) if word(a) => Some((true, other(n).into())),
+                    (Place::Imm(n), _) if word(b) => Some((false, other(n).into())),
+                    _ => None,
+                }
+            }
+            _ => None,
         }
     }
 
@@ -156,6 +190,28 @@ impl Select<'_> {
             }
             _ => o,
         }
+    }
+
+    /// Two conditions of which both or either must hold as one comparison: an operand of one of them becomes, where the other
+    /// decides, a number with which the comparison fails, or holds. Nothing if neither has such an operand.
+    pub(crate) fn joined(&mut self, op: Op, args: [Value; 2], k: usize) -> Option<Cond> {
+        let either = op == Op::IOr;
+        for [compares, decides] in [args, [args[1], args[0]]] {
+            let c = self.cond_comp(compares, k);
+            let Some((first, number)) = c.settled(either) else { continue };
+            let (Cond::Int { a, b, .. } | Cond::Float { a, b, .. }) = c;
+            let number = self.int(number.into(), Size::B32);
+            let test = self.cond_comp(decides, k);
+            let test = if either { test.inverted() } else { test };
+            let v = self.cond_select(test, if first { a } else { b }, number, WORD);
+            let v = Opnd::of(v, Size::B32);
+            let (x, y) = if first { (v, b) } else { (a, v) };
+            return Some(match c {
+                Cond::Int { cc, inv, .. } => Cond::Int { cc, a: x, b: y, inv },
+                Cond::Float { cc, inv, .. } => Cond::Float { cc, a: x, b: y, inv },
+            });
+        }
+        None
     }
 
     /// A truth value as 0 or 1 in half a register.
