@@ -34,7 +34,7 @@ pub const PRESENT_SHM: &[Test] = tests![connect();
     pictures, shared_pictures, refusals, ownership, last_frame_stays, fifo_is_paced, modes_change,
     nothing_leaks, capabilities, presentation_support, resize, destroyed, connection_ends,
     fifo_shows_each_frame, mailbox_drops_frames, fifo_relaxed_is_late, damage_is_all_that_changes,
-    two_windows, other_threads_read_events, alpha_visual, shares_memory, invalid_handles];
+    frames_have_times, two_windows, other_threads_read_events, alpha_visual, shares_memory, invalid_handles];
 /// Without MIT-SHM.
 pub const PRESENT: &[Test] = tests![connect();
     pictures, shared_pictures, ownership, last_frame_stays, nothing_leaks, resize, destroyed,
@@ -471,6 +471,35 @@ fn mailbox_drops_frames(window: &mut X11Window) {
     assert!(shown.len() < 200, "no frame is dropped");
     let blanks = shown[shown.len() - 1] - shown[0] + 1;
     assert!(shown.len() as u64 <= blanks + 2, "{seen:?}");
+}
+
+/// The monotonic clock in nanoseconds.
+fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The server tells when it has shown frames, on the clock of this process, and from that how long a refresh is.
+fn frames_have_times(window: &mut X11Window) {
+    let surface = window.surface();
+    assert!(surface.tells_times());
+    let config = config(&surface, SIZE, Mode::Fifo, 3);
+    let format = config.format;
+    let swapchain = surface.swapchain(config, None).unwrap();
+    assert_eq!(swapchain.shown_time(1), None);
+    let mut before = now_ns();
+    for frame in 1..=10 {
+        let serial = present(&swapchain, format, frame, None);
+        swapchain.wait_shown(serial, LONG).unwrap();
+        let shown = swapchain.shown_time(serial).expect("a frame that was shown has a time");
+        // The server counts microseconds, and its blanks have times of their own.
+        assert!(shown + 20_000_000 > before && shown <= now_ns(), "{shown}, not after {before}");
+        before = shown + 1;
+    }
+    let refresh = swapchain.refresh_ns().expect("frames were shown");
+    assert!((5_000_000..50_000_000).contains(&refresh), "{refresh} ns");
 }
 
 /// A relaxed frame that misses its vertical blank is shown at once; those in time wait for theirs.
