@@ -65,6 +65,8 @@ pub struct IndexBuffer {
     pub size: u64,
     /// Bytes of an index.
     pub index_bytes: u32,
+    /// The buffer is sparse: parts of it may have no memory.
+    pub is_sparse: bool,
 }
 
 /// The shaders between vertices and the rasteriser.

@@ -93,6 +93,11 @@ pub struct Buffer<B: Backend> {
 }
 
 impl<B: Backend> Buffer<B> {
+    /// Whether parts of it may have no memory.
+    pub fn is_sparse(&self) -> bool {
+        self.range.is_some() && self.memory.is_none()
+    }
+
     /// Bytes from an offset on: so many, or the rest.
     pub fn range(&self, offset: u64, range: u64) -> u64 {
         let rest = self.size.saturating_sub(offset);

@@ -213,6 +213,7 @@ fn bind_index<B: Backend>(
         address: b.address + offset,
         size: b.range(offset, size),
         index_bytes,
+        is_sparse: b.is_sparse(),
     });
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record("vkCmdBindIndexBuffer", move |c| {

@@ -426,6 +426,8 @@ state! {
         view_mask: u32 = 0,
         /// Formats of colour attachments.
         colour_formats: [Option<Format>; MAX_COLOURS] = [None; MAX_COLOURS],
+        /// Colour attachments that the pipeline was made without, a bit each: draws leave those of the rendering as they are.
+        absent_colours: u8 = 0,
         /// Format of the depth attachment.
         depth_format: Option<Format> = None,
         /// Format of the stencil attachment.

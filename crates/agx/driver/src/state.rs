@@ -130,27 +130,26 @@ pub fn viewport(s: &GraphicsState, k: usize) -> ppp::Viewport {
     }
 }
 
-/// The rectangle of pixels that a viewport's primitives are drawn to: left, top, right, bottom.
+/// The rectangle of pixels that a viewport's primitives are drawn to: left, top, right, bottom. The hardware clips points and lines at
+/// its guard band alone, so that the viewport bounds what is drawn of those with their centres outside. source: Mesa, hk_flush_vp_state
 fn rectangle(s: &GraphicsState, k: usize, r: &Render) -> [u32; 4] {
     let v = s.viewports[k];
     let (x0, x1) = (v.x.min(v.x + v.width), v.x.max(v.x + v.width));
     let (y0, y1) = (v.y.min(v.y + v.height), v.y.max(v.y + v.height));
-    // Primitives wider than a point reach beyond the viewport. source: Mesa, hk_flush_vp_state
-    let grow = if is_polygon(s) && s.polygon_mode == vk::PolygonMode::FILL { 0.0 } else { 32.0 };
     let sc = if k < s.scissor_count as usize { s.scissors[k] } else { s.scissors[0] };
     let area = r.area;
     let clamp = |v: f32, most: u32| v.max(0.0).min(most as f32) as u32;
-    let left = clamp((x0 - grow).floor(), r.size[0])
+    let left = clamp(x0.floor(), r.size[0])
         .max(sc.offset.x.max(0) as u32)
         .max(area.offset.x.max(0) as u32);
-    let top = clamp((y0 - grow).floor(), r.size[1])
+    let top = clamp(y0.floor(), r.size[1])
         .max(sc.offset.y.max(0) as u32)
         .max(area.offset.y.max(0) as u32);
     let end = |o: i32, e: u32| (i64::from(o) + i64::from(e)).clamp(0, i64::from(u32::MAX)) as u32;
-    let right = clamp((x1 + grow).ceil(), r.size[0])
+    let right = clamp(x1.ceil(), r.size[0])
         .min(end(sc.offset.x, sc.extent.width))
         .min(end(area.offset.x, area.extent.width));
-    let bottom = clamp((y1 + grow).ceil(), r.size[1])
+    let bottom = clamp(y1.ceil(), r.size[1])
         .min(end(sc.offset.y, sc.extent.height))
         .min(end(area.offset.y, area.extent.height));
     [left, top, right.max(left), bottom.max(top)]

@@ -299,6 +299,9 @@ pub(super) unsafe fn fragment_output(
             {
                 s.colour_formats[k] = some(f)?;
             }
+            s.absent_colours = (0..MAX_COLOURS)
+                .filter(|&k| s.colour_formats[k].is_none())
+                .fold(0, |all, k| all | 1 << k);
             s.depth_format = some(r.depth_attachment_format)?;
             s.stencil_format = some(r.stencil_attachment_format)?;
         }

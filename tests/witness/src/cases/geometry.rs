@@ -4,9 +4,10 @@
 use ash::vk;
 
 use super::canvas::{
-    Mesh, Vertex, band, mesh_state, nearly, output, picture, scattered, small, stages, vertices,
+    Mesh, SIZE_PX, Vertex, band, mesh_state, nearly, output, picture, scattered, small, stages,
+    vertices,
 };
-use crate::case::{Case, Rule, Shader};
+use crate::case::{Case, Output, Rule, Shader};
 use crate::number::Random;
 
 fn triangle() -> Case {
@@ -219,6 +220,58 @@ fn viewports() -> Vec<Case> {
     cases
 }
 
+/// Points of one pixel on a grid across a viewport in the middle of the picture: those with their centres outside are not drawn.
+fn points_at_the_edge() -> Case {
+    /// Left, top, right, bottom of the viewport.
+    const INSIDE: [u32; 4] = [32, 24, 96, 72];
+    let [left, top, right, bottom] = INSIDE;
+    let is_inside = move |x: u32, y: u32| (left..right).contains(&x) && (top..bottom).contains(&y);
+    // The pixel at each edge, those beside it, and those between the edges.
+    let near = |low: u32, high: u32| {
+        let mut list = vec![low - 2, low - 1, low, low + 1, high - 2, high - 1, high, high + 1];
+        list.extend((low + 5..high - 5).step_by(7));
+        list
+    };
+    let (columns, rows) = (near(left, right), near(top, bottom));
+    let places: Vec<[u32; 2]> =
+        rows.iter().flat_map(|&y| columns.iter().map(move |&x| [x, y])).collect();
+    let clip = |pixel: u32, low: u32, high: u32| {
+        let middle = (low + high) as f32 / 2.0;
+        (pixel as f32 + 0.5 - middle) / (high - middle as u32) as f32
+    };
+    let list: Vec<Vertex> = places
+        .iter()
+        .map(|&[x, y]| [clip(x, left, right), clip(y, top, bottom), 0.5, 1.0, 1.0, 1.0, 1.0, 1.0])
+        .collect();
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "points beside the edges of the viewport";
+    Case::new("geometry/points_at_the_edge", about, shaders, move |bench| {
+        let mut state = mesh_state();
+        state.topology = vk::PrimitiveTopology::POINT_LIST;
+        state.viewports = vec![vk::Viewport {
+            x: left as f32,
+            y: top as f32,
+            width: (right - left) as f32,
+            height: (bottom - top) as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        }];
+        let pipeline = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        let buffer = vertices(bench, &list)?;
+        let pixels = picture(bench, |c| {
+            c.vertex_buffers(&[&buffer]);
+            c.draw(&pipeline, list.len() as u32, 1);
+            Ok(())
+        })?;
+        let drawn: Vec<u32> = places
+            .iter()
+            .map(|&[x, y]| u32::from(pixels[4 * (y * SIZE_PX[0] + x) as usize] == 255))
+            .collect();
+        let wanted: Vec<u32> = places.iter().map(|&[x, y]| u32::from(is_inside(x, y))).collect();
+        Ok(vec![Output::cpu("drawn", &drawn, &wanted, Rule::Bits)])
+    })
+}
+
 fn many_varyings() -> Case {
     let shaders = vec![Shader::new("wide.vert"), Shader::new("wide.frag")];
     Case::new("geometry/many_varyings", "116 components in three ways", shaders, |bench| {
@@ -298,5 +351,6 @@ pub fn cases() -> Vec<Case> {
     let mesh = Mesh::new("geometry/many", "30000 triangles", small(53, 30000));
     cases.push(mesh.case());
     cases.push(many_varyings());
+    cases.push(points_at_the_edge());
     cases
 }

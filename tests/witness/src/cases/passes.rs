@@ -415,6 +415,66 @@ fn moved_locations() -> Case {
     })
 }
 
+/// Colour attachments that the pipeline has no format for, or that are behind its last: what the shader writes there goes nowhere, as
+/// with an empty write mask.
+fn absent_colors() -> Case {
+    /// Attachments of the rendering.
+    const TARGETS: usize = 4;
+    /// Those of two pipelines.
+    const PRESENT: [&[bool]; 2] = [&[true, false, true], &[true, false]];
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("outputs.frag")];
+    let about = "colour attachments that the pipeline lacks";
+    let case = Case::new("passes/absent_colors", about, shaders, move |bench| {
+        bench.gpu.require(ash::ext::dynamic_rendering_unused_attachments::NAME)?;
+        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let lists = [scattered(71, 12, 0.6), scattered(72, 12, 0.6)];
+        let buffers = [vertices(bench, &lists[0])?, vertices(bench, &lists[1])?];
+        let drawn = |masked: bool| -> Result<Vec<Vec<u8>>> {
+            let targets: Vec<Image> =
+                (0..TARGETS).map(|_| image(bench, RGBA8, ONE, 1)).collect::<Result<_>>()?;
+            let mut pipelines = Vec::new();
+            for present in PRESENT {
+                let is_present = |k: usize| present.get(k) == Some(&true);
+                let mut state = mesh_state();
+                if masked {
+                    let mask = |k| match is_present(k) {
+                        true => vk::ColorComponentFlags::RGBA,
+                        false => vk::ColorComponentFlags::empty(),
+                    };
+                    let blend = vk::PipelineColorBlendAttachmentState::default();
+                    state.blend = (0..TARGETS).map(|k| blend.color_write_mask(mask(k))).collect();
+                    state.colors = vec![RGBA8; TARGETS];
+                } else {
+                    let format = |k| if is_present(k) { RGBA8 } else { vk::Format::UNDEFINED };
+                    state.colors = (0..present.len()).map(format).collect();
+                }
+                pipelines.push(bench.gpu.graphics(&stages, &state, &[])?);
+            }
+            let pass = Pass {
+                colors: targets.iter().map(|t| Attachment::color(t, CLEAR)).collect(),
+                size_px: SIZE_PX,
+                ..Pass::default()
+            };
+            bench.gpu.submit(|c| {
+                c.render(&pass, |c| {
+                    for ((buffer, list), pipeline) in buffers.iter().zip(&lists).zip(&pipelines) {
+                        c.vertex_buffers(&[buffer]);
+                        c.draw(pipeline, list.len() as u32, 1);
+                    }
+                });
+            })?;
+            let bytes = (SIZE_PX[0] * SIZE_PX[1] * 4) as usize;
+            targets.iter().map(|t| bench.gpu.read_image(t, 0, bytes)).collect()
+        };
+        let (got, wanted) = (drawn(false)?, drawn(true)?);
+        let names = ["first", "second", "third", "fourth"];
+        let outputs = names.iter().zip(got.iter().zip(&wanted));
+        Ok(outputs.map(|(n, (g, w))| Output::cpu(n, g, w, Rule::Bits).picture(SIZE_PX)).collect())
+    });
+    // lavapipe writes to attachments that have no format in the pipeline.
+    case.without_lavapipe()
+}
+
 /// A subpass whose input attachment is its own target, read behind barriers.
 fn own_input_case() -> Case {
     let input =
@@ -745,6 +805,7 @@ pub fn cases() -> Vec<Case> {
         local_read("local_read_own", 0),
         local_read_sample(),
         moved_locations(),
+        absent_colors(),
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),

@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use super::canvas::{SIZE_PX as CANVAS_PX, mesh_state, picture, small, stages, vertices};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
     Bind, Buffer, Error, Gpu, Image, ImageSpec, Result, SamplerSpec, Shape, Transfer, ViewSpec,
@@ -32,6 +33,7 @@ fn buffer(gpu: &Gpu, blocks: u64) -> Result<(vk::Buffer, vk::MemoryRequirements)
         .size(blocks * BLOCK_B)
         .usage(
             vk::BufferUsageFlags::STORAGE_BUFFER
+                | vk::BufferUsageFlags::INDEX_BUFFER
                 | vk::BufferUsageFlags::TRANSFER_SRC
                 | vk::BufferUsageFlags::TRANSFER_DST,
         );
@@ -115,6 +117,55 @@ fn buffers() -> Case {
         Ok(outputs)
     });
     // lavapipe keeps what is written to blocks without memory.
+    case.without_lavapipe()
+}
+
+/// Indices in a buffer whose second block has no memory: there they are all 0, so that its primitives are points.
+fn indices(indirect: bool) -> Case {
+    /// Triangles of the draw.
+    const TRIANGLES: u32 = 40;
+    let name = if indirect { "indices_indirect" } else { "indices" };
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "an index buffer of which a part has no memory";
+    let case = Case::new(format!("sparse/{name}"), about, shaders, move |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        let (sparse, needs) = buffer(gpu, 2)?;
+        let memory = memory(gpu, needs, 1)?;
+        bind_blocks(gpu, sparse, &[(0, Some((memory, 0)))])?;
+        // Half of the triangles are in each block.
+        let (count, in_block) = (3 * TRIANGLES, BLOCK_B as u32 / 4);
+        let first = in_block - count / 2;
+        let all: Vec<u32> = (0..2 * in_block).map(|k| k.saturating_sub(first) % count).collect();
+        let source = gpu.buffer(&all)?;
+        copy(gpu, source.handle, sparse, 2 * BLOCK_B)?;
+        let list = small(91, TRIANGLES as usize);
+        let (drawn, whole) = (vertices(bench, &list)?, vertices(bench, &list[..60])?);
+        let pipeline = gpu.graphics(&stages(bench), &mesh_state(), &[])?;
+        let arguments = gpu.buffer(&[count, 1, first, 0, 0])?;
+        let pixels = picture(bench, |c| {
+            c.vertex_buffers(&[&drawn]);
+            c.bind_graphics(&pipeline);
+            // SAFETY: a pipeline and its vertices are bound; both buffers are live.
+            unsafe {
+                let device = &gpu.device;
+                device.cmd_bind_index_buffer(c.handle, sparse, 0, vk::IndexType::UINT32);
+                match indirect {
+                    true => {
+                        device.cmd_draw_indexed_indirect(c.handle, arguments.handle, 0, 1, 0);
+                    }
+                    false => device.cmd_draw_indexed(c.handle, count, 1, first, 0, 0),
+                }
+            }
+            Ok(())
+        })?;
+        let wanted = picture(bench, |c| {
+            c.vertex_buffers(&[&whole]);
+            c.draw(&pipeline, count / 2, 1);
+            Ok(())
+        })?;
+        Ok(vec![Output::cpu("picture", &pixels, &wanted, Rule::Bits).picture(CANVAS_PX)])
+    });
     case.without_lavapipe()
 }
 
@@ -372,6 +423,8 @@ pub fn cases() -> Vec<Case> {
     use vk::Format as F;
     vec![
         buffers(),
+        indices(false),
+        indices(true),
         images(F::R8_UNORM, 1, 1, "r8"),
         images(F::R16_UNORM, 1, 2, "r16"),
         images(F::R8G8B8A8_UNORM, 4, 4, "rgba8"),

@@ -46,6 +46,7 @@ impl Gpu {
         let has_objects = self.pipelines.get() == Pipelines::Objects
             && state.subpass.is_none()
             && state.sample_shading.is_none()
+            && !state.colors.contains(&vk::Format::UNDEFINED)
             && stages.iter().all(|s| both.contains(s.0));
         let (pipeline, objects) = match has_objects {
             true => {

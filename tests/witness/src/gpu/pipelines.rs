@@ -17,7 +17,7 @@ pub enum Pipelines {
     /// With dynamic state of all three extensions and dynamic vertex input.
     Dynamic,
     /// As shader objects, made from the binaries of others (`VK_EXT_shader_object`); whole where objects do not reach: in render
-    /// passes and with a share of samples that is shaded.
+    /// passes, with a share of samples that is shaded, and without some of the rendering's attachments.
     Objects,
 }
 

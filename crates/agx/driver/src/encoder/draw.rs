@@ -156,7 +156,7 @@ struct Last {
     plain_header: Option<[u8; vdm::IndexList::SIZE_BYTES]>,
 }
 
-/// Bytes of the largest index buffer that is copied to be padded.
+/// Most bytes of a draw's indices that are copied to be padded.
 const PADDED_B: u64 = 1 << 26;
 
 fn primitive(t: vk::PrimitiveTopology) -> Result<vdm::Primitive> {
@@ -294,6 +294,7 @@ pub fn fragment_key(
     let formats = tile.formats;
     let mut moved = [None; TARGETS];
     for (k, location) in s.locations.iter().enumerate().filter(|&(k, _)| formats[k].is_some()) {
+        let location = location.filter(|_| s.absent_colours >> k & 1 == 0);
         match location.and_then(|n| moved.get_mut(usize::from(n))) {
             Some(to) => *to = Some(k as u8),
             None => tile.blend.locations[k].write_mask = 0,
@@ -371,7 +372,13 @@ impl Encoder {
         let restarts = state.graphics.restart && draw.is_indexed();
         // What is captured is found on the GPU when the CPU does not know the primitives.
         let captures = state.feedback.active && (restarts || matches!(draw, Draw::Indirect { .. }));
-        captures || !state.bound.between.is_empty() || has_adjacent(state.graphics.topology)
+        // Programs read zeros where a sparse buffer has no memory, but the unit that fetches indices faults. Direct draws take a copy.
+        let is_sparse = state.index.is_some_and(|i| i.is_sparse);
+        let fetches = is_sparse && matches!(draw, Draw::Indirect { indexed: true, .. });
+        captures
+            || fetches
+            || !state.bound.between.is_empty()
+            || has_adjacent(state.graphics.topology)
     }
 
     /// Draws for one view, by the hardware alone.
@@ -568,11 +575,11 @@ impl Encoder {
         }
         r.draws += 1;
         let restart_enable = state.graphics.restart && indexed;
-        let index = self.padded_indices(state, draw)?;
+        let (index, draw) = self.indices(state, draw)?;
         let start = r.stream.len();
         index_list(
             &mut r.stream,
-            draw,
+            &draw,
             primitive,
             restart_enable,
             indirect.map(|i| i.0),
@@ -658,24 +665,35 @@ impl Encoder {
         Ok(())
     }
 
-    /// The index buffer of a draw. What the hardware reads behind the end of the buffer is unknown; indices there are 0, so a draw
-    /// that reaches beyond the end takes a copy with zeros behind.
-    fn padded_indices(
+    /// The index buffer of a draw, and the draw with its first index there. What the hardware reads behind the end of the buffer is
+    /// unknown, and it faults where a sparse buffer has no memory; indices there are 0, so such draws take a copy.
+    fn indices(
         &mut self,
         state: &CommandState<Agx>,
         draw: &Draw,
-    ) -> Result<Option<IndexBuffer>> {
-        let (Some(index), Draw::Direct { count, first, indexed: true, .. }) = (state.index, *draw)
+    ) -> Result<(Option<IndexBuffer>, Draw)> {
+        let mut draw = *draw;
+        let (Some(index), Draw::Direct { count, first, indexed: true, .. }) =
+            (state.index.filter(|i| i.address != 0), &mut draw)
         else {
-            return Ok(state.index);
+            return Ok((state.index, draw));
         };
-        let wanted = (u64::from(first) + u64::from(count)) * u64::from(index.index_bytes);
-        if wanted <= index.size || index.address == 0 || wanted > PADDED_B {
-            return Ok(state.index);
+        let unit = u64::from(index.index_bytes);
+        let (start, bytes) = (u64::from(*first) * unit, u64::from(*count) * unit);
+        let there = index.size.saturating_sub(start).min(bytes);
+        let is_padded = there < bytes && bytes <= PADDED_B;
+        if !index.is_sparse && !is_padded {
+            return Ok((state.index, draw));
         }
-        let copy = self.upload(&vec![0; wanted as usize], 16)?.address;
-        self.copy_buffer(index.address, copy, index.size)?;
-        Ok(Some(IndexBuffer { address: copy, size: wanted, ..index }))
+        let (address, size) = match is_padded {
+            true => (self.upload(&vec![0; bytes as usize], 16)?.address, bytes),
+            false => (self.room(there)?, there),
+        };
+        if there > 0 {
+            self.copy_buffer(index.address + start, address, there)?;
+        }
+        *first = 0;
+        Ok((Some(IndexBuffer { address, size, is_sparse: false, ..index }), draw))
     }
 
     /// Whether the record's occlusion query is not the one that counts now.
@@ -1006,6 +1024,7 @@ fn index_list(
         address: zeros,
         size: 16384,
         index_bytes: 4,
+        is_sparse: false,
     });
     let skipped = match *draw {
         Draw::Direct { first, indexed: true, .. } => {

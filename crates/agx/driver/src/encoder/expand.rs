@@ -222,7 +222,7 @@ impl Encoder {
                     indexed: true,
                     draw_index,
                 };
-                (IndexBuffer { address, size: 4 * u64::from(indices), index_bytes: 4 }, draw)
+                (list_buffer(address, 4 * u64::from(indices)), draw)
             }
             List::Indirect { words, draw, heap: (address, bytes) } => {
                 self.vertex_driver = Some(words);
@@ -234,7 +234,7 @@ impl Encoder {
                     indexed: true,
                     draw_index,
                 };
-                (IndexBuffer { address, size: bytes.into(), index_bytes: 4 }, draw)
+                (list_buffer(address, bytes.into()), draw)
             }
         };
         let index = state.index.replace(index);
@@ -885,6 +885,11 @@ fn tessellation(control: &Shader, evaluation: &Shader, lower_left: bool) -> Tess
         // With v going down, what is clockwise is counter-clockwise to the tessellator.
         clockwise: clockwise == lower_left,
     }
+}
+
+/// The index buffer of a list that the stages leave.
+fn list_buffer(address: u64, size: u64) -> IndexBuffer {
+    IndexBuffer { address, size, index_bytes: 4, is_sparse: false }
 }
 
 /// The primitives that a topology makes.
