@@ -257,9 +257,9 @@ impl Programs {
         self.only_cached.store(false, Ordering::Relaxed);
     }
 
-    /// Every program so far came out of the application's cache.
+    /// Every program so far came out of the application's cache; what binaries bring did not.
     pub(crate) fn all_found(&self) -> bool {
-        self.found.load(Ordering::Relaxed) && !self.compiled.load(Ordering::Relaxed)
+        !self.is_own && self.found.load(Ordering::Relaxed) && !self.compiled.load(Ordering::Relaxed)
     }
 }
 
@@ -339,6 +339,18 @@ mod tests {
             assert_eq!(&program[..], &vec![k; 10 * usize::from(k)]);
         }
         assert_eq!(read.bytes(&header, usize::MAX).0, bytes);
+    }
+
+    #[test]
+    fn programs_of_binaries_are_no_hits_of_the_cache() {
+        let cache = Arc::new(filled().1);
+        let find = |p: &Programs| p.find(1 << 70 | 7, |bytes| Some(bytes.len())).unwrap();
+        let application = Programs::new(Some(cache.clone()), true);
+        assert_eq!(find(&application), Some(10));
+        assert!(application.all_found());
+        let own = Programs::of_pipeline(cache, true);
+        assert_eq!(find(&own), Some(10));
+        assert!(!own.all_found());
     }
 
     #[test]
