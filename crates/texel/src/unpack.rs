@@ -133,6 +133,13 @@ impl Unpacker {
         self.bytes
     }
 
+    /// Whether a filter that weighs one texel with 1 and others with 0 gives that texel bit for bit: channels are never negative
+    /// zeros, infinite or not a number.
+    #[inline(always)]
+    pub fn is_plain_fraction(&self) -> bool {
+        matches!(self.kind, Kind::Unorm | Kind::Srgb)
+    }
+
     /// Which byte a channel is, of a format whose channels are.
     #[inline(always)]
     pub fn byte(&self, channel: usize) -> usize {

@@ -67,9 +67,18 @@ pub(crate) fn read<M: Memory>(
     let unpacker = &texture.unpacker;
     let (mask, narrow) = (request.mask, request.narrow);
     let result = Result { picks: &texture.picks, mask, narrow, integer: unpacker.is_integer() };
+    let tap = |words, outside, border| {
+        // Texels of block-compressed formats take the general path.
+        Tap { unpacker, words, x: &[0; LANES], outside, border, wanted: 0 }
+    };
     let linear = request.kind != Kind::Load && sampler.minify == Kernel::Linear;
     if linear && !unpacker.is_integer() {
         texture.axes(kernels, sampler, level, [x, y], true, axes);
+        if unpacker.is_plain_fraction() && is_at_centres(axes, exec) {
+            place.one(memory, [&axes[0].texel[0], &axes[1].texel[0]], &mut taps[0])?;
+            kernels.deliver_tap(&tap(&taps[0], &[0; LANES], [0; 4]), &result, out);
+            return Some(());
+        }
         let mut sum = [[0; LANES]; 4];
         let wanted = texture.wanted(request.mask);
         place.quad(memory, taps, axes, |words| {
@@ -79,10 +88,6 @@ pub(crate) fn read<M: Memory>(
         kernels.deliver(&sum, &unpacker.divisor, &result, out);
         return Some(());
     }
-    let tap = |words, outside, border| {
-        // Texels of block-compressed formats take the general path.
-        Tap { unpacker, words, x: &[0; LANES], outside, border, wanted: 0 }
-    };
     if request.kind == Kind::Load && place.line(memory, [x, y], &mut taps[0]).is_some() {
         kernels.deliver_tap(&tap(&taps[0], &[0; LANES], [0; 4]), &result, out);
         return Some(());
@@ -100,6 +105,18 @@ pub(crate) fn read<M: Memory>(
     place.one(memory, at, &mut taps[0])?;
     kernels.deliver_tap(&tap(&taps[0], &placed.outside, border), &result, out);
     Some(())
+}
+
+/// Whether all lanes of `exec` are at centres of texels, so that a linear filter gives one texel: what programs sample that show
+/// an image as large as it is.
+#[inline(always)]
+fn is_at_centres(axes: &[Axis; 3], exec: u32) -> bool {
+    let mut bits = 0;
+    for i in 0..LANES {
+        let weights = axes[0].weight[i].to_bits() | axes[1].weight[i].to_bits();
+        bits |= weights & 0u32.wrapping_sub(exec >> i & 1);
+    }
+    bits == 0
 }
 
 impl Request {

@@ -144,7 +144,7 @@ fn spoil(picture: &Picture, memory: &mut Flat, random: &mut Random) {
 fn both_ways_have_the_same_bits() {
     let mut random = Random(0x7ab1e);
     let (mut unit, mut other) = (Unit::default(), Unit::default());
-    for case in 0..4000 {
+    for case in 0..5000 {
         let make = any_make(&mut random);
         assert!(format_of(make.channels, make.type_, make.srgb).is_ok());
         let picture = Picture::new(&make);
@@ -173,6 +173,8 @@ fn both_ways_have_the_same_bits() {
         let mut operands = Operands::default();
         // Loads of a line, of neighbours, of strangers.
         let wild = random.below(3);
+        // Samples of texels' centres, as of images that are shown as large as they are.
+        let centres = random.below(6) == 0;
         for a in 0..3 {
             let size = make.size[a] as f32;
             operands.coordinates[a] = if is_load {
@@ -183,6 +185,13 @@ fn both_ways_have_the_same_bits() {
                     (1, 0) => random.next(),
                     (1, 1..8) => random.below(make.size[a] + 3),
                     _ => (start + i as u32 / (1 + 7 * a as u32)).wrapping_sub(4),
+                })
+            } else if centres {
+                let (start, scale) =
+                    (random.below(make.size[a] + 3), if pixel { 1.0 } else { size });
+                std::array::from_fn(|i| {
+                    let texel = start + i as u32 / (1 + 7 * a as u32);
+                    ((texel as f32 - 0.5) / scale).to_bits()
                 })
             } else {
                 coordinates(&mut random, if pixel { size } else { 1.0 }).map(f32::to_bits)
