@@ -51,7 +51,7 @@ pub struct Case {
     pub robustness: Robustness,
     /// Whether the reference driver has what the case needs; if not, the CPU alone judges.
     pub on_lavapipe: bool,
-    /// Whether Honeykrisp has what the case needs.
+    /// Whether Honeykrisp has what the case needs, and always does the same.
     pub on_honeykrisp: bool,
     /// The function that runs it.
     pub run: Run,
@@ -88,7 +88,7 @@ impl Case {
         self
     }
 
-    /// Honeykrisp lacks an extension that the case needs.
+    /// Honeykrisp lacks an extension that the case needs, or does not do the same each time.
     pub fn without_honeykrisp(mut self) -> Case {
         self.on_honeykrisp = false;
         self

@@ -45,8 +45,6 @@ const NOT_YET_ON_M1: &[(&str, &str)] = &[
     ("stages/views_tessellation", "the driver lacks multiview"),
     // The driver leaves the row with the last texel out if the first one's address is no multiple of 16.
     ("texel_buffer/unaligned", "elements wrong"),
-    // The driver finds no room for the second buffer at an address that it gave before.
-    ("memory/capture_replay", "ERROR_OUT_OF_DEVICE_MEMORY"),
     // The driver writes to attachments that have no format in the pipeline, as lavapipe does.
     ("passes/absent_colors", "elements wrong"),
     // Not understood yet: tessellated draws of several instances, which Tepui's driver draws as lavapipe does.

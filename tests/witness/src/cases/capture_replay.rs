@@ -146,6 +146,8 @@ fn run(bench: &Bench) -> Result<Vec<Output>> {
 /// The cases.
 pub fn cases() -> Vec<Case> {
     let about = "buffers and memory where they were before, in the same and in another device";
-    // The reference driver does not offer it.
-    vec![Case::new("memory/capture_replay", about, Vec::<Shader>::new(), run).without_lavapipe()]
+    // The reference driver does not offer it. Honeykrisp has no room at an address that it gave before (ERROR_OUT_OF_DEVICE_MEMORY) in
+    // a process that did nothing else, and has it behind other cases.
+    let case = Case::new("memory/capture_replay", about, Vec::<Shader>::new(), run);
+    vec![case.without_lavapipe().without_honeykrisp()]
 }
