@@ -452,6 +452,7 @@ impl<B: Backend> CommandBuffer<B> {
     }
 
     /// Draws, in as many renderings as it takes.
+    #[inline]
     pub fn draw(&mut self, draw: &Draw) -> Result<()> {
         self.state.follow_rendering();
         if self.encoder.needs_split(&self.state) {

@@ -336,6 +336,15 @@ pub fn fragment_key(
 }
 
 impl Encoder {
+    /// Draws what is left of a draw that was recorded in part.
+    #[cold]
+    pub(super) fn draw_rest(&mut self, state: &mut CommandState<Agx>) -> Result<bool> {
+        match self.unfinished.take() {
+            Some(rest) => self.draw_with(state, rest),
+            None => Ok(false),
+        }
+    }
+
     /// Draws what is left of a draw; true if something is left again.
     ///
     /// # Errors

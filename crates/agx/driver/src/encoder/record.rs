@@ -717,8 +717,8 @@ impl Record<Agx> for Encoder {
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<bool> {
-        if let Some(rest) = self.unfinished.take() {
-            return self.draw_with(state, rest);
+        if self.unfinished.is_some() {
+            return self.draw_rest(state);
         }
         if state.condition.is_none() && self.draw_again(state, draw) {
             return Ok(false);
