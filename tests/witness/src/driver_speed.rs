@@ -17,8 +17,10 @@ use crate::gpu::{
 
 /// Draws of a command buffer.
 const DRAWS: u32 = 10_000;
-/// Command buffers that are timed; the fastest counts.
+/// How often a figure is timed; the fastest counts.
 const ROUNDS: usize = 5;
+/// Command buffers of draws that are timed, each of which takes less than a millisecond.
+const DRAW_ROUNDS: usize = 25;
 /// Pipelines that are created for a figure.
 const PIPELINES: usize = 200;
 /// Width and height of the render target.
@@ -229,7 +231,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
 /// Draws a second on this thread, recorded and submitted.
 fn draws(gpu: &Gpu, pass: &Pass, record: &dyn Fn(&Commands)) -> Result<f64> {
     let mut best = f64::INFINITY;
-    for _ in 0..ROUNDS {
+    for _ in 0..DRAW_ROUNDS {
         let start = thread_s();
         let buffer = gpu.record(|c| c.render(pass, record))?;
         let fence = gpu.fence()?;
