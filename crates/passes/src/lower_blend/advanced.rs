@@ -4,10 +4,23 @@
 use super::Blending;
 use tepui_ir::{Op, Value};
 
-/// How an advanced blend operation puts source and destination together.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(missing_docs, reason = "the names are those of `VkBlendOp`")]
-pub enum Operation {
+macro_rules! operations {
+    ($($name:ident,)*) => {
+        /// How an advanced blend operation puts source and destination together.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[expect(missing_docs, reason = "the names are those of `VkBlendOp`")]
+        pub enum Operation {
+            $($name,)*
+        }
+
+        impl Operation {
+            /// All operations, in the order of their numbers in `VkBlendOp`.
+            pub const ALL: &[Operation] = &[$(Operation::$name),*];
+        }
+    };
+}
+
+operations! {
     Zero,
     Src,
     Dst,
@@ -57,59 +70,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All operations, in the order of their numbers in `VkBlendOp`.
-    pub const ALL: [Operation; 46] = {
-        use Operation::*;
-        [
-            Zero,
-            Src,
-            Dst,
-            SrcOver,
-            DstOver,
-            SrcIn,
-            DstIn,
-            SrcOut,
-            DstOut,
-            SrcAtop,
-            DstAtop,
-            Xor,
-            Multiply,
-            Screen,
-            Overlay,
-            Darken,
-            Lighten,
-            ColorDodge,
-            ColorBurn,
-            HardLight,
-            SoftLight,
-            Difference,
-            Exclusion,
-            Invert,
-            InvertRgb,
-            LinearDodge,
-            LinearBurn,
-            VividLight,
-            LinearLight,
-            PinLight,
-            HardMix,
-            HslHue,
-            HslSaturation,
-            HslColor,
-            HslLuminosity,
-            Plus,
-            PlusClamped,
-            PlusClampedAlpha,
-            PlusDarker,
-            Minus,
-            MinusClamped,
-            Contrast,
-            InvertOvg,
-            Red,
-            Green,
-            Blue,
-        ]
-    };
-
     /// Whether source and destination take part where both cover the pixel, and where each alone does (X, Y, Z); `None` for
     /// operations on premultiplied colours.
     const fn coverage(self) -> Option<[bool; 3]> {

@@ -160,26 +160,6 @@ impl Encoder {
                 first_instance,
                 indexed,
                 draw_index,
-            } if !restarts && !tessellates => {
-                let d = Counts {
-                    vertices: count,
-                    instances,
-                    first,
-                    vertex_offset,
-                    first_instance,
-                    indexed,
-                    draw_index,
-                };
-                self.draw_piece(state, d, piece)
-            }
-            Draw::Direct {
-                count,
-                instances,
-                first,
-                vertex_offset,
-                first_instance,
-                indexed,
-                draw_index,
             } => {
                 let d = Counts {
                     vertices: count,
@@ -190,7 +170,11 @@ impl Encoder {
                     indexed,
                     draw_index,
                 };
-                self.draw_in_heap(state, d, piece)
+                if restarts || tessellates {
+                    self.draw_in_heap(state, d, piece)
+                } else {
+                    self.draw_piece(state, d, piece)
+                }
             }
             Draw::Indirect { address, count, stride, indexed, draw_index, .. } => {
                 // Nobody knows what they take.
