@@ -17,9 +17,11 @@ use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
 use tepui_vulkan::{Error, Result, vk};
 
+use super::stream::VertexStream;
 use super::values::{Bindings, Halves, long, word};
 use super::{Encoder, Unfinished, put};
 use crate::Agx;
+use crate::device::packet;
 use crate::shader::{Additions, FragmentKey, Linked, Results, Shader, Value, Variant, VertexKey};
 use crate::state::{self, sample_places};
 use crate::tile::shared;
@@ -27,7 +29,7 @@ use crate::tile::shared;
 /// A render that is being recorded.
 pub struct Render {
     /// The vertex control stream.
-    pub stream: Vec<u8>,
+    pub stream: VertexStream,
     /// The tile.
     pub layout: Layout,
     /// Formats and samples of the tile.
@@ -124,7 +126,7 @@ impl Render {
         targets: u64,
     ) -> Render {
         Render {
-            stream: Vec::new(),
+            stream: VertexStream::new(),
             layout,
             tile,
             scissors: Vec::new(),
@@ -529,14 +531,15 @@ impl Encoder {
         if programs.reads_draw && r.last.draw_values != Some(values) {
             return false;
         }
+        if r.stream.reserve(&mut self.arena, &self.device).is_err() {
+            return false;
+        }
         r.last.draw_values = Some(values);
         if count > 0 && instances > 0 {
             r.draws += 1;
-            r.stream.extend_from_slice(header);
             // Numbers of vertices and instances, and the first vertex, are words as they are.
-            for word in [count, instances, first] {
-                r.stream.extend_from_slice(&word.to_le_bytes());
-            }
+            let words = [u32::from_le_bytes(*header), count, instances, first].map(u32::to_le);
+            r.stream.extend_from_slice(bytemuck::bytes_of(&words));
         }
         true
     }
@@ -551,6 +554,7 @@ impl Encoder {
         indirect: Option<(u64, u32)>,
     ) -> Result<()> {
         let primitive = primitive(state.graphics.topology)?;
+        r.stream.reserve(&mut self.arena, &self.device)?;
         let new_programs = self.variants(r, state)?;
         let new_sets = state.graphics_sets.changed != 0
             && r.last.bindings.update(self, &mut state.graphics_sets)?;
@@ -585,8 +589,7 @@ impl Encoder {
         r.draws += 1;
         let restart_enable = state.graphics.restart && indexed;
         let (index, draw) = self.indices(state, draw)?;
-        let start = r.stream.len();
-        index_list(
+        let header = index_list(
             &mut r.stream,
             &draw,
             primitive,
@@ -596,7 +599,7 @@ impl Encoder {
             self.device.zeros.address,
         )?;
         let plain = !indexed && indirect.is_none() && view == 0 && state.graphics.view_mask == 0;
-        r.last.plain_header = r.stream[start..].first_chunk().copied().filter(|_| plain);
+        r.last.plain_header = plain.then_some(header);
         Ok(())
     }
 
@@ -615,7 +618,7 @@ impl Encoder {
         let Programs { vertex: v, fragment: f, linked, .. } = &*programs;
         if new_words || state.vertex_buffers_changed {
             let pipeline = self.vertex_words(r, state, v, linked, values, indirect, indexed)?;
-            let start = r.stream.len();
+            let before = r.stream.left();
             put!(
                 r.stream,
                 vdm::State {
@@ -655,8 +658,8 @@ impl Encoder {
                     ..vdm::StateVertexUnknown::default()
                 }
             );
-            let bytes = r.stream.len() - start;
-            r.stream.resize(start + bytes.next_multiple_of(8), 0);
+            let bytes = before - r.stream.left();
+            r.stream.extend_from_slice(&[0; 8][..bytes.next_multiple_of(8) - bytes]);
         }
         if new_words
             || state.changed.intersects(
@@ -1016,16 +1019,16 @@ fn reads_draw(v: &Variant) -> bool {
     })
 }
 
-/// The block of a draw in the control stream.
+/// The block of a draw in the control stream; gives its first word.
 fn index_list(
-    stream: &mut Vec<u8>,
+    stream: &mut VertexStream,
     draw: &Draw,
     primitive: vdm::Primitive,
     restart_enable: bool,
     indirect: Option<u64>,
     index: Option<IndexBuffer>,
     zeros: u64,
-) -> Result<()> {
+) -> Result<[u8; vdm::IndexList::SIZE_BYTES]> {
     let indexed =
         matches!(draw, Draw::Direct { indexed: true, .. } | Draw::Indirect { indexed: true, .. });
     // Without an index buffer, indices are zeros.
@@ -1043,26 +1046,25 @@ fn index_list(
     };
     let (address, size) = (index.address + skipped, index.size.saturating_sub(skipped));
     let (address, size) = if size == 0 { (zeros, 16384) } else { (address, size) };
-    put!(
-        stream,
-        vdm::IndexList {
-            index_buffer_hi: (if indexed { address >> 32 & 0xff } else { 0 }) as _,
-            primitive,
-            restart_enable,
-            index_size: match index.index_bytes {
-                1 => vdm::IndexSize::U8,
-                2 => vdm::IndexSize::U16,
-                _ => vdm::IndexSize::U32,
-            },
-            index_buffer_size_present: indexed,
-            index_buffer_present: indexed,
-            index_count_present: indirect.is_none(),
-            instance_count_present: indirect.is_none(),
-            start_present: indirect.is_none(),
-            indirect_buffer_present: indirect.is_some(),
-            ..vdm::IndexList::default()
-        }
-    );
+    let header = vdm::IndexList {
+        index_buffer_hi: (if indexed { address >> 32 & 0xff } else { 0 }) as _,
+        primitive,
+        restart_enable,
+        index_size: match index.index_bytes {
+            1 => vdm::IndexSize::U8,
+            2 => vdm::IndexSize::U16,
+            _ => vdm::IndexSize::U32,
+        },
+        index_buffer_size_present: indexed,
+        index_buffer_present: indexed,
+        index_count_present: indirect.is_none(),
+        instance_count_present: indirect.is_none(),
+        start_present: indirect.is_none(),
+        indirect_buffer_present: indirect.is_some(),
+        ..vdm::IndexList::default()
+    };
+    let header = header.pack().map_err(packet)?;
+    stream.extend_from_slice(&header);
     if indexed {
         put!(stream, vdm::IndexListBufferLo { buffer_lo: (address & 0xffff_ffff) as _ });
     }
@@ -1081,5 +1083,5 @@ fn index_list(
     if indexed {
         put!(stream, vdm::IndexListBufferSize { size: size.next_multiple_of(4) });
     }
-    Ok(())
+    Ok(header)
 }

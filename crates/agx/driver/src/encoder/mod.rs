@@ -11,6 +11,7 @@ mod feedback;
 mod pieces;
 mod record;
 mod statistics;
+mod stream;
 mod tessellate;
 pub mod values;
 

@@ -625,8 +625,9 @@ impl Record<Agx> for Encoder {
         let partial_bg = self.background(&r, rendering, partial)?;
         let eot = self.end_of_tile(&r, rendering, stored)?;
         let partial_eot = self.end_of_tile(&r, rendering, all)?;
+        r.stream.reserve(&mut self.arena, &self.device)?;
         put!(r.stream, vdm::StreamTerminate {});
-        let stream = self.upload(&r.stream, 64)?.address;
+        let stream = r.stream.start();
         let scissors = self.upload(&r.scissors, 64)?.address;
         let biases = self.upload(&r.biases, 64)?.address;
         let mut zls = render::ZlsControl::default();
