@@ -5,7 +5,7 @@ use tepui_raster::depth::at;
 use tepui_raster::{Plane, Tests};
 
 use super::row::{LANES, Row};
-use crate::isp::setup::{DepthStencil, Samples};
+use crate::isp::setup::{DepthStencil, MAX_SAMPLES, Samples};
 
 /// The stage that a SIMD-group runs in.
 #[derive(Default)]
@@ -128,6 +128,8 @@ pub struct Fragments {
 pub struct Ready {
     /// Centres of the lanes' pixels, from the corner that planes count from.
     pub centre: [[f32; LANES]; 2],
+    /// Columns and rows of samples in their pixel, by the low bits of a sample's number.
+    pub sample_px: [[f32; MAX_SAMPLES]; 2],
     /// Where the lanes' pixels start in the tilebuffer, in bytes.
     pub places: Row,
     /// Coefficient registers of the quads.
@@ -160,6 +162,13 @@ impl Fragments {
             corner: [0; 2],
             ready: Ready {
                 centre: [[0.0; LANES]; 2],
+                sample_px: [0, 1].map(|k| {
+                    let mut px = [0.0; MAX_SAMPLES];
+                    for (i, px) in px.iter_mut().enumerate() {
+                        *px = samples.px(i & (samples.count - 1))[k];
+                    }
+                    px
+                }),
                 places: Row::ZERO,
                 planes: [std::ptr::null(); QUADS],
                 alike: 0,

@@ -1,4 +1,4 @@
-//! Templates of what fragment programs do most: interpolation at the centres of pixels, and the
+//! Templates of what fragment programs do most: interpolation at the centres of pixels and at samples, and the
 //! tilebuffer with one sample a pixel and four channels of eight bits. The handlers do the rest.
 //!
 //! # Why no access leaves its memory
@@ -7,6 +7,8 @@
 //!   `Fragments::prepare` gives each of the eight a pointer to `registers` planes: the rasteriser
 //!   fills unused quads with a used one. The highest plane that an instruction names is known when
 //!   it is translated and compared with `registers`.
+//! - **Samples**: the index to a table of `sample_px` is the low bits of a number, as many as tell
+//!   `MAX_SAMPLES` apart, in every lane.
 //! - **Tilebuffer**: `Fragments::prepare` computes the places of all lanes, each inside of the tile
 //!   whatever the lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0
 //!   unless the whole tile lies in local memory. The instruction's offset and four bytes are
@@ -22,6 +24,7 @@ use tepui_agx_texture::TileFormat;
 use tepui_format::texel::srgb;
 
 use super::translator::{ByHandler, Done, LANES, Translator, field};
+use crate::isp::setup::MAX_SAMPLES;
 use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::exec::fragment::place;
 use crate::usc::exec::memory::register_at;
@@ -76,7 +79,7 @@ impl Translator<'_> {
         self.asm.load_word(FRAGMENTS, LANES, field!(fragments));
     }
 
-    /// Interpolates at the centres of pixels.
+    /// Interpolates at the centres of pixels, or at samples.
     pub fn iter(&mut self, op: &Op) -> Done {
         let count = u32::from(op.aux[0]);
         let number = self.code.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
@@ -85,7 +88,7 @@ impl Translator<'_> {
             0 => None,
             _ => Some(self.code.constant(op.s[1]).filter(|n| *n < 1 << 16).ok_or(ByHandler)?),
         };
-        if op.aux[1] != place::CENTRE || op.aux[3] == 0 {
+        if op.aux[1] == place::CENTROID || op.aux[3] == 0 {
             return Err(ByHandler);
         }
         let needed = (number + count).max(over_w.map_or(0, |w| w + 1));
@@ -171,6 +174,9 @@ impl Translator<'_> {
         let centre = ready(offset_of!(Ready, centre));
         self.asm.load(t.x, self.piece(FRAGMENTS, centre));
         self.asm.load(t.y, self.piece(FRAGMENTS, centre + size_of::<Row>() as i32));
+        if op.aux[1] != place::CENTRE {
+            self.move_to_samples(op.s[2], [t.x, t.y]);
+        }
         let one = Rm::Constant(1f32.to_bits());
         self.asm.load(t.w, one);
         if op.aux[2] != 0 {
@@ -184,6 +190,23 @@ impl Translator<'_> {
         }
         self.write_back();
         [t.x, t.y, t.w].into_iter().for_each(|at| self.free(at));
+    }
+
+    /// From the centres of pixels to their samples of a number.
+    fn move_to_samples(&mut self, number: Src, at: [V; 2]) {
+        let (index, offset, all) = (V(1), V(2), self.mask(3));
+        self.int(index, number);
+        self.and(index, MAX_SAMPLES as u32 - 1);
+        self.asm.shift(Shift::Left, index, index, 2);
+        let table = ready(offset_of!(Ready, sample_px));
+        for (k, at) in (0..).zip(at) {
+            self.asm.mask_all(all);
+            self.asm.gather(offset, all, FRAGMENTS, index, table + k * 4 * MAX_SAMPLES as i32);
+            let half = Rm::Constant(0.5f32.to_bits());
+            self.asm.vector(Vop::SUBPS, at, ALL, at, half, None);
+            self.asm.vector(Vop::ADDPS, at, ALL, at, Rm::Reg(offset), None);
+        }
+        self.free_mask(all);
     }
 
     /// `a x + (b y + c)`, each operation rounded: see `tepui_raster::depth::at`.
