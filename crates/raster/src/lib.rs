@@ -6,6 +6,7 @@
 //!              (vertices that many primitives share are placed once: [`Projection`], [`Spot`])
 //!           ──shape──▶ edge functions; ──interpolation──▶ planes of depth and varyings
 //!           ──bins──▶ the shapes of each tile ──coverage──▶ covered samples ──depth──▶ samples that pass
+//!           ──tags──▶ those that no later opaque primitive hides
 //! ```
 //!
 //! A GPU model says what its hardware does with a [`Grid`] (sub-pixel bits, guard band, fill rule),
@@ -28,6 +29,7 @@ mod placed;
 mod primitive;
 mod shape;
 mod spots;
+mod tags;
 
 pub use assembly::{Assembler, Provoking, Topology};
 pub use bins::Bins;
@@ -39,6 +41,7 @@ pub use placed::{ClipVolume, DepthRange, Placed, Viewport, area, drop_outside};
 pub use primitive::{Kind, Piece};
 pub use shape::{Edge, Limits, Outline, Shape};
 pub use spots::{Projection, Spot};
+pub use tags::Tags;
 
 /// Pixels of a row of a tile, and the most rows of one.
 pub const TILE_SIDE: usize = 32;

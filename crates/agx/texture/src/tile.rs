@@ -81,6 +81,11 @@ impl TileFormat {
         }
     }
 
+    /// Bytes of a pixel of the channels of `mask`.
+    pub const fn pixel_bytes(self, mask: u8) -> usize {
+        if self.packed().is_some() { 4 } else { self.unit() * mask.count_ones() as usize }
+    }
+
     /// Unit of the index of memory instructions in bytes: the size of a channel, one in packed
     /// formats.
     pub const fn stride(self) -> u32 {

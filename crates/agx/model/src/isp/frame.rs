@@ -9,6 +9,7 @@ use tepui_agx_texture::Tilebuffer;
 use tepui_raster::Tests;
 use tepui_softgpu::AddressSpace;
 
+use super::history::History;
 use super::setup::{self, Samples};
 use super::zls::Zls;
 use crate::Gpu;
@@ -60,8 +61,8 @@ pub struct Shader {
     pub early: bool,
     /// Fragments with the same key may share a SIMD-group.
     pub key: u64,
-    /// Also those at the same pixel.
-    pub overlaps: bool,
+    /// What it writes replaces all that other such programs wrote before, and it does nothing else.
+    pub opaque: bool,
 }
 
 /// The shared state of all tiles.
@@ -197,6 +198,10 @@ impl<'v> Frame<'v> {
         for (index, state) in scene.states.iter().enumerate() {
             states.push(draw_state(&mut loader, &mut bindings, index, state, stats)?);
         }
+        // Whoever looks at a pixel wants to see what is hidden, too.
+        if gpu.options.watch.as_ref().and_then(History::new).is_none() {
+            find_opaque(&loader.programs, &mut states);
+        }
         Ok(Frame {
             vm,
             scene,
@@ -232,6 +237,19 @@ impl<'v> Frame<'v> {
     }
 }
 
+/// Finds the states whose programs are opaque: they write all bytes of a sample that any of them writes.
+fn find_opaque(programs: &[Prepared<'_>], states: &mut [DrawState]) {
+    let writes = |shader: &Shader| {
+        let code = &programs[shader.program].launch.program.code;
+        if shader.early { code.overwrites() } else { None }
+    };
+    let shaders = || states.iter().filter_map(|state| state.shader.as_ref());
+    let all = shaders().filter_map(writes).fold(0, |all, bytes| all | bytes);
+    for shader in states.iter_mut().filter_map(|state| state.shader.as_mut()) {
+        shader.opaque = writes(shader) == Some(all);
+    }
+}
+
 fn draw_state(
     loader: &mut Loader<'_, '_>,
     bindings: &mut Vec<Bindings>,
@@ -252,11 +270,9 @@ fn draw_state(
         let properties = &loader.programs[program].launch.fragment;
         let early = properties.as_ref().is_some_and(|p| p.early_z_testing);
         // Programs that run tests need the state's own; others differ by program and bindings.
-        let code = &loader.programs[program].launch.program.code;
-        let overlaps = early && code.may_overlap();
         let key =
             if early { (program as u64) << 32 | number as u64 } else { 1 << 63 | index as u64 };
-        Some(Shader { program, bindings: number, early, key, overlaps })
+        Some(Shader { program, bindings: number, early, key, opaque: false })
     } else {
         None
     };

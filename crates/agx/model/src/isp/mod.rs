@@ -9,8 +9,10 @@
 //!
 //! Tiles are independent, so that the workers take them one by one and the picture is the same
 //! whatever their number. Within a tile, primitives are drawn in order. Quads of several primitives
-//! that run the same program share a SIMD-group; two at the same place only if the program does no
-//! more with pixels than to write them, so that the order of lanes is that of primitives.
+//! that run the same program share a SIMD-group; two at the same place only if they have no sample in common.
+//!
+//! Hidden surfaces are removed: opaque primitives, whose programs do no more with pixels than to overwrite them, only leave their
+//! tags when they are tested. What is left of them is shaded when something else is drawn on the tile, or at its end.
 //!
 //! Start reading in `frame.rs`, then `tile.rs`.
 

@@ -16,6 +16,8 @@ pub type Samples = tepui_raster::Samples<MAX_SAMPLES>;
 
 /// The coverage of a shape in a tile.
 pub type Coverage = tepui_raster::Coverage<MAX_SAMPLES>;
+/// Which opaque primitives a tile's samples show.
+pub type Tags = tepui_raster::Tags<MAX_SAMPLES>;
 
 /// Depth and stencil of a tile.
 pub type DepthStencil = tepui_raster::DepthStencil<MAX_SAMPLES>;

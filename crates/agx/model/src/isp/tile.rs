@@ -5,7 +5,7 @@ use tepui_softgpu::RangeCache;
 
 use super::frame::{Frame, Shader};
 use super::history::{Covered, History};
-use super::setup::{self, Coverage, DepthStencil, MAX_SAMPLES, Samples};
+use super::setup::{self, Coverage, DepthStencil, MAX_SAMPLES, Samples, Tags};
 use super::zls::Tile;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
@@ -15,6 +15,9 @@ use crate::usc::exec::texture::View;
 use crate::usc::row::LANES;
 use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
 use crate::usc::workgroup::Worker;
+
+/// The most opaque primitives of a tile that wait to be shaded.
+const MOST_TAGS: usize = 4096;
 
 /// A worker of a frame.
 pub struct TileWorker<'f, 'v> {
@@ -35,6 +38,9 @@ pub struct TileWorker<'f, 'v> {
     coverage: Coverage,
     /// The coverage after depth and stencil tests.
     passed: [[u32; TILE_SIDE]; MAX_SAMPLES],
+    /// The opaque primitives that samples show which are not shaded yet: a tag is one more than an index of `tagged`.
+    tags: Tags,
+    tagged: Vec<Tagged>,
     /// The primitive of which something was covered last.
     prepared: Prepared,
     /// Its coefficient registers, computed when its first quad is shaded.
@@ -50,7 +56,17 @@ pub struct TileWorker<'f, 'v> {
     history: Option<History>,
 }
 
+/// An opaque primitive that was tested, and that is yet to be shaded.
+struct Tagged {
+    prepared: Prepared,
+    /// First row that it may cover, and one past the last.
+    rows: [usize; 2],
+    /// The key of its program.
+    key: u64,
+}
+
 /// A primitive, prepared for its fragments.
+#[derive(Clone, Copy)]
 struct Prepared {
     /// Its index in the scene; none has the number `u32::MAX`.
     primitive: u32,
@@ -103,6 +119,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             occupied: [0; TILE_SIDE / 2],
             coverage: Coverage::default(),
             passed: [[0; TILE_SIDE]; MAX_SAMPLES],
+            tags: Tags::default(),
+            tagged: Vec::new(),
             prepared: Prepared {
                 primitive: u32::MAX,
                 interpolation: Interpolation::new(Kind::Point, &[[1.0; 4]; 3]),
@@ -152,6 +170,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                 self.primitive(shape.primitive)?;
             }
         }
+        self.shade_tagged()?;
         self.flush()?;
         if let Some(history) = &mut self.history {
             history.stored(&self.fragments, self.core.as_mut());
@@ -182,7 +201,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let Some(program) = frame.background else { return Ok(()) };
         // A background program is a fragment program on all samples of the tile, before any test.
         let shader =
-            Shader { program, bindings: usize::MAX, early: true, key: u64::MAX, overlaps: false };
+            Shader { program, bindings: usize::MAX, early: true, key: u64::MAX, opaque: false };
         self.fragments.registers = 0;
         let all = (1 << frame.samples.count) - 1;
         let quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
@@ -265,9 +284,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let Prepared { depth, range, .. } = self.prepared;
         let state = &frame.states[primitive.state as usize];
         let corner = self.fragments.corner;
-        // Planes count from the 32 × 32 pixels around: that is what programs expect which evaluate
-        // them themselves. source: Mesa's agx_nir_lower_interpolation.c
-        let origin = corner.map(|v| v & !31);
+        let origin = origin(corner);
         let depth = local(depth, origin);
         let face = usize::from(!primitive.front);
         let early = state.shader.is_none_or(|s| s.early);
@@ -302,6 +319,73 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             self.observe(early);
         }
         let Some(shader) = state.shader else { return Ok(()) };
+        let waits = shader.opaque;
+        if !self.tagged.is_empty() && (!waits || self.tagged.len() == MOST_TAGS) {
+            let own = (self.coverage.clone(), self.passed, self.prepared);
+            self.shade_tagged()?;
+            (self.coverage, self.passed, self.prepared) = own;
+            self.planes.clear();
+        }
+        if !waits {
+            return self.quads(index, shader);
+        }
+        let rows = self.coverage.rows;
+        self.tagged.push(Tagged { prepared: self.prepared, rows, key: shader.key });
+        self.tags.set(self.tagged.len() as u16, rows, frame.samples.count, &self.passed);
+        Ok(())
+    }
+
+    /// Shades what is left of opaque primitives.
+    fn shade_tagged(&mut self) -> Result<(), JobFault> {
+        let mut tagged = std::mem::take(&mut self.tagged);
+        let result = self.shade_in_order(&tagged);
+        tagged.clear();
+        self.tagged = tagged;
+        self.tags.clear();
+        result
+    }
+
+    /// Shades what is left of these: program by program, since groups share one, and the samples of two never are the same.
+    fn shade_in_order(&mut self, tagged: &[Tagged]) -> Result<(), JobFault> {
+        let Some(first) = tagged.first() else { return Ok(()) };
+        if tagged.iter().all(|other| other.key == first.key) {
+            return (1..).zip(tagged).try_for_each(|(tag, own)| self.shade(tag, own));
+        }
+        let mut order: Vec<usize> = (0..tagged.len()).collect();
+        order.sort_by_key(|&i| tagged[i].key);
+        order.into_iter().try_for_each(|i| self.shade(i as u16 + 1, &tagged[i]))
+    }
+
+    /// Shades what is left of an opaque primitive.
+    fn shade(&mut self, tag: u16, own: &Tagged) -> Result<(), JobFault> {
+        let frame = self.frame;
+        let count = frame.samples.count;
+        if !self.tags.left(tag, own.rows, count, &mut self.passed) {
+            return Ok(());
+        }
+        self.coverage.rows = own.rows;
+        if self.prepared.primitive != own.prepared.primitive {
+            self.prepared = own.prepared;
+            self.planes.clear();
+        }
+        let index = own.prepared.primitive;
+        let state = frame.scene.primitives[index as usize].state;
+        match frame.states[state as usize].shader {
+            Some(shader) => self.quads(index, shader),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the quads of a primitive of which samples passed into groups. For an opaque one, what passed is all that counts as covered.
+    fn quads(&mut self, index: u32, shader: Shader) -> Result<(), JobFault> {
+        let frame = self.frame;
+        let primitive = &frame.scene.primitives[index as usize];
+        let corner = self.fragments.corner;
+        let origin = origin(corner);
+        let Prepared { depth, range, .. } = self.prepared;
+        let depth = local(depth, origin);
+        let face = usize::from(!primitive.front);
+        let [y0, y1] = self.coverage.rows;
         if self.batch.is_some_and(|b| b.shader.key != shader.key) {
             self.flush()?;
         }
@@ -330,8 +414,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             while columns != 0 {
                 let x = columns.trailing_zeros() as usize;
                 columns &= columns - 1;
-                let apart = !shader.overlaps || self.history.is_some();
-                let occupied = apart && self.occupied[y / 2] >> (x / 2) & 1 != 0;
+                // Opaque primitives have no sample in common when they are shaded.
+                let occupied = !shader.opaque && self.occupied[y / 2] >> (x / 2) & 1 != 0;
                 if occupied || self.quads == QUADS {
                     self.flush()?;
                 }
@@ -350,13 +434,16 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                     |bits, s| row(bits, s, 0) >> x & 3 | (row(bits, s, 1) >> x & 3) << 2;
                 if frame.samples.count == 1 {
                     let lanes = |bits| BITS[quad_bits(bits, 0) as usize];
-                    self.push(quad, at, &lanes(&self.coverage.bits), &lanes(&self.passed));
+                    let live = lanes(&self.passed);
+                    let covered = if shader.opaque { live } else { lanes(&self.coverage.bits) };
+                    self.push(quad, at, &covered, &live);
                     continue;
                 }
                 let (mut covered, mut live) = ([0; 4], [0; 4]);
                 for s in 0..frame.samples.count {
                     let lanes = |bits| BITS[quad_bits(bits, s) as usize];
-                    let (all, left) = (lanes(&self.coverage.bits), lanes(&self.passed));
+                    let left = lanes(&self.passed);
+                    let all = if shader.opaque { left } else { lanes(&self.coverage.bits) };
                     for lane in 0..4 {
                         covered[lane] |= all[lane] << s;
                         live[lane] |= left[lane] << s;
@@ -394,6 +481,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
     }
 
     /// Adds a quad to the group.
+    #[inline(always)]
     fn push(&mut self, quad: Quad, at: [u32; 2], covered: &[u32; 4], live: &[u32; 4]) {
         let f = &mut self.fragments;
         f.quads[self.quads] = quad;
@@ -457,6 +545,12 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         self.fragments.coefficients.clear();
         Ok(())
     }
+}
+
+/// What planes count from in a tile: the corner of the 32 × 32 pixels around, which is what programs expect that evaluate them
+/// themselves. source: Mesa's agx_nir_lower_interpolation.c
+fn origin(corner: [u32; 2]) -> [u32; 2] {
+    corner.map(|v| v & !31)
 }
 
 /// The tests of a primitive in a tile, before any program.

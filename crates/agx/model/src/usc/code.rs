@@ -10,13 +10,18 @@ use tepui_softgpu::AddressSpace;
 
 use super::access::{TextureAccess, Transfer};
 use super::counts::Counts;
+use super::exec;
 use super::op::{File, Op, Src};
 use super::opcode::Opcode;
 use super::row::Row;
+use crate::isp::setup::MAX_SAMPLES;
 use crate::job::GroupFault;
 
 /// Rows of uniform registers in the shared file; constants follow.
 pub const UNIFORM_ROWS: usize = UNIFORM_HALVES as usize / 2;
+
+/// The samples of a pixel, a bit each.
+const ALL_SAMPLES: u32 = (1 << MAX_SAMPLES) - 1;
 
 /// Different constants of a program: operations name the rows of the shared file with 16 bits.
 pub const MAX_CONSTANTS: usize = (1 << 16) - UNIFORM_ROWS;
@@ -306,25 +311,42 @@ impl Code {
         self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::keeps_local))
     }
 
-    /// Whether fragments of several primitives may execute it in one SIMD-group although they are at one pixel: it does nothing to
-    /// pixels but to write them, and all lanes do that at once, the later lane after the earlier. It may say no of one that does.
-    pub fn may_overlap(&self) -> bool {
-        use super::opcode::Opcode;
-        self.ops.iter().all(|op| {
-            let leaves_pixels = matches!(
-                op.opcode,
+    /// The bytes of a sample that a fragment program writes, a bit each, if it does no more with pixels than that: its lanes write all
+    /// of their samples, whatever branches they take, and nothing that they compute or access depends on
+    /// which samples they have. `None` of any other program, and of some that are such.
+    pub fn overwrites(&self) -> Option<u64> {
+        let mut written = 0;
+        let mut depth = 0;
+        for (index, op) in self.ops.iter().enumerate() {
+            depth += self.inst(index).map_or(0, super::query::nesting);
+            match op.opcode {
                 Opcode::mov_imm
-                    | Opcode::get_sr
-                    | Opcode::device_load
-                    | Opcode::texture
-                    | Opcode::iter
-                    | Opcode::ldcf
-                    | Opcode::nop
-                    | Opcode::stop
-            );
-            let writes = matches!(op.opcode, Opcode::tile_access | Opcode::tile_pixel);
-            leaves_pixels || op.opcode.is_arithmetic() || writes && op.aux[0] == 0
-        })
+                | Opcode::device_load
+                | Opcode::texture
+                | Opcode::ldcf
+                | Opcode::jmp_exec_any
+                | Opcode::jmp_exec_none
+                | Opcode::nop
+                | Opcode::stop => {}
+                Opcode::get_sr if !exec::fragment::tells_samples(op.aux[0]) => {}
+                Opcode::iter if op.aux[1] != exec::fragment::place::CENTROID => {}
+                Opcode::tile_access if op.aux[0] == 0 && depth == 0 => {
+                    let TextureAccess::Pixel(t) = self.access(op.imm as usize) else { return None };
+                    let samples = self.constant(t.samples)?;
+                    let end = usize::from(t.offset) + t.format.pixel_bytes(t.mask);
+                    if samples & ALL_SAMPLES != ALL_SAMPLES || end > 64 {
+                        return None;
+                    }
+                    written |= (usize::from(t.offset)..end).fold(0, |all, byte| all | 1 << byte);
+                }
+                opcode if opcode.is_arithmetic() || opcode.changes_lanes() => {}
+                _ => return None,
+            }
+            if depth < 0 || op.opcode == Opcode::stop && depth != 0 {
+                return None;
+            }
+        }
+        Some(written).filter(|&written| written != 0)
     }
 
     /// Index of the instruction at a USC address, given as its low 32 bits.

@@ -191,6 +191,11 @@ pub fn zs_emit<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     Next::Continue
 }
 
+/// Whether a special register of fragment programs says which samples are covered, or which are left.
+pub fn tells_samples(number: u16) -> bool {
+    matches!(number, 60 | 63 | 124)
+}
+
 /// Special registers that only fragment programs have, or that are others there.
 /// source: agx_opcodes.py, SR; agx_compile.c, where intrinsics become `get_sr`
 #[inline(always)]
