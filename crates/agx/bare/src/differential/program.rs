@@ -8,7 +8,8 @@ use super::fragment::Fragments;
 use super::{BASES, Source};
 
 /// Writes assembly. Registers: r1 has the thread's number, r2 to r11 values of the table, r12 is small, r16 to r23
-/// are loaded, r24 on count rounds of loops.
+/// are loaded, r24 and r25 count rounds of loops, r26 and r27 have
+/// an address.
 pub(super) struct Program<'s, 'a> {
     pub(super) source: &'s mut Source<'a>,
     /// What a fragment program is drawn with.
@@ -121,11 +122,18 @@ impl<'s, 'a> Program<'s, 'a> {
             self.source.of_list(&["i32", "i32", "i32", "i16", "i8", "f16", "u8norm", "s16norm"]);
         let (mask, count) = self.mask();
         let registers = self.registers(count, load);
-        let base = if self.source.one_in(8) {
-            self.source.of_list(&["r4_r5", "r6_r7", "r10_r11"]).to_owned()
-        } else {
-            let pair = 2 * self.source.below(BASES);
-            format!("u{pair}_u{}", pair + 1)
+        let pair = 2 * self.source.below(BASES);
+        let base = match self.source.below(16) {
+            0 => self.source.of_list(&["r4_r5", "r6_r7", "r10_r11"]).to_owned(),
+            // Near an address of memory, without a carry.
+            1..=4 => {
+                let far =
+                    self.source.of_list(&["r12, lsl 2", "r12, lsl 4", "r1, lsl 2", "r12, lsl 1"]);
+                let add = self.source.of_list(&["iadd", "iadd", "iadd", "isub"]);
+                self.line(format_args!("{add} r26, u{pair}, {far}\niadd r27, u{}, 0", pair + 1));
+                "r26_r27".to_owned()
+            }
+            _ => format!("u{pair}_u{}", pair + 1),
         };
         let index = match self.source.below(6) {
             0..=2 => self.source.below(64).to_string(),

@@ -65,6 +65,9 @@ impl Window {
 
     /// The longest window: gathers and scatters of the host take offsets of 32 bits with a sign.
     pub const MAX_BYTES: u64 = i32::MAX as u64;
+
+    /// Windows do not reach beyond the addresses that differ in the low half alone.
+    pub const SEGMENT: u64 = 1 << 32;
 }
 
 impl<'v> Port<'v> {
@@ -106,8 +109,10 @@ impl<'v> Port<'v> {
         let Some((start, length, host)) = self.ranges.around(self.vm, address, need) else {
             return;
         };
-        let skip = (address - start).saturating_sub(1 << 30);
-        let length = (length - skip).min(Window::MAX_BYTES);
+        let low = address & (Window::SEGMENT - 1);
+        let skip = (address - start).saturating_sub(low.min(1 << 30));
+        let to_end = (length - skip).min(Window::SEGMENT - low + (address - start - skip));
+        let length = to_end.min(Window::MAX_BYTES);
         // SAFETY: no more is skipped than lies before the address, which is inside the range.
         let host = unsafe { host.add(skip as usize) };
         *window = Window { start: start + skip, host, length };

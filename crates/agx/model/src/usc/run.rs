@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::exec::Handlers;
 use super::lanes::Lanes;
 use super::op::Next;
+use super::opcode::Opcode;
 use super::program::Program;
 use crate::job::FaultKind;
 
@@ -96,7 +97,10 @@ fn interpret(
             Next::Jump => {
                 l.executed += l.code.counts(since_jump..here);
                 since_jump = l.pc;
-                if l.executed.instructions > l.budget {
+                // As translated code: of jumps, only those back can go on forever.
+                let ahead = matches!(op.opcode, Opcode::jmp_exec_any | Opcode::jmp_exec_none)
+                    && l.pc >= here;
+                if !ahead && l.executed.instructions > l.budget {
                     return Some(endless(l, here));
                 }
             }

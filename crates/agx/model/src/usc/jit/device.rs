@@ -1,13 +1,14 @@
-//! Templates of loads and stores of device memory at a uniform base, where all active lanes stay
-//! inside of the bound range that the instruction touched last (its [`Window`]). The handler does
-//! the rest, and lets the window show where the instruction went.
+//! Templates of loads and stores of device memory, at a uniform base or at one of each lane, where
+//! all active lanes stay inside of the bound range that the instruction touched last (its
+//! [`Window`]). The handler does the rest, and lets the window show where the instruction went.
 //!
 //! # Why no access leaves the window
 //!
 //! A window is `length` bytes of a bound range at the host address `host`, valid while the job
 //! runs: the address space keeps what is unbound until no job runs
 //! ([`tepui_softgpu::AddressSpace::release_retired`]), and windows begin empty in each job.
-//! `length` is at most [`Window::MAX_BYTES`], 2^31 - 1.
+//! `length` is at most [`Window::MAX_BYTES`], 2^31 - 1, and all addresses of a window have the same
+//! high half ([`Window::SEGMENT`]).
 //!
 //! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 -
 //!    1, which includes all bases below the start, the handler is called.
@@ -22,10 +23,18 @@
 //!    so nothing may read or write for them: gathers and scatters have the execution mask, and the
 //!    loads and stores of whole vectors come after a test that all lanes of the part execute
 //!    (`neighbours`).
+//! 4. **Base in registers.** `limit` is `length` less the bytes behind a base that an access with an
+//!    immediate index reaches (below 2^20), or that one element has; below zero, the handler is
+//!    called. Each active lane's base must have the high half of the window's addresses, and the
+//!    difference of low halves is compared unsigned with `limit`, which is less than 2^31. A base
+//!    below the start would differ by at least 2^32 less the start's low half, which is no less than
+//!    `length`, because the window ends in its segment; so what passes lies behind the start by as
+//!    much as the difference says. An index in a register is added as in (3), and the sum, which
+//!    is less than 2^31 + 2^30, compared with `limit` again.
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
-use super::translator::{ByHandler, Done, LANES, SHARED, Translator, field};
+use super::translator::{ByHandler, Done, LANES, REGISTERS, SHARED, Translator, field};
 use crate::usc::access::{Format, Transfer};
 use crate::usc::exec::execute;
 use crate::usc::exec::memory::register_at;
@@ -36,12 +45,17 @@ use crate::usc::opcode::Opcode;
 use crate::usc::row::{LANES as COUNT, NUMBERS, Row};
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
 
+/// The port of the group.
+const PORT: Gpr = Gpr::RDX;
+
 /// Bits of the distance of a lane from the base, in bytes.
 const REACH_BITS: u32 = 30;
 
 /// The parameters of the template.
 struct Plan {
     transfer: Transfer,
+    /// All lanes have one base.
+    is_uniform: bool,
     is_store: bool,
     /// Bytes of an element.
     unit: u32,
@@ -58,10 +72,11 @@ impl Plan {
     fn new(op: &Op, transfer: &Transfer) -> Option<Plan> {
         let t = *transfer;
         let base = op.s[0];
+        let is_uniform = base.file == File::Shared;
         let wide = matches!(t.register.form, Form::Word | Form::Pair);
         let raw = matches!(t.format, Format::I8 | Format::I16 | Format::I32)
             || t.format == Format::F16 && !wide;
-        if base.file != File::Shared || base.form != Form::Pair || !raw || t.mask == 0 {
+        if base.form != Form::Pair || !raw || t.mask == 0 {
             return None;
         }
         let unit = t.format.stride();
@@ -78,13 +93,18 @@ impl Plan {
         // then that of the handler only if places are the same or apart.
         let words = t.mask == ((1u16 << elements) - 1) as u8
             && (unit * elements).is_multiple_of(4)
-            && (unit == 4 || shift >= 2);
+            && (unit == 4 || is_uniform && shift >= 2);
         if is_store && !words {
             return None;
         }
         // Loads read whole words.
         let bytes = if is_store { unit * elements } else { unit * (elements - 1) + 4 };
-        Some(Plan { transfer: t, is_store, unit, elements, shift, bytes })
+        Some(Plan { transfer: t, is_uniform, is_store, unit, elements, shift, bytes })
+    }
+
+    /// How far behind a uniform base all lanes go.
+    fn uniform_offset(&self) -> Option<i32> {
+        self.transfer.immediate.filter(|_| self.is_uniform).map(|index| index << self.shift)
     }
 
     /// Elements that are transferred, with the number of the register of each.
@@ -92,6 +112,13 @@ impl Plan {
         let mask = self.transfer.mask;
         (0..self.elements).filter(move |e| mask >> e & 1 != 0).enumerate()
     }
+}
+
+/// Where a window's fields are in the [`Port`].
+struct WindowAt {
+    start: i32,
+    host: i32,
+    length: i32,
 }
 
 /// Registers of a template.
@@ -137,41 +164,30 @@ impl Translator<'_> {
         self.count();
         let number = op.imm as usize % WINDOWS + if plan.is_store { WINDOWS } else { 0 };
         let window = std::mem::offset_of!(Port<'_>, windows) + number * size_of::<Window>();
-        let (port, from_base, host) = (Gpr::RDX, Gpr::RAX, Gpr::RCX);
-        macro_rules! window {
-            ($name:ident) => {
-                (window + std::mem::offset_of!(Window, $name)) as i32
-            };
-        }
+        let (from_base, host) = (Gpr::RAX, Gpr::RCX);
+        let window = WindowAt {
+            start: (window + std::mem::offset_of!(Window, start)) as i32,
+            host: (window + std::mem::offset_of!(Window, host)) as i32,
+            length: (window + std::mem::offset_of!(Window, length)) as i32,
+        };
         let (slow, done) = (self.asm.label(), self.asm.label());
-        // The base, from the start of the window. (1)
-        let row = |r: u16| (usize::from(r) * size_of::<Row>()) as i32;
-        self.asm.load_half(from_base, SHARED, row(op.s[0].row));
-        self.asm.load_half(host, SHARED, row(op.s[0].row + 1));
-        self.asm.shift_left(host, 32);
-        self.asm.or(from_base, host);
-        if plan.unit > 1 {
-            self.asm.and_constant(from_base, -(plan.unit as i8));
-        }
-        self.asm.load_word(port, LANES, field!(port));
-        self.asm.subtract_word(from_base, port, window!(start));
-        self.asm.compare_constant(from_base, i32::MAX);
-        self.asm.jump_if(Condition::Above, slow);
+        self.asm.load_word(PORT, LANES, field!(port));
         if plan.is_store {
             // Helper lanes write nothing.
             self.asm.compare_memory_word(LANES, field!(fragments), 0);
             self.asm.jump_if(Condition::NotZero, slow);
         }
-        self.asm.broadcast(V(1), from_base);
+        if plan.is_uniform {
+            self.from_uniform_base(op, &plan, &window, from_base, slow);
+        }
         let parts = 0..self.asm.parts();
         let offsets: Vec<V> = parts.clone().map(|part| self.keep(4 + part as u8)).collect();
         let other = self.mask(6);
-        match plan.transfer.immediate {
-            Some(index) => {
+        match plan.uniform_offset() {
+            Some(offset) => {
                 // One end for all lanes. (2)
-                let offset = index << plan.shift;
                 self.asm.address(host, from_base, offset + plan.bytes as i32);
-                self.asm.compare_word(host, port, window!(length));
+                self.asm.compare_word(host, PORT, window.length);
                 self.asm.jump_if(Condition::Above, slow);
                 if plan.is_store {
                     for at in &offsets {
@@ -180,10 +196,10 @@ impl Translator<'_> {
                     }
                 }
             }
-            None => self.offsets_of_lanes(op, &plan, &offsets, other, window!(length), slow),
+            None => self.offsets_of_lanes(op, &plan, &window, &offsets, other, slow),
         }
         let held = Held { offsets, left: self.mask(3), other };
-        self.asm.load_word(host, port, window!(host));
+        self.asm.load_word(host, PORT, window.host);
         if plan.is_store {
             self.store_words(&plan, &held, host);
         } else {
@@ -198,37 +214,68 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// A uniform base, from the window's start, to a register and to all lanes of `V(1)`. (1)
+    fn from_uniform_base(
+        &mut self,
+        op: &Op,
+        plan: &Plan,
+        window: &WindowAt,
+        from_base: Gpr,
+        slow: Label,
+    ) {
+        let row = |r: u16| (usize::from(r) * size_of::<Row>()) as i32;
+        self.asm.load_half(from_base, SHARED, row(op.s[0].row));
+        self.asm.load_half(Gpr::RCX, SHARED, row(op.s[0].row + 1));
+        self.asm.shift_left(Gpr::RCX, 32);
+        self.asm.or(from_base, Gpr::RCX);
+        if plan.unit > 1 {
+            self.asm.and_constant(from_base, -(plan.unit as i8));
+        }
+        self.asm.subtract_word(from_base, PORT, window.start);
+        self.asm.compare_constant(from_base, i32::MAX);
+        self.asm.jump_if(Condition::Above, slow);
+        self.asm.broadcast(V(1), from_base);
+    }
+
     /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each
-    /// active lane ends in the window. `V(1)` has the base, from the window's start. (3)
+    /// active lane ends in the window. `V(1)` has a uniform base, from the window's start. (3, 4)
     fn offsets_of_lanes(
         &mut self,
         op: &Op,
         plan: &Plan,
+        window: &WindowAt,
         offsets: &[V],
         other: Mask,
-        length: i32,
         slow: Label,
     ) {
         // Lanes that are not inside: of the first part, to which the others' are added, and of
         // another.
         let outside = [self.mask(4), self.mask(5)];
+        if !plan.is_uniform {
+            // The limit. An index in a register comes later.
+            let offset = plan.transfer.immediate.map_or(0, |index| index << plan.shift);
+            self.asm.load_word(Gpr::RAX, PORT, window.length);
+            self.asm.address(Gpr::RAX, Gpr::RAX, -(offset + plan.bytes as i32));
+            self.asm.compare_constant(Gpr::RAX, i32::MAX);
+            self.asm.jump_if(Condition::Above, slow);
+            self.asm.broadcast(V(1), Gpr::RAX);
+        }
         for (part, &at) in offsets.iter().enumerate() {
             self.part = part;
-            self.int(at, op.s[1]);
-            self.rows.held.clear();
-            let far = Rm::Constant(u32::MAX << (REACH_BITS - plan.shift));
-            self.asm.test_bits(other, self.exec(), at, far);
-            self.asm.shift(Shift::Left, at, at, plan.shift as u8);
-            self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(1)), None);
-            let bytes = Rm::Constant(plan.bytes);
-            self.asm.vector(Vop::PADDD, V(2), ALL, at, bytes, None);
-            let end = Rm::Broadcast(Gpr::RDX, length);
-            let (all, here) = (outside[0], outside[part.min(1)]);
-            let (within, greater) = (self.exec(), integer::GREATER);
-            self.asm.compare(Vop::PCMPUD, here, within, V(2), end, greater);
-            self.asm.mask_op(Kop::Or, here, here, other);
+            let here = outside[part.min(1)];
+            if plan.is_uniform {
+                self.index_of_lanes(op, plan, at, other);
+                self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(1)), None);
+                let bytes = Rm::Constant(plan.bytes);
+                self.asm.vector(Vop::PADDD, V(2), ALL, at, bytes, None);
+                let end = Rm::Broadcast(PORT, window.length);
+                self.asm.compare(Vop::PCMPUD, here, self.exec(), V(2), end, integer::GREATER);
+                self.asm.mask_op(Kop::Or, here, here, other);
+            } else {
+                self.base_of_lanes(op, plan, window, at, (here, other));
+            }
             if part > 0 {
-                self.asm.mask_op(Kop::Or, all, all, here);
+                self.asm.mask_op(Kop::Or, outside[0], outside[0], here);
             }
         }
         self.asm.test_mask(outside[0]);
@@ -236,20 +283,67 @@ impl Translator<'_> {
         outside.into_iter().for_each(|mask| self.free_mask(mask));
     }
 
+    /// The index of each lane of the part at hand in bytes, and the active lanes in which it is too
+    /// large. (3)
+    fn index_of_lanes(&mut self, op: &Op, plan: &Plan, at: V, too_large: Mask) {
+        self.int(at, op.s[1]);
+        self.rows.held.clear();
+        let far = Rm::Constant(u32::MAX << (REACH_BITS - plan.shift));
+        self.asm.test_bits(too_large, self.exec(), at, far);
+        self.asm.shift(Shift::Left, at, at, plan.shift as u8);
+    }
+
+    /// Where the lanes of the part at hand go whose bases are in registers, and the active lanes
+    /// that leave the window. `V(1)` has the limit of what lies behind the start. (4)
+    fn base_of_lanes(
+        &mut self,
+        op: &Op,
+        plan: &Plan,
+        window: &WindowAt,
+        at: V,
+        (outside, other): (Mask, Mask),
+    ) {
+        let base = op.s[0].row;
+        let limit = Rm::Reg(V(1));
+        self.asm.load(at, self.in_file(REGISTERS, base));
+        if plan.unit > 1 {
+            self.and(at, plan.unit.wrapping_neg());
+        }
+        self.asm.vector(Vop::PSUBD, at, ALL, at, Rm::Broadcast(PORT, window.start), None);
+        self.asm.compare(Vop::PCMPUD, outside, self.exec(), at, limit, integer::GREATER);
+        self.asm.load(V(2), self.in_file(REGISTERS, base + 1));
+        let high = Rm::Broadcast(PORT, window.start + 4);
+        self.asm.compare(Vop::PCMPD, other, self.exec(), V(2), high, integer::NOT_EQUAL);
+        self.asm.mask_op(Kop::Or, outside, outside, other);
+        match plan.transfer.immediate {
+            Some(0) => {}
+            Some(index) => {
+                let offset = Rm::Constant((index << plan.shift) as u32);
+                self.asm.vector(Vop::PADDD, at, ALL, at, offset, None);
+            }
+            None => {
+                self.index_of_lanes(op, plan, V(2), other);
+                self.asm.mask_op(Kop::Or, outside, outside, other);
+                self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(2)), None);
+                self.asm.compare(Vop::PCMPUD, other, self.exec(), at, limit, integer::GREATER);
+                self.asm.mask_op(Kop::Or, outside, outside, other);
+            }
+        }
+    }
+
     /// Memory to registers.
     fn load_elements(&mut self, plan: &Plan, held: &Held, from_base: Gpr, host: Gpr) {
-        let t = &plan.transfer;
-        if t.immediate.is_some() {
+        let uniform = plan.uniform_offset();
+        if uniform.is_some() {
             self.asm.add(host, from_base);
         }
         for part in 0..self.asm.parts() {
             self.part = part;
             for (k, e) in plan.transferred() {
                 let offset = (plan.unit * e) as i32;
-                match t.immediate {
-                    Some(index) => {
-                        let at = (index << plan.shift) + offset;
-                        self.asm.load(V(0), Rm::Broadcast(host, at));
+                match uniform {
+                    Some(from) => {
+                        self.asm.load(V(0), Rm::Broadcast(host, from + offset));
                     }
                     None if plan.bytes == 4 && plan.unit == 4 => {
                         let (scattered, there) = (self.asm.label(), self.asm.label());
@@ -270,7 +364,7 @@ impl Translator<'_> {
                 if plan.unit < 4 {
                     self.and(V(0), (1 << (8 * plan.unit)) - 1);
                 }
-                self.store(register_at(t.register, k), V(0));
+                self.store(register_at(plan.transfer.register, k), V(0));
             }
             self.write_back();
         }

@@ -19,7 +19,7 @@ const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 const MAX_CODE_BYTES: u64 = 4 * PAGE;
 
 /// Programs whose instructions work together.
-const WRITTEN: [(&str, &str); 5] = [
+const WRITTEN: [(&str, &str); 6] = [
     (
         "fragment",
         "iterproj r4_r5_r6_r7, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
@@ -46,6 +46,16 @@ const WRITTEN: [(&str, &str); 5] = [
          device_store 0, i32, x, r4, u2_u3, r1, unsigned, lsl 0, 0
          device_store 0, i32, xyz, r4_r5_r6, u2_u3, r1, unsigned, lsl 2, 0
          device_store 0, i16, xy, r4l_r4h, u2_u3, r1, unsigned, lsl 1, 0
+         stop",
+    ),
+    (
+        "device, a base for each lane",
+        "device_load 0, i32, xyzw, r4_r5_r6_r7, r8_r9, r1, unsigned, lsl 2
+         device_load 0, i32, x, r8, r8_r9, 0, unsigned, lsl 0
+         device_load 0, i16, xy, r10l_r10h, r12_r13, 3, unsigned, lsl 1
+         wait 0
+         device_store 0, i32, x, r4, r12_r13, 0, unsigned, lsl 0, 0
+         device_store 0, i32, xyz, r4_r5_r6, r12_r13, r1, unsigned, lsl 2, 0
          stop",
     ),
     (
