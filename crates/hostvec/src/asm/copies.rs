@@ -17,8 +17,6 @@ pub const TESTPS: Vop = Vop(2, 1, 0x0e);
 pub const MOVMSKPS: Vop = Vop(1, 0, 0x50);
 /// Words of 64 bits, by the immediate.
 pub const PERMQ: Vop = Vop(3, 1, 0x00);
-/// `d = a · b + d`
-const FMADD231PS: Vop = Vop(2, 1, 0xb8);
 
 /// What is known of the registers at the end of the code.
 #[derive(Default)]
@@ -139,7 +137,7 @@ impl Assembler {
                 let (op, other, b, copy) = if d == a {
                     (Vop::FMADD213PS, x, b, false)
                 } else if b == Rm::Reg(d) {
-                    (FMADD231PS, x, Rm::Reg(a), false)
+                    (Vop::FMADD231PS, x, Rm::Reg(a), false)
                 } else if x != from {
                     (Vop::FMADD213PS, a, b, x != d)
                 } else {

@@ -101,6 +101,8 @@ impl Vop {
     pub const SQRTPS: Vop = Vop(1, 0, 0x51);
     /// `d = a · d + b`
     pub const FMADD213PS: Vop = Vop(2, 1, 0xa8);
+    /// `d = a · b + d`
+    pub const FMADD231PS: Vop = Vop(2, 1, 0xb8);
     /// Rounds to an integer, as the immediate says. AVX2's form has the same opcode and immediates.
     pub const RNDSCALEPS: Vop = Vop(3, 1, 0x08);
     /// Sum of integers.

@@ -59,7 +59,7 @@ impl Assembler {
                 let b = self.register(to, b);
                 self.vex(op, b.0, 0, Rm::Reg(to), immediate);
             }
-            Vop::FMADD213PS if to != d => {
+            Vop::FMADD213PS | Vop::FMADD231PS if to != d => {
                 // No template does this; the product would be the scratch register's.
                 debug_assert!(false, "a masked multiply-add");
             }

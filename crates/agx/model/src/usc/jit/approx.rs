@@ -126,8 +126,9 @@ impl Translator<'_> {
         let s = op.s[0];
         let (whole, a, b) = (V(2), V(0), V(1));
         let mut from = self.source(s);
-        if let (File::Registers, Rm::Reg(at)) = (s.file, from) {
-            // Lanes that do not execute count too, with what is in the register file.
+        // Lanes that do not execute count too, with what is in the register file: what a region
+        // keeps has all lanes.
+        if let (File::Registers, Rm::Reg(at), None) = (s.file, from, self.kept(s.row)) {
             self.asm.load(whole, self.in_file(REGISTERS, s.row));
             self.asm.vector(Vop::PBLENDMD, whole, self.exec(), whole, Rm::Reg(at), None);
             from = Rm::Reg(whole);

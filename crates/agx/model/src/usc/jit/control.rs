@@ -9,21 +9,37 @@ use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, inte
 /// The counts that [`Translator::counts`] loads.
 const COUNT: V = V(4);
 
+/// Is the operation a change of the execution mask for which there is a template?
+pub fn is_mask_change(op: &Op) -> bool {
+    match op.opcode {
+        Opcode::while_icmp | Opcode::while_fcmp => op.aux[2] != 0,
+        opcode => opcode.changes_lanes(),
+    }
+}
+
+/// The operation that a jump goes to, in a program of so many; `None` of operations that are none,
+/// or have no template.
+pub fn jump_target(op: &Op, count: usize) -> Option<usize> {
+    let jumps = matches!(op.opcode, Opcode::jmp_exec_any | Opcode::jmp_exec_none);
+    Some(op.imm as usize).filter(|&target| jumps && target < count)
+}
+
 impl Translator<'_> {
     /// Control flow, and what else is no function of each lane alone; what has no template is the
     /// handler's.
     pub fn control(&mut self, op: &Op, labels: &[Label]) -> Done {
+        if let Some(target) = jump_target(op, labels.len()) {
+            self.jump(op, (target, labels[target]));
+            return Ok(());
+        }
         match op.opcode {
-            Opcode::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
-            Opcode::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
             Opcode::local_load | Opcode::local_store => return self.local(op),
             Opcode::device_load | Opcode::device_store => return self.device(op),
             Opcode::stop => return self.stop(),
             Opcode::iter => return self.iter(op),
             Opcode::ldcf => return self.ldcf(op),
             Opcode::tile_access => return self.tile_access(op),
-            Opcode::while_icmp | Opcode::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
-            other if other.changes_lanes() => {}
+            _ if is_mask_change(op) => {}
             _ => return Err(ByHandler),
         }
         for part in 0..self.asm.parts() {
@@ -95,17 +111,26 @@ impl Translator<'_> {
 
     /// Loads the counts of constructs that lanes are out of.
     fn counts(&mut self) {
-        self.asm.load(COUNT, self.in_file(REGISTERS, 0));
+        let from = match self.kept(0) {
+            Some(kept) => Rm::Reg(kept),
+            None => self.in_file(REGISTERS, 0),
+        };
+        self.asm.load(COUNT, from);
         self.and(COUNT, 0xffff);
     }
 
     /// Writes the counts back, and makes the lanes of `go` that exist the active ones.
     fn resume(&mut self, go: Mask) {
-        let row = self.in_file(REGISTERS, 0);
         let (old, alive) = (V(0), self.mask(7));
-        self.asm.load(old, row);
-        self.asm.select(old, COUNT, Rm::Constant(0xffff));
-        self.asm.store(row, ALL, old);
+        match self.kept(0) {
+            Some(kept) => self.asm.select(kept, COUNT, Rm::Constant(0xffff)),
+            None => {
+                let row = self.in_file(REGISTERS, 0);
+                self.asm.load(old, row);
+                self.asm.select(old, COUNT, Rm::Constant(0xffff));
+                self.asm.store(row, ALL, old);
+            }
+        }
         self.asm.mask_alive(alive, self.part as u8);
         self.asm.set_exec(self.part as u8, go, alive, old);
         self.free_mask(alive);
@@ -124,27 +149,28 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Jumps to the operation `imm` if the whole mask passes a test against zero.
-    fn jump(&mut self, op: &Op, labels: &[Label], condition: Condition) -> Done {
-        let Some(&target) = labels.get(op.imm as usize) else { return Err(ByHandler) };
+    /// Jumps to an operation if the whole mask passes a test against zero.
+    fn jump(&mut self, op: &Op, (target, label): (usize, Label)) {
+        let (condition, not) = match op.opcode {
+            Opcode::jmp_exec_any => (Condition::NotZero, Condition::Zero),
+            _ => (Condition::Zero, Condition::NotZero),
+        };
+        let to = self.way_to(target, label);
         self.count();
         self.asm.test_exec();
-        if op.imm as usize > self.index {
-            self.asm.jump_if(condition, target);
-            return Ok(());
+        if target > self.index {
+            return self.asm.jump_if(condition, to);
         }
         // Only a way back can go on forever.
-        let next = self.asm.label();
-        let not = if condition == Condition::Zero { Condition::NotZero } else { Condition::Zero };
+        let (next, over) = (self.asm.label(), self.asm.label());
         self.asm.jump_if(not, next);
         self.asm.load_word(Gpr::RAX, LANES, field!(executed.instructions));
         self.asm.compare_word(Gpr::RAX, LANES, field!(budget));
-        let over = self.asm.label();
-        self.asm.jump_if(Condition::Above, over);
-        self.asm.jump(target);
+        let out = self.way_out(over);
+        self.asm.jump_if(Condition::Above, out);
+        self.asm.jump(to);
         self.asm.place(over);
         self.leave(self.index + 1, exit::BUDGET);
         self.asm.place(next);
-        Ok(())
     }
 }

@@ -183,6 +183,7 @@ const INSTRUCTIONS: &[(Vop, Mnemonic, Mnemonic, bool, bool, bool)] = {
         (Vop::DIVPS, M::Vdivps, M::Vdivps, false, false, true),
         (Vop::SQRTPS, M::Vsqrtps, M::Vsqrtps, true, false, true),
         (Vop::FMADD213PS, M::Vfmadd213ps, M::Vfmadd213ps, false, false, true),
+        (Vop::FMADD231PS, M::Vfmadd231ps, M::Vfmadd231ps, false, false, true),
         (Vop::RNDSCALEPS, M::Vrndscaleps, M::Vroundps, true, true, true),
         (Vop::PADDD, M::Vpaddd, M::Vpaddd, false, false, true),
         (Vop::PSUBD, M::Vpsubd, M::Vpsubd, false, false, true),

@@ -178,7 +178,7 @@ impl Translator<'_> {
             self.asm.jump_if(Condition::NotZero, slow);
         }
         if plan.is_uniform {
-            self.from_uniform_base(op, &plan, &window, from_base, slow);
+            self.uniform_base(op, &plan, &window, from_base, slow);
         }
         let parts = 0..self.asm.parts();
         let offsets: Vec<V> = parts.clone().map(|part| self.keep(4 + part as u8)).collect();
@@ -215,7 +215,7 @@ impl Translator<'_> {
     }
 
     /// A uniform base, from the window's start, to a register and to all lanes of `V(1)`. (1)
-    fn from_uniform_base(
+    fn uniform_base(
         &mut self,
         op: &Op,
         plan: &Plan,

@@ -125,10 +125,13 @@ impl Translator<'_> {
     /// Sets a destination of at most 32 bits; changes `v`.
     pub fn store(&mut self, d: Dst, v: V) {
         match d.form {
-            Form::Word | Form::Pair => {
-                let row = self.row(d.row, true);
-                self.asm.load(row, Rm::Reg(v));
-            }
+            Form::Word | Form::Pair => match self.kept(d.row) {
+                Some(kept) => self.copy_to(kept, self.exec(), Rm::Reg(v)),
+                None => {
+                    let row = self.row(d.row, true);
+                    self.asm.load(row, Rm::Reg(v));
+                }
+            },
             Form::Low => self.merge(d.row, v, 0xffff),
             Form::High => {
                 self.asm.shift(Shift::Left, v, v, 16);
@@ -139,10 +142,51 @@ impl Translator<'_> {
 
     /// Sets some bits of a row.
     fn merge(&mut self, row: u16, v: V, bits: u32) {
+        if let Some(kept) = self.kept(row) {
+            // The bits that stay come to the value.
+            self.asm.select(v, kept, Rm::Constant(!bits));
+            return self.copy_to(kept, self.exec(), Rm::Reg(v));
+        }
         let at = self.row(row, false);
         self.asm.select(at, v, Rm::Constant(bits));
         // It is held, so this only notes the change.
         self.row(row, true);
+    }
+
+    /// Where the last instruction of a template may put a result, and in which lanes: where the row
+    /// is. `None` for parts of rows and values to be saturated.
+    fn place(&mut self, d: Dst) -> Option<(V, Mask)> {
+        if d.saturate || !matches!(d.form, Form::Word | Form::Pair) {
+            return None;
+        }
+        match self.kept(d.row) {
+            Some(kept) => Some((kept, self.exec())),
+            None => Some((self.row(d.row, true), ALL)),
+        }
+    }
+
+    /// Sets a destination to the result of one instruction. Integers are not saturated
+    /// ([`is_of_lanes`]).
+    fn store_result(&mut self, d: Dst, instruction: Vop, a: V, b: Rm, immediate: Option<u8>) {
+        match self.place(d) {
+            Some((at, lanes)) => self.asm.vector(instruction, at, lanes, a, b, immediate),
+            None => {
+                self.asm.vector(instruction, V(0), ALL, a, b, immediate);
+                match instruction {
+                    Vop::PADDD | Vop::PSUBD => self.store(d, V(0)),
+                    _ => self.store_float(d, V(0)),
+                }
+            }
+        }
+    }
+
+    /// Copies an operand to some lanes of a row.
+    fn copy_to(&mut self, at: V, lanes: Mask, from: Rm) {
+        match (lanes, from) {
+            (_, Rm::Reg(from)) if from == at => {}
+            (ALL, _) => self.asm.load(at, from),
+            _ => self.asm.vector(Vop::PBLENDMD, at, lanes, at, from, None),
+        }
     }
 
     /// Clamps floats to 0..1.
@@ -180,12 +224,27 @@ impl Translator<'_> {
             Opcode::fadd | Opcode::hadd => t.float_binary(op, Vop::ADDPS),
             Opcode::fmul | Opcode::hmul => t.float_binary(op, Vop::MULPS),
             Opcode::ffma => {
-                t.float(V(0), a);
+                let a = t.float_operand(V(0), a);
                 let b = t.float_operand(V(1), b);
                 let b = t.in_register(V(1), b);
                 let c = t.float_operand(V(2), c);
-                t.asm.vector(Vop::FMADD213PS, V(0), ALL, b, c, None);
-                t.store_float(op.d, V(0));
+                let sum = t.place(op.d);
+                match sum {
+                    // The sum takes the place of the summand, or of the first factor.
+                    Some((at, lanes)) if c == Rm::Reg(at) => {
+                        let a = t.in_register(V(0), a);
+                        t.asm.vector(Vop::FMADD231PS, at, lanes, a, Rm::Reg(b), None);
+                    }
+                    Some((at, lanes)) if b != at => {
+                        t.copy_to(at, lanes, a);
+                        t.asm.vector(Vop::FMADD213PS, at, lanes, b, c, None);
+                    }
+                    _ => {
+                        t.asm.load(V(0), a);
+                        t.asm.vector(Vop::FMADD213PS, V(0), ALL, b, c, None);
+                        t.store_float(op.d, V(0));
+                    }
+                }
             }
             Opcode::rint => t.round(op, 8),
             Opcode::floor => t.round(op, 9),
@@ -194,15 +253,13 @@ impl Translator<'_> {
             Opcode::rcp => {
                 t.asm.load(V(0), Rm::Constant(1f32.to_bits()));
                 let a = t.float_operand(V(1), a);
-                t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), a, None);
-                t.store_float(op.d, V(0));
+                t.store_result(op.d, Vop::DIVPS, V(0), a, None);
             }
             Opcode::rsqrt => {
                 let a = t.float_operand(V(1), a);
                 t.asm.vector(Vop::SQRTPS, V(1), ALL, V(0), a, None);
                 t.asm.load(V(0), Rm::Constant(1f32.to_bits()));
-                t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
-                t.store_float(op.d, V(0));
+                t.store_result(op.d, Vop::DIVPS, V(0), Rm::Reg(V(1)), None);
             }
             Opcode::srsqrt => {
                 t.float(V(1), a);
@@ -234,19 +291,24 @@ impl Translator<'_> {
             }
             Opcode::convert => t.convert(op),
             Opcode::get_sr => t.special(op),
-            Opcode::mov_imm => {
-                t.asm.load(V(0), Rm::Constant(op.imm as u32));
-                t.store(op.d, V(0));
-            }
+            Opcode::mov_imm => match t.place(op.d) {
+                Some((at, lanes)) => t.copy_to(at, lanes, Rm::Constant(op.imm as u32)),
+                None => {
+                    t.asm.load(V(0), Rm::Constant(op.imm as u32));
+                    t.store(op.d, V(0));
+                }
+            },
             Opcode::iadd => {
-                t.int(V(0), a);
-                t.add_shifted(op, b);
+                let a = t.int_operand(V(0), a);
+                let a = t.in_register(V(0), a);
+                t.add_shifted(op, a, b);
             }
             Opcode::imad => {
-                t.int(V(0), a);
+                let a = t.int_operand(V(0), a);
+                let a = t.in_register(V(0), a);
                 let b = t.int_operand(V(1), b);
-                t.asm.vector(Vop::PMULLD, V(0), ALL, V(0), b, None);
-                t.add_shifted(op, c);
+                t.asm.vector(Vop::PMULLD, V(0), ALL, a, b, None);
+                t.add_shifted(op, V(0), c);
             }
             Opcode::bitop => {
                 let table = match op.aux[0] {
@@ -338,16 +400,15 @@ impl Translator<'_> {
     }
 
     fn float_binary(&mut self, op: &Op, instruction: Vop) {
-        self.float(V(0), op.s[0]);
+        let a = self.float_operand(V(0), op.s[0]);
+        let a = self.in_register(V(0), a);
         let b = self.float_operand(V(1), op.s[1]);
-        self.asm.vector(instruction, V(0), ALL, V(0), b, None);
-        self.store_float(op.d, V(0));
+        self.store_result(op.d, instruction, a, b, None);
     }
 
     fn round(&mut self, op: &Op, mode: u8) {
         let a = self.float_operand(V(1), op.s[0]);
-        self.asm.vector(Vop::RNDSCALEPS, V(0), ALL, V(0), a, Some(mode));
-        self.store_float(op.d, V(0));
+        self.store_result(op.d, Vop::RNDSCALEPS, V(0), a, Some(mode));
     }
 
     /// An operand that must be a register.
@@ -412,8 +473,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Adds `±c << aux[0]` to the first register and stores.
-    fn add_shifted(&mut self, op: &Op, c: Src) {
+    /// Adds `±c << aux[0]` and stores.
+    fn add_shifted(&mut self, op: &Op, a: V, c: Src) {
         let instruction = if op.aux[1] != 0 { Vop::PSUBD } else { Vop::PADDD };
         let c = if op.aux[0] == 0 {
             self.int_operand(V(1), c)
@@ -422,17 +483,22 @@ impl Translator<'_> {
             self.asm.shift(Shift::Left, V(1), V(1), op.aux[0] as u8);
             Rm::Reg(V(1))
         };
-        self.asm.vector(instruction, V(0), ALL, V(0), c, None);
-        self.store(op.d, V(0));
+        self.store_result(op.d, instruction, a, c, None);
     }
 
     /// Source 2 in the lanes of a mask, which is given back, source 3 in the others.
     fn select(&mut self, op: &Op, yes: Mask) {
-        self.int(V(0), op.s[3]);
+        let a = self.int_operand(V(0), op.s[3]);
+        let a = self.in_register(V(0), a);
         let x = self.int_operand(V(1), op.s[2]);
-        self.asm.vector(Vop::PBLENDMD, V(0), yes, V(0), x, None);
+        match self.place(op.d) {
+            Some((at, ALL)) => self.asm.vector(Vop::PBLENDMD, at, yes, a, x, None),
+            _ => {
+                self.asm.vector(Vop::PBLENDMD, V(0), yes, a, x, None);
+                self.store(op.d, V(0));
+            }
+        }
         self.free_mask(yes);
-        self.store(op.d, V(0));
     }
 
     /// The lanes in which a comparison of floats holds, as `fcompare`.

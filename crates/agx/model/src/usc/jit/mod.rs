@@ -10,7 +10,8 @@
 //! Between two changes of the execution mask, operations of lanes run first for one part of the
 //! group, if any of its lanes executes, then for the next. So divergent code costs less, and the
 //! rows of a run fit in vector registers: they are loaded once, and written back at its end in the
-//! active lanes. (Cranelift would allocate registers over the whole program, but its vectors have
+//! active lanes. Over branches and loops without accesses of memory, the rows that are used most stay
+//! in vector registers (`region`, for AVX-512). (Cranelift would allocate registers over the whole program, but its vectors have
 //! 128 bits: a row would be eight of them.)
 //!
 //! Templates that touch memory other than the group's own fields and rows say at the head of their
@@ -23,7 +24,7 @@
 //! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for
 //! each
 //! [`Target`]; `translator` has what all templates share and keeps rows in vector registers; `translate` walks the
-//! program; `lanes`, `approx`, `local`, `device`, `fragment` and `control` have the templates;
+//! program; `region` finds the parts of it over which rows stay in vector registers; `lanes`, `approx`, `local`, `device`, `fragment` and `control` have the templates;
 //! `code` holds what can be executed. Two tests need no host that can execute the code: `decoded`
 //! has another decoder read it, `golden` holds the code for AVX-512 to what it was.
 
@@ -38,6 +39,7 @@ mod fragment;
 mod golden;
 mod lanes;
 mod local;
+mod region;
 mod translate;
 mod translator;
 

@@ -2,6 +2,7 @@
 
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
+use super::region::{Region, regions};
 use super::translator::Translator;
 use crate::usc::code::Code;
 use crate::usc::op::Op;
@@ -46,17 +47,33 @@ pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Op
             }
         }
     }
+    if target == Target::Avx512 {
+        let new = |(ops, rows), t: &mut Translator<'_>| Region {
+            ops,
+            rows,
+            begin: t.asm.label(),
+            end: t.asm.label(),
+        };
+        let regions = regions(code, &targets);
+        t.regions = regions.into_iter().map(|region| new(region, &mut t)).collect();
+    }
     t.enter();
     let mut index = 0;
+    let mut next_region = 0;
     while index < ops.len() {
+        let begins_region = t.regions.get(next_region).is_some_and(|r| r.ops.start == index);
         // Entries from outside and jumps must find nothing pending.
-        if index == 0 || targets[index] {
+        if index == 0 || targets[index] || begins_region {
             t.count();
         }
-        begins[index] = t.pending.is_empty();
+        begins[index] = t.pending.is_empty() && t.region.is_none();
         t.asm.place(labels[index]);
-        let run =
-            1 + (index + 1..ops.len()).take_while(|&i| !targets[i] && is_of_lanes(&ops[i])).count();
+        if begins_region {
+            t.begin_region(next_region);
+            next_region += 1;
+        }
+        let end = t.region().map_or(ops.len(), |region| region.ops.end);
+        let run = 1 + (index + 1..end).take_while(|&i| !targets[i] && is_of_lanes(&ops[i])).count();
         let run = if is_of_lanes(&ops[index]) { run } else { 1 };
         t.index = index;
         t.pending.end = index + run;
@@ -67,9 +84,14 @@ pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Op
             t.by_handler();
         }
         index += run;
+        if t.region().is_some_and(|region| region.ops.end == index) {
+            t.count();
+            t.end_region();
+        }
     }
     t.count();
     t.leave(ops.len(), exit::END);
+    t.ways_out();
     let out = t.out;
     t.asm.place(out);
     t.exit();

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::region::{Kept, Region};
 use crate::usc::code::Code;
 use crate::usc::exec::execute;
 use crate::usc::lanes::Lanes;
@@ -50,6 +51,12 @@ pub struct Translator<'p> {
     pub ahead: Range<usize>,
     /// Rows that are in vector registers.
     pub rows: Rows,
+    /// The program's regions.
+    pub regions: Vec<Region>,
+    /// The one that the operation at hand is in.
+    pub region: Option<usize>,
+    /// Ways out of regions: where each begins, the region, and where it leads.
+    out_of_regions: Vec<(Label, usize, Label)>,
 }
 
 /// Rows of registers that are in vector registers, over a run of operations of one part of the
@@ -102,6 +109,9 @@ impl<'p> Translator<'p> {
             part: 0,
             ahead: 0..0,
             rows: Rows::default(),
+            regions: Vec::new(),
+            region: None,
+            out_of_regions: Vec::new(),
         };
         t.out = t.asm.label();
         t
@@ -226,8 +236,87 @@ impl Translator<'_> {
         }
     }
 
+    /// The region that the operation at hand is in.
+    pub fn region(&self) -> Option<&Region> {
+        self.region.map(|region| &self.regions[region])
+    }
+
+    /// The vector register of the part at hand of a row that the region keeps.
+    pub fn kept(&self, row: u16) -> Option<V> {
+        let kept = self.region()?.rows.iter().find(|kept| kept.row == row)?;
+        Some(kept.at(self.part))
+    }
+
+    /// The begin of a region: loads the rows that it keeps.
+    pub fn begin_region(&mut self, number: usize) {
+        self.region = Some(number);
+        let Region { rows, begin, .. } = &self.regions[number];
+        let (rows, begin) = (rows.clone(), *begin);
+        for kept in &rows {
+            self.each_part(kept, |t, at, of_file| t.asm.load(at, of_file));
+        }
+        self.rows.kept = rows.iter().fold(0, |all, kept| all | kept.bits());
+        self.asm.place(begin);
+    }
+
+    /// The end of a region: writes what it changed.
+    pub fn end_region(&mut self) {
+        let Some(number) = self.region.take() else { return };
+        self.asm.place(self.regions[number].end);
+        self.write_region(number);
+        self.rows.kept = 0;
+    }
+
+    /// Writes the rows that a region changed to the register file.
+    fn write_region(&mut self, number: usize) {
+        let rows = self.regions[number].rows.clone();
+        for kept in rows.iter().filter(|kept| kept.changed) {
+            self.each_part(kept, |t, at, of_file| t.asm.store(of_file, ALL, at));
+        }
+    }
+
+    /// Calls `f` for each part of a row that a region keeps.
+    fn each_part(&mut self, kept: &Kept, mut f: impl FnMut(&mut Self, V, Rm)) {
+        for part in 0..self.asm.parts() {
+            self.part = part;
+            f(self, kept.at(part), self.in_file(REGISTERS, kept.row));
+        }
+    }
+
+    /// Where a jump to an operation goes, by way of the end of the region if it leaves one.
+    pub fn way_to(&mut self, target: usize, label: Label) -> Label {
+        match self.region() {
+            Some(region) if target == region.ops.start => region.begin,
+            Some(region) if target == region.ops.end => region.end,
+            Some(region) if region.ops.contains(&target) => label,
+            _ => self.way_out(label),
+        }
+    }
+
+    /// A way to a place outside of the region.
+    pub fn way_out(&mut self, to: Label) -> Label {
+        let Some(region) = self.region else { return to };
+        let way = self.asm.label();
+        self.out_of_regions.push((way, region, to));
+        way
+    }
+
+    /// The ways out of regions, which no code before runs into.
+    pub fn ways_out(&mut self) {
+        for (way, region, to) in std::mem::take(&mut self.out_of_regions) {
+            self.asm.place(way);
+            self.write_region(region);
+            self.asm.jump(to);
+        }
+    }
+
     /// The vector register of a row, which is loaded unless it will be `overwritten`.
     pub fn row(&mut self, row: u16, overwritten: bool) -> V {
+        if let Some(kept) = self.kept(row) {
+            // Inactive lanes are not to be overwritten: `store` looks after those.
+            debug_assert!(!overwritten);
+            return kept;
+        }
         self.rows.clock += 1;
         let clock = self.rows.clock;
         if let Some(held) = self.rows.held.iter_mut().find(|held| held.row == row) {
