@@ -139,6 +139,38 @@ impl Surface {
         Ok(())
     }
 
+    /// Reads one sample of pixels, `size` columns and rows from `at` on, all of which must be inside.
+    pub fn load_rows<M: Memory>(
+        &self,
+        memory: &mut M,
+        notes: &mut Notes,
+        which @ [layer, _]: [u32; 2],
+        at: [u32; 2],
+        size: [usize; 2],
+        texels: &mut [[u32; MAX_SIDE]; MAX_SIDE],
+    ) -> Result<(), Fault> {
+        let level = self.image.level(0);
+        let is_plain = self.image.samples == 1 && level.metadata.is_none();
+        if is_plain
+            && rows::suit(level, at, size)
+            && let Some(host) = self.window(memory, layer, Access::Read)
+        {
+            // SAFETY: the window has the bytes of all texels of the layer, and pixels are inside.
+            unsafe {
+                match self.bytes() {
+                    4 => rows::read(level, host, at, size, texels),
+                    2 => widened::<u16>(texels, |to| rows::read(level, host, at, size, to)),
+                    _ => widened::<u8>(texels, |to| rows::read(level, host, at, size, to)),
+                }
+            }
+            return Ok(());
+        }
+        for (y, row) in (at[1]..).zip(&mut texels[..size[1]]) {
+            self.load_row(memory, notes, which, [at[0], y], &mut row[..size[0]])?;
+        }
+        Ok(())
+    }
+
     /// Makes the compressed tiles of pixels uncompressed, before these are written: `size` columns
     /// and rows from `at` on, all inside.
     pub fn open<M: Memory>(
@@ -196,6 +228,18 @@ impl Surface {
             }
         }
         Ok(())
+    }
+}
+
+/// Texels of fewer bits than these, as `read` gives them.
+fn widened<T: Copy + Default + Into<u32>>(
+    texels: &mut [[u32; MAX_SIDE]; MAX_SIDE],
+    read: impl FnOnce(&mut [[T; MAX_SIDE]; MAX_SIDE]),
+) {
+    let mut narrow = [[T::default(); MAX_SIDE]; MAX_SIDE];
+    read(&mut narrow);
+    for (to, &texel) in texels.as_flattened_mut().iter_mut().zip(narrow.as_flattened()) {
+        *to = texel.into();
     }
 }
 

@@ -109,6 +109,60 @@ fn a_row_of_a_depth_buffer_crosses_tiles() {
     }
 }
 
+/// Rectangles of depth and stencil buffers are what their rows are, and what was stored there.
+#[test]
+fn rectangles_are_rows() {
+    let formats = [
+        (Format::D32_SFLOAT, Channels::R32, u32::MAX),
+        (Format::D16_UNORM, Channels::R16, 0xffff),
+        (Format::S8_UINT, Channels::R8, 0xff),
+    ];
+    for (format, channels, bits) in formats {
+        let picture = Picture::new(&Make::d2(channels, TextureType::Uint, 72, 44));
+        let surface = Surface::new(&SurfaceShape {
+            format,
+            layout: Layout::Gpu,
+            size_px: [72, 44],
+            samples: 1,
+            address: BASE,
+            layer_stride: picture.layout.layer_stride_B,
+            metadata: None,
+        })
+        .expect("the shape is known");
+        for (at, size) in
+            [([0, 0], [32, 32]), ([64, 32], [8, 12]), ([4, 8], [28, 4]), ([5, 9], [31, 3])]
+        {
+            for windows in [true, false] {
+                let mut memory = picture.noise(22);
+                memory.windows = windows;
+                let mut notes = Notes::default();
+                let mut texels = [[7; 32]; 32];
+                surface
+                    .load_rows(&mut memory, &mut notes, [0, 0], at, size, &mut texels)
+                    .expect("memory is there");
+                for (y, row) in (at[1]..).zip(&texels[..size[1]]) {
+                    let mut want = [0; 32];
+                    let want = &mut want[..size[0]];
+                    surface
+                        .load_row(&mut memory, &mut notes, [0, 0], [at[0], y], want)
+                        .expect("memory is there");
+                    assert_eq!(row[..size[0]], *want, "row {y} of {size:?} at {at:?}, {format:?}");
+                }
+                let stored = texels.map(|row| row.map(|texel| !texel & bits));
+                surface
+                    .store_rows(&mut memory, [0, 0], at, size, &stored)
+                    .expect("memory is there");
+                surface
+                    .load_rows(&mut memory, &mut notes, [0, 0], at, size, &mut texels)
+                    .expect("memory is there");
+                for (got, want) in texels.iter().zip(&stored).take(size[1]) {
+                    assert_eq!(got[..size[0]], want[..size[0]], "{size:?} at {at:?}, {format:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Samples of a pixel lie one after the other, where the layout says.
 #[test]
 fn samples_of_a_depth_buffer_are_apart() {

@@ -176,16 +176,15 @@ impl Zls {
         mut put: impl FnMut(usize, usize, &[u32]),
     ) -> Result<(), Fault> {
         let [columns, rows] = tile.inside(surface);
-        if columns == 0 {
+        if columns == 0 || rows == 0 {
             return Ok(());
         }
-        let mut texels = [0; TILE_SIDE];
-        let texels = &mut texels[..columns];
+        let mut texels = [[0; TILE_SIDE]; TILE_SIDE];
         for sample in 0..self.samples {
-            for y in 0..rows {
-                let at = [tile.corner[0], tile.corner[1] + y as u32];
-                surface.load_row(memory, notes, [tile.layer, sample as u32], at, texels)?;
-                put(sample, y, texels);
+            let which = [tile.layer, sample as u32];
+            surface.load_rows(memory, notes, which, tile.corner, [columns, rows], &mut texels)?;
+            for (y, row) in texels[..rows].iter().enumerate() {
+                put(sample, y, &row[..columns]);
             }
         }
         Ok(())
