@@ -230,6 +230,13 @@ impl<'v> Frame<'v> {
         })
     }
 
+    /// The fragment program of a primitive, if one runs.
+    #[inline(always)]
+    pub fn shader(&self, primitive: u32) -> Option<Shader> {
+        let state = self.scene.primitives[primitive as usize].state;
+        self.states[state as usize].shader
+    }
+
     /// Bytes of a tile's colours.
     pub fn tile_bytes(&self) -> usize {
         let t = &self.tilebuffer;

@@ -41,6 +41,8 @@ pub struct TileWorker<'f, 'v> {
     /// The opaque primitives that samples show which are not shaded yet: a tag is one more than an index of `tagged`.
     tags: Tags,
     tagged: Vec<Tagged>,
+    /// The order in which those of several programs are shaded: indices of `tagged`.
+    order: Vec<u16>,
     /// The primitive of which something was covered last.
     prepared: Prepared,
     /// Its coefficient registers, computed when its first quad is shaded.
@@ -61,8 +63,6 @@ struct Tagged {
     prepared: Prepared,
     /// First row that it may cover, and one past the last.
     rows: [usize; 2],
-    /// The key of its program.
-    key: u64,
 }
 
 /// A primitive, prepared for its fragments.
@@ -72,10 +72,14 @@ struct Prepared {
     primitive: u32,
     /// From values at vertices to plane equations.
     interpolation: Interpolation,
-    /// Its depth, bias included.
-    depth: WindowPlane,
+    /// Its depth, bias included, in the window.
+    window_depth: WindowPlane,
+    /// The same from the origin of the tile's planes.
+    depth: Plane,
     /// Depths are clamped to this range.
     range: [f32; 2],
+    /// 0 for the front, 1 for the back.
+    face: usize,
 }
 
 /// The bits of a number, one in each lane of a quad.
@@ -121,11 +125,14 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             passed: [[0; TILE_SIDE]; MAX_SAMPLES],
             tags: Tags::default(),
             tagged: Vec::new(),
+            order: Vec::new(),
             prepared: Prepared {
                 primitive: u32::MAX,
                 interpolation: Interpolation::new(Kind::Point, &[[1.0; 4]; 3]),
+                window_depth: [0.0; 3],
                 depth: [0.0; 3],
                 range: [0.0, 1.0],
+                face: 0,
             },
             planes: Vec::new(),
             flat: Vec::new(),
@@ -268,11 +275,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let primitive = &scene.primitives[index as usize];
         let state = &scene.states[primitive.state as usize];
         let interpolation = Interpolation::new(primitive.kind, &primitive.positions);
+        let bias_is_integer = self.frame.integer_bias;
+        let depth = setup::depth_plane(primitive, &interpolation, state, bias_is_integer);
         self.prepared = Prepared {
             primitive: index,
-            depth: setup::depth_plane(primitive, &interpolation, state, self.frame.integer_bias),
+            window_depth: depth,
+            depth: local(depth, origin(self.fragments.corner)),
             interpolation,
             range: setup::depth_range(state, primitive.viewport),
+            face: usize::from(!primitive.front),
         };
     }
 
@@ -281,12 +292,10 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let frame = self.frame;
         let primitive = &frame.scene.primitives[index as usize];
         self.prepare(index);
-        let Prepared { depth, range, .. } = self.prepared;
+        let Prepared { depth, range, face, .. } = self.prepared;
         let state = &frame.states[primitive.state as usize];
         let corner = self.fragments.corner;
         let origin = origin(corner);
-        let depth = local(depth, origin);
-        let face = usize::from(!primitive.front);
         let early = state.shader.is_none_or(|s| s.early);
         let [y0, y1] = self.coverage.rows;
         if early {
@@ -330,7 +339,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             return self.quads(index, shader);
         }
         let rows = self.coverage.rows;
-        self.tagged.push(Tagged { prepared: self.prepared, rows, key: shader.key });
+        self.tagged.push(Tagged { prepared: self.prepared, rows });
         self.tags.set(self.tagged.len() as u16, rows, frame.samples.count, &self.passed);
         Ok(())
     }
@@ -347,30 +356,34 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
 
     /// Shades what is left of these: program by program, since groups share one, and the samples of two never are the same.
     fn shade_in_order(&mut self, tagged: &[Tagged]) -> Result<(), JobFault> {
-        let Some(first) = tagged.first() else { return Ok(()) };
-        if tagged.iter().all(|other| other.key == first.key) {
+        let frame = self.frame;
+        let key = |own: &Tagged| frame.shader(own.prepared.primitive).map(|shader| shader.key);
+        let Some(first) = tagged.first().map(key) else { return Ok(()) };
+        if tagged.iter().all(|other| key(other) == first) {
             return (1..).zip(tagged).try_for_each(|(tag, own)| self.shade(tag, own));
         }
-        let mut order: Vec<usize> = (0..tagged.len()).collect();
-        order.sort_by_key(|&i| tagged[i].key);
-        order.into_iter().try_for_each(|i| self.shade(i as u16 + 1, &tagged[i]))
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend(0..tagged.len() as u16);
+        order.sort_unstable_by_key(|&i| (key(&tagged[usize::from(i)]), i));
+        let result = order.iter().try_for_each(|&i| self.shade(i + 1, &tagged[usize::from(i)]));
+        self.order = order;
+        result
     }
 
     /// Shades what is left of an opaque primitive.
     fn shade(&mut self, tag: u16, own: &Tagged) -> Result<(), JobFault> {
-        let frame = self.frame;
-        let count = frame.samples.count;
+        let count = self.frame.samples.count;
         if !self.tags.left(tag, own.rows, count, &mut self.passed) {
             return Ok(());
         }
         self.coverage.rows = own.rows;
-        if self.prepared.primitive != own.prepared.primitive {
+        let index = own.prepared.primitive;
+        if self.prepared.primitive != index {
             self.prepared = own.prepared;
             self.planes.clear();
         }
-        let index = own.prepared.primitive;
-        let state = frame.scene.primitives[index as usize].state;
-        match frame.states[state as usize].shader {
+        match self.frame.shader(index) {
             Some(shader) => self.quads(index, shader),
             None => Ok(()),
         }
@@ -382,9 +395,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let primitive = &frame.scene.primitives[index as usize];
         let corner = self.fragments.corner;
         let origin = origin(corner);
-        let Prepared { depth, range, .. } = self.prepared;
-        let depth = local(depth, origin);
-        let face = usize::from(!primitive.front);
+        let Prepared { depth, range, face, .. } = self.prepared;
         let [y0, y1] = self.coverage.rows;
         if self.batch.is_some_and(|b| b.shader.key != shader.key) {
             self.flush()?;
@@ -468,8 +479,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             &Covered {
                 primitive,
                 draw: frame.scene.draw_of(index),
-                tests: &state.tests[usize::from(!primitive.front)],
-                depth: (setup.depth, setup.range),
+                tests: &state.tests[setup.face],
+                depth: (setup.window_depth, setup.range),
                 coverage: &self.coverage,
                 passed: &self.passed,
                 early,

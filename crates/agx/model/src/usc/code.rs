@@ -317,6 +317,7 @@ impl Code {
     pub fn overwrites(&self) -> Option<u64> {
         let mut written = 0;
         let mut depth = 0;
+        let mut has_ended = false;
         for (index, op) in self.ops.iter().enumerate() {
             depth += self.inst(index).map_or(0, super::query::nesting);
             match op.opcode {
@@ -326,11 +327,11 @@ impl Code {
                 | Opcode::ldcf
                 | Opcode::jmp_exec_any
                 | Opcode::jmp_exec_none
-                | Opcode::nop
-                | Opcode::stop => {}
+                | Opcode::nop => {}
+                Opcode::stop => has_ended = true,
                 Opcode::get_sr if !exec::fragment::tells_samples(op.aux[0]) => {}
                 Opcode::iter if op.aux[1] != exec::fragment::place::CENTROID => {}
-                Opcode::tile_access if op.aux[0] == 0 && depth == 0 => {
+                Opcode::tile_access if op.aux[0] == 0 && depth == 0 && !has_ended => {
                     let TextureAccess::Pixel(t) = self.access(op.imm as usize) else { return None };
                     let samples = self.constant(t.samples)?;
                     let end = usize::from(t.offset) + t.format.pixel_bytes(t.mask);
@@ -365,6 +366,42 @@ impl Code {
                 (*offset, format!("bytes {bytes:02x?}"))
             }
             None => (self.bytes.len() as u32, "the end of the program".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_agx_isa::asm::assemble;
+    use tepui_softgpu::{AddressSpace, Memory, Protection};
+
+    use crate::usc::load::load;
+
+    const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
+
+    #[test]
+    fn programs_overwrite_pixels_that_write_all_samples_wherever_they_branch() {
+        let store = "wait_pix 12, 0\nst_tile r0_r1_r2_r3, u8norm, 0, xyzw, 0, 255, 0\n";
+        let branch = "if_icmp r0l, ult, r2, 5, 1\n";
+        for (text, bytes) in [
+            (format!("{store}stop"), Some(0b1111)),
+            (format!("{branch}pop_exec r0l, 1\n{store}stop"), Some(0b1111)),
+            // Not in all lanes, not of all samples, none, what nothing reaches.
+            (format!("{branch}{store}pop_exec r0l, 1\nstop"), None),
+            (format!("{}stop", store.replace("255", "1")), None),
+            ("stop".to_owned(), None),
+            (format!("stop\n{store}stop"), None),
+            // Behind a choice of samples.
+            (format!("get_sr r0, sr60\n{store}stop"), None),
+        ] {
+            let code = assemble(&text).unwrap_or_else(|errors| panic!("{text}: {}", errors[0]));
+            let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
+            let memory = Arc::new(Memory::new(PAGE as usize).unwrap());
+            vm.bind(PAGE, memory, 0, PAGE, Protection::READ | Protection::WRITE).unwrap();
+            vm.write(PAGE, &code).unwrap();
+            assert_eq!(load(&vm, PAGE, 0).unwrap().overwrites(), bytes, "{text}");
         }
     }
 }

@@ -124,6 +124,12 @@ pub struct Fragments {
     pub ready: Ready,
 }
 
+/// Column and row in its pixel of the sample that the low bits of a register's value name.
+#[inline(always)]
+pub fn sample_px(samples: &Samples, number: u32) -> [f32; 2] {
+    samples.px(number as usize & (samples.count - 1))
+}
+
 /// State that is derived from the rest of [`Fragments`], computed once for a group.
 pub struct Ready {
     /// Centres of the lanes' pixels, from the corner that planes count from.
@@ -162,13 +168,7 @@ impl Fragments {
             corner: [0; 2],
             ready: Ready {
                 centre: [[0.0; LANES]; 2],
-                sample_px: [0, 1].map(|k| {
-                    let mut px = [0.0; MAX_SAMPLES];
-                    for (i, px) in px.iter_mut().enumerate() {
-                        *px = samples.px(i & (samples.count - 1))[k];
-                    }
-                    px
-                }),
+                sample_px: [0, 1].map(|k| [0, 1, 2, 3].map(|i| sample_px(&samples, i)[k])),
                 places: Row::ZERO,
                 planes: [std::ptr::null(); QUADS],
                 alike: 0,

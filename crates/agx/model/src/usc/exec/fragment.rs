@@ -7,7 +7,7 @@ use crate::job::FaultKind;
 use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::op::Form;
 use crate::usc::row::{LANES, Row};
-use crate::usc::stage::{Fragments, QUADS, Stage};
+use crate::usc::stage::{Fragments, QUADS, Stage, sample_px};
 use tepui_agx_texture::{Plain, TileFormat, half};
 
 /// Where values are interpolated. source: agx_opcodes.py, INTERPOLATION
@@ -63,9 +63,7 @@ fn places(f: &Fragments, mode: u16, sample: &Row) -> [[f32; LANES]; 2] {
     let mut out = [[0.0; LANES]; 2];
     let offset = |i: usize| -> [f32; 2] {
         match mode {
-            place::SAMPLE | place::SAMPLE_REGISTER => {
-                f.samples.px(sample.0[i] as usize & (f.samples.count - 1))
-            }
+            place::SAMPLE | place::SAMPLE_REGISTER => sample_px(&f.samples, sample.0[i]),
             place::CENTROID => {
                 let covered = f.covered.0[i];
                 // The centre if all or none is covered, else a sample that is.
@@ -191,9 +189,14 @@ pub fn zs_emit<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     Next::Continue
 }
 
+/// Special registers that say which samples are left, whether one is, and which are covered.
+const LIVE_SAMPLES: u16 = 60;
+const IS_LIVE: u16 = 63;
+const COVERED_SAMPLES: u16 = 124;
+
 /// Whether a special register of fragment programs says which samples are covered, or which are left.
 pub fn tells_samples(number: u16) -> bool {
-    matches!(number, 60 | 63 | 124)
+    matches!(number, LIVE_SAMPLES | IS_LIVE | COVERED_SAMPLES)
 }
 
 /// Special registers that only fragment programs have, or that are others there.
@@ -203,7 +206,7 @@ pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
     let Stage::Fragment(f) = &l.stage else { return None };
     Some(match number {
         14 => Row::splat(f.samples.count.ilog2()),
-        60 => f.live,
+        LIVE_SAMPLES => f.live,
         62 => {
             let mut row = Row::ZERO;
             for i in 0..LANES {
@@ -211,14 +214,14 @@ pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
             }
             row
         }
-        63 => {
+        IS_LIVE => {
             let mut row = Row::ZERO;
             for i in 0..LANES {
                 row.0[i] = u32::from(f.live.0[i] != 0);
             }
             row
         }
-        124 => f.covered,
+        COVERED_SAMPLES => f.covered,
         _ => return None,
     })
 }
