@@ -30,6 +30,8 @@ const INDEX_COST: u64 = 4096;
 const DRAW_COST: u64 = 1024;
 /// Indices of a batch, a multiple of three so that separate triangles end with it.
 const BATCH: u32 = 3 << 13;
+/// Indices of an instance of which a [`Pattern`] is kept.
+const MAX_PATTERN: u32 = BATCH / 8;
 /// Words of vertex outputs at which a scene is rendered.
 const MAX_OUTPUT_WORDS: usize = 1 << 25;
 /// Primitives at which a scene is rendered.
@@ -71,6 +73,7 @@ pub struct Geometry<'a> {
 pub struct GeometryMemory {
     reuse: Reuse,
     batch: Batch,
+    pattern: Pattern,
 }
 
 impl Buffers for GeometryMemory {
@@ -81,8 +84,28 @@ impl Buffers for GeometryMemory {
 
     fn bytes(&self) -> usize {
         let Batch { vertices, assembled, spots, fetched, .. } = &self.batch;
+        let Pattern { indices, primitives } = &self.pattern;
         let lists = bytes_of(vertices) + bytes_of(assembled) + bytes_of(spots);
-        lists + bytes_of(&fetched.bytes) + bytes_of(&fetched.indices)
+        let pattern = bytes_of(indices) + bytes_of(primitives);
+        lists + pattern + bytes_of(&fetched.bytes) + bytes_of(&fetched.indices)
+    }
+}
+
+/// The vertices and primitives of an instance, which all instances of a draw have alike.
+#[derive(Default)]
+struct Pattern {
+    /// Indices of the vertices, base vertex included.
+    indices: Vec<u32>,
+    /// Primitives, whose vertices are numbers in the instance.
+    primitives: Vec<Assembled>,
+}
+
+impl Pattern {
+    /// Takes the first instance of a draw from the batch that it is alone in.
+    fn take(&mut self, batch: &Batch) {
+        self.indices.clear();
+        self.indices.extend(batch.vertices.iter().map(|vertex| vertex.index));
+        self.primitives.clone_from(&batch.assembled);
     }
 }
 
@@ -141,6 +164,41 @@ impl Batch {
             vertices: [here + 3 * i, here + 3 * i + 1, here + 3 * i + 2],
             id: first_id.wrapping_add(i),
         }));
+    }
+
+    /// Adds separate triangles, and those of their vertices that are not there yet.
+    fn indexed_triangles(
+        &mut self,
+        reuse: &mut Reuse,
+        triangles: &[[u32; 3]],
+        base: u32,
+        instance: u32,
+    ) {
+        self.assembled.reserve(triangles.len());
+        for triangle in triangles {
+            let mut vertices = [0; 3];
+            for (vertex, &index) in vertices.iter_mut().zip(triangle) {
+                let new = self.count() as u32;
+                *vertex = reuse.place(index, new);
+                if *vertex == new {
+                    self.vertices.push(Vertex { index: base.wrapping_add(index), instance });
+                }
+            }
+            self.assembled.push(Assembled { vertices, id: self.next_id });
+            self.next_id = self.next_id.wrapping_add(1);
+        }
+    }
+
+    /// Adds an instance that is like the first one.
+    fn repeat(&mut self, pattern: &Pattern, count: u32, instance: u32) {
+        let here = self.count() as u32;
+        let vertex = |&index: &u32| Vertex { index, instance };
+        self.vertices.extend(pattern.indices.iter().map(vertex));
+        self.assembled.extend(pattern.primitives.iter().map(|primitive| {
+            let [a, b, c] = primitive.vertices;
+            Assembled { vertices: [here + a, here + b, here + c], ..*primitive }
+        }));
+        self.indices += count;
     }
 
     /// Adds assembled primitives.
@@ -309,7 +367,16 @@ impl<'a> Geometry<'a> {
         let provoking = provoking(self.state.further.flat_shading_control);
         let mut assembler = Assembler::new(topology(draw.primitive), provoking);
         self.memory.batch.begin_draw(self.scene.outputs.len(), 0);
+        let has_pattern = draw.instances > 1 && draw.count <= MAX_PATTERN;
         for instance in 0..draw.instances {
+            if has_pattern && instance > 0 {
+                let GeometryMemory { batch, pattern, .. } = &mut self.memory;
+                batch.repeat(pattern, draw.count, instance);
+                if batch.indices > BATCH - MAX_PATTERN {
+                    self.work_off(layout, &mut assembler)?;
+                }
+                continue;
+            }
             self.memory.reuse.clear();
             self.memory.batch.next_id = 0;
             let mut first = 0;
@@ -323,6 +390,9 @@ impl<'a> Geometry<'a> {
                 if self.memory.batch.indices >= BATCH {
                     self.work_off(layout, &mut assembler)?;
                 }
+            }
+            if has_pattern {
+                self.memory.pattern.take(&self.memory.batch);
             }
         }
         self.work_off(layout, &mut assembler)
@@ -368,7 +438,14 @@ impl<'a> Geometry<'a> {
         };
         let mut fetched = std::mem::take(&mut batch.fetched);
         fetched.read(self.vm, buffer, first, count)?;
-        for &index in &fetched.indices {
+        let mut indices = &fetched.indices[..];
+        let restarts = buffer.restart.is_some_and(|restart| indices.contains(&restart));
+        if draw.primitive == Primitive::Triangles && assembler.is_between() && !restarts {
+            let (triangles, rest) = indices.as_chunks();
+            batch.indexed_triangles(&mut self.memory.reuse, triangles, draw.start, instance);
+            indices = rest;
+        }
+        for &index in indices {
             if buffer.restart == Some(index) {
                 assembler.restart(batch.emit());
                 continue;

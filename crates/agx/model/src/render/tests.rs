@@ -143,6 +143,17 @@ impl Rig {
 
     /// A draw with 16-bit indices, restart at 0xffff.
     fn draw_indexed(&mut self, primitive: Primitive, indices: &[u16], start: u32) {
+        self.draw_instances(primitive, indices, start, 1);
+    }
+
+    /// The same with instances.
+    fn draw_instances(
+        &mut self,
+        primitive: Primitive,
+        indices: &[u16],
+        start: u32,
+        instances: u32,
+    ) {
         let address = DATA + 2 * PAGE;
         let bytes: Vec<u8> = indices.iter().flat_map(|i| i.to_le_bytes()).collect();
         self.vm.write(address, &bytes).unwrap();
@@ -154,12 +165,14 @@ impl Rig {
             index_size: IndexSize::U16,
             index_buffer_present: true,
             index_count_present: true,
+            instance_count_present: true,
             start_present: true,
             index_buffer_size_present: true,
             ..Default::default()
         });
         self.push(IndexListBufferLo { buffer_lo: address as u32 });
         self.push(IndexListCount { count: indices.len() as u32 });
+        self.push(IndexListInstances { count: instances });
         self.push(IndexListStart { start });
         self.push(IndexListBufferSize { size: (bytes.len() as u64).next_multiple_of(4) });
     }
@@ -279,6 +292,46 @@ fn instances_share_simd_groups_and_begin_anew() {
     for (i, primitive) in scene.primitives.iter().enumerate() {
         assert_eq!(primitive.primitive_id, 0);
         assert_eq!(scene.outputs[primitive.vertices[2] as usize + 4..][..2], [2, i as u32]);
+    }
+}
+
+/// Vertices of a draw's primitives: their numbers in the vertex buffer, and the instance; each with the
+/// primitive's number.
+fn vertices_of(scene: &Scene) -> Vec<([[u32; 2]; 3], u32)> {
+    let of = |v: u32| [scene.outputs[v as usize + 4], scene.outputs[v as usize + 5]];
+    scene.primitives.iter().map(|p| (p.vertices.map(of), p.primitive_id)).collect()
+}
+
+/// Later instances have the vertices and primitives of the first, in as many batches as they take.
+#[test]
+fn instances_repeat_the_first() {
+    let long: Vec<u16> = (0..3000).map(|i| i * 7 % 4).collect();
+    let strip: &[u16] = &[0, 1, 2, 3, 0xffff, 3, 2, 1, 0];
+    for (primitive, indices, instances) in [
+        (Primitive::Triangles, &[2, 0, 1, 3, 1][..], 40),
+        (Primitive::Triangles, &[2, 0, 0xffff, 3, 2, 1], 3),
+        (Primitive::TriangleStrip, strip, 7),
+        (Primitive::LineLoop, strip, 7),
+        (Primitive::Triangles, &long, 20),
+        (Primitive::TriangleFan, &long, 20),
+    ] {
+        let draw = |instances| {
+            let mut rig = Rig::new(&CORNERS);
+            rig.state(Cull::default());
+            rig.draw_instances(primitive, indices, 0, instances);
+            rig.scene()
+        };
+        let (one, all) = (draw(1), draw(instances));
+        let outputs = one.outputs.len() * instances as usize;
+        assert_eq!(all.outputs.len(), outputs, "{primitive:?}");
+        let first = vertices_of(&one);
+        assert!(!first.is_empty());
+        let instance = |instance: u32| {
+            let set = move |[number, _]: [u32; 2]| [number, instance];
+            first.iter().map(move |&(vertices, id)| (vertices.map(set), id))
+        };
+        let expected: Vec<_> = (0..instances).flat_map(instance).collect();
+        assert!(vertices_of(&all) == expected, "{primitive:?}");
     }
 }
 
