@@ -59,17 +59,6 @@ impl WorkerPool {
         Ok(self.pool.get_or_init(|| pool))
     }
 
-    /// Calls `work`, whose parallel iterators use the threads of this pool; on hosts without threads, the calling one.
-    ///
-    /// # Errors
-    /// If the host gives no threads.
-    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, NoThreads> {
-        match cfg!(target_family = "wasm") {
-            true => Ok(work()),
-            false => Ok(self.threads()?.install(work)),
-        }
-    }
-
     /// Hands out work items in order, to the calling thread and to threads of the pool, as many as there are workers or items,
     /// until one fails. Each worker begins, runs its items and finishes; the error is that of the
     /// first item that has one, whichever worker met it first, so that it does not depend on the

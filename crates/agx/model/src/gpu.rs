@@ -5,7 +5,7 @@ use tepui_softgpu::{BufferPool, WorkerPool};
 
 use crate::coverage::Coverage;
 use crate::isp::memory::FrameMemory;
-use crate::job::{JobFault, Unit};
+
 use crate::render::geometry::GeometryMemory;
 use crate::render::scene::Scene;
 use crate::usc::cache::Cache;
@@ -137,10 +137,5 @@ impl Gpu {
     /// Worker threads.
     pub fn workers(&self) -> usize {
         self.pool.workers()
-    }
-
-    /// Calls `work`, whose parallel iterators run on the worker threads.
-    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, JobFault> {
-        self.pool.install(work).map_err(|e| JobFault::new(Unit::Usc, e.to_string()))
     }
 }

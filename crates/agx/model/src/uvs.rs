@@ -17,8 +17,10 @@ use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
 use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
-/// SIMD-groups of a work item.
-const GROUPS_AT_A_TIME: usize = 4;
+/// Work items for each worker, as far as they are not too short or too long.
+const ITEMS: usize = 8;
+/// SIMD-groups of a work item, at most.
+const MAX_GROUPS_AT_A_TIME: usize = 64;
 
 /// The inputs of a vertex program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +105,8 @@ pub fn shade(
         let stage = Stage::Vertex(VertexStage { outputs, stride });
         worker.run_group(launch, &rows, stage, alive, gpu.options.instruction_budget)
     };
-    let chunk = GROUPS_AT_A_TIME * LANES;
+    let each = vertices.len() / (LANES * ITEMS * gpu.workers());
+    let chunk = each.clamp(1, MAX_GROUPS_AT_A_TIME) * LANES;
     let budget = Budget::new(stats.instructions, gpu.options.job_budget, Unit::Usc);
     let (parts, outcome) = share(
         gpu,

@@ -1,5 +1,7 @@
 //! Distributes work over shader cores, within the budget of a job.
 
+use std::convert::Infallible;
+
 use tepui_softgpu::worker_pool;
 
 use crate::Gpu;
@@ -47,4 +49,24 @@ pub(crate) fn share<P, W, R: Send>(
             |(_mode, worker)| finish(worker),
         )
         .map_err(|e| JobFault::new(Unit::Usc, e.to_string()))
+}
+
+/// The results of a function of each item, in the order of the items.
+///
+/// # Errors
+/// If the host cannot start threads.
+pub(crate) fn map<P, R: Send>(
+    gpu: &Gpu,
+    items: impl ExactSizeIterator<Item = P> + Send,
+    run: impl Fn(P) -> R + Sync,
+) -> Result<Vec<R>, JobFault> {
+    let one = |done: &mut Vec<(usize, R)>, (number, item)| {
+        done.push((number, run(item)));
+        Ok::<_, Infallible>(())
+    };
+    let shared = gpu.pool.share(items.enumerate(), |_| Vec::new(), one, |done| done);
+    let (parts, Ok(())) = shared.map_err(|e| JobFault::new(Unit::Usc, e.to_string()))?;
+    let mut all: Vec<(usize, R)> = parts.into_iter().flatten().collect();
+    all.sort_unstable_by_key(|&(number, _)| number);
+    Ok(all.into_iter().map(|(_, result)| result).collect())
 }

@@ -4,7 +4,6 @@
 //! are shaded, then primitives are set up. When a scene has become too large, the pixel half
 //! renders it as a partial render, as the hardware does when its parameter buffer is full.
 
-use rayon::prelude::*;
 use tepui_agx_packets::render::PppControl;
 use tepui_agx_packets::vdm::{IndexSize, Primitive, VdmVertex};
 use tepui_packets::Packet;
@@ -21,6 +20,7 @@ use crate::render::draw::{Draw, Indices, VertexState};
 use crate::usc::cache::Programs;
 use crate::usc::launch::Launch;
 use crate::uvs::{self, Layout, Reuse, Vertex};
+use crate::workers::map;
 use crate::{Gpu, ppp};
 
 /// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it
@@ -28,10 +28,10 @@ use crate::{Gpu, ppp};
 const INDEX_COST: u64 = 4096;
 /// Cost of a draw, counted in instructions.
 const DRAW_COST: u64 = 1024;
-/// Indices of a batch, a multiple of three so that separate triangles end with it.
-const BATCH: u32 = 3 << 13;
+/// Indices of a batch: enough that threads have something to share, and a multiple of three so that separate triangles end with it.
+const BATCH: u32 = 3 << 15;
 /// Indices of an instance of which a [`Pattern`] is kept.
-const MAX_PATTERN: u32 = BATCH / 8;
+const MAX_PATTERN: u32 = BATCH / 32;
 /// Words of vertex outputs at which a scene is rendered.
 const MAX_OUTPUT_WORDS: usize = 1 << 25;
 /// Primitives at which a scene is rendered.
@@ -40,7 +40,7 @@ const MAX_PRIMITIVES: usize = 1 << 20;
 const SETUP_AT_A_TIME: usize = 512;
 
 /// Vertices of a work item that places them.
-const PLACE_AT_A_TIME: usize = 4096;
+const PLACE_AT_A_TIME: usize = 2048;
 
 /// A function that renders a scene.
 pub type Sink<'a> = dyn FnMut(&Scene, &mut JobStats) -> Result<(), JobFault> + 'a;
@@ -529,16 +529,9 @@ impl<'a> Geometry<'a> {
             let (stride, placed) = (layout.stride, spots.len());
             let new = setup.outputs.get(placed * stride..).unwrap_or_default();
             spots.resize(placed + new.len() / stride, Spot::default());
-            let places = &mut spots[placed..];
-            if places.len() <= PLACE_AT_A_TIME || self.gpu.workers() == 1 {
-                projection.place(new, stride, places);
-            } else {
-                let parts = places.par_chunks_mut(PLACE_AT_A_TIME);
-                let parts = parts.zip(new.par_chunks(PLACE_AT_A_TIME * stride));
-                self.gpu.install(|| {
-                    parts.for_each(|(places, new)| projection.place(new, stride, places));
-                })?;
-            }
+            let parts = spots[placed..].chunks_mut(PLACE_AT_A_TIME);
+            let parts = parts.zip(new.chunks(PLACE_AT_A_TIME * stride));
+            map(self.gpu, parts, |(places, new)| projection.place(new, stride, places))?;
         }
         let (spots, all) = (&*spots, &*all);
         let run = |part: &[Assembled], out: &mut Output| {
@@ -552,8 +545,7 @@ impl<'a> Geometry<'a> {
                 run(part, &mut out);
                 out
             };
-            let parts: Vec<Output> =
-                self.gpu.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect())?;
+            let parts = map(self.gpu, all.chunks(SETUP_AT_A_TIME), part)?;
             parts.iter().for_each(|part| out.append(part));
         }
         (self.scene.primitives, self.scene.shapes) = (out.primitives, out.shapes);
