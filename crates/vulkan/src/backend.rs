@@ -204,6 +204,8 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub captures: bool,
     /// Samplers may have custom border colours.
     pub custom_borders: bool,
+    /// Samplers may reduce texels to the least or the greatest.
+    pub reductions: bool,
     /// Descriptors of images may be null.
     pub null_images: bool,
     /// Set layouts by number.

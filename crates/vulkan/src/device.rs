@@ -35,6 +35,8 @@ pub struct Device<B: Backend> {
     pub robust: bool,
     /// Samplers may have custom border colours.
     pub custom_borders: bool,
+    /// Samplers may reduce texels to the least or the greatest.
+    pub reductions: bool,
     /// Descriptors of images may be null.
     pub null_images: bool,
     /// A submission failed; everything else does.
@@ -352,6 +354,13 @@ impl<B: Backend> Device<B> {
             on.is_some_and(|f| f.custom_border_colors == vk::TRUE)
         };
         // SAFETY: as the caller says.
+        let reductions = unsafe {
+            let on: Option<&vk::PhysicalDeviceVulkan12Features> =
+                chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+            on.is_some_and(|f| f.sampler_filter_minmax == vk::TRUE)
+                || names_extension(info, c"VK_EXT_sampler_filter_minmax")
+        };
+        // SAFETY: as the caller says.
         let (robust, null_images) = unsafe {
             let more: Option<&vk::PhysicalDeviceFeatures2> =
                 chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
@@ -372,6 +381,7 @@ impl<B: Backend> Device<B> {
             inner,
             robust,
             custom_borders,
+            reductions,
             null_images,
             lost,
             queue,
@@ -601,4 +611,17 @@ pub(crate) unsafe fn finish<B: Backend>(
         queue.submit(Semaphores { waits: Vec::new(), signals }, Vec::new())?;
     }
     Ok(vk::Result::SUCCESS)
+}
+
+/// Whether a device is asked for an extension.
+///
+/// # Safety
+/// `info` is valid.
+unsafe fn names_extension(info: &vk::DeviceCreateInfo, name: &CStr) -> bool {
+    // SAFETY: as the caller says.
+    unsafe {
+        slice(info.enabled_extension_names, info.enabled_extension_count)
+            .iter()
+            .any(|&n| CStr::from_ptr(n) == name)
+    }
 }

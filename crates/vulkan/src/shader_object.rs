@@ -148,6 +148,7 @@ impl<B: Backend> ShaderObject<B> {
             programs,
             captures: false,
             custom_borders: d.custom_borders,
+            reductions: d.reductions,
             null_images: d.null_images,
             sets,
             robust: d.robust,

@@ -7,12 +7,14 @@
 //! | 0 | texture descriptor: sampled images, texel buffers, and storage images that are read or queried for their size |
 //! | 24 | PBE descriptor: storage images and storage texel buffers that are written or have atomics |
 //! | 24 | samplers with a custom border colour: its four components |
-//! | 40 | samplers with a custom border colour: the sampler whose border is zero ([`SECOND_SAMPLER`]) |
+//! | 40 | samplers with a custom border colour or a reduction: the second sampler ([`SECOND_SAMPLER`]) |
 //! | 48 | sampler: index of the sampler state register or sampler heap entry (16 bits) |
-//! | 50 | samplers with a custom border colour: the number of the sampler whose border is zero, else 0 |
+//! | 50 | samplers with a custom border colour or a reduction: the number of the second sampler, else 0 |
 //! | 24 | uniform texel buffers of three words a texel: the address of the first texel |
 //! | 52 | uniform texel buffers: 1 if a texel is three words, which the hardware has no format for ([`THREE_WORDS_B`]) |
 //! | 52 | samplers: the bias of the level of detail, a 16-bit float ([`crate::Options::lod_bias`]) |
+//! | 54 | samplers: the reduction of texels, and whether there is a custom border colour ([`sampler_kind`]) |
+//! | 56 | samplers with a reduction: the state of the sampler |
 //! | 52 | storage images: row stride of the level in texels |
 //! | 56 | storage images: logarithms of the samples per texel, and of the width and height of a tile, a byte each |
 //! | 60 | storage images: layer stride in samples |
@@ -46,8 +48,13 @@ pub const SECOND_SAMPLER_B: u32 = 50;
 /// Marks the binding of a sampler's twin in [`crate::uniforms::SamplerState`] and
 /// [`crate::Source::Descriptor`]: the hardware has no custom border colours, so the sampler itself makes
 /// what is outside one, its twin makes it zero, and the program combines both with the colour
-/// ([`crate::Options::custom_borders`]). source: Mesa, hk_sampler.c, which emulates them in the same way
+/// ([`crate::Options::custom_borders`]). source: Mesa, hk_sampler.c, which emulates them in the same way.
+/// Nor has it reductions ([`crate::Options::reductions`]): the twin of a sampler with one takes the nearest texel of any level.
 pub const SECOND_SAMPLER: u32 = 1 << 31;
+/// Offset of the state of a sampler.
+pub const STATE_B: u32 = 56;
+/// Offset of the half-word of [`sampler_kind`].
+pub const KIND_B: u32 = 54;
 /// Offset of the bias of a sampler's level of detail.
 pub const LOD_BIAS_B: u32 = 52;
 /// Offset of the word that says that a texel buffer's texels are three words of 32 bits. source: Mesa,
@@ -114,6 +121,37 @@ pub(crate) fn texture(ident: &str) -> Bits {
 pub(crate) fn pbe(ident: &str) -> Bits {
     field(Pbe::INFO, PBE_B, ident)
 }
+
+/// A field of a sampler's state.
+pub(crate) fn sampler(ident: &str) -> Bits {
+    field(Sampler::INFO, STATE_B, ident)
+}
+
+/// What filtered texels become, as the row of a sampler says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reduction {
+    /// Their weighted average.
+    Average = 0,
+    /// The least of each component.
+    Least = 1,
+    /// The greatest of each component.
+    Greatest = 2,
+}
+
+/// What the half-word at [`KIND_B`] holds.
+#[must_use]
+pub fn sampler_kind(reduction: Reduction, custom_border: bool) -> u16 {
+    reduction as u16 | u16::from(custom_border) << 2
+}
+
+/// The reduction in [`sampler_kind`].
+pub(crate) const REDUCTION: Bits = Bits { byte: KIND_B & !3, low: 16, width: 2 };
+/// Whether there is a custom border colour, in [`sampler_kind`].
+pub(crate) const HAS_CUSTOM_BORDER: Bits = Bits { byte: KIND_B & !3, low: 18, width: 1 };
+/// The address mode of coordinates that take the border colour, as the state of a sampler has it.
+pub(crate) const TO_BORDER: u32 = Wrap::ClampToBorder as u32;
+/// The filter that interpolates between levels, as the state of a sampler has it.
+pub(crate) const LINEAR_LEVELS: u32 = MipFilter::Linear as u32;
 
 /// Logarithm of the samples of a storage image's texel.
 pub(crate) const SAMPLES_LOG2: Bits = Bits { byte: LOGS_B, low: 0, width: 8 };

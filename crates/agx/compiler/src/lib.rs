@@ -80,6 +80,8 @@ pub struct Options {
     pub lod_bias: bool,
     /// Samplers may have custom border colours ([`descriptor::SECOND_SAMPLER`]).
     pub custom_borders: bool,
+    /// Samplers may reduce texels to the least or the greatest ([`descriptor::SECOND_SAMPLER`]).
+    pub reductions: bool,
     /// Images and storage images may be null descriptors: rows of zeros. They have no size, and stores to them are dropped.
     pub null_images: bool,
     /// The limit of half-registers; 0 for the limit that the workgroup size implies.

@@ -12,8 +12,11 @@
 //! [`TexOperands::LOD`] only for levels other than 0. source: Mesa, agx_nir_lower_texture.c and
 //! libagx/texture.cl, for what the hardware needs
 
+mod reduction;
+
 use crate::Options;
 use crate::descriptor::{self, Bits, texture};
+use reduction::Reduction;
 use rustc_hash::FxHashMap;
 use tepui_ir::{
     Access, AtomicOp, Attrs, Barrier, Dim, Extend, Image, Inst, Mem, MemSet, NumKind, Op, Res,
@@ -39,9 +42,10 @@ pub fn run(s: &mut Shader, options: &Options) -> bool {
         any |= matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..));
         loads |= s.insts[i].op == Op::ImageLoad;
     });
-    let Options { lod_bias, custom_borders, null_images, .. } = *options;
+    let Options { lod_bias, custom_borders, reductions, null_images, .. } = *options;
     let twins = FxHashMap::default();
-    any && rewrite::run(s, &mut Images { loads, lod_bias, custom_borders, null_images, twins })
+    let mut pass = Images { loads, lod_bias, custom_borders, reductions, null_images, twins };
+    any && rewrite::run(s, &mut pass)
 }
 
 struct Images {
@@ -51,9 +55,11 @@ struct Images {
     lod_bias: bool,
     /// Samplers may have custom border colours.
     custom_borders: bool,
+    /// Samplers may reduce texels to the least or the greatest.
+    reductions: bool,
     /// Descriptors may be null.
     null_images: bool,
-    /// Samplers whose border is zero, by the resources whose border is one.
+    /// Second samplers, by the resources of the first.
     twins: FxHashMap<Res, Res>,
 }
 
@@ -563,52 +569,43 @@ impl Images {
         Some(e.value(Op::Descriptor, Attrs::Res(twin, access), &[index], ty))
     }
 
-    /// A sample of a texture whose sampler may have a custom border colour: filtered texels are `zero + border * (one -
-    /// zero)` of what the two samplers give; integers are not filtered.
-    fn with_border(&mut self, e: &mut Emit, l: ImageOp, ty: Type) -> Option<Value> {
+    /// A sample of a texture whose sampler may have what the hardware's samplers lack: a custom border colour or a reduction.
+    fn with_second(&mut self, e: &mut Emit, l: ImageOp, ty: Type) -> Option<Value> {
         let handle = l.args[1];
-        let twin = self.twin(e, handle)?;
+        let second = self.twin(e, handle)?;
         let numbers = e.word(handle, descriptor::SAMPLER_B);
-        let (image, op) = (l.image, l.op);
-        let mut other = l.clone();
-        other.args[1] = twin;
-        let one = l.finish(e, &[ty])[0];
+        let own = l.clone().finish(e, &[ty])[0];
         let first = e.u32(1 << (8 * (descriptor::SECOND_SAMPLER_B - descriptor::SAMPLER_B)));
-        let has_border = e.op(Op::UGe, &[numbers, first]);
+        let has_second = e.op(Op::UGe, &[numbers, first]);
+        let borders = self.custom_borders;
+        // Gathers do not reduce.
+        let reduces = self.reductions && l.op != Op::TexGather;
         Some(e.if_else(
-            has_border,
+            has_second,
             ty,
-            |e| {
-                let zero = other.finish(e, &[ty])[0];
-                let words: Vec<Value> = (0..4)
-                    .map(|c| {
-                        let c = if op == Op::TexGather { u32::from(image.component) } else { c };
-                        let word = e.word(handle, descriptor::BORDER_B + 4 * c);
-                        match (ty.bits(), image.kind) {
-                            (32, _) => word,
-                            (_, NumKind::Float) => e.convert(Op::F2F, word, ty.elem()),
-                            _ => e.convert(Op::U2U, word, ty.elem()),
-                        }
+            |e| match reduces {
+                false => with_border(e, l, second, own, ty),
+                true => {
+                    let reduction = e.bits(handle, descriptor::REDUCTION);
+                    let reduced = |e: &mut Emit| {
+                        let greatest = e.u32(descriptor::Reduction::Greatest as u32);
+                        let is_greatest = e.op(Op::IEq, &[reduction, greatest]);
+                        let border = borders.then(|| border(e, &l, ty));
+                        let r = Reduction { sample: &l, second, ty, border };
+                        r.emit(e, is_greatest)
+                    };
+                    if !borders {
+                        return reduced(e);
+                    }
+                    let zero = e.u32(descriptor::Reduction::Average as u32);
+                    let has_reduction = e.op(Op::INe, &[reduction, zero]);
+                    let other = l.clone();
+                    e.if_else(has_reduction, ty, reduced, |e| {
+                        with_border(e, other, second, own, ty)
                     })
-                    .collect();
-                let (ones, zeros) = (e.split(one), e.split(zero));
-                let parts: Vec<Value> = (0..ones.len())
-                    .map(|k| match image.kind {
-                        // Both samplers look at the same texels.
-                        _ if image.residency && k + 1 == ones.len() => ones[k],
-                        NumKind::Float => {
-                            let share = e.op(Op::FSub, &[ones[k], zeros[k]]);
-                            e.op(Op::FFma, &[words[k], share, zeros[k]])
-                        }
-                        _ => {
-                            let inside = e.op(Op::IEq, &[ones[k], zeros[k]]);
-                            e.select(inside, zeros[k], words[k])
-                        }
-                    })
-                    .collect();
-                e.vec(&parts)
+                }
             },
-            |_| one,
+            |_| own,
         ))
     }
 
@@ -645,12 +642,16 @@ impl Images {
             let lod = e.op(Op::FMax, &[lod, least]);
             l.put(TexOperands::LOD, lod);
         }
-        let bordered = self.custom_borders
-            && matches!(l.op, Op::TexSample | Op::TexSampleLod | Op::TexGather)
+        let may_have_second = match l.op {
+            Op::TexSample | Op::TexSampleLod => self.custom_borders || self.reductions,
+            Op::TexGather => self.custom_borders,
+            _ => false,
+        };
+        let second = may_have_second
             && !l.image.operands.contains(TexOperands::DREF)
             && tys.len() == 1
             && resource(e.s, l.args[1]).is_some();
-        if bordered && let Some(v) = self.with_border(e, l.clone(), tys[0]) {
+        if second && let Some(v) = self.with_second(e, l.clone(), tys[0]) {
             return Step::Replace(vec![v]);
         }
         if self.null_images && l.op == Op::TexQueryLod {
@@ -662,6 +663,46 @@ impl Images {
         }
         if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
     }
+}
+
+/// The components of a sampler's custom border colour that a sample shows.
+fn border(e: &mut Emit, l: &ImageOp, ty: Type) -> Vec<Value> {
+    (0..4)
+        .map(|c| {
+            let c = if l.op == Op::TexGather { u32::from(l.image.component) } else { c };
+            let word = e.word(l.args[1], descriptor::BORDER_B + 4 * c);
+            match (ty.bits(), l.image.kind) {
+                (32, _) => word,
+                (_, NumKind::Float) => e.convert(Op::F2F, word, ty.elem()),
+                _ => e.convert(Op::U2U, word, ty.elem()),
+            }
+        })
+        .collect()
+}
+
+/// A sample with a custom border colour: filtered texels are `zero + border * (one - zero)` of what the two samplers give; integers
+/// are not filtered.
+fn with_border(e: &mut Emit, mut l: ImageOp, second: Value, one: Value, ty: Type) -> Value {
+    let image = l.image;
+    let words = border(e, &l, ty);
+    l.args[1] = second;
+    let zero = l.finish(e, &[ty])[0];
+    let (ones, zeros) = (e.split(one), e.split(zero));
+    let parts: Vec<Value> = (0..ones.len())
+        .map(|k| match image.kind {
+            // Both samplers look at the same texels.
+            _ if image.residency && k + 1 == ones.len() => ones[k],
+            NumKind::Float => {
+                let share = e.op(Op::FSub, &[ones[k], zeros[k]]);
+                e.op(Op::FFma, &[words[k], share, zeros[k]])
+            }
+            _ => {
+                let inside = e.op(Op::IEq, &[ones[k], zeros[k]]);
+                e.select(inside, zeros[k], words[k])
+            }
+        })
+        .collect();
+    e.vec(&parts)
 }
 
 /// The level of detail for the gradients of a direction.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tepui_agx_compiler::descriptor::{self as rows, BUFFER_WIDTH, MAX_BUFFER_TEXELS, ROW_B};
+use tepui_agx_compiler::descriptor::{
+    self as rows, BUFFER_WIDTH, MAX_BUFFER_TEXELS, ROW_B, Reduction,
+};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler as hw;
 use tepui_agx_packets::texture::{
@@ -27,9 +29,6 @@ pub type Row = [u8; ROW_B as usize];
 
 /// Bytes of a buffer descriptor: address, size, zero.
 pub const BUFFER_B: u32 = 16;
-
-/// Where the sampler state of a row begins: 8 bytes that storage images use otherwise, and samplers do not.
-pub const SAMPLER_STATE_B: u32 = 56;
 
 /// Descriptors of an image view.
 pub struct View {
@@ -71,8 +70,12 @@ impl Drop for Slot {
 /// A sampler.
 pub struct Sampler {
     own: Slot,
-    /// With a custom border colour: the sampler whose border is zero, and the colour.
-    border: Option<(Slot, [u32; 4])>,
+    /// With a custom border colour, the sampler whose border is zero; with a reduction, that which takes the nearest texels.
+    second: Option<Slot>,
+    /// A custom border colour.
+    border: Option<[u32; 4]>,
+    /// What [`rows::sampler_kind`] says of it.
+    kind: u16,
     /// The bias of the level of detail, as a 16-bit float.
     lod_bias: u16,
 }
@@ -87,36 +90,55 @@ impl Sampler {
         let wraps = [c.address_mode_u, c.address_mode_v, c.address_mode_w];
         let border =
             info.border.filter(|_| wraps.contains(&vk::SamplerAddressMode::CLAMP_TO_BORDER));
-        let colour = |c| SamplerInfo {
-            core: vk::SamplerCreateInfo { border_color: c, ..info.core },
-            ..*info
+        let reduction = match info.reduction {
+            vk::SamplerReductionMode::MIN => Reduction::Least,
+            vk::SamplerReductionMode::MAX => Reduction::Greatest,
+            _ => Reduction::Average,
         };
-        let (own, border) = match border {
-            None => (sampler(info)?, None),
-            Some(words) => {
-                let zero = sampler(&colour(vk::BorderColor::INT_TRANSPARENT_BLACK))?;
-                let one = sampler(&colour(vk::BorderColor::INT_OPAQUE_WHITE))?;
-                (one, Some((Slot::new(device, zero)?, words)))
-            }
+        let mut core = info.core;
+        if reduction != Reduction::Average {
+            // Queries of the level do not know of a line of samples either.
+            core.anisotropy_enable = vk::FALSE;
+        }
+        if border.is_some() {
+            core.border_color = vk::BorderColor::INT_OPAQUE_WHITE;
+        }
+        let with = |core| SamplerInfo { core, ..*info };
+        let own = sampler(&with(core))?;
+        if border.is_some() {
+            core.border_color = vk::BorderColor::INT_TRANSPARENT_BLACK;
+        }
+        if reduction != Reduction::Average {
+            (core.mag_filter, core.min_filter) = (vk::Filter::NEAREST, vk::Filter::NEAREST);
+            core.mipmap_mode = vk::SamplerMipmapMode::NEAREST;
+            (core.min_lod, core.max_lod) = (0.0, vk::LOD_CLAMP_NONE);
+        }
+        let second = match border.is_some() || reduction != Reduction::Average {
+            true => Some(Slot::new(device, sampler(&with(core))?)?),
+            false => None,
         };
+        let kind = rows::sampler_kind(reduction, border.is_some());
         let lod_bias = half::f16::from_f32(c.mip_lod_bias).to_bits();
-        Ok(Sampler { own: Slot::new(device, own)?, border, lod_bias })
+        Ok(Sampler { own: Slot::new(device, own)?, second, border, kind, lod_bias })
     }
 
     /// Writes the sampler into a row, behind what is there of a sampled image.
     fn write(&self, row: &mut [u8]) {
-        let second = match &self.border {
+        if let Some(colour) = &self.border {
+            put(row, rows::BORDER_B, bytemuck::bytes_of(colour));
+        }
+        let second = match &self.second {
             None => 0,
-            Some((zero, colour)) => {
-                put(row, rows::BORDER_B, bytemuck::bytes_of(colour));
-                put(row, rows::SECOND_STATE_B, &zero.bytes);
-                zero.number
+            Some(second) => {
+                put(row, rows::SECOND_STATE_B, &second.bytes);
+                second.number
             }
         };
         put(row, rows::SAMPLER_B, &self.own.number.to_le_bytes());
         put(row, rows::SECOND_SAMPLER_B, &second.to_le_bytes());
         put(row, rows::LOD_BIAS_B, &self.lod_bias.to_le_bytes());
-        put(row, SAMPLER_STATE_B, &self.own.bytes);
+        put(row, rows::KIND_B, &self.kind.to_le_bytes());
+        put(row, rows::STATE_B, &self.own.bytes);
     }
 }
 

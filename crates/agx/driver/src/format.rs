@@ -106,6 +106,13 @@ fn has_atomics(f: Format) -> bool {
 /// What a format can do.
 pub fn features(f: Format) -> FormatFeatures {
     let mut out = own_features(f);
+    // Programs reduce texels of all formats; planes are put together of averages.
+    if out.optimal.contains(F::SAMPLED_IMAGE) && !f.info().is_planar() {
+        out.optimal |= F::SAMPLED_IMAGE_FILTER_MINMAX;
+    }
+    if out.linear.contains(F::SAMPLED_IMAGE) && !f.info().is_planar() {
+        out.linear |= F::SAMPLED_IMAGE_FILTER_MINMAX;
+    }
     if !out.optimal.is_empty() {
         out.optimal |= F::HOST_IMAGE_TRANSFER;
     }

@@ -287,10 +287,11 @@ impl Backend for Agx {
             sets,
             robust,
             custom_borders,
+            reductions,
             null_images,
             partial_state,
         } = info;
-        let origin = Origin { key, programs, captures, custom_borders, null_images };
+        let origin = Origin { key, programs, captures, custom_borders, reductions, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
         tepui_expand::lower_limit(&mut ir);

@@ -148,6 +148,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_queue_family_foreign", 1),
     ("VK_EXT_robustness2", 1),
     ("VK_EXT_sample_locations", 1),
+    ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_separate_stencil_usage", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
@@ -375,6 +376,7 @@ pub fn core_features() -> Features {
         }),
         v12: on!(PhysicalDeviceVulkan12Features {
             sampler_mirror_clamp_to_edge,
+            sampler_filter_minmax,
             draw_indirect_count,
             storage_buffer_8bit_access,
             uniform_and_storage_buffer_8bit_access,
@@ -572,6 +574,8 @@ fn property_chain(chip: &Chip) -> Answers {
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: vk::DriverId::from_raw(0),
+            filter_minmax_single_component_formats: TRUE,
+            filter_minmax_image_component_mapping: TRUE,
             driver_name: name("Tepui AGX"),
             driver_info: info(driver_info),
             conformance_version: conformance,

@@ -15,7 +15,7 @@ use tepui_agx_compiler::abi::{
     Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, spilled,
 };
 use tepui_agx_compiler::descriptor::{
-    PBE_B, ROW_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, TEXTURE_B,
+    PBE_B, ROW_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, STATE_B, TEXTURE_B,
 };
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
@@ -32,7 +32,6 @@ use tepui_vulkan::{Error, Result, vk};
 use xxhash_rust::xxh3;
 
 use crate::Agx;
-use crate::descriptor::SAMPLER_STATE_B;
 use crate::device::{Code, Device};
 use crate::encoder::values::long;
 use crate::meta::statistics::count_fragments;
@@ -270,7 +269,7 @@ impl Recipe {
         for (k, s) in p.samplers.iter().enumerate() {
             if let Some(b) = places.get(s.set, s.binding) {
                 let state = match s.binding & SECOND_SAMPLER {
-                    0 => SAMPLER_STATE_B,
+                    0 => STATE_B,
                     _ => SECOND_STATE_B - (SECOND_SAMPLER_B - SAMPLER_B),
                 };
                 let offset = b.offset + s.element * b.stride + state;
@@ -420,6 +419,8 @@ pub struct Origin {
     pub captures: bool,
     /// Samplers may have custom border colours.
     pub custom_borders: bool,
+    /// Samplers may reduce texels.
+    pub reductions: bool,
     /// Descriptors of images may be null.
     pub null_images: bool,
 }
@@ -636,8 +637,12 @@ impl Shader {
     pub(crate) fn program(&self, interface: &Interface, additions: Additions) -> Result<Program> {
         let programs = &self.origin.programs;
         let text = format!(
-            "{:x} {} {} {} {additions:?} {interface:?}",
-            self.origin.key, self.robust, self.origin.custom_borders, self.origin.null_images
+            "{:x} {} {} {} {} {additions:?} {interface:?}",
+            self.origin.key,
+            self.robust,
+            self.origin.custom_borders,
+            self.origin.reductions,
+            self.origin.null_images
         );
         let key = xxh3::xxh3_128(text.as_bytes());
         if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
@@ -654,6 +659,7 @@ impl Shader {
             robust: self.robust,
             lod_bias: true,
             custom_borders: self.origin.custom_borders,
+            reductions: self.origin.reductions,
             null_images: self.origin.null_images,
             names: debug::wants_programs(),
             ..Options::default()

@@ -332,6 +332,7 @@ fn shaders_of<B: Backend>(
             programs: programs.clone(),
             captures: captures(flags),
             custom_borders: d.custom_borders,
+            reductions: d.reductions,
             null_images: d.null_images,
             sets,
             robust,

@@ -125,6 +125,7 @@ unsafe fn compute<B: Backend>(
                 programs: programs.clone(),
                 captures: captures(flags),
                 custom_borders: d.custom_borders,
+                reductions: d.reductions,
                 null_images: d.null_images,
                 sets: sets_of(layout),
                 robust,

@@ -727,6 +727,120 @@ fn borders() -> Vec<Case> {
     cases
 }
 
+/// Minima and maxima of the texels that a filter weighs.
+fn reductions() -> Vec<Case> {
+    use vk::SamplerReductionMode as Mode;
+    let mut cases = Vec::new();
+    let modes = [("min", Mode::MIN), ("max", Mode::MAX)];
+    let mut add =
+        |name: &str, format: &str, shape, size, expr: &str, change: &dyn Fn(&mut Texture)| {
+            for (mode_name, mode) in modes {
+                let format = named(format);
+                let mut t = Texture::new(format, shape, size, expr);
+                t.sampler = SamplerSpec::new(Filter::LINEAR, Wrap::REPEAT);
+                t.sampler.reduction = mode;
+                t.points = Points::Anywhere;
+                // Weights of less than a step of 8 bits may count or not.
+                t.rule = Rule::Mostly { abs: 1e-5, permille: 30.0 };
+                change(&mut t);
+                let case = t.case(format!("reduction/{name}_{mode_name}"), expr);
+                cases.push(case.without_honeykrisp());
+            }
+        };
+    let same: &dyn Fn(&mut Texture) = &|_| ();
+    let (d2, size, plain) = (Shape::D2, [16, 12, 1], "textureLod(t, p.xy, 0.0)");
+    for format in
+        ["R8_UNORM", "R8_SNORM", "R16_UNORM", "R16_SFLOAT", "R32_SFLOAT", "R8G8B8A8_UNORM"]
+    {
+        add(format, format, d2, size, plain, same);
+    }
+    let wide = "R8G8B8A8_UNORM";
+    for (name, wrap) in WRAPS {
+        add(name, wide, d2, size, plain, &|t| t.sampler.wrap = [wrap; 3]);
+    }
+    let colour = [0.25f32, 0.5, 0.75, 0.125].map(f32::to_bits);
+    add("custom_border", wide, d2, size, plain, &|t| {
+        t.sampler.wrap = [Wrap::CLAMP_TO_BORDER; 3];
+        t.sampler.border = BorderColor::FLOAT_CUSTOM_EXT;
+        t.sampler.custom_border = colour;
+    });
+    add("1d", wide, Shape::D1, [33, 1, 1], "textureLod(t, p.x, 0.0)", same);
+    add("1d_array", wide, Shape::D1Array, [33, 1, 1], "textureLod(t, p.xy, 0.0)", same);
+    add("2d_array", wide, Shape::D2Array, size, "textureLod(t, p.xyz, 0.0)", same);
+    add("3d", wide, Shape::D3, [12, 9, 5], "textureLod(t, p.xyz, 0.0)", same);
+    // Which texel of another face a direction meets may differ at its corners.
+    let faces: &dyn Fn(&mut Texture) = &|t| t.points = Points::Directions;
+    add("cube", wide, Shape::Cube, [16, 16, 1], "textureLod(t, p.xyz, 0.0)", faces);
+    add("cube_array", wide, Shape::CubeArray, [16, 16, 1], "textureLod(t, p, 0.0)", faces);
+    let nearest = "textureLod(t, p.xy, 0.0)";
+    add("nearest", wide, d2, size, nearest, &|t| {
+        t.sampler.mag = Filter::NEAREST;
+        t.points = Points::Inside;
+    });
+    add("offset", wide, d2, size, "textureLodOffset(t, p.xy, 0.0, ivec2(7, -8))", same);
+    let many = |t: &mut Texture| {
+        t.image = t.image.mipmapped();
+        // Between levels lavapipe's weights have other steps.
+        t.rule = Rule::Mostly { abs: 1e-5, permille: 60.0 };
+        t.q = [[-1.0, 6.0]; 4];
+    };
+    let (square, lod) = ([64, 64, 1], "textureLod(t, p.xy, q.x)");
+    add("levels", wide, d2, square, lod, &many);
+    add("levels_odd", wide, d2, [50, 37, 1], lod, &many);
+    add("levels_bias", wide, d2, square, lod, &|t| {
+        many(t);
+        t.sampler.bias = 1.5;
+    });
+    add("levels_clamped", wide, d2, square, lod, &|t| {
+        many(t);
+        t.sampler.lod = [1.25, 3.5];
+    });
+    let near = "textureLod(t, p.xy, floor(q.x) + fract(q.x) * 0.8 - 0.4)";
+    add("levels_nearest", wide, d2, square, near, &|t| {
+        many(t);
+        t.sampler.mip = vk::SamplerMipmapMode::NEAREST;
+    });
+    // Lavapipe averages where one filter is the nearest texel and the other linear.
+    let gradient = "textureGrad(t, p.xy, vec2(exp2(q.x) / 64.0, 0.0), vec2(0.0, exp2(q.x) / 64.0))";
+    add("gradient", wide, d2, square, gradient, &|t| {
+        many(t);
+        // Lavapipe approximates the logarithm.
+        t.rule = Rule::Mostly { abs: 1e-5, permille: 100.0 };
+    });
+    cases.extend(modes.map(|(name, mode)| reduced_exactly(name, mode)));
+    cases
+}
+
+/// Each sample lies between four texels that the CPU knows.
+fn reduced_exactly(name: &str, mode: vk::SamplerReductionMode) -> Case {
+    let expr = "textureLod(t, p.xy + 0.5 / vec2(16, 12), 0.0)";
+    let mut t = Texture::new(named("R32_SFLOAT"), Shape::D2, [16, 12, 1], expr);
+    t.sampler = SamplerSpec::new(Filter::LINEAR, Wrap::REPEAT);
+    t.sampler.reduction = mode;
+    let shader = t.shader();
+    Case::new(format!("reduction/cpu_{name}"), expr, vec![shader], move |bench| {
+        let (p, q) = (t.p(), t.q());
+        let texels = levels_of(&t.format, &t.image, 103);
+        let at = |x: i32, y: i32| {
+            let k = 4 * (y.rem_euclid(12) * 16 + x.rem_euclid(16)) as usize;
+            f32::from_le_bytes([0, 1, 2, 3].map(|b| texels[0][k + b]))
+        };
+        let expected: Vec<f32> = p
+            .iter()
+            .map(|p| {
+                let (x, y) = ((p[0] * 16.0).floor() as i32, (p[1] * 12.0).floor() as i32);
+                let four = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
+                let pick = if mode == vk::SamplerReductionMode::MIN { f32::min } else { f32::max };
+                four.into_iter().reduce(pick).unwrap_or(0.0)
+            })
+            .collect();
+        let got: Vec<f32> =
+            t.run(bench, &p, &q, &texels)?.iter().map(|r| f32::from_bits(r[0])).collect();
+        Ok(vec![with_points(Output::cpu("r", &got, &expected, Rule::Bits), &p, &q)])
+    })
+    .without_honeykrisp()
+}
+
 /// Views: swizzles, ranges, other formats, slices; samplers of other kinds.
 fn views() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -778,6 +892,7 @@ pub(super) fn cases() -> Vec<Case> {
         offsets(),
         shadows(),
         borders(),
+        reductions(),
         views(),
     ]
     .into_iter()

@@ -265,6 +265,7 @@ pub struct SamplerSpec {
     /// The bits of a custom border colour, which `border` must name.
     pub custom_border: [u32; 4],
     pub compare: Option<vk::CompareOp>,
+    pub reduction: vk::SamplerReductionMode,
     pub anisotropy: f32,
     pub bias: f32,
     pub lod: [f32; 2],
@@ -287,6 +288,7 @@ impl SamplerSpec {
             border: vk::BorderColor::FLOAT_TRANSPARENT_BLACK,
             custom_border: [0; 4],
             compare: None,
+            reduction: vk::SamplerReductionMode::WEIGHTED_AVERAGE,
             anisotropy: 1.0,
             bias: 0.0,
             lod: [0.0, vk::LOD_CLAMP_NONE],
@@ -607,6 +609,12 @@ impl Gpu {
         if is_custom.contains(&spec.border) {
             self.require(ext::custom_border_color::NAME)?;
             create = create.push_next(&mut custom);
+        }
+        let mut reduction =
+            vk::SamplerReductionModeCreateInfo::default().reduction_mode(spec.reduction);
+        if spec.reduction != vk::SamplerReductionMode::WEIGHTED_AVERAGE {
+            self.require(ext::sampler_filter_minmax::NAME)?;
+            create = create.push_next(&mut reduction);
         }
         // SAFETY: the device is live and what the sampler needs is enabled.
         let sampler =

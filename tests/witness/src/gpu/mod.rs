@@ -122,6 +122,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::shader_atomic_float2::NAME,
     ext::conditional_rendering::NAME,
     ext::custom_border_color::NAME,
+    ext::sampler_filter_minmax::NAME,
     ext::robustness2::NAME,
     ext::host_image_copy::NAME,
     ext::image_drm_format_modifier::NAME,

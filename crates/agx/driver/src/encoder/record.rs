@@ -1,7 +1,7 @@
 //! The runtime's calls: renderings, copies, clears, queries.
 
 use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile};
-use tepui_agx_compiler::descriptor::ROW_B;
+use tepui_agx_compiler::descriptor::{ROW_B, STATE_B};
 use tepui_agx_packets::{render, usc, vdm};
 use tepui_drm::uapi::asahi::{self as uapi, BgEot, CmdRender, ZlsBuffer};
 use tepui_format::{Format, Numeric};
@@ -1166,7 +1166,7 @@ impl Encoder {
         };
         let sampler = sampler(blit.linear && kind == NumKind::Float)?;
         let mut first = row(descriptor::texture(from, from_at, &a)?, None);
-        first[descriptor::SAMPLER_STATE_B as usize..][..8].copy_from_slice(&sampler);
+        first[STATE_B as usize..][..8].copy_from_slice(&sampler);
         let second = row([0; 24], Some(descriptor::pbe(to, to_at, &b, false)?));
         // Destination corners in order; what is mirrored has a negative scale.
         let axis = |k: usize| -> (i64, i64, f32, f32) {
