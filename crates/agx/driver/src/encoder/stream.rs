@@ -3,6 +3,7 @@
 //! It is a chain of segments of upload memory, each of which ends with a link to the next. Segments grow with the stream, so that short
 //! renders take little memory and long ones have few links.
 
+use rustix::mm::{Advice, madvise};
 use tepui_agx_packets::vdm::StreamLink;
 use tepui_vulkan::Result;
 
@@ -17,6 +18,22 @@ const FIRST_B: usize = 512;
 const MOST_B: usize = 32 << 10;
 /// Most bytes of the blocks that are written behind one call of [`VertexStream::reserve`].
 const RESERVED_B: usize = 128;
+
+/// Bytes of a segment whose pages are made present before it is written.
+const POPULATED_B: usize = 8 << 10;
+/// Bytes of a page of the host; where they are others, nothing is made present.
+const HOST_PAGE_B: usize = 4096;
+
+/// Makes the pages of new memory present, all at once: one by one, as they are first written, takes several times as long.
+fn populate(host: *mut u8, bytes: usize) {
+    let skipped = host.addr().wrapping_neg() % HOST_PAGE_B;
+    let whole = bytes.saturating_sub(skipped) & !(HOST_PAGE_B - 1);
+    if whole > 0 {
+        let from = host.wrapping_add(skipped).cast();
+        // SAFETY: the pages are mapped; what is in them stays. If it fails, they come as they are written.
+        let _ = unsafe { madvise(from, whole, Advice::LinuxPopulateWrite) };
+    }
+}
 
 /// A vertex control stream that is being written.
 pub struct VertexStream {
@@ -69,6 +86,9 @@ impl VertexStream {
             let link = StreamLink { with_return: false, target: to.address };
             self.left += LINK_B;
             self.extend_from_slice(&link.pack().map_err(packet)?);
+        }
+        if bytes >= POPULATED_B {
+            populate(to.host, bytes);
         }
         (self.next, self.left, self.segment) = (to.host, bytes - LINK_B, bytes);
         Ok(())
