@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-pub use rayon::ThreadPool;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The host gives no threads.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ impl WorkerPool {
         }
     }
 
-    /// How many threads the pool has, or will have.
+    /// How many threads work, the one that has the work among them.
     #[inline]
     pub fn workers(&self) -> usize {
         *self.workers.get_or_init(|| {
@@ -46,14 +46,14 @@ impl WorkerPool {
         })
     }
 
-    /// The threads.
-    pub fn threads(&self) -> Result<&ThreadPool, NoThreads> {
+    /// The threads, of which the one that has the work is none: more would wake up for nothing.
+    fn threads(&self) -> Result<&ThreadPool, NoThreads> {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
         let name = self.name;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.workers())
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(self.workers().max(2) - 1)
             .thread_name(move |i| format!("{name}-{i}"))
             .build()?;
         Ok(self.pool.get_or_init(|| pool))
