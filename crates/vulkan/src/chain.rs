@@ -48,20 +48,38 @@ pub unsafe fn each(next: *mut c_void, mut body: impl FnMut(vk::StructureType, *m
 
 /// Answers to queries with extension chains: for each structure type its contents.
 #[derive(Clone, Default)]
-pub struct Answers(HashMap<i32, Vec<u8>>);
+pub struct Answers(HashMap<i32, Answer>);
+
+/// The contents of a structure.
+#[derive(Clone)]
+struct Answer {
+    /// All bytes behind the head.
+    bytes: Vec<u8>,
+    /// How many of them are members; the rest is padding, in which applications leave what they like.
+    members: usize,
+}
 
 impl Answers {
     /// Adds a structure whose type says where it belongs.
     ///
     /// # Safety
     /// `T` is a structure of the registry that begins with its type and a pointer, and has no further pointers.
-    pub unsafe fn add<T: Copy>(&mut self, value: T) {
-        debug_assert!(size_of::<T>() >= HEAD);
+    pub unsafe fn add<T: Copy + PartialEq>(&mut self, value: T) {
+        debug_assert!(size_of::<T>() >= HEAD + 4);
         // SAFETY: all bytes of registry structures here are initialised but for padding, which is copied as it is.
         let bytes =
             unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
         let s_type = i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        self.0.insert(s_type, bytes[HEAD..].to_vec());
+        // A word that comparisons do not see is no member.
+        let is_padding = [0, 1].into_iter().all(|word: u32| {
+            let mut other = value;
+            // SAFETY: the last word is in the structure, which has numbers and truth values only.
+            unsafe { (&raw mut other).add(1).cast::<u32>().sub(1).write(word) };
+            other == value
+        });
+        let padding = if is_padding { size_of::<u32>() } else { 0 };
+        let members = bytes.len() - HEAD - padding;
+        self.0.insert(s_type, Answer { bytes: bytes[HEAD..].to_vec(), members });
     }
 
     /// Fills in every structure of a chain that there is an answer for.
@@ -72,7 +90,7 @@ impl Answers {
         // SAFETY: a structure of a type has that type's size.
         unsafe {
             each(next, |s_type, at| {
-                if let Some(bytes) = self.0.get(&s_type.as_raw()) {
+                if let Some(Answer { bytes, .. }) = self.0.get(&s_type.as_raw()) {
                     at.cast::<u8>().add(HEAD).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
                 }
             });
@@ -88,13 +106,38 @@ impl Answers {
         // SAFETY: as above.
         unsafe {
             each(next.cast_mut(), |s_type, at| {
-                let Some(bytes) = self.0.get(&s_type.as_raw()) else { return };
-                for (k, have) in bytes.as_chunks::<4>().0.iter().enumerate() {
+                let Some(have) = self.0.get(&s_type.as_raw()) else { return };
+                let words = have.bytes[..have.members].as_chunks::<4>().0;
+                for (k, have) in words.iter().enumerate() {
                     let asked = at.cast::<u8>().add(HEAD + 4 * k).cast::<u32>().read();
                     lacks |= asked == 1 && u32::from_le_bytes(*have) == 0;
                 }
             });
         }
         lacks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_asks_for_nothing() {
+        let have =
+            vk::PhysicalDeviceMultiviewFeatures { multiview: vk::TRUE, ..Default::default() };
+        let mut answers = Answers::default();
+        // SAFETY: a structure of the registry.
+        unsafe { answers.add(have) };
+        let lacks = |word: usize| {
+            let mut asked = [const { 0u64 }; size_of::<vk::PhysicalDeviceMultiviewFeatures>() / 8];
+            let words: &mut [u32] = bytemuck::cast_slice_mut(&mut asked);
+            words[0] = have.s_type.as_raw() as u32;
+            words[HEAD / 4 + word] = vk::TRUE;
+            // SAFETY: a chain of one structure.
+            unsafe { answers.lacks(asked.as_ptr().cast()) }
+        };
+        // Of three truth values the first is offered; the fourth word is padding.
+        assert_eq!([0, 1, 2, 3].map(lacks), [false, true, true, false]);
     }
 }
