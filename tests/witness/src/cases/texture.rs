@@ -800,7 +800,14 @@ fn reductions() -> Vec<Case> {
         many(t);
         t.sampler.mip = vk::SamplerMipmapMode::NEAREST;
     });
-    // Lavapipe averages where one filter is the nearest texel and the other linear.
+    // Of filters that differ, all points take one: else lavapipe takes texels without weight, too.
+    for (name, lod) in [("magnified", "-0.5"), ("minified", "2.0")] {
+        let expr = format!("textureLod(t, p.xy, {lod})");
+        add(&format!("levels_{name}"), wide, d2, square, &expr, &|t| {
+            many(t);
+            t.sampler.mag = Filter::NEAREST;
+        });
+    }
     let gradient = "textureGrad(t, p.xy, vec2(exp2(q.x) / 64.0, 0.0), vec2(0.0, exp2(q.x) / 64.0))";
     add("gradient", wide, d2, square, gradient, &|t| {
         many(t);
