@@ -155,7 +155,7 @@ impl Translator<'_> {
             Opcode::jmp_exec_any => (Condition::NotZero, Condition::Zero),
             _ => (Condition::Zero, Condition::NotZero),
         };
-        let to = self.way_to(target, label);
+        let to = self.jump_label(target, label);
         self.count();
         self.asm.test_exec();
         if target > self.index {
@@ -166,7 +166,7 @@ impl Translator<'_> {
         self.asm.jump_if(not, next);
         self.asm.load_word(Gpr::RAX, LANES, field!(executed.instructions));
         self.asm.compare_word(Gpr::RAX, LANES, field!(budget));
-        let out = self.way_out(over);
+        let out = self.exit_stub(over);
         self.asm.jump_if(Condition::Above, out);
         self.asm.jump(to);
         self.asm.place(over);

@@ -7,7 +7,7 @@
 //! lanes: results replace the active ones. So a branch or a turn of a loop costs neither loads nor
 //! stores. All operations of a region have templates that access registers by
 //! [`Translator::row`](super::translator::Translator::row) alone, and the only way in is its begin,
-//! where rows are loaded. On each way out they are written to the register file.
+//! where rows are loaded. Jumps out of a region go by exit stubs, which write them to the register file.
 //!
 //! With AVX-512 two parts and 32 vector registers leave room for nine rows, and a result replaces
 //! the active lanes by an instruction that copies under a mask, as cheap as a plain copy. AVX2 has

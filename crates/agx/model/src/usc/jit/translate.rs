@@ -91,7 +91,7 @@ pub fn assemble(code: &Code, target: Target, checks: bool) -> (Assembler, Vec<Op
     }
     t.count();
     t.leave(ops.len(), exit::END);
-    t.ways_out();
+    t.place_exit_stubs();
     let out = t.out;
     t.asm.place(out);
     t.exit();

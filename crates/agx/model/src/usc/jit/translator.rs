@@ -55,8 +55,8 @@ pub struct Translator<'p> {
     pub regions: Vec<Region>,
     /// The one that the operation at hand is in.
     pub region: Option<usize>,
-    /// Ways out of regions: where each begins, the region, and where it leads.
-    out_of_regions: Vec<(Label, usize, Label)>,
+    /// Exit stubs of regions: the label of each, the region, and where it jumps to.
+    exit_stubs: Vec<(Label, usize, Label)>,
 }
 
 /// Rows of registers that are in vector registers, over a run of operations of one part of the
@@ -111,7 +111,7 @@ impl<'p> Translator<'p> {
             rows: Rows::default(),
             regions: Vec::new(),
             region: None,
-            out_of_regions: Vec::new(),
+            exit_stubs: Vec::new(),
         };
         t.out = t.asm.label();
         t
@@ -283,28 +283,29 @@ impl Translator<'_> {
         }
     }
 
-    /// Where a jump to an operation goes, by way of the end of the region if it leaves one.
-    pub fn way_to(&mut self, target: usize, label: Label) -> Label {
+    /// The label of a jump to an operation: an exit stub's if the jump leaves a region.
+    pub fn jump_label(&mut self, target: usize, label: Label) -> Label {
         match self.region() {
             Some(region) if target == region.ops.start => region.begin,
             Some(region) if target == region.ops.end => region.end,
             Some(region) if region.ops.contains(&target) => label,
-            _ => self.way_out(label),
+            _ => self.exit_stub(label),
         }
     }
 
-    /// A way to a place outside of the region.
-    pub fn way_out(&mut self, to: Label) -> Label {
+    /// The label of an exit stub, which writes what the region changed and jumps to a place outside; outside of regions, that
+    /// place.
+    pub fn exit_stub(&mut self, to: Label) -> Label {
         let Some(region) = self.region else { return to };
-        let way = self.asm.label();
-        self.out_of_regions.push((way, region, to));
-        way
+        let stub = self.asm.label();
+        self.exit_stubs.push((stub, region, to));
+        stub
     }
 
-    /// The ways out of regions, which no code before runs into.
-    pub fn ways_out(&mut self) {
-        for (way, region, to) in std::mem::take(&mut self.out_of_regions) {
-            self.asm.place(way);
+    /// Places the exit stubs, behind the end of other code.
+    pub fn place_exit_stubs(&mut self) {
+        for (stub, region, to) in std::mem::take(&mut self.exit_stubs) {
+            self.asm.place(stub);
             self.write_region(region);
             self.asm.jump(to);
         }
