@@ -677,8 +677,12 @@ impl Record<Agx> for Encoder {
         let helpers = [self.helper(r.scratch[0])?, self.helper(r.scratch[1])?];
         let dbias = if r.bias_unorm == Some(true) { uapi::RENDER_DBIAS_IS_INT } else { 0 };
         let scratch = if r.scratch[0] > 0 { uapi::RENDER_VERTEX_SCRATCH } else { 0 };
+        // Without attachments, the area is often as large as can be, in as many layers, for a draw of a few pixels.
+        let mut attachments =
+            rendering.colours.iter().flatten().chain(&rendering.depth).chain(&rendering.stencil);
+        let empty = attachments.next().map_or(0, |_| uapi::RENDER_PROCESS_EMPTY_TILES);
         self.work.push(Work::Render(Box::new(CmdRender {
-            flags: uapi::RENDER_PROCESS_EMPTY_TILES | dbias | scratch,
+            flags: empty | dbias | scratch,
             isp_zls_pixels: u32::from_le_bytes(px),
             vdm_ctrl_stream_base: stream,
             vertex_helper: helpers[0],
