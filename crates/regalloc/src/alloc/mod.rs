@@ -809,7 +809,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             let at = |v: Val| end.binary_search_by_key(&v, |e| e.0).map_or(NONE, |k| end[k].1);
             let mut copies = Vec::new();
             for &(v, reg) in &self.edges[s.index()].start {
-                if self.l.is_live_in(v, s) {
+                // What no path defines has no register; the instruction that reads it is refused when it is encoded.
+                if reg != NONE && self.l.is_live_in(v, s) {
                     copies.push(Copy { to: reg, from: at(v), units: u16::from(f.vals[v].units) });
                 }
             }
