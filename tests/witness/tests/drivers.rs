@@ -54,7 +54,8 @@ const NOT_YET_ON_M1: &[(&str, &str)] = &[
 
 /// As [`NOT_YET`], of ANV on the virtual Skylake.
 const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
-    // Not understood yet: float depth takes biases in steps of fixed point for such in steps of floats.
+    // The case asks for leastRepresentableValueForceUnormRepresentation, which the driver does not offer. source: Mesa 25.0.7,
+    // anv_physical_device.c
     ("draws/depth_bias_units", "elements wrong"),
     // The driver writes to attachments that have no format in the pipeline, as lavapipe does.
     ("passes/absent_colors", "elements wrong"),
@@ -191,7 +192,8 @@ const NOT_YET_ON_MALI: &[(&str, &str)] = &[
     ("passes/absent_colors", "lacks VK_EXT_dynamic_rendering_unused_attachments"),
     // The driver does not refuse an address that is taken.
     ("memory/capture_replay", "elements wrong"),
-    // Not understood yet: steps of fixed point, as on Skylake; and draws that sample their own attachment behind a barrier.
+    // Steps of fixed point, as on Skylake; whether this driver offers them was not looked up. Not understood yet: draws that sample
+    // their own attachment behind a barrier.
     ("draws/depth_bias_units", "elements wrong"),
     ("passes/feedback_loop", "elements wrong"),
     // The driver lacks the formats.
