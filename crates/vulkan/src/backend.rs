@@ -679,6 +679,9 @@ pub trait Encoder<B: Backend> {
     /// Copies bytes between buffers that do not overlap.
     fn copy_buffer(&mut self, from: u64, to: u64, size: u64) -> Result<()>;
 
+    /// A copy of arguments of an indirect command that lie in a sparse buffer; what has no memory is zeros. Gives its address.
+    fn copy_arguments(&mut self, address: u64, size: u64) -> Result<u64>;
+
     /// Fills memory with a word.
     fn fill_buffer(&mut self, address: u64, size: u64, word: u32) -> Result<()>;
 

@@ -146,6 +146,41 @@ fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
     });
 }
 
+/// Draws with arguments in memory, all of them.
+///
+/// # Safety
+/// The handles are live.
+unsafe fn draw_indirect<B: Backend>(
+    buffer: vk::CommandBuffer,
+    name: &'static str,
+    (from, offset): (vk::Buffer, u64),
+    (count, stride): (u32, u32),
+    indexed: bool,
+) {
+    // SAFETY: as the caller says.
+    let (from, address) = unsafe { (maybe::<Buffer<B>>(from), address::<B>(from, offset)) };
+    let is_sparse = from.is_some_and(Buffer::is_sparse);
+    if !is_sparse || count == 0 {
+        let all =
+            Draw::Indirect { address, count, stride, count_address: None, indexed, draw_index: 0 };
+        return draw::<B>(buffer, name, all);
+    }
+    let last: u64 = if indexed { 20 } else { 16 };
+    let size = u64::from(count - 1) * u64::from(stride) + last;
+    // SAFETY: as the caller says.
+    unsafe { of::<B>(buffer) }.record(name, move |c| {
+        let address = c.encoder.copy_arguments(address, size)?;
+        c.draw(&Draw::Indirect {
+            address,
+            count,
+            stride,
+            count_address: None,
+            indexed,
+            draw_index: 0,
+        })
+    });
+}
+
 fn dispatch<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, dispatch: Dispatch) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record(name, move |c| c.encoder.dispatch(&mut c.state, &dispatch));
@@ -454,14 +489,12 @@ entry! {
 
     /// `vkCmdDrawIndirect`.
     fn vkCmdDrawIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
-        let address = unsafe { address::<B>(from, offset) };
-        draw::<B>(buffer, "vkCmdDrawIndirect", Draw::Indirect { address, count, stride, count_address: None, indexed: false, draw_index: 0 });
+        unsafe { draw_indirect::<B>(buffer, "vkCmdDrawIndirect", (from, offset), (count, stride), false) };
     }
 
     /// `vkCmdDrawIndexedIndirect`.
     fn vkCmdDrawIndexedIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
-        let address = unsafe { address::<B>(from, offset) };
-        draw::<B>(buffer, "vkCmdDrawIndexedIndirect", Draw::Indirect { address, count, stride, count_address: None, indexed: true, draw_index: 0 });
+        unsafe { draw_indirect::<B>(buffer, "vkCmdDrawIndexedIndirect", (from, offset), (count, stride), true) };
     }
 
     /// `vkCmdDrawIndirectCount`.
@@ -488,8 +521,12 @@ entry! {
 
     /// `vkCmdDispatchIndirect`.
     fn vkCmdDispatchIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) {
-        let at = unsafe { address::<B>(from, offset) };
-        dispatch::<B>(buffer, "vkCmdDispatchIndirect", Dispatch::Indirect([0; 3], at));
+        let (from, at) = unsafe { (maybe::<Buffer<B>>(from), address::<B>(from, offset)) };
+        let is_sparse = from.is_some_and(Buffer::is_sparse);
+        unsafe { of::<B>(buffer) }.record("vkCmdDispatchIndirect", move |c| {
+            let at = if is_sparse { c.encoder.copy_arguments(at, 12)? } else { at };
+            c.encoder.dispatch(&mut c.state, &Dispatch::Indirect([0; 3], at))
+        });
     }
 
     /// `vkCmdBeginRenderPass`.

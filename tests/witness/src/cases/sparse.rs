@@ -34,6 +34,7 @@ fn buffer(gpu: &Gpu, blocks: u64) -> Result<(vk::Buffer, vk::MemoryRequirements)
         .usage(
             vk::BufferUsageFlags::STORAGE_BUFFER
                 | vk::BufferUsageFlags::INDEX_BUFFER
+                | vk::BufferUsageFlags::INDIRECT_BUFFER
                 | vk::BufferUsageFlags::TRANSFER_SRC
                 | vk::BufferUsageFlags::TRANSFER_DST,
         );
@@ -162,6 +163,44 @@ fn indices(indirect: bool) -> Case {
         let wanted = picture(bench, |c| {
             c.vertex_buffers(&[&whole]);
             c.draw(&pipeline, count / 2, 1);
+            Ok(())
+        })?;
+        Ok(vec![Output::cpu("picture", &pixels, &wanted, Rule::Bits).picture(CANVAS_PX)])
+    });
+    case.without_lavapipe()
+}
+
+/// Two draws whose arguments are in a sparse buffer, those of the second where it has no memory.
+fn arguments() -> Case {
+    const TRIANGLES: u32 = 40;
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "arguments of draws in a buffer of which a part has no memory";
+    let case = Case::new("sparse/arguments", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        let (sparse, needs) = buffer(gpu, 2)?;
+        let memory = memory(gpu, needs, 1)?;
+        bind_blocks(gpu, sparse, &[(0, Some((memory, 0)))])?;
+        let in_block = BLOCK_B as usize / 4;
+        let mut all = vec![0; 2 * in_block];
+        // The second draw is of what the first leaves out.
+        all[in_block - 4..][..8].copy_from_slice(&[60, 1, 0, 0, 60, 1, 60, 0]);
+        let source = gpu.buffer(&all)?;
+        copy(gpu, source.handle, sparse, 2 * BLOCK_B)?;
+        let drawn = vertices(bench, &small(91, TRIANGLES as usize))?;
+        let pipeline = gpu.graphics(&stages(bench), &mesh_state(), &[])?;
+        let pixels = picture(bench, |c| {
+            c.vertex_buffers(&[&drawn]);
+            c.bind_graphics(&pipeline);
+            for at in [BLOCK_B - 16, BLOCK_B] {
+                // SAFETY: a pipeline and its vertices are bound; the buffer is live.
+                unsafe { gpu.device.cmd_draw_indirect(c.handle, sparse, at, 1, 0) };
+            }
+            Ok(())
+        })?;
+        let wanted = picture(bench, |c| {
+            c.vertex_buffers(&[&drawn]);
+            c.draw(&pipeline, 60, 1);
             Ok(())
         })?;
         Ok(vec![Output::cpu("picture", &pixels, &wanted, Rule::Bits).picture(CANVAS_PX)])
@@ -425,6 +464,7 @@ pub fn cases() -> Vec<Case> {
         buffers(),
         indices(false),
         indices(true),
+        arguments(),
         images(F::R8_UNORM, 1, 1, "r8"),
         images(F::R16_UNORM, 1, 2, "r16"),
         images(F::R8G8B8A8_UNORM, 4, 4, "rgba8"),

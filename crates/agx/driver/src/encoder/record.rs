@@ -762,6 +762,13 @@ impl Record<Agx> for Encoder {
         Ok(())
     }
 
+    /// The units that read arguments fault where a sparse buffer has no memory; programs read zeros.
+    fn copy_arguments(&mut self, address: u64, size: u64) -> Result<u64> {
+        let to = self.room(size)?;
+        self.copy_buffer(address, to, size)?;
+        Ok(to)
+    }
+
     fn copy_buffer(&mut self, from: u64, to: u64, size: u64) -> Result<()> {
         // Rows of 1024 units, so that no side of the dispatch overflows.
         const ROW: u64 = 1024;
