@@ -482,7 +482,33 @@ fn texel_buffer_ends() -> Vec<Case> {
             Output::cpu("stored", &to.read::<u32>()[1..], &stored, Rule::Bits),
         ])
     });
-    vec![largest, unaligned]
+    let about = "a hundred texel buffers, more than have their descriptors in registers";
+    let many = Shader::new("texel_buffers.comp");
+    let many = Case::new("texel_buffer/many", about, vec![many], |bench| {
+        const TEXELS: usize = 64;
+        let gpu = bench.gpu;
+        let words =
+            |number: u32| (0..TEXELS as u32).map(move |k| k.wrapping_mul(7 + number) ^ number);
+        let result = gpu.output::<u32>(TEXELS)?;
+        let mut kernel = gpu.kernel(&bench.spirv[0]);
+        let mut buffers = Vec::new();
+        for number in 0..100 {
+            let buffer = gpu.buffer::<u32>(&words(number).collect::<Vec<_>>())?;
+            let view = gpu.buffer_view(&buffer, vk::Format::R32_UINT, 0, 4 * TEXELS as u64)?;
+            kernel = kernel.bind(Bind::UniformTexel(view));
+            buffers.push(buffer);
+        }
+        let kernel = kernel.storage(&[&result]).build()?;
+        gpu.run(&kernel, [1, 1, 1])?;
+        let mut sums = vec![0u32; TEXELS];
+        for number in 0..100 {
+            for (sum, word) in sums.iter_mut().zip(words(number)) {
+                *sum = sum.wrapping_mul(3).wrapping_add(word);
+            }
+        }
+        Ok(vec![Output::cpu("sums", &result.read(), &sums, Rule::Bits)])
+    });
+    vec![largest, unaligned, many]
 }
 
 /// Uniform texel buffers whose texels are three words, against the CPU.

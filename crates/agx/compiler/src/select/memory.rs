@@ -124,10 +124,17 @@ impl Select<'_> {
                         self.set(s.result(i), &[Comp::Uni(half)]);
                         return Ok(true);
                     }
-                    // Unless it is in a uniform register already.
-                    if let Some(address) = self.def_inst(args[0]) {
+                    // Nobody else may ask for the address, which then is computed for this load alone: other loads may be on
+                    // other paths.
+                    if !self.is_set(args[0])
+                        && let Some(address) = self.def_inst(args[0])
+                    {
                         let c = self.descriptor_address(i, s.arg(address, 0))?;
                         self.set(args[0], &[c]);
+                        let at = self.global_place(args[0], m, self.ty(s.result(i)));
+                        self.unset(args[0]);
+                        self.device_load(i, at, m)?;
+                        return Ok(true);
                     }
                 }
                 let at = self.global_place(args[0], m, self.ty(s.result(i)));

@@ -261,6 +261,11 @@ impl<'a> Select<'a> {
         self.comps.extend_from_slice(comps);
     }
 
+    /// Forgets what a value became.
+    fn unset(&mut self, v: Value) {
+        self.at[v] = 0;
+    }
+
     fn block(&mut self) -> Block {
         let b = self.f.blocks.push(Default::default());
         self.f.blocks[b].depth = self.depth;
