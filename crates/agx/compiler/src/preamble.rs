@@ -108,11 +108,11 @@ const LOOKUP: u32 = 4;
 
 /// For each value, how many of its components some user wants in registers: not arithmetic, which
 /// takes uniforms as they are.
-fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
+fn moves(s: &Shader, order: &[Place]) -> SecondaryMap<Value, u32> {
     let mut moves: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(s.values.len());
     // Users come after definitions, so the uses of a vector are known before its components are
     // visited.
-    for &(i, _) in order.iter().rev() {
+    for i in order.iter().rev().map(|place| place.inst) {
         let op = s.insts[i].op;
         match op {
             Op::Extract => {
@@ -136,24 +136,69 @@ fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
     moves
 }
 
+/// An instruction of the shader.
+#[derive(Clone, Copy)]
+struct Place {
+    inst: Inst,
+    /// Every thread comes to it, once.
+    top: bool,
+    /// It is inside of an `if`.
+    conditional: bool,
+}
+
 /// Plans a preamble.
 #[must_use]
 pub fn plan(s: &Shader) -> Plan {
     let mut kinds: SecondaryMap<Value, Kind> = SecondaryMap::with_capacity(s.values.len());
-    let mut order: Vec<(Inst, bool)> = Vec::new();
-    walk(s, s.root, true, &mut |i, top| {
-        let k = kind(s, i, &kinds, top);
-        for &r in s.results(i) {
+    let mut order: Vec<Place> = Vec::new();
+    walk(s, s.root, (true, false), &mut |place| {
+        let k = kind(s, place.inst, &kinds, place.top);
+        for &r in s.results(place.inst) {
             kinds[r] = k;
         }
-        order.push((i, top));
+        order.push(place);
     });
     let moves = moves(s, &order);
-    // From uses to definitions: what the main shader needs.
-    let mut needed: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
-    let mut results = Vec::new();
+    let mut chosen: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
     let mut room = MAX_HALVES;
-    for &(i, _) in order.iter().rev() {
+    // What is inside of an `if` gets the room that the rest leaves: threads may never come to it.
+    choose(s, &order, (&kinds, &moves), true, &mut room, &mut chosen);
+    let needed = choose(s, &order, (&kinds, &moves), false, &mut room, &mut chosen);
+    let results = order.iter().flat_map(|place| s.results(place.inst)).copied();
+    let results: Vec<Value> = results.filter(|&r| chosen[r] && needed[r]).collect();
+    if results.is_empty() {
+        return Plan::default();
+    }
+    // The instructions that the results depend on, in program order.
+    let mut inside: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
+    for &r in &results {
+        inside[r] = true;
+    }
+    let mut insts = Vec::new();
+    for i in order.iter().rev().map(|place| place.inst) {
+        if s.results(i).iter().any(|&r| inside[r]) {
+            for &a in s.args(i) {
+                inside[a] = true;
+            }
+            insts.push(i);
+        }
+    }
+    insts.reverse();
+    Plan { insts, results }
+}
+
+/// Chooses values of the preamble from uses to definitions, as far as there is room, and returns what the main shader needs. With
+/// `first`, only those outside of any `if` are chosen, as if there were room for the others.
+fn choose(
+    s: &Shader,
+    order: &[Place],
+    (kinds, moves): (&SecondaryMap<Value, Kind>, &SecondaryMap<Value, u32>),
+    first: bool,
+    room: &mut u32,
+    chosen: &mut SecondaryMap<Value, bool>,
+) -> SecondaryMap<Value, bool> {
+    let mut needed: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
+    for &Place { inst: i, conditional, .. } in order.iter().rev() {
         let k = match s.results(i) {
             [r] => kinds[*r],
             _ => Kind::Varying,
@@ -169,13 +214,12 @@ pub fn plan(s: &Shader) -> Plan {
                 let spared =
                     if matches!(s.insts[i].attrs, Attrs::Image(_)) { LOOKUP } else { LOAD };
                 let dear = !s.ty(r).is_scalar() && moves[r] > spared;
-                if own && h <= room && !dear {
-                    room -= h;
-                    results.push(r);
-                    false
-                } else {
-                    own
+                let waits = first && conditional;
+                if own && !dear && !waits && !chosen[r] && h <= *room {
+                    *room -= h;
+                    chosen[r] = true;
                 }
+                own && !chosen[r] && (dear || !waits)
             }
         };
         if takes {
@@ -184,35 +228,17 @@ pub fn plan(s: &Shader) -> Plan {
             }
         }
     }
-    if results.is_empty() {
-        return Plan::default();
-    }
-    results.reverse();
-    // The instructions that the results depend on, in program order.
-    let mut inside: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
-    for &r in &results {
-        inside[r] = true;
-    }
-    let mut insts = Vec::new();
-    for &(i, _) in order.iter().rev() {
-        if s.results(i).iter().any(|&r| inside[r]) {
-            for &a in s.args(i) {
-                inside[a] = true;
-            }
-            insts.push(i);
-        }
-    }
-    insts.reverse();
-    Plan { insts, results }
+    needed
 }
 
-fn walk(s: &Shader, r: Region, top: bool, f: &mut impl FnMut(Inst, bool)) {
-    for &i in &s.regions[r].insts {
+fn walk(s: &Shader, r: Region, (top, conditional): (bool, bool), f: &mut impl FnMut(Place)) {
+    for &inst in &s.regions[r].insts {
         // Regions first: their uses come before those behind them only in text, but results of `if`
         // and `loop` are defined here.
-        f(i, top);
-        for q in s.inst_regions(i) {
-            walk(s, q, false, f);
+        f(Place { inst, top, conditional });
+        let conditional = conditional || s.insts[inst].op == Op::If;
+        for q in s.inst_regions(inst) {
+            walk(s, q, (false, conditional), f);
         }
     }
 }
