@@ -1,7 +1,7 @@
-//! How many vertices a geometry shader emits at most.
+//! How many vertices a geometry shader emits, and in which strips.
 //!
 //! Each invocation has places for as many as the shader declares, and what it leaves empty has to be filled and read by
-//! the hardware. Shaders declare more than they emit, often by much.
+//! the hardware. Shaders declare more than they emit, often by much. Many emit the same strips whatever they read.
 
 use tepui_ir::{Attrs, Op, Region, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
@@ -39,4 +39,35 @@ fn most_of(s: &Shader, region: Region) -> Option<u32> {
         sum = sum.saturating_add(most).saturating_add(own);
     }
     Some(sum)
+}
+
+/// The strips that every invocation emits.
+pub(crate) struct Strips {
+    /// The vertices of each.
+    pub lengths: Vec<u32>,
+    /// The last has no end of its own.
+    pub open: bool,
+}
+
+/// The strips of a shader whose invocations all emit the same, to the first stream.
+pub(crate) fn strips(s: &Shader) -> Option<Strips> {
+    let emits = |op| matches!(op, Op::EmitVertex | Op::EndPrimitive);
+    if s.any(|s, region, i| region != s.root && emits(s.insts[i].op)) {
+        return None;
+    }
+    let (mut lengths, mut open) = (Vec::new(), 0);
+    for &i in s.regions[s.root].insts.iter().filter(|&&i| emits(s.insts[i].op)) {
+        if s.insts[i].attrs != Attrs::Index(0) {
+            return None;
+        }
+        match s.insts[i].op {
+            Op::EmitVertex => open += 1,
+            _ if open > 0 => lengths.push(std::mem::take(&mut open)),
+            _ => {}
+        }
+    }
+    if open > 0 {
+        lengths.push(open);
+    }
+    Some(Strips { lengths, open: open > 0 })
 }

@@ -16,7 +16,9 @@
 //!
 //! A geometry shader's invocation has a fixed number of places for vertices and indices
 //! ([`Emission`]), so that all invocations run at once and the order of primitives is that of the
-//! index list. Places that are not used have [`RESTART`].
+//! index list. Places that are not used have [`RESTART`]. If every invocation emits whole primitives
+//! that share no vertices, and as many vertices as it has places, the vertices in their order are the
+//! primitives, and a draw can do without indices ([`Expansion::in_order`]).
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +34,7 @@ pub use emitted::lower_limit;
 pub use lower::{Expansion, Place, Unsupported, evaluate, lower};
 pub use record::Record;
 
+use emitted::Strips;
 use tepui_ir::{Attrs, Op, PrimitiveKind, Shader};
 
 /// The index that ends a strip.
@@ -86,6 +89,10 @@ pub struct Emission {
     pub output: PrimitiveKind,
     /// Streams up to the last that vertices are emitted to.
     pub streams: u32,
+    /// Every invocation uses all of its places, those for indices in the list of the first stream.
+    pub full: bool,
+    /// Every invocation uses all of its places for vertices, and each of its strips is one primitive.
+    pub single: bool,
 }
 
 /// Most streams of a geometry shader.
@@ -125,13 +132,18 @@ impl Emission {
                 streams = streams.max(n.saturating_add(1));
             }
         });
-        let indices = match (strips, ends) {
-            (false, _) => vertices,
-            // Invocations follow each other in the list.
-            (true, false) => vertices + 1,
-            (true, true) => 2 * vertices,
+        let known = emitted::strips(s).filter(|k| k.lengths.iter().sum::<u32>() == vertices);
+        let single = |k: &Strips| k.lengths.iter().all(|&n| n == gather::vertices(p.output));
+        let indices = match (strips, ends, &known) {
+            (false, ..) => vertices,
+            // A restart behind each strip, since invocations follow each other in the list.
+            (true, _, Some(known)) => vertices + known.lengths.len() as u32,
+            (true, false, None) => vertices + 1,
+            (true, true, None) => 2 * vertices,
         };
         Emission {
+            full: known.as_ref().is_some_and(|k| !strips || !k.open),
+            single: known.is_some_and(|k| !strips || single(&k)),
             invocations: p.invocations.max(1),
             reads: p.input.map_or(1, PrimitiveKind::vertices),
             vertices,

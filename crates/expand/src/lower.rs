@@ -5,8 +5,8 @@ use crate::record::Record;
 use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, THREADS, list_of, lists, pull, word};
 use serde::{Deserialize, Serialize};
 use tepui_ir::{
-    Attrs, Builtin, Inst, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type, Value, Var,
-    VarData,
+    Attrs, Builtin, Inst, IoLoc, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type,
+    Value, Var, VarData,
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
@@ -25,6 +25,11 @@ pub struct Expansion {
     pub tessellated: bool,
     /// Geometry: the stream that is rasterised.
     pub rasterised: u8,
+    /// Geometry: the vertices are drawn in their order, as a list of primitives, and no index list is written. For shaders whose
+    /// strips are primitives ([`Emission::single`]).
+    pub in_order: bool,
+    /// Geometry: nothing asks for the size of points, which is not written.
+    pub no_size: bool,
 }
 
 /// What cannot be expanded.
@@ -179,7 +184,11 @@ impl Memory {
         let mut counter =
             |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
         let emitted = counter("emitted");
-        let strips = (0..lists(emission.streams, expansion.rasterised.into()))
+        let lists = match expansion.in_order {
+            true => 0,
+            false => lists(emission.streams, expansion.rasterised.into()),
+        };
+        let strips = (0..lists)
             .map(|_| Strip { listed: counter("listed"), open: counter("open") })
             .collect();
         let (patch, out) = match stage {
@@ -390,14 +399,16 @@ impl Memory {
         let list = self.list_of(stream);
         let (one, n) = (e.u32(1), e.u32(self.emission.vertices));
         let emitted = e.value(Op::LoadVar, Attrs::Var(self.emitted), &[], Type::B32);
-        let room = e.op(Op::ULt, &[emitted, n]);
-        e.if_then(room, |e| {
-            let index = self.emitted_vertex(e);
-            self.list(e, list, index);
-        });
+        if let Some(strip) = self.strips.get(list) {
+            let room = e.op(Op::ULt, &[emitted, n]);
+            e.if_then(room, |e| {
+                let index = self.emitted_vertex(e);
+                self.list(e, list, index);
+            });
+            e.inst(Op::StoreVar, Attrs::Var(strip.open), &[one], &[]);
+        }
         let next = e.op(Op::IAdd, &[emitted, one]);
         e.inst(Op::StoreVar, Attrs::Var(self.emitted), &[next], &[]);
-        e.inst(Op::StoreVar, Attrs::Var(self.strips[list].open), &[one], &[]);
     }
 
     fn end_primitive(&self, e: &mut Emit, stream: u32) {
@@ -405,7 +416,8 @@ impl Memory {
             return;
         }
         let list = self.list_of(stream);
-        let var = Attrs::Var(self.strips[list].open);
+        let Some(strip) = self.strips.get(list) else { return };
+        let var = Attrs::Var(strip.open);
         let zero = e.u32(0);
         let open = e.value(Op::LoadVar, var, &[], Type::B32);
         let open = e.op(Op::INe, &[open, zero]);
@@ -487,7 +499,11 @@ impl Lowering for Memory {
             && self.stage == Stage::Geometry
             && guard == i
         {
-            e.if_then(inside, |e| (0..self.strips.len()).for_each(|list| self.fill(e, list)));
+            let full = self.emission.full.then(|| self.list_of(0));
+            let mut lists = (0..self.strips.len()).filter(|&list| full != Some(list)).peekable();
+            if lists.peek().is_some() {
+                e.if_then(inside, |e| lists.for_each(|list| self.fill(e, list)));
+            }
         }
     }
 
@@ -524,6 +540,9 @@ impl Lowering for Memory {
             (Op::StoreOutput, _) if self.rasterised => Step::Keep,
             (Op::StoreOutput, Attrs::Io(slot)) => {
                 let v = arg(e, 0);
+                if self.expansion.no_size && slot.loc == IoLoc::Builtin(Builtin::PointSize) {
+                    return Step::Remove;
+                }
                 let (at, record) = match self.stage {
                     Stage::TessControl => (self.patch_record(e), self.patch),
                     _ => (self.output_vertex(e), self.written),

@@ -267,3 +267,103 @@ fn a_limit_that_is_not_reached_is_lowered() {
     assert_eq!(looped(Some(4)), 4);
     assert_eq!(looped(None), 100, "nobody knows how often");
 }
+
+/// A shader that emits strips of so many vertices, all of the first of its input triangle; the last strip may have no end of its own.
+fn strips(lengths: &[u32], open: bool) -> Shader {
+    let mut s = Shader::new(Stage::Geometry);
+    s.info.primitives.input = Some(PrimitiveKind::Triangles);
+    s.info.primitives.output = PrimitiveKind::Triangles;
+    s.info.primitives.vertices = lengths.iter().sum();
+    let mut b = Builder::new(&mut s);
+    let primitive = b.builtin(Builtin::PrimitiveId, Type::B32);
+    for (k, &n) in lengths.iter().enumerate() {
+        for v in 0..n {
+            vertex(&mut b, v % 3, primitive);
+        }
+        if !open || k + 1 < lengths.len() {
+            b.effect(Op::EndPrimitive, Attrs::Index(0), &[]);
+        }
+    }
+    b.yield_(&[]);
+    tepui_ir::validate(&s).expect("a shader");
+    s
+}
+
+/// Strips that are the same for all invocations have no more indices than they need; if they are triangles, vertices can be drawn
+/// without.
+#[test]
+fn strips_that_are_known_have_places_of_their_own() {
+    let of = |lengths: &[u32], open| {
+        let e = Emission::of(&strips(lengths, open));
+        (e.indices, e.full, e.single)
+    };
+    assert_eq!(of(&[3], false), (4, true, true));
+    assert_eq!(of(&[3, 3], false), (8, true, true));
+    assert_eq!(of(&[3, 3], true), (8, false, true));
+    assert_eq!(of(&[4, 3], false), (9, true, false));
+    assert_eq!(of(&[3, 2], true), (7, false, false));
+    let more = |s: &mut Shader| s.info.primitives.vertices += 1;
+    let mut s = strips(&[3], false);
+    more(&mut s);
+    assert!(
+        !Emission::of(&s).full && !Emission::of(&s).single,
+        "a vertex has room that is not emitted"
+    );
+    assert!(!Emission::of(&shader()).full, "what is emitted depends on the invocation");
+}
+
+#[test]
+fn indices_are_written_unless_vertices_are_drawn_in_order() {
+    const PRIMITIVES: u32 = 41;
+    for (lengths, open, in_order) in
+        [(vec![3, 3], false, true), (vec![3, 3], true, true), (vec![4, 3], false, false)]
+    {
+        let original = strips(&lengths, open);
+        let (emission, record) = (Emission::of(&original), Record::of_vertices(&original));
+        let stride = record.stride() as usize;
+        let expansion = Expansion { vertices: record, in_order, ..Expansion::default() };
+        let mut s = original.clone();
+        lower(&mut s, &expansion).expect("it is expanded");
+        tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+        let vertices = (PRIMITIVES * emission.vertices) as usize;
+        let indices = if in_order { 1 } else { (PRIMITIVES * emission.indices) as usize };
+        let mut m = Memory::default();
+        let mut words = vec![0u8; word::BYTES as usize];
+        for (k, (at, bytes)) in [
+            (word::VERTICES, vec![7; stride * 3 * PRIMITIVES as usize]),
+            (word::OUTPUT, vec![0xee; vertices * stride]),
+            (word::LIST, vec![0xee; 4 * indices]),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let address = (k as u64 + 1) << 32;
+            words[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
+            m.physical.insert(address, bytes);
+        }
+        words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
+        m.uniforms = words;
+        let groups = PRIMITIVES.div_ceil(THREADS);
+        interp::dispatch(&s, [groups, 1, 1], &mut m, 10_000_000).expect("it runs");
+        assert_eq!(m.out_of_bounds, 0);
+        let word = |bytes: &[u8], at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        let (output, list) = (&m.physical[&(2 << 32)], &m.physical[&(3 << 32)]);
+        let number = record.offset(slot(NUMBER)).expect("a place") as usize;
+        for v in 0..vertices {
+            let want = v as u32 / emission.vertices;
+            assert_eq!(word(output, v * stride + number), want, "vertex {v}");
+        }
+        if in_order {
+            assert_eq!(list[..], [0xee; 4], "no index");
+            continue;
+        }
+        let mut next = 0;
+        for k in 0..indices {
+            let ends = [4, 8].contains(&(k % 9));
+            assert_eq!(word(list, 4 * k), if ends { RESTART } else { next }, "index {k}");
+            next += u32::from(!ends);
+        }
+    }
+}

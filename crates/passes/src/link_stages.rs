@@ -1,10 +1,14 @@
-//! Links a vertex shader with the fragment shader of the same pipeline: outputs that no fragment reads are removed, and those
-//! that are a constant or a push constant move into the fragment shader. The others learn how they are interpolated.
+//! Links the stages of a pipeline.
 //!
+//! [`run`] links the last stage before the rasteriser with the fragment shader: outputs that no fragment reads are removed, and
+//! those that are a constant or a push constant move into the fragment shader. The others learn how they are interpolated.
 //! A value that all vertices share needs no interpolation: the fragment shader gets the value itself, which later passes fold.
 //! That is exact where the interpolated value would be rounded, as Vulkan allows. Positions, point sizes and the like stay, and
 //! so does everything that transform feedback captures; callers do not link such shaders. Where vertices choose no viewport,
 //! fragments that ask for its number get 0.
+//!
+//! [`remove_unread`] links two stages before the rasteriser: outputs that the second does not read are removed, built-in ones
+//! among them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, Mem, Op, Region, Shader, Type, Value};
@@ -23,21 +27,54 @@ enum Common {
     Uniform(Mem, u64),
 }
 
+/// Finds out what of a shader is executed.
+fn clean(s: &mut Shader) {
+    let passes = ["split", "promote", "control", "simplify", "dce"];
+    Pipeline::new(None, &mut |_, _| {}).clean(s, &passes);
+}
+
+/// Removes what nothing uses any more.
+fn sweep(s: &mut Shader) {
+    Pipeline::new(None, &mut |_, _| {}).clean(s, &["dce"]);
+}
+
+/// Removes outputs of a stage that the next one does not read, neither of which is the fragment shader: what is behind the
+/// next stage sees only what that writes. Returns whether it removed any.
+///
+/// A control shader reads its own outputs; it is none to remove them from.
+pub fn remove_unread(stage: &mut Shader, next: &mut Shader) -> bool {
+    clean(stage);
+    clean(next);
+    let mut outputs = Outputs { read: reads(next), builtins: Some(FxHashSet::default()) };
+    next.walk(|s, _, i| {
+        if let (Some((IoSlot { loc: IoLoc::Builtin(b), .. }, _)), Some(read)) =
+            (input(s, i), &mut outputs.builtins)
+        {
+            read.insert(b);
+        }
+    });
+    let removed = rewrite::run(stage, &mut outputs);
+    if removed {
+        sweep(stage);
+    }
+    removed
+}
+
 /// Runs the pass on both stages. Returns whether it changed one of them.
 pub fn run(vertex: &mut Shader, fragment: &mut Shader) -> bool {
-    let mut quiet = |_: &'static str, _: &Shader| {};
-    for s in [&mut *vertex, &mut *fragment] {
-        let passes = ["split", "promote", "control", "simplify", "dce"];
-        Pipeline::new(None, &mut quiet).clean(s, &passes);
-    }
+    clean(vertex);
+    clean(fragment);
     let common = common(vertex);
     let no_viewport = !writes_viewport(vertex);
     let moved = (no_viewport || !common.is_empty())
         && rewrite::run(fragment, &mut Inputs { common, no_viewport });
-    let read = reads(fragment);
-    let removed = rewrite::run(vertex, &mut Outputs { read });
+    let numbered = fragment.any(|s, _, i| s.insts[i].attrs == Attrs::Builtin(Builtin::PrimitiveId));
+    let mut outputs = Outputs { read: reads(fragment), builtins: None };
+    let mut removed = rewrite::run(vertex, &mut outputs);
+    // Of the built-in outputs, this one is for fragments alone.
+    removed |= !numbered && rewrite::run(vertex, &mut Numbers);
     if removed {
-        Pipeline::new(None, &mut quiet).clean(vertex, &["dce"]);
+        sweep(vertex);
     }
     let linked = interpolate(vertex, fragment);
     moved || removed || linked
@@ -254,20 +291,37 @@ impl Lowering for Inputs {
     }
 }
 
+/// Removes the numbers that a geometry shader gives its primitives.
+struct Numbers;
+
+impl Lowering for Numbers {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        let d = &s.insts[i];
+        d.op == Op::StoreOutput
+            && matches!(d.attrs, Attrs::Io(slot) if slot.loc == IoLoc::Builtin(Builtin::PrimitiveId))
+    }
+
+    fn inst(&mut self, _: &mut Emit, _: Inst) -> Step {
+        Step::Remove
+    }
+}
+
 /// Removes outputs that nobody reads.
 struct Outputs {
     read: FxHashSet<Word>,
+    /// The built-in outputs that are read; `None` if they all are.
+    builtins: Option<FxHashSet<Builtin>>,
 }
 
 impl Outputs {
     /// Which words of a store are read; `None` where all are or it is none to locations.
     fn get(&self, s: &Shader, i: Inst) -> Option<Vec<bool>> {
         let d = &s.insts[i];
-        let (Op::StoreOutput, Attrs::Io(slot @ IoSlot { loc: IoLoc::Location(_), .. })) =
-            (d.op, d.attrs)
-        else {
-            return None;
-        };
+        let (Op::StoreOutput, Attrs::Io(slot)) = (d.op, d.attrs) else { return None };
+        if let IoLoc::Builtin(b) = slot.loc {
+            let unread = self.builtins.as_ref().is_some_and(|read| !read.contains(&b));
+            return unread.then(|| vec![false]);
+        }
         let [value, offset] = *s.args(i) else { return None };
         let ty = s.ty(value);
         let words = touched(s, slot, ty, offset, true);
@@ -349,6 +403,68 @@ mod tests {
         assert!(!v.contains("location 2"), "{v}");
         assert_eq!(f.matches("load_input").count(), 2, "{f}");
         assert!(f.contains("0x3f800000"), "{f}");
+    }
+
+    #[test]
+    fn built_in_outputs_that_the_next_stage_does_not_read_go() {
+        const OUTPUTS: &str = "shader vertex \"main\" {
+  body {
+    %0:b32 = const[0x0]
+    %1:b32x4 = load_input[location 0 component 0 float smooth center] %0
+    %2:b32 = extract[0] %1
+    store_output[builtin position component 0 float smooth center] %1, %0
+    store_output[builtin point_size component 0 float smooth center] %2, %0
+    store_output[location 1 component 0 float smooth center] %1, %0
+    store_output[location 2 component 0 float smooth center] %1, %0
+    yield
+  }
+}
+";
+        let mut v = parse(OUTPUTS);
+        let mut g = parse(
+            "shader geometry \"main\" {
+  body {
+    %0:b32 = const[0x0]
+    %1:b32x4 = load_input_vertex[builtin position component 0 float smooth center] %0, %0
+    %2:b32x2 = load_input_vertex[location 1 component 1 float smooth center] %0, %0
+    store_output[builtin position component 0 float smooth center] %1, %0
+    store_output[builtin primitive_id component 0 uint flat center] %0, %0
+    store_output[location 1 component 0 float smooth center] %2, %0
+    emit_vertex[0]
+    yield
+  }
+}
+",
+        );
+        assert!(remove_unread(&mut v, &mut g));
+        let text = v.to_string();
+        assert!(text.contains("builtin position") && !text.contains("point_size"), "{text}");
+        assert!(text.contains("location 1 component 1") && !text.contains("location 2"), "{text}");
+        assert!(!remove_unread(&mut v, &mut g), "nothing is left to remove");
+
+        // With the fragment shader, positions stay; the number of a primitive goes if no fragment asks for it.
+        const NUMBERED: &str = "    %2:b32 = load_builtin[primitive_id]
+    store_output[location 1 component 0 uint flat center] %2, %0
+";
+        for (numbered, asks) in [(true, NUMBERED), (false, "")] {
+            let mut f = parse(&format!(
+                "shader fragment \"main\" {{
+  body {{
+    %0:b32 = const[0x0]
+    %1:b32x2 = load_input[location 1 component 0 float smooth center] %0
+    store_output[location 0 component 0 float smooth center] %1, %0
+{asks}    yield
+  }}
+}}
+"
+            ));
+            let mut g = g.clone();
+            run(&mut g, &mut f);
+            let text = g.to_string();
+            assert_eq!(text.contains("builtin primitive_id"), numbered, "{text}");
+            assert!(text.contains("builtin position") && text.contains("location 1"), "{text}");
+            assert!(g.info.linked, "{text}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_expand::{Emission, Expansion, Record, gather, pull};
-use tepui_ir::{Attrs, Builtin, Capture, Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
+use tepui_ir::{Attrs, Builtin, Capture, IoLoc, Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
@@ -437,8 +437,8 @@ pub struct Shader {
     linking: Linking,
     /// Main parts, for the variants that are linked from parts.
     pub(crate) mains: Mains,
-    /// The vertex shader that fetches what a geometry shader left.
-    pull: OnceLock<Arc<Shader>>,
+    /// The vertex shaders that fetch what a geometry shader left, with and without the size of points.
+    pull: [OnceLock<Arc<Shader>>; 2],
     /// An evaluation shader as vertex shaders, without and with the numbers of patches.
     evaluated: RwLock<FxHashMap<(Expansion, bool), Arc<Shader>>>,
     /// The geometry shaders behind this stage of draws that have none, by the kind of primitive.
@@ -795,17 +795,22 @@ impl Shader {
         })
     }
 
-    /// The vertex shader that fetches what this shader leaves in memory.
+    /// The vertex shader that fetches what this shader leaves in memory; `no_size` says that it leaves no size of points there.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn pull(&self) -> Result<Arc<Shader>> {
-        if let Some(s) = self.pull.get() {
+    pub fn pull(&self, no_size: bool) -> Result<Arc<Shader>> {
+        let slot = &self.pull[usize::from(no_size)];
+        if let Some(s) = slot.get() {
             return Ok(s.clone());
         }
         let record = Record::of_vertices(&self.ir);
-        let shader = self.derived(pull::vertex_shader(&record, &pull::outputs(&self.ir)), 1)?;
-        Ok(self.pull.get_or_init(|| Arc::new(shader)).clone())
+        let mut outputs = pull::outputs(&self.ir);
+        outputs.retain(|o| !no_size || o.0.loc != IoLoc::Builtin(Builtin::PointSize));
+        let mut ir = pull::vertex_shader(&record, &outputs);
+        ir.info.linked = self.ir.info.linked;
+        let shader = self.derived(ir, 1 + u128::from(no_size))?;
+        Ok(slot.get_or_init(|| Arc::new(shader)).clone())
     }
 
     /// This evaluation shader as the vertex shader that the hardware runs; `numbered` says that it passes on the number of the patch.

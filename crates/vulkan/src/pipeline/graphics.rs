@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tepui_ir::Stage;
 use tepui_passes::link_stages;
 use vulkanalia_sys::{self as vk};
 use xxhash_rust::xxh3;
@@ -311,15 +312,7 @@ fn shaders_of<B: Backend>(
         let (ir, key) = source.translate(sets)?;
         *to = Some(Translated { ir, key, robust: *robust });
     }
-    if let [Some(v), None, None, None, Some(f)] = &mut stages
-        && v.ir.captures.is_empty()
-    {
-        link_stages::run(&mut v.ir, &mut f.ir);
-        // What became of one depends on the other.
-        let both = [v.key, f.key].map(u128::to_le_bytes).concat();
-        v.key = xxh3::xxh3_128_with_seed(&both, 0);
-        f.key = xxh3::xxh3_128_with_seed(&both, 1);
-    }
+    link(&mut stages);
     let mut shaders = Vec::with_capacity(STAGES.len());
     for translated in stages {
         let Some(Translated { ir, key, robust }) = translated else {
@@ -346,6 +339,33 @@ fn shaders_of<B: Backend>(
         made
     });
     Ok((shaders, made))
+}
+
+/// Links the stages that there are, from the last to the first, since a stage may not read what it need not write.
+fn link(stages: &mut [Option<Translated>; 5]) {
+    let [before @ .., fragment] = stages;
+    let mut before: Vec<&mut Translated> = before.iter_mut().flatten().collect();
+    if before.is_empty() || before.len() == 1 && fragment.is_none() {
+        return;
+    }
+    if let (Some(last), Some(fragment)) = (before.last_mut(), fragment.as_mut())
+        && last.ir.captures.is_empty()
+    {
+        link_stages::run(&mut last.ir, &mut fragment.ir);
+    }
+    for k in (1..before.len()).rev() {
+        let [stage, next] = &mut before[k - 1..=k] else { continue };
+        if stage.ir.info.stage != Stage::TessControl {
+            link_stages::remove_unread(&mut stage.ir, &mut next.ir);
+        }
+    }
+    // What became of one depends on the others.
+    let mut all = before;
+    all.extend(fragment);
+    let keys: Vec<u8> = all.iter().flat_map(|t| t.key.to_le_bytes()).collect();
+    for (seed, t) in all.into_iter().enumerate() {
+        t.key = xxh3::xxh3_128_with_seed(&keys, seed as u64);
+    }
 }
 
 impl Groups {

@@ -9,7 +9,7 @@
 //! ([`crate::Source::CaptureIndices`]), in which the driver has expanded strips, fans and restarts
 //! to points, lines or triangles, as Mesa does for its geometry pipeline. (source: Mesa,
 //! hk_cmd_draw.c and libagx/geometry.cl, "unroll") The driver computes how many primitives fit;
-//! vertices from [`LIMIT`] on are not written.
+//! vertices from [`LIMIT`] on are not captured. Records for the next stage always have room.
 
 use super::{Interface, VertexResults};
 use tepui_expand::{Place, Record};
@@ -85,23 +85,25 @@ impl Lowering for Stores {
             Stores::Captures(captures) => {
                 for c in captures {
                     if let Some(offset) = place(c, slot) {
-                        let (number, room) = vertex(e);
+                        let number = vertex(e);
+                        let limit = driver(e, LIMIT, Type::B32);
+                        let room = e.op(Op::ULt, &[number, limit]);
                         let base = driver(e, ADDRESSES + 8 * c.buffer, Type::B64);
                         let stride = e.u32(c.stride);
                         let [number, stride] =
                             [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));
                         let at = e.op(Op::IMul, &[number, stride]);
                         let at = e.op(Op::IAdd, &[base, at]);
-                        store(e, room, at, offset, value);
+                        e.if_then(room, |e| store(e, at, offset, value));
                     }
                 }
             }
             Stores::Record(record) => {
                 if let Some(offset) = record.offset(slot) {
-                    let (number, room) = vertex(e);
+                    let number = vertex(e);
                     let at = Place::at(e, ADDRESSES).plus(e, number, record.stride());
                     let at = at.behind(e, offset).address(e);
-                    store(e, room, at, 0, value);
+                    store(e, at, 0, value);
                 }
             }
         }
@@ -133,8 +135,8 @@ fn place(c: &Capture, slot: IoSlot) -> Option<u32> {
     Some(c.offset + inside?)
 }
 
-/// The number of the vertex that the thread makes, and whether there is room for it.
-fn vertex(e: &mut Emit) -> (Value, Value) {
+/// The number of the vertex that the thread makes.
+fn vertex(e: &mut Emit) -> Value {
     let id = e.value(
         Op::LoadBuiltin,
         Attrs::Builtin(Builtin::GlobalInvocationId),
@@ -142,22 +144,19 @@ fn vertex(e: &mut Emit) -> (Value, Value) {
         Type::vec(32, 3),
     );
     let (x, y) = (e.extract(id, 0), e.extract(id, 1));
-    let (per_instance, limit) = (driver(e, VERTICES, Type::B32), driver(e, LIMIT, Type::B32));
+    let per_instance = driver(e, VERTICES, Type::B32);
     let before = e.op(Op::IMul, &[y, per_instance]);
-    let number = e.op(Op::IAdd, &[before, x]);
-    (number, e.op(Op::ULt, &[number, limit]))
+    e.op(Op::IAdd, &[before, x])
 }
 
-/// Writes an output some bytes behind an address, if there is room for it.
-fn store(e: &mut Emit, room: Value, at: Value, offset: u32, value: Value) {
+/// Writes an output some bytes behind an address.
+fn store(e: &mut Emit, at: Value, offset: u32, value: Value) {
     let mem = Mem {
         align_log2: e.ty(value).elem_bytes().min(4).trailing_zeros() as u8,
         offset: offset as i32,
         ..Mem::default()
     };
-    e.if_then(room, |e| {
-        e.inst(Op::StoreGlobal, Attrs::Mem(mem), &[at, value], &[]);
-    });
+    e.inst(Op::StoreGlobal, Attrs::Mem(mem), &[at, value], &[]);
 }
 
 /// A word, or two, of the driver's data.

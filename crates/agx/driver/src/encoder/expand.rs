@@ -127,6 +127,13 @@ enum List {
         /// Number of indices.
         indices: u32,
     },
+    /// They are in their order.
+    InOrder {
+        /// Address of the records.
+        records: u64,
+        /// Number of vertices.
+        vertices: u32,
+    },
     /// Memory does.
     Indirect {
         /// Address of the vertex shader's words.
@@ -194,19 +201,24 @@ impl Encoder {
     fn fetch(&mut self, state: &mut CommandState<Agx>, e: Expanded, draw_index: u32) -> Result<()> {
         let own = state.graphics.clone();
         let vertex = state.bound.vertex.replace(e.vertex);
+        let direct = |count, indexed| Draw::Direct {
+            count,
+            instances: 1,
+            first: 0,
+            vertex_offset: 0,
+            first_instance: 0,
+            indexed,
+            draw_index,
+        };
         let (index, fetched) = match e.list {
             List::Direct { records, address, indices } => {
                 self.put_words(&[(words::OUTPUT, Word::Long(records))]);
-                let draw = Draw::Direct {
-                    count: indices,
-                    instances: 1,
-                    first: 0,
-                    vertex_offset: 0,
-                    first_instance: 0,
-                    indexed: true,
-                    draw_index,
-                };
-                (list_buffer(address, 4 * u64::from(indices)), draw)
+                let list = list_buffer(address, 4 * u64::from(indices));
+                (Some(list), direct(indices, true))
+            }
+            List::InOrder { records, vertices } => {
+                self.put_words(&[(words::OUTPUT, Word::Long(records))]);
+                (None, direct(vertices, false))
             }
             List::Indirect { words, draw, heap: (address, bytes) } => {
                 self.vertex_driver = Some(words);
@@ -218,14 +230,14 @@ impl Encoder {
                     indexed: true,
                     draw_index,
                 };
-                (list_buffer(address, bytes.into()), draw)
+                (Some(list_buffer(address, bytes.into())), draw)
             }
         };
-        let index = state.index.replace(index);
+        let index = std::mem::replace(&mut state.index, index);
         let between = std::mem::take(&mut state.bound.between);
         state.graphics.topology = e.topology;
         // Only strips have restarts.
-        state.graphics.restart = !is_list(e.topology);
+        state.graphics.restart = fetched.is_indexed() && !is_list(e.topology);
         self.programs_changed(state);
         let drawn = self.draw_view(state, &fetched, self.view);
         self.vertex_driver = None;
@@ -300,9 +312,13 @@ impl Encoder {
             u64::from(primitives) * u64::from(part.instances) * u64::from(emission.invocations);
         let records_b =
             invocations * u64::from(emission.vertices) * u64::from(output.stride().max(16));
+        let rasterised = state.graphics.rasterization_stream;
+        let emissions = self.looks_at_emissions(state);
         let expansion = Expansion {
             vertices: stages.input,
-            rasterised: state.graphics.rasterization_stream,
+            rasterised,
+            in_order: emission.single && rasterised == 0 && !emissions,
+            no_size: !emissions && !makes_points(&state.graphics, emission.output),
             ..Expansion::default()
         };
         let too_many = || {
@@ -312,7 +328,10 @@ impl Encoder {
         let indices = u32::try_from(invocations * u64::from(emission.indices));
         let indices = indices.map_err(|_| too_many())?;
         let records = self.piece_room(records_b)?;
-        let list = self.piece_room(4 * u64::from(*lists) * u64::from(indices))?;
+        let list = match expansion.in_order {
+            true => 0,
+            false => self.piece_room(4 * u64::from(*lists) * u64::from(indices))?,
+        };
         let program = geometry.expanded(&expansion)?;
         let threads = primitives.checked_mul(emission.invocations).ok_or_else(too_many)?;
         let all = [
@@ -323,7 +342,7 @@ impl Encoder {
             (words::FIRST, Word::Short(part.primitive)),
         ];
         self.stage(&program, state, &bindings, threads, part.instances, &all)?;
-        if self.looks_at_emissions(state) {
+        if emissions {
             let invocations = invocations as u32;
             let mut bytes = vec![0; params::BYTES];
             let table = self.piece_room(4 * u64::from(invocations))?;
@@ -341,9 +360,16 @@ impl Encoder {
             let parameters = self.upload(&bytes, 64)?.address;
             self.emissions(state, geometry, emission, parameters)?;
         }
-        let topology = topology(emission);
+        let vertex = geometry.pull(expansion.no_size)?;
+        if expansion.in_order {
+            // Fewer than the indices, of which there are not too many.
+            let vertices = invocations as u32 * emission.vertices;
+            let (list, topology) =
+                (List::InOrder { records, vertices }, list_topology(emission.output));
+            return Ok(Expanded { vertex, list, topology });
+        }
         let list = List::Direct { records, address: list, indices };
-        Ok(Expanded { vertex: geometry.pull()?, list, topology })
+        Ok(Expanded { vertex, list, topology: topology(emission) })
     }
 
     /// Draws a piece of a draw whose counts the CPU knows, but not what its stages make of them: it is tessellated, or its indices
@@ -442,7 +468,15 @@ impl Encoder {
         let bindings = self.all_bindings(state)?;
         let input = Record::of_vertices(&vertex.ir);
         let rasterised = s.rasterization_stream;
-        let expansion = Expansion { vertices: input, rasterised, ..Expansion::default() };
+        let no_size = |g: &Shader| !emissions && !makes_points(s, Emission::of(&g.ir).output);
+        let no_size = geometry.as_deref().is_some_and(no_size);
+        // A control shader keeps what its evaluation shader reads.
+        let expansion = Expansion {
+            vertices: input,
+            rasterised,
+            no_size: no_size && tessellation.is_none(),
+            ..Expansion::default()
+        };
         // What the first stage leaves for each primitive or patch.
         let first = match (&tessellation, &geometry) {
             (Some(t), _) => First::patches(&t.control, &expansion)?,
@@ -529,7 +563,7 @@ impl Encoder {
         let dispatch = groups(params::GEOMETRY_GROUPS);
         self.launch_at(&first.program, &bindings, state, &dispatch, parameters)?;
         let (parameters, vertex, output) = match (tessellation, &geometry) {
-            (None, Some(g)) => (parameters, g.pull()?, None),
+            (None, Some(g)) => (parameters, g.pull(no_size)?, None),
             (Some(t), _) => {
                 let (vertex, behind) =
                     self.tessellate(state, &bindings, parameters, &t, geometry.as_ref())?;
@@ -543,11 +577,7 @@ impl Encoder {
         let (words, topology) = match (&geometry, output) {
             (Some(last), _) => (parameters, topology(&Emission::of(&last.ir))),
             (None, output) => {
-                let topology = match output {
-                    Some(PrimitiveKind::Points) => vk::PrimitiveTopology::POINT_LIST,
-                    Some(PrimitiveKind::Lines) => vk::PrimitiveTopology::LINE_LIST,
-                    _ => vk::PrimitiveTopology::TRIANGLE_LIST,
-                };
+                let topology = list_topology(output.unwrap_or(PrimitiveKind::Triangles));
                 (parameters + u64::from(params::EVALUATE), topology)
             }
         };
@@ -556,7 +586,7 @@ impl Encoder {
     }
 
     /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
-    fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
+    pub(super) fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
         state.feedback.active || !state.bound.between.is_empty() && !self.statistics.is_empty()
     }
 
@@ -765,11 +795,7 @@ impl Encoder {
             Source::CaptureIndices => Some(long(list)),
             s => sources.get(s),
         };
-        self.put_words(&[
-            (ADDRESSES, Word::Long(records)),
-            (VERTICES, Word::Short(listed)),
-            (LIMIT, Word::Short(written)),
-        ]);
+        self.put_words(&[(ADDRESSES, Word::Long(records)), (VERTICES, Word::Short(listed))]);
         let groups = [listed.div_ceil(THREADS), part.instances, 1];
         let dispatch = Dispatch::Direct([0, part.instance, 0], groups);
         self.launch_with(&v, bindings, &state.push, &dispatch, &own, &|_| None)?;
@@ -918,6 +944,20 @@ fn record_key(vertex: &Shader, s: &GraphicsState) -> VertexKey {
 fn is_list(topology: vk::PrimitiveTopology) -> bool {
     use vk::PrimitiveTopology as T;
     matches!(topology, T::LINE_LIST | T::TRIANGLE_LIST)
+}
+
+/// Whether such primitives are drawn as points.
+pub(super) fn makes_points(s: &GraphicsState, primitives: PrimitiveKind) -> bool {
+    primitives == PrimitiveKind::Points || s.polygon_mode == vk::PolygonMode::POINT
+}
+
+/// What vertices make that primitives do not share.
+fn list_topology(primitives: PrimitiveKind) -> vk::PrimitiveTopology {
+    match primitives {
+        PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,
+        PrimitiveKind::Lines => vk::PrimitiveTopology::LINE_LIST,
+        _ => vk::PrimitiveTopology::TRIANGLE_LIST,
+    }
 }
 
 /// What a geometry shader's indices make.

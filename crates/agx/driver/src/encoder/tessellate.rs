@@ -11,7 +11,7 @@ use tepui_vulkan::backend::Dispatch;
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 
-use super::expand::Tessellated;
+use super::expand::{Tessellated, makes_points};
 use super::record::split;
 use super::{Bindings, Encoder};
 use crate::Agx;
@@ -125,15 +125,18 @@ impl Encoder {
         let program = t.evaluation.expanded(&expansion)?;
         let dispatch = groups(params::EVALUATE_GROUPS);
         self.launch_at(&program, bindings, state, &dispatch, at(params::EVALUATE))?;
+        let no_size = !self.looks_at_emissions(state)
+            && !makes_points(&state.graphics, Emission::of(&g.ir).output);
         let expansion = Expansion {
             vertices: evaluated,
             tessellated: true,
             rasterised,
+            no_size,
             ..Expansion::default()
         };
         let program = g.expanded(&expansion)?;
         let dispatch = Dispatch::Indirect([0; 3], behind + u64::from(params::GEOMETRY_GROUPS));
         self.launch_at(&program, bindings, state, &dispatch, behind)?;
-        Ok((g.pull()?, behind))
+        Ok((g.pull(no_size)?, behind))
     }
 }

@@ -1,7 +1,7 @@
 //! Programs of expanded draws: where the buffers of an indirect draw are, those of tessellated patches, and the primitives of
 //! indices with restarts.
 
-use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
+use tepui_agx_compiler::abi::capture::{ADDRESSES, THREADS, VERTICES};
 use tepui_expand::gather::word as gather;
 use tepui_expand::tessellate::word as tessellate;
 use tepui_expand::{TESSELLATED_B, word as stage};
@@ -182,7 +182,6 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
         (stage::PATCH_VERTICES, n),
         (params::VERTEX + ADDRESSES, records),
         (params::VERTEX + VERTICES, listed),
-        (params::VERTEX + LIMIT, vertices),
         (params::LIST, list),
         (params::LIST + 8, source),
         (params::ADDED, added),
@@ -464,7 +463,6 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     let primitives = done[1];
     let instances = m.load(to, Type::B32, (params::VERTEX_GROUPS + 4) as i32);
     let listed = m.op(Op::IMul, primitives, n);
-    let all = m.op(Op::IMul, listed, instances);
     let drawn = m.op(Op::IMul, primitives, instances);
     let emissions = m.op(Op::IMul, drawn, invocations);
     let drawn = m.op(Op::IMul, drawn, indices_each);
@@ -473,7 +471,6 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
         for (offset, v) in [
             (stage::COUNT, primitives),
             (params::VERTEX + VERTICES, listed),
-            (params::VERTEX + LIMIT, all),
             (params::DRAW, drawn),
             (params::GATHER + gather::COUNT, emissions),
             (params::TESSELLATE + tessellate::COUNT, emissions),
