@@ -261,6 +261,17 @@ impl Draw {
     }
 }
 
+/// What an encoder did with a draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// All is drawn.
+    Whole,
+    /// A part is drawn: the rendering is split, and the same draw comes again for what is left.
+    InPart,
+    /// Nothing is drawn: the CPU has to know its counts, and whether its condition holds.
+    Unknown,
+}
+
 /// Whether draws and dispatches happen: a 32-bit word in memory decides when they execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -647,7 +658,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
 /// Records commands for the GPU. The runtime calls it in the order of the API's commands; state comes along with each
 /// draw and dispatch.
-pub trait Encoder<B: Backend> {
+pub trait Encoder<B: Backend>: Sized {
     /// Forgets what was recorded.
     fn reset(&mut self);
 
@@ -667,8 +678,17 @@ pub trait Encoder<B: Backend> {
         false
     }
 
-    /// Draws. If it returns true, it has drawn a part: the rendering is split, and the same draw comes again for what is left.
-    fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<bool>;
+    /// Draws.
+    fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<Drawn>;
+
+    /// Forgets the rendering, if nothing was drawn in it; returns whether it did.
+    fn drop_rendering(&mut self) -> bool;
+
+    /// An empty encoder for what comes behind, with the queries and the transform feedback that are active.
+    fn behind(&self) -> Self;
+
+    /// Copies memory to where the CPU can read it when what is recorded is done, until the encoder is reset. Gives where.
+    fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8>;
 
     /// Dispatches.
     fn dispatch(&mut self, state: &mut CommandState<B>, dispatch: &Dispatch) -> Result<()>;

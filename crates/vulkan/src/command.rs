@@ -2,19 +2,21 @@
 //!
 //! A command is a closure on the command buffer. A primary command buffer runs it at once; a secondary one keeps it, and
 //! `vkCmdExecuteCommands` runs what it kept on the primary. So a secondary costs what recording again costs, and inherits state
-//! as the specification wants without a second way to encode anything.
+//! as the specification wants without a second way to encode anything. A primary one keeps what comes behind a draw whose counts the CPU
+//! has to know, too ([`crate::late`]).
 
 use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Attachment, Backend, Condition, Draw, Encoder, Rendering};
+use crate::backend::{Attachment, Backend, Condition, Draw, Drawn, Encoder, Rendering};
 use crate::debug::{self, Flags};
 use crate::descriptor::{Set, SetLayout};
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::feedback::Feedback;
+use crate::late::{Kept, Late, Replay};
 use crate::object::{
     Allocator, Dispatchable, dispatch_mut, dispatchable, get, get_mut, handle, slice,
 };
@@ -145,6 +147,20 @@ impl<B: Backend> Default for Bound<B> {
     }
 }
 
+impl<B: Backend> Clone for Bound<B> {
+    fn clone(&self) -> Self {
+        let Bound { id, vertex, between, fragment, state, fixed } = self;
+        Bound {
+            id: *id,
+            vertex: vertex.clone(),
+            between: between.clone(),
+            fragment: fragment.clone(),
+            state: state.clone(),
+            fixed: *fixed,
+        }
+    }
+}
+
 impl<B: Backend> Bound<B> {
     fn of(p: &GraphicsPipeline<B>) -> Bound<B> {
         Bound {
@@ -233,6 +249,27 @@ impl<B: Backend> CommandState<B> {
     /// The state of commands of the driver's own.
     pub fn of(graphics: GraphicsState) -> Self {
         CommandState { graphics, ..CommandState::default() }
+    }
+
+    /// A copy without the rendering, for a driver that has seen nothing of it.
+    pub(crate) fn snapshot(&self) -> Self {
+        let mut copy = CommandState {
+            graphics: self.graphics.clone(),
+            bound: self.bound.clone(),
+            is_applied: self.is_applied,
+            shader_objects: self.shader_objects,
+            compute: self.compute.clone(),
+            graphics_sets: self.graphics_sets.clone(),
+            compute_sets: self.compute_sets.clone(),
+            push: self.push,
+            vertex_buffers: self.vertex_buffers,
+            index: self.index,
+            feedback: self.feedback,
+            condition: self.condition,
+            ..CommandState::default()
+        };
+        copy.invalidate();
+        copy
     }
 
     /// Binds a graphics pipeline: its shaders, and what it fixes.
@@ -360,10 +397,8 @@ impl<B: Backend> CommandState<B> {
     }
 }
 
-/// A command that a secondary command buffer keeps.
-type Deferred<B> = Box<dyn Fn(&mut CommandBuffer<B>) -> Result<()> + Send>;
-
 /// The render pass that a command buffer is in.
+#[derive(Clone)]
 pub struct PassState {
     /// The render pass.
     pub pass: vk::RenderPass,
@@ -389,8 +424,15 @@ pub struct CommandBuffer<B: Backend> {
     pub pass: Option<PassState>,
     /// The device.
     pub device: Arc<B::Device>,
-    deferred: Vec<Deferred<B>>,
+    /// Commands of a secondary command buffer.
+    pub(crate) deferred: Vec<Kept<B>>,
     is_secondary: bool,
+    /// Commands are kept, not encoded.
+    pub(crate) keeps: bool,
+    /// What is encoded when it is submitted.
+    pub(crate) late: Option<Box<Late<B>>>,
+    /// The submission that encodes it.
+    pub(crate) replay: Option<Box<Replay<B>>>,
     error: Option<Error>,
 }
 
@@ -403,7 +445,46 @@ impl<B: Backend> CommandBuffer<B> {
         self.state = CommandState::default();
         self.pass = None;
         self.deferred.clear();
+        self.late = None;
+        self.keeps = self.is_secondary;
         self.error = None;
+    }
+
+    /// An empty command buffer.
+    fn new(device: &Arc<B::Device>, is_secondary: bool) -> Result<Self> {
+        Ok(CommandBuffer {
+            encoder: B::encoder(device)?,
+            state: CommandState::default(),
+            pass: None,
+            device: device.clone(),
+            deferred: Vec::new(),
+            is_secondary,
+            keeps: is_secondary,
+            late: None,
+            replay: None,
+            error: None,
+        })
+    }
+
+    /// The command buffer of a submission that goes on behind what this one has encoded.
+    pub(crate) fn behind(
+        &self,
+        state: CommandState<B>,
+        pass: Option<PassState>,
+        replay: Box<Replay<B>>,
+    ) -> CommandBuffer<B> {
+        CommandBuffer {
+            encoder: self.encoder.behind(),
+            state,
+            pass,
+            device: self.device.clone(),
+            deferred: Vec::new(),
+            is_secondary: false,
+            keeps: false,
+            late: None,
+            replay: Some(replay),
+            error: None,
+        }
     }
 
     /// Runs a command, or keeps it.
@@ -415,23 +496,74 @@ impl<B: Backend> CommandBuffer<B> {
         if debug::flags().contains(Flags::COMMANDS) {
             eprintln!("tepui: {name}");
         }
-        if self.is_secondary {
-            self.deferred.push(Box::new(command));
+        if self.keeps {
+            self.keep(Kept::Other(Box::new(command)));
         } else if let Err(e) = command(self) {
-            if debug::flags().contains(Flags::ERRORS) {
-                eprintln!("tepui: {name}: {e}");
-            }
-            self.error.get_or_insert(e);
+            self.failed(name, e);
         }
     }
 
-    /// Runs the commands of a secondary command buffer.
-    pub fn execute(&mut self, secondary: &CommandBuffer<B>) -> Result<()> {
-        self.state.invalidate();
-        for command in &secondary.deferred {
-            command(self)?;
+    /// Runs the end of a rendering, or keeps it.
+    pub fn record_end(
+        &mut self,
+        name: &'static str,
+        command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
+    ) {
+        match self.keeps {
+            true => self.keep(Kept::End(Box::new(command))),
+            false => self.record(name, command),
         }
+    }
+
+    /// Draws, or keeps the draw.
+    pub fn record_draw(&mut self, name: &'static str, draw: Draw) {
+        if debug::flags().contains(Flags::COMMANDS) {
+            eprintln!("tepui: {name}");
+        }
+        if self.keeps {
+            self.keep(Kept::Draw(draw));
+        } else if let Err(e) = self.draw(&draw) {
+            self.failed(name, e);
+        }
+    }
+
+    /// A command failed: `vkEndCommandBuffer` says so.
+    #[cold]
+    fn failed(&mut self, name: &str, e: Error) {
+        if debug::flags().contains(Flags::ERRORS) {
+            eprintln!("tepui: {name}: {e}");
+        }
+        self.error.get_or_insert(e);
+    }
+
+    /// Runs the commands of a secondary command buffer.
+    ///
+    /// # Safety
+    /// It lives until this one is reset.
+    pub unsafe fn execute(&mut self, secondary: vk::CommandBuffer) -> Result<()> {
         self.state.invalidate();
+        // SAFETY: as the caller says.
+        unsafe { self.execute_from(secondary, 0) }
+    }
+
+    /// Runs the commands of a secondary command buffer from a number on.
+    ///
+    /// # Safety
+    /// It lives until this one is reset.
+    unsafe fn execute_from(&mut self, secondary: vk::CommandBuffer, first: usize) -> Result<()> {
+        let mut next = Some(first);
+        if self.late.is_none() {
+            // SAFETY: as the caller says.
+            next = self.run_all(unsafe { &of::<B>(secondary).deferred }, first)?;
+        }
+        match next {
+            None => self.state.invalidate(),
+            // SAFETY: as the caller says.
+            Some(next) => self.keep(Kept::Other(Box::new(move |c| unsafe {
+                c.state.invalidate();
+                c.execute_from(secondary, next)
+            }))),
+        }
         Ok(())
     }
 
@@ -454,19 +586,33 @@ impl<B: Backend> CommandBuffer<B> {
     /// Draws, in as many renderings as it takes.
     #[inline]
     pub fn draw(&mut self, draw: &Draw) -> Result<()> {
+        if self.state.rendering.is_none() {
+            return self.draw_outside(draw);
+        }
         self.state.follow_rendering();
         if self.encoder.needs_split(&self.state) {
             self.split_rendering()?;
         }
-        while self.encoder.draw(&mut self.state, draw)? {
-            self.split_rendering()?;
+        loop {
+            match self.encoder.draw(&mut self.state, draw)? {
+                Drawn::Whole => return Ok(()),
+                Drawn::InPart => self.split_rendering()?,
+                Drawn::Unknown => return self.draw_unknown(draw),
+            }
         }
-        Ok(())
     }
 
     /// Brings what was drawn to memory and goes on with the rendering, so that draws can read its attachments as images.
     pub fn split_rendering(&mut self) -> Result<()> {
-        let Some(rendering) = self.state.rendering.take() else { return Ok(()) };
+        match self.store_rendering()? {
+            Some(rendering) => self.begin_rendering(rendering),
+            None => Ok(()),
+        }
+    }
+
+    /// Brings what was drawn to memory; gives the rendering that goes on with it.
+    pub(crate) fn store_rendering(&mut self) -> Result<Option<Rendering<B>>> {
+        let Some(rendering) = self.state.rendering.take() else { return Ok(None) };
         let with = |change: &dyn Fn(&mut Attachment<B>)| {
             let mut r = rendering.clone();
             let all = r.colours.iter_mut().flatten().chain(&mut r.depth).chain(&mut r.stencil);
@@ -476,7 +622,7 @@ impl<B: Backend> CommandBuffer<B> {
         let stored = with(&|a| (a.store, a.resolve) = (vk::AttachmentStoreOp::STORE, None));
         self.encoder.end_rendering(&stored)?;
         self.encoder.barrier()?;
-        self.begin_rendering(with(&|a| a.load = vk::AttachmentLoadOp::LOAD))
+        Ok(Some(with(&|a| a.load = vk::AttachmentLoadOp::LOAD)))
     }
 
     /// Ends the rendering and resolves what it says.
@@ -590,15 +736,8 @@ entry! {
             let count = info.command_buffer_count as usize;
             for k in 0..count {
                 let make = || {
-                    let buffer = CommandBuffer::<B> {
-                        encoder: B::encoder(&d.inner)?,
-                        state: CommandState::default(),
-                        pass: None,
-                        device: d.inner.clone(),
-                        deferred: Vec::new(),
-                        is_secondary: info.level == vk::CommandBufferLevel::SECONDARY,
-                        error: None,
-                    };
+                    let is_secondary = info.level == vk::CommandBufferLevel::SECONDARY;
+                    let buffer = CommandBuffer::<B>::new(&d.inner, is_secondary)?;
                     pool.allocator.create(Dispatchable::new(buffer))
                 };
                 match make() {

@@ -17,6 +17,7 @@ use crate::command::CommandBuffer;
 use crate::debug::{self, Flags};
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::late;
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
 use crate::state::{GraphicsState, Groups};
 use crate::sync::{Fence, Semaphore};
@@ -127,13 +128,15 @@ struct Job {
     waits: Vec<SyncPoint>,
     signals: Vec<SyncPoint>,
     run: Run,
+    /// It takes long: the worker runs it.
+    is_long: bool,
 }
 
-/// An encoder of a command buffer that outlives the job, as the specification demands of applications.
-struct EncoderPointer<B: Backend>(*const B::Encoder);
+/// A command buffer that outlives the job, as the specification demands of applications.
+struct CommandPointer<B: Backend>(*const CommandBuffer<B>);
 
 // SAFETY: applications do not touch command buffers that are pending.
-unsafe impl<B: Backend> Send for EncoderPointer<B> {}
+unsafe impl<B: Backend> Send for CommandPointer<B> {}
 
 fn lock(m: &Mutex<Pending>) -> std::sync::MutexGuard<'_, Pending> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
@@ -176,7 +179,7 @@ impl<B: Backend> Queue<B> {
         pending.last += 1;
         job.signals.push((self.timeline, pending.last));
         let is_first = pending.jobs.is_empty() && !pending.busy;
-        if is_first && is_available::<B>(&self.device, &job.waits, 0)? {
+        if is_first && !job.is_long && is_available::<B>(&self.device, &job.waits, 0)? {
             drop(pending);
             return run(&self.lost, job);
         }
@@ -205,26 +208,36 @@ impl<B: Backend> Queue<B> {
         if self.lost.load(Ordering::Acquire) { Err(lost()) } else { Ok(()) }
     }
 
-    /// Submits commands of encoders.
+    /// Submits command buffers.
     pub(crate) fn submit(
         &mut self,
         semaphores: Semaphores,
-        commands: Vec<*const B::Encoder>,
+        commands: Vec<*const CommandBuffer<B>>,
     ) -> Result<()> {
-        let device = self.device.clone();
-        let commands: Vec<EncoderPointer<B>> = commands.into_iter().map(EncoderPointer).collect();
+        let (device, lost) = self.device();
+        // SAFETY: pending command buffers stay as they are.
+        let is_late = commands.iter().any(|&c| unsafe { &*c }.late.is_some());
+        let commands: Vec<CommandPointer<B>> = commands.into_iter().map(CommandPointer).collect();
         let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
-            // SAFETY: pending command buffers stay as they are.
-            let commands: Vec<&B::Encoder> = commands.iter().map(|c| unsafe { &*c.0 }).collect();
-            B::submit(&device, waits, &commands, signals)
+            // SAFETY: as above.
+            let commands = commands.iter().map(|c| unsafe { &*c.0 });
+            if is_late {
+                return late::submit(&device, &lost, &commands.collect::<Vec<_>>(), waits, signals);
+            }
+            let encoders: Vec<&B::Encoder> = commands.map(|c| &c.encoder).collect();
+            B::submit(&device, waits, &encoders, signals)
         };
-        self.submit_run(semaphores, Box::new(run))
+        self.submit_job(semaphores, Box::new(run), is_late)
     }
 
     /// Submits what `run` does.
     pub(crate) fn submit_run(&mut self, semaphores: Semaphores, run: Run) -> Result<()> {
+        self.submit_job(semaphores, run, false)
+    }
+
+    fn submit_job(&mut self, semaphores: Semaphores, run: Run, is_long: bool) -> Result<()> {
         let Semaphores { waits, signals } = semaphores;
-        self.push(Job { waits, signals, run })?;
+        self.push(Job { waits, signals, run, is_long })?;
         if debug::flags().contains(Flags::SYNC) { self.wait_idle() } else { Ok(()) }
     }
 
@@ -531,7 +544,7 @@ entry! {
                 let signals = slice(s.signal_semaphores, s.signal_semaphore_count);
                 let semaphores = Semaphores::new::<B>(s.next, waits, signals);
                 let commands = slice(s.command_buffers, s.command_buffer_count).iter();
-                let commands = commands.map(|&c| &raw const dispatch::<CommandBuffer<B>>(c).encoder).collect();
+                let commands = commands.map(|&c| std::ptr::from_ref(dispatch::<CommandBuffer<B>>(c))).collect();
                 queue.submit(semaphores, commands)?;
             }
             finish(queue, fence)
@@ -548,7 +561,7 @@ entry! {
                 let signals = slice(s.signal_semaphore_infos, s.signal_semaphore_info_count).iter();
                 let signals = signals.map(|w| Semaphore::<B>::point(w.semaphore, w.value)).collect();
                 let commands = slice(s.command_buffer_infos, s.command_buffer_info_count).iter();
-                let commands = commands.map(|c| &raw const dispatch::<CommandBuffer<B>>(c.command_buffer).encoder).collect();
+                let commands = commands.map(|c| std::ptr::from_ref(dispatch::<CommandBuffer<B>>(c.command_buffer))).collect();
                 queue.submit(Semaphores { waits, signals }, commands)?;
             }
             finish(queue, fence)

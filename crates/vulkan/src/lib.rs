@@ -36,6 +36,7 @@ pub mod feedback;
 pub mod host;
 pub mod image;
 pub mod instance;
+pub(crate) mod late;
 pub mod memory;
 pub mod object;
 pub mod physical;

@@ -10,7 +10,7 @@ use crate::chain;
 use crate::command::{IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
 use crate::descriptor::{SetLayout, Template, Writer};
 use crate::entry;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::image::format_of;
 use crate::memory::Buffer;
 use crate::object::{get, maybe, slice};
@@ -111,7 +111,7 @@ fn begin_subpass<B: Backend>(c: &mut crate::command::CommandBuffer<B>) -> Result
 
 fn next_subpass<B: Backend>(buffer: vk::CommandBuffer) {
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record("vkCmdNextSubpass", |c| {
+    unsafe { of::<B>(buffer) }.record_end("vkCmdNextSubpass", |c| {
         c.end_rendering()?;
         c.encoder.barrier()?;
         if let Some(p) = &mut c.pass {
@@ -123,7 +123,7 @@ fn next_subpass<B: Backend>(buffer: vk::CommandBuffer) {
 
 fn end_pass<B: Backend>(buffer: vk::CommandBuffer) {
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record("vkCmdEndRenderPass", |c| {
+    unsafe { of::<B>(buffer) }.record_end("vkCmdEndRenderPass", |c| {
         c.end_rendering()?;
         c.pass = None;
         c.encoder.barrier()
@@ -138,12 +138,7 @@ unsafe fn address<B: Backend>(buffer: vk::Buffer, offset: u64) -> u64 {
 
 fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record(name, move |c| {
-        if c.state.rendering.is_none() {
-            return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
-        }
-        c.draw(&draw)
-    });
+    unsafe { of::<B>(buffer) }.record_draw(name, draw);
 }
 
 /// Draws with arguments in memory, all of them.
@@ -575,7 +570,7 @@ entry! {
 
     /// `vkCmdEndRendering`.
     fn vkCmdEndRendering<B: Backend>(buffer: vk::CommandBuffer) {
-        unsafe { of::<B>(buffer) }.record("vkCmdEndRendering", |c| {
+        unsafe { of::<B>(buffer) }.record_end("vkCmdEndRendering", |c| {
             c.end_rendering()?;
             c.encoder.barrier()
         });
@@ -586,10 +581,7 @@ entry! {
         unsafe {
             let list = slice(buffers, count).to_vec();
             of::<B>(buffer).record("vkCmdExecuteCommands", move |c| {
-                for &b in &list {
-                    c.execute(of::<B>(b))?;
-                }
-                Ok(())
+                list.iter().try_for_each(|&b| c.execute(b))
             });
         }
     }

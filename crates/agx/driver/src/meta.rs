@@ -86,6 +86,8 @@ pub enum Program {
         /// Bytes of an index.
         index_bytes: u8,
     },
+    /// Makes a draw of a part of a list of vertices.
+    Part,
     /// Turns counts into sums of those before.
     Sums,
     /// Counts the points and indices of patches.
@@ -401,6 +403,7 @@ fn build(p: Program) -> Ir {
         | Program::Place { .. }
         | Program::PlaceTessellated(_)
         | Program::ByteCount
+        | Program::Part
         | Program::Add
         | Program::CountDraws(_)
         | Program::CountThreads => [1; 3],
@@ -435,6 +438,7 @@ fn build(p: Program) -> Ir {
         Program::Place { order, index_bytes, restart } => {
             expand::place(&mut m, order, index_bytes, restart)
         }
+        Program::Part => expand::part(&mut m),
         Program::Sums => expand::sums(&mut m),
         Program::PlaceTessellated(geometry) => expand::place_tessellated(&mut m, geometry),
         Program::Restarts { order, index_bytes } => expand::restarts(&mut m, order, index_bytes),

@@ -21,6 +21,7 @@ mod float;
 mod geometry;
 mod image;
 mod integer;
+mod late;
 mod many;
 mod map;
 mod memory;
@@ -68,6 +69,7 @@ pub fn all() -> Vec<Case> {
         many::cases(),
         stages::cases(),
         expanded::cases(),
+        late::cases(),
         feedback::cases(),
         sparse::cases(),
         queries::cases(),

@@ -299,7 +299,8 @@ impl Attachment {
         Attachment { clear: None, ..self }
     }
 
-    fn info(&self) -> vk::RenderingAttachmentInfo<'static> {
+    /// How a rendering begins with it and ends.
+    pub fn info(&self) -> vk::RenderingAttachmentInfo<'static> {
         let load = match self.clear {
             Some(_) => vk::AttachmentLoadOp::CLEAR,
             None => vk::AttachmentLoadOp::LOAD,

@@ -12,11 +12,12 @@ use tepui_agx_packets::vdm;
 use tepui_agx_packets::{ppp, usc};
 use tepui_format::Format;
 use tepui_passes::lower_blend::Mode;
-use tepui_vulkan::backend::{Draw, Encoder as _};
+use tepui_vulkan::backend::{Draw, Drawn, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
 use tepui_vulkan::{Error, Result, vk};
 
+use super::expand::Counts;
 use super::stream::VertexStream;
 use super::values::{Bindings, Halves, long, word};
 use super::{Encoder, Unfinished, put};
@@ -340,14 +341,14 @@ pub fn fragment_key(
 impl Encoder {
     /// Draws what is left of a draw that was recorded in part.
     #[cold]
-    pub(super) fn draw_rest(&mut self, state: &mut CommandState<Agx>) -> Result<bool> {
+    pub(super) fn draw_rest(&mut self, state: &mut CommandState<Agx>) -> Result<Drawn> {
         match self.unfinished.take() {
             Some(rest) => self.draw_with(state, rest),
-            None => Ok(false),
+            None => Ok(Drawn::Whole),
         }
     }
 
-    /// Draws what is left of a draw; true if something is left again.
+    /// Draws what is left of a draw.
     ///
     /// # Errors
     /// When shaders do not compile, or state is not supported.
@@ -355,37 +356,40 @@ impl Encoder {
         &mut self,
         state: &mut CommandState<Agx>,
         rest: Unfinished,
-    ) -> Result<bool> {
+    ) -> Result<Drawn> {
         let draw = &rest.draw;
         match *draw {
-            Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(false),
+            Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => {
+                return Ok(Drawn::Whole);
+            }
             _ => {}
         }
-        let expands = self.expands(state, draw);
+        let counts = Counts::of(draw);
+        let expanded = counts.filter(|_| self.expands(state, draw.is_indexed(), true));
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let views = if view_mask == 0 { 1 } else { view_mask };
         for view in (rest.view..32).filter(|v| views >> v & 1 != 0) {
-            if !expands {
+            let Some(counts) = expanded else {
                 self.draw_view(state, draw, view)?;
                 continue;
-            }
+            };
             let piece = if view == rest.view { rest.piece } else { 0 };
-            if let Some(piece) = self.draw_expanded(state, draw, view, piece)? {
+            if let Some(piece) = self.draw_expanded(state, counts, view, piece)? {
                 self.unfinished = Some(Unfinished { draw: *draw, view, piece });
-                return Ok(true);
+                return Ok(Drawn::InPart);
             }
         }
-        Ok(false)
+        Ok(Drawn::Whole)
     }
 
-    /// Whether the vertices of a draw go through stages that the hardware does not have.
-    pub(super) fn expands(&self, state: &CommandState<Agx>, draw: &Draw) -> bool {
-        let restarts = state.graphics.restart && draw.is_indexed();
+    /// Whether the vertices of a draw go through stages that the hardware does not have; `known` says that the CPU knows its counts.
+    pub(super) fn expands(&self, state: &CommandState<Agx>, indexed: bool, known: bool) -> bool {
+        let restarts = state.graphics.restart && indexed;
         // What is captured is found on the GPU when the CPU does not know the primitives.
-        let captures = state.feedback.active && (restarts || matches!(draw, Draw::Indirect { .. }));
+        let captures = state.feedback.active && (restarts || !known);
         // Programs read zeros where a sparse buffer has no memory, but the unit that fetches indices faults. Direct draws take a copy.
         let is_sparse = state.index.is_some_and(|i| i.is_sparse);
-        let fetches = is_sparse && matches!(draw, Draw::Indirect { indexed: true, .. });
+        let fetches = is_sparse && indexed && !known;
         captures
             || fetches
             || !state.bound.between.is_empty()

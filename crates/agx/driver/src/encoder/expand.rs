@@ -33,8 +33,10 @@ const PIECE_B: u64 = 1 << 28;
 const SMALL_PIECE_B: u64 = 1 << 11;
 /// Bytes that the alignment of a piece's buffers takes, and threads behind the last of a list.
 const PIECE_SLACK_B: u64 = 1 << 10;
-/// Bytes of the heap that draws take from whose sizes the GPU knows alone. One that finds no room draws nothing.
+/// Bytes of the heap that draws take from whose sizes the GPU knows alone.
 const HEAP_B: u32 = 1 << 28;
+/// Most bytes of it: it is as large where one primitive might need more.
+const HEAP_MOST_B: u32 = u32::MAX - 0xffff;
 /// Bytes at the start of the heap that are not given away.
 const HEAP_HEAD_B: u32 = 256;
 
@@ -87,7 +89,7 @@ impl First {
 
 /// The counts of a draw.
 #[derive(Clone, Copy)]
-struct Counts {
+pub(super) struct Counts {
     vertices: u32,
     instances: u32,
     first: u32,
@@ -97,13 +99,58 @@ struct Counts {
     draw_index: u32,
 }
 
-/// Where a piece of a draw begins, counted from the draw's start.
-#[derive(Clone, Copy, Default)]
+impl Counts {
+    /// Those of a draw that has them.
+    pub fn of(draw: &Draw) -> Option<Counts> {
+        match *draw {
+            Draw::Direct {
+                count,
+                instances,
+                first,
+                vertex_offset,
+                first_instance,
+                indexed,
+                draw_index,
+            } => Some(Counts {
+                vertices: count,
+                instances,
+                first,
+                vertex_offset,
+                first_instance,
+                indexed,
+                draw_index,
+            }),
+            Draw::Indirect { .. } => None,
+        }
+    }
+}
+
+/// The order of a draw's vertices, and the indices that they come from.
+#[derive(Clone, Copy)]
+struct Input {
+    order: Order,
+    index: Option<IndexBuffer>,
+    /// Indices have restarts.
+    restarts: bool,
+}
+
+/// The vertices of the primitives of indices with restarts.
+#[derive(Clone, Copy)]
+pub(super) struct Listed {
+    /// Address of the list.
+    list: u64,
+    /// Most vertices that it may have.
+    most: u32,
+    /// Address of their number.
+    number: u64,
+}
+
+/// Where a piece of a draw begins, counted from the draw's start, and what the draw adds to numbers of vertices.
+#[derive(Clone, Copy)]
 struct Start {
     instance: u32,
     primitive: u32,
-    /// What the draw adds to numbers of vertices, if the piece adds something else.
-    base_vertex: Option<u32>,
+    base_vertex: u32,
 }
 
 /// What is left to the rasteriser.
@@ -151,49 +198,16 @@ impl Encoder {
     pub(super) fn draw_expanded(
         &mut self,
         state: &mut CommandState<Agx>,
-        draw: &Draw,
+        d: Counts,
         view: u32,
         piece: u64,
     ) -> Result<Option<u64>> {
         self.view = view;
-        let restarts = state.graphics.restart && draw.is_indexed();
-        let tessellates = state.bound.between.evaluation.is_some();
-        match *draw {
-            Draw::Direct {
-                count,
-                instances,
-                first,
-                vertex_offset,
-                first_instance,
-                indexed,
-                draw_index,
-            } => {
-                let d = Counts {
-                    vertices: count,
-                    instances,
-                    first,
-                    vertex_offset,
-                    first_instance,
-                    indexed,
-                    draw_index,
-                };
-                if restarts || tessellates {
-                    self.draw_in_heap(state, d, piece)
-                } else {
-                    self.draw_piece(state, d, piece)
-                }
-            }
-            Draw::Indirect { address, count, stride, indexed, draw_index, .. } => {
-                // Nobody knows what they take.
-                self.heap_reserved = u64::from(HEAP_B);
-                for k in 0..count {
-                    let address = address + u64::from(k) * u64::from(stride);
-                    let start = Start::default();
-                    let e = self.expand_indirect(state, address, indexed, draw_index + k, start)?;
-                    self.fetch(state, e, draw_index + k)?;
-                }
-                Ok(None)
-            }
+        let restarts = state.graphics.restart && d.indexed;
+        if restarts || state.bound.between.evaluation.is_some() {
+            self.draw_in_heap(state, d, piece)
+        } else {
+            self.draw_piece(state, d, piece)
         }
     }
 
@@ -381,17 +395,14 @@ impl Encoder {
         piece: u64,
     ) -> Result<Option<u64>> {
         let order = input_order(&state.graphics)?;
-        let primitives = order.count(d.vertices) / order.vertices();
         let restarts = state.graphics.restart && d.indexed;
+        // With restarts, there are at most so many.
+        let primitives = order.count(d.vertices) / order.vertices();
         let small = debug::flags().contains(debug::Flags::PIECES);
         let room =
             if small { SMALL_PIECE_B } else { u64::from(HEAP_B - HEAP_HEAD_B) - PIECE_SLACK_B };
         let bytes = self.most_bytes(state, order)?;
-        // Where a primitive with restarts begins is not known.
-        let pieces = match restarts {
-            true => Pieces::new(primitives, d.instances, 0, u64::MAX),
-            false => Pieces::new(primitives, d.instances, bytes, room),
-        };
+        let pieces = Pieces::new(primitives, d.instances, bytes, room);
         let Some(part) = pieces.get(piece) else { return Ok(None) };
         let all = u64::from(part.primitives) * u64::from(part.instances);
         let wanted = bytes.saturating_mul(all).saturating_add(PIECE_SLACK_B);
@@ -399,6 +410,8 @@ impl Encoder {
             return Ok(Some(piece));
         }
         self.heap_reserved = self.heap_reserved.saturating_add(wanted);
+        let index = if d.indexed { state.index } else { None };
+        let offset = if d.indexed { d.vertex_offset as u32 } else { d.first };
         let each = order.vertices();
         // A whole draw may have vertices behind the last primitive.
         let whole = part.primitives == primitives;
@@ -406,18 +419,65 @@ impl Encoder {
             true => (d.vertices, 0),
             false => (part.primitives * each, part.primitive * each),
         };
-        let (first, offset) = (d.first.wrapping_add(skipped), d.vertex_offset as u32);
-        let arguments = match d.indexed {
-            true => vec![count, part.instances, first, offset, d.first_instance],
-            false => vec![count, part.instances, first, d.first_instance],
+        let (input, arguments) = if restarts && !whole {
+            // Where a primitive begins is known when all before are found.
+            let listed = match self.pieces.listed.filter(|_| piece > 0) {
+                Some(listed) => listed,
+                None => self.list_primitives(order, index, d)?,
+            };
+            self.pieces.listed = Some(listed);
+            let index = Some(list_buffer(listed.list, 4 * u64::from(listed.most)));
+            let input = Input { order: Order::Whole(each), index, restarts: false };
+            (input, self.part_of(listed, skipped, count, part.instances, d.first_instance)?)
+        } else {
+            let first = d.first.wrapping_add(skipped);
+            let arguments = match d.indexed {
+                true => vec![count, part.instances, first, offset, d.first_instance],
+                false => vec![count, part.instances, first, d.first_instance],
+            };
+            let bytes: Vec<u8> = arguments.iter().flat_map(|w| w.to_le_bytes()).collect();
+            (Input { order, index, restarts }, self.upload(&bytes, 16)?.address)
         };
-        let bytes: Vec<u8> = arguments.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let address = self.upload(&bytes, 16)?.address;
-        let base_vertex = Some(if d.indexed { offset } else { d.first });
-        let start = Start { instance: part.instance, primitive: part.primitive, base_vertex };
-        let e = self.expand_indirect(state, address, d.indexed, d.draw_index, start)?;
+        let start =
+            Start { instance: part.instance, primitive: part.primitive, base_vertex: offset };
+        self.expansion_heap(wanted)?;
+        let e = self.expand_in_heap(state, input, arguments, d.draw_index, start)?;
         self.fetch(state, e, d.draw_index)?;
         Ok((piece + 1 < pieces.count()).then_some(piece + 1))
+    }
+
+    /// Lists the vertices of all primitives of indices with restarts.
+    fn list_primitives(
+        &mut self,
+        order: Order,
+        index: Option<IndexBuffer>,
+        d: Counts,
+    ) -> Result<Listed> {
+        let most = order.count(d.vertices);
+        // Threads behind the last may read the list.
+        let list = self.room(4 * (u64::from(most) + u64::from(THREADS)))?;
+        let parameters = self.upload(&[0; params::BYTES], 64)?.address;
+        let (indices, index_bytes, in_buffer) = indices_from(index, d.first);
+        let ([a, b], [c, e], [f, g]) = (split(list), split(indices), split(parameters));
+        let own = [a, b, c, e, d.vertex_offset as u32, d.vertices, in_buffer, f, g, 0, 0];
+        self.run(Program::Restarts { order, index_bytes }, &own, &[], [1; 3])?;
+        Ok(Listed { list, most, number: parameters + u64::from(params::VERTEX + VERTICES) })
+    }
+
+    /// Arguments of an indexed draw of at most `most` of the vertices of a list, from a number on.
+    fn part_of(
+        &mut self,
+        listed: Listed,
+        first: u32,
+        most: u32,
+        instances: u32,
+        first_instance: u32,
+    ) -> Result<u64> {
+        let to = self.upload(&[0; 20], 16)?.address;
+        let ([a, b], [c, d]) = (split(listed.number), split(to));
+        let own = [a, b, c, d, first, most, instances, first_instance];
+        self.run(Program::Part, &own, &[], [1; 3])?;
+        Ok(to)
     }
 
     /// Most bytes that a primitive takes in the heap.
@@ -451,20 +511,18 @@ impl Encoder {
         Ok(read_b + patch_b + divided_b + u64::from(primitives) * emitted_b)
     }
 
-    /// Runs the stages of a draw whose counts are in memory, or whose indices have restarts, or of a piece of one.
-    fn expand_indirect(
+    /// Runs the stages of a draw, or of a piece of one, whose arguments are in memory.
+    fn expand_in_heap(
         &mut self,
         state: &mut CommandState<Agx>,
+        Input { order, index, restarts }: Input,
         arguments: u64,
-        indexed: bool,
         draw_index: u32,
         start: Start,
     ) -> Result<Expanded> {
         let emissions = self.looks_at_emissions(state);
         let Stages { vertex, tessellation, geometry } = Stages::new(state, emissions)?;
         let s = &state.graphics;
-        let order = input_order(s)?;
-        let restart = indexed && s.restart;
         let bindings = self.all_bindings(state)?;
         let input = Record::of_vertices(&vertex.ir);
         let rasterised = s.rasterization_stream;
@@ -483,9 +541,8 @@ impl Encoder {
             (None, Some(g)) => First::emissions(g, &expansion)?,
             (None, None) => return Err(Error::unsupported("draws that need no expansion")),
         };
-        let heap = self.expansion_heap()?;
+        let heap = self.expansion_heap(0)?;
         let parameters = self.upload(&[0; params::BYTES], 64)?.address;
-        let index = if indexed { state.index } else { None };
         let (indices, index_bytes, in_buffer) = indices_from(index, 0);
         let ([a, b], [c, d]) = (split(arguments), split(heap.0));
         let ([e, f], [g, h]) = (split(parameters), split(indices));
@@ -508,9 +565,9 @@ impl Encoder {
             first.lists,
             start.primitive,
         ];
-        self.run(Program::Place { order, index_bytes, restart }, &own, &[], [1; 3])?;
+        self.run(Program::Place { order, index_bytes, restart: restarts }, &own, &[], [1; 3])?;
         // The list of vertices.
-        let lists = match restart && index_bytes > 0 {
+        let lists = match restarts && index_bytes > 0 {
             true => Program::Restarts { order, index_bytes },
             false => Program::Unroll { order, index_bytes },
         };
@@ -542,7 +599,7 @@ impl Encoder {
         let sources = VertexSources {
             state,
             zeros: self.device.zeros.address,
-            base_vertex: start.base_vertex.unwrap_or(0),
+            base_vertex: start.base_vertex,
             base_instance: 0,
             draw_index,
             view: self.view,
@@ -551,7 +608,6 @@ impl Encoder {
         let in_memory = |s: Source| match s {
             Source::Driver { offset } => from(params::VERTEX + offset),
             Source::CaptureIndices => from(params::LIST),
-            Source::BaseVertex if start.base_vertex.is_none() => from(params::ADDED),
             Source::BaseInstance => from(params::FIRST_INSTANCE),
             _ => None,
         };
@@ -706,11 +762,16 @@ impl Encoder {
         self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
     }
 
-    /// The heap of draws whose sizes the GPU knows alone: all of a rendering's take from it.
-    pub(super) fn expansion_heap(&mut self) -> Result<(u64, u32)> {
-        let (address, bytes) = match self.heap {
+    /// The heap of draws whose sizes the GPU knows alone: all of a rendering's take from it. Only a draw that has it to itself may want
+    /// more bytes than there are.
+    pub(super) fn expansion_heap(&mut self, wanted: u64) -> Result<(u64, u32)> {
+        let (address, bytes) = match self.heap.filter(|h| u64::from(h.1) >= wanted) {
             Some(heap) => heap,
-            None => (self.room(u64::from(HEAP_B))?, HEAP_B),
+            None => {
+                let bytes = u32::try_from(wanted.next_multiple_of(HEAP_B.into()));
+                let bytes = bytes.unwrap_or(HEAP_MOST_B).max(HEAP_B);
+                (self.room(bytes.into())?, bytes)
+            }
         };
         self.heap = Some((address, bytes));
         if !self.heap_open {

@@ -103,7 +103,7 @@ pub struct Encoder {
     heap: Option<(u64, u32)>,
     /// Draws of the open render have taken from it.
     heap_open: bool,
-    /// Bytes of it that they may take at most.
+    /// Bytes of it that they take at most.
     heap_reserved: u64,
     /// Scratch memory that commands use.
     scratch: Vec<Arc<Scratch>>,
@@ -144,6 +144,8 @@ struct PieceMemory {
     busy: bool,
     /// A piece is being put together: what it needs is taken from here.
     open: bool,
+    /// The primitives of the draw, if its indices have restarts.
+    listed: Option<expand::Listed>,
 }
 
 /// A draw that is recorded in part.
@@ -206,6 +208,16 @@ impl Encoder {
             pieces: PieceMemory::default(),
             unfinished: None,
         }
+    }
+
+    /// An encoder for what comes behind, in the memory that expanded draws of this one used.
+    fn behind(&self) -> Encoder {
+        let mut e = Encoder::new(&self.device);
+        (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
+        (e.query, e.query_dirty) = (self.query, true);
+        (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
+        e.statistics.clone_from(&self.statistics);
+        e
     }
 
     /// Forgets what was recorded.

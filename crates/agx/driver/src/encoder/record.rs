@@ -8,7 +8,7 @@ use tepui_format::{Format, Numeric};
 use tepui_ir::NumKind;
 use tepui_layout::Dimension;
 use tepui_vulkan::backend::{
-    Attachment, Blit, BufferPixels, Condition, Dispatch, Draw, Encoder as Record, ImageCopy,
+    Attachment, Blit, BufferPixels, Condition, Dispatch, Draw, Drawn, Encoder as Record, ImageCopy,
     ImageRef, Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
@@ -18,6 +18,7 @@ use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::compression::{Area, is_compressed};
+use super::expand::Counts;
 use super::{Bindings, Encoder, Render, Unfinished, Work, put};
 use crate::Agx;
 use crate::descriptor::{self, Part, Row};
@@ -721,15 +722,20 @@ impl Record<Agx> for Encoder {
         Ok(resolved)
     }
 
-    fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<bool> {
+    fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<Drawn> {
         if self.unfinished.is_some() {
             return self.draw_rest(state);
         }
         if state.condition.is_none() && self.draw_again(state, draw) {
-            return Ok(false);
+            return Ok(Drawn::Whole);
+        }
+        let known = state.condition.is_none() && Counts::of(draw).is_some();
+        let expands = self.expands(state, draw.is_indexed(), known);
+        if expands && !known {
+            return Ok(Drawn::Unknown);
         }
         let mut draw = self.conditional_draw(state.condition, *draw)?;
-        if state.feedback.active && !self.expands(state, &draw) {
+        if state.feedback.active && !expands {
             self.capture(state, &draw)?;
         }
         // Draws behind a count in memory become draws without instances, once for all that look at them.
@@ -740,6 +746,27 @@ impl Record<Agx> for Encoder {
         }
         self.count_draw(state, &draw)?;
         self.draw_with(state, Unfinished { draw, view: 0, piece: 0 })
+    }
+
+    fn drop_rendering(&mut self) -> bool {
+        let is_empty = self.render.as_ref().is_some_and(|r| r.draws == 0)
+            && self.after.is_empty()
+            && self.stamps.is_empty();
+        if is_empty {
+            self.render = None;
+            (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
+        }
+        is_empty
+    }
+
+    fn behind(&self) -> Encoder {
+        Encoder::behind(self)
+    }
+
+    fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8> {
+        let to = self.arena.take(&self.device, size, 16)?;
+        self.copy_buffer(address, to.address, size)?;
+        Ok(to.host)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {

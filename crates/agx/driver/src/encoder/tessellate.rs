@@ -76,7 +76,7 @@ impl Encoder {
             (Flags::TESSELLATION_CONTROL_SHADER_PATCHES, patches),
             (Flags::TESSELLATION_EVALUATION_SHADER_INVOCATIONS, at(params::POINTS + 4)),
         ])?;
-        let heap = self.expansion_heap()?;
+        let heap = self.expansion_heap(0)?;
         let behind = match geometry {
             Some(_) => self.upload(&[0; params::BYTES], 64)?.address,
             None => parameters,

@@ -480,6 +480,23 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     });
 }
 
+/// Makes an indexed draw of vertices of a list.
+///
+/// Words: the address of their number (2), the draw (2), the first of them, most of them, instances, first instance.
+pub(super) fn part(m: &mut Make<'_>) {
+    let (number, to) = (m.driver_long(0), m.driver_long(2));
+    let [first, most, instances, first_instance] = [4, 5, 6, 7].map(|k| m.driver(k));
+    let number = m.load(number, Type::B32, 0);
+    let zero = m.0.u32(0);
+    let some = m.op(Op::ULt, first, number);
+    let left = m.op(Op::ISub, number, first);
+    let left = m.op(Op::UMin, left, most);
+    let count = m.0.select(some, left, zero);
+    for (k, v) in [count, instances, first, zero, first_instance].into_iter().enumerate() {
+        m.store(to, v, 4 * k as i32);
+    }
+}
+
 /// Turns counts into sums of those before, which saturate; one workgroup.
 ///
 /// Words: counts (2), their number, where the sum goes (2): times a factor, then by itself; the factor.

@@ -1,0 +1,328 @@
+//! Draws whose counts the CPU has to know.
+//!
+//! A backend that cannot encode a draw whose counts are in memory says so ([`Drawn::Unknown`](crate::backend::Drawn)). The command buffer then ends there, and
+//! keeps what follows as a secondary command buffer does: those commands are encoded when they are submitted, on the queue's thread.
+//! Where a draw needs its counts, what was encoded is submitted, and the thread waits for it and reads them. Counts of all indirect draws
+//! of a rendering are read at once, as nothing in a rendering may write them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use vulkanalia_sys as vk;
+
+use crate::backend::{Backend, Draw, Encoder, Rendering, SyncPoint};
+use crate::command::{CommandBuffer, CommandState, PassState};
+use crate::device::wait_for;
+use crate::error::{Error, Result};
+
+/// A command that is kept.
+pub(crate) enum Kept<B: Backend> {
+    /// A draw.
+    Draw(Draw),
+    /// The end of a rendering.
+    End(Command<B>),
+    /// Any other.
+    Other(Command<B>),
+}
+
+/// What a command does.
+pub(crate) type Command<B> = Box<dyn Fn(&mut CommandBuffer<B>) -> Result<()> + Send>;
+
+impl<B: Backend> Kept<B> {
+    /// Runs it.
+    pub fn run(&self, c: &mut CommandBuffer<B>) -> Result<()> {
+        match self {
+            Kept::Draw(draw) => c.draw(draw),
+            Kept::End(command) => {
+                if let Some(replay) = &mut c.replay {
+                    replay.read.clear();
+                }
+                command(c)
+            }
+            Kept::Other(command) => command(c),
+        }
+    }
+}
+
+/// What a command buffer does behind a draw whose counts it does not know: that draw comes first.
+pub(crate) struct Late<B: Backend> {
+    state: CommandState<B>,
+    pass: Option<PassState>,
+    /// The rendering that goes on.
+    rendering: Rendering<B>,
+    /// The commands.
+    pub commands: Vec<Kept<B>>,
+}
+
+/// Memory that is read, as a GPU address and bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    address: u64,
+    size: u64,
+}
+
+/// A submission on its way.
+pub(crate) struct Replay<B: Backend> {
+    lost: Arc<AtomicBool>,
+    /// What the next part waits for.
+    waits: Vec<SyncPoint>,
+    /// Encoders that are not submitted yet.
+    encoders: Vec<*const B::Encoder>,
+    /// Those of them that are the submission's own, and of parts before: their memory is used until all is done.
+    own: Vec<Box<B::Encoder>>,
+    /// Memory that the rendering has read.
+    read: Vec<(Span, Vec<u8>)>,
+    /// The list of the command that runs, and the next one.
+    list: *const [Kept<B>],
+    next: usize,
+}
+
+// SAFETY: the lists and encoders outlive the submission, whose thread alone uses them.
+unsafe impl<B: Backend> Send for Replay<B> {}
+
+impl<B: Backend> Replay<B> {
+    /// Submits the encoders that are left.
+    fn submit(&mut self, device: &Arc<B::Device>, signals: &[SyncPoint]) -> Result<()> {
+        // SAFETY: pending command buffers stay as they are, and the others are the submission's own.
+        let encoders: Vec<&B::Encoder> = self.encoders.iter().map(|&e| unsafe { &*e }).collect();
+        B::submit(device, &self.waits, &encoders, signals)?;
+        self.waits.clear();
+        self.encoders.clear();
+        Ok(())
+    }
+
+    /// Takes an encoder over; it is submitted next.
+    fn take(&mut self, encoder: B::Encoder) {
+        let encoder = Box::new(encoder);
+        self.encoders.push(&raw const *encoder);
+        self.own.push(encoder);
+    }
+
+    /// What memory held.
+    fn bytes(&self, span: Span) -> Option<&[u8]> {
+        self.read.iter().find(|(s, _)| *s == span).map(|(_, bytes)| &**bytes)
+    }
+
+    /// A word of memory.
+    fn word(&self, address: u64) -> Option<u32> {
+        let bytes = self.bytes(Span { address, size: 4 })?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+}
+
+/// The memory that decides about the counts of a draw.
+fn spans(draw: &Draw) -> impl Iterator<Item = Span> {
+    let (arguments, number) = match *draw {
+        Draw::Indirect { address, count, stride, count_address, indexed, .. } if count > 0 => {
+            let last = if indexed { 20 } else { 16 };
+            let size = u64::from(count - 1) * u64::from(stride) + last;
+            (Some(Span { address, size }), count_address.map(|address| Span { address, size: 4 }))
+        }
+        _ => (None, None),
+    };
+    arguments.into_iter().chain(number)
+}
+
+/// Submits command buffers in order, one of which is late at least, and waits until they are done.
+///
+/// # Errors
+/// When commands cannot be encoded, or the kernel refuses them.
+pub(crate) fn submit<B: Backend>(
+    device: &Arc<B::Device>,
+    lost: &Arc<AtomicBool>,
+    commands: &[&CommandBuffer<B>],
+    waits: &[SyncPoint],
+    signals: &[SyncPoint],
+) -> Result<()> {
+    let mut replay = Box::new(Replay {
+        lost: lost.clone(),
+        waits: waits.to_vec(),
+        encoders: Vec::new(),
+        own: Vec::new(),
+        read: Vec::new(),
+        list: &[],
+        next: 0,
+    });
+    for c in commands {
+        replay.encoders.push(&raw const c.encoder);
+        if let Some(late) = &c.late {
+            replay = late.replay(c, replay)?;
+        }
+    }
+    replay.submit(device, signals)?;
+    // The encoders go.
+    wait_for::<B>(device, lost, &signals[signals.len().saturating_sub(1)..])
+}
+
+impl<B: Backend> Late<B> {
+    /// Encodes the commands behind an encoder, and submits all but the last of them.
+    fn replay(&self, of: &CommandBuffer<B>, mut replay: Box<Replay<B>>) -> Result<Box<Replay<B>>> {
+        (replay.list, replay.next) = (&raw const *self.commands, 0);
+        let state = self.state.snapshot();
+        let mut c = of.behind(state, self.pass.clone(), replay);
+        c.read_ahead(&[])?;
+        c.begin_rendering(self.rendering.clone())?;
+        c.run_all(&self.commands, 0)?;
+        c.encoder.finish()?;
+        let Some(mut replay) = c.replay.take() else { return Err(Error::host_memory()) };
+        replay.take(c.encoder);
+        replay.read.clear();
+        Ok(replay)
+    }
+}
+
+impl<B: Backend> CommandBuffer<B> {
+    /// Keeps a command for later.
+    pub(crate) fn keep(&mut self, command: Kept<B>) {
+        match &mut self.late {
+            Some(late) => late.commands.push(command),
+            None => self.deferred.push(command),
+        }
+    }
+
+    /// A draw that finds no rendering.
+    #[cold]
+    pub(crate) fn draw_outside(&mut self, draw: &Draw) -> Result<()> {
+        if self.late.is_none() {
+            return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
+        }
+        self.keep(Kept::Draw(*draw));
+        Ok(())
+    }
+
+    /// Runs commands of a list from a number on. If the command buffer turns late, gives the number of the next.
+    pub(crate) fn run_all(&mut self, list: &[Kept<B>], first: usize) -> Result<Option<usize>> {
+        let outer = self.replay.as_mut().map(|r| (std::mem::replace(&mut r.list, list), r.next));
+        for (k, command) in list.iter().enumerate().skip(first) {
+            if let Some(r) = &mut self.replay {
+                r.next = k + 1;
+            }
+            command.run(self)?;
+            if self.late.is_some() {
+                return Ok(Some(k + 1));
+            }
+        }
+        if let (Some(r), Some(outer)) = (&mut self.replay, outer) {
+            (r.list, r.next) = outer;
+        }
+        Ok(None)
+    }
+
+    /// Draws what the encoder cannot draw as its counts are in memory.
+    #[cold]
+    pub(crate) fn draw_unknown(&mut self, draw: &Draw) -> Result<()> {
+        if self.replay.is_some() {
+            return self.draw_read(draw);
+        }
+        let Some(rendering) = self.leave_rendering()? else { return self.draw_outside(draw) };
+        self.late = Some(Box::new(Late {
+            state: self.state.snapshot(),
+            pass: self.pass.clone(),
+            rendering,
+            commands: vec![Kept::Draw(*draw)],
+        }));
+        self.keeps = true;
+        Ok(())
+    }
+
+    /// Ends the rendering; gives what goes on with it.
+    fn leave_rendering(&mut self) -> Result<Option<Rendering<B>>> {
+        let Some(rendering) = self.state.rendering.take() else { return Ok(None) };
+        if self.encoder.drop_rendering() {
+            return Ok(Some(rendering));
+        }
+        self.state.rendering = Some(rendering);
+        self.store_rendering()
+    }
+
+    /// Draws with counts out of memory.
+    fn draw_read(&mut self, draw: &Draw) -> Result<()> {
+        let condition = self.state.condition;
+        let when = condition.map(|c| Span { address: c.address, size: 4 });
+        let missing = |r: &Replay<B>| spans(draw).chain(when).any(|s| r.bytes(s).is_none());
+        if self.replay.as_deref().is_none_or(missing) {
+            let rendering = self.leave_rendering()?;
+            let wanted: Vec<Span> = spans(draw).collect();
+            self.read_ahead(&wanted)?;
+            if let Some(rendering) = rendering {
+                self.begin_rendering(rendering)?;
+            }
+        }
+        let Some(replay) = &self.replay else { return Ok(()) };
+        let holds = condition
+            .is_none_or(|c| replay.word(c.address).is_some_and(|word| (word == 0) == c.inverted));
+        if !holds {
+            return Ok(());
+        }
+        let mut draws = Vec::new();
+        match *draw {
+            Draw::Direct { .. } => draws.push(*draw),
+            Draw::Indirect { count, stride, count_address, indexed, draw_index, .. } => {
+                let bytes = spans(draw).next().and_then(|s| replay.bytes(s)).unwrap_or(&[]);
+                let number = count_address.map_or(count, |at| replay.word(at).unwrap_or(0));
+                for k in 0..count.min(number) {
+                    let word = |w: usize| {
+                        let at = k as usize * stride as usize + 4 * w;
+                        let word = bytes.get(at..at + 4).and_then(|w| w.try_into().ok());
+                        u32::from_le_bytes(word.unwrap_or_default())
+                    };
+                    let (vertex_offset, first_instance) =
+                        if indexed { (word(3) as i32, word(4)) } else { (0, word(3)) };
+                    draws.push(Draw::Direct {
+                        count: word(0),
+                        instances: word(1),
+                        first: word(2),
+                        vertex_offset,
+                        first_instance,
+                        indexed,
+                        draw_index: draw_index + k,
+                    });
+                }
+            }
+        }
+        self.state.condition = None;
+        let drawn = draws.iter().try_for_each(|d| self.draw(d));
+        self.state.condition = condition;
+        drawn
+    }
+
+    /// Submits what is encoded, and waits for it. Reads what is wanted, what decides about the condition, and the arguments of all
+    /// draws that come in the rendering.
+    fn read_ahead(&mut self, wanted: &[Span]) -> Result<()> {
+        let Some(mut replay) = self.replay.take() else { return Ok(()) };
+        // SAFETY: the list outlives the submission.
+        let list = unsafe { &*replay.list }.get(replay.next..).unwrap_or_default();
+        let draws =
+            list.iter().take_while(|c| !matches!(c, Kept::End(_))).filter_map(|c| match c {
+                Kept::Draw(draw) => Some(draw),
+                _ => None,
+            });
+        let condition = self.state.condition.map(|c| Span { address: c.address, size: 4 });
+        let ahead = draws.flat_map(spans);
+        let mut all: Vec<Span> = wanted.iter().copied().chain(condition).collect();
+        for span in ahead {
+            if !all.contains(&span) {
+                all.push(span);
+            }
+        }
+        let copies = all.iter().map(|s| self.encoder.read_back(s.address, s.size));
+        let copies = copies.collect::<Result<Vec<_>>>()?;
+        self.encoder.finish()?;
+        let next = self.encoder.behind();
+        replay.take(std::mem::replace(&mut self.encoder, next));
+        let node = B::node(&self.device);
+        let sync =
+            node.create_sync(false).map_err(|e| Error::kernel("creating a sync object", e))?;
+        let done = replay.submit(&self.device, &[(sync, 0)]);
+        let done = done.and_then(|()| wait_for::<B>(&self.device, &replay.lost, &[(sync, 0)]));
+        node.destroy_sync(sync);
+        done?;
+        for (span, copy) in all.into_iter().zip(copies) {
+            // SAFETY: the encoder keeps so many bytes there, and the GPU has written them.
+            let bytes = unsafe { std::slice::from_raw_parts(copy, span.size as usize) };
+            replay.read.push((span, bytes.to_vec()));
+        }
+        self.replay = Some(replay);
+        Ok(())
+    }
+}
