@@ -111,6 +111,7 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Loose, "(fadd a (fneg b))", "(fsub a b)"),
     (When::Loose, "(fsub a (fneg b))", "(fadd a b)"),
     (When::Loose, "(fadd a 0.0)", "a"),
+    (When::Loose, "(fadd a -0.0)", "a"),
     (When::Loose, "(fsub a 0.0)", "a"),
     (When::Loose, "(fsub 0.0 a)", "(fneg a)"),
     (When::Loose, "(fmul a 0.0)", "0.0"),

@@ -41,6 +41,7 @@ pub mod preamble;
 mod print;
 mod select;
 pub mod shuffles;
+mod sink;
 pub mod stats;
 pub mod target;
 pub mod uniforms;
@@ -175,6 +176,7 @@ pub fn prepare(
         }
     }
     lower_rest(s, &t, &mut p);
+    p.with(s, "sink", sink::run);
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
