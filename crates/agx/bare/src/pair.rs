@@ -26,6 +26,8 @@ pub struct Pair<'a> {
     pub tile: &'a Tile,
     /// Attributes by location.
     pub attributes: &'a [Option<Attribute>],
+    /// What attributes behind the end of their buffer are.
+    pub beyond: abi::Beyond,
     /// Fragment state of the pipeline.
     pub prolog: abi::Prolog,
     /// The draw is repeated for each view.
@@ -64,6 +66,7 @@ impl Pair<'_> {
             attributes: self.fetch(),
             results,
             multiview: self.multiview,
+            beyond: self.beyond,
             ..abi::Vertex::default()
         };
         Ok((compile(self.vertex, &Interface::Vertex(vertex))?, f))
@@ -78,6 +81,7 @@ impl Pair<'_> {
         let prolog = abi::Vertex {
             attributes: self.fetch(),
             results: VertexResults::Registers,
+            beyond: self.beyond,
             ..abi::Vertex::default()
         };
         let prolog = compile(&parts::vertex_prolog(t), &Interface::Vertex(prolog))?;

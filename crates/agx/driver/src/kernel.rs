@@ -15,6 +15,8 @@ use crate::residency::PageTable;
 
 /// Where 32-bit addresses of code and USC words are relative to: a window of 4 GiB.
 pub const USC_BASE: u64 = 0x11_0000_0000;
+// Vertex programs read zeros below.
+const _: () = assert!(USC_BASE >= tepui_agx_compiler::abi::UNBOUND_B + PAGE_BYTES);
 /// Bytes of the window.
 const USC_BYTES: u64 = 1 << 32;
 /// Where other buffers lie, up to the kernel's part of the address space.

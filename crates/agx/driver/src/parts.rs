@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile};
 use tepui_agx_compiler::abi::{
-    Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, parts,
+    Attributes, Beyond, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, parts,
 };
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Table, compile_as, link};
@@ -37,7 +37,7 @@ struct VertexPrologKey {
     attributes: Vec<Option<Attribute>>,
     /// Components that are read, as in [`VertexTable`].
     components: u128,
-    robust: bool,
+    beyond: Beyond,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,19 +87,19 @@ impl PartPrograms {
         &self,
         main: &VertexTable,
         key: &VertexKey,
-        robust: bool,
+        beyond: Beyond,
     ) -> tepui_agx_compiler::Result<Option<Arc<Program>>> {
         if main.components == 0 {
             return Ok(None);
         }
         let attributes = key.attributes.iter().take(usize::from(main.attributes));
         let attributes: Vec<_> = attributes.copied().collect();
-        let key = VertexPrologKey { attributes, components: main.components, robust };
+        let key = VertexPrologKey { attributes, components: main.components, beyond };
         let make = || {
             let interface = Vertex {
                 attributes: Attributes::Fetch(key.attributes.clone()),
                 results: VertexResults::Registers,
-                robust,
+                beyond,
                 ..Vertex::default()
             };
             compile(parts::vertex_prolog(main), &Interface::Vertex(interface))
@@ -212,12 +212,7 @@ impl Shader {
         }
         let made = match key {
             MainKey::Vertex { multiview, negative_one_to_one } => self.program(
-                &Interface::Vertex(Vertex {
-                    multiview,
-                    robust: self.robust,
-                    negative_one_to_one,
-                    ..Vertex::default()
-                }),
+                &Interface::Vertex(Vertex { multiview, negative_one_to_one, ..Vertex::default() }),
                 Additions::default(),
             ),
             MainKey::Fragment { per_sample, whole_coverage, additions } => self.program(
@@ -253,7 +248,7 @@ impl Shader {
         let device = self.device()?;
         let linked = device
             .part_programs
-            .vertex_prolog(table, key, self.robust)
+            .vertex_prolog(table, key, self.beyond(&device))
             .and_then(|prolog| link::vertex(prolog.as_deref(), &main));
         linked.map(Some).map_err(|e| compile_error(&e))
     }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{
-    Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, spilled,
+    Attributes, Beyond, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, spilled,
 };
 use tepui_agx_compiler::descriptor::{
     PBE_B, ROW_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, STATE_B, TEXTURE_B,
@@ -684,6 +684,15 @@ impl Shader {
         Ok(Arc::new(v))
     }
 
+    /// What attributes behind the end of their buffers are.
+    pub(crate) fn beyond(&self, device: &Device) -> Beyond {
+        match (self.robust, device.kernel.has_soft_faults()) {
+            (false, _) => Beyond::First,
+            (true, false) => Beyond::Zeros,
+            (true, true) => Beyond::Unbound,
+        }
+    }
+
     pub(crate) fn device(&self) -> Result<Arc<Device>> {
         let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
         self.device.upgrade().ok_or_else(gone)
@@ -750,7 +759,7 @@ impl Shader {
                     Results::Record => VertexResults::Record,
                 },
                 multiview: key.multiview,
-                robust: self.robust,
+                beyond: self.beyond(&*self.device()?),
                 negative_one_to_one: key.negative_one_to_one,
             });
             self.variant(&self.program(&interface, Additions::default())?, Linking::Whole)

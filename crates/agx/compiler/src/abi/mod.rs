@@ -93,6 +93,21 @@ impl VertexResults {
     }
 }
 
+/// What is fetched as an attribute behind the end of its buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Beyond {
+    /// The first element. source: Mesa, agx_nir_lower_vbo.c, GL robustness
+    #[default]
+    First,
+    /// Zeros.
+    Zeros,
+    /// Zeros, which come from where there is no memory: the GPU has soft faults, and nothing below [`UNBOUND_B`] is bound.
+    Unbound,
+}
+
+/// Bytes from address 0 on that the offset of a load reaches: 32 bits that count up to sixteen bytes.
+pub const UNBOUND_B: u64 = 16 << 32;
+
 /// The compile options of a vertex prolog or main program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertex {
@@ -102,8 +117,8 @@ pub struct Vertex {
     pub results: VertexResults,
     /// The draw is repeated for each view of the render pass.
     pub multiview: bool,
-    /// Attributes behind the end of their buffer are zero; else they are those of the first element.
-    pub robust: bool,
+    /// What attributes behind the end of their buffer are.
+    pub beyond: Beyond,
     /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the
     /// shader moves it there.
     pub negative_one_to_one: bool,

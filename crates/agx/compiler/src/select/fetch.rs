@@ -1,10 +1,12 @@
 //! Vertex fetch: computes the address of an attribute, loads it, and converts it to the components
 //! that the shader reads.
 
+use super::operand::Place;
 use super::{Comp, Opnd, Select};
+use crate::abi::Beyond;
 use crate::abi::attribute::{Attribute, Convert, Fetch, Unpack};
 use crate::error::{Error, Result};
-use crate::mir::{Op as MOp, UNASSIGNED, Val, WORD, class_of};
+use crate::mir::{LONG, Op as MOp, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Base64, ConvertMode, Dst, Extend, FCond, ICond, Index, RegVec, Round, Size,
@@ -24,11 +26,29 @@ impl Select<'_> {
         let clamp = self.uniform(Source::AttributeClamp { index: loc })?;
         let base = self.uniform(Source::AttributeBase { index: loc })?;
         let element = self.element(a)?;
-        // Beyond the end, the first element is fetched. source: Mesa, agx_nir_lower_vbo.c, GL
-        // robustness
         let bounds = Opnd::uniform(clamp, Size::B32);
-        let beyond = Cond::Int { cc: ICond::Ult, a: bounds, b: element, inv: false };
-        let element = Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, WORD), Size::B32);
+        let is_beyond = Cond::Int { cc: ICond::Ult, a: bounds, b: element, inv: false };
+        let beyond = match &self.io {
+            Io::Vertex(v) => v.interface.beyond,
+            _ => Beyond::First,
+        };
+        let zero = Opnd::imm(0);
+        // Elements of attributes with the same stride are then at the same offset, which is computed once.
+        let (base, element) = match beyond {
+            Beyond::Unbound => {
+                let halves = [base, base + 2].map(|half| {
+                    let own = Opnd::uniform(half, Size::B32);
+                    self.cond_select(is_beyond, zero, own, WORD)
+                });
+                let base = self.f.val(LONG);
+                self.emit(MOp::Collect, &[base], &halves);
+                (Opnd::of(base, Size::B64), element)
+            }
+            _ => {
+                let element = self.cond_select(is_beyond, zero, element, WORD);
+                (Opnd::uniform(base, Size::B64), Opnd::of(element, Size::B32))
+            }
+        };
         // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc,
         // "bit_packed"
         let unit = if f.isa.is_packed() { 4 } else { f.isa.element_bytes().unwrap_or(1) };
@@ -66,7 +86,10 @@ impl Select<'_> {
                 format: f.isa,
                 mask: (1 << count) - 1,
                 r: RegVec::new(UNASSIGNED, size, count),
-                base: Base64::Uniform(base),
+                base: match base.place {
+                    Place::Uniform(half) => Base64::Uniform(half),
+                    _ => Base64::Reg(UNASSIGNED),
+                },
                 index: Index::Reg(UNASSIGNED),
                 extend: Extend::Unsigned,
                 shift,
@@ -74,7 +97,7 @@ impl Select<'_> {
             };
             let index = self.word(index);
             let v = self.f.val(class_of(f.bits, count));
-            let srcs: Vec<Val> = index.val().into_iter().collect();
+            let srcs: Vec<Val> = base.val().into_iter().chain(index.val()).collect();
             self.emit(MOp::Isa(inst.into()), &[v], &srcs);
             parts = vec![v];
             if count > 1 {
@@ -82,10 +105,9 @@ impl Select<'_> {
                 self.emit(MOp::Split, &parts, &[v]);
             }
         }
-        if matches!(&self.io, Io::Vertex(v) if v.interface.robust) {
+        if beyond == Beyond::Zeros {
             let size = if f.bits == 16 { Size::B16 } else { Size::B32 };
-            let zero = Opnd::imm(0);
-            let select = |p: Val| self.cond_select(beyond, zero, Opnd::of(p, size), class);
+            let select = |p: Val| self.cond_select(is_beyond, zero, Opnd::of(p, size), class);
             parts = parts.into_iter().map(select).collect();
         }
         let mut out = [Comp::Undef; 4];

@@ -1,11 +1,13 @@
 //! Vertex attributes of every format that vertices can have, in the prolog and in the monolithic
 //! program, and the ids.
 
-use super::rig::{Linking, machine, programs, wgsl};
+use super::rig::{Linking, machine, wgsl};
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
+use tepui_agx_bare::pair::Pair;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::attribute::{Attribute, Fetch};
 use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{Beyond, Prolog};
 use tepui_format::texel::TexelCodec;
 use tepui_format::{Encoding, Format};
 use tepui_ir::Stage;
@@ -29,6 +31,18 @@ fn fetched(
     bytes: &[u8],
     making: Linking,
 ) -> Vec<u32> {
+    fetched_with(format, stride, per_instance, bytes, making, Beyond::First)
+}
+
+/// The same, where elements past the end are what is said.
+fn fetched_with(
+    format: Format,
+    stride: u32,
+    per_instance: Option<u32>,
+    bytes: &[u8],
+    making: Linking,
+    beyond: Beyond,
+) -> Vec<u32> {
     let kind = match numeric(format) {
         tepui_format::Numeric::Uint => "vec4u",
         tepui_format::Numeric::Sint => "vec4i",
@@ -40,7 +54,17 @@ fn fetched(
     let attribute = Attribute { format, stride, per_instance };
     let mut all = vec![None; 4];
     all[3] = Some(attribute);
-    let (v, f) = programs(&vs, &fs, &tile, &all, making);
+    let prolog = Prolog::default();
+    let pair = Pair {
+        vertex: &vs,
+        fragment: &fs,
+        tile: &tile,
+        attributes: &all,
+        beyond,
+        prolog,
+        multiview: false,
+    };
+    let (v, f) = pair.programs(making).unwrap_or_else(|e| panic!("{format:?}: {e}"));
     let mut m = machine();
     let buffer = m.buffer(bytes.len()).expect("a buffer");
     buffer.write(bytes).expect("the buffer");
@@ -158,6 +182,32 @@ fn elements_past_the_end_are_the_first() {
         for n in 3..11usize {
             let want = if n < 6 { n as u32 + 40 } else { 40 };
             assert_eq!(got[(2 * 32 + n) * 4], want, "{making:?} {n}");
+        }
+    }
+}
+
+/// With robust access they are zeros, selected or read where there is no memory; components that the format lacks are not.
+#[test]
+fn elements_past_the_end_are_zeros() {
+    for (format, lacking) in [
+        (Format::R32G32B32A32_UINT, [0; 4]),
+        (Format::R32G32B32_UINT, [0, 0, 0, 1]),
+        (Format::R8G8B8A8_UNORM, [0; 4]),
+        (Format::R16G16_SFLOAT, [0, 0, 0, 1f32.to_bits()]),
+        (Format::A2B10G10R10_UNORM_PACK32, [0; 4]),
+    ] {
+        let stride = format.info().block.bytes;
+        let data = bytes(6 * stride as usize);
+        for making in [Linking::Monolithic, Linking::Separate] {
+            let inside = fetched(format, stride, None, &data, making);
+            for beyond in [Beyond::Zeros, Beyond::Unbound] {
+                let got = fetched_with(format, stride, None, &data, making, beyond);
+                for n in 3..11usize {
+                    let at = (2 * 32 + n) * 4;
+                    let want = if n < 6 { &inside[at..at + 4] } else { &lacking };
+                    assert_eq!(got[at..at + 4], *want, "{format:?} {making:?} {beyond:?} {n}");
+                }
+            }
         }
     }
 }

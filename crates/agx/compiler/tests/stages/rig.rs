@@ -91,9 +91,17 @@ pub fn programs_behind(
     prolog: abi::Prolog,
     making: Linking,
 ) -> (Program, Program) {
-    Pair { vertex, fragment, tile, attributes, prolog, multiview: false }
-        .programs(making)
-        .unwrap_or_else(|e| panic!("{e}\n{vertex}\n{fragment}"))
+    Pair {
+        vertex,
+        fragment,
+        tile,
+        attributes,
+        prolog,
+        beyond: abi::Beyond::First,
+        multiview: false,
+    }
+    .programs(making)
+    .unwrap_or_else(|e| panic!("{e}\n{vertex}\n{fragment}"))
 }
 
 /// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of

@@ -120,8 +120,15 @@ fn each_view_in_its_layer() {
     let (vs, fs) = (wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source));
     let tile = Tile::single(R32G32B32A32_SFLOAT);
     let prolog = abi::Prolog::default();
-    let pair =
-        Pair { vertex: &vs, fragment: &fs, tile: &tile, attributes: &[], prolog, multiview: true };
+    let pair = Pair {
+        vertex: &vs,
+        fragment: &fs,
+        tile: &tile,
+        attributes: &[],
+        prolog,
+        beyond: abi::Beyond::First,
+        multiview: true,
+    };
     for making in [Linking::Monolithic, Linking::Separate] {
         let (v, f) = pair.programs(making).unwrap_or_else(|e| panic!("{e}"));
         for view in 0..2u16 {
