@@ -1,13 +1,12 @@
 //! A clock that makes an animation draw the same frame on every driver.
 //!
-//! Each time the program asks for the time, `TEPUI_STILL_STEP_NS` ([`STEP_NS`] by default) have
-//! passed since it asked last, however long its frames took. After `TEPUI_STILL_CALLS` questions
-//! the time stands still, and so does the animation, while the program draws the same frame again;
-//! after [`AGAIN`] more, when that frame has reached the screen through whatever swapchain there
-//! is, the file `TEPUI_STILL_MARK` is made and the thread sleeps for good, if that variable is set.
-//! Only the program's own calls are answered so, or those of the library that `TEPUI_STILL_LIBRARY`
-//! names: others (a driver that waits with a timeout) get the real time. Without
-//! `TEPUI_STILL_CALLS` everyone does.
+//! Each time the program asks for the time, [`STEP_NS`] have passed since it asked last, however
+//! long its frames took. After `TEPUI_STILL_CALLS` questions the time stands still, and so does the
+//! animation, while the program draws the same frame again; after [`AGAIN`] more, when that frame
+//! has reached the screen through whatever swapchain there is, the file `TEPUI_STILL_MARK` is made
+//! and the thread sleeps for good, if that variable is set. Only the program's own calls are
+//! answered so, or those of the library that `TEPUI_STILL_LIBRARY` names: others (a driver that
+//! waits with a timeout) get the real time. Without `TEPUI_STILL_CALLS` everyone does.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::Range;
@@ -15,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Nanoseconds between two questions, if the environment does not say otherwise.
+/// Nanoseconds between two questions.
 const STEP_NS: u64 = 10_000_000;
 
 /// Questions that are answered with the same time before the program is held.
@@ -27,8 +26,6 @@ const START_NS: u64 = 1_000_000_000_000;
 /// How the clock runs for this process.
 struct Setting {
     calls: u64,
-    /// Nanoseconds between two questions.
-    step_ns: u64,
     /// The path of the file that is made before the program is held.
     mark: Option<CString>,
     /// Addresses of the program itself, or of the library.
@@ -42,19 +39,13 @@ fn setting() -> Option<&'static Setting> {
     SETTING
         .get_or_init(|| {
             let calls = std::env::var("TEPUI_STILL_CALLS").ok()?.parse().ok()?;
-            let step_ns = std::env::var("TEPUI_STILL_STEP_NS").ok().and_then(|s| s.parse().ok());
             let mark = std::env::var_os("TEPUI_STILL_MARK");
             let mark = mark.and_then(|mark| CString::new(mark.as_bytes()).ok());
             let library = std::env::var("TEPUI_STILL_LIBRARY").ok();
             let mut search = Search { library, object: 0..0 };
             // SAFETY: `find_object` is given the search that it writes to, and does not keep it.
             unsafe { libc::dl_iterate_phdr(Some(find_object), (&raw mut search).cast()) };
-            Some(Setting {
-                calls,
-                step_ns: step_ns.unwrap_or(STEP_NS),
-                mark,
-                object: search.object,
-            })
+            Some(Setting { calls, mark, object: search.object })
         })
         .as_ref()
 }
@@ -102,7 +93,7 @@ fn still(caller: usize) -> Option<u64> {
     {
         hold(mark);
     }
-    Some(START_NS + asked.min(setting.calls) * setting.step_ns)
+    Some(START_NS + asked.min(setting.calls) * STEP_NS)
 }
 
 fn hold(mark: &CStr) -> ! {
