@@ -18,8 +18,9 @@
 //! On X11 frames are shown by the Present extension at the vertical blank that the mode asks for, from
 //! pixmaps in shared memory if the server has MIT-SHM with shared pixmaps, and from pixmaps that are
 //! filled by requests otherwise. Without the Present extension a timer paces them. On Wayland a frame is
-//! a `wl_shm` buffer, paced by the compositor's frame callbacks. A server that takes the driver's dma-bufs
-//! ([`Surface::takes_dma_buf`]), by DRI3 or `zwp_linux_dmabuf`, reads them on its GPU.
+//! a `wl_shm` buffer, paced by the compositor's frame callbacks; `wp_presentation` tells when it was
+//! shown. A server that takes the driver's dma-bufs ([`Surface::takes_dma_buf`]), by DRI3 or
+//! `zwp_linux_dmabuf`, reads them on its GPU.
 //!
 //! ```
 //! use std::time::Duration;

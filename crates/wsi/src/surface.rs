@@ -224,7 +224,8 @@ impl Surface {
     pub fn tells_times(&self) -> bool {
         match &self.window {
             Window::X11(surface) => surface.tells_times(),
-            Window::Wayland(_) | Window::Headless => false,
+            Window::Wayland(surface) => surface.tells_times(),
+            Window::Headless => false,
         }
     }
 

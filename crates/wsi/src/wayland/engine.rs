@@ -1,9 +1,10 @@
 //! Presentation of `wl_buffer`s, in shared memory or dma-bufs.
 //!
-//! Each frame is attached to the surface with a frame callback, which the compositor answers when it has
-//! shown the frame. In FIFO mode the next frame waits for that, so that no frame is replaced before it
-//! was shown; in the other modes the compositor shows the newest. A buffer is free when the compositor
-//! releases it.
+//! Each frame is attached to the surface with a frame callback, which the compositor answers when it
+//! shows the frame. In FIFO mode the next frame waits for that, so that no frame is replaced before it
+//! was shown; in the other modes the compositor shows the newest. A compositor with `wp_presentation`
+//! also tells when it has shown a frame, which is up to a refresh later. A buffer is free when the
+//! compositor releases it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,9 +21,12 @@ use wayland_protocols::wp::linux_dmabuf::zv1::client::zwp_linux_buffer_params_v1
     Flags, ZwpLinuxBufferParamsV1,
 };
 use wayland_protocols::wp::linux_dmabuf::zv1::client::zwp_linux_dmabuf_v1::ZwpLinuxDmabufV1;
+use wayland_protocols::wp::presentation_time::client::wp_presentation_feedback::{
+    self, WpPresentationFeedback,
+};
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::WpTearingControlV1;
 
-use super::{WaylandSurface, hint};
+use super::{Presentation, WaylandSurface, hint};
 use crate::error::{Error, Property, Result};
 use crate::memory::{ImageMemory, Layout};
 use crate::surface::{Alpha, Extent, Mode};
@@ -40,7 +44,9 @@ const UNREAD: Duration = Duration::from_secs(5);
 #[derive(Default)]
 struct State {
     events: Vec<Event>,
+    /// The newest frame whose callback has come.
     shown: u64,
+    presentation: Option<Presentation>,
 }
 
 struct Image {
@@ -136,8 +142,8 @@ impl Engine {
             images.push(Image { memory, buffer });
         }
         let tearing = surface.tearing(mode == Mode::Immediate);
-        let inner =
-            Inner { queue, state: State::default(), images, serial: 0, tearing, mode: Mode::Fifo };
+        let state = State { presentation: surface.presentation.clone(), ..State::default() };
+        let inner = Inner { queue, state, images, serial: 0, tearing, mode: Mode::Fifo };
         let (connection, surface) = (surface.connection.clone(), surface.surface.clone());
         Ok(Engine { connection, surface, extent, inner: Mutex::new(inner) })
     }
@@ -226,7 +232,11 @@ impl swapchain::Engine for Engine {
         }
         self.surface.attach(Some(&image.buffer), 0, 0);
         self.damage(frame.damage);
-        self.surface.frame(&inner.queue.handle(), frame.serial);
+        let handle = inner.queue.handle();
+        self.surface.frame(&handle, frame.serial);
+        if let Some(presentation) = &inner.state.presentation {
+            presentation.factory.feedback(&self.surface, &handle, frame.serial);
+        }
         self.surface.commit();
         inner.serial = frame.serial;
         inner.mode = frame.mode;
@@ -294,8 +304,37 @@ impl Dispatch<WlCallback, u64> for State {
     ) {
         if let wl_callback::Event::Done { .. } = event {
             state.shown = state.shown.max(*serial);
-            state.events.push(Event::Shown(*serial));
+            if state.presentation.is_none() {
+                state.events.push(Event::Shown(*serial));
+            }
         }
+    }
+}
+
+impl Dispatch<WpPresentationFeedback, u64> for State {
+    fn event(
+        state: &mut State,
+        _: &WpPresentationFeedback,
+        event: wp_presentation_feedback::Event,
+        serial: &u64,
+        _: &Connection,
+        _: &QueueHandle<State>,
+    ) {
+        use wp_presentation_feedback::Event as Feedback;
+        match event {
+            Feedback::Presented { tv_sec_hi, tv_sec_lo, tv_nsec, refresh, .. } => {
+                let Some(Presentation { clock, .. }) = state.presentation else { return };
+                let seconds = u64::from(tv_sec_hi) << 32 | u64::from(tv_sec_lo);
+                let at_ns = seconds.saturating_mul(1_000_000_000).saturating_add(tv_nsec.into());
+                state.events.push(Event::ShownAt(*serial, clock.to_monotonic_ns(at_ns)));
+                // Zero where no refresh can be foreseen.
+                state.events.extend((refresh > 0).then(|| Event::Refresh(refresh.into())));
+            }
+            // A later frame has replaced it.
+            Feedback::Discarded => {}
+            _ => return,
+        }
+        state.events.push(Event::Shown(*serial));
     }
 }
 

@@ -4,6 +4,7 @@
 //! queue of its own. A [`WaylandSurface`] has the globals of the compositor that presentation needs; an
 //! [`engine::Engine`] presents buffers.
 
+mod clock;
 mod engine;
 
 use std::ffi::c_void;
@@ -20,6 +21,7 @@ use wayland_client::{
 use wayland_protocols::wp::linux_dmabuf::zv1::client::zwp_linux_dmabuf_v1::{
     self, ZwpLinuxDmabufV1,
 };
+use wayland_protocols::wp::presentation_time::client::wp_presentation::{self, WpPresentation};
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_manager_v1::WpTearingControlManagerV1;
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::{
     PresentationHint, WpTearingControlV1,
@@ -38,6 +40,14 @@ pub(crate) struct WaylandSurface {
     formats: Vec<wl_shm::Format>,
     dma_bufs: Option<DmaBufs>,
     tearing: Option<Tearing>,
+    presentation: Option<Presentation>,
+}
+
+/// The object that tells when frames were shown, and the clock that it reads.
+#[derive(Clone)]
+struct Presentation {
+    factory: WpPresentation,
+    clock: clock::Clock,
 }
 
 /// The object that makes buffers of dma-bufs, and what it takes: codes of formats and modifiers.
@@ -83,10 +93,14 @@ impl WaylandSurface {
         let tearing = tearing.map(|manager| Tearing { manager, control: Mutex::new(None) });
         // Modifiers came with version 3; since version 4 they are told by other means.
         let factory = globals.bind(&handle, 3..=3, ()).ok();
+        let presentation: Option<WpPresentation> = globals.bind(&handle, 1..=2, ()).ok();
         let mut found = Globals::default();
         queue.roundtrip(&mut found)?;
         let dma_bufs = factory.map(|factory| DmaBufs { factory, takes: found.dma_bufs });
-        Ok(WaylandSurface { connection, surface, shm, formats: found.formats, dma_bufs, tearing })
+        let presentation = presentation.zip(found.clock);
+        let presentation = presentation.map(|(factory, clock)| Presentation { factory, clock });
+        let formats = found.formats;
+        Ok(WaylandSurface { connection, surface, shm, formats, dma_bufs, tearing, presentation })
     }
 
     /// Colours of `wl_shm` buffers are multiplied with alpha; formats without alpha ignore it.
@@ -112,6 +126,11 @@ impl WaylandSurface {
         let mut modes = vec![Mode::Fifo, Mode::Mailbox];
         modes.extend(self.tearing.as_ref().map(|_| Mode::Immediate));
         modes
+    }
+
+    /// Whether the compositor tells when frames were shown, by a clock of this machine.
+    pub(crate) fn tells_times(&self) -> bool {
+        self.presentation.is_some()
     }
 
     pub(crate) fn engine(&self, config: Config) -> Result<engine::Engine> {
@@ -144,6 +163,9 @@ impl Drop for WaylandSurface {
         if let Some(dma_bufs) = &self.dma_bufs {
             dma_bufs.factory.destroy();
         }
+        if let Some(presentation) = &self.presentation {
+            presentation.factory.destroy();
+        }
         let _ = self.connection.flush();
     }
 }
@@ -153,6 +175,7 @@ impl Drop for WaylandSurface {
 struct Globals {
     formats: Vec<wl_shm::Format>,
     dma_bufs: Vec<(u32, u64)>,
+    clock: Option<clock::Clock>,
 }
 
 impl Dispatch<WlRegistry, GlobalListContents> for Globals {
@@ -194,6 +217,21 @@ impl Dispatch<ZwpLinuxDmabufV1, ()> for Globals {
     ) {
         if let zwp_linux_dmabuf_v1::Event::Modifier { format, modifier_hi, modifier_lo } = event {
             globals.dma_bufs.push((format, u64::from(modifier_hi) << 32 | u64::from(modifier_lo)));
+        }
+    }
+}
+
+impl Dispatch<WpPresentation, ()> for Globals {
+    fn event(
+        globals: &mut Globals,
+        _: &WpPresentation,
+        event: wp_presentation::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Globals>,
+    ) {
+        if let wp_presentation::Event::ClockId { clk_id } = event {
+            globals.clock = clock::Clock::new(clk_id);
         }
     }
 }

@@ -273,3 +273,32 @@ fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
+
+/// The monotonic clock in nanoseconds.
+fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The server tells when it has shown frames, on the clock of this process, and from that how long a refresh is.
+pub fn frames_have_times(window: &mut dyn Window) {
+    let surface = window.surface();
+    assert!(surface.tells_times());
+    let config = config(&surface, window.extent(), Mode::Fifo, 3);
+    let format = config.format;
+    let swapchain = surface.swapchain(config, None).unwrap();
+    assert_eq!(swapchain.shown_time(1), None);
+    let mut before = now_ns();
+    for frame in 1..=10 {
+        let serial = present(&swapchain, format, frame, None);
+        swapchain.wait_shown(serial, LONG).unwrap();
+        let shown = swapchain.shown_time(serial).expect("a frame that was shown has a time");
+        // The server counts microseconds, and its blanks have times of their own.
+        assert!(shown + 20_000_000 > before && shown <= now_ns(), "{shown}, not after {before}");
+        before = shown + 1;
+    }
+    let refresh = swapchain.refresh_ns().expect("frames were shown");
+    assert!((5_000_000..50_000_000).contains(&refresh), "{refresh} ns");
+}

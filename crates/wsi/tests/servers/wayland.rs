@@ -6,6 +6,7 @@ use std::time::Duration;
 use tepui_wsi::{Alpha, Error, Extent, Format, Mode, Surface};
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_compositor::WlCompositor;
+use wayland_client::protocol::wl_output::WlOutput;
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::protocol::wl_surface::WlSurface;
 use wayland_client::{Connection, Dispatch, EventQueue, Proxy, QueueHandle, delegate_noop};
@@ -27,6 +28,7 @@ pub const TESTS: &[Test] = &[
     ("fifo_is_paced", || cases::fifo_is_paced(&mut WaylandWindow::new(4))),
     ("modes_change", || cases::modes_change(&mut WaylandWindow::new(4))),
     ("nothing_leaks", || cases::nothing_leaks(&mut WaylandWindow::new(4), &mut compositor_files)),
+    ("frames_have_times", || cases::frames_have_times(&mut WaylandWindow::new(4))),
     ("capabilities", capabilities),
     ("unseen_window", unseen_window),
     ("connection_ends", connection_ends),
@@ -40,6 +42,8 @@ struct WaylandWindow {
     connection: Connection,
     surface: WlSurface,
     _queue: EventQueue<App>,
+    /// The screen as the application has it: events of presented frames name it.
+    _output: WlOutput,
 }
 
 struct App {
@@ -54,6 +58,7 @@ impl WaylandWindow {
         let handle = queue.handle();
         let compositor: WlCompositor = globals.bind(&handle, version..=version, ()).unwrap();
         let shell: XdgWmBase = globals.bind(&handle, 1..=1, ()).unwrap();
+        let output: WlOutput = globals.bind(&handle, 1..=1, ()).unwrap();
         let surface = compositor.create_surface(&handle, ());
         let xdg_surface = shell.get_xdg_surface(&surface, &handle, ());
         xdg_surface.get_toplevel(&handle, ());
@@ -62,7 +67,7 @@ impl WaylandWindow {
         while !app.configured {
             queue.blocking_dispatch(&mut app).unwrap();
         }
-        WaylandWindow { connection, surface, _queue: queue }
+        WaylandWindow { connection, surface, _queue: queue, _output: output }
     }
 
     /// A `wl_surface` that is no window.
@@ -71,8 +76,9 @@ impl WaylandWindow {
         let (globals, queue) = registry_queue_init::<App>(&connection).unwrap();
         let handle = queue.handle();
         let compositor: WlCompositor = globals.bind(&handle, 4..=4, ()).unwrap();
+        let output: WlOutput = globals.bind(&handle, 1..=1, ()).unwrap();
         let surface = compositor.create_surface(&handle, ());
-        WaylandWindow { connection, surface, _queue: queue }
+        WaylandWindow { connection, surface, _queue: queue, _output: output }
     }
 }
 
@@ -257,4 +263,5 @@ impl Dispatch<XdgToplevel, ()> for App {
 }
 
 delegate_noop!(App: ignore WlCompositor);
+delegate_noop!(App: ignore WlOutput);
 delegate_noop!(App: ignore WlSurface);

@@ -250,6 +250,10 @@ fn modes_change(window: &mut X11Window) {
     window.expect_no_events();
 }
 
+fn frames_have_times(window: &mut X11Window) {
+    cases::frames_have_times(window);
+}
+
 fn nothing_leaks(window: &mut X11Window) {
     let other = X11Window { connection: Arc::clone(&window.connection), ..*window };
     cases::nothing_leaks(window, &mut || other.resources());
@@ -471,35 +475,6 @@ fn mailbox_drops_frames(window: &mut X11Window) {
     assert!(shown.len() < 200, "no frame is dropped");
     let blanks = shown[shown.len() - 1] - shown[0] + 1;
     assert!(shown.len() as u64 <= blanks + 2, "{seen:?}");
-}
-
-/// The monotonic clock in nanoseconds.
-fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// The server tells when it has shown frames, on the clock of this process, and from that how long a refresh is.
-fn frames_have_times(window: &mut X11Window) {
-    let surface = window.surface();
-    assert!(surface.tells_times());
-    let config = config(&surface, SIZE, Mode::Fifo, 3);
-    let format = config.format;
-    let swapchain = surface.swapchain(config, None).unwrap();
-    assert_eq!(swapchain.shown_time(1), None);
-    let mut before = now_ns();
-    for frame in 1..=10 {
-        let serial = present(&swapchain, format, frame, None);
-        swapchain.wait_shown(serial, LONG).unwrap();
-        let shown = swapchain.shown_time(serial).expect("a frame that was shown has a time");
-        // The server counts microseconds, and its blanks have times of their own.
-        assert!(shown + 20_000_000 > before && shown <= now_ns(), "{shown}, not after {before}");
-        before = shown + 1;
-    }
-    let refresh = swapchain.refresh_ns().expect("frames were shown");
-    assert!((5_000_000..50_000_000).contains(&refresh), "{refresh} ns");
 }
 
 /// A relaxed frame that misses its vertical blank is shown at once; those in time wait for theirs.
