@@ -3,7 +3,7 @@
 //! Blocks are processed in layout order, which visits definitions before uses. A value first tries
 //! registers that save a copy: those of its phi, those next to its neighbours in an
 //! [`Op::Collect`], those that it had before an [`Op::Split`]; then the first free registers of its
-//! class. A vector and components of it that stay live share registers, since SSA values do not
+//! class that no later value of the block wants so, and the first free ones. A vector and components of it that stay live share registers, since SSA values do not
 //! change. When enough registers are free but not consecutive, live values are moved away before
 //! the instruction. Each block records the registers of its live-in values; copies on every edge
 //! move them there from where the predecessor has them.
@@ -132,6 +132,10 @@ struct Alloc<'a, T: Target> {
     export: SecondaryMap<Val, u16>,
     /// The units of exports.
     kept: Range<u16>,
+    /// Where values of the block that have no place yet would save a copy.
+    wishes: SecondaryMap<Val, u16>,
+    /// How many of them want each unit.
+    wanted: [u16; UNITS],
     edges: Vec<Edges>,
     out: Vec<CodeBlock<T::Inst>>,
     highest: u16,
@@ -196,6 +200,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             hint,
             export,
             kept: exports(f),
+            wishes: SecondaryMap::with_default(NONE),
+            wanted: [0; UNITS],
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
@@ -238,15 +244,39 @@ impl<'a, T: Target> Alloc<'a, T> {
             }
             return whole;
         }
-        // Registers of exports are kept free where possible.
+        // Registers of exports are kept free where possible, and those that save others a copy.
         let kept = self.kept.clone();
+        let is_wanted = |h: u16| self.wanted[usize::from(h)] != 0;
+        let end = self.highest.max(kept.end);
+        if let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_wanted(h)) {
+            return Some(reg);
+        }
         if !kept.is_empty()
-            && let Some(reg) =
-                self.first_free(class, self.highest.max(kept.end), |h| kept.contains(&h))
+            && let Some(reg) = self.first_free(class, end, |h| kept.contains(&h))
         {
             return Some(reg);
         }
         self.first_free(class, self.limit, |_| false)
+    }
+
+    /// Notes where values of a block would save a copy.
+    fn wish(&mut self, insts: &[Ins]) {
+        let f = self.f;
+        self.wanted = [0; UNITS];
+        for &v in insts.iter().flat_map(|&i| f.dsts(i)) {
+            // Preloaded values have theirs.
+            if self.loc[v] != NONE {
+                continue;
+            }
+            let units = u16::from(f.vals[v].units);
+            if let Some(reg) = self.hinted(v).filter(|&reg| reg.saturating_add(units) <= self.limit)
+            {
+                self.wishes[v] = reg;
+                for h in reg..reg + units {
+                    self.wanted[usize::from(h)] += 1;
+                }
+            }
+        }
     }
 
     /// The first free place before `end` without what is kept.
@@ -273,6 +303,12 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
+        let wish = std::mem::replace(&mut self.wishes[v], NONE);
+        if wish != NONE {
+            for h in wish..wish + n {
+                self.wanted[usize::from(h)] -= 1;
+            }
+        }
         // The phis and vectors behind it follow, unless one of them has a place already.
         if self.into[v].is_some_and(|(w, _)| self.hinted(w).is_none()) {
             let (mut v, mut reg) = (v, reg);
@@ -408,6 +444,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
         let outs = self.l.outs(f, b);
         let kills = self.kills(b, phis, &outs);
+        self.wish(&data.insts[phis..]);
         for (n, &i) in data.insts[phis..].iter().enumerate() {
             self.inst(b, i, kills[n])?;
         }
