@@ -70,5 +70,5 @@ mod value_split;
 pub mod vectorise;
 
 mod access;
-mod edit;
+pub mod edit;
 pub use edit::{Consts, Renames};

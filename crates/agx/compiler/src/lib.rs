@@ -32,10 +32,12 @@ pub mod flow;
 pub mod fold_offsets;
 pub mod group_loads;
 pub mod helper;
+mod join_branches;
 pub mod link;
 pub mod lower_images;
 pub mod lower_quads;
 pub mod mir;
+mod nan_selects;
 pub mod pack;
 pub mod preamble;
 mod print;
@@ -167,6 +169,9 @@ pub fn prepare(
     if p.with(s, "flatten_discards", flatten_discards::run) {
         p.optimise(s);
     }
+    if p.with(s, "nan_selects", nan_selects::run) {
+        p.run(s, "dce");
+    }
     let images = images(s, &t, options, &mut p);
     // Offsets in the terms of the machine, then what that brings closer together.
     let folded = p.with(s, "fold_offsets", fold_offsets::run);
@@ -176,6 +181,7 @@ pub fn prepare(
         }
     }
     lower_rest(s, &t, &mut p);
+    p.with(s, "join_branches", join_branches::run);
     p.with(s, "sink", sink::run);
 }
 

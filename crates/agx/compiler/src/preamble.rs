@@ -6,6 +6,7 @@
 //! those that the main shader uses and that would cost it an instruction. Operations that are free
 //! at their use (negation, comparisons in branches and selects, narrowing) stay there.
 
+use rustc_hash::FxHashSet;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 use tepui_passes::uniformity::{is_always_there, is_uniform_builtin};
@@ -144,6 +145,22 @@ struct Place {
     top: bool,
     /// It is inside of an `if`.
     conditional: bool,
+}
+
+/// The values that are the same for all threads.
+pub(crate) fn uniform(s: &Shader) -> FxHashSet<Value> {
+    let mut kinds: SecondaryMap<Value, Kind> = SecondaryMap::with_capacity(s.values.len());
+    let mut uniform = FxHashSet::default();
+    walk(s, s.root, (true, false), &mut |place| {
+        let k = kind(s, place.inst, &kinds, place.top);
+        for &r in s.results(place.inst) {
+            kinds[r] = k;
+            if k != Kind::Varying {
+                uniform.insert(r);
+            }
+        }
+    });
+    uniform
 }
 
 /// Plans a preamble.
