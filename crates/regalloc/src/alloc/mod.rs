@@ -134,8 +134,10 @@ struct Alloc<'a, T: Target> {
     kept: Range<u16>,
     /// Where values of the block that have no place yet would save a copy.
     wishes: SecondaryMap<Val, u16>,
-    /// How many of them want each unit.
-    wanted: [u16; UNITS],
+    /// The positions in the block of those that want each unit, the next last.
+    wanted: Vec<Vec<u32>>,
+    /// Where each value of the block is used last: a position in it, or behind it.
+    last: SecondaryMap<Val, u32>,
     edges: Vec<Edges>,
     out: Vec<CodeBlock<T::Inst>>,
     highest: u16,
@@ -201,7 +203,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             export,
             kept: exports(f),
             wishes: SecondaryMap::with_default(NONE),
-            wanted: [0; UNITS],
+            wanted: vec![Vec::new(); UNITS],
+            last: SecondaryMap::new(),
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
@@ -224,8 +227,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             && self.is_free(reg, u16::from(class.units))
     }
 
-    /// The first free place. A single unit prefers one whose neighbour is taken.
-    fn find(&self, class: RegClass) -> Option<u16> {
+    /// The first free place for what is used up to a position of the block. A single unit prefers one whose neighbour is taken.
+    fn find(&self, class: RegClass, until: u32) -> Option<u16> {
         let n = u16::from(class.units);
         if n == 1 {
             let mut whole = None;
@@ -246,7 +249,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         // Registers of exports are kept free where possible, and those that save others a copy.
         let kept = self.kept.clone();
-        let is_wanted = |h: u16| self.wanted[usize::from(h)] != 0;
+        let is_wanted = |h: u16| self.wanted[usize::from(h)].last().is_some_and(|&at| at < until);
         let end = self.highest.max(kept.end);
         if let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_wanted(h)) {
             return Some(reg);
@@ -262,18 +265,20 @@ impl<'a, T: Target> Alloc<'a, T> {
     /// Notes where values of a block would save a copy.
     fn wish(&mut self, insts: &[Ins]) {
         let f = self.f;
-        self.wanted = [0; UNITS];
-        for &v in insts.iter().flat_map(|&i| f.dsts(i)) {
-            // Preloaded values have theirs.
-            if self.loc[v] != NONE {
-                continue;
-            }
-            let units = u16::from(f.vals[v].units);
-            if let Some(reg) = self.hinted(v).filter(|&reg| reg.saturating_add(units) <= self.limit)
-            {
-                self.wishes[v] = reg;
-                for h in reg..reg + units {
-                    self.wanted[usize::from(h)] += 1;
+        self.wanted.iter_mut().for_each(Vec::clear);
+        for (at, &i) in insts.iter().enumerate().rev() {
+            for &v in f.dsts(i).iter().rev() {
+                // Preloaded values have theirs.
+                if self.loc[v] != NONE {
+                    continue;
+                }
+                let units = u16::from(f.vals[v].units);
+                let fits = |&reg: &u16| reg.saturating_add(units) <= self.limit;
+                if let Some(reg) = self.hinted(v).filter(fits) {
+                    self.wishes[v] = reg;
+                    for h in reg..reg + units {
+                        self.wanted[usize::from(h)].push(at as u32);
+                    }
                 }
             }
         }
@@ -306,7 +311,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let wish = std::mem::replace(&mut self.wishes[v], NONE);
         if wish != NONE {
             for h in wish..wish + n {
-                self.wanted[usize::from(h)] -= 1;
+                self.wanted[usize::from(h)].pop();
             }
         }
         // The phis and vectors behind it follow, unless one of them has a place already.
@@ -428,12 +433,12 @@ impl<'a, T: Target> Alloc<'a, T> {
             && self.f.vals[w].units > class.units
         {
             // Registers for the whole vector, so that its other parts can follow.
-            if let Some(base) = self.find(self.f.vals[w]) {
+            if let Some(base) = self.find(self.f.vals[w], u32::MAX) {
                 self.hint[w] = base;
                 return Some(base + u16::from(at));
             }
         }
-        self.find(class)
+        self.find(class, self.last[v])
     }
 
     fn block(&mut self, b: Block) -> Result<()> {
@@ -459,13 +464,19 @@ impl<'a, T: Target> Alloc<'a, T> {
         let insts = &f.blocks[b].insts[phis..];
         let live = &mut self.live;
         live.fill(f, outs);
+        for &v in outs {
+            self.last[v] = u32::MAX;
+        }
         let mut kills = vec![0u32; insts.len()];
         for (n, &i) in insts.iter().enumerate().rev() {
             for &d in f.dsts(i) {
-                live.remove(d);
+                if !live.remove(d) {
+                    self.last[d] = 0;
+                }
             }
             for (k, &s) in f.srcs(i).iter().enumerate() {
                 if live.insert(s) {
+                    self.last[s] = n as u32;
                     kills[n] |= 1 << k;
                 }
             }
@@ -540,7 +551,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             self.clear();
             all.sort_by_key(|&v| !f.vals[v].even);
             for v in all {
-                match self.find(f.vals[v]) {
+                match self.find(f.vals[v], 0) {
                     Some(reg) => self.take(v, reg),
                     None => return Err(self.full()),
                 }
@@ -749,7 +760,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         let mut to = Vec::with_capacity(out.len());
         for &v in &out {
-            let Some(place) = self.find(self.f.vals[v]) else {
+            let Some(place) = self.find(self.f.vals[v], 0) else {
                 (self.owner, self.shared) = before;
                 return false;
             };
@@ -828,7 +839,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let mut order: Vec<Val> = dsts.to_vec();
         order.sort_by_key(|&v| !f.vals[v].even);
         for v in order {
-            match self.find(f.vals[v]) {
+            match self.find(f.vals[v], 0) {
                 Some(reg) => self.take(v, reg),
                 None => return Err(self.full()),
             }
