@@ -5,6 +5,7 @@
 //! has a copy in which the condition is known.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 use tepui_passes::clone;
 use tepui_passes::edit::Renames;
@@ -31,8 +32,9 @@ pub fn run(s: &mut Shader) -> bool {
             && !results.is_empty()
             && results.iter().all(|v| uniform.contains(v))
     };
-    let (ahead, inside): (Vec<Inst>, Vec<Inst>) =
+    let (ahead, mut inside): (Vec<Inst>, Vec<Inst>) =
         insts[first..=last].iter().partition(|&&i| stays(i));
+    let before = take_along(s, &insts[..first], &mut inside, &stays);
     let behind = &insts[last + 1..];
     if !may_be_copied(s, &inside, condition) {
         return false;
@@ -53,7 +55,7 @@ pub fn run(s: &mut Shader) -> bool {
     for i in all_of(s, behind) {
         renames.apply(s, i);
     }
-    let mut out = insts[..first].to_vec();
+    let mut out = before;
     out.extend(ahead);
     out.push(branch);
     out.extend_from_slice(behind);
@@ -95,6 +97,42 @@ fn all_of(s: &Shader, insts: &[Inst]) -> Vec<Inst> {
         }
     }
     all
+}
+
+/// Moves arithmetic whose results only some instructions use to them, so that each arm computes it where it needs it; returns what
+/// is left.
+fn take_along(
+    s: &Shader,
+    before: &[Inst],
+    insts: &mut Vec<Inst>,
+    stays: &impl Fn(Inst) -> bool,
+) -> Vec<Inst> {
+    let mut users: SecondaryMap<Value, u32> = SecondaryMap::new();
+    s.walk(|s, _, i| s.args(i).iter().for_each(|&v| users[v] += 1));
+    let mut inside: FxHashMap<Value, u32> = FxHashMap::default();
+    for i in all_of(s, insts) {
+        s.args(i).iter().for_each(|&v| *inside.entry(v).or_default() += 1);
+    }
+    let (mut moved, mut left) = (Vec::new(), Vec::new());
+    for &i in before.iter().rev() {
+        let d = &s.insts[i];
+        let computes = d.op.is_pure()
+            && d.attrs == Attrs::None
+            && d.op != Op::Const
+            && !d.op.props().contains(Props::CONVERGENT);
+        let alone = |&v: &Value| inside.get(&v) == Some(&users[v]);
+        if !computes || stays(i) || !s.results(i).iter().all(alone) {
+            left.push(i);
+            continue;
+        }
+        s.args(i).iter().for_each(|&v| *inside.entry(v).or_default() += 1);
+        moved.push(i);
+    }
+    left.reverse();
+    moved.reverse();
+    moved.append(insts);
+    *insts = moved;
+    left
 }
 
 /// Whether instructions do nothing but compute and read, and the branches' arms come to their ends.

@@ -93,6 +93,16 @@ impl Select<'_> {
         self.def(inst, class_of(bits, 1), &[a, b])
     }
 
+    /// The operand of a sum that is a root of which nothing but sums is used, and the factor that makes it of its square: the product
+    /// is a part of the sum.
+    fn root(&self, args: &[Value]) -> Option<(usize, Val)> {
+        let of = |n: usize| Some((n, *self.roots.get(&args[n])?));
+        let found = of(1).or_else(|| of(0))?;
+        let v = args[found.0];
+        (args[0] != args[1] && self.ty(v).bits() == 32 && self.sums[v] == self.uses[v])
+            .then_some(found)
+    }
+
     /// A product of which only the negation is used: the sign can be folded into its operands.
     fn negatable(&self, v: Value) -> Option<Inst> {
         let d = self.def_inst(v).filter(|_| self.uses[v] == 1 && self.ty(v).bits() <= 32)?;
@@ -375,6 +385,16 @@ impl Select<'_> {
             }};
         }
         Ok(match op {
+            Op::FAdd | Op::FSub if let Some((n, r)) = self.root(args) => {
+                let square = self.s.arg(self.def_inst(args[n]).unwrap_or(i), 0);
+                let (x, other) = (self.fsrc(square, k), self.fsrc(args[1 - n], k));
+                let (x, other) = match (op, n) {
+                    (Op::FSub, 1) => (x.negated(), other),
+                    (Op::FSub, _) => (x, other.negated()),
+                    _ => (x, other),
+                };
+                self.float3(t, false, x, Opnd::of(r, Size::B32), other)
+            }
             Op::FAdd | Op::FSub => {
                 let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
                 let b = if op == Op::FSub { b.negated() } else { b };
@@ -420,6 +440,9 @@ impl Select<'_> {
                 let a = self.fsrc(args[0], k);
                 let inst = RsqrtSpecial { d: dst(32), a: a.src(), ..RsqrtSpecial::default() };
                 let r = self.def(inst, WORD, &[a]);
+                if ty.is_scalar() {
+                    self.roots.insert(self.s.result(i), r);
+                }
                 Comp::Val(self.fmul(t.sat, t.bits, false, a, Opnd::of(r, Size::B32)))
             }
             Op::FSin | Op::FCos => {

@@ -22,6 +22,8 @@ pub(crate) mod stage;
 mod texture;
 mod vertex;
 
+use rustc_hash::FxHashMap;
+
 use crate::error::{Error, Result};
 use crate::mir::{Block, Ctl, Function, Ins, LONG, Op as MOp, RegClass, Val, WORD, class_of};
 use crate::uniforms::{Source, Uniforms};
@@ -31,7 +33,7 @@ use tepui_agx_isa::operand::{Dst, Size};
 use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
-use tepui_ir::{Attrs, Inst, Loc, Op, Region, Shader, Type, Value};
+use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value};
 
 pub(crate) use operand::Opnd;
 
@@ -70,6 +72,10 @@ pub(crate) struct Select<'a> {
     comps: Vec<Comp>,
     uses: SecondaryMap<Value, u32>,
     user: SecondaryMap<Value, PackedOption<Inst>>,
+    /// How many of a value's uses are sums that may be rounded once, with a product in them.
+    sums: SecondaryMap<Value, u32>,
+    /// By root, the factor that its square is multiplied with.
+    roots: FxHashMap<Value, Val>,
     /// Components that are extracted from a vector, as bits; all when it is used as a whole.
     parts: SecondaryMap<Value, u16>,
     frames: Vec<Frame>,
@@ -167,6 +173,7 @@ impl<'a> Select<'a> {
         let cur = f.blocks.push(Default::default());
         let mut uses = SecondaryMap::with_capacity(s.values.len());
         let mut user = SecondaryMap::with_capacity(s.values.len());
+        let mut sums: SecondaryMap<Value, u32> = SecondaryMap::new();
         let mut parts: SecondaryMap<Value, u16> = SecondaryMap::with_capacity(s.values.len());
         s.walk(|s, _, i| {
             // Uniforms hold what such loads read, so that nobody needs the address.
@@ -177,7 +184,12 @@ impl<'a> Select<'a> {
                 Attrs::Index(k) if s.insts[i].op == Op::Extract => 1 << k,
                 _ => u16::MAX,
             };
+            let sum = matches!(s.insts[i].op, Op::FAdd | Op::FSub)
+                && !s.insts[i].flags.intersects(InstFlags::EXACT | InstFlags::STRICT);
             for &a in s.args(i) {
+                if sum && s.def_op(a) == Some(Op::FSqrt) {
+                    sums[a] += 1;
+                }
                 uses[a] += 1;
                 user[a] = i.into();
                 parts[a] |= part;
@@ -194,6 +206,8 @@ impl<'a> Select<'a> {
             comps: Vec::with_capacity(s.values.len() + 1),
             uses,
             user,
+            sums,
+            roots: FxHashMap::default(),
             parts,
             frames: Vec::new(),
             conditions: Vec::new(),
