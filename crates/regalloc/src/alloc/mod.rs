@@ -122,6 +122,8 @@ struct Alloc<'a, T: Target> {
     loc: SecondaryMap<Val, u16>,
     /// The phi, or the collected vector and the place in it, that a value goes to.
     into: SecondaryMap<Val, Option<(Val, u8)>>,
+    /// The instruction that makes a phi.
+    phis: SecondaryMap<Val, PackedOption<Ins>>,
     /// The instruction that splits a vector.
     split: SecondaryMap<Val, PackedOption<Ins>>,
     /// Whether anything reads a value.
@@ -154,6 +156,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let mut into: SecondaryMap<Val, Option<(Val, u8)>> =
             SecondaryMap::with_capacity(f.vals.len());
         let mut split: SecondaryMap<Val, PackedOption<Ins>> = SecondaryMap::new();
+        let mut phis: SecondaryMap<Val, PackedOption<Ins>> = SecondaryMap::new();
         let mut used: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
         for b in f.blocks.values() {
             for &i in &b.insts {
@@ -163,6 +166,7 @@ impl<'a, T: Target> Alloc<'a, T> {
                 match f.insts[i].op {
                     Op::Phi => {
                         let d = f.dsts(i)[0];
+                        phis[d] = i.into();
                         for &s in f.srcs(i) {
                             if into[s].is_none() && s != d {
                                 into[s] = Some((d, 0));
@@ -197,6 +201,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             shared: [PackedOption::default(); UNITS],
             loc: SecondaryMap::with_default(NONE),
             into,
+            phis,
             split,
             used,
             hint,
@@ -274,7 +279,7 @@ impl<'a, T: Target> Alloc<'a, T> {
                 }
                 let units = u16::from(f.vals[v].units);
                 let fits = |&reg: &u16| reg.saturating_add(units) <= self.limit;
-                if let Some(reg) = self.hinted(v).filter(fits) {
+                if let Some(reg) = self.saving(v).filter(fits) {
                     self.wishes[v] = reg;
                     for h in reg..reg + units {
                         self.wanted[usize::from(h)].push(at as u32);
@@ -338,6 +343,15 @@ impl<'a, T: Target> Alloc<'a, T> {
             v = w;
         }
         None
+    }
+
+    /// The same, or where another value is that goes to the same phi.
+    fn saving(&self, v: Val) -> Option<u16> {
+        self.hinted(v).or_else(|| {
+            let phi = self.phis[self.into[v]?.0].expand()?;
+            let others = self.f.srcs(phi).iter().filter(|&&s| s != v);
+            others.map(|&s| self.loc[s]).find(|&reg| reg != NONE)
+        })
     }
 
     fn release(&mut self, v: Val) {
@@ -424,7 +438,7 @@ impl<'a, T: Target> Alloc<'a, T> {
     /// A place for `v`: one that saves a copy, or the first that is free.
     fn choose(&mut self, v: Val) -> Option<u16> {
         let class = self.f.vals[v];
-        let hints = [self.hinted(v), self.hinted_by_parts(v)];
+        let hints = [self.saving(v), self.hinted_by_parts(v)];
         if let Some(reg) = hints.into_iter().flatten().find(|&reg| self.suits(reg, class)) {
             return Some(reg);
         }
