@@ -414,6 +414,14 @@ pub struct PassState {
     pub subpass: u32,
 }
 
+/// Prints the name of a command, if the environment asks for it.
+#[inline]
+fn announce(name: &str) {
+    if debug::flags().contains(Flags::COMMANDS) {
+        eprintln!("tepui: {name}");
+    }
+}
+
 /// A command buffer.
 pub struct CommandBuffer<B: Backend> {
     /// What the GPU executes.
@@ -493,9 +501,7 @@ impl<B: Backend> CommandBuffer<B> {
         name: &'static str,
         command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
     ) {
-        if debug::flags().contains(Flags::COMMANDS) {
-            eprintln!("tepui: {name}");
-        }
+        announce(name);
         if self.keeps {
             self.keep(Kept::Other(Box::new(command)));
         } else if let Err(e) = command(self) {
@@ -509,17 +515,17 @@ impl<B: Backend> CommandBuffer<B> {
         name: &'static str,
         command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
     ) {
-        match self.keeps {
-            true => self.keep(Kept::End(Box::new(command))),
-            false => self.record(name, command),
+        announce(name);
+        if self.keeps {
+            self.keep(Kept::End(Box::new(command)));
+        } else if let Err(e) = command(self) {
+            self.failed(name, e);
         }
     }
 
     /// Draws, or keeps the draw.
     pub fn record_draw(&mut self, name: &'static str, draw: Draw) {
-        if debug::flags().contains(Flags::COMMANDS) {
-            eprintln!("tepui: {name}");
-        }
+        announce(name);
         if self.keeps {
             self.keep(Kept::Draw(draw));
         } else if let Err(e) = self.draw(&draw) {
