@@ -88,6 +88,7 @@ fn draw(job: &Job, making: Linking) -> Result<Vec<[f32; 4]>, String> {
         fragment: &fragment,
         tile: &tile,
         attributes: &attributes,
+        beyond: abi::Beyond::default(),
         prolog: abi::Prolog::default(),
         multiview: false,
     };
