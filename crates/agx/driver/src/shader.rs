@@ -908,6 +908,13 @@ impl Shader {
         strides
     }
 
+    /// Whether the shader has no effect at all, as that of draws without a fragment shader and DXVK's for them: it is
+    /// not counted as invoked.
+    pub fn does_nothing(&self) -> bool {
+        let has_effect = |op: Op| !op.is_pure() && !op.is_terminator();
+        !self.ir.any(|s, _, i| has_effect(s.insts[i].op))
+    }
+
     /// How variants are made that no pipeline asked for in advance.
     pub fn linking(&self) -> Linking {
         self.linking

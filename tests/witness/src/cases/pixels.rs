@@ -897,7 +897,7 @@ fn fragments() -> Vec<Case> {
         );
     }
     cases.push(textured());
-    cases.push(counted());
+    cases.extend([counted(), counted_alone()]);
     cases
 }
 
@@ -973,6 +973,33 @@ fn counted() -> Case {
     Case::new("fragment/count", "fragments that count themselves in memory", shaders, |bench| {
         let counts = bench.gpu.buffer(&[0u32; 64])?;
         drawn(bench, triangles(52, 8), Bind::Storage(&counts))?;
+        Ok(vec![Output::peer("counts", &counts.read::<u32>(), Rule::Abs(3.0))])
+    })
+}
+
+/// The same without attachments, in the largest area and all layers, as DXVK renders then: only what is drawn may take time.
+fn counted_alone() -> Case {
+    let shaders = vec![
+        Shader::new("pixels.vert"),
+        Shader::new("pixels.frag").define("COUNT", 1).define("SCALE", ""),
+    ];
+    let about = "fragments that count themselves, in the largest rendering, without attachments";
+    Case::new("fragment/count_alone", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let counts = gpu.buffer(&[0u32; 64])?;
+        let mut layer = Layer::new(triangles(52, 8));
+        layer.state.colors = Vec::new();
+        layer.state.blend = Vec::new();
+        let pipeline = gpu.graphics(&stages(bench), &layer.state, &[Bind::Storage(&counts)])?;
+        let buffer = gpu.buffer(&layer.vertices)?;
+        let [width, height, layers] = gpu.max_framebuffer();
+        let pass = Pass { size_px: [width, height], layers, ..Pass::default() };
+        gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&pipeline, (layer.vertices.len() / 8) as u32, 1);
+            });
+        })?;
         Ok(vec![Output::peer("counts", &counts.read::<u32>(), Rule::Abs(3.0))])
     })
 }

@@ -7,6 +7,7 @@ use super::canvas::{
     stages, target, vertices,
 };
 use crate::case::{Case, Output, Rule, Shader};
+use crate::gpu::{Attachment, ImageSpec, Pass, Shape};
 
 /// Samples of three draws, each counted on its own: triangles, nothing, and one that is culled.
 fn occlusion(precise: bool) -> Case {
@@ -244,6 +245,55 @@ fn fragments() -> Case {
     .without_honeykrisp()
 }
 
+/// Draws without a fragment shader invoke none: those that only write depth.
+fn no_fragments() -> Case {
+    let about = "fragment shaders invoked by a draw without one, whose samples pass";
+    let shaders = vec![Shader::new("mesh.vert")];
+    Case::new("queries/statistics_no_fragments", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let format = vk::Format::D32_SFLOAT;
+        let mut state = mesh_state();
+        state.colors = Vec::new();
+        state.blend = Vec::new();
+        state.depth_format = format;
+        state.depth = Some((vk::CompareOp::ALWAYS, true));
+        let pipeline = gpu.graphics(&[(VERTEX, &bench.spirv[0][..])], &state, &[])?;
+        let buffer = vertices(bench, &scattered(93, 12))?;
+        let create = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(vk::QueryPipelineStatisticFlags::FRAGMENT_SHADER_INVOCATIONS);
+        let shaded = gpu.query_pool_of(&create)?;
+        let passed = gpu.query_pool(vk::QueryType::OCCLUSION, 1)?;
+        let counts = [gpu.output::<u64>(1)?, gpu.output::<u64>(1)?];
+        let image = gpu.image(ImageSpec {
+            usage: vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+            ..ImageSpec::sampled(format, Shape::D2, [SIZE_PX[0], SIZE_PX[1], 1])
+        })?;
+        let depth = Some(Attachment::depth(&image, 1.0, 0));
+        let pass = Pass { depth, size_px: SIZE_PX, ..Pass::default() };
+        gpu.submit(|c| {
+            c.reset_queries(shaded, 1);
+            c.reset_queries(passed, 1);
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.query((passed, 0), vk::QueryControlFlags::PRECISE, || {
+                    c.query((shaded, 0), vk::QueryControlFlags::empty(), || {
+                        c.draw(&pipeline, 12, 1);
+                    });
+                });
+            });
+            c.query_results(shaded, 1, 1, &counts[0]);
+            c.query_results(passed, 1, 1, &counts[1]);
+        })?;
+        let [shaded, passed] = counts.map(|c| c.read::<u64>());
+        Ok(vec![
+            Output::cpu("fragments", &shaded, &[0], Rule::Bits),
+            Output::cpu("some", &[u64::from(passed[0] > 0)], &[1], Rule::Bits),
+        ])
+    })
+}
+
 /// Threads of a dispatch and of one whose size is in memory.
 fn threads() -> Case {
     let about = "threads of a dispatch and of one whose size is in memory";
@@ -274,8 +324,15 @@ fn threads() -> Case {
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    let mut cases =
-        vec![occlusion(true), occlusion(false), parts(), timestamps(), fragments(), threads()];
+    let mut cases = vec![
+        occlusion(true),
+        occlusion(false),
+        parts(),
+        timestamps(),
+        fragments(),
+        no_fragments(),
+        threads(),
+    ];
     cases.extend(statistics());
     cases
 }

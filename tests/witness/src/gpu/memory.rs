@@ -112,11 +112,20 @@ impl Gpu {
         Ok(Buffer { handle, address, len_bytes, map: map.cast() })
     }
 
+    fn limits(&self) -> vk::PhysicalDeviceLimits {
+        // SAFETY: the instance is live.
+        unsafe { self.instance.get_physical_device_properties(self.physical) }.limits
+    }
+
     /// Most texels of a texel buffer.
     pub fn max_texels(&self) -> u32 {
-        // SAFETY: the instance is live.
-        let properties = unsafe { self.instance.get_physical_device_properties(self.physical) };
-        properties.limits.max_texel_buffer_elements
+        self.limits().max_texel_buffer_elements
+    }
+
+    /// Width, height and layers of the largest rendering.
+    pub fn max_framebuffer(&self) -> [u32; 3] {
+        let l = self.limits();
+        [l.max_framebuffer_width, l.max_framebuffer_height, l.max_framebuffer_layers]
     }
 
     /// A buffer without memory.

@@ -475,8 +475,8 @@ impl Encoder {
             }
         };
         let mut key = fragment_key(fragment, &r.tile, s, culls)?;
-        key.additions =
-            Additions { counts: self.counted_fragments() != 0, primitive: vertex.passes_primitive };
+        let counts = self.counted_fragments() != 0 && !fragment.does_nothing();
+        key.additions = Additions { counts, primitive: vertex.passes_primitive };
         let f = fragment.fragment(&key, fragment.linking())?;
         let linked = f.link(&self.device, &v, provoking(s))?;
         let same = r.last.programs.as_ref().is_some_and(|last| {
