@@ -31,6 +31,22 @@ fn phis_are_where_their_sources_are_in_any_order() {
     assert_eq!(copies(&registers(&f)), 0);
 }
 
+/// What no path defines has no register behind a selection, where places of values are compared: the instruction that reads it
+/// is refused when it is encoded.
+#[test]
+fn what_nothing_defines_has_no_register() {
+    let unchecked = alloc::Extras { check: false, defs: false };
+    let code = |f: &Func| {
+        let live = liveness::Liveness::new(f).expect("liveness");
+        alloc::run::<Machine>(f, &live, 0, 64, unchecked).expect("registers")
+    };
+    let mut f = Func::default();
+    let undefined = f.val(WORD);
+    let join = many_phis(&mut f, 2);
+    show(&mut f, join, &[undefined]);
+    assert_eq!(copies(&code(&f)), 0);
+}
+
 #[test]
 fn a_loop_counts_in_one_register() {
     let mut f = Func::default();
