@@ -141,7 +141,7 @@ fn image_limits(
     let depth = format.info().is_depth_or_stencil();
     let (extent, layers) = match info.type_ {
         vk::ImageType::_1D => {
-            if compressed || depth || planar {
+            if compressed || planar {
                 return None;
             }
             ([limits.max_image_dimension_1d, 1, 1], limits.max_image_array_layers)

@@ -649,15 +649,16 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
 
 /// Depth and stencil on the levels of an image of which the first is compressed and the small ones
 /// are not.
-fn small_levels(name: &'static str, format: vk::Format) -> Case {
-    const SIZE: u32 = 47;
+fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     Case::new(format!("passes/{name}"), "levels of a depth image", shaders, move |bench| {
         let gpu = bench.gpu;
         let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+        let [width, height] = extent;
+        let shape = if height == 1 { Shape::D1 } else { Shape::D2 };
         let whole = ImageSpec {
             usage,
-            ..ImageSpec::sampled(format, Shape::D2, [SIZE, SIZE / 2, 1]).through(Transfer::Gpu)
+            ..ImageSpec::sampled(format, shape, [width, height, 1]).through(Transfer::Gpu)
         };
         let depth = gpu.image(whole.levels(4))?;
         let stencil = format != vk::Format::D32_SFLOAT && format != vk::Format::D16_UNORM;
@@ -809,10 +810,14 @@ pub fn cases() -> Vec<Case> {
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),
-        small_levels("levels_depth32", DEPTH),
-        small_levels("levels_depth16", vk::Format::D16_UNORM),
-        small_levels("levels_stencil", vk::Format::S8_UINT),
-        small_levels("levels_depth_stencil", vk::Format::D32_SFLOAT_S8_UINT),
+        small_levels("levels_depth32", DEPTH, [47, 23]),
+        small_levels("levels_depth16", vk::Format::D16_UNORM, [47, 23]),
+        small_levels("levels_stencil", vk::Format::S8_UINT, [47, 23]),
+        small_levels("levels_depth_stencil", vk::Format::D32_SFLOAT_S8_UINT, [47, 23]),
+        small_levels("levels_1d_depth32", DEPTH, [300, 1]),
+        small_levels("levels_1d_depth16", vk::Format::D16_UNORM, [300, 1]),
+        small_levels("levels_1d_stencil", vk::Format::S8_UINT, [300, 1]),
+        small_levels("levels_1d_depth_stencil", vk::Format::D32_SFLOAT_S8_UINT, [300, 1]),
         overflowing("overflow", ONE, 176),
         overflowing("overflow_samples", FOUR, 176),
     ]
