@@ -66,6 +66,10 @@ pub fn run(s: &mut Shader) -> bool {
 
 /// The condition that most branches of the shader's own region have, and the positions of the first and the last of them.
 fn branches(s: &Shader) -> Option<(Value, usize, usize)> {
+    // Each has two arms.
+    if s.regions.len() <= 2 * FEWEST {
+        return None;
+    }
     let mut found: FxHashMap<Value, (usize, usize, usize)> = FxHashMap::default();
     for (at, &i) in s.regions[s.root].insts.iter().enumerate() {
         if s.insts[i].op == Op::If {

@@ -15,8 +15,15 @@ const DEPTH: u32 = 12;
 
 /// Runs the pass; true when it changed the shader.
 pub fn run(s: &mut Shader) -> bool {
-    let roots = s.any(|s, _, i| is_undefined_below_zero(s.insts[i].op));
+    let (mut roots, mut joins) = (false, false);
+    s.walk(|s, _, i| match s.insts[i].op {
+        Op::IAnd => joins |= s.args(i).iter().all(|&v| s.def_op(v) == Some(Op::FLt)),
+        op => roots |= is_undefined_below_zero(op),
+    });
     let removed = roots && rewrite::run(s, &mut Negative);
+    if !joins {
+        return removed;
+    }
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     s.walk(|s, _, i| s.args(i).iter().for_each(|&v| users[v].push(i)));
     removed | rewrite::run(s, &mut Positive { users, joined: FxHashMap::default() })

@@ -8,50 +8,54 @@
 //! between: of its operands, at most one would have died before, which is no larger than the result.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Value};
 
 /// Where an instruction is.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// Its region.
-    region: Option<Region>,
+    region: PackedOption<Region>,
     /// The position in it, in the order before the pass; of an instruction that moved, that of the one it moved to.
-    at: usize,
+    at: u32,
 }
 
 struct Sink {
     places: SecondaryMap<Inst, Place>,
     /// The instruction that a region belongs to.
-    owners: SecondaryMap<Region, Option<Inst>>,
-    users: SecondaryMap<Value, Vec<Inst>>,
+    owners: SecondaryMap<Region, PackedOption<Inst>>,
+    /// The last use of each value, as an index of `uses` counted from one.
+    users: SecondaryMap<Value, u32>,
+    /// Users, each with the use before, counted from one.
+    uses: Vec<(Inst, u32)>,
 }
 
 /// Runs the pass; true when it moved anything.
 pub fn run(s: &mut Shader) -> bool {
+    if s.regions.len() == 1 {
+        return false;
+    }
     let mut sink = Sink {
-        places: SecondaryMap::new(),
-        owners: SecondaryMap::new(),
-        users: SecondaryMap::new(),
+        places: SecondaryMap::with_capacity(s.insts.len()),
+        owners: SecondaryMap::with_capacity(s.regions.len()),
+        users: SecondaryMap::with_capacity(s.values.len()),
+        uses: Vec::with_capacity(2 * s.insts.len()),
     };
     let mut regions = vec![s.root];
     let mut next = 0;
-    let mut branches = false;
     while let Some(&region) = regions.get(next) {
         next += 1;
         for (at, &i) in s.regions[region].insts.iter().enumerate() {
-            sink.places[i] = Place { region: Some(region), at };
+            sink.places[i] = Place { region: region.into(), at: at as u32 };
             for &v in s.args(i) {
-                sink.users[v].push(i);
+                sink.uses.push((i, sink.users[v]));
+                sink.users[v] = sink.uses.len() as u32;
             }
             for inner in s.inst_regions(i) {
-                sink.owners[inner] = Some(i);
+                sink.owners[inner] = i.into();
                 regions.push(inner);
-                branches = true;
             }
         }
-    }
-    if !branches {
-        return false;
     }
     let mut changed = false;
     for region in regions {
@@ -61,14 +65,25 @@ pub fn run(s: &mut Shader) -> bool {
 }
 
 impl Sink {
+    /// The users of a value, the last first.
+    fn users(&self, v: Value) -> impl Iterator<Item = Inst> {
+        let mut next = self.users[v];
+        std::iter::from_fn(move || {
+            let &(user, before) = self.uses.get((next as usize).checked_sub(1)?)?;
+            next = before;
+            Some(user)
+        })
+    }
+
     /// The position in a region of an instruction, or of that one which it is inside of.
     fn position(&self, region: Region, mut i: Inst) -> Option<usize> {
         loop {
             let place = self.places[i];
-            if place.region? == region {
-                return Some(place.at);
+            let here = place.region.expand()?;
+            if here == region {
+                return Some(place.at as usize);
             }
-            i = self.owners[place.region?]?;
+            i = self.owners[here].expand()?;
         }
     }
 
@@ -95,7 +110,7 @@ impl Sink {
                 moved.resize(insts.len(), Vec::new());
                 // Its users, if they moved as well, are there already.
                 moved[to].push(i);
-                self.places[i].at = to;
+                self.places[i].at = to as u32;
             }
         }
         if moved.is_empty() {
@@ -105,12 +120,12 @@ impl Sink {
         let mut out = Vec::with_capacity(insts.len());
         for (at, &i) in insts.iter().enumerate() {
             out.extend(moved[at].iter().rev());
-            if self.places[i].at == at {
+            if self.places[i].at as usize == at {
                 out.push(i);
             }
         }
         for (at, &i) in out.iter().enumerate() {
-            self.places[i].at = at;
+            self.places[i].at = at as u32;
         }
         s.regions[region].insts = out;
         true
@@ -128,8 +143,7 @@ impl Sink {
         if !moves {
             return None;
         }
-        let users = self.users[result].iter().map(|&u| self.position(region, u));
-        users.min()?
+        self.users(result).map(|u| self.position(region, u)).min()?
     }
 
     /// Whether no more is alive in between if the instruction moves.
@@ -140,8 +154,8 @@ impl Sink {
             if s.is_const(v) || dying == Some(v) {
                 continue;
             }
-            let used = |&u: &Inst| u != i && self.position(region, u).is_some_and(|at| at >= to);
-            if !self.users[v].iter().rev().any(used) {
+            let used = |u: Inst| u != i && self.position(region, u).is_some_and(|at| at >= to);
+            if !self.users(v).any(used) {
                 if dying.is_some() || s.ty(v).size_bytes() > size {
                     return false;
                 }

@@ -136,8 +136,10 @@ struct Alloc<'a, T: Target> {
     kept: Range<u16>,
     /// Where values of the block that have no place yet would save a copy.
     wishes: SecondaryMap<Val, u16>,
-    /// The positions in the block of those that want each unit, the next last.
-    wanted: Vec<Vec<u32>>,
+    /// The next that wants each unit, as an index of `wanting`.
+    wanted: [u32; UNITS],
+    /// Positions in the block, each with the index of the next one that wants the same unit.
+    wanting: Vec<(u32, u32)>,
     /// Where each value of the block is used last: a position in it, or behind it.
     last: SecondaryMap<Val, u32>,
     edges: Vec<Edges>,
@@ -208,8 +210,9 @@ impl<'a, T: Target> Alloc<'a, T> {
             export,
             kept: exports(f),
             wishes: SecondaryMap::with_default(NONE),
-            wanted: vec![Vec::new(); UNITS],
-            last: SecondaryMap::new(),
+            wanted: [u32::MAX; UNITS],
+            wanting: Vec::new(),
+            last: SecondaryMap::with_capacity(f.vals.len()),
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
@@ -254,9 +257,14 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         // Registers of exports are kept free where possible, and those that save others a copy.
         let kept = self.kept.clone();
-        let is_wanted = |h: u16| self.wanted[usize::from(h)].last().is_some_and(|&at| at < until);
+        let is_wanted = |h: u16| {
+            let next = self.wanting.get(self.wanted[usize::from(h)] as usize);
+            next.is_some_and(|next| next.0 < until)
+        };
         let end = self.highest.max(kept.end);
-        if let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_wanted(h)) {
+        if !self.wanting.is_empty()
+            && let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_wanted(h))
+        {
             return Some(reg);
         }
         if !kept.is_empty()
@@ -270,7 +278,10 @@ impl<'a, T: Target> Alloc<'a, T> {
     /// Notes where values of a block would save a copy.
     fn wish(&mut self, insts: &[Ins]) {
         let f = self.f;
-        self.wanted.iter_mut().for_each(Vec::clear);
+        if !self.wanting.is_empty() {
+            self.wanting.clear();
+            self.wanted = [u32::MAX; UNITS];
+        }
         for (at, &i) in insts.iter().enumerate().rev() {
             for &v in f.dsts(i).iter().rev() {
                 // Preloaded values have theirs.
@@ -282,7 +293,9 @@ impl<'a, T: Target> Alloc<'a, T> {
                 if let Some(reg) = self.saving(v).filter(fits) {
                     self.wishes[v] = reg;
                     for h in reg..reg + units {
-                        self.wanted[usize::from(h)].push(at as u32);
+                        let next = &mut self.wanted[usize::from(h)];
+                        self.wanting.push((at as u32, *next));
+                        *next = self.wanting.len() as u32 - 1;
                     }
                 }
             }
@@ -313,10 +326,12 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
-        let wish = std::mem::replace(&mut self.wishes[v], NONE);
+        let wish = self.wishes[v];
         if wish != NONE {
+            self.wishes[v] = NONE;
             for h in wish..wish + n {
-                self.wanted[usize::from(h)].pop();
+                let next = &mut self.wanted[usize::from(h)];
+                *next = self.wanting.get(*next as usize).map_or(u32::MAX, |next| next.1);
             }
         }
         // The phis and vectors behind it follow, unless one of them has a place already.
@@ -438,7 +453,8 @@ impl<'a, T: Target> Alloc<'a, T> {
     /// A place for `v`: one that saves a copy, or the first that is free.
     fn choose(&mut self, v: Val) -> Option<u16> {
         let class = self.f.vals[v];
-        let hints = [self.saving(v), self.hinted_by_parts(v)];
+        let wish = Some(self.wishes[v]).filter(|&reg| reg != NONE);
+        let hints = [wish.or_else(|| self.saving(v)), self.hinted_by_parts(v)];
         if let Some(reg) = hints.into_iter().flatten().find(|&reg| self.suits(reg, class)) {
             return Some(reg);
         }
