@@ -4,9 +4,9 @@ use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
 use tepui_agx_bare::pair::{Linking, Pair};
 use tepui_agx_bare::{Machine, shader};
-use tepui_agx_compiler::abi::Prolog;
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{Beyond, Prolog};
 use tepui_agx_compiler::{Error as Compiler, Options, compile};
 use tepui_agx_packets::vdm::Primitive;
 use tepui_format::Format;
@@ -278,6 +278,7 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Linking) -> Re
         fragment,
         tile: &tile,
         attributes: &attributes,
+        beyond: Beyond::First,
         prolog: Prolog::default(),
         multiview: false,
     };
