@@ -250,6 +250,8 @@ const NOT_ON_MALI: &[&str] = &["queries", "stages"];
 const LONG_ON_MALI: &[&str] = &[
     // The driver's compiler spills registers for minutes, under qemu.
     "memory/spills",
+    // All tiles of a hundred of the largest renderings are processed.
+    "fragment/count_alone",
 ];
 
 /// The variable that adds the row of the virtual Mali, with [`LONG_ON_MALI`] if it is `all`. The row needs a Rust target that not every
