@@ -531,7 +531,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             let p = data.preds[n];
             let end = std::mem::take(&mut self.edges[p.index()].end);
             for &(v, reg) in &end {
-                if self.l.is_live_in(v, b) {
+                // What nothing defines on the way has none.
+                if reg != NONE && self.l.is_live_in(v, b) {
                     lives.push((v, reg));
                 }
             }
