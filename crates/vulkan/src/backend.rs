@@ -217,26 +217,37 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub partial_state: Option<&'a GraphicsState>,
 }
 
+/// The counts of a draw.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Vertices or indices.
+    pub count: u32,
+    /// Instances.
+    pub instances: u32,
+    /// First vertex or index.
+    pub first: u32,
+    /// What is added to indices.
+    pub vertex_offset: i32,
+    /// First instance.
+    pub first_instance: u32,
+    /// Indices come from the index buffer.
+    pub indexed: bool,
+    /// Number of the draw in a multi-draw.
+    pub draw_index: u32,
+}
+
+impl Counts {
+    /// What is added to the numbers of vertices.
+    pub fn base_vertex(&self) -> u32 {
+        if self.indexed { self.vertex_offset as u32 } else { self.first }
+    }
+}
+
 /// A draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Draw {
     /// Counts are known.
-    Direct {
-        /// Vertices or indices.
-        count: u32,
-        /// Instances.
-        instances: u32,
-        /// First vertex or index.
-        first: u32,
-        /// What is added to indices.
-        vertex_offset: i32,
-        /// First instance.
-        first_instance: u32,
-        /// Indices come from the index buffer.
-        indexed: bool,
-        /// Number of the draw in a multi-draw.
-        draw_index: u32,
-    },
+    Direct(Counts),
     /// Counts are in memory.
     Indirect {
         /// GPU address of the first draw's parameters.
@@ -257,7 +268,9 @@ pub enum Draw {
 impl Draw {
     /// Whether indices come from the index buffer.
     pub fn is_indexed(&self) -> bool {
-        matches!(self, Draw::Direct { indexed: true, .. } | Draw::Indirect { indexed: true, .. })
+        match self {
+            Draw::Direct(Counts { indexed, .. }) | Draw::Indirect { indexed, .. } => *indexed,
+        }
     }
 }
 

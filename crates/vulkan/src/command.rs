@@ -16,7 +16,7 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::feedback::Feedback;
-use crate::late::{Kept, Late, Replay};
+use crate::late::{Command, Kept, Late, Replay};
 use crate::object::{
     Allocator, Dispatchable, dispatch_mut, dispatchable, get, get_mut, handle, slice,
 };
@@ -501,12 +501,7 @@ impl<B: Backend> CommandBuffer<B> {
         name: &'static str,
         command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
     ) {
-        announce(name);
-        if self.keeps {
-            self.keep(Kept::Other(Box::new(command)));
-        } else if let Err(e) = command(self) {
-            self.failed(name, e);
-        }
+        self.record_as(name, command, Kept::Other);
     }
 
     /// Runs the end of a rendering, or keeps it.
@@ -515,9 +510,19 @@ impl<B: Backend> CommandBuffer<B> {
         name: &'static str,
         command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
     ) {
+        self.record_as(name, command, Kept::End);
+    }
+
+    #[inline]
+    fn record_as<F: Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        command: F,
+        kind: impl FnOnce(Command<B>) -> Kept<B>,
+    ) {
         announce(name);
         if self.keeps {
-            self.keep(Kept::End(Box::new(command)));
+            self.keep(kind(Box::new(command)));
         } else if let Err(e) = command(self) {
             self.failed(name, e);
         }

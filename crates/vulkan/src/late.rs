@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, Draw, Encoder, Rendering, SyncPoint};
+use crate::backend::{Backend, Counts, Draw, Encoder, Rendering, SyncPoint};
 use crate::command::{CommandBuffer, CommandState, PassState};
 use crate::device::wait_for;
 use crate::error::{Error, Result};
@@ -256,7 +256,7 @@ impl<B: Backend> CommandBuffer<B> {
         }
         let mut draws = Vec::new();
         match *draw {
-            Draw::Direct { .. } => draws.push(*draw),
+            Draw::Direct(_) => draws.push(*draw),
             Draw::Indirect { count, stride, count_address, indexed, draw_index, .. } => {
                 let bytes = spans(draw).next().and_then(|s| replay.bytes(s)).unwrap_or(&[]);
                 let number = count_address.map_or(count, |at| replay.word(at).unwrap_or(0));
@@ -268,7 +268,7 @@ impl<B: Backend> CommandBuffer<B> {
                     };
                     let (vertex_offset, first_instance) =
                         if indexed { (word(3) as i32, word(4)) } else { (0, word(3)) };
-                    draws.push(Draw::Direct {
+                    draws.push(Draw::Direct(Counts {
                         count: word(0),
                         instances: word(1),
                         first: word(2),
@@ -276,7 +276,7 @@ impl<B: Backend> CommandBuffer<B> {
                         first_instance,
                         indexed,
                         draw_index: draw_index + k,
-                    });
+                    }));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, Condition, Dispatch, Draw, Encoder};
+use crate::backend::{Backend, Condition, Counts, Dispatch, Draw, Encoder};
 use crate::chain;
 use crate::command::{IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
 use crate::descriptor::{SetLayout, Template, Writer};
@@ -434,12 +434,12 @@ entry! {
 
     /// `vkCmdDraw`.
     fn vkCmdDraw<B: Backend>(buffer: vk::CommandBuffer, count: u32, instances: u32, first: u32, first_instance: u32) {
-        draw::<B>(buffer, "vkCmdDraw", Draw::Direct { count, instances, first, vertex_offset: 0, first_instance, indexed: false, draw_index: 0 });
+        draw::<B>(buffer, "vkCmdDraw", Draw::Direct(Counts { count, instances, first, first_instance, ..Counts::default() }));
     }
 
     /// `vkCmdDrawIndexed`.
     fn vkCmdDrawIndexed<B: Backend>(buffer: vk::CommandBuffer, count: u32, instances: u32, first: u32, vertex_offset: i32, first_instance: u32) {
-        draw::<B>(buffer, "vkCmdDrawIndexed", Draw::Direct { count, instances, first, vertex_offset, first_instance, indexed: true, draw_index: 0 });
+        draw::<B>(buffer, "vkCmdDrawIndexed", Draw::Direct(Counts { count, instances, first, vertex_offset, first_instance, indexed: true, draw_index: 0 }));
     }
 
     /// `vkCmdBeginConditionalRenderingEXT`.
@@ -465,9 +465,9 @@ entry! {
     fn vkCmdDrawMultiEXT<B: Backend>(buffer: vk::CommandBuffer, count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, first_instance: u32, stride: u32) {
         for k in 0..count {
             let info = unsafe { *infos.byte_add(k as usize * stride as usize) };
-            draw::<B>(buffer, "vkCmdDrawMultiEXT", Draw::Direct {
-                count: info.vertex_count, instances, first: info.first_vertex, vertex_offset: 0, first_instance, indexed: false, draw_index: k,
-            });
+            draw::<B>(buffer, "vkCmdDrawMultiEXT", Draw::Direct(Counts {
+                count: info.vertex_count, instances, first: info.first_vertex, first_instance, draw_index: k, ..Counts::default()
+            }));
         }
     }
 
@@ -476,9 +476,9 @@ entry! {
         for k in 0..count {
             let info = unsafe { *infos.byte_add(k as usize * stride as usize) };
             let vertex_offset = unsafe { offset.as_ref() }.copied().unwrap_or(info.vertex_offset);
-            draw::<B>(buffer, "vkCmdDrawMultiIndexedEXT", Draw::Direct {
+            draw::<B>(buffer, "vkCmdDrawMultiIndexedEXT", Draw::Direct(Counts {
                 count: info.index_count, instances, first: info.first_index, vertex_offset, first_instance, indexed: true, draw_index: k,
-            });
+            }));
         }
     }
 

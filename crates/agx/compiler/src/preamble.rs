@@ -147,25 +147,8 @@ struct Place {
     conditional: bool,
 }
 
-/// The values that are the same for all threads.
-pub(crate) fn uniform(s: &Shader) -> FxHashSet<Value> {
-    let mut kinds: SecondaryMap<Value, Kind> = SecondaryMap::with_capacity(s.values.len());
-    let mut uniform = FxHashSet::default();
-    walk(s, s.root, (true, false), &mut |place| {
-        let k = kind(s, place.inst, &kinds, place.top);
-        for &r in s.results(place.inst) {
-            kinds[r] = k;
-            if k != Kind::Varying {
-                uniform.insert(r);
-            }
-        }
-    });
-    uniform
-}
-
-/// Plans a preamble.
-#[must_use]
-pub fn plan(s: &Shader) -> Plan {
+/// What each value is, and the instructions in program order.
+fn kinds(s: &Shader) -> (SecondaryMap<Value, Kind>, Vec<Place>) {
     let mut kinds: SecondaryMap<Value, Kind> = SecondaryMap::with_capacity(s.values.len());
     let mut order: Vec<Place> = Vec::new();
     walk(s, s.root, (true, false), &mut |place| {
@@ -175,6 +158,20 @@ pub fn plan(s: &Shader) -> Plan {
         }
         order.push(place);
     });
+    (kinds, order)
+}
+
+/// The values that are the same for all threads.
+pub(crate) fn uniform(s: &Shader) -> FxHashSet<Value> {
+    let (kinds, order) = kinds(s);
+    let results = order.iter().flat_map(|place| s.results(place.inst)).copied();
+    results.filter(|&r| kinds[r] != Kind::Varying).collect()
+}
+
+/// Plans a preamble.
+#[must_use]
+pub fn plan(s: &Shader) -> Plan {
+    let (kinds, order) = kinds(s);
     let moves = moves(s, &order);
     let mut chosen: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
     let mut room = MAX_HALVES;

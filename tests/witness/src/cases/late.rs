@@ -7,7 +7,7 @@ use super::canvas::{
     target, vertices,
 };
 use super::draws::indices;
-use super::stages::{CONTROL, EVALUATION, GEOMETRY};
+use super::stages::{CONTROL, EVALUATION, GEOMETRY, patches_of_triangles};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, Buffer, Commands, During, Graphics, Pass, Result, State};
 
@@ -253,24 +253,13 @@ fn large(restarts: bool) -> Case {
 
 /// Patches with counts in memory that might be divided into more than there is room for.
 fn patches() -> Case {
-    let shaders = vec![
-        Shader::new("mesh.vert"),
-        Shader::new("stage.tesc")
-            .define("POINTS", 3)
-            .define("PATCH", "(gl_PrimitiveID % 7)")
-            .define("LEVEL", "1.0")
-            .define("CULLED", 1),
-        Shader::new("stage.tese").define("POINTS", 3).define("MODE", "triangles, equal_spacing"),
-        Shader::new("shade.frag"),
-    ];
+    let (shaders, state) = patches_of_triangles();
     let about = "2,500 patches of an indirect draw, of which two in seven are culled";
-    let case = Case::new("stages/late_patches", about, shaders, |bench| {
+    let case = Case::new("stages/late_patches", about, shaders, move |bench| {
         let modules: Vec<_> = [VERTEX, CONTROL, EVALUATION, FRAGMENT]
             .into_iter()
             .zip(bench.spirv.iter().map(Vec::as_slice))
             .collect();
-        let mut state = mesh_state();
-        (state.topology, state.patch_points) = (vk::PrimitiveTopology::PATCH_LIST, 3);
         let pipeline = bench.gpu.graphics(&modules, &state, &[])?;
         let list = small(105, 2500);
         let buffer = vertices(bench, &list)?;

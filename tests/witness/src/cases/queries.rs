@@ -7,7 +7,7 @@ use super::canvas::{
     stages, target, vertices,
 };
 use crate::case::{Case, Output, Rule, Shader};
-use crate::gpu::{Attachment, ImageSpec, Pass, Shape};
+use crate::gpu::{Attachment, Gpu, ImageSpec, Pass, Result, Shape};
 
 /// Samples of three draws, each counted on its own: triangles, nothing, and one that is culled.
 fn occlusion(precise: bool) -> Case {
@@ -199,6 +199,15 @@ fn statistics() -> Vec<Case> {
     cases
 }
 
+/// A query of the fragments that shaders are invoked for.
+fn shaded_fragments(gpu: &Gpu) -> Result<vk::QueryPool> {
+    let create = vk::QueryPoolCreateInfo::default()
+        .query_type(vk::QueryType::PIPELINE_STATISTICS)
+        .query_count(1)
+        .pipeline_statistics(vk::QueryPipelineStatisticFlags::FRAGMENT_SHADER_INVOCATIONS);
+    gpu.query_pool_of(&create)
+}
+
 /// Without tests, as many fragments are shaded as samples pass; draws outside of the query do not count.
 fn fragments() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
@@ -207,11 +216,7 @@ fn fragments() -> Case {
         let gpu = bench.gpu;
         let pipeline = gpu.graphics(&stages(bench), &mesh_state(), &[])?;
         let buffer = vertices(bench, &scattered(93, 12))?;
-        let create = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::PIPELINE_STATISTICS)
-            .query_count(1)
-            .pipeline_statistics(vk::QueryPipelineStatisticFlags::FRAGMENT_SHADER_INVOCATIONS);
-        let shaded = gpu.query_pool_of(&create)?;
+        let shaded = shaded_fragments(gpu)?;
         let passed = gpu.query_pool(vk::QueryType::OCCLUSION, 1)?;
         let counts = [gpu.output::<u64>(1)?, gpu.output::<u64>(1)?];
         let image = target(bench)?;
@@ -259,11 +264,7 @@ fn no_fragments() -> Case {
         state.depth = Some((vk::CompareOp::ALWAYS, true));
         let pipeline = gpu.graphics(&[(VERTEX, &bench.spirv[0][..])], &state, &[])?;
         let buffer = vertices(bench, &scattered(93, 12))?;
-        let create = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::PIPELINE_STATISTICS)
-            .query_count(1)
-            .pipeline_statistics(vk::QueryPipelineStatisticFlags::FRAGMENT_SHADER_INVOCATIONS);
-        let shaded = gpu.query_pool_of(&create)?;
+        let shaded = shaded_fragments(gpu)?;
         let passed = gpu.query_pool(vk::QueryType::OCCLUSION, 1)?;
         let counts = [gpu.output::<u64>(1)?, gpu.output::<u64>(1)?];
         let image = gpu.image(ImageSpec {

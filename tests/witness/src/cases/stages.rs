@@ -333,7 +333,20 @@ fn targets() -> Vec<Case> {
     cases
 }
 
-/// The cases.
+/// Shaders and state of triangles as patches, of which two in seven are culled by their number.
+pub(super) fn patches_of_triangles() -> (Vec<Shader>, State) {
+    let control = Shader::new("stage.tesc")
+        .define("POINTS", 3)
+        .define("PATCH", "(gl_PrimitiveID % 7)")
+        .define("LEVEL", "1.0")
+        .define("CULLED", 1);
+    let evaluation =
+        Shader::new("stage.tese").define("POINTS", 3).define("MODE", "triangles, equal_spacing");
+    let shaders = vec![Shader::new("mesh.vert"), control, evaluation, Shader::new("shade.frag")];
+    let topology = vk::PrimitiveTopology::PATCH_LIST;
+    (shaders, State { topology, patch_points: 3, ..mesh_state() })
+}
+
 /// As much as there may be: components, primitives whose places for vertices are more than a gigabyte, and patches whose points might be.
 fn largest() -> Vec<Case> {
     const STAGES: &[vk::ShaderStageFlags] = &[VERTEX, GEOMETRY, FRAGMENT];
@@ -347,25 +360,14 @@ fn largest() -> Vec<Case> {
     state.topology = vk::PrimitiveTopology::POINT_LIST;
     let about = "256,000 invocations that might emit 100 vertices each";
     cases.push(staged("geometry_large", about, STAGES, shaders, state, scattered(84, 8000)));
-    let shaders = vec![
-        Shader::new("mesh.vert"),
-        Shader::new("stage.tesc")
-            .define("POINTS", 3)
-            .define("PATCH", "(gl_PrimitiveID % 7)")
-            .define("LEVEL", "1.0")
-            .define("CULLED", 1),
-        Shader::new("stage.tese").define("POINTS", 3).define("MODE", "triangles, equal_spacing"),
-        Shader::new("shade.frag"),
-    ];
-    let mut state = mesh_state();
-    state.topology = vk::PrimitiveTopology::PATCH_LIST;
-    state.patch_points = 3;
+    let (shaders, state) = patches_of_triangles();
     let about = "2,500 patches, of which two in seven are culled by their number";
     let stages = &[VERTEX, CONTROL, EVALUATION, FRAGMENT];
     cases.push(staged("tessellation_many", about, stages, shaders, state, small(86, 2500)));
     cases
 }
 
+/// The cases.
 pub fn cases() -> Vec<Case> {
     [geometry_shaders(), largest(), tessellation(), targets()].into_iter().flatten().collect()
 }

@@ -12,12 +12,11 @@ use tepui_agx_packets::vdm;
 use tepui_agx_packets::{ppp, usc};
 use tepui_format::Format;
 use tepui_passes::lower_blend::Mode;
-use tepui_vulkan::backend::{Draw, Drawn, Encoder as _};
+use tepui_vulkan::backend::{Counts, Draw, Drawn, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
 use tepui_vulkan::{Error, Result, vk};
 
-use super::expand::Counts;
 use super::stream::VertexStream;
 use super::values::{Bindings, Halves, long, word};
 use super::{Encoder, Unfinished, put};
@@ -359,13 +358,13 @@ impl Encoder {
     ) -> Result<Drawn> {
         let draw = &rest.draw;
         match *draw {
-            Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => {
-                return Ok(Drawn::Whole);
-            }
+            Draw::Direct(d) if d.count == 0 || d.instances == 0 => return Ok(Drawn::Whole),
             _ => {}
         }
-        let counts = Counts::of(draw);
-        let expanded = counts.filter(|_| self.expands(state, draw.is_indexed(), true));
+        let expanded = match *draw {
+            Draw::Direct(d) if self.expands(state, d.indexed, true) => Some(d),
+            _ => None,
+        };
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let views = if view_mask == 0 { 1 } else { view_mask };
         for view in (rest.view..32).filter(|v| views >> v & 1 != 0) {
@@ -419,7 +418,7 @@ impl Encoder {
         view: u32,
     ) -> Result<()> {
         match *draw {
-            Draw::Direct { .. } => self.draw_one(r, state, draw, view, None),
+            Draw::Direct(_) => self.draw_one(r, state, draw, view, None),
             Draw::Indirect { address, count, stride, draw_index, .. } => {
                 for k in 0..count {
                     let at = address + u64::from(k) * u64::from(stride);
@@ -507,7 +506,7 @@ impl Encoder {
 
     /// Records a direct draw without indices whose state is that of the one before; whether it did so.
     pub(super) fn draw_again(&mut self, state: &CommandState<Agx>, draw: &Draw) -> bool {
-        let Draw::Direct {
+        let Draw::Direct(Counts {
             count,
             instances,
             first,
@@ -515,7 +514,7 @@ impl Encoder {
             indexed: false,
             draw_index,
             ..
-        } = *draw
+        }) = *draw
         else {
             return false;
         };
@@ -563,15 +562,7 @@ impl Encoder {
         let new_sets = state.graphics_sets.changed != 0
             && r.last.bindings.update(self, &mut state.graphics_sets)?;
         let (indexed, values) = match *draw {
-            Draw::Direct { first, vertex_offset, first_instance, indexed, draw_index, .. } => (
-                indexed,
-                [
-                    if indexed { vertex_offset as u32 } else { first },
-                    first_instance,
-                    draw_index,
-                    view,
-                ],
-            ),
+            Draw::Direct(d) => (d.indexed, [d.base_vertex(), d.first_instance, d.draw_index, view]),
             Draw::Indirect { indexed, .. } => (indexed, [0, 0, indirect.map_or(0, |i| i.1), view]),
         };
         if let Some(unorm) = r.bias_of(&state.graphics) {
@@ -689,7 +680,7 @@ impl Encoder {
         draw: &Draw,
     ) -> Result<(Option<IndexBuffer>, Draw)> {
         let mut draw = *draw;
-        let (Some(index), Draw::Direct { count, first, indexed: true, .. }) =
+        let (Some(index), Draw::Direct(Counts { count, first, indexed: true, .. })) =
             (state.index.filter(|i| i.address != 0), &mut draw)
         else {
             return Ok((state.index, draw));
@@ -1033,8 +1024,7 @@ fn index_list(
     index: Option<IndexBuffer>,
     zeros: u64,
 ) -> Result<[u8; vdm::IndexList::SIZE_BYTES]> {
-    let indexed =
-        matches!(draw, Draw::Direct { indexed: true, .. } | Draw::Indirect { indexed: true, .. });
+    let indexed = draw.is_indexed();
     // Without an index buffer, indices are zeros.
     let index = index.filter(|i| i.address != 0).unwrap_or(IndexBuffer {
         address: zeros,
@@ -1043,9 +1033,7 @@ fn index_list(
         is_sparse: false,
     });
     let skipped = match *draw {
-        Draw::Direct { first, indexed: true, .. } => {
-            u64::from(first) * u64::from(index.index_bytes)
-        }
+        Draw::Direct(d) if d.indexed => u64::from(d.first) * u64::from(index.index_bytes),
         _ => 0,
     };
     let (address, size) = (index.address + skipped, index.size.saturating_sub(skipped));
@@ -1073,13 +1061,10 @@ fn index_list(
         put!(stream, vdm::IndexListBufferLo { buffer_lo: (address & 0xffff_ffff) as _ });
     }
     match (*draw, indirect) {
-        (Draw::Direct { count, instances, first, vertex_offset, .. }, _) => {
-            put!(stream, vdm::IndexListCount { count });
-            put!(stream, vdm::IndexListInstances { count: instances });
-            put!(
-                stream,
-                vdm::IndexListStart { start: if indexed { vertex_offset as u32 } else { first } }
-            );
+        (Draw::Direct(d), _) => {
+            put!(stream, vdm::IndexListCount { count: d.count });
+            put!(stream, vdm::IndexListInstances { count: d.instances });
+            put!(stream, vdm::IndexListStart { start: d.base_vertex() });
         }
         (_, Some(address)) => put!(stream, vdm::IndexListIndirectBuffer { address }),
         _ => {}

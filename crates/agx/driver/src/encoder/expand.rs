@@ -8,7 +8,7 @@ use tepui_expand::lower::patch_stride;
 use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Expansion, Record, TESSELLATED_B, list_of, lists, word as words};
 use tepui_ir::{PrimitiveKind, Spacing};
-use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
+use tepui_vulkan::backend::{Counts, Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
@@ -84,44 +84,6 @@ impl First {
             threads: program.workgroup[0] / vertices,
             program,
         })
-    }
-}
-
-/// The counts of a draw.
-#[derive(Clone, Copy)]
-pub(super) struct Counts {
-    vertices: u32,
-    instances: u32,
-    first: u32,
-    vertex_offset: i32,
-    first_instance: u32,
-    indexed: bool,
-    draw_index: u32,
-}
-
-impl Counts {
-    /// Those of a draw that has them.
-    pub fn of(draw: &Draw) -> Option<Counts> {
-        match *draw {
-            Draw::Direct {
-                count,
-                instances,
-                first,
-                vertex_offset,
-                first_instance,
-                indexed,
-                draw_index,
-            } => Some(Counts {
-                vertices: count,
-                instances,
-                first,
-                vertex_offset,
-                first_instance,
-                indexed,
-                draw_index,
-            }),
-            Draw::Indirect { .. } => None,
-        }
     }
 }
 
@@ -215,14 +177,8 @@ impl Encoder {
     fn fetch(&mut self, state: &mut CommandState<Agx>, e: Expanded, draw_index: u32) -> Result<()> {
         let own = state.graphics.clone();
         let vertex = state.bound.vertex.replace(e.vertex);
-        let direct = |count, indexed| Draw::Direct {
-            count,
-            instances: 1,
-            first: 0,
-            vertex_offset: 0,
-            first_instance: 0,
-            indexed,
-            draw_index,
+        let direct = |count, indexed| {
+            Draw::Direct(Counts { count, instances: 1, indexed, draw_index, ..Counts::default() })
         };
         let (index, fetched) = match e.list {
             List::Direct { records, address, indices } => {
@@ -282,7 +238,7 @@ impl Encoder {
             return Err(Error::unsupported("draws without a geometry shader"));
         };
         let order = input_order(&state.graphics)?;
-        let primitives = order.count(d.vertices) / order.vertices();
+        let primitives = order.count(d.count) / order.vertices();
         let (input, output) = (Record::of_vertices(&vertex.ir), Record::of_vertices(&geometry.ir));
         let emission = Emission::of(&geometry.ir);
         let lists = lists(emission.streams, state.graphics.rasterization_stream.into());
@@ -397,7 +353,7 @@ impl Encoder {
         let order = input_order(&state.graphics)?;
         let restarts = state.graphics.restart && d.indexed;
         // With restarts, there are at most so many.
-        let primitives = order.count(d.vertices) / order.vertices();
+        let primitives = order.count(d.count) / order.vertices();
         let small = debug::flags().contains(debug::Flags::PIECES);
         let room =
             if small { SMALL_PIECE_B } else { u64::from(HEAP_B - HEAP_HEAD_B) - PIECE_SLACK_B };
@@ -411,12 +367,12 @@ impl Encoder {
         }
         self.heap_reserved = self.heap_reserved.saturating_add(wanted);
         let index = if d.indexed { state.index } else { None };
-        let offset = if d.indexed { d.vertex_offset as u32 } else { d.first };
+        let offset = d.base_vertex();
         let each = order.vertices();
         // A whole draw may have vertices behind the last primitive.
         let whole = part.primitives == primitives;
         let (count, skipped) = match whole {
-            true => (d.vertices, 0),
+            true => (d.count, 0),
             false => (part.primitives * each, part.primitive * each),
         };
         let (input, arguments) = if restarts && !whole {
@@ -453,13 +409,13 @@ impl Encoder {
         index: Option<IndexBuffer>,
         d: Counts,
     ) -> Result<Listed> {
-        let most = order.count(d.vertices);
+        let most = order.count(d.count);
         // Threads behind the last may read the list.
         let list = self.room(4 * (u64::from(most) + u64::from(THREADS)))?;
         let parameters = self.upload(&[0; params::BYTES], 64)?.address;
         let (indices, index_bytes, in_buffer) = indices_from(index, d.first);
         let ([a, b], [c, e], [f, g]) = (split(list), split(indices), split(parameters));
-        let own = [a, b, c, e, d.vertex_offset as u32, d.vertices, in_buffer, f, g, 0, 0];
+        let own = [a, b, c, e, d.vertex_offset as u32, d.count, in_buffer, f, g, 0, 0];
         self.run(Program::Restarts { order, index_bytes }, &own, &[], [1; 3])?;
         Ok(Listed { list, most, number: parameters + u64::from(params::VERTEX + VERTICES) })
     }
@@ -762,6 +718,11 @@ impl Encoder {
         self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
     }
 
+    /// What follows comes behind the draws so far, and may use the memory of what they expanded to.
+    pub(super) fn free_expanded(&mut self) {
+        (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
+    }
+
     /// The heap of draws whose sizes the GPU knows alone: all of a rendering's take from it. Only a draw that has it to itself may want
     /// more bytes than there are.
     pub(super) fn expansion_heap(&mut self, wanted: u64) -> Result<(u64, u32)> {
@@ -832,10 +793,10 @@ impl Encoder {
         let GeometryStages { vertex, order, .. } = stages;
         let key = record_key(vertex, &state.graphics);
         let index = if d.indexed { state.index } else { None };
-        let added = if d.indexed { d.vertex_offset as u32 } else { d.first };
+        let added = d.base_vertex();
         let each = order.vertices();
         let (listed, from) = (part.primitives * each, part.primitive * each);
-        let all = order.count(d.vertices);
+        let all = order.count(d.count);
         let list = self.vertex_list(*order, index, [d.first, added, listed], [from, all])?;
         let stride = stages.input.stride().max(16);
         let written = listed.checked_mul(part.instances).ok_or_else(|| {

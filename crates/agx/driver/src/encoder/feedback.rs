@@ -112,16 +112,7 @@ impl Encoder {
 
     /// Captures the vertices of a draw.
     pub(super) fn capture(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
-        let Draw::Direct {
-            count,
-            instances,
-            first,
-            vertex_offset,
-            first_instance,
-            indexed,
-            draw_index,
-        } = *draw
-        else {
+        let Draw::Direct(d) = *draw else {
             return Err(Error::unsupported("transform feedback of indirect draws by itself"));
         };
         let Some(shader) = state.bound.vertex.clone() else { return Ok(()) };
@@ -129,7 +120,7 @@ impl Encoder {
         let s = &state.graphics;
         let order = Order::new(s.topology, s.provoking_last)
             .ok_or_else(|| Error::unsupported("transform feedback of this topology"))?;
-        let (per_primitive, vertices) = (order.vertices(), order.count(count));
+        let (per_primitive, vertices) = (order.vertices(), order.count(d.count));
         let mut key = vertex_key(shader.inputs, s);
         key.results = Results::Feedback;
         // Room for as many as there are, or as fit.
@@ -138,13 +129,18 @@ impl Encoder {
             .filter(|&k| strides[k] > 0)
             .map(|k| buffers[k].size.min(MAX_BYTES) / u64::from(strides[k]));
         let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
-        let index = if indexed { state.index } else { None };
-        let added = if indexed { vertex_offset as u32 } else { first };
-        let list = self.vertex_list(order, index, [first, added, most], [0, vertices])?;
+        let index = if d.indexed { state.index } else { None };
+        let added = d.base_vertex();
+        let list = self.vertex_list(order, index, [d.first, added, most], [0, vertices])?;
         // How many fit, and where they go.
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
-        let words =
-            self.fit_words(&buffers, strides, parameters, [vertices, instances, per_primitive], 0);
+        let words = self.fit_words(
+            &buffers,
+            strides,
+            parameters,
+            [vertices, d.instances, per_primitive],
+            0,
+        );
         self.run(Program::Fit, &words, &[], [1; 3])?;
         if strides == [0; 4] {
             return Ok(());
@@ -156,8 +152,8 @@ impl Encoder {
             state,
             zeros: self.device.zeros.address,
             base_vertex: added,
-            base_instance: first_instance,
-            draw_index,
+            base_instance: d.first_instance,
+            draw_index: d.draw_index,
             view: 0,
         };
         let own = |s: Source| match s {

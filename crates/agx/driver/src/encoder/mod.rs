@@ -210,16 +210,6 @@ impl Encoder {
         }
     }
 
-    /// An encoder for what comes behind, in the memory that expanded draws of this one used.
-    fn behind(&self) -> Encoder {
-        let mut e = Encoder::new(&self.device);
-        (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
-        (e.query, e.query_dirty) = (self.query, true);
-        (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
-        e.statistics.clone_from(&self.statistics);
-        e
-    }
-
     /// Forgets what was recorded.
     pub fn clear(&mut self) {
         let keep = usize::from(!self.arena.chunks.is_empty());

@@ -8,8 +8,8 @@ use tepui_format::{Format, Numeric};
 use tepui_ir::NumKind;
 use tepui_layout::Dimension;
 use tepui_vulkan::backend::{
-    Attachment, Blit, BufferPixels, Condition, Dispatch, Draw, Drawn, Encoder as Record, ImageCopy,
-    ImageRef, Rendering,
+    Attachment, Blit, BufferPixels, Condition, Counts, Dispatch, Draw, Drawn, Encoder as Record,
+    ImageCopy, ImageRef, Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::feedback::Counters;
@@ -18,7 +18,6 @@ use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::compression::{Area, is_compressed};
-use super::expand::Counts;
 use super::{Bindings, Encoder, Render, Unfinished, Work, put};
 use crate::Agx;
 use crate::descriptor::{self, Part, Row};
@@ -174,20 +173,12 @@ impl Encoder {
     fn conditional_draw(&mut self, condition: Option<Condition>, draw: Draw) -> Result<Draw> {
         let Some(c) = condition else { return Ok(draw) };
         match draw {
-            Draw::Direct {
-                count,
-                instances,
-                first,
-                vertex_offset,
-                first_instance,
-                indexed,
-                draw_index,
-            } => {
-                let mut words = vec![count, instances, first];
-                if indexed {
-                    words.push(vertex_offset as u32);
+            Draw::Direct(d) => {
+                let mut words = vec![d.count, d.instances, d.first];
+                if d.indexed {
+                    words.push(d.vertex_offset as u32);
                 }
-                words.push(first_instance);
+                words.push(d.first_instance);
                 let from = self.upload(bytemuck::cast_slice(&words), 16)?.address;
                 let n = words.len() as u8;
                 let stride = 4 * u32::from(n);
@@ -197,8 +188,8 @@ impl Encoder {
                     count: 1,
                     stride,
                     count_address: None,
-                    indexed,
-                    draw_index,
+                    indexed: d.indexed,
+                    draw_index: d.draw_index,
                 })
             }
             Draw::Indirect { address, count, stride, count_address, indexed, draw_index } => {
@@ -442,15 +433,11 @@ impl Encoder {
             max_depth: 1.0,
         };
         own.graphics.scissors[0] = e;
-        let draw = Draw::Direct {
+        let draw = Draw::Direct(Counts {
             count: 4,
             instances: if view_mask == 0 { rect.layer_count.max(1) } else { 1 },
-            first: 0,
-            vertex_offset: 0,
-            first_instance: 0,
-            indexed: false,
-            draw_index: 0,
-        };
+            ..Counts::default()
+        });
         // Before the words are set: a condition is evaluated by a program with words of its own.
         let draw = self.conditional_draw(own.condition, draw)?;
         let to_clip = |v: i64, n: u32| (2.0 * v as f32 / n.max(1) as f32 - 1.0).to_bits();
@@ -716,8 +703,7 @@ impl Record<Agx> for Encoder {
             isp_bgobjvals: bgobjvals,
             ..CmdRender::default()
         })));
-        // What follows comes behind this render, and may use its memory.
-        (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
+        self.free_expanded();
         self.finish_queries()?;
         Ok(resolved)
     }
@@ -729,7 +715,7 @@ impl Record<Agx> for Encoder {
         if state.condition.is_none() && self.draw_again(state, draw) {
             return Ok(Drawn::Whole);
         }
-        let known = state.condition.is_none() && Counts::of(draw).is_some();
+        let known = state.condition.is_none() && matches!(draw, Draw::Direct(_));
         let expands = self.expands(state, draw.is_indexed(), known);
         if expands && !known {
             return Ok(Drawn::Unknown);
@@ -754,13 +740,19 @@ impl Record<Agx> for Encoder {
             && self.stamps.is_empty();
         if is_empty {
             self.render = None;
-            (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
+            self.free_expanded();
         }
         is_empty
     }
 
     fn behind(&self) -> Encoder {
-        Encoder::behind(self)
+        let mut e = Encoder::new(&self.device);
+        // What it expands goes where this one's went.
+        (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
+        (e.query, e.query_dirty) = (self.query, true);
+        (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
+        e.statistics.clone_from(&self.statistics);
+        e
     }
 
     fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8> {

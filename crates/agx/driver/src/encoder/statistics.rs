@@ -6,7 +6,7 @@
 
 use tepui_agx_compiler::Source;
 use tepui_vulkan::Result;
-use tepui_vulkan::backend::{Dispatch, Draw};
+use tepui_vulkan::backend::{Counts, Dispatch, Draw};
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 
@@ -112,7 +112,7 @@ impl Encoder {
         for s in &mut self.statistics {
             let rasterised = whole && s.counts_stream(0, 0);
             match *draw {
-                Draw::Direct { count, instances, .. } => {
+                Draw::Direct(Counts { count, instances, .. }) => {
                     let primitives = u64::from(order.count(count) / order.vertices());
                     s.sums[0] += u64::from(count) * u64::from(instances);
                     s.sums[1] += primitives * u64::from(instances);
