@@ -7,24 +7,37 @@
 //! assert!(RenderNode::open("/nonexistent/renderD128".as_ref()).is_err());
 //! ```
 
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 use rustix::io::Errno;
 
 use crate::device::VirtualFile;
 use crate::gem::Gem;
+use crate::lock;
 use crate::uapi::core::{self, Ioctl as Core};
 use crate::uapi::{Direction, Request};
 use crate::user::ThisProcess;
 
 /// An open render node.
-pub enum RenderNode {
+pub struct RenderNode {
+    file: File,
+    /// References to each buffer handle that [`RenderNode::adopt_buffer`] or [`RenderNode::import_buffer`] gave.
+    ///
+    /// An open file has one GEM handle for a buffer, however often it is imported, and the kernel does not count: the first
+    /// `GEM_CLOSE` ends the handle and the mappings of it for all that use it. Imports and closes hold this lock for as long as
+    /// their requests take, so that a handle is not closed between its import and its count.
+    handles: Mutex<HashMap<u32, u32>>,
+}
+
+/// The open file of a render node.
+enum File {
     /// A device of the kernel, or of a preloaded library.
     Kernel(OwnedFd),
     /// A virtual device of this process.
@@ -100,7 +113,21 @@ impl RenderNode {
             return Err(last_error());
         }
         // SAFETY: the descriptor is new and ours.
-        Ok(RenderNode::Kernel(unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok(RenderNode::new(File::Kernel(unsafe { OwnedFd::from_raw_fd(fd) })))
+    }
+
+    /// An open file of a virtual device of this process.
+    pub fn of_virtual(file: Arc<dyn VirtualFile>) -> RenderNode {
+        RenderNode::new(File::Virtual(file))
+    }
+
+    fn new(file: File) -> RenderNode {
+        RenderNode { file, handles: Mutex::default() }
+    }
+
+    /// Whether the node is a file of the kernel, or of a preloaded library, and not a device of this process.
+    pub fn is_kernels(&self) -> bool {
+        matches!(self.file, File::Kernel(_))
     }
 
     /// Executes a request; pointers in `arg` must be valid for what the request does with them.
@@ -111,8 +138,8 @@ impl RenderNode {
     /// # Safety
     /// The kernel reads and writes through pointers in `arg`.
     pub unsafe fn request(&self, request: Request, arg: &mut [u8]) -> Result<(), Errno> {
-        match self {
-            RenderNode::Kernel(fd) => loop {
+        match &self.file {
+            File::Kernel(fd) => loop {
                 // SAFETY: `arg` has the size that the request encodes; the caller answers for pointers in it.
                 let result = unsafe {
                     libc::ioctl(fd.as_raw_fd(), libc::c_ulong::from(request.0), arg.as_mut_ptr())
@@ -125,7 +152,7 @@ impl RenderNode {
                     error => return Err(error),
                 }
             },
-            RenderNode::Virtual(file) => {
+            File::Virtual(file) => {
                 // SAFETY: the caller answers for the pointers.
                 let user = unsafe { ThisProcess::new() };
                 file.ioctl(&user, request, arg).map(drop)
@@ -161,8 +188,8 @@ impl RenderNode {
     /// # Errors
     /// Those of `mmap`.
     pub fn map(&self, offset: u64, size: usize) -> Result<Mapping, Errno> {
-        match self {
-            RenderNode::Kernel(fd) => {
+        match &self.file {
+            File::Kernel(fd) => {
                 // SAFETY: a new mapping at an address that the kernel chooses.
                 let base = unsafe {
                     libc::mmap(
@@ -180,7 +207,7 @@ impl RenderNode {
                 let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
                 Ok(Mapping::Kernel { base, size })
             }
-            RenderNode::Virtual(file) => file.mapping(offset, size as u64).map(Mapping::Virtual),
+            File::Virtual(file) => file.mapping(offset, size as u64).map(Mapping::Virtual),
         }
     }
 
@@ -195,13 +222,13 @@ impl RenderNode {
         let at = address.cast();
         // SAFETY: as the caller says. A size of 0 makes a second mapping of shared pages and leaves the first.
         let mapped = unsafe {
-            match self {
-                RenderNode::Kernel(fd) => {
+            match &self.file {
+                File::Kernel(fd) => {
                     let access = libc::PROT_READ | libc::PROT_WRITE;
                     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
                     libc::mmap(at, size, access, flags, fd.as_raw_fd(), offset as libc::off_t)
                 }
-                RenderNode::Virtual(file) => {
+                File::Virtual(file) => {
                     let gem = file.mapping(offset, size as u64)?;
                     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
                     libc::mremap(gem.base().cast(), 0, size, flags, at)
@@ -224,8 +251,21 @@ impl RenderNode {
         Ok(String::from_utf8_lossy(&name[..length]).into_owned())
     }
 
-    /// Gives a buffer's handle back.
+    /// Counts the handle of a buffer that a driver's own request has made.
+    pub fn adopt_buffer(&self, handle: u32) {
+        lock(&self.handles).insert(handle, 1);
+    }
+
+    /// Gives a reference to a buffer's handle back; the last one closes it.
     pub fn close_buffer(&self, handle: u32) {
+        let mut handles = lock(&self.handles);
+        if let Some(references) = handles.get_mut(&handle)
+            && *references > 1
+        {
+            *references -= 1;
+            return;
+        }
+        handles.remove(&handle);
         let mut arg = core::GemClose { handle, pad: 0 };
         // SAFETY: no pointers.
         let _ = unsafe { self.call(Direction::Write, Core::GemClose as u8, &mut arg) };
@@ -243,13 +283,15 @@ impl RenderNode {
         Ok(unsafe { OwnedFd::from_raw_fd(arg.fd) })
     }
 
-    /// The handle of a buffer behind a file descriptor.
+    /// A reference to the handle of a file descriptor's buffer. A buffer that this file has a handle of gives that handle.
     ///
     /// # Errors
     /// Those of the request.
     pub fn import_buffer(&self, fd: RawFd) -> Result<u32, Errno> {
+        let mut handles = lock(&self.handles);
         let mut arg = core::PrimeHandle { fd, ..Default::default() };
         self.core(Core::PrimeFdToHandle, &mut arg)?;
+        *handles.entry(arg.handle).or_insert(0) += 1;
         Ok(arg.handle)
     }
 

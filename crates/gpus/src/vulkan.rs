@@ -87,7 +87,7 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
                 DEVICE.get_or_init(|| new).clone()
             }
         };
-        Ok(RenderNode::Virtual(made.open()))
+        Ok(RenderNode::of_virtual(made.open()))
     };
     Ok(Arc::new(Physical::new(chip, true, Box::new(open))))
 }

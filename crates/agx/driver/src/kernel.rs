@@ -404,6 +404,7 @@ impl Bo {
             }
             e => Error::kernel("allocating memory", e),
         })?;
+        kernel.node.adopt_buffer(create.handle);
         Bo::bind(kernel, create.handle, size, window)
     }
 

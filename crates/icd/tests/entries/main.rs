@@ -1,5 +1,6 @@
 //! The driver's entry points, without a loader.
 
+mod memory;
 mod pipeline_binaries;
 mod swapchains;
 
@@ -90,6 +91,33 @@ impl DeviceOnly {
 impl Drop for DeviceOnly {
     fn drop(&mut self) {
         let i = self.instance;
+
+    /// Records a command buffer, submits it and waits.
+    fn submit(&self, record: impl FnOnce(vk::CommandBuffer)) {
+        let (i, d) = (self.instance, self.device);
+        let (info, mut pool) = (vk::CommandPoolCreateInfo::default(), vk::CommandPool::null());
+        ok(call!(i, PFN_vkCreateCommandPool, vkCreateCommandPool(d, &info, null(), &mut pool)));
+        let info = vk::CommandBufferAllocateInfo {
+            command_pool: pool,
+            command_buffer_count: 1,
+            ..Default::default()
+        };
+        let mut buffer = vk::CommandBuffer::null();
+        ok(call!(i, PFN_vkAllocateCommandBuffers, vkAllocateCommandBuffers(d, &info, &mut buffer)));
+        let info = vk::CommandBufferBeginInfo::default();
+        ok(call!(i, PFN_vkBeginCommandBuffer, vkBeginCommandBuffer(buffer, &info)));
+        record(buffer);
+        ok(call!(i, PFN_vkEndCommandBuffer, vkEndCommandBuffer(buffer)));
+        let submit = vk::SubmitInfo {
+            command_buffer_count: 1,
+            command_buffers: &raw const buffer,
+            ..Default::default()
+        };
+        let fence = vk::Fence::null();
+        ok(call!(i, PFN_vkQueueSubmit, vkQueueSubmit(self.queue, 1, &submit, fence)));
+        ok(call!(i, PFN_vkQueueWaitIdle, vkQueueWaitIdle(self.queue)));
+        call!(i, PFN_vkDestroyCommandPool, vkDestroyCommandPool(d, pool, null()));
+    }
         ok(call!(i, PFN_vkDeviceWaitIdle, vkDeviceWaitIdle(self.device)));
         call!(i, PFN_vkDestroyDevice, vkDestroyDevice(self.device, null()));
         call!(i, PFN_vkDestroyInstance, vkDestroyInstance(i, null()));

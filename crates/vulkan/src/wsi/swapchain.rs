@@ -4,7 +4,6 @@ use std::ffi::c_void;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use tepui_drm::client::RenderNode;
 use tepui_wsi as window;
 use vulkanalia_sys::{self as vk, Handle};
 
@@ -82,7 +81,7 @@ impl<B: Backend> Swapchain<B> {
             stride: None,
         };
         let format = window_format(info.image_format)?;
-        let is_kernels = matches!(B::node(&d.inner), RenderNode::Kernel(_));
+        let is_kernels = B::node(&d.inner).is_kernels();
         let share = if is_kernels && surface.takes_dma_buf(format, LINEAR) {
             Share::DmaBuf
         } else if surface.shares_memory() {
