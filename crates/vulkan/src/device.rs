@@ -19,6 +19,7 @@ use crate::entry;
 use crate::error::{Error, Result};
 use crate::late;
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
+use crate::registry::{self, Enabled};
 use crate::state::{GraphicsState, Groups};
 use crate::sync::{Fence, Semaphore};
 use crate::table::Table;
@@ -28,6 +29,8 @@ use crate::table::Table;
 pub struct Device<B: Backend> {
     /// Commands of the device; first, so that it is found without knowing the family.
     commands: &'static Table,
+    /// Version and extensions that the application uses; second, for the same reason.
+    enabled: Enabled,
     /// The application's allocator.
     pub allocator: Allocator,
     /// The family's device.
@@ -351,6 +354,7 @@ impl<B: Backend> Device<B> {
     /// `info` is valid.
     pub unsafe fn create(
         physical: &B::Physical,
+        enabled: Enabled,
         info: &vk::DeviceCreateInfo,
         allocator: Allocator,
         commands: &'static Table,
@@ -390,6 +394,7 @@ impl<B: Backend> Device<B> {
         let cache_header = cache::header(&B::info(physical).properties);
         let device = Device::<B> {
             commands,
+            enabled,
             allocator,
             inner,
             robust,
@@ -485,6 +490,7 @@ impl<B: Backend> Device<B> {
 #[repr(C)]
 struct Head {
     commands: &'static Table,
+    enabled: Enabled,
 }
 
 entry! {
@@ -492,7 +498,10 @@ entry! {
     fn vkGetDeviceProcAddr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
         unsafe {
             let head: &Head = dispatch(device);
-            head.commands.get(CStr::from_ptr(name).to_str().ok()?)
+            let name = CStr::from_ptr(name).to_str().ok()?;
+            let command = registry::find(name)?;
+            let is_there = head.enabled.has_device_command(command);
+            if is_there { head.commands.get(name) } else { None }
         }
     }
 

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use vulkanalia_sys as vk;
 
 use crate::error::{Error, Result};
+use crate::registry;
 
 /// What an entry point returns, and what its body gives.
 pub trait Outcome: Sized {
@@ -26,10 +27,14 @@ impl Outcome for vk::Result {
     type Body = Result<vk::Result>;
 
     fn from_body(name: &'static str, body: Self::Body) -> vk::Result {
-        body.unwrap_or_else(|error| {
-            report(name, &error);
-            error.code
-        })
+        match body {
+            Ok(vk::Result::SUCCESS) => vk::Result::SUCCESS,
+            Ok(code) => registry::returnable(name, code),
+            Err(error) => {
+                report(name, &error);
+                registry::returnable(name, error.code)
+            }
+        }
     }
 
     fn panicked() -> vk::Result {

@@ -9,6 +9,7 @@ use crate::entry;
 use crate::error::Error;
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, enumerate, slice};
 use crate::physical::{self, Family, Physical, extension};
+use crate::registry::{self, Enabled};
 use crate::table;
 
 /// The newest interface version between loader and driver that is spoken. source: vk_icd.h
@@ -26,6 +27,7 @@ static ENUMERATE: OnceLock<Enumerate> = OnceLock::new();
 pub struct Instance {
     pub(crate) allocator: Allocator,
     physical: Vec<Dispatchable<Physical>>,
+    enabled: Arc<Enabled>,
 }
 
 /// Instance extensions but for those of window systems, and their versions.
@@ -85,6 +87,12 @@ pub unsafe fn proc_addr(instance: vk::Instance, name: *const c_char) -> vk::PFN_
         }
         // SAFETY: as the caller says.
         let i: &Instance = unsafe { dispatch(instance) };
+        let offers = |name: &str| {
+            i.physical.iter().any(|p| p.family.info().extensions.iter().any(|e| e.0 == name))
+        };
+        if !registry::find(name).is_some_and(|c| i.enabled.has_command(c, offers)) {
+            return None;
+        }
         let device = || i.physical.first()?.family.commands().get(name);
         table::instance().get(name).or_else(device)
     })
@@ -132,9 +140,10 @@ entry! {
                     return Err(Error::new(vk::Result::ERROR_EXTENSION_NOT_PRESENT, why));
                 }
             }
-            let physical = physical::all(families(), allocator);
+            let enabled = Arc::new(Enabled::of_instance(info));
+            let physical = physical::all(families(), allocator, &enabled);
             let physical = physical.into_iter().map(Dispatchable::new).collect();
-            let instance = allocator.create(Dispatchable::new(Instance { allocator, physical }))?;
+            let instance = allocator.create(Dispatchable::new(Instance { allocator, physical, enabled }))?;
             *out = dispatchable(instance);
             Ok(vk::Result::SUCCESS)
         }

@@ -43,6 +43,7 @@ pub mod physical;
 pub mod pipeline;
 pub mod promoted;
 pub mod record;
+pub mod registry;
 pub mod render_pass;
 pub mod shader_object;
 pub mod sparse;
@@ -203,7 +204,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         wsi::{
             vkCreateSwapchainKHR<B>, vkDestroySwapchainKHR<B>, vkGetSwapchainImagesKHR<B>,
             vkAcquireNextImageKHR<B>, vkAcquireNextImage2KHR<B>, vkQueuePresentKHR<B>,
-            vkReleaseSwapchainImagesKHR<B>, vkReleaseSwapchainImagesEXT<B>, vkWaitForPresentKHR<B>,
+            vkReleaseSwapchainImagesKHR<B>, vkWaitForPresentKHR<B>,
             vkSetSwapchainPresentTimingQueueSizeEXT<B>, vkGetSwapchainTimingPropertiesEXT<B>,
             vkGetSwapchainTimeDomainPropertiesEXT<B>, vkGetPastPresentationTimingEXT<B>,
             vkWaitForPresent2KHR<B>,

@@ -11,6 +11,7 @@ use crate::chain;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{Allocator, dispatch, enumerate};
+use crate::registry::Enabled;
 use crate::sparse;
 use crate::table::Table;
 
@@ -19,13 +20,13 @@ pub trait Family: Send + Sync {
     /// What it says about itself.
     fn info(&self) -> &PhysicalInfo;
 
-    /// Creates a device.
+    /// Creates a device, for which `enabled` is enabled.
     ///
     /// # Safety
     /// `info` is valid.
     unsafe fn create_device(
         &self,
-        physical: vk::PhysicalDevice,
+        enabled: Enabled,
         info: &vk::DeviceCreateInfo,
         allocator: Allocator,
     ) -> Result<vk::Device>;
@@ -40,6 +41,8 @@ pub struct Physical {
     pub family: Arc<dyn Family>,
     /// The instance's allocator.
     pub allocator: Allocator,
+    /// What the instance is used with.
+    pub enabled: Arc<Enabled>,
 }
 
 impl Physical {
@@ -544,7 +547,8 @@ entry! {
             let p = of(physical);
             check_device(p.info(), &*info)?;
             let allocator = Allocator::new(callbacks, p.allocator);
-            *out = p.family.create_device(physical, &*info, allocator)?;
+            let enabled = p.enabled.with_device(&*info);
+            *out = p.family.create_device(enabled, &*info, allocator)?;
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -632,6 +636,11 @@ unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> 
 }
 
 /// Physical devices of families.
-pub(crate) fn all(families: Vec<Arc<dyn Family>>, allocator: Allocator) -> Vec<Physical> {
-    families.into_iter().map(|family| Physical { family, allocator }).collect()
+pub(crate) fn all(
+    families: Vec<Arc<dyn Family>>,
+    allocator: Allocator,
+    enabled: &Arc<Enabled>,
+) -> Vec<Physical> {
+    let one = |family| Physical { family, allocator, enabled: enabled.clone() };
+    families.into_iter().map(one).collect()
 }

@@ -5,14 +5,13 @@ use std::sync::OnceLock;
 
 use vulkanalia_sys as vk;
 
+use crate::registry;
+
 /// A command of unknown type.
 pub type Function = unsafe extern "system" fn();
 
 /// Commands by name.
 pub struct Table(HashMap<&'static str, Function>);
-
-/// Suffixes of extensions whose commands were promoted unchanged.
-const SUFFIXES: [&str; 3] = ["KHR", "EXT", "AMD"];
 
 impl Table {
     /// A table of commands.
@@ -20,14 +19,10 @@ impl Table {
         Table(list.into_iter().collect())
     }
 
-    /// Finds a command; the name that it had as an extension's finds the core command, or that of the
-    /// extension that replaced it.
+    /// Finds a command, or the one that it is an alias of.
     pub fn get(&self, name: &str) -> vk::PFN_vkVoidFunction {
-        let promoted = || {
-            let core = SUFFIXES.iter().find_map(|s| name.strip_suffix(s))?;
-            self.0.get(core).or_else(|| self.0.get(format!("{core}KHR").as_str()))
-        };
-        self.0.get(name).or_else(promoted).copied()
+        let alias = || self.0.get(registry::find(name)?.of);
+        self.0.get(name).or_else(alias).copied()
     }
 }
 
@@ -77,6 +72,11 @@ pub(crate) fn instance() -> &'static Table {
         });
         Table::new(all)
     })
+}
+
+/// Commands of instances and physical devices, and those that need none.
+pub fn all_of_instances() -> Vec<(&'static str, Function)> {
+    [global(), instance()].iter().flat_map(|t| &t.0).map(|(&name, &f)| (name, f)).collect()
 }
 
 /// Commands of physical devices.

@@ -48,6 +48,7 @@ use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::object::Allocator;
 use tepui_vulkan::physical::Family;
+use tepui_vulkan::registry::Enabled;
 use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::table::Table;
@@ -105,13 +106,14 @@ impl Family for Physical {
 
     unsafe fn create_device(
         &self,
-        _physical: vk::PhysicalDevice,
+        enabled: Enabled,
         info: &vk::DeviceCreateInfo,
         allocator: Allocator,
     ) -> Result<vk::Device> {
+        let commands = self.commands();
         // SAFETY: as the caller says.
         unsafe {
-            tepui_vulkan::device::Device::<Agx>::create(self, info, allocator, self.commands())
+            tepui_vulkan::device::Device::<Agx>::create(self, enabled, info, allocator, commands)
         }
     }
 

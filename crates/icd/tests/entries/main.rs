@@ -1,5 +1,6 @@
 //! The driver's entry points, without a loader.
 
+mod commands;
 mod memory;
 mod pipeline_binaries;
 mod swapchains;
@@ -45,9 +46,14 @@ impl DeviceOnly {
         unsafe {
             static ONCE: Once = Once::new();
             ONCE.call_once(|| std::env::set_var("TEPUI_VULKAN_GPU", "m1"));
-            let names = [c"VK_KHR_surface", c"VK_EXT_headless_surface"].map(|name| name.as_ptr());
+            let names = [
+                c"VK_KHR_surface",
+                c"VK_EXT_headless_surface",
+                c"VK_KHR_get_surface_capabilities2",
+            ];
+            let names = names.map(|name| name.as_ptr());
             let info = vk::InstanceCreateInfo {
-                enabled_extension_count: 2,
+                enabled_extension_count: names.len() as u32,
                 enabled_extension_names: names.as_ptr(),
                 ..Default::default()
             };
@@ -86,11 +92,6 @@ impl DeviceOnly {
             DeviceOnly { instance, physical, device, queue }
         }
     }
-}
-
-impl Drop for DeviceOnly {
-    fn drop(&mut self) {
-        let i = self.instance;
 
     /// Records a command buffer, submits it and waits.
     fn submit(&self, record: impl FnOnce(vk::CommandBuffer)) {
@@ -118,6 +119,11 @@ impl Drop for DeviceOnly {
         ok(call!(i, PFN_vkQueueWaitIdle, vkQueueWaitIdle(self.queue)));
         call!(i, PFN_vkDestroyCommandPool, vkDestroyCommandPool(d, pool, null()));
     }
+}
+
+impl Drop for DeviceOnly {
+    fn drop(&mut self) {
+        let i = self.instance;
         ok(call!(i, PFN_vkDeviceWaitIdle, vkDeviceWaitIdle(self.device)));
         call!(i, PFN_vkDestroyDevice, vkDestroyDevice(self.device, null()));
         call!(i, PFN_vkDestroyInstance, vkDestroyInstance(i, null()));

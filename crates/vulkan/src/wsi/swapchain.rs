@@ -433,11 +433,6 @@ entry! {
         }
     }
 
-    /// `vkReleaseSwapchainImagesEXT`.
-    fn vkReleaseSwapchainImagesEXT<B: Backend>(device: vk::Device, info: *const vk::ReleaseSwapchainImagesInfoKHR) -> vk::Result {
-        unsafe { Ok(vkReleaseSwapchainImagesKHR::<B>(device, info)) }
-    }
-
     /// `vkWaitForPresentKHR`.
     fn vkWaitForPresentKHR<B: Backend>(_device: vk::Device, swapchain: vk::SwapchainKHR, id: u64, timeout: u64) -> vk::Result {
         unsafe { wait_for::<B>(swapchain, id, timeout) }
