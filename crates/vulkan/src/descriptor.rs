@@ -98,6 +98,20 @@ impl DescriptorType {
 /// Largest alignment of descriptors and inline data in bytes.
 const ALIGNMENT: u32 = 64;
 
+/// Largest number of a binding: compilers use the bit above.
+const MAX_BINDING: u32 = i32::MAX as u32;
+
+/// Largest size of a set in bytes: offsets in it have 32 bits.
+const MAX_SET_B: u64 = 1 << 30;
+
+/// Largest size of a set that is pushed in bytes: command buffers keep such sets on the host. Far more than the limit of
+/// descriptors, `maxPushDescriptors`, needs.
+const MAX_PUSHED_B: u64 = 1 << 16;
+
+/// Most dynamic offsets of a set: the host keeps a list of them for each set that is bound. Far more than the limit of such
+/// descriptors.
+const MAX_DYNAMIC: u32 = 1 << 12;
+
 /// A binding of a set layout.
 pub struct Binding {
     /// Kind.
@@ -127,8 +141,8 @@ impl Binding {
 
 /// A descriptor set layout.
 pub struct SetLayout<B: Backend> {
-    /// Bindings by number.
-    pub bindings: Vec<Option<Binding>>,
+    /// Bindings with their numbers, in the order of these; numbers may be any.
+    pub bindings: Vec<(u32, Binding)>,
     /// Bytes of a set.
     pub size: u32,
     /// Dynamic offsets.
@@ -144,7 +158,8 @@ pub struct SetLayout<B: Backend> {
 impl<B: Backend> SetLayout<B> {
     /// A binding.
     pub fn binding(&self, n: u32) -> Option<&Binding> {
-        self.bindings.get(n as usize)?.as_ref()
+        let k = self.bindings.binary_search_by_key(&n, |b| b.0).ok()?;
+        Some(&self.bindings[k].1)
     }
 
     unsafe fn new(info: &vk::DescriptorSetLayoutCreateInfo) -> Result<SetLayout<B>> {
@@ -158,13 +173,15 @@ impl<B: Backend> SetLayout<B> {
         };
         let mut order: Vec<usize> = (0..list.len()).collect();
         order.sort_by_key(|&k| list[k].binding);
-        let most = list.iter().map(|b| b.binding + 1).max().unwrap_or(0);
-        let mut bindings: Vec<Option<Binding>> = (0..most).map(|_| None).collect();
-        let (mut end, mut dynamic, mut variable) = (0u32, 0, false);
+        let mut bindings = Vec::new();
+        let (mut end, mut dynamic, mut variable) = (0u64, 0u32, false);
         for k in order {
             let b = &list[k];
             if b.descriptor_count == 0 {
                 continue;
+            }
+            if b.binding > MAX_BINDING {
+                return Err(Error::host_memory());
             }
             let ty = DescriptorType::new(b.descriptor_type)?;
             let fixes =
@@ -185,22 +202,26 @@ impl<B: Backend> SetLayout<B> {
             let stride = B::descriptor_size(ty) * planes;
             let bytes = match ty {
                 DescriptorType::InlineUniformBlock => {
-                    stride.next_multiple_of(16) + b.descriptor_count
+                    u64::from(stride.next_multiple_of(16)) + u64::from(b.descriptor_count)
                 }
-                _ => stride.checked_mul(b.descriptor_count).ok_or_else(Error::host_memory)?,
+                _ => u64::from(stride) * u64::from(b.descriptor_count),
             };
-            end = end.next_multiple_of(stride.next_power_of_two().min(ALIGNMENT));
-            bindings[b.binding as usize] = Some(Binding {
+            end = end.next_multiple_of(u64::from(stride.next_power_of_two().min(ALIGNMENT)));
+            let binding = Binding {
                 ty,
                 count: b.descriptor_count,
-                offset: end,
+                offset: u32::try_from(end).map_err(|_| Error::host_memory())?,
                 stride,
                 planes,
                 first_dynamic: dynamic,
                 samplers,
                 conversions,
-            });
-            end = end.checked_add(bytes).ok_or_else(Error::host_memory)?;
+            };
+            bindings.push((b.binding, binding));
+            end += bytes;
+            if end > MAX_SET_B {
+                return Err(Error::host_memory());
+            }
             if ty.is_dynamic() {
                 dynamic += b.descriptor_count;
             }
@@ -210,25 +231,30 @@ impl<B: Backend> SetLayout<B> {
             variable |= own
                 .is_some_and(|f| f.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
         }
+        let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR);
+        if push && end > MAX_PUSHED_B || dynamic > MAX_DYNAMIC {
+            return Err(Error::host_memory());
+        }
         Ok(SetLayout {
             bindings,
-            size: end.next_multiple_of(ALIGNMENT),
+            size: (end as u32).next_multiple_of(ALIGNMENT),
             dynamic,
-            push: info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR),
+            push,
             variable,
             family: std::marker::PhantomData,
         })
     }
 
-    /// Bytes of a set whose last binding has `count` elements.
-    fn size_with(&self, count: Option<u32>) -> u32 {
-        let last = self.bindings.last().and_then(Option::as_ref);
-        let (Some(b), Some(n), true) = (last, count, self.variable) else { return self.size };
-        let bytes = match b.ty {
-            DescriptorType::InlineUniformBlock => b.data() - b.offset + n,
-            _ => b.stride * n,
+    /// Bytes of a set whose last binding has `count` elements; none if it would be too large.
+    fn size_with(&self, count: Option<u32>) -> Option<u32> {
+        let (Some((_, b)), Some(n), true) = (self.bindings.last(), count, self.variable) else {
+            return Some(self.size);
         };
-        (b.offset + bytes).next_multiple_of(ALIGNMENT)
+        let end = match b.ty {
+            DescriptorType::InlineUniformBlock => u64::from(b.data()) + u64::from(n),
+            _ => u64::from(b.offset) + u64::from(b.stride) * u64::from(n),
+        };
+        (end <= MAX_SET_B).then(|| (end as u32).next_multiple_of(ALIGNMENT))
     }
 }
 
@@ -303,7 +329,7 @@ impl<B: Backend> Pool<B> {
         if self.sets.len() as u32 >= self.most {
             return Err(none());
         }
-        let size = layout.size_with(variable);
+        let size = layout.size_with(variable).ok_or_else(none)?;
         let offset = if size == 0 { 0 } else { self.place(size).ok_or_else(none)? };
         // SAFETY: the range is inside of the pool's memory.
         let host = unsafe { B::host(&self.memory).add(offset as usize) };
@@ -353,7 +379,8 @@ impl<B: Backend> Set<B> {
     /// Address and size of each buffer that takes a dynamic offset, in the order of the offsets.
     pub fn dynamic(&self) -> Vec<(u64, u32)> {
         let mut all = vec![(0, 0); self.layout.dynamic as usize];
-        for b in self.layout.bindings.iter().flatten().filter(|b| b.ty.is_dynamic()) {
+        let bindings = self.layout.bindings.iter().map(|(_, b)| b);
+        for b in bindings.filter(|b| b.ty.is_dynamic()) {
             for k in 0..b.count {
                 // SAFETY: the descriptor is inside of the set.
                 all[(b.first_dynamic + k) as usize] = unsafe {
@@ -379,7 +406,7 @@ pub struct Writer<'a, B: Backend> {
 impl<B: Backend> Writer<'_, B> {
     /// What a new set holds: samplers that the layout fixes, and where inline blocks are.
     pub fn begin(&mut self) {
-        for b in self.layout.bindings.iter().flatten() {
+        for (_, b) in &self.layout.bindings {
             for (k, &s) in b.samplers.iter().enumerate() {
                 // SAFETY: immutable samplers outlive the layout.
                 let sampler = unsafe { get::<Sampler<B>>(s) };
@@ -398,7 +425,7 @@ impl<B: Backend> Writer<'_, B> {
     }
 
     fn put(&mut self, b: &Binding, ty: DescriptorType, element: u32, d: &Descriptor<'_, B>) {
-        let at = (b.offset + element * b.stride) as usize;
+        let at = b.offset as usize + element as usize * b.stride as usize;
         if let Some(bytes) = self.bytes.get_mut(at..at + b.stride as usize) {
             B::write_descriptor(ty, d, bytes);
         }
@@ -414,16 +441,19 @@ impl<B: Backend> Writer<'_, B> {
         [binding, element, count]: [u32; 3],
         at: impl Fn(u32) -> *const u8,
     ) {
-        let (mut n, mut element) = (binding, element);
+        let bindings = &self.layout.bindings;
+        let mut element = element;
+        let (mut n, starts) = match bindings.binary_search_by_key(&binding, |b| b.0) {
+            Ok(n) => (n, true),
+            Err(n) => (n, false),
+        };
+        // Elements of a binding that there is not are none.
+        if !starts {
+            element = 0;
+        }
         for k in 0..count {
             let b = loop {
-                let Some(Some(b)) = self.layout.bindings.get(n as usize) else {
-                    if n as usize >= self.layout.bindings.len() {
-                        return;
-                    }
-                    (n, element) = (n + 1, 0);
-                    continue;
-                };
+                let Some((_, b)) = bindings.get(n) else { return };
                 if element < b.count {
                     break b;
                 }
@@ -496,7 +526,7 @@ impl<B: Backend> Writer<'_, B> {
                 }
                 D::Mutable => {}
                 D::InlineUniformBlock => {
-                    let at = (b.data() + element) as usize;
+                    let at = b.data() as usize + element as usize;
                     if let Some(byte) = self.bytes.get_mut(at) {
                         *byte = *source;
                     }
@@ -572,20 +602,23 @@ unsafe fn copy<B: Backend>(c: &vk::CopyDescriptorSet) {
         else {
             return;
         };
-        let each = |from: u32, to: u32, bytes: u32| {
-            if from + bytes <= source.size && to + bytes <= target.size {
+        let each = |from: u64, to: u64, bytes: u32| {
+            let is_inside = |at: u64, set: &Set<B>| at + u64::from(bytes) <= u64::from(set.size);
+            if is_inside(from, source) && is_inside(to, target) {
                 let (from, to) = (source.host.add(from as usize), target.host.add(to as usize));
                 std::ptr::copy(from, to, bytes as usize);
             }
         };
+        let (first_from, first_to) =
+            (u64::from(c.src_array_element), u64::from(c.dst_array_element));
         if s.ty == DescriptorType::InlineUniformBlock {
-            let (from, to) = (s.data() + c.src_array_element, t.data() + c.dst_array_element);
+            let (from, to) = (u64::from(s.data()) + first_from, u64::from(t.data()) + first_to);
             return each(from, to, c.descriptor_count);
         }
         // Elements of mutable bindings may be longer than those of others.
-        for k in 0..c.descriptor_count {
-            let from = s.offset + (c.src_array_element + k) * s.stride;
-            let to = t.offset + (c.dst_array_element + k) * t.stride;
+        for k in 0..u64::from(c.descriptor_count) {
+            let from = u64::from(s.offset) + (first_from + k) * u64::from(s.stride);
+            let to = u64::from(t.offset) + (first_to + k) * u64::from(t.stride);
             each(from, to, s.stride.min(t.stride));
         }
     }
@@ -610,12 +643,12 @@ entry! {
     fn vkGetDescriptorSetLayoutSupport<B: Backend>(_device: vk::Device, info: *const vk::DescriptorSetLayoutCreateInfo, out: *mut vk::DescriptorSetLayoutSupport) {
         unsafe {
             let layout = SetLayout::<B>::new(&*info);
-            (*out).supported = if layout.as_ref().is_ok_and(|l| l.size < 1 << 30) { vk::TRUE } else { vk::FALSE };
+            (*out).supported = if layout.is_ok() { vk::TRUE } else { vk::FALSE };
             chain::each((*out).next, |s_type, at| {
                 if s_type == vk::StructureType::DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT {
                     let o = &mut *at.cast::<vk::DescriptorSetVariableDescriptorCountLayoutSupport>();
-                    let last = layout.as_ref().ok().filter(|l| l.variable).and_then(|l| l.bindings.last()?.as_ref());
-                    o.max_variable_descriptor_count = last.map_or(0, |b| match b.ty {
+                    let last = layout.as_ref().ok().filter(|l| l.variable).and_then(|l| l.bindings.last());
+                    o.max_variable_descriptor_count = last.map_or(0, |(_, b)| match b.ty {
                         DescriptorType::InlineUniformBlock => 1 << 16,
                         _ => 1 << 20,
                     });
@@ -641,9 +674,10 @@ entry! {
                 chain::find(info.next, vk::StructureType::DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO);
             let blocks = blocks.map_or(0, |b| b.max_inline_uniform_block_bindings);
             // Each binding may begin at a multiple of the alignment, and so does each set.
-            let gaps = u64::from(blocks) + u64::from(info.max_sets) * (1 + u64::from(info.pool_size_count));
-            size += u64::from(ALIGNMENT) * gaps;
-            let size = u32::try_from(size).map_err(|_| Error::host_memory())?;
+            let bindings = u64::from(info.max_sets).saturating_mul(1 + u64::from(info.pool_size_count));
+            let gaps = u64::from(blocks).saturating_add(bindings);
+            size = size.saturating_add(u64::from(ALIGNMENT).saturating_mul(gaps));
+            let size = u32::try_from(size).map_err(|_| Error::device_memory("a descriptor pool has less than 4 GiB"))?;
             let memory = B::allocate(&d.inner, Allocation { size: u64::from(size.max(ALIGNMENT)), ..Default::default() })?;
             let pool = Pool::<B> { memory, size, most: info.max_sets, ranges: Vec::new(), sets: Vec::new() };
             *out = handle(d.allocator(callbacks).create(pool)?);

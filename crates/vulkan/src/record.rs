@@ -141,6 +141,52 @@ fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
     unsafe { of::<B>(buffer) }.record_draw(name, draw);
 }
 
+/// The number of draws whose arguments a buffer has from an offset on, up to `count`.
+///
+/// An application may give a count that is larger than what the buffer has, if the count in memory is not; and memory is
+/// allocated for draws that may happen.
+unsafe fn draws_in<B: Backend>(
+    (from, offset): (vk::Buffer, u64),
+    (count, stride): (u32, u32),
+    indexed: bool,
+) -> u32 {
+    // SAFETY: the buffer is null or live.
+    let size = unsafe { maybe::<Buffer<B>>(from) }.map_or(0, |b| b.size);
+    let own = if indexed { 20 } else { 16 };
+    let Some(room) = size.checked_sub(offset).and_then(|room| room.checked_sub(own)) else {
+        return 0;
+    };
+    let there = match stride {
+        0 => 1,
+        stride => room / u64::from(stride) + 1,
+    };
+    there.min(u64::from(count)) as u32
+}
+
+/// Draws with arguments and their number in memory.
+///
+/// # Safety
+/// The handles are live.
+unsafe fn draw_counted<B: Backend>(
+    buffer: vk::CommandBuffer,
+    name: &'static str,
+    from: (vk::Buffer, u64),
+    counts: (vk::Buffer, u64),
+    (count, stride): (u32, u32),
+    indexed: bool,
+) {
+    // SAFETY: as the caller says.
+    let (address, count_address, count) = unsafe {
+        (
+            address::<B>(from.0, from.1),
+            Some(address::<B>(counts.0, counts.1)),
+            draws_in::<B>(from, (count, stride), indexed),
+        )
+    };
+    let all = Draw::Indirect { address, count, stride, count_address, indexed, draw_index: 0 };
+    draw::<B>(buffer, name, all);
+}
+
 /// Draws with arguments in memory, all of them.
 ///
 /// # Safety
@@ -152,6 +198,8 @@ unsafe fn draw_indirect<B: Backend>(
     (count, stride): (u32, u32),
     indexed: bool,
 ) {
+    // SAFETY: as the caller says.
+    let count = unsafe { draws_in::<B>((from, offset), (count, stride), indexed) };
     // SAFETY: as the caller says.
     let (from, address) = unsafe { (maybe::<Buffer<B>>(from), address::<B>(from, offset)) };
     let is_sparse = from.is_some_and(Buffer::is_sparse);
@@ -494,14 +542,12 @@ entry! {
 
     /// `vkCmdDrawIndirectCount`.
     fn vkCmdDrawIndirectCount<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
-        let (at, c) = unsafe { (address::<B>(from, offset), address::<B>(counts, count_offset)) };
-        draw::<B>(buffer, "vkCmdDrawIndirectCount", Draw::Indirect { address: at, count, stride, count_address: Some(c), indexed: false, draw_index: 0 });
+        unsafe { draw_counted::<B>(buffer, "vkCmdDrawIndirectCount", (from, offset), (counts, count_offset), (count, stride), false) };
     }
 
     /// `vkCmdDrawIndexedIndirectCount`.
     fn vkCmdDrawIndexedIndirectCount<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
-        let (at, c) = unsafe { (address::<B>(from, offset), address::<B>(counts, count_offset)) };
-        draw::<B>(buffer, "vkCmdDrawIndexedIndirectCount", Draw::Indirect { address: at, count, stride, count_address: Some(c), indexed: true, draw_index: 0 });
+        unsafe { draw_counted::<B>(buffer, "vkCmdDrawIndexedIndirectCount", (from, offset), (counts, count_offset), (count, stride), true) };
     }
 
     /// `vkCmdDispatch`.

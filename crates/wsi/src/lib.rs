@@ -62,6 +62,6 @@ mod x11;
 
 pub use error::{Error, Property, Result};
 pub use format::Format;
-pub use surface::{Alpha, Capabilities, Extent, Mode, Surface};
+pub use surface::{Alpha, Capabilities, Extent, MAX_IMAGES, Mode, Surface};
 pub use surface::{wayland_supports, xcb_supports, xlib_supports};
 pub use swapchain::{Config, Images, Pixels, Rect, SharedImage, Status, Swapchain};

@@ -63,7 +63,7 @@ impl Mode {
 const MIN_IMAGES: u32 = 2;
 
 /// The largest number of images, far beyond what is of use.
-const MAX_IMAGES: u32 = 64;
+pub const MAX_IMAGES: u32 = 64;
 
 /// What swapchains a surface takes at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,6 +23,9 @@ enum Kind {
     Generated,
 }
 
+/// Largest size of a pool in bytes: the kernel's offsets of timestamps have 32 bits.
+const MAX_POOL_B: u64 = 1 << 31;
+
 /// A query pool: for timestamps results, and for all pools words that say whether a result is there.
 pub struct Queries {
     device: Arc<Device>,
@@ -42,6 +45,10 @@ impl Queries {
     pub fn new(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
         let values = info.values() as u32;
         let bytes = 8 * u64::from(values + 1) * u64::from(info.count);
+        if bytes > MAX_POOL_B {
+            let why = format!("a pool of {} queries has {bytes} bytes", info.count);
+            return Err(Error::device_memory(why));
+        }
         let memory = Bo::new(&device.kernel, bytes, Window::Data, true)?;
         let kind = match info.kind {
             vk::QueryType::OCCLUSION => Kind::Occlusion(device.take_counters(info.count)?),
@@ -52,7 +59,10 @@ impl Queries {
             other => return Err(Error::unsupported(format!("queries of type {}", other.as_raw()))),
         };
         let pool = Queries { device: device.clone(), kind, count: info.count, memory, values };
-        pool.reset(0, info.count);
+        // New memory is zeros; counters may be those of an earlier pool.
+        if matches!(pool.kind, Kind::Occlusion(_)) {
+            pool.reset(0, info.count);
+        }
         Ok(pool)
     }
 

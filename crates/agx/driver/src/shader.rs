@@ -46,19 +46,16 @@ struct Place {
     dynamic: Option<u32>,
 }
 
-/// Where the descriptors of a pipeline layout are.
+/// Where the descriptors of a pipeline layout are: for each set, those of its bindings by number.
 #[derive(Clone, Debug, Default)]
-pub struct Places(Vec<Vec<Option<Place>>>);
+pub struct Places(Vec<Vec<(u32, Place)>>);
 
 impl Places {
     /// Those of set layouts.
     pub fn new(sets: &[Option<Arc<SetLayout<Agx>>>]) -> Places {
-        let place = |b: &Option<tepui_vulkan::descriptor::Binding>| {
-            b.as_ref().map(|b| Place {
-                offset: b.offset,
-                stride: b.stride / b.planes,
-                dynamic: b.ty.is_dynamic().then_some(b.first_dynamic),
-            })
+        let place = |(n, b): &(u32, tepui_vulkan::descriptor::Binding)| {
+            let dynamic = b.ty.is_dynamic().then_some(b.first_dynamic);
+            (*n, Place { offset: b.offset, stride: b.stride / b.planes, dynamic })
         };
         let set = |s: &Option<Arc<SetLayout<Agx>>>| {
             s.as_ref().map_or_else(Vec::new, |s| s.bindings.iter().map(place).collect())
@@ -69,9 +66,8 @@ impl Places {
     /// One set of rows, one behind the other: the driver's own programs have such.
     pub fn rows(count: u32) -> Places {
         let stride = tepui_agx_compiler::descriptor::ROW_B;
-        Places(vec![
-            (0..count).map(|k| Some(Place { offset: k * stride, stride, dynamic: None })).collect(),
-        ])
+        let row = |k| (k, Place { offset: k * stride, stride, dynamic: None });
+        Places(vec![(0..count).map(row).collect()])
     }
 
     fn get(&self, set: u32, binding: u32) -> Option<Place> {
@@ -79,7 +75,8 @@ impl Places {
             return Some(Place { offset: binding * ROW_B, stride: ROW_B, dynamic: None });
         }
         let own = binding & !SECOND_SAMPLER;
-        let mut place = (*self.0.get(set as usize)?.get(own as usize)?)?;
+        let set = self.0.get(set as usize)?;
+        let mut place = set[set.binary_search_by_key(&own, |p| p.0).ok()?].1;
         if own != binding {
             // Programs look for the twin's number where the sampler's would be.
             place.offset += SECOND_SAMPLER_B - SAMPLER_B;

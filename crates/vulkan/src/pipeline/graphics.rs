@@ -166,8 +166,8 @@ pub(crate) unsafe fn key_of_graphics<B: Backend>(
 /// Set layouts as text.
 fn sets_text<B: Backend>(sets: &[Option<Arc<SetLayout<B>>>]) -> String {
     let bindings = sets.iter().enumerate().flat_map(|(k, set)| {
-        let all = set.iter().flat_map(|s| s.bindings.iter().enumerate());
-        all.filter_map(move |(n, b)| Some((k, n, b.as_ref()?)))
+        let all = set.iter().flat_map(|s| &s.bindings);
+        all.map(move |(n, b)| (k, n, b))
     });
     let all = bindings.map(|(k, n, b)| {
         let of = (b.ty, b.count, b.offset, b.stride, b.planes, b.first_dynamic);

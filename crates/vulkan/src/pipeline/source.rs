@@ -171,9 +171,7 @@ impl Source<'_> {
         let bindings = sets.iter().map(|s| s.as_ref().map_or(&[][..], |s| &s.bindings));
         let conversions: Vec<_> = bindings
             .enumerate()
-            .flat_map(|(set, all)| {
-                all.iter().enumerate().filter_map(move |(n, b)| Some((set, n, b.as_ref()?)))
-            })
+            .flat_map(|(set, all)| all.iter().map(move |(n, b)| (set, n, b)))
             .filter(|(.., b)| !b.conversions.is_empty())
             .map(|(set, n, b)| (set, n, b.planes, &b.conversions))
             .collect();

@@ -58,6 +58,10 @@ impl<B: Backend> Swapchain<B> {
         old: Option<&Swapchain<B>>,
         allocator: Allocator,
     ) -> Result<Swapchain<B>> {
+        if info.min_image_count > window::MAX_IMAGES {
+            let why = format!("a swapchain of {} images", info.min_image_count);
+            return Err(Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why));
+        }
         // What was presented before the swapchain is replaced is still shown.
         if let Some(old) = old {
             old.presenter.shared.finish();

@@ -148,7 +148,7 @@ impl Encoder {
     ) -> Result<(u64, u32)> {
         let words = if indexed { 5 } else { 4 };
         let own = 4 * u32::from(words);
-        let to = self.upload(&vec![0; (own * most.max(1)) as usize], 16)?.address;
+        let to = self.room(u64::from(own) * u64::from(most.max(1)))?;
         let ([a, b], [c, d], [e, f]) = (split(address), split(to), split(count));
         self.run(Program::Count(words), &[a, b, c, d, e, f, stride, most], &[], [most, 1, 1])?;
         Ok((to, own))
@@ -162,7 +162,7 @@ impl Encoder {
         words: u8,
         [stride, most]: [u32; 2],
     ) -> Result<u64> {
-        let to = self.upload(&vec![0; 4 * usize::from(words) * most.max(1) as usize], 16)?.address;
+        let to = self.room(4 * u64::from(words) * u64::from(most.max(1)))?;
         let ([a, b], [d, e], [f, g]) = (split(from), split(to), split(c.address));
         let own = [a, b, d, e, f, g, stride, most, u32::from(c.inverted)];
         self.run(Program::Condition(words), &own, &[], [most, 1, 1])?;
