@@ -481,11 +481,11 @@ entry! {
                     false => row.cast::<u32>().add(n).write_unaligned(v as u32),
                 };
                 let values = pool.info.values();
-                if value.is_none() {
-                    result = vk::Result::NOT_READY;
-                }
+                // What a query has so far is a result, and may be 0.
                 if value.is_some() || flags.contains(vk::QueryResultFlags::PARTIAL) {
                     (0..values).for_each(|n| put(n, value.map_or(0, |v| v[n])));
+                } else {
+                    result = vk::Result::NOT_READY;
                 }
                 if flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY) {
                     put(values, u64::from(value.is_some()));
