@@ -24,6 +24,7 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+mod mutable;
 mod parts;
 pub mod query;
 pub mod residency;
@@ -296,6 +297,7 @@ impl Backend for Agx {
         let origin = Origin { key, programs, captures, custom_borders, reductions, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
+        mutable::run(&mut ir, sets);
         tepui_expand::lower_limit(&mut ir);
         let shader = Shader::new(&Arc::downgrade(device), ir, places, robust, origin, linking)?;
         if let Some(state) = partial_state {

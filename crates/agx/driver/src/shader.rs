@@ -32,6 +32,7 @@ use tepui_vulkan::{Error, Result, vk};
 use xxhash_rust::xxh3;
 
 use crate::Agx;
+use crate::descriptor::BUFFER_B;
 use crate::device::{Code, Device};
 use crate::encoder::values::long;
 use crate::meta::statistics::count_fragments;
@@ -177,7 +178,7 @@ impl Recipe {
                         Value::DynamicAddress { set: set as u8, index: first + element }
                     }
                     Some(b) => {
-                        r.uniforms.push(from(set, b.offset + element * b.stride));
+                        r.uniforms.push(from(set, b.offset + element * BUFFER_B));
                         continue;
                     }
                     None => Value::Null,
@@ -187,7 +188,7 @@ impl Recipe {
                         Value::DynamicSize { set: set as u8, index: first + element }
                     }
                     Some(b) => {
-                        r.uniforms.push(from(set, b.offset + element * b.stride + 8));
+                        r.uniforms.push(from(set, b.offset + element * BUFFER_B + 8));
                         continue;
                     }
                     None => Value::Source(Source::Constant { bits: 0 }),
