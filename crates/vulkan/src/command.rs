@@ -381,6 +381,19 @@ impl<B: Backend> CommandState<B> {
         }
     }
 
+    /// Whether nothing of a draw is rasterised, since the stream that is selected is none of its own: stages other than geometry
+    /// shaders write the first one alone.
+    fn rasterises_no_stream(&self) -> bool {
+        let s = &self.graphics;
+        s.rasterization_stream != 0 && !s.discard && self.bound.between.geometry.is_none()
+    }
+
+    /// Sets whether primitives are discarded.
+    fn set_discard(&mut self, discard: bool) {
+        self.graphics.discard = discard;
+        self.changed |= Groups::DISCARD;
+    }
+
     /// The bytes of a pushed set, to write to.
     pub fn pushed(
         &mut self,
@@ -604,11 +617,26 @@ impl<B: Backend> CommandBuffer<B> {
         if self.encoder.needs_split(&self.state) {
             self.split_rendering()?;
         }
+        let discards = self.state.rasterises_no_stream();
+        if discards {
+            self.state.set_discard(true);
+        }
+        let drawn = self.draw_parts(draw);
+        if discards {
+            self.state.set_discard(false);
+        }
+        match drawn? {
+            Drawn::Unknown => self.draw_unknown(draw),
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws, and splits the rendering as often as it takes.
+    fn draw_parts(&mut self, draw: &Draw) -> Result<Drawn> {
         loop {
             match self.encoder.draw(&mut self.state, draw)? {
-                Drawn::Whole => return Ok(()),
                 Drawn::InPart => self.split_rendering()?,
-                Drawn::Unknown => return self.draw_unknown(draw),
+                drawn => return Ok(drawn),
             }
         }
     }
