@@ -234,7 +234,11 @@ fn blend_of(a: &vk::PipelineColorBlendAttachmentState, advanced: AdvancedBlend) 
     }
 }
 
-pub(super) unsafe fn multisample(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) {
+pub(super) unsafe fn multisample(
+    s: &mut GraphicsState,
+    info: &vk::GraphicsPipelineCreateInfo,
+    dynamic: Groups,
+) {
     // SAFETY: the structure is the application's and valid, or null.
     unsafe {
         let Some(m) = info.multisample_state.as_ref() else { return };
@@ -248,7 +252,8 @@ pub(super) unsafe fn multisample(s: &mut GraphicsState, info: &vk::GraphicsPipel
             chain::find(m.next, vk::StructureType::PIPELINE_SAMPLE_LOCATIONS_STATE_CREATE_INFO_EXT);
         if let Some(p) = places {
             s.sample_locations_enable = p.sample_locations_enable == vk::TRUE;
-            if s.sample_locations_enable {
+            // Else the structure's locations may be anything.
+            if s.sample_locations_enable || dynamic.contains(Groups::SAMPLE_LOCATIONS_ENABLE) {
                 s.sample_locations = state::sample_locations(&p.sample_locations_info);
             }
         }
@@ -258,10 +263,11 @@ pub(super) unsafe fn multisample(s: &mut GraphicsState, info: &vk::GraphicsPipel
 pub(super) unsafe fn fragment_output(
     s: &mut GraphicsState,
     info: &vk::GraphicsPipelineCreateInfo,
+    dynamic: Groups,
 ) -> Result<()> {
     // SAFETY: the structures are the application's and valid.
     unsafe {
-        multisample(s, info);
+        multisample(s, info, dynamic);
         if let Some(c) = info.color_blend_state.as_ref() {
             s.logic_op_enable = c.logic_op_enable == vk::TRUE;
             s.logic_op = c.logic_op;

@@ -266,10 +266,10 @@ unsafe fn front<B: Backend>(
         let discards = s.discard && !p.dynamic.contains(Groups::DISCARD);
         if parts.contains(P::FRAGMENT_SHADER) && !discards {
             depth_stencil(s, info);
-            multisample(s, info);
+            multisample(s, info, p.dynamic);
         }
         if parts.contains(P::FRAGMENT_OUTPUT_INTERFACE) && !discards {
-            fragment_output(s, info)?;
+            fragment_output(s, info, p.dynamic)?;
         } else if let Some(pass) = pass {
             s.view_mask = pass.view_mask(info.subpass);
         } else if let Some(r) = rendering {
