@@ -609,6 +609,9 @@ pub trait Backend: Sized + Send + Sync + 'static {
         to_image: bool,
     ) -> Result<()>;
 
+    /// Whether images of a format can be rendered to.
+    fn is_rendered(format: Format) -> bool;
+
     /// Describes an image view.
     fn view(device: &Self::Device, info: &ViewInfo<'_, Self>) -> Result<Self::View>;
 

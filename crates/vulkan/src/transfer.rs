@@ -2,6 +2,8 @@
 
 use std::ffi::c_void;
 
+use tepui_format::Format;
+use tepui_format::texel::TexelCodec;
 use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{
@@ -10,7 +12,7 @@ use crate::backend::{
 use crate::command::{CommandBuffer, of};
 use crate::device::Device;
 use crate::entry;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::image::{Image, aspect_format};
 use crate::memory::Buffer;
 use crate::object::{get, handle, slice};
@@ -232,6 +234,26 @@ fn clear_image<B: Backend>(
     });
 }
 
+/// Format and value with which a pixel of a format that cannot be rendered to is cleared: integers of its size.
+fn as_words(format: Format, clear: [u32; 4]) -> Result<(Format, [u32; 4])> {
+    let unsupported = || Error::unsupported(format!("clears of {format}"));
+    let codec = TexelCodec::new(format).map_err(|_| unsupported())?;
+    let info = format.info();
+    let bits = match info.numeric().is_integer() {
+        true => codec.pack_u32(clear),
+        false => codec.pack_f32(clear.map(f32::from_bits)),
+    };
+    let words = match info.block.bytes {
+        1 => Format::R8_UINT,
+        2 => Format::R16_UINT,
+        4 => Format::R32_UINT,
+        8 => Format::R32G32_UINT,
+        16 => Format::R32G32B32A32_UINT,
+        _ => return Err(unsupported()),
+    };
+    Ok((words, [0, 32, 64, 96].map(|shift| (bits >> shift) as u32)))
+}
+
 fn clear_level<B: Backend>(
     c: &mut CommandBuffer<B>,
     image: &Image<B>,
@@ -243,8 +265,12 @@ fn clear_level<B: Backend>(
 ) -> Result<()> {
     let part: ImageRef<B> = image.part(level, layer, layers);
     let [width, height] = part.extent();
+    let (format, clear) = match B::is_rendered(part.format) {
+        true => (part.format, clear),
+        false => as_words(part.format, clear)?,
+    };
     let attachment = |clear: [u32; 4]| Attachment {
-        image: std::sync::Arc::new(image.part(level, layer, layers)),
+        image: std::sync::Arc::new(ImageRef { format, ..image.part(level, layer, layers) }),
         load: vk::AttachmentLoadOp::CLEAR,
         store: vk::AttachmentStoreOp::STORE,
         clear,

@@ -122,6 +122,11 @@ pub fn features(f: Format) -> FormatFeatures {
     out
 }
 
+/// Whether images of a format can be rendered to.
+pub fn is_rendered(f: Format) -> bool {
+    own_features(f).optimal.intersects(F::COLOR_ATTACHMENT | F::DEPTH_STENCIL_ATTACHMENT)
+}
+
 /// The layouts in which images of a format may be shared, as DRM format modifiers, and what such images can do. Nothing stores to
 /// compressed images but the end of a tile and the depth unit.
 pub fn modifiers(f: Format) -> Vec<(u64, F)> {

@@ -224,6 +224,10 @@ impl Backend for Agx {
         image::best_modifier(info, list)
     }
 
+    fn is_rendered(format: Format) -> bool {
+        format::is_rendered(format)
+    }
+
     fn image(_device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {
         Image::new(info)
     }
