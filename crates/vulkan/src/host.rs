@@ -64,13 +64,29 @@ unsafe fn copy<B: Backend>(
     to_image: bool,
 ) -> Result<()> {
     let plane = B::plane(&image.layout, layers.aspect_mask);
-    let host = image.host(plane).ok_or_else(unbound)?;
+    let memory = B::plane_memory(&image.layout, plane);
+    // The bytes of a sparse image lie anywhere: those of a subresource are gathered where they would be in one piece.
+    let mut gathered = Vec::new();
+    let host = match image.host(plane) {
+        Some(host) => host,
+        None if image.sparse.is_some() => {
+            let size = usize::try_from(memory.size).map_err(|_| Error::host_memory())?;
+            gathered.try_reserve_exact(size).map_err(|_| Error::host_memory())?;
+            gathered.resize(size, 0);
+            gathered.as_mut_ptr()
+        }
+        None => return Err(unbound()),
+    };
     let lines = pixels(image, layers.aspect_mask, 0, row_length, height, extent);
     let mut done = 0;
     for (k, r) in rectangles(image, layers, offset, extent) {
+        let s = B::subresource(&image.layout, plane, r.level, r.layer);
+        let inside = s.offset as usize..(s.offset + s.size) as usize;
+        if let Some(bytes) = gathered.get_mut(inside.clone()) {
+            image.pages.read(memory.offset + s.offset, bytes);
+        }
         if flags.contains(vk::HostImageCopyFlags::MEMCPY) {
             // The application keeps the driver's own arrangement.
-            let s = B::subresource(&image.layout, plane, r.level, r.layer);
             // SAFETY: the application's memory has the size that it was told; the subresource is inside of the image.
             unsafe {
                 let (inside, outside) = (host.add(s.offset as usize), pointer.add(done as usize));
@@ -80,12 +96,49 @@ unsafe fn copy<B: Backend>(
                 }
             }
             done += s.size;
-            continue;
+        } else {
+            // SAFETY: the application's memory reaches as far as its region says.
+            unsafe {
+                let at = pointer.add((u64::from(k) * lines.slice_pitch) as usize);
+                B::copy_host(&image.layout, host, &r, at, lines.row_pitch as usize, to_image)?;
+            }
         }
-        // SAFETY: the application's memory reaches as far as its region says.
+        if let Some(bytes) = gathered.get(inside).filter(|_| to_image) {
+            image.pages.write(memory.offset + s.offset, bytes);
+        }
+    }
+    Ok(())
+}
+
+/// Copies one region from image to image, depth and stencil one after the other.
+unsafe fn copy_between<B: Backend>(
+    from: &Image<B>,
+    to: &Image<B>,
+    r: &vk::ImageCopy2,
+) -> Result<()> {
+    use vk::ImageAspectFlags as A;
+    let both = A::DEPTH | A::STENCIL;
+    let (own, others) = (
+        [(r.src_subresource.aspect_mask, r.dst_subresource.aspect_mask)],
+        [(A::DEPTH, A::DEPTH), (A::STENCIL, A::STENCIL)],
+    );
+    let has_both = r.src_subresource.aspect_mask.contains(both);
+    for &(source, target) in if has_both { &others[..] } else { &own[..] } {
+        let source = vk::ImageSubresourceLayers { aspect_mask: source, ..r.src_subresource };
+        let target = vk::ImageSubresourceLayers { aspect_mask: target, ..r.dst_subresource };
+        let lines = pixels(from, source.aspect_mask, 0, 0, 0, r.extent);
+        let is_3d = from.info.image_type == vk::ImageType::_3D;
+        let count = if is_3d { r.extent.depth } else { from.layer_count(source) };
+        let size = lines.slice_pitch * u64::from(count.max(r.extent.depth));
+        let size = usize::try_from(size).map_err(|_| Error::host_memory())?;
+        let mut raster: Vec<u8> = Vec::new();
+        raster.try_reserve_exact(size).map_err(|_| Error::host_memory())?;
+        raster.resize(size, 0);
+        let (at, flags) = (raster.as_mut_ptr(), vk::HostImageCopyFlags::empty());
+        // SAFETY: the rows have room for the region; the rest is as the caller says.
         unsafe {
-            let at = pointer.add((u64::from(k) * lines.slice_pitch) as usize);
-            B::copy_host(&image.layout, host, &r, at, lines.row_pitch as usize, to_image)?;
+            copy::<B>(from, source, r.src_offset, r.extent, at, (0, 0), flags, false)?;
+            copy::<B>(to, target, r.dst_offset, r.extent, at, (0, 0), flags, true)?;
         }
     }
     Ok(())
@@ -122,13 +175,7 @@ entry! {
             let i = &*info;
             let (from, to): (&Image<B>, &Image<B>) = (get(i.src_image), get(i.dst_image));
             for r in slice(i.regions, i.region_count) {
-                let lines = pixels(from, r.src_subresource.aspect_mask, 0, 0, 0, r.extent);
-                let count = if from.info.image_type == vk::ImageType::_3D { r.extent.depth } else { from.layer_count(r.src_subresource) };
-                let mut raster = vec![0u8; (lines.slice_pitch * u64::from(count.max(r.extent.depth))) as usize];
-                let flags = vk::HostImageCopyFlags::empty();
-                let at = raster.as_mut_ptr();
-                copy::<B>(from, r.src_subresource, r.src_offset, r.extent, at, (0, 0), flags, false)?;
-                copy::<B>(to, r.dst_subresource, r.dst_offset, r.extent, at, (0, 0), flags, true)?;
+                copy_between(from, to, r)?;
             }
             Ok(vk::Result::SUCCESS)
         }

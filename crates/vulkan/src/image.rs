@@ -17,6 +17,7 @@ use crate::entry;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Memory, bound, dedicated};
 use crate::object::{get, get_mut, handle, maybe, slice};
+use crate::pages::Pages;
 use crate::sparse::BLOCK_B;
 
 /// An image.
@@ -31,6 +32,8 @@ pub struct Image<B: Backend> {
     pub(crate) memory: [Option<(Arc<B::Memory>, u64)>; MAX_PLANES],
     /// The addresses of a sparse image, to which memory is bound piece by piece.
     pub(crate) sparse: Option<Arc<B::Range>>,
+    /// The memory that is bound to a sparse image.
+    pub(crate) pages: Arc<Pages<B>>,
 }
 
 /// An image view.
@@ -316,7 +319,14 @@ pub(crate) unsafe fn lay_out<B: Backend>(
 pub fn with_info<B: Backend>(d: &Device<B>, info: ImageInfo) -> Result<Image<B>> {
     let layout = Arc::new(B::image(&d.inner, &info)?);
     let addresses = [0; MAX_PLANES];
-    Ok(Image { info, layout, addresses, memory: Default::default(), sparse: None })
+    Ok(Image {
+        info,
+        layout,
+        addresses,
+        memory: Default::default(),
+        sparse: None,
+        pages: Arc::default(),
+    })
 }
 
 unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {

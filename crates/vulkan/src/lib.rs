@@ -39,6 +39,7 @@ pub mod instance;
 pub(crate) mod late;
 pub mod memory;
 pub mod object;
+pub mod pages;
 pub mod physical;
 pub mod pipeline;
 pub mod promoted;

@@ -186,7 +186,7 @@ unsafe fn bind<B: Backend>(device: vk::Device, info: &vk::BindBufferMemoryInfo) 
                 let (range, memory) = (range.clone(), memory.inner.clone());
                 let size = buffer.size.next_multiple_of(BLOCK_B);
                 let memory = Some((memory, info.memory_offset));
-                let whole = SparseBind { range, offset: 0, size, memory };
+                let whole = SparseBind { range, offset: 0, size, memory, pages: None };
                 B::bind_sparse(&Device::<B>::of(device).inner, &[whole])?;
             }
         }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::image::{self, Image};
 use crate::memory::{Buffer, Memory};
 use crate::object::{dispatch_mut, get, maybe, slice};
+use crate::pages::Pages;
 
 /// Bytes of a sparse block, and the alignment of what is bound to blocks.
 /// source: Vulkan specification, "Standard Sparse Image Block Shapes"
@@ -29,6 +30,8 @@ pub struct SparseBind<B: Backend> {
     pub size: u64,
     /// The memory, and where in it; nothing takes memory away.
     pub memory: Option<(Arc<B::Memory>, u64)>,
+    /// Those of an image, which the host copies from and to.
+    pub pages: Option<Arc<Pages<B>>>,
 }
 
 /// The granularity of a format's sparse images: a block in pixels.
@@ -108,6 +111,7 @@ fn not_sparse() -> Error {
 /// Binds of a buffer, or of an image as a row of bytes.
 unsafe fn opaque<B: Backend>(
     range: &Arc<B::Range>,
+    pages: Option<&Arc<Pages<B>>>,
     binds: &[vk::SparseMemoryBind],
     place: impl Fn(&vk::SparseMemoryBind) -> (u64, u64),
     out: &mut Vec<SparseBind<B>>,
@@ -116,7 +120,8 @@ unsafe fn opaque<B: Backend>(
         let (offset, size) = place(b);
         // SAFETY: as the caller says.
         let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset) };
-        out.push(SparseBind { range: range.clone(), offset, size, memory });
+        let (range, pages) = (range.clone(), pages.cloned());
+        out.push(SparseBind { range, offset, size, memory, pages });
     }
 }
 
@@ -167,7 +172,8 @@ unsafe fn blocks<B: Backend>(
                 // SAFETY: as the caller says.
                 let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset + page) };
                 let offset = B::sparse_page(&image.layout, level, layer, [x, y]);
-                out.push(SparseBind { range: range.clone(), offset, size: l.page_size, memory });
+                let (range, pages) = (range.clone(), Some(image.pages.clone()));
+                out.push(SparseBind { range, offset, size: l.page_size, memory, pages });
             }
         }
     }
@@ -182,13 +188,13 @@ unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBi
             let buffer: &Buffer<B> = get(b.buffer);
             let range = buffer.range.as_ref().ok_or_else(not_sparse)?;
             let place = |b: &vk::SparseMemoryBind| (b.resource_offset, b.size);
-            opaque(range, slice(b.binds, b.bind_count), place, &mut out);
+            opaque(range, None, slice(b.binds, b.bind_count), place, &mut out);
         }
         for b in slice(info.image_opaque_binds, info.image_opaque_bind_count) {
             let image: &Image<B> = get(b.image);
             let range = image.sparse.as_ref().ok_or_else(not_sparse)?;
             let place = |b: &vk::SparseMemoryBind| image_bytes(image, b);
-            opaque(range, slice(b.binds, b.bind_count), place, &mut out);
+            opaque(range, Some(&image.pages), slice(b.binds, b.bind_count), place, &mut out);
         }
         for b in slice(info.image_binds, info.image_bind_count) {
             let image: &Image<B> = get(b.image);
@@ -206,6 +212,11 @@ impl<B: Backend> Queue<B> {
         let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
             device::wait_for::<B>(&device, &lost, waits)?;
             B::bind_sparse(&device, &binds)?;
+            for b in &binds {
+                if let Some(pages) = &b.pages {
+                    pages.bind(b.offset, b.size, b.memory.as_ref());
+                }
+            }
             B::submit(&device, &[], &[], signals)
         };
         self.submit_run(s, Box::new(run))

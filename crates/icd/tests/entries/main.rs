@@ -4,6 +4,7 @@ mod commands;
 mod limits;
 mod memory;
 mod pipeline_binaries;
+mod queries;
 mod swapchains;
 
 use std::ffi::CStr;
