@@ -105,8 +105,30 @@ pub struct ImageInfo {
     pub linear: bool,
     /// The DRM format modifier that says the layout, for images that have one.
     pub modifier: Option<u64>,
-    /// Bytes from row to row of a linear image; the driver's choice when `None`.
-    pub stride: Option<u32>,
+    /// Layouts of the planes that the application gives with a modifier; the driver's choice when `None`.
+    pub explicit: Option<ExplicitPlanes>,
+}
+
+/// Layouts of an image's planes in memory that something else has laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExplicitPlanes {
+    /// How many there are.
+    pub count: u32,
+    /// One for each.
+    pub planes: [ExplicitPlane; MAX_PLANES],
+}
+
+/// Layout of one plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExplicitPlane {
+    /// First byte in the memory that is bound.
+    pub offset: u64,
+    /// Bytes from row to row; layouts that have no rows ignore them.
+    pub row_pitch: u64,
+    /// Bytes from layer to layer, for arrays.
+    pub array_pitch: u64,
+    /// Bytes from slice to slice, for 3D images.
+    pub depth_pitch: u64,
 }
 
 /// Where a level of a layer lies in an image.
@@ -587,6 +609,9 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Bytes and alignment of an image.
     fn image_size(image: &Self::Image) -> (u64, u64);
 
+    /// Whether images of a format can be rendered to.
+    fn is_rendered(format: Format) -> bool;
+
     /// The plane that holds an aspect of an image: one of the planes of a Y′CbCr format, or depth or stencil.
     fn plane(image: &Self::Image, aspect: vk::ImageAspectFlags) -> usize;
 
@@ -608,9 +633,6 @@ pub trait Backend: Sized + Send + Sync + 'static {
         row_pitch: usize,
         to_image: bool,
     ) -> Result<()>;
-
-    /// Whether images of a format can be rendered to.
-    fn is_rendered(format: Format) -> bool;
 
     /// Describes an image view.
     fn view(device: &Self::Device, info: &ViewInfo<'_, Self>) -> Result<Self::View>;

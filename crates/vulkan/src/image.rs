@@ -8,8 +8,8 @@ use vulkanalia_sys::{self as vk, Handle};
 use tepui_passes::lower_ycbcr::Conversion;
 
 use crate::backend::{
-    Addresses, Backend, ImageInfo, ImageRef, MAX_PLANES, MAX_VIEW_FORMATS, Place, SamplerInfo,
-    Subresource, ViewFormats, ViewInfo,
+    Addresses, Backend, ExplicitPlane, ExplicitPlanes, ImageInfo, ImageRef, MAX_PLANES,
+    MAX_VIEW_FORMATS, Place, SamplerInfo, Subresource, ViewFormats, ViewInfo,
 };
 use crate::chain;
 use crate::device::Device;
@@ -136,18 +136,26 @@ unsafe fn info_of<B: Backend>(info: &vk::ImageCreateInfo) -> Result<ImageInfo> {
         views,
         linear: info.tiling == vk::ImageTiling::LINEAR || for_swapchain,
         modifier: None,
-        stride: None,
+        explicit: None,
     };
     if !has_modifier {
         return Ok(out);
     }
     if let Some(e) = explicit {
         out.modifier = Some(e.drm_format_modifier);
-        // SAFETY: the count is 1 for formats of one plane.
-        out.stride = unsafe { slice(e.plane_layouts, e.drm_format_modifier_plane_count) }
-            .first()
-            .map(|p| p.row_pitch as u32)
-            .filter(|_| e.drm_format_modifier == 0);
+        // SAFETY: as the caller says.
+        let list = unsafe { slice(e.plane_layouts, e.drm_format_modifier_plane_count) };
+        let mut planes = [ExplicitPlane::default(); MAX_PLANES];
+        for (plane, p) in planes.iter_mut().zip(list) {
+            *plane = ExplicitPlane {
+                offset: p.offset,
+                row_pitch: p.row_pitch,
+                array_pitch: p.array_pitch,
+                depth_pitch: p.depth_pitch,
+            };
+        }
+        let count = e.drm_format_modifier_plane_count;
+        out.explicit = Some(ExplicitPlanes { count, planes });
     } else if let Some(l) = list {
         // SAFETY: as the caller says.
         let all = unsafe { slice(l.drm_format_modifiers, l.drm_format_modifier_count) };
@@ -183,8 +191,9 @@ fn requirements<B: Backend>(
     let layout = &image.layout;
     let (size, alignment) = match plane {
         Some(aspect) => {
-            let plane = B::plane_memory(layout, B::plane(layout, aspect));
-            (plane.size, plane.alignment)
+            let n = B::plane(layout, aspect);
+            let plane = B::plane_memory(layout, n);
+            (offset_by_itself(image, n) + plane.size, plane.alignment)
         }
         None => B::image_size(layout),
     };
@@ -197,6 +206,11 @@ fn requirements<B: Backend>(
         alignment,
         memory_type_bits: 1,
     }
+}
+
+/// First byte of a plane in memory that is bound to it alone: what the application has laid out may begin anywhere.
+fn offset_by_itself<B: Backend>(image: &Image<B>, plane: usize) -> u64 {
+    image.info.explicit.and_then(|e| e.planes.get(plane).copied()).map_or(0, |p| p.offset)
 }
 
 fn layout_of(s: Subresource) -> vk::SubresourceLayout {
@@ -339,7 +353,8 @@ unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
             match plane {
                 Some(p) => {
                     let plane = B::plane(&image.layout, p.plane_aspect);
-                    image.bind_plane(plane, &memory.inner, info.memory_offset);
+                    let offset = info.memory_offset + offset_by_itself(image, plane);
+                    image.bind_plane(plane, &memory.inner, offset);
                 }
                 None => image.bind(&memory.inner, info.memory_offset),
             }
@@ -555,9 +570,10 @@ unsafe fn swizzled(info: &vk::SamplerCreateInfo, colour: [u32; 4]) -> [u32; 4] {
 fn subresource<B: Backend>(image: &Image<B>, s: vk::ImageSubresource) -> Subresource {
     let plane = B::plane(&image.layout, s.aspect_mask);
     let mut sub = B::subresource(&image.layout, plane, s.mip_level, s.array_layer);
-    if !image.info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
-        sub.offset += B::plane_memory(&image.layout, plane).offset;
-    }
+    sub.offset += match image.info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
+        true => offset_by_itself(image, plane),
+        false => B::plane_memory(&image.layout, plane).offset,
+    };
     sub
 }
 

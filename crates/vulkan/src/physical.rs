@@ -375,23 +375,25 @@ entry! {
                     o.buffer_features = f.buffer;
                 }
                 vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT => {
+                    let planes = plane_count(format);
                     let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesListEXT>();
                     let all = modifiers(p, format);
                     enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
                         *o = vk::DrmFormatModifierPropertiesEXT {
                             drm_format_modifier: *m,
-                            drm_format_modifier_plane_count: 1,
+                            drm_format_modifier_plane_count: planes,
                             drm_format_modifier_tiling_features: flags1(*f),
                         };
                     });
                 }
                 vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT => {
+                    let planes = plane_count(format);
                     let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesList2EXT>();
                     let all = modifiers(p, format);
                     enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
                         *o = vk::DrmFormatModifierProperties2EXT {
                             drm_format_modifier: *m,
-                            drm_format_modifier_plane_count: 1,
+                            drm_format_modifier_plane_count: planes,
                             drm_format_modifier_tiling_features: *f,
                         };
                     });
@@ -560,6 +562,11 @@ fn not_supported() -> Error {
 
 fn modifiers(p: &Physical, format: vk::Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
     Format::from_vk(format.as_raw()).map_or(Vec::new(), |f| (p.info().modifiers)(f))
+}
+
+/// Planes of an image in memory, for any modifier: compression puts its metadata next to what it describes.
+fn plane_count(format: vk::Format) -> u32 {
+    Format::from_vk(format.as_raw()).map_or(1, |f| f.info().planes().len().max(1) as u32)
 }
 
 /// Layouts that host copies go from and to.

@@ -9,7 +9,9 @@ use tepui_agx_layout::{
 };
 use tepui_format::Format;
 use tepui_format::units::Extent;
-use tepui_vulkan::backend::{ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats};
+use tepui_vulkan::backend::{
+    ExplicitPlane, ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats,
+};
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::{Error, Result, vk};
@@ -144,6 +146,37 @@ pub fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
     known.max_by_key(|&t| worth(t)).map(Tiling::drm_modifier)
 }
 
+/// Alignment in bytes of rows of pixels that something else has laid out.
+/// source: the addresses of texture and pixel back end descriptors, in units of 16 bytes
+const LINEAR_ALIGNMENT: u64 = 16;
+
+/// Checks a plane that the application has laid out against the layout that the hardware will use.
+fn check_explicit(l: &Layout, plane: ExplicitPlane) -> std::result::Result<(), String> {
+    let shape = &l.desc().shape;
+    let is_linear = l.desc().tiling == Tiling::Linear;
+    let alignment = if is_linear { LINEAR_ALIGNMENT } else { ALIGNMENT };
+    if !plane.offset.is_multiple_of(alignment) {
+        return Err(format!("a plane at {}, and not a multiple of {alignment}", plane.offset));
+    }
+    if plane.offset.checked_add(l.size_B).is_none_or(|end| end > MAX_IMAGE_B) {
+        return Err(format!("a plane at {}", plane.offset));
+    }
+    let pitches = [
+        ("array", shape.layers > 1, plane.array_pitch),
+        ("depth", shape.depth_px > 1, plane.depth_pitch),
+    ];
+    for (name, counts, pitch) in pitches {
+        if is_linear && counts && pitch != l.layer_stride_B {
+            let own = l.layer_stride_B;
+            return Err(format!("a pitch of {pitch} bytes in the {name}, which takes {own}"));
+        }
+    }
+    Ok(())
+}
+
+/// Largest end of a plane in bytes: that of the GPU's addresses.
+const MAX_IMAGE_B: u64 = 1 << 40;
+
 impl Image {
     /// Lays out an image.
     ///
@@ -161,9 +194,26 @@ impl Image {
             | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
             | vk::ImageUsageFlags::INPUT_ATTACHMENT
             | vk::ImageUsageFlags::TRANSFER_DST;
-        let mut planes = Vec::new();
+        let bad_planes = |why: String| {
+            Error::new(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, why)
+        };
+        if let Some(e) = info.explicit.filter(|e| e.count as usize != list.len()) {
+            let why = format!("{} plane layouts for {} planes", e.count, list.len());
+            return Err(bad_planes(why));
+        }
+        let mut planes: Vec<Plane> = Vec::new();
         let mut size = 0;
-        for &tepui_format::Plane { format, width_divisor, height_divisor } in list {
+        for (k, &tepui_format::Plane { format, width_divisor, height_divisor }) in
+            list.iter().enumerate()
+        {
+            let explicit = info.explicit.map(|e| e.planes[k]);
+            let stride = match explicit {
+                Some(p) if info.linear => Some(
+                    u32::try_from(p.row_pitch)
+                        .map_err(|_| bad_planes(format!("a row pitch of {} bytes", p.row_pitch)))?,
+                ),
+                _ => None,
+            };
             let is_3d = info.image_type == vk::ImageType::_3D;
             let layout = Layout::new(&ImageDesc {
                 shape: Shape {
@@ -183,11 +233,17 @@ impl Image {
                     writable: info.usage.contains(vk::ImageUsageFlags::STORAGE)
                         || info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY),
                 },
-                linear_stride_B: info.stride,
+                linear_stride_B: stride,
             })
-            .map_err(|e| Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()))?;
-            let offset = u64::next_multiple_of(size, ALIGNMENT);
-            size = offset + layout.size_B;
+            .map_err(|e| match explicit {
+                Some(_) => bad_planes(e.to_string()),
+                None => Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()),
+            })?;
+            let offset = match explicit {
+                Some(p) => check_explicit(&layout, p).map(|()| p.offset).map_err(bad_planes)?,
+                None => u64::next_multiple_of(size, ALIGNMENT),
+            };
+            size = size.max(offset + layout.size_B);
             planes.push(Plane { layout, offset });
         }
         Ok(Image { planes, size })
@@ -197,8 +253,8 @@ impl Image {
     pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
         use vk::ImageAspectFlags as A;
         let n = match aspect {
-            A::STENCIL | A::PLANE_1 => 1,
-            A::PLANE_2 => 2,
+            A::STENCIL | A::PLANE_1 | A::MEMORY_PLANE_1_EXT => 1,
+            A::PLANE_2 | A::MEMORY_PLANE_2_EXT => 2,
             _ => 0,
         };
         n.min(self.planes.len() - 1)

@@ -1,6 +1,7 @@
 //! The driver's entry points, without a loader.
 
 mod commands;
+mod images;
 mod limits;
 mod memory;
 mod pipeline_binaries;

@@ -49,13 +49,20 @@ pub fn find(name: &str) -> Option<&'static Command> {
     COMMANDS.binary_search_by_key(&name, |c| c.name).ok().map(|k| &COMMANDS[k])
 }
 
+/// Codes that the specification's text lets a command return, and that the registry does not list.
+const UNLISTED: &[(&str, vk::Result)] = &[
+    // source: VkImageDrmFormatModifierExplicitCreateInfoEXT
+    ("vkCreateImage", vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT),
+];
+
 /// A code that a command may return: the given one, or else the nearest that is among the command's.
 ///
 /// Errors carry the code that says most about their cause. Not every command may return it: pipelines with a construct that the
 /// compiler lacks fail with `ERROR_UNKNOWN`, for example, and not with `ERROR_FEATURE_NOT_PRESENT`.
 pub fn returnable(command: &str, code: vk::Result) -> vk::Result {
     let codes = find(command).map_or(&[][..], |c| c.codes);
-    let has = |code: &vk::Result| codes.contains(&code.as_raw());
+    let has =
+        |code: &vk::Result| codes.contains(&code.as_raw()) || UNLISTED.contains(&(command, *code));
     let (host, device) =
         (vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     let near: &[vk::Result] = match code {

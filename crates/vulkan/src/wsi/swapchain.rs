@@ -82,7 +82,7 @@ impl<B: Backend> Swapchain<B> {
             views: ViewFormats::Any,
             linear: true,
             modifier: None,
-            stride: None,
+            explicit: None,
         };
         let format = window_format(info.image_format)?;
         let is_kernels = B::node(&d.inner).is_kernels();
