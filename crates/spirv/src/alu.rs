@@ -268,7 +268,7 @@ impl Cx<'_> {
                     _ => (Op::IMul, Op::SMulHi),
                 };
                 let (lo, hi) = (self.checked(lo, &[a, b])?, self.checked(hi, &[a, b])?);
-                return Ok(Val::Agg(Rc::new([Val::Ssa(lo), Val::Ssa(hi)])));
+                return self.aggregate(vec![Val::Ssa(lo), Val::Ssa(hi)]);
             }
             S::SDot | S::UDot | S::SUDot | S::SDotAccSat | S::UDotAccSat | S::SUDotAccSat => {
                 self.int_dot(i, op, k)?
@@ -383,7 +383,7 @@ impl Cx<'_> {
             Val::Ssa(v) if n < u32::from(self.s.ty(*v).comps()) && !self.s.ty(*v).is_scalar() => {
                 Ok(Val::Ssa(self.extract(*v, n)))
             }
-            Val::Agg(parts) if (n as usize) < parts.len() => Ok(parts[n as usize].clone()),
+            Val::Agg(parts, _) if (n as usize) < parts.len() => Ok(parts[n as usize].clone()),
             _ => self.invalid(format!("there is no member {n}")),
         }
     }
@@ -391,10 +391,10 @@ impl Cx<'_> {
     fn insert(&mut self, whole: &Val, part: Val, path: &[u32]) -> Result<Val> {
         let Some((&n, rest)) = path.split_first() else { return Ok(part) };
         match whole {
-            Val::Agg(parts) if (n as usize) < parts.len() => {
+            Val::Agg(parts, _) if (n as usize) < parts.len() => {
                 let mut parts = parts.to_vec();
                 parts[n as usize] = self.insert(&parts[n as usize].clone(), part, rest)?;
-                Ok(Val::Agg(parts.into()))
+                self.aggregate(parts)
             }
             Val::Ssa(v) if rest.is_empty() && n < u32::from(self.s.ty(*v).comps()) => {
                 let Val::Ssa(p) = part else { return self.invalid("not a component") };
@@ -410,7 +410,7 @@ impl Cx<'_> {
     /// The columns of operand `n`.
     pub fn columns(&self, n: usize) -> Result<Vec<Value>> {
         match self.arg(n)? {
-            Val::Agg(parts) => parts
+            Val::Agg(parts, _) => parts
                 .iter()
                 .map(|p| match p {
                     Val::Ssa(v) => Ok(*v),
@@ -427,7 +427,8 @@ impl Cx<'_> {
         cols: &[Value],
         mut f: impl FnMut(&mut Self, Value) -> Result<Value>,
     ) -> Result<Val> {
-        Ok(Val::Agg(cols.iter().map(|&c| f(self, c).map(Val::Ssa)).collect::<Result<_>>()?))
+        let parts = cols.iter().map(|&c| f(self, c).map(Val::Ssa)).collect::<Result<_>>()?;
+        self.aggregate(parts)
     }
 
     fn mat_vec(&mut self, cols: &[Value], v: Value) -> Result<Value> {
@@ -457,7 +458,7 @@ impl Cx<'_> {
             let parts: Vec<Value> = cols.iter().map(|&c| self.extract(c, r)).collect();
             out.push(Val::Ssa(self.vec(&parts)?));
         }
-        Ok(Val::Agg(out.into()))
+        self.aggregate(out)
     }
 
     /// Integer dot products, also of four bytes packed in a word.

@@ -344,6 +344,7 @@ impl Cx<'_> {
                 return self
                     .invalid(format!("block %{b} is reached in a way that is not structured"));
             }
+            self.step_once()?;
             next = match block.merge {
                 Some(Merge::Loop { merge, cont }) => self.loop_(b, &block, merge, cont)?,
                 _ => self.block_from(b, &block, block.first)?,

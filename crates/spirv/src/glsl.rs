@@ -5,7 +5,6 @@ use crate::module::Inst;
 use crate::pointer::Place;
 use crate::translate::{Cx, Val};
 use rspirv::spirv::GlslStd450Op as G;
-use std::rc::Rc;
 use tepui_ir::{Attrs, Op, Type, Value};
 
 /// Instructions that are one op.
@@ -333,7 +332,7 @@ impl Cx<'_> {
                 }
                 _ => b,
             };
-            return Ok(Val::Agg(Rc::new([Val::Ssa(a), Val::Ssa(b)])));
+            return self.aggregate(vec![Val::Ssa(a), Val::Ssa(b)]);
         }
         let p = self.arg_ptr(3)?;
         let want = self.ir_ty(p.ty)?;
@@ -581,7 +580,7 @@ impl Cx<'_> {
             }
             cols.push(Val::Ssa(self.vec(&col)?));
         }
-        Ok(Val::Agg(cols.into()))
+        self.aggregate(cols)
     }
 
     /// A built-in as a value.

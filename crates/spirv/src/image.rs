@@ -210,7 +210,7 @@ impl Cx<'_> {
         let code = self.convert(Op::U2U, code, to)?;
         let to = self.ir_ty(texel_ty)?;
         let texel = self.texel_result(v, image.kind, to)?;
-        Ok(Val::Agg([Val::Ssa(code), Val::Ssa(texel)].into()))
+        self.aggregate(vec![Val::Ssa(code), Val::Ssa(texel)])
     }
 
     /// Translates an instruction of this family; false when it is of another.

@@ -407,13 +407,24 @@ impl<'a> Module<'a> {
 
     /// The name of `id`, or empty.
     pub fn name(&self, id: Id) -> String {
-        self.named((id, None)).map_or_else(String::new, |i| self.string(i, 1).0)
+        self.named((id, None)).map_or_else(String::new, |i| short(self.string(i, 1).0))
     }
 
     /// The name of member `k` of structure `id`, if it has one.
     pub fn member_name(&self, id: Id, k: u32) -> Option<String> {
-        self.named((id, Some(k))).map(|i| self.string(i, 2).0)
+        self.named((id, Some(k))).map(|i| short(self.string(i, 2).0))
     }
+}
+
+/// Most bytes of a name in the IR: each leaf of a variable repeats the names of what it is part of.
+const MAX_NAME: usize = 200;
+
+/// The start of a name that is longer than [`MAX_NAME`].
+pub(crate) fn short(mut name: String) -> String {
+    if name.len() > MAX_NAME {
+        name.truncate(name.floor_char_boundary(MAX_NAME));
+    }
+    name
 }
 
 /// Whether the instruction ends a block.

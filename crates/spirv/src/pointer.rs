@@ -5,12 +5,12 @@ mod access;
 
 use crate::error::Result;
 use crate::ids::Id;
-use crate::module::Inst;
+use crate::module::{Inst, short};
 use crate::translate::{Cx, Val};
 use crate::ty::{MAX_LEAVES, Ty};
 use rspirv::spirv::{Decoration, StorageClass};
 use std::rc::Rc;
-use tepui_ir::{Access, Attrs, IoLoc, IoSlot, Op, Res, Type, Value, Var};
+use tepui_ir::{Access, Attrs, IoLoc, IoSlot, Op, Res, Type, Value, Var, stack};
 
 /// A variable split into one IR variable per scalar or vector leaf.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Cx<'_> {
                         Some(n) => format!("{name}.{n}"),
                         None => format!("{name}.{k}"),
                     };
-                    parts.push(self.make_tree(m, dims, &sub)?);
+                    parts.push(stack::grow(|| self.make_tree(m, dims, &short(sub)))?);
                 }
                 Ok(Rc::new(Tree::Struct(parts)))
             }
@@ -447,10 +447,10 @@ impl Cx<'_> {
     /// A pointer whose parts are all run-time values.
     pub fn normalise(&mut self, v: Val) -> Result<Val> {
         match v {
-            Val::Agg(parts) => {
+            Val::Agg(parts, extent) => {
                 let parts =
                     parts.iter().map(|p| self.normalise(p.clone())).collect::<Result<Vec<_>>>()?;
-                Ok(Val::Agg(parts.into()))
+                Ok(Val::Agg(parts.into(), extent))
             }
             Val::Ptr(p) => {
                 let p = match p.place {

@@ -7,17 +7,22 @@ use crate::error::{Error, Kind, Result};
 use crate::ids::{Id, IdMap, IdSet, SmallMap};
 use crate::module::{Inst, Module};
 use crate::pointer::Ptr;
-use crate::ty::{ImageTy, MAX_LEAVES, Ty, Types};
+use crate::ty::{ImageTy, MAX_DEPTH, MAX_LEAVES, Ty, Types};
 use crate::{Options, control::Scope};
 use rspirv::spirv::{self, Decoration, Op as S};
 use std::rc::Rc;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{
     Access, Attrs, InstFlags, IoSlot, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var,
+    stack,
 };
 
 /// Most instructions of a translated shader: inlining may multiply what the module holds.
 const MAX_INSTS: usize = 2_000_000;
+/// Most instructions of the module that are translated, each as often as inlining repeats it, and
+/// blocks: functions that call each other twice double this at each level without leaving an
+/// instruction.
+const MAX_STEPS: usize = 16_000_000;
 
 /// The meaning of a SPIR-V id.
 #[derive(Clone, Debug)]
@@ -26,7 +31,7 @@ pub(crate) enum Val {
     /// A scalar or vector.
     Ssa(Value),
     /// A structure, array or matrix (columns).
-    Agg(Rc<[Val]>),
+    Agg(Rc<[Val]>, Extent),
     Ptr(Rc<Ptr>),
     /// An image, or an image with its sampler.
     Image {
@@ -38,6 +43,25 @@ pub(crate) enum Val {
     Sampler(Value),
     /// A colour of the tile.
     Tile(IoSlot),
+}
+
+/// Size of an aggregate, which bounds every walk over it: parts are shared, so that a short module
+/// could name a value of any depth and of any number of leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Levels of aggregates.
+    pub depth: u32,
+    /// Scalars and vectors, at least one for each aggregate.
+    pub leaves: u32,
+}
+
+impl Val {
+    fn extent(&self) -> Extent {
+        match self {
+            Val::Agg(_, extent) => *extent,
+            _ => Extent { depth: 0, leaves: 1 },
+        }
+    }
 }
 
 /// One activation of a (function-)inlined body.
@@ -70,6 +94,8 @@ pub(crate) struct Cx<'a> {
     pub call_left: Option<crate::control::ScopeExit>,
     /// Nesting of regions.
     pub depth: usize,
+    /// Instructions and blocks translated so far.
+    steps: usize,
     /// The instruction that is being translated, for errors.
     pub at: Inst,
     pub region: Region,
@@ -152,6 +178,7 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
         scopes: Vec::new(),
         call_left: None,
         depth: 0,
+        steps: 0,
         at: entry,
         region,
         loc: Loc::default(),
@@ -174,7 +201,7 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
     };
     cx.open[region] = true;
     cx.s.info.entry = m.string(&entry, 2).0;
-    cx.module(entry)?;
+    stack::grow(|| cx.module(entry))?;
     Ok(cx.finish())
 }
 
@@ -398,9 +425,9 @@ impl Cx<'_> {
         let mut parts = Vec::with_capacity(n as usize);
         for k in 0..n {
             let Some(e) = self.types.element(ty, k) else { return self.invalid("no such member") };
-            parts.push(f(self, e, k)?);
+            parts.push(stack::grow(|| f(self, e, k))?);
         }
-        Ok(Val::Agg(parts.into()))
+        self.aggregate(parts)
     }
 
     /// `OpCompositeConstruct`: vectors may be built from smaller vectors.
@@ -434,7 +461,25 @@ impl Cx<'_> {
                     .invalid(format!("part {k} has another type than the composite's element"));
             }
         }
-        Ok(Val::Agg(parts.into()))
+        self.aggregate(parts)
+    }
+
+    /// An aggregate of these parts, if it is not too large.
+    pub fn aggregate(&self, parts: Vec<Val>) -> Result<Val> {
+        let mut extent = Extent { depth: 0, leaves: 0 };
+        for part in &parts {
+            let of = part.extent();
+            extent.depth = extent.depth.max(of.depth);
+            extent.leaves = extent.leaves.saturating_add(of.leaves);
+        }
+        extent = Extent { depth: extent.depth + 1, leaves: extent.leaves.max(1) };
+        if extent.depth > MAX_DEPTH {
+            return self.too_large(format!("a value that nests deeper than {MAX_DEPTH}"));
+        }
+        if extent.leaves > MAX_LEAVES {
+            return self.too_large(format!("a value of more than {MAX_LEAVES} parts"));
+        }
+        Ok(Val::Agg(parts.into(), extent))
     }
 
     /// The scalar and vector leaves of a value, in order; also those of pointers and images.
@@ -442,7 +487,7 @@ impl Cx<'_> {
         match v {
             Val::Void => {}
             Val::Ssa(v) => out.push(*v),
-            Val::Agg(parts) => {
+            Val::Agg(parts, _) => {
                 for p in parts.iter() {
                     self.leaves(p, out)?;
                 }
@@ -470,7 +515,9 @@ impl Cx<'_> {
         match shape {
             Val::Void => Val::Void,
             Val::Ssa(v) => Val::Ssa(next(*v)),
-            Val::Agg(parts) => Val::Agg(parts.iter().map(|p| Self::with_leaves(p, from)).collect()),
+            Val::Agg(parts, extent) => {
+                Val::Agg(parts.iter().map(|p| Self::with_leaves(p, from)).collect(), *extent)
+            }
             Val::Ptr(p) => Val::Ptr(Rc::new(p.with_leaves(&mut next))),
             Val::Image { image, sampler, ty, access } => Val::Image {
                 image: next(*image),
@@ -519,8 +566,19 @@ impl Cx<'_> {
         f
     }
 
+    /// Counts a step of the translation, of which there is a limit.
+    pub fn step_once(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return self
+                .too_large(format!("more than {MAX_STEPS} instructions with inlined calls"));
+        }
+        Ok(())
+    }
+
     /// Translates one instruction that is not control flow.
     pub fn instruction(&mut self, i: Inst) -> Result<()> {
+        self.step_once()?;
         if self.s.insts.len() > MAX_INSTS {
             return self.too_large(format!("more than {MAX_INSTS} instructions after inlining"));
         }

@@ -9,8 +9,10 @@ use rspirv::spirv::{self, Decoration, Op};
 use std::rc::Rc;
 use tepui_ir::{Dim, ImageFormat, NumKind, Type};
 
-/// Deepest nesting of types.
-const MAX_DEPTH: u32 = 64;
+/// Deepest nesting of types: 255 structures, each with an array of the next, and a matrix in the
+/// innermost.
+/// source: SPIR-V specification, 2.17 Universal Limits, "Structure nesting depth"
+pub(crate) const MAX_DEPTH: u32 = 2 * 255 + 2;
 /// Most scalar and vector leaves of one variable or value.
 pub(crate) const MAX_LEAVES: u32 = 1 << 16;
 
@@ -212,6 +214,8 @@ impl Cx<'_> {
                     depth = depth.max(d);
                     leaves = leaves.saturating_add(l);
                 }
+                // Without members it is a leaf itself, or an array of any length would have none.
+                leaves = leaves.max(1);
                 Ty::Struct { members: m.ops(i).into() }
             }
             Op::TypePointer => {

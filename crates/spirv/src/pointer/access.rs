@@ -6,7 +6,7 @@ use crate::translate::{Cx, Val};
 use crate::ty::Ty;
 use rspirv::spirv::BuiltIn;
 use std::rc::Rc;
-use tepui_ir::{Access, Attrs, Mem, Op, Type, Value};
+use tepui_ir::{Access, Attrs, Mem, Op, Type, Value, stack};
 
 impl Cx<'_> {
     /// The value at a pointer.
@@ -220,14 +220,14 @@ impl Cx<'_> {
         let p =
             if matches!(p.place, Place::Resource { .. }) { &self.block_pointer(p)? } else { p };
         match v {
-            Val::Agg(parts) => {
+            Val::Agg(parts, _) => {
                 if self.types.len(p.ty) != Some(parts.len() as u32) {
                     return self.invalid("the value has another shape than the pointee");
                 }
                 for (k, part) in parts.iter().enumerate() {
                     let i = self.u32(k as u32);
                     let e = self.step(p.clone(), i, false)?;
-                    self.store(&e, part, align)?;
+                    stack::grow(|| self.store(&e, part, align))?;
                 }
                 Ok(())
             }
