@@ -488,6 +488,10 @@ impl Cx<'_> {
             return self.convert(Op::U2U, sum, ty);
         }
         let acc = self.arg_ssa(k + 2)?;
+        if ty.bits() == 64 {
+            // No wider sum exists to clamp.
+            return self.checked(if sa { Op::SAddSat } else { Op::UAddSat }, &[sum, acc]);
+        }
         let acc = self.convert(if sa { Op::S2S } else { Op::U2U }, acc, Type::B64)?;
         let sum = self.checked(Op::IAdd, &[sum, acc])?;
         let (lo, hi) = if sa {
