@@ -19,7 +19,6 @@ fn direct(g: G) -> Option<Op> {
         G::Floor => Op::FFloor,
         G::Ceil => Op::FCeil,
         G::Fract => Op::FFract,
-        G::Sin => Op::FSin,
         G::Cos => Op::FCos,
         G::Pow => Op::FPow,
         G::Exp2 => Op::FExp2,
@@ -131,9 +130,13 @@ impl Cx<'_> {
                 let a = self.arg_ssa(2)?;
                 self.fscale(a, 180.0 / std::f64::consts::PI)?
             }
+            G::Sin => {
+                let a = self.arg_ssa(2)?;
+                self.sin(a)?
+            }
             G::Tan => {
                 let a = self.arg_ssa(2)?;
-                let (s, c) = (self.checked(Op::FSin, &[a])?, self.checked(Op::FCos, &[a])?);
+                let (s, c) = (self.sin(a)?, self.checked(Op::FCos, &[a])?);
                 self.checked(Op::FDiv, &[s, c])?
             }
             G::Exp => {
@@ -182,12 +185,13 @@ impl Cx<'_> {
                 let a = self.arg_ssa(2)?;
                 let whole = self.checked(Op::FTrunc, &[a])?;
                 let frac = self.fsub(a, whole)?;
-                // An infinite operand has fraction zero, of its sign.
+                // An infinite operand has fraction zero. Fraction and whole part have its sign.
                 let abs = self.checked(Op::FAbs, &[a])?;
                 let inf = self.f(a, f64::INFINITY);
                 let is_inf = self.checked(Op::FEq, &[abs, inf])?;
                 let zero = self.f(a, 0.0);
                 let frac = self.checked(Op::Select, &[is_inf, zero, frac])?;
+                let frac = self.odd(frac, a)?;
                 return self.two_results(i, g == G::ModfStruct, frac, whole);
             }
             G::Frexp | G::FrexpStruct => {
@@ -363,23 +367,62 @@ impl Cx<'_> {
         self.fscale(x, std::f64::consts::LN_2)
     }
 
+    /// The result of an odd function with the sign of its operand, where the sign of zero has to be
+    /// kept: a difference of equal numbers is +0.
+    fn odd(&mut self, result: Value, operand: Value) -> Result<Value> {
+        if !self.keeps_special(operand) {
+            return Ok(result);
+        }
+        let sign = self.f(operand, -0.0);
+        let sign = self.checked(Op::IAnd, &[operand, sign])?;
+        let size = self.checked(Op::FAbs, &[result])?;
+        self.checked(Op::IOr, &[size, sign])
+    }
+
+    /// A result, or the operand where that is NaN and NaNs have to be kept.
+    fn or_nan(&mut self, result: Value, operand: Value) -> Result<Value> {
+        if !self.keeps_special(operand) {
+            return Ok(result);
+        }
+        let nan = self.checked(Op::FNeu, &[operand, operand])?;
+        self.checked(Op::Select, &[nan, operand, result])
+    }
+
+    /// The sine, which reduces its operand to a part of a turn without sign.
+    fn sin(&mut self, a: Value) -> Result<Value> {
+        let s = self.checked(Op::FSin, &[a])?;
+        if !self.keeps_special(a) {
+            return Ok(s);
+        }
+        let zero = self.f(a, 0.0);
+        let is_zero = self.checked(Op::FEq, &[a, zero])?;
+        self.checked(Op::Select, &[is_zero, a, s])
+    }
+
     fn hyperbolic(&mut self, a: Value, g: G) -> Result<Value> {
         // Past ±10, tanh is ±1 in every precision that matters, and e^x must not overflow.
-        let a = if g == G::Tanh {
+        let x = if g == G::Tanh {
             let (lo, hi) = (self.f(a, -10.0), self.f(a, 10.0));
             let t = self.checked(Op::FMax, &[a, lo])?;
             self.checked(Op::FMin, &[t, hi])?
         } else {
             a
         };
-        let p = self.exp(a)?;
-        let n = self.checked(Op::FNeg, &[a])?;
+        let p = self.exp(x)?;
+        let n = self.checked(Op::FNeg, &[x])?;
         let q = self.exp(n)?;
         let (sum, dif) = (self.fadd(p, q)?, self.fsub(p, q)?);
         match g {
-            G::Sinh => self.fscale(dif, 0.5),
+            G::Sinh => {
+                let r = self.fscale(dif, 0.5)?;
+                self.odd(r, a)
+            }
             G::Cosh => self.fscale(sum, 0.5),
-            _ => self.checked(Op::FDiv, &[dif, sum]),
+            _ => {
+                let r = self.checked(Op::FDiv, &[dif, sum])?;
+                let r = self.odd(r, a)?;
+                self.or_nan(r, a)
+            }
         }
     }
 
@@ -391,7 +434,8 @@ impl Cx<'_> {
                 let (n, d) = (self.fadd(one, a)?, self.fsub(one, a)?);
                 let q = self.checked(Op::FDiv, &[n, d])?;
                 let l = self.log(q)?;
-                self.fscale(l, 0.5)
+                let r = self.fscale(l, 0.5)?;
+                self.odd(r, a)
             }
             G::Acosh => {
                 let sq = self.fmul(a, a)?;
@@ -449,9 +493,9 @@ impl Cx<'_> {
         self.fmul(y, sign)
     }
 
-    /// atan on all numbers, by the reciprocal for |x| > 1.
+    /// atan on 0 to 1.
     // source: Abramowitz and Stegun, 4.4.49
-    fn atan(&mut self, a: Value) -> Result<Value> {
+    fn atan_to_one(&mut self, t: Value) -> Result<Value> {
         const C: [f64; 9] = [
             0.002_866_225_7,
             -0.016_165_736_7,
@@ -463,47 +507,88 @@ impl Cx<'_> {
             -0.333_331_452_8,
             1.0,
         ];
+        let t2 = self.fmul(t, t)?;
+        let p = self.poly(t2, &C)?;
+        self.fmul(p, t)
+    }
+
+    /// atan on all numbers, by the reciprocal for |x| > 1. That of 2^126 and above is flushed to
+    /// zero, with the right result: π/2.
+    fn atan(&mut self, a: Value) -> Result<Value> {
         let x = self.checked(Op::FAbs, &[a])?;
         let one = self.f(x, 1.0);
         let big = self.checked(Op::FLt, &[one, x])?;
         let inv = self.checked(Op::FDiv, &[one, x])?;
         let t = self.checked(Op::Select, &[big, inv, x])?;
-        let t2 = self.fmul(t, t)?;
-        let p = self.poly(t2, &C)?;
-        let p = self.fmul(p, t)?;
+        let p = self.atan_to_one(t)?;
         let half_pi = self.f(x, std::f64::consts::FRAC_PI_2);
         let q = self.fsub(half_pi, p)?;
         let r = self.checked(Op::Select, &[big, q, p])?;
-        let neg = self.checked(Op::FNeg, &[r])?;
-        let zero = self.f(x, 0.0);
-        let lt = self.checked(Op::FLt, &[a, zero])?;
-        self.checked(Op::Select, &[lt, neg, r])
+        self.signed(r, a)
     }
 
+    /// A number that is not negative, negated where `of` is.
+    fn signed(&mut self, size: Value, of: Value) -> Result<Value> {
+        if self.keeps_special(of) {
+            return self.odd(size, of);
+        }
+        let neg = self.checked(Op::FNeg, &[size])?;
+        let zero = self.f(of, 0.0);
+        let lt = self.checked(Op::FLt, &[of, zero])?;
+        self.checked(Op::Select, &[lt, neg, size])
+    }
+
+    /// The angle of (x, y) from that of (|x|, |y|), which is the arc tangent of the smaller
+    /// coordinate divided by the larger or what that leaves of π/2.
     fn atan2(&mut self, y: Value, x: Value) -> Result<Value> {
-        let mut q = self.checked(Op::FDiv, &[y, x])?;
+        let (ax, ay) = (self.checked(Op::FAbs, &[x])?, self.checked(Op::FAbs, &[y])?);
+        let steep = self.checked(Op::FLt, &[ax, ay])?;
+        let small = self.checked(Op::Select, &[steep, ax, ay])?;
+        let large = self.checked(Op::Select, &[steep, ay, ax])?;
+        // The reciprocal of 2^126 and above would be flushed to zero, of 16 bits from 2^14 on. Both
+        // coordinates by a factor keep the quotient.
+        let (huge, factor) = if self.s.ty(x).bits() == 16 {
+            (2f64.powi(12), 0.25)
+        } else {
+            (2f64.powi(100), 2f64.powi(-28))
+        };
+        let huge = self.f(x, huge);
+        let is_huge = self.checked(Op::FLt, &[huge, large])?;
+        let (factor, one) = (self.f(x, factor), self.f(x, 1.0));
+        let factor = self.checked(Op::Select, &[is_huge, factor, one])?;
+        let (n, d) = (self.fmul(small, factor)?, self.fmul(large, factor)?);
+        let mut t = self.checked(Op::FDiv, &[n, d])?;
+        let zero = self.f(x, 0.0);
         if self.keeps_special(x) {
             // Two infinities are equal in magnitude; their quotient is NaN.
-            let magnitudes = [self.checked(Op::FAbs, &[y])?, self.checked(Op::FAbs, &[x])?];
-            let equal = self.checked(Op::FEq, &magnitudes)?;
-            let signs = [self.checked(Op::FSign, &[y])?, self.checked(Op::FSign, &[x])?];
-            let one = self.fmul(signs[0], signs[1])?;
-            q = self.checked(Op::Select, &[equal, one, q])?;
+            let equal = self.checked(Op::FEq, &[ax, ay])?;
+            t = self.checked(Op::Select, &[equal, one, t])?;
         }
-        let r = self.atan(q)?;
-        let (zero, pi) = (self.f(x, 0.0), self.f(x, std::f64::consts::PI));
-        let y_neg = self.checked(Op::FLt, &[y, zero])?;
-        let minus = self.checked(Op::FNeg, &[pi])?;
-        let turn = self.checked(Op::Select, &[y_neg, minus, pi])?;
-        let left = self.checked(Op::FLt, &[x, zero])?;
-        let l = self.fadd(r, turn)?;
-        let r = self.checked(Op::Select, &[left, l, r])?;
-        // On the axis x = 0 the quotient is infinite or NaN; (0, 0) gives 0.
-        let axis = self.checked(Op::FEq, &[x, zero])?;
-        let half = self.f(x, std::f64::consts::FRAC_PI_2);
-        let sign = self.checked(Op::FSign, &[y])?;
-        let up = self.fmul(half, sign)?;
-        self.checked(Op::Select, &[axis, up, r])
+        // (0, 0) has the angle of its quotient 0.
+        let sum = self.fadd(ax, ay)?;
+        let origin = self.checked(Op::FEq, &[sum, zero])?;
+        let t = self.checked(Op::Select, &[origin, zero, t])?;
+        let r = self.atan_to_one(t)?;
+        let half_pi = self.f(x, std::f64::consts::FRAC_PI_2);
+        let rest = self.fsub(half_pi, r)?;
+        let r = self.checked(Op::Select, &[steep, rest, r])?;
+        let pi = self.f(x, std::f64::consts::PI);
+        let rest = self.fsub(pi, r)?;
+        let left = if self.keeps_special(x) {
+            self.sign_bit(x)?
+        } else {
+            self.checked(Op::FLt, &[x, zero])?
+        };
+        let r = self.checked(Op::Select, &[left, rest, r])?;
+        self.signed(r, y)
+    }
+
+    /// Whether a float's sign bit is set.
+    fn sign_bit(&mut self, v: Value) -> Result<Value> {
+        let ty = self.s.ty(v);
+        let zero = self.konst(ty.elem(), 0);
+        let zero = self.splat(zero, ty.comps())?;
+        self.checked(Op::SLt, &[v, zero])
     }
 
     fn refract(&mut self, x: Value, n: Value, eta: Value) -> Result<Value> {

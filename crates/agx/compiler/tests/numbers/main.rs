@@ -2,6 +2,8 @@
 //! after the passes, and on the virtual M1.
 
 mod dot;
+mod quotients;
+mod special;
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
