@@ -270,3 +270,50 @@ proptest! {
         prop_assert!(refused);
     }
 }
+
+/// Parts of variables as pointer arguments, which naga's validator accepts and its writer does not, and a text at which it panics.
+#[test]
+fn what_naga_cannot_write_is_an_error_with_its_place() {
+    let mut api = Api::default();
+    let shader = |declarations: &str, body: &str, space: &str| {
+        format!(
+            "fn g(p: ptr<{space}, u32>) -> u32 {{ *p += 1u; return *p; }}
+            struct A {{ x: u32, y: u32 }} {declarations}
+            @group(0) @binding(0) var<storage, read_write> d: array<u32>;
+            @compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {{
+                {body}
+            }}"
+        )
+    };
+    for (text, part) in [
+        (shader("", "var a: A; d[i] = g(&a.y);", "function"), "a member or an element"),
+        (
+            shader("", "var a: array<u32, 4>; d[i] = g(&a[1]);", "function"),
+            "a member or an element",
+        ),
+        (
+            shader("", "var a: array<u32, 4>; if i < 4 { d[i] = g(&a[i & 3]); }", "function"),
+            "an element",
+        ),
+        (
+            shader(
+                "var<private> q: array<u32, 4>;",
+                "loop { d[i] = g(&q[i & 3]); break; }",
+                "private",
+            ),
+            "an element",
+        ),
+        (shader("", "var a: A; let p = &a.y; d[i] = g(p);", "function"), "a member or an element"),
+    ] {
+        let error = ask(&mut api, json!({ "op": "compile", "text": text }));
+        let said = error["error"]["message"].as_str().unwrap_or_else(|| panic!("{error}\n{text}"));
+        assert!(
+            said.starts_with(&format!("a pointer to {part} of a variable as an argument of `g`")),
+            "{said}"
+        );
+        assert_eq!(error["error"]["place"]["line"], 5, "{error}");
+    }
+    // Whole variables go.
+    let whole = shader("", "var a = i; d[i] = g(&a);", "function");
+    ok(&mut api, json!({ "op": "compile", "text": whole }));
+}

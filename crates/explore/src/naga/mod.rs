@@ -1,6 +1,8 @@
 //! Compiles WGSL and GLSL with the naga library.
 
+mod guard;
 mod lets;
+mod pointers;
 
 use naga::back::spv::SourceLanguage;
 use tepui_ir::Stage;
@@ -46,6 +48,7 @@ fn write(
         let whole = format!("naga: {}", e.emit_to_string(request.text));
         SourceError { message: cause.to_string(), place, whole }
     })?;
+    pointers::check(module, &info, request.text)?;
     let (module, info) = naga::back::pipeline_constants::process_overrides(
         module,
         &info,
@@ -83,6 +86,10 @@ fn write(
 /// # Errors
 /// naga's error message.
 pub fn wgsl(request: &Source<'_>) -> Result<Vec<u32>, SourceError> {
+    guard::guard(|| parse_wgsl(request))
+}
+
+fn parse_wgsl(request: &Source<'_>) -> Result<Vec<u32>, SourceError> {
     let module = naga::front::wgsl::parse_str(request.text).map_err(|e| SourceError {
         message: e.message().to_owned(),
         // Some errors begin with a label that is nowhere.
@@ -102,6 +109,10 @@ pub fn wgsl(request: &Source<'_>) -> Result<Vec<u32>, SourceError> {
 /// # Errors
 /// naga's error message.
 pub fn glsl(request: &Source<'_>, stage: Stage) -> Result<Vec<u32>, SourceError> {
+    guard::guard(|| parse_glsl(request, stage))
+}
+
+fn parse_glsl(request: &Source<'_>, stage: Stage) -> Result<Vec<u32>, SourceError> {
     let mut options = naga::front::glsl::Options::from(match stage {
         Stage::Compute => naga::ShaderStage::Compute,
         Stage::Vertex => naga::ShaderStage::Vertex,
