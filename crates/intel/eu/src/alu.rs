@@ -455,7 +455,10 @@ pub fn csel(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, run::<T>(t, op))
 }
 
-/// Selects by the predicate, or with a condition the minimum or maximum: a NaN loses.
+/// Selects by the predicate, or with a condition the minimum or maximum: a NaN loses, and -0 is less
+/// than +0.
+// source: Mesa's brw selects with .l and .ge for fmin and fmax and does not ask NIR to lower those that keep
+// the sign of zero (`lower_fminmax_signed_zero`), as compilers for hardware do that takes zeros as equal.
 #[inline(always)]
 pub fn sel(t: &mut Thread, op: &Op) -> Done {
     #[inline(always)]
@@ -478,10 +481,12 @@ pub fn sel(t: &mut Thread, op: &Op) -> Done {
             let nan = |b: T| b != b;
             let n = usize::from(op.n);
             match condition {
-                Condition::Less => zip(&mut a, &b, n, |a, b| if a < b || nan(b) { a } else { b }),
-                Condition::GreaterEqual => {
-                    zip(&mut a, &b, n, |a, b| if a >= b || nan(b) { a } else { b });
-                }
+                Condition::Less => zip(&mut a, &b, n, |a, b| {
+                    if a < b || nan(b) || (a == b && a.is_negative()) { a } else { b }
+                }),
+                Condition::GreaterEqual => zip(&mut a, &b, n, |a, b| {
+                    if a > b || nan(b) || (a == b && !a.is_negative()) { a } else { b }
+                }),
                 other => zip(
                     &mut a,
                     &b,

@@ -81,6 +81,8 @@ pub trait Bank: Copy + Default + PartialOrd {
     fn to_f32(self, mode: FloatMode) -> f32;
     /// As a double.
     fn to_f64(self, mode: FloatMode) -> f64;
+    /// The sign bit is set.
+    fn is_negative(self) -> bool;
     /// The additive inverse.
     fn negate(self) -> Self;
     /// The absolute value.
@@ -131,6 +133,8 @@ macro_rules! int_bank {
                 }
                 f64::from_bits(nearest.to_bits() - 1)
             }
+            #[inline(always)]
+            fn is_negative(self) -> bool { self < 0 }
             #[inline(always)]
             fn negate(self) -> Self { self.wrapping_neg() }
             #[inline(always)]
@@ -195,6 +199,10 @@ macro_rules! float_bank {
             #[inline(always)]
             fn to_f64(self, _: FloatMode) -> f64 {
                 self as f64
+            }
+            #[inline(always)]
+            fn is_negative(self) -> bool {
+                self.is_sign_negative()
             }
             #[inline(always)]
             fn negate(self) -> Self {

@@ -268,8 +268,9 @@ fn floating_point() {
     float_binary(&one("rndu", "F"), |a, _| a.ceil());
     float_binary(&one("rndz", "F"), |a, _| a.trunc());
     float_binary(&one("rnde", "F"), |a, _| a.round_ties_even());
-    float_binary(&two("sel.l", "F"), |a, b| if a < b { a } else { b });
-    float_binary(&two("sel.ge", "F"), |a, b| if a >= b { a } else { b });
+    let least = |a: f32, b: f32| if a == b { a.is_sign_negative() } else { a < b };
+    float_binary(&two("sel.l", "F"), |a, b| if least(a, b) { a } else { b });
+    float_binary(&two("sel.ge", "F"), |a, b| if least(a, b) { b } else { a });
     float_binary(&two("mul.sat", "F"), |a, b| {
         let product = a * b;
         if product.is_nan() { 0.0 } else { product.clamp(0.0, 1.0).abs() }
@@ -316,6 +317,45 @@ fn not_a_number() {
     assert_eq!(dwords(&thread, 13, 4), [0, 0, 0, u32::MAX]);
     assert_eq!(floats(&thread, 14, 4), [0.0, 1.0, 0.0, 1.0]);
     assert_eq!(dwords(&thread, 15, 4), [0, 1, 0, 2]);
+}
+
+#[test]
+fn minimum_and_maximum_order_zeros() {
+    let pairs =
+        [(0.0f64, -0.0f64), (-0.0, 0.0), (-0.0, -0.0), (0.0, 0.0), (-1.0, -0.0), (0.0, 1.0)];
+    let zero = |x: f64, y: f64, least: bool| match (x == y, least) {
+        (true, least) => x.is_sign_negative() == least,
+        (false, true) => x < y,
+        (false, false) => x > y,
+    };
+    let right = |least: bool| pairs.map(|(x, y)| if zero(x, y, least) { x } else { y });
+    for (op, want) in [("sel.l", right(true)), ("sel.ge", right(false))] {
+        let thread =
+            run(&format!("{op}(8) g10<1>F g2<8,8,1>F g3<8,8,1>F {{ align1 1Q }};"), 0xff, |t| {
+                t.write_payload(2, &pairs.map(|p| (p.0 as f32).to_bits()));
+                t.write_payload(3, &pairs.map(|p| (p.1 as f32).to_bits()));
+            });
+        assert_eq!(dwords(&thread, 10, 6), want.map(|x| (x as f32).to_bits()), "{op} of F");
+        let halves = |of: [f64; 6]| {
+            let bits = of.map(|x| u32::from(f16::from_f64(x).to_bits()));
+            [bits[0] | bits[1] << 16, bits[2] | bits[3] << 16, bits[4] | bits[5] << 16]
+        };
+        let thread =
+            run(&format!("{op}(8) g10<1>HF g2<8,8,1>HF g3<8,8,1>HF {{ align1 1Q }};"), 0xff, |t| {
+                t.write_payload(2, &halves(pairs.map(|p| p.0)));
+                t.write_payload(3, &halves(pairs.map(|p| p.1)));
+            });
+        assert_eq!(dwords(&thread, 10, 3), halves(want), "{op} of HF");
+        let words = |of: [f64; 6]| -> Vec<u32> {
+            of.iter().flat_map(|x| [x.to_bits() as u32, (x.to_bits() >> 32) as u32]).collect()
+        };
+        let thread =
+            run(&format!("{op}(4) g10<1>DF g2<4,4,1>DF g4<4,4,1>DF {{ align1 1N }};"), 0xf, |t| {
+                t.write_payload(2, &words(pairs.map(|p| p.0))[..8]);
+                t.write_payload(4, &words(pairs.map(|p| p.1))[..8]);
+            });
+        assert_eq!(dwords(&thread, 10, 8), &words(want)[..8], "{op} of DF");
+    }
 }
 
 #[test]

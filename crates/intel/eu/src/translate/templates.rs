@@ -343,6 +343,18 @@ impl Translator {
             OUTCOME
         };
         self.asm.vector(Vop::PBLENDMD, RESULT, take, b, Rm::Reg(a), None);
+        // Equal numbers have equal bits, but for zeros: -0 is less than +0.
+        let merge = match op.condition {
+            Condition::Less => Some(Vop::PORD),
+            Condition::GreaterEqual => Some(Vop::PANDD),
+            _ => None,
+        };
+        if let Some(merge) = merge {
+            let equal = Mask::In(3);
+            self.asm.compare(Vop::CMPPS, equal, ALL, a, Rm::Reg(b), float::EQUAL);
+            self.asm.vector(merge, a, ALL, a, Rm::Reg(b), None);
+            self.asm.vector(Vop::PBLENDMD, RESULT, equal, RESULT, Rm::Reg(a), None);
+        }
         self.flush(RESULT);
     }
 
