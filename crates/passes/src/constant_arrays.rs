@@ -12,8 +12,8 @@ use crate::edit::{Consts, push};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Comps, Inst, Mem, Op, Region, Shader, Type, Value, Var};
 
-/// Longest array that is looked at.
-const MAX_LEN: u32 = 1 << 14;
+/// Longest array that is looked at: as long as the front end takes.
+const MAX_LEN: u32 = 1 << 16;
 /// Longest array that becomes selects or bit fields.
 const MAX_INLINE_LEN: usize = 64;
 /// Bits of a packed table.
@@ -21,7 +21,7 @@ const TABLE_BITS: u32 = 32;
 /// Instructions that a load of an element from memory and its wait are worth.
 const LOAD_COST: usize = 12;
 /// Bytes of constant data that a shader may have.
-const MAX_DATA_BYTES: usize = 1 << 18;
+const MAX_DATA_BYTES: usize = 1 << 20;
 
 /// Analysis results of a variable.
 #[derive(Clone, Default)]

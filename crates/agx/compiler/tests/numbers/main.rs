@@ -4,6 +4,7 @@
 mod dot;
 mod quotients;
 mod special;
+mod tables;
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
