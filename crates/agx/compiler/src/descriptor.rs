@@ -62,6 +62,9 @@ pub const LOD_BIAS_B: u32 = 52;
 pub const THREE_WORDS_B: u32 = 52;
 /// Offset of the address of such a buffer.
 pub const THREE_WORDS_ADDRESS_B: u32 = PBE_B;
+/// Offset of the high word of the distance from a storage image's or texel buffer's own addresses to those that its PBE descriptor has: the
+/// pixel back end of a sparse resource writes to an alias of it. Neither has a sampler.
+pub const ALIAS_DISTANCE_B: u32 = SAMPLER_B;
 /// Offset of the row stride of a storage image in texels.
 pub const PITCH_B: u32 = 52;
 /// Offset of the logarithms of samples, tile width and tile height of a storage image.

@@ -874,6 +874,8 @@ fn address(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let four = e.u32(4);
     let low = e.op(Op::IShl, &[low, four]);
     let high = e.bits(h, Bits { byte: b.byte, low: 28, width: b.width - 28 });
+    let alias = e.word(h, descriptor::ALIAS_DISTANCE_B);
+    let high = e.op(Op::ISub, &[high, alias]);
     let words = e.vec(&[low, high]);
     let base = e.convert(Op::Bitcast, words, Type::B64);
     let mut bytes = e.op(Op::IShl, &[at, two]);

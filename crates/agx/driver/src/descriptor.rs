@@ -22,7 +22,7 @@ use crate::Agx;
 use crate::device::{Device, packet};
 use crate::format::{self, HwFormat, Packing};
 use crate::image::Image;
-use crate::residency::PageTable;
+use crate::residency::{Alias, PageTable};
 
 /// A row.
 pub type Row = [u8; ROW_B as usize];
@@ -293,7 +293,7 @@ fn texture_as(
         first_level,
         last_level: first_level + p.levels[1] - 1,
         samples: count(shape.samples),
-        address,
+        address: Alias::Texture.address(address),
         unk_mipmapped: shape.levels > 1,
         ..Texture::default()
     };
@@ -348,7 +348,7 @@ pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Re
         height,
         samples: count(shape.samples),
         unk_mipmapped: shape.levels > 1,
-        buffer,
+        buffer: Alias::PixelBackEnd.address(buffer),
         level,
         ..Pbe::default()
     };
@@ -401,7 +401,7 @@ fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
         swizzle_a,
         width,
         height,
-        address: aligned,
+        address: Alias::Texture.address(aligned),
         stride,
         buffer_size_sw: texels,
         buffer_offset_sw: skipped,
@@ -419,12 +419,18 @@ fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
         swizzle_a: store_a,
         width,
         height,
-        buffer: aligned,
+        buffer: Alias::PixelBackEnd.address(aligned),
         stride,
         buffer_offset_sw: skipped,
         ..Pbe::default()
     };
     Ok((texture, pbe))
+}
+
+/// Notes how far the addresses that the PBE descriptor has are from the resource's own, which atomics use.
+fn put_alias_distance(row: &mut Row, address: u64) {
+    let high = (Alias::PixelBackEnd.distance(address) >> 32) as u32;
+    put(row, rows::ALIAS_DISTANCE_B, &high.to_le_bytes());
 }
 
 /// The row of a texel buffer.
@@ -444,6 +450,7 @@ pub fn buffer_view(f: Format, address: u64, size: u64) -> Result<BufferView> {
     let (texture, pbe) = in_a_row(f, address, texels)?;
     put(&mut row, rows::TEXTURE_B, &texture.pack().map_err(packet)?);
     put(&mut row, rows::PBE_B, &pbe.pack().map_err(packet)?);
+    put_alias_distance(&mut row, address);
     Ok(BufferView { row })
 }
 
@@ -478,6 +485,7 @@ pub fn storage(image: &Image, addresses: Addresses, p: &Part) -> Result<Row> {
     put(&mut row, rows::LOGS_B, &logs);
     let layer = (layout.layer_stride_B / bytes) as u32;
     put(&mut row, rows::LAYER_B, &layer.to_le_bytes());
+    put_alias_distance(&mut row, start);
     Ok(row)
 }
 

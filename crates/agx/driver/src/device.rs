@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
+use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_compiler::descriptor::loads_sampler;
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_vulkan::{Error, Result};
@@ -88,7 +89,9 @@ pub struct Device {
     code: Mutex<CodeMemory>,
     uploads: Mutex<FreeUploads>,
     /// A page of zeros: where null descriptors point to.
-    pub zeros: Bo,
+    pub zeros: Arc<Bo>,
+    /// A page that the pixel back end writes to where sparse images have no memory. Nothing reads it.
+    pub dropped_writes: Arc<Bo>,
     /// The sampler heap.
     pub sampler_heap: Bo,
     samplers: Mutex<SamplerHeap>,
@@ -142,12 +145,14 @@ impl Device {
         let zeros = Bo::new(&kernel, 1 << 16, Window::Data, false)?;
         let loads = loads_sampler().pack().map_err(packet)?;
         zeros.write(zeros.size - 64, &loads);
+        let dropped_writes = Bo::new(&kernel, PAGE_BYTES, Window::Data, false)?;
         let sampler_heap = Bo::new(&kernel, 8 * u64::from(SAMPLERS), Window::Data, false)?;
         let counters = Bo::new(&kernel, 8 * u64::from(COUNTERS), Window::Data, false)?;
         Ok(Arc::new(Device {
             code: Mutex::new(CodeMemory { chunks: Vec::new(), free: Heap::empty() }),
             uploads: Mutex::default(),
-            zeros,
+            zeros: Arc::new(zeros),
+            dropped_writes: Arc::new(dropped_writes),
             sampler_heap,
             samplers: Mutex::new(SamplerHeap {
                 free: (0..SAMPLERS as u16).rev().collect(),

@@ -11,7 +11,7 @@ use tepui_vulkan::backend::{Place, SyncPoint};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::heap::Heap;
-use crate::residency::PageTable;
+use crate::residency::{ALIASES, Fallback, PageTable};
 
 /// Where 32-bit addresses of code and USC words are relative to: a window of 4 GiB.
 pub const USC_BASE: u64 = 0x11_0000_0000;
@@ -20,7 +20,12 @@ const _: () = assert!(USC_BASE >= tepui_agx_compiler::abi::UNBOUND_B + PAGE_BYTE
 /// Bytes of the window.
 const USC_BYTES: u64 = 1 << 32;
 /// Where other buffers lie, up to the kernel's part of the address space.
-const DATA_BASE: u64 = 0x15_0000_0000;
+const DATA_BASE: u64 = SPARSE_BASE + (1 + ALIASES) * SPARSE_B;
+
+/// Sparse resources: a multiple of 2^32.
+pub const SPARSE_BASE: u64 = 0x15_0000_0000;
+/// Bytes of addresses of sparse resources, and of each alias of them.
+pub const SPARSE_B: u64 = 1 << 36;
 
 /// The share of addresses at the end of the application's part that it may ask for again (`bufferDeviceAddressCaptureReplay`): nothing
 /// else is there, so they are free in the next process, too.
@@ -38,6 +43,7 @@ pub struct Kernel {
     vm: u32,
     queue: u32,
     usc: Mutex<Heap>,
+    sparse: Mutex<Heap>,
     data: Mutex<Heap>,
     /// Addresses that an application may ask for again.
     replay: Mutex<Heap>,
@@ -117,6 +123,7 @@ impl Kernel {
             queue: queue.queue_id,
             // Address 0 stays free: it means that there is nothing.
             usc: Mutex::new(Heap::new(USC_BASE + PAGE_BYTES, USC_BASE + USC_BYTES)),
+            sparse: Mutex::new(Heap::new(SPARSE_BASE, SPARSE_BASE + SPARSE_B)),
             data: Mutex::new(Heap::new(DATA_BASE, replay_start)),
             replay: Mutex::new(Heap::new(replay_start, kernel_start)),
             replay_start,
@@ -130,6 +137,7 @@ impl Kernel {
         match window {
             Window::Usc => lock(&self.usc).take(bytes, PAGE_BYTES).ok_or_else(full),
             Window::Data => lock(&self.data).take(bytes, PAGE_BYTES).ok_or_else(full),
+            Window::Sparse => lock(&self.sparse).take(bytes, PAGE_BYTES).ok_or_else(full),
             Window::Replay => lock(&self.replay).take(bytes, PAGE_BYTES).ok_or_else(full),
             Window::At(address) => {
                 let there = address.is_multiple_of(PAGE_BYTES)
@@ -146,6 +154,7 @@ impl Kernel {
     fn give(&self, address: u64, bytes: u64) {
         let heap = match address {
             a if (USC_BASE..USC_BASE + USC_BYTES).contains(&a) => &self.usc,
+            a if (SPARSE_BASE..SPARSE_BASE + SPARSE_B).contains(&a) => &self.sparse,
             a if a < self.replay_start => &self.data,
             _ => &self.replay,
         };
@@ -261,7 +270,8 @@ fn call<T: bytemuck::Pod>(
 
 /// Addresses of a sparse resource, where memory comes and goes page by page.
 ///
-/// What has no memory reads as zeros and drops what is written, on kernels whose GPUs have soft faults.
+/// Programs read zeros where there is no memory, and what they write there is dropped, on kernels whose GPUs have soft faults. The texture
+/// unit and the pixel back end have none; they use [aliases](crate::residency) of the range.
 /// source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS
 pub struct Range {
     kernel: Arc<Kernel>,
@@ -271,17 +281,20 @@ pub struct Range {
     size: u64,
     /// Tells shaders which pages of an image have memory.
     pub table: Option<PageTable>,
+    /// Aliases; none of a range that has memory as a whole.
+    fallbacks: Vec<Fallback>,
 }
 
 impl Range {
-    /// Addresses without memory.
+    /// Addresses without memory. Only those in [`Window::Sparse`] may have aliases.
     ///
     /// # Errors
-    /// When the address space is full.
+    /// When the address space is full, or the kernel refuses.
     pub fn new(
         kernel: &Arc<Kernel>,
         size: u64,
         table: Option<PageTable>,
+        fallbacks: Vec<Fallback>,
         window: Window,
     ) -> Result<Range> {
         let size = size
@@ -291,10 +304,16 @@ impl Range {
         let with_guard = size.checked_add(PAGE_BYTES);
         let with_guard = with_guard.ok_or_else(|| Error::device_memory("too large"))?;
         let address = kernel.take(window, with_guard)?;
-        Ok(Range { kernel: kernel.clone(), address, size, table })
+        let range = Range { kernel: kernel.clone(), address, size, table, fallbacks };
+        if !range.fallbacks.is_empty() {
+            let mut ops = Vec::new();
+            range.bind(0, size, None, &mut ops)?;
+            kernel.bind(&ops)?;
+        }
+        Ok(range)
     }
 
-    /// What binds memory to a part of the range, or takes it away.
+    /// Appends the operations that bind memory to a part of the range, or take it away.
     ///
     /// # Errors
     /// When the part is not inside of the range.
@@ -303,7 +322,8 @@ impl Range {
         offset: u64,
         size: u64,
         memory: Option<(&Bo, u64)>,
-    ) -> Result<uapi::GemBindOp> {
+        ops: &mut Vec<uapi::GemBindOp>,
+    ) -> Result<()> {
         let size = size.next_multiple_of(PAGE_BYTES);
         let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
         let room = |(bo, at): (&Bo, u64)| at.checked_add(size).is_some_and(|end| end <= bo.size);
@@ -311,20 +331,40 @@ impl Range {
             let what = "memory is bound beyond the end of a sparse resource, or of the memory";
             return Err(Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, what));
         }
-        let (flags, handle, from) = match memory {
-            Some((bo, at)) => (uapi::BIND_READ | uapi::BIND_WRITE, bo.handle, at),
-            None => (uapi::BIND_UNBIND, 0, 0),
+        let address = self.address + offset;
+        let op = |flags, handle, offset, addr| uapi::GemBindOp {
+            flags,
+            handle,
+            offset,
+            range: size,
+            addr,
         };
-        let addr = self.address + offset;
-        Ok(uapi::GemBindOp { flags, handle, offset: from, range: size, addr })
+        ops.push(match memory {
+            Some((bo, at)) => op(uapi::BIND_READ | uapi::BIND_WRITE, bo.handle, at, address),
+            None => op(uapi::BIND_UNBIND, 0, 0, address),
+        });
+        for f in &self.fallbacks {
+            let address = f.alias.address(address);
+            ops.push(match memory {
+                Some((bo, at)) => op(f.flags, bo.handle, at, address),
+                None => op(f.flags | uapi::BIND_SINGLE_PAGE, f.page.handle, 0, address),
+            });
+        }
+        Ok(())
     }
 }
 
 impl Drop for Range {
     fn drop(&mut self) {
-        if let Ok(op) = self.bind(0, self.size, None) {
-            let _ = self.kernel.bind(&[op]);
-        }
+        let aliases = self.fallbacks.iter().map(|f| f.alias.address(self.address));
+        let unbind = |addr| uapi::GemBindOp {
+            flags: uapi::BIND_UNBIND,
+            range: self.size,
+            addr,
+            ..Default::default()
+        };
+        let ops: Vec<_> = std::iter::once(self.address).chain(aliases).map(unbind).collect();
+        let _ = self.kernel.bind(&ops);
         self.kernel.give(self.address, self.size + PAGE_BYTES);
     }
 }
@@ -336,6 +376,8 @@ pub enum Window {
     Usc,
     /// That of everything else.
     Data,
+    /// That of sparse resources, which has aliases.
+    Sparse,
     /// Any place in that of addresses that may be asked for again.
     Replay,
     /// An address in it.

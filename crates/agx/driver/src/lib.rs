@@ -190,7 +190,13 @@ impl Backend for Agx {
         }
         let table =
             image.map(|i| PageTable::new(&device.kernel, &i.planes[0].layout)).transpose()?;
-        Range::new(&device.kernel, size, table, Window::of(place))
+        let (window, fallbacks) = match place {
+            Place::Any => {
+                (Window::Sparse, residency::fallbacks(&device.zeros, &device.dropped_writes))
+            }
+            _ => (Window::of(place), Vec::new()),
+        };
+        Range::new(&device.kernel, size, table, fallbacks, window)
     }
 
     fn range_address(range: &Range) -> u64 {
@@ -198,11 +204,12 @@ impl Backend for Agx {
     }
 
     fn bind_sparse(device: &Arc<Device>, binds: &[SparseBind<Agx>]) -> Result<()> {
-        let op = |b: &SparseBind<Agx>| {
+        let mut ops = Vec::new();
+        for b in binds {
             let memory = b.memory.as_ref().map(|(bo, at)| (&**bo, *at));
-            b.range.bind(b.offset, b.size, memory)
-        };
-        device.kernel.bind(&binds.iter().map(op).collect::<Result<Vec<_>>>()?)?;
+            b.range.bind(b.offset, b.size, memory, &mut ops)?;
+        }
+        device.kernel.bind(&ops)?;
         for b in binds {
             if let Some(table) = &b.range.table {
                 let address = b.memory.is_some().then(|| b.range.address + b.offset);

@@ -12,6 +12,7 @@ use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
+use crate::kernel::SPARSE_B;
 use crate::state::MAX_SAMPLE_PLACE;
 
 /// Apple's vendor number, which Mesa uses as well. source: PCI-SIG's list
@@ -765,9 +766,6 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
     bytes[..8].copy_from_slice(&tepui_vulkan::cache::build_stamp().to_le_bytes());
     vk::ByteArray(bytes)
 }
-
-/// Bytes of sparse resources: half of the addresses that buffers have. source: Mesa, hk_physical_device.c
-const SPARSE_B: u64 = 1 << 39;
 
 /// What a chip's physical device says about itself. Sparse resources need soft faults: what has no memory reads as zeros.
 pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {

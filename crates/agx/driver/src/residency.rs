@@ -1,6 +1,9 @@
-//! Tables of pages of sparse images: the texture unit reads through them, and tells shaders which texels have no memory.
+//! Residency of sparse resources: page tables of images, and aliases of addresses.
 //!
-//! Render targets, stores of shaders and copies use the image's own addresses, where the kernel binds the same pages.
+//! The texture unit reads through the table, and tells shaders which texels have no memory. Soft faults make loads and stores of programs
+//! read zeros and drop what they write where a resource's own addresses have no memory, but neither the texture unit nor the pixel back end
+//! has them. These two use aliases, in which the kernel binds the same memory, and a page for what has none, as Honeykrisp does.
+//! source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS; Mesa, hk_queue.c, `hk_flush_bind`
 
 use std::sync::Arc;
 
@@ -9,9 +12,58 @@ use tepui_agx_layout::Layout;
 use tepui_agx_packets::texture::SparseBlock;
 use tepui_vulkan::Result;
 
-use crate::kernel::{Bo, Kernel, Window};
+use tepui_drm::uapi::asahi as uapi;
 
-/// The table of an image.
+use crate::kernel::{Bo, Kernel, SPARSE_B, SPARSE_BASE, Window};
+
+/// A second range of addresses for the memory of a sparse resource. All of them lie at the same distance from the resource's own, so that
+/// descriptors are made of addresses alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alias {
+    /// For descriptors of the texture unit that have no page table: zeros where there is no memory.
+    Texture = 1,
+    /// For the pixel back end: a page where there is no memory, which nothing reads.
+    PixelBackEnd = 2,
+}
+
+/// Number of [`Alias`]es.
+pub const ALIASES: u64 = 2;
+
+impl Alias {
+    /// The address that a unit uses in place of `address`.
+    pub fn address(self, address: u64) -> u64 {
+        address + self.distance(address)
+    }
+
+    /// Distance in bytes from `address` to the one that a unit uses: a multiple of 2^32, 0 for what is not sparse.
+    pub fn distance(self, address: u64) -> u64 {
+        match (SPARSE_BASE..SPARSE_BASE + SPARSE_B).contains(&address) {
+            true => self as u64 * SPARSE_B,
+            false => 0,
+        }
+    }
+}
+
+/// The binding of an alias where a resource has no memory.
+pub struct Fallback {
+    /// Which alias.
+    pub alias: Alias,
+    /// Bound at every page without memory.
+    pub page: Arc<Bo>,
+    /// [`uapi::BIND_READ`] or [`uapi::BIND_WRITE`].
+    pub flags: u32,
+}
+
+/// The aliases of a resource. `zeros` begins with a page of zeros; what is written to `scratch` is lost.
+pub fn fallbacks(zeros: &Arc<Bo>, scratch: &Arc<Bo>) -> Vec<Fallback> {
+    let fallback = |alias, page: &Arc<Bo>, flags| Fallback { alias, page: page.clone(), flags };
+    vec![
+        fallback(Alias::Texture, zeros, uapi::BIND_READ),
+        fallback(Alias::PixelBackEnd, scratch, uapi::BIND_READ | uapi::BIND_WRITE),
+    ]
+}
+
+/// The page table of an image.
 pub struct PageTable {
     memory: Bo,
     /// Bytes of a layer of the image, a multiple of a page.

@@ -35,6 +35,8 @@ fn buffer(gpu: &Gpu, blocks: u64) -> Result<(vk::Buffer, vk::MemoryRequirements)
             vk::BufferUsageFlags::STORAGE_BUFFER
                 | vk::BufferUsageFlags::INDEX_BUFFER
                 | vk::BufferUsageFlags::INDIRECT_BUFFER
+                | vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER
+                | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER
                 | vk::BufferUsageFlags::TRANSFER_SRC
                 | vk::BufferUsageFlags::TRANSFER_DST,
         );
@@ -457,6 +459,237 @@ fn codes(bench: &Bench, image: &Image) -> Result<Vec<u32>> {
     Ok(look(bench, &bench.spirv[1], image, 2)?.read())
 }
 
+/// Texels of the images of [`writes`].
+const TEXELS: u32 = SIZE_PX[0] * SIZE_PX[1];
+
+/// A sparse image of 32-bit integers of which every second block has memory, and which texels have.
+fn half_bound(gpu: &Gpu) -> Result<(Image, Vec<bool>)> {
+    let spec = ImageSpec {
+        usage: vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::COLOR_ATTACHMENT,
+        ..ImageSpec::sampled(vk::Format::R32_UINT, Shape::D2, [SIZE_PX[0], SIZE_PX[1], 1])
+            .through(Transfer::Gpu)
+    };
+    let (image, needs) = image(gpu, spec)?;
+    // SAFETY: the image is live.
+    let sparse = unsafe { gpu.device.get_image_sparse_memory_requirements(image.handle) };
+    let Some(sparse) = sparse.first().filter(|s| s.image_mip_tail_first_lod > 0) else {
+        return Err(Error::Case("an image without blocks".into()));
+    };
+    let block = sparse.format_properties.image_granularity;
+    let across = SIZE_PX[0].div_ceil(block.width);
+    let is_bound = |x: u32, y: u32| (y / block.height * across + x / block.width) % 2 == 0;
+    let starts = |size: u32, step: u32| (0..size).step_by(step as usize);
+    let corners: Vec<(u32, u32)> = starts(SIZE_PX[1], block.height)
+        .flat_map(|y| starts(SIZE_PX[0], block.width).map(move |x| (x, y)))
+        .filter(|&(x, y)| is_bound(x, y))
+        .collect();
+    let memory = memory(gpu, needs, corners.len() as u64)?;
+    let binds: Vec<_> = corners
+        .iter()
+        .enumerate()
+        .map(|(n, &(x, y))| {
+            vk::SparseImageMemoryBind::default()
+                .subresource(vk::ImageSubresource {
+                    aspect_mask: vk::ImageAspectFlags::COLOR,
+                    ..Default::default()
+                })
+                .offset(vk::Offset3D { x: x as i32, y: y as i32, z: 0 })
+                .extent(vk::Extent3D {
+                    width: block.width.min(SIZE_PX[0] - x),
+                    height: block.height.min(SIZE_PX[1] - y),
+                    depth: 1,
+                })
+                .memory(memory)
+                .memory_offset(n as u64 * BLOCK_B)
+        })
+        .collect();
+    let info = [vk::SparseImageMemoryBindInfo::default().image(image.handle).binds(&binds)];
+    bind(gpu, vk::BindSparseInfo::default().image_binds(&info))?;
+    let bound = (0..TEXELS).map(|t| is_bound(t % SIZE_PX[0], t / SIZE_PX[0])).collect();
+    Ok((image, bound))
+}
+
+fn words(bytes: Vec<u8>) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+}
+
+/// Adds twice to all texels of an image of which half has no memory: what is not kept is not returned either.
+fn atomics() -> Case {
+    let atomic = Shader::new("image_atomic.comp")
+        .define("T", "uint")
+        .define("IMAGE", "uimage2D")
+        .define("QUALIFIER", "r32ui")
+        .define("OP(c,x)", "imageAtomicAdd(image, c, x)")
+        .define("AT", format!("ivec2(t % {0}, t / {0})", SIZE_PX[0]));
+    let about = "atomics on an image of which half has no memory";
+    let case = Case::new("sparse/atomics", about, vec![atomic], |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        let (image, bound) = half_bound(gpu)?;
+        let bytes = 4 * TEXELS as usize;
+        gpu.fill_image(&image, &[vec![0; bytes]])?;
+        let adds = gpu.buffer(&vec![3u32; TEXELS as usize])?;
+        let old = gpu.output::<u32>(TEXELS as usize)?;
+        let kernel = gpu
+            .kernel(&bench.spirv[0])
+            .bind(Bind::StorageImage(image.view))
+            .storage(&[&adds, &old])
+            .push_bytes(4)
+            .build()?;
+        let mut outputs = Vec::new();
+        for before in [0, 3] {
+            gpu.submit(|c| {
+                c.push(&kernel, &[TEXELS]);
+                c.dispatch(&kernel, [TEXELS.div_ceil(64), 1, 1]);
+            })?;
+            let wanted = |value| bound.iter().map(|&b| u32::from(b) * value).collect::<Vec<u32>>();
+            let kept = words(gpu.read_image(&image, 0, bytes)?);
+            outputs.push(Output::cpu("returned", &old.read::<u32>(), &wanted(before), Rule::Bits));
+            outputs.push(Output::cpu("kept", &kept, &wanted(before + 3), Rule::Bits));
+        }
+        Ok(outputs)
+    });
+    case.without_lavapipe()
+}
+
+/// Writes all of an image of which half has no memory by stores and clears, and reads it by loads, copies and blits. What
+/// has no memory stays 0, whatever was written to other parts of it that have none.
+fn writes() -> Case {
+    let values = Shader::new("image_values.comp")
+        .define("IMAGE", "uimage2D")
+        .define("LAYOUT", "r32ui,")
+        .define("VALUE", "uvec4");
+    let shaders = vec![values.clone(), values.define("LOAD", 1)];
+    let about = "stores, clears, copies and blits of an image of which half has no memory";
+    let case = Case::new("sparse/writes", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        let (image, bound) = half_bound(gpu)?;
+        let resident = |value: &dyn Fn(u32) -> u32| -> Vec<u32> {
+            (0..).zip(&bound).map(|(t, &bound)| if bound { value(t) } else { 0 }).collect()
+        };
+        let value = |t: u32| t.wrapping_mul(2_654_435_761) | 1;
+        let read = || gpu.read_image(&image, 0, 4 * TEXELS as usize).map(words);
+        let mut outputs = Vec::new();
+        let mut judge = |what: &str, got: &[u32], wanted: &[u32]| {
+            outputs.push(Output::cpu(what, got, wanted, Rule::Bits));
+        };
+        let groups = [TEXELS.div_ceil(64), 1, 1];
+        let texels: Vec<u32> = (0..TEXELS).flat_map(|t| [value(t), 5, 6, 7]).collect();
+        let (input, loaded) = (gpu.buffer(&texels)?, gpu.output::<u32>(texels.len())?);
+        for (spirv, buffer) in bench.spirv.iter().zip([&input, &loaded]) {
+            let kernel = gpu
+                .kernel(spirv)
+                .bind(Bind::StorageImage(image.view))
+                .storage(&[buffer])
+                .push_bytes(8)
+                .build()?;
+            gpu.submit(|c| {
+                c.push(&kernel, &SIZE_PX);
+                c.dispatch(&kernel, groups);
+            })?;
+        }
+        let wanted = resident(&value);
+        judge("stored", &read()?, &wanted);
+        let first: Vec<u32> = loaded.read::<u32>().into_iter().step_by(4).collect();
+        judge("loaded", &first, &wanted);
+        let spec = ImageSpec { usage: vk::ImageUsageFlags::TRANSFER_DST, ..image.spec };
+        let (copied, blitted) = (gpu.image(spec)?, gpu.image(spec)?);
+        let (layout, device) = (vk::ImageLayout::GENERAL, &gpu.device);
+        let layers = vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let extent = vk::Extent3D { width: SIZE_PX[0], height: SIZE_PX[1], depth: 1 };
+        let region = [vk::ImageCopy {
+            src_subresource: layers,
+            dst_subresource: layers,
+            extent,
+            ..Default::default()
+        }];
+        let end = vk::Offset3D { x: SIZE_PX[0] as i32, y: SIZE_PX[1] as i32, z: 1 };
+        let blit = [vk::ImageBlit {
+            src_subresource: layers,
+            src_offsets: [vk::Offset3D::default(), end],
+            dst_subresource: layers,
+            dst_offsets: [vk::Offset3D::default(), end],
+        }];
+        let range = vk::ImageSubresourceRange {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            level_count: 1,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let clear = vk::ClearColorValue { uint32: [9; 4] };
+        gpu.submit(|c| {
+            let (from, nearest) = (image.handle, vk::Filter::NEAREST);
+            c.barrier();
+            // SAFETY: the images are live, in the general layout, and as large as the regions.
+            unsafe {
+                device.cmd_copy_image(c.handle, from, layout, copied.handle, layout, &region);
+                device.cmd_blit_image(
+                    c.handle,
+                    from,
+                    layout,
+                    blitted.handle,
+                    layout,
+                    &blit,
+                    nearest,
+                );
+                c.barrier();
+                device.cmd_clear_color_image(c.handle, from, layout, &clear, &[range]);
+            }
+            c.barrier();
+        })?;
+        judge("copied", &words(gpu.read_image(&copied, 0, 4 * TEXELS as usize)?), &wanted);
+        judge("blitted", &words(gpu.read_image(&blitted, 0, 4 * TEXELS as usize)?), &wanted);
+        judge("cleared", &read()?, &resident(&|_| 9));
+        Ok(outputs)
+    });
+    case.without_lavapipe()
+}
+
+/// A sparse buffer of which half has no memory as uniform and storage texel buffer.
+fn texel_buffers() -> Case {
+    let shader = Shader::new("texel_buffer.comp")
+        .define("TEXTURE", "utextureBuffer")
+        .define("IMAGE", "uimageBuffer")
+        .define("VALUE", "uvec4")
+        .define("QUALIFIER", "r32ui,");
+    let about = "texel buffers of which half has no memory";
+    let case = Case::new("sparse/texel_buffer", about, vec![shader], |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse, "sparse resources")?;
+        const COUNT: usize = 2 * BLOCK_B as usize / 4;
+        let (sparse, needs) = buffer(gpu, 2)?;
+        bind_blocks(gpu, sparse, &[(0, Some((memory(gpu, needs, 1)?, 0)))])?;
+        let all: Vec<u32> = (0..COUNT as u32).map(|k| k.wrapping_mul(2_654_435_761) | 1).collect();
+        let (input, output) = (gpu.buffer(&all)?, gpu.buffer(&all)?);
+        let view = |buffer| gpu.texels(buffer, vk::Format::R32_UINT, 0, vk::WHOLE_SIZE);
+        let (there, from, to) = (view(sparse)?, view(input.handle)?, view(output.handle)?);
+        let read = gpu.output::<u32>(4 * COUNT)?;
+        for [t, a, b] in [[from, from, there], [there, there, to]] {
+            let kernel = gpu
+                .kernel(&bench.spirv[0])
+                .bind(Bind::UniformTexel(t))
+                .bind(Bind::StorageTexel(a))
+                .bind(Bind::StorageTexel(b))
+                .storage(&[&read])
+                .build()?;
+            gpu.run(&kernel, [COUNT as u32 / 64, 1, 1])?;
+        }
+        let mut wanted: Vec<u32> = all.iter().rev().copied().collect();
+        wanted[COUNT / 2..].fill(0);
+        let fetched: Vec<u32> = read.read::<u32>().into_iter().step_by(4).collect();
+        let mut outputs = vec![Output::cpu("fetched", &fetched, &wanted, Rule::Bits)];
+        wanted.reverse();
+        outputs.push(Output::cpu("loaded", &output.read::<u32>(), &wanted, Rule::Bits));
+        Ok(outputs)
+    });
+    case.without_lavapipe()
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
     use vk::Format as F;
@@ -465,6 +698,9 @@ pub fn cases() -> Vec<Case> {
         indices(false),
         indices(true),
         arguments(),
+        writes(),
+        atomics(),
+        texel_buffers(),
         images(F::R8_UNORM, 1, 1, "r8"),
         images(F::R16_UNORM, 1, 2, "r16"),
         images(F::R8G8B8A8_UNORM, 4, 4, "rgba8"),

@@ -163,8 +163,19 @@ impl Gpu {
         offset_bytes: u64,
         range_bytes: u64,
     ) -> Result<vk::BufferView> {
+        self.texels(buffer.handle, format, offset_bytes, range_bytes)
+    }
+
+    /// A view of texels of a buffer that may have no memory.
+    pub fn texels(
+        &self,
+        buffer: vk::Buffer,
+        format: vk::Format,
+        offset_bytes: u64,
+        range_bytes: u64,
+    ) -> Result<vk::BufferView> {
         let create = vk::BufferViewCreateInfo::default()
-            .buffer(buffer.handle)
+            .buffer(buffer)
             .format(format)
             .offset(offset_bytes)
             .range(range_bytes);
