@@ -97,7 +97,8 @@ pub fn object_type(s: &GraphicsState) -> ppp::ObjectType {
 }
 
 /// Culling and clipping.
-pub fn cull(s: &GraphicsState, provoking: u8, samples: u8) -> ppp::Cull {
+pub fn cull(s: &GraphicsState, provoking: u8) -> ppp::Cull {
+    let is_bresenham = s.line_mode == vk::LineRasterizationMode::BRESENHAM;
     let clip = s.depth_clip.unwrap_or(!s.depth_clamp);
     ppp::Cull {
         cull_front: s.cull_mode.contains(vk::CullModeFlags::FRONT),
@@ -109,8 +110,8 @@ pub fn cull(s: &GraphicsState, provoking: u8, samples: u8) -> ppp::Cull {
         },
         depth_clip: clip,
         depth_clamp: !clip,
-        // source: Mesa, hk_cmd_draw.c, primitive_msaa
-        primitive_msaa: is_line(s) && samples > 1,
+        // All samples of a pixel or none: other lines cover samples as a rectangle does. source: Mesa, hk_cmd_draw.c, primitive_msaa
+        primitive_msaa: is_bresenham && object_type(s) == ppp::ObjectType::Line,
         front_face_ccw: s.front_face == vk::FrontFace::COUNTER_CLOCKWISE,
         rasterizer_discard: s.discard,
     }
@@ -302,4 +303,27 @@ fn logic(op: vk::LogicOp) -> u8 {
     };
     // Bit n of the table: source in bit 0 of n, destination in bit 1.
     f(0b1010, 0b1100) & 0xf
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bresenham_lines_have_no_coverage_of_samples() {
+        use vk::{LineRasterizationMode as M, PrimitiveTopology as T};
+        let lines = |topology, polygon_mode, line_mode| {
+            cull(&GraphicsState { topology, polygon_mode, line_mode, ..Default::default() }, 0)
+                .primitive_msaa
+        };
+        let fill = vk::PolygonMode::FILL;
+        for topology in [T::LINE_LIST, T::LINE_STRIP] {
+            assert!(lines(topology, fill, M::BRESENHAM));
+            assert!(!lines(topology, fill, M::DEFAULT));
+            assert!(!lines(topology, fill, M::RECTANGULAR));
+        }
+        // The edges of polygons are lines of another type of object.
+        assert!(!lines(T::TRIANGLE_LIST, vk::PolygonMode::LINE, M::BRESENHAM));
+        assert!(!lines(T::POINT_LIST, fill, M::BRESENHAM));
+    }
 }

@@ -737,7 +737,63 @@ fn samples() -> Vec<Case> {
         add("alpha_to_one", false, vec![plain().state(|s| s.alpha_to_one = true)]);
     }
     cases.push(alpha_to_coverage());
+    for samples in [2, 4] {
+        cases.push(lines(samples, false));
+        cases.push(lines(samples, true));
+    }
     cases
+}
+
+/// A line across and one down, which cover samples as rectangles do, or, if they are Bresenham's, pixels.
+fn lines(samples: u32, is_bresenham: bool) -> Case {
+    /// The middle of the lines: a quarter of a pixel apart from where samples are.
+    const AT_PX: f32 = 50.2;
+    let name = if is_bresenham { "bresenham" } else { "lines" };
+    let point = |[x, y]: [f32; 2]| {
+        let [w, h] = SIZE_PX.map(|n| n as f32);
+        [2.0 * x / w - 1.0, 2.0 * y / h - 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    };
+    let ends = [[4.0, AT_PX], [90.0, AT_PX], [AT_PX, 4.0], [AT_PX, 76.0]];
+    let layer = Layer::new(ends.into_iter().flat_map(point).collect()).state(|s| {
+        s.topology = vk::PrimitiveTopology::LINE_LIST;
+        if is_bresenham {
+            s.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+        }
+    });
+    let about = "lines of one pixel with several samples, resolved";
+    let mut picture = Picture::new(format!("samples/{name}_{samples}"), about, vec![layer]);
+    picture.samples = vk::SampleCountFlags::from_raw(samples);
+    let shaders = vec![Shader::new("pixels.vert"), Shader::new("pixels.frag").define("SCALE", "")];
+    let case = Case::new(picture.name.clone(), about, shaders, move |bench| {
+        let pixels = picture.draw(bench, picture.samples, [0.0; 2])?.pixels;
+        let red = |x: u32, y: u32| pixels[4 * (y * SIZE_PX[0] + x) as usize];
+        // source: Vulkan specification, "Standard sample locations"
+        let [across, down] = match samples {
+            2 => [vec![0.75, 0.25], vec![0.75, 0.25]],
+            _ => [vec![0.375, 0.875, 0.125, 0.625], vec![0.125, 0.375, 0.625, 0.875]],
+        };
+        let covered = |pixel: u32, places: &[f32]| {
+            let is_near = |place: &f32| (pixel as f32 + place - AT_PX).abs() < 0.5;
+            let share = match is_bresenham {
+                true => f32::from(u8::from(pixel == AT_PX as u32)),
+                false => places.iter().filter(|p| is_near(p)).count() as f32 / places.len() as f32,
+            };
+            ((0.2 + 0.8 * share) * 255.0).round() as u8
+        };
+        // A column that the first line crosses, and a row that the second does.
+        let column: Vec<u8> = (0..SIZE_PX[1]).map(|y| red(20, y)).collect();
+        let row: Vec<u8> = (0..SIZE_PX[0]).map(|x| red(x, 20)).collect();
+        let wanted = [
+            (0..SIZE_PX[1]).map(|y| covered(y, &down)).collect::<Vec<u8>>(),
+            (0..SIZE_PX[0]).map(|x| covered(x, &across)).collect(),
+        ];
+        Ok(vec![
+            Output::cpu("column", &column, &wanted[0], Rule::Abs(1.0)),
+            Output::cpu("row", &row, &wanted[1], Rule::Abs(1.0)),
+        ])
+    });
+    // Lavapipe has no two samples.
+    if samples == 2 { case.without_lavapipe() } else { case }
 }
 
 /// Which samples an alpha covers is the driver's; the resolved picture is not.

@@ -882,7 +882,7 @@ impl Encoder {
         put!(out, linked.varyings.counts_32);
         put!(out, linked.varyings.counts_16);
         if whole {
-            put!(out, state::cull(s, provoking(s), r.tile.samples));
+            put!(out, state::cull(s, provoking(s)));
         }
         put!(
             out,
