@@ -9,7 +9,7 @@ use tepui_drm::user::UserMemory;
 
 use crate::interface::Interface;
 
-/// Objects of an array whose own pointers are followed.
+/// Limit on the objects of an array whose own pointers are followed.
 const MOST_OBJECTS: u64 = 1024;
 
 /// The memory that a request's pointers lead to, after the call.
@@ -52,7 +52,7 @@ fn with_syncs<T: bytemuck::Pod>(
     all
 }
 
-/// The pointers of a request of panfrost; `None` if it is none.
+/// The pointers in the argument of a panfrost request; `None` if the request is not panfrost's.
 fn panfrost_pointers(request: Request, arg: &[u8]) -> Option<Vec<Pointer>> {
     let words = |field, at, count: u32| Pointer::new(field, at, 4 * u64::from(count));
     Some(match panfrost::Ioctl::from_nr(request.nr())? {
@@ -72,7 +72,7 @@ fn panfrost_pointers(request: Request, arg: &[u8]) -> Option<Vec<Pointer>> {
     })
 }
 
-/// The pointers of a request of panthor; `None` if it is none.
+/// The pointers in the argument of a panthor request; `None` if the request is not panthor's.
 fn panthor_pointers(user: &dyn UserMemory, request: Request, arg: &[u8]) -> Option<Vec<Pointer>> {
     Some(match Ioctl::from_nr(request.nr())? {
         Ioctl::DevQuery => {

@@ -79,12 +79,12 @@ fn describe_memory(request: Request, query: u32, memory: &ClientMemory) -> Recor
 pub struct Describer {
     interface: Interface,
     options: Options,
-    /// By open file, group and queue.
+    /// State of the command-stream interpreter by open file, group and queue.
     states: HashMap<(u64, u32, u64), State>,
 }
 
 impl Describer {
-    /// At the beginning of a capture.
+    /// A describer at the beginning of a capture: no queue has executed anything.
     pub fn new(interface: Interface, options: Options) -> Describer {
         Describer { interface, options, states: HashMap::new() }
     }
@@ -94,7 +94,8 @@ impl Describer {
         self::call(self.interface, call)
     }
 
-    /// A run that has just started: the streams that begin with it, with everything that they point to.
+    /// Decodes a run that has just started: the streams that begin with it, with everything that they point
+    /// to.
     pub fn command(&mut self, memory: &dyn GpuMemory, start: &Start) -> Record {
         let run = Run::read(&start.payload);
         if self.interface == Interface::Panfrost {

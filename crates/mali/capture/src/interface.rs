@@ -6,9 +6,9 @@ use tepui_mali_chips::Chip;
 /// The kernel interface that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
-    /// That of command streams.
+    /// `panthor`: command streams.
     Panthor,
-    /// That of chains of jobs.
+    /// `panfrost`: chains of jobs.
     Panfrost,
 }
 
@@ -34,7 +34,7 @@ impl Interface {
         }
     }
 
-    /// What is known of a request.
+    /// The name and fields of a request; `None` for a request that neither the interface nor DRM defines.
     pub fn info(self, request: Request) -> Option<&'static IoctlInfo> {
         if request.family() != Request::DRM {
             return None;

@@ -1,12 +1,13 @@
 //! Captures of work on Mali GPUs.
 //!
-//! A [`Recorder`] watches a virtual device ([`tepui_mali_kernel::Observer`]): every request of the client, and for every
-//! run of a group the memory of its address space before and after. It writes a [`tepui_capture`] stream.
-//! A [`Describer`] turns what such a stream holds
-//! into records, and a [`Replayer`] executes the runs again on a model and compares what they wrote.
+//! A [`Recorder`] watches a virtual device ([`tepui_mali_kernel::Observer`]): every request of the client, and for
+//! every run of a group the memory of its address space before and after. It writes a [`tepui_capture`] stream. A
+//! [`Describer`] turns the contents of such a stream into records, and a [`Replayer`] executes the runs again on a
+//! model and compares what they wrote.
 //!
 //! A command of the capture is a run: the queues of a group execute in turn until a stream has ended or all wait for
-//! sync objects. A stream that waits goes on in a later run. Of GPUs with a job manager each chain of jobs is a run.
+//! sync objects. A stream that waits continues in a later run. On GPUs with a job manager each chain of jobs is a
+//! run.
 
 mod client;
 mod describe;

@@ -16,7 +16,7 @@ pub struct Stream {
     pub queue: u64,
 }
 
-/// What a capture says of a run: [`tepui_capture::Start::payload`].
+/// A capture's record of a run: [`tepui_capture::Start::payload`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// The streams that begin with it.
@@ -35,7 +35,7 @@ impl Run {
         Run { streams: started.iter().map(stream).collect() }
     }
 
-    /// The run in its bytes.
+    /// Reads a run from the bytes that [`Run::bytes`] writes.
     pub fn read(bytes: &[u8]) -> Run {
         let chunks = bytes.chunks_exact(size_of::<Stream>());
         Run { streams: chunks.map(bytemuck::pod_read_unaligned).collect() }

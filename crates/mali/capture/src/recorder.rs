@@ -11,7 +11,7 @@ use crate::client;
 use crate::interface::Interface;
 use crate::payload::Run;
 
-/// Writes what it watches of a virtual device into a stream, which begins when the device is first
+/// Writes the requests and runs of a virtual device into a stream, which begins when the device is first
 /// opened.
 pub struct Recorder {
     recorder: tepui_capture::Recorder,

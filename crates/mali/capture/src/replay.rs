@@ -10,12 +10,12 @@ use crate::payload::Run;
 /// The model of Mali GPUs, for captures.
 pub struct Mali(Gpu);
 
-/// What the GPU keeps between runs.
+/// State that the GPU keeps between runs.
 #[derive(Clone)]
 pub enum Context {
     /// Queues of command streams.
     Group(Group),
-    /// What chains of jobs leave.
+    /// State that a chain of jobs leaves for the next one.
     Chains(JobContext),
 }
 
@@ -26,7 +26,7 @@ pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
 /// Why a run cannot be executed again.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
-/// Executes runs of a capture on this model.
+/// A replayer that executes runs on this model.
 pub fn replayer(gpu: Gpu) -> Replayer {
     Replayer::new(Mali(gpu))
 }
@@ -81,7 +81,7 @@ impl Model for Mali {
         Ok(all)
     }
 
-    /// The attachments of the framebuffers that the run drew, in order.
+    /// The attachments of the framebuffers that the run rendered to, in order.
     fn attachments(
         &self,
         vm: &AddressSpace,

@@ -35,8 +35,8 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// The texture unit has no registers of its own (Midgard): its operands are in the load/store unit's, its results in the
-    /// first two.
+    /// Whether the texture unit has no registers of its own, as on some Midgard GPUs: its operands are in registers of
+    /// the load/store unit, its results in the first two work registers.
     ///
     // source: Mesa, midgard_quirks.h (MIDGARD_INTERPIPE_REG_ALIASING).
     pub const fn shares_texture_registers(&self) -> bool {

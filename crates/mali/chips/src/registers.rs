@@ -1,4 +1,4 @@
-//! What the GPU's identification registers say, beyond the shader cores and limits that a model chooses.
+//! Values of the GPU's identification registers, except for the shader cores and limits that a model chooses.
 //!
 //! No hardware was asked: these are values with which Mesa's drivers work, in the layout that the kernel's headers and
 //! Mesa (`src/panfrost/lib/kmod`, `src/panfrost/lib/pan_props.c`) give the registers.

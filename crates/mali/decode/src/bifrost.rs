@@ -13,7 +13,7 @@ use tepui_mali_packets::{Packet, PacketInfo};
 
 use crate::{Content, Decoder, InstructionError, Problem, Record};
 
-/// What a draw descriptor is for.
+/// The purpose of a draw descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrawStage {
     /// Compute or vertices, with one shader.
@@ -24,17 +24,17 @@ pub(crate) enum DrawStage {
     Fragments,
 }
 
-/// Surfaces of a texture that are shown.
+/// Limit on the texture surfaces that are shown.
 pub(crate) const MOST_SURFACES: u64 = 6 * 2048;
 
-/// Bytes of a renderer state's first part, behind which its blend descriptors are.
+/// Bytes of a renderer state's first part, which its blend descriptors follow.
 const STATE: u64 = RendererState::SIZE_BYTES as u64;
 
 /// Bytes of an instruction word.
 const WORD: usize = 16;
 
 impl Decoder<'_> {
-    /// A draw descriptor with what it points to.
+    /// Decodes a draw descriptor with everything that it points to.
     pub(crate) fn draw_v7(&mut self, title: &'static str, at: u64, stage: DrawStage) -> Record {
         if self.is_midgard() {
             return self.draw_v5(title, at, stage == DrawStage::Fragments);
@@ -82,7 +82,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// Descriptors of an array.
+    /// Decodes the descriptors of an array.
     pub(crate) fn array(&mut self, info: &'static PacketInfo, at: u64, count: u64) -> Vec<Record> {
         let mut all = Vec::new();
         for index in 0..if at == 0 { 0 } else { count } {
@@ -109,7 +109,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// Attributes or varyings, and the buffers that they name.
+    /// Decodes attributes or varyings, and the buffers that they name.
     pub(crate) fn elements(
         &mut self,
         what: &str,
@@ -154,7 +154,7 @@ impl Decoder<'_> {
         all
     }
 
-    /// Renderer state: shaders and blending.
+    /// Decodes the renderer state: shaders and blending.
     fn state(&mut self, at: u64, stage: DrawStage) -> Record {
         let mut record = self.reader.packet(RendererState::INFO, at);
         if self.is_known("Renderer state", at) {
@@ -195,7 +195,7 @@ impl Decoder<'_> {
             match &part.content {
                 Part::Padding => break,
                 Part::Clause(_) => {
-                    // A clause is a block of text, beside whose first lines its words stand.
+                    // A clause is a block of text; the first lines show its words in their byte column.
                     let mut words = bytes.chunks(WORD);
                     let mut at = offset;
                     for text in part.text(&code).lines().filter(|line| !line.is_empty()) {

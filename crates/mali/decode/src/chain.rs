@@ -1,4 +1,4 @@
-//! Chains of jobs: each job with its header, and what its type has behind it.
+//! Chains of jobs: each job with its header, and the payload of its type.
 //!
 // source: Mesa, decode_jm.c (`pandecode_jc`), v7.xml and v9.xml (the aggregates of jobs).
 
@@ -19,10 +19,10 @@ use crate::bifrost::DrawStage;
 use crate::resources::Stage;
 use crate::{Decoder, Problem, Record};
 
-/// Jobs of a chain that are shown.
+/// Limit on the jobs of a chain that are shown.
 const MOST_JOBS: usize = 1 << 16;
 
-/// What a stage is given.
+/// The inputs of a shader stage, from its environment.
 fn stage(e: &ShaderEnvironment) -> Stage {
     Stage {
         resources: e.resources,
@@ -59,7 +59,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// What stands behind a job's header.
+    /// Decodes the payload that follows a job's header.
     fn job(&mut self, kind: JobType, at: u64, job: &mut Record) {
         let payload = at.wrapping_add(JobHeader::SIZE_BYTES as u64);
         match kind {
@@ -111,14 +111,14 @@ impl Decoder<'_> {
         }
     }
 
-    /// The address that stands at an address.
+    /// Reads a pointer from memory.
     pub(crate) fn address(&self, at: u64) -> Result<u64, Problem> {
         let mut bytes = [0; 8];
         self.reader.read(at, &mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Words of a job that are no packet.
+    /// Decodes words of a job that no packet declares.
     fn words(&mut self, at: u64, list: &[(&'static str, u64, Kind)]) -> Record {
         let mut fields = Vec::new();
         let mut record = Record::group("Pointers and sizes");
@@ -143,7 +143,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// A job that allocates its vertices.
+    /// Decodes a job that allocates its vertices.
     fn malloc_vertex(&mut self, at: u64, job: &mut Record) {
         let place = |offset: u64| at.wrapping_add(offset);
         let primitive = place(valhall::PRIMITIVE);
@@ -179,7 +179,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A tiler job of Bifrost, or an indexed vertex job.
+    /// Decodes a tiler job of Bifrost, or an indexed vertex job.
     fn tiler_v7(&mut self, shades: bool, at: u64, job: &mut Record) {
         let place = |offset: u64| at.wrapping_add(offset);
         let primitive = place(bifrost::PRIMITIVE);
@@ -192,7 +192,7 @@ impl Decoder<'_> {
         let read = self.reader.value::<PrimitiveV7>(primitive);
         let sized = read.as_ref().is_ok_and(|p| p.has_sizes());
         let sizes = if sized { Kind::Address } else { Kind::Float };
-        // Midgard has both elsewhere: in the framebuffer, and behind the draw.
+        // Midgard has both elsewhere: the tiler in the framebuffer, the primitive size after the draw.
         if !self.is_midgard() {
             let tiler = ("Tiler", bifrost::TILER, Kind::Address);
             job.children.push(self.words(at, &[("Primitive size", bifrost::SIZE, sizes), tiler]));
@@ -211,7 +211,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What a word is.
+/// The interpretation of a word.
 #[derive(Clone, Copy)]
 enum Kind {
     Address,

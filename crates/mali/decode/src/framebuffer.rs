@@ -12,17 +12,17 @@ use crate::bifrost::DrawStage;
 use crate::resources::Stage;
 use crate::{Content, Decoder, Record};
 
-/// The bits of a framebuffer pointer that are flags.
+/// Flag bits of a framebuffer pointer.
 const FLAGS: u64 = 0x3f;
 
-/// Bytes from the parameters to what follows them.
+/// Bytes of the parameters, which the render targets and extensions follow.
 const PARAMETERS: u64 = 128;
 
-/// Positions of samples that the table has: those of all patterns, 16 bits each.
+/// Bytes of the table of sample positions: all patterns, with 16 bits per sample.
 const SAMPLE_BYTES: usize = 33 * 4;
 
 impl Decoder<'_> {
-    /// The framebuffer at a pointer with flags.
+    /// Decodes the framebuffer at a pointer with flags.
     pub(crate) fn framebuffer(&mut self, pointer: u64) -> Record {
         if self.is_midgard() {
             return self.framebuffer_v5(pointer);
@@ -72,7 +72,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// A tiler context and its heap.
+    /// Decodes a tiler context and its heap.
     pub(crate) fn tiler(&mut self, at: u64) -> Record {
         let (mut record, heap) = match self.options.arch.0 {
             10.. => {
@@ -93,7 +93,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// A draw descriptor with what it points to.
+    /// Decodes a draw descriptor with everything that it points to.
     pub(crate) fn draw(&mut self, title: &'static str, at: u64) -> Record {
         let mut record = self.reader.packet_as(title, Draw::INFO, at);
         let Ok(draw) = self.reader.value::<Draw>(at) else { return record };
@@ -111,7 +111,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// Blend descriptors, blend shaders, and the depth and stencil descriptor.
+    /// Decodes blend descriptors, blend shaders, and the depth and stencil descriptor.
     pub(crate) fn pixels(
         &mut self,
         blend: u64,

@@ -6,17 +6,17 @@
 //! tiler contexts, framebuffers with their render targets. The tree prints as text (`Display`) and serialises as JSON.
 //! Names are those of Mesa's genxml.
 //!
-//! Memory is as it was when the stream began. What the stream itself stores is seen by its later loads, what the work
-//! that it starts would write is not, and a wait for a sync object counts as fulfilled. Registers keep their values
-//! from stream to stream, so a decoder begins with the [`State`] that the stream before it left.
+//! Memory is as it was when the stream began. Later loads see what the stream itself has stored, but not what the
+//! work that it starts would write; a wait for a sync object counts as fulfilled. Registers keep their values from
+//! stream to stream, so a decoder begins with the [`State`] that the previous stream left.
 //!
 //! Decoding terminates for any memory contents: unmapped pages, unknown instructions and streams that never end become
 //! [`Problem`]s in the tree, and [`Limits`] bound the work.
 //!
-//! [`mod@stream`] follows streams, [`mod@work`] says what an instruction that starts work points to, [`mod@resources`],
-//! [`mod@framebuffer`] and [`mod@shader`] decode what is there; [`mod@calls`] decodes the arguments of ioctls. Start
-//! reading in [`mod@stream`]. Chains of Bifrost and Midgard have draws of their own ([`mod@bifrost`],
-//! [`mod@midgard`]).
+//! [`mod@stream`] follows streams, [`mod@work`] decodes the operands of instructions that start work,
+//! [`mod@resources`], [`mod@framebuffer`] and [`mod@shader`] decode the structures that they point to; [`mod@calls`]
+//! decodes the arguments of ioctls. Start reading in [`mod@stream`]. Chains of Bifrost and Midgard have draws of their
+//! own ([`mod@bifrost`], [`mod@midgard`]).
 //!
 //! ```
 //! use tepui_mali_decode::{Decoder, Options, State};
@@ -49,22 +49,22 @@ use tepui_mali_isa::midgard::TextureRegisters;
 use tepui_mali_packets::revision;
 pub use tepui_mali_streams::FrontEnd as State;
 
-/// Parameters of a [`Decoder`] besides the memory.
+/// Parameters of a [`Decoder`] other than the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The architecture, on which places of fields and the kind of machine code depend.
+    /// The architecture, which determines the positions of fields and the kind of machine code.
     pub arch: Arch,
-    /// Registers of Midgard's texture unit, which its code does not name.
+    /// Registers of Midgard's texture unit, which its machine code does not name.
     pub texture_registers: TextureRegisters,
-    /// Decode shaders and tables each time something points to them. Otherwise further pointers to the same give
-    /// a reference to the first.
+    /// Whether shaders and tables are decoded each time something points to them. Otherwise later pointers to
+    /// the same structure give a reference to the first.
     pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,
 }
 
 impl Options {
-    /// Those of a chip.
+    /// The options for a chip, with default limits.
     pub fn of(chip: &Chip) -> Options {
         let texture_registers = TextureRegisters::shared(chip.shares_texture_registers());
         Options { arch: chip.arch, texture_registers, ..Options::default() }
@@ -82,9 +82,9 @@ impl Default for Options {
 pub struct Decoder<'a> {
     reader: Reader<'a>,
     options: Options,
-    /// What is in the tree already: titles and addresses.
+    /// Structures that are in the tree already: titles and addresses.
     seen: HashSet<(&'static str, u64)>,
-    /// Render targets of the framebuffer that draws are for, as far as it is known.
+    /// Number of render targets of the framebuffer that draws render to, if it is known.
     targets: u32,
 }
 
@@ -95,22 +95,22 @@ impl<'a> Decoder<'a> {
         Decoder { reader, options, seen: HashSet::new(), targets: 1 }
     }
 
-    /// Whether draws are Bifrost's, or Midgard's, which are nearly the same.
+    /// Whether draws have Bifrost's format or Midgard's, which is nearly the same.
     fn is_bifrost(&self) -> bool {
         self.options.arch.0 < 9
     }
 
-    /// Whether they are Midgard's.
+    /// Whether draws have Midgard's format.
     fn is_midgard(&self) -> bool {
         self.options.arch.0 < 6
     }
 
-    /// The problem of a full tree.
+    /// The problem that the tree has reached its limit.
     fn too_much(&self) -> Problem {
         Problem::TooMuch { limit: self.options.limits.records }
     }
 
-    /// Whether something of a kind at an address is in the tree already; it counts as being there from now on.
+    /// Whether a structure of this kind and address is in the tree already; marks it as present.
     fn is_known(&mut self, kind: &'static str, at: u64) -> bool {
         !self.seen.insert((kind, at)) && !self.options.everything
     }

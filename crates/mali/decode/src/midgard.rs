@@ -19,7 +19,7 @@ use tepui_mali_packets::texture::TextureDimension;
 use crate::bifrost::MOST_SURFACES;
 use crate::{Content, Decoder, InstructionError, Problem, Record};
 
-/// Flags in the addresses of framebuffers, and the tag in those of shaders.
+/// Flags in the addresses of framebuffers, and the tag in the addresses of shaders.
 const FLAGS: u64 = 0x3f;
 const FIRST_TAG: u64 = 0xf;
 
@@ -30,7 +30,7 @@ const MAX_BYTES: usize = 1 << 19;
 const WORD: usize = 16;
 
 impl Decoder<'_> {
-    /// A draw descriptor with what it points to.
+    /// Decodes a draw descriptor with everything that it points to.
     pub(crate) fn draw_v5(&mut self, title: &'static str, at: u64, fragments: bool) -> Record {
         let mut record = self.reader.packet_as(title, DrawV7::INFO, at);
         let Ok(d) = self.reader.value::<DrawV7>(at) else { return record };
@@ -83,7 +83,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// Renderer state: the shader and blending.
+    /// Decodes the renderer state: the shader and blending.
     fn state_v5(&mut self, at: u64, fragments: bool) -> Record {
         let mut record = self.reader.packet(RendererState::INFO, at);
         if self.is_known("Renderer state", at) {
@@ -97,7 +97,7 @@ impl Decoder<'_> {
         if s.has_blend_shader {
             record.children.push(self.code_v5(s.blend_shader & !FIRST_TAG));
         }
-        // v4 has no descriptors of blending.
+        // v4 has no blend descriptors.
         let blends = fragments && self.options.arch.0 >= 5;
         for index in 0..if blends { u64::from(self.targets) } else { 0 } {
             let at = at.wrapping_add(RendererState::SIZE_BYTES as u64);
@@ -137,7 +137,7 @@ impl Decoder<'_> {
                 record.problems.push(Problem::Instruction { offset, error });
                 break;
             }
-            // The words of a bundle stand beside its first lines.
+            // The words of a bundle are shown in the byte column of its first lines.
             let mut words = code[part.offset..part.offset + part.length].chunks(WORD);
             let mut at = offset;
             for text in part.text_with(&code, self.options.texture_registers).lines() {
@@ -151,7 +151,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// The framebuffer at a pointer with flags.
+    /// Decodes the framebuffer at a pointer with flags.
     pub(crate) fn framebuffer_v5(&mut self, pointer: u64) -> Record {
         let at = pointer & !FLAGS;
         let mut record = Record::new("Framebuffer", at);

@@ -1,4 +1,4 @@
-//! What shaders are given: resource tables, uniforms, local storage.
+//! Inputs of shaders: resource tables, uniforms, local storage.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,20 @@ use crate::{Content, Decoder, Record};
 /// Bytes of a descriptor in a table.
 const DESCRIPTOR: u64 = 32;
 
-/// The bits of a pointer to the table of tables that count the tables.
+/// Bits of a resource table pointer that hold the number of tables.
 const TABLES: u64 = 0x3f;
 
-/// Most bytes of a table: an index of 16 bits.
+/// Limit on the bytes of a table: its index has 16 bits.
 const MOST_TABLE: u64 = 1 << 21;
 
-/// Planes of a texture that are shown.
+/// Limit on the texture planes that are shown.
 const MOST_PLANES: u64 = 6 * 2048;
 
-/// The address of uniforms, above which the number of pairs of words stands.
+/// Address bits of a uniform pointer; the bits above are the number of pairs of words.
 const UNIFORM_ADDRESS: u64 = (1 << 48) - 1;
 
 impl Decoder<'_> {
-    /// The resource tables at a pointer with their number.
+    /// Decodes the resource tables at a pointer with their number.
     pub(crate) fn tables(&mut self, title: &'static str, pointer: u64) -> Record {
         let (start, count) = (pointer & !TABLES, pointer & TABLES);
         let mut record = Record::new(title, start);
@@ -49,7 +49,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// The descriptors of a table.
+    /// Decodes the descriptors of a table.
     fn descriptors(&mut self, start: u64, size: u64, table: &mut Record) {
         for index in 0..size / DESCRIPTOR {
             let at = start.wrapping_add(index * DESCRIPTOR);
@@ -76,7 +76,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The planes of a texture: of each layer, and in it of each level.
+    /// Decodes the planes of a texture: for each layer, those of its levels.
     pub(crate) fn planes(&mut self, texture: &Texture, record: &mut Record) {
         let faces = if texture.dimension == TextureDimension::Cube { 6 } else { 1 };
         let count = u64::from(texture.levels) * u64::from(texture.array_size) * faces;
@@ -90,7 +90,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Uniforms at a pointer with their number.
+    /// Decodes the uniforms at a pointer with their number.
     pub(crate) fn uniforms(&mut self, title: &'static str, pointer: u64) -> Record {
         let (at, pairs) = (pointer & UNIFORM_ADDRESS, pointer >> 56);
         let mut record = Record::new(title, at);
@@ -105,7 +105,8 @@ impl Decoder<'_> {
         record
     }
 
-    /// What a stage is given: tables, uniforms, program and local storage, each if there is some.
+    /// Decodes the inputs of a shader stage: tables, uniforms, program and local storage, each if it is
+    /// present.
     pub(crate) fn stage(&mut self, name: &'static str, stage: Stage) -> Vec<Record> {
         let mut out = Vec::new();
         let mut named = |record: Record, what: &str| {
@@ -131,7 +132,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What a stage is given.
+/// Pointers to the inputs of a shader stage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stage {
     pub resources: u64,
@@ -140,7 +141,7 @@ pub(crate) struct Stage {
     pub storage: u64,
 }
 
-/// The descriptor with a type.
+/// The packet of a descriptor type.
 fn descriptor(kind: u32) -> Option<&'static PacketInfo> {
     let all = [Sampler::INFO, Texture::INFO, Attribute::INFO, Buffer::INFO];
     let has = |info: &&&PacketInfo| info.fixed.iter().any(|f| f.value == u64::from(kind));

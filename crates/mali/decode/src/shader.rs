@@ -9,14 +9,14 @@ use crate::{Content, Decoder, InstructionError, Problem, Record};
 /// Limit on the size of code.
 const MAX_BYTES: usize = 1 << 19;
 
-/// Bytes that are read at once.
+/// Bytes of code that are read in one step.
 const CHUNK_BYTES: usize = 1 << 11;
 
 /// Bytes of an instruction.
 const BYTES: usize = 8;
 
 impl Decoder<'_> {
-    /// The shader program descriptor at an address, and its code.
+    /// Decodes the shader program descriptor at an address, and its code.
     pub(crate) fn program(&mut self, title: &'static str, at: u64) -> Record {
         let mut record = self.reader.packet_as(title, ShaderProgram::INFO, at);
         if let Ok(program) = self.reader.value::<ShaderProgram>(at) {
@@ -25,7 +25,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// The record of code, and its bytes in units of a size; none if they are not shown here.
+    /// The record of code, and the bytes in multiples of `unit`; no bytes if the code is not shown here.
     pub(crate) fn begin_code(&mut self, start: u64, unit: usize) -> (Record, Option<Vec<u8>>) {
         let mut record = Record::new("Code", start);
         if !self.reader.take() {
@@ -41,7 +41,7 @@ impl Decoder<'_> {
         (record, Some(code))
     }
 
-    /// Disassembles code up to the zeros behind it, or to the end of memory.
+    /// Disassembles code up to the zeros that follow it, or to the end of memory.
     pub(crate) fn code(&mut self, start: u64) -> Record {
         let (mut record, code) = self.begin_code(start, BYTES);
         let Some(code) = code else { return record };
@@ -64,7 +64,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// Code up to a unit of zeros.
+    /// Reads code up to a unit of zeros.
     fn read_code(&self, start: u64, unit: usize) -> (Vec<u8>, Option<Problem>) {
         let mut code: Vec<u8> = Vec::new();
         let mut checked = 0;
@@ -90,7 +90,7 @@ impl Decoder<'_> {
             };
             match more {
                 Ok(bytes) => code.extend(bytes),
-                // Memory may end where the code does.
+                // The end of the mapped memory may be the end of the code.
                 Err(_) if !code.is_empty() => return (code, None),
                 Err(problem) => return (code, Some(problem)),
             }

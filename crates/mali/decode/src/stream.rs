@@ -7,10 +7,10 @@ use tepui_mali_streams::{BYTES, Error, Memory, Step, text};
 
 use crate::{Content, Decoder, InstructionError, Problem, Reader, Record, State};
 
-/// Times that a stream may execute one instruction: loops over layers are short.
+/// Limit on the executions of one instruction by a stream; loops over layers are short.
 const MOST_TIMES: u32 = 1 << 14;
 
-/// Memory as the stream sees it: what it stores itself lies over what is there.
+/// Memory as the stream sees it: its own stores overlay the memory's contents.
 struct Overlay<'r, 'a> {
     reader: &'r Reader<'a>,
     stored: &'r mut HashMap<u64, u8>,
@@ -32,7 +32,7 @@ impl Memory for Overlay<'_, '_> {
         Ok(())
     }
 
-    /// What is not mapped cannot be stored to either.
+    /// A store needs mapped memory too, so it reads the range first.
     fn store(&mut self, at: u64, bytes: &[u8]) -> Result<(), Problem> {
         let mut before = vec![0; bytes.len()];
         self.reader.read(at, &mut before)?;
@@ -41,13 +41,13 @@ impl Memory for Overlay<'_, '_> {
     }
 }
 
-/// The record that instructions of one stream are collected in, and what they have stored.
+/// Collects the instructions of one stream into a record, with the bytes that they have stored.
 #[derive(Default)]
 struct Walk {
-    /// How often each instruction was executed.
+    /// The number of executions of each instruction.
     times: HashMap<u64, u32>,
     stored: HashMap<u64, u8>,
-    /// The instructions since the last that has children, by their distance from the first.
+    /// The instructions since the last one that has children, by their distance from the first.
     lines: Vec<(u32, Vec<u8>, String)>,
     lines_at: u64,
 }
@@ -76,8 +76,8 @@ impl Walk {
 }
 
 impl Decoder<'_> {
-    /// Decodes a stream with everything that it points to, and leaves the queue's registers in `state`. Of a loop,
-    /// instructions are shown once, and what they start each time.
+    /// Decodes a stream with everything that it points to, and leaves the queue's registers in `state`.
+    /// Instructions of a loop are shown once, but the work that they start is shown each time.
     pub fn stream(&mut self, state: &mut State, address: u64, size: u64) -> Record {
         let mut record = Record::new("Stream", address);
         state.start(address, size);
@@ -139,7 +139,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// The instructions of an exception handler, in the order of their addresses: nobody knows how it will run.
+    /// Decodes an exception handler in the order of its addresses, because the execution path is unknown.
     fn handler(&mut self, start: u64, end: u64) -> Record {
         let mut record = Record::new("Exception handler", start);
         if self.is_known("Exception handler", start) {
@@ -166,7 +166,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What is wrong with an instruction.
+/// The problem of an instruction that cannot be executed.
 fn problem(error: Error<Problem>, offset: u32) -> Problem {
     match error {
         Error::Memory(problem) => problem,
@@ -179,7 +179,7 @@ fn problem(error: Error<Problem>, offset: u32) -> Problem {
     }
 }
 
-/// Why a stream stops.
+/// The reason why a stream stops.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Stopped(String);
@@ -188,7 +188,7 @@ struct Stopped(String);
 mod tests {
     use super::*;
 
-    /// Memory of two pages, of which the second is not there.
+    /// Memory of two pages, of which the second is unmapped.
     struct Page;
 
     impl crate::GpuMemory for Page {

@@ -1,4 +1,4 @@
-//! What instructions that start work point to: registers of the stream, and memory behind them.
+//! Operands of instructions that start work: registers of the stream, and the memory that they point to.
 //!
 // source: registers: Mesa, decode_csf.c (`pandecode_run_compute`, `pandecode_run_idvs` and the like).
 
@@ -24,14 +24,14 @@ impl Registers<'_> {
     }
 }
 
-/// Values of registers by name.
+/// A record of named register values.
 fn values(title: &'static str, list: &[(&'static str, Value)]) -> Record {
     let fields = list.iter().map(|(name, value)| ((*name).into(), value.clone()));
     Record { content: Content::Fields(fields.collect()), ..Record::group(title) }
 }
 
 impl Decoder<'_> {
-    /// What an instruction points to; nothing for one that starts no work of a shader.
+    /// Decodes what an instruction points to; nothing for one that starts no shader.
     pub(crate) fn work(
         &mut self,
         opcode: CsOpcode,
@@ -70,7 +70,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A packet whose words are in registers.
+    /// Decodes a packet whose words are in registers.
     fn in_registers(&mut self, info: &'static PacketInfo, words: &[u32]) -> Record {
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.resize(info.size_bytes.max(bytes.len()), 0);

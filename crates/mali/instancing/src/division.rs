@@ -50,7 +50,7 @@ impl Division {
         self.magic_multiplier | 1 << 31
     }
 
-    /// What the hardware computes: a shift, or [`Division::multiply`].
+    /// The quotient as the hardware computes it: a shift, or [`Division::multiply`].
     pub const fn apply(self, linear_id: u32) -> u32 {
         if self.power_of_two { linear_id >> self.shift } else { self.multiply(linear_id) }
     }

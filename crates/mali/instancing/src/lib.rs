@@ -41,8 +41,8 @@ pub enum InstancingError {
     /// The padded count exceeds the hardware's 32-bit counter.
     #[error("{0} vertices are padded to 4294967296, which has 33 bits")]
     TooManyVertices(u32),
-    /// The divisor is 0, which means that the attribute is the same for all instances and nothing
-    /// is divided.
+    /// The divisor is 0, which means that the attribute is the same for all instances and the hardware does
+    /// not divide.
     #[error("a divisor of 0; the attribute does not advance, and the hardware does not divide")]
     DivisorZero,
     /// The product exceeds the hardware's 32-bit divisor.
@@ -90,8 +90,7 @@ impl Instancing {
         })
     }
 
-    /// What the hardware computes from a linear id: the vertex, and the index into a per-instance
-    /// attribute.
+    /// Results of the hardware for a linear id: the vertex, and the index into a per-instance attribute.
     pub fn apply(&self, linear_id: u32) -> (u32, u32) {
         (self.modulus.apply(linear_id), self.division.apply(linear_id))
     }

@@ -46,7 +46,8 @@ impl Modulus {
         self.odd / 2
     }
 
-    /// What the hardware computes: the low bits are kept, the others reduced modulo the odd factor.
+    /// The remainder as the hardware computes it: the low bits are kept, the others reduced modulo the odd
+    /// factor.
     pub const fn apply(self, linear_id: u32) -> u32 {
         let low = (1 << self.shift) - 1;
         ((linear_id >> self.shift) % self.odd) << self.shift | linear_id & low

@@ -12,7 +12,7 @@ const MAX_OBJECTS: u32 = 1 << 20;
 /// Largest object in bytes, as a newer client may know it: a page.
 const MAX_STRIDE: u32 = 4096;
 
-/// Reads an array. An object may be longer than it is known here if what follows is zero.
+/// Reads an array. Objects may be longer than the known structure if the remaining bytes are zero.
 ///
 /// `required` is the size of the object's first version, which every client knows.
 pub fn objects<T: KernelStruct>(
@@ -36,7 +36,7 @@ pub fn objects<T: KernelStruct>(
     Ok(values)
 }
 
-/// A structure of which the client passed `bytes`.
+/// A structure from the `bytes` that the client passed, which may be fewer or more.
 pub fn argument<T: KernelStruct>(bytes: &[u8]) -> Result<T, Refusal> {
     extensible(bytes)
         .map_err(|errno| Refusal { errno, why: "fields that are unknown here are not 0" })

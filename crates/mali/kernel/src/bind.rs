@@ -1,4 +1,4 @@
-//! VM_BIND: operations on an address space, at once or on the address space's queue.
+//! VM_BIND: operations on an address space, executed immediately or on the address space's queue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,11 +23,12 @@ pub struct Deferred {
     done: Fence,
 }
 
-/// Executes a VM_BIND on an address space. `closed` tells that the file is closed, which cancels operations that wait.
+/// Executes a VM_BIND on an address space. `closed` is set when the file is closed, which cancels operations that
+/// wait.
 ///
 /// # Errors
-/// Those of the operations. Those that are executed at once stop at the first that is refused, and `args.ops.count`
-/// becomes the number of those before it; if they are to be executed later, a refused request has no effect.
+/// Errors of the operations. Immediate operations stop at the first that is refused, and `args.ops.count` becomes
+/// the number of operations before it; if operations are deferred, a refused request has no effect.
 pub fn vm_bind(
     vm: &Arc<Vm>,
     core: &CoreFile,

@@ -1,4 +1,4 @@
-//! What a chip answers: its node and its properties.
+//! The device node and the properties of a chip.
 
 use tepui_drm::device::{Bus, Node};
 use tepui_drm::uapi::panthor::{self as uapi, CsifInfo, GpuInfo, GroupPrioritiesInfo, MmuInfo};
@@ -8,10 +8,10 @@ use tepui_mali_model::limits;
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 1 << limits::PAGE_SHIFT;
 
-/// Groups that the firmware keeps at one time. A choice: nothing here depends on it.
+/// Command-stream groups that the firmware keeps resident. A choice: nothing here depends on it.
 const CSG_SLOTS: u32 = 8;
 
-/// Tilers that exist.
+/// Mask of the tilers that exist.
 pub const TILER_PRESENT: u64 = 1;
 
 /// The device node of a chip: its driver and its place in the device tree.
@@ -61,7 +61,7 @@ pub fn csif_info() -> CsifInfo {
     }
 }
 
-/// Answers `DEV_QUERY` for priorities: those of a client without privileges.
+/// Answers `DEV_QUERY` for group priorities: those that a client without privileges may use.
 pub fn group_priorities() -> GroupPrioritiesInfo {
     let allowed_mask = 1 << uapi::GROUP_PRIORITY_LOW | 1 << uapi::GROUP_PRIORITY_MEDIUM;
     GroupPrioritiesInfo { allowed_mask, pad: [0; 3] }

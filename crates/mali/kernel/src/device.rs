@@ -19,9 +19,9 @@ pub trait Execute: Send + Sync {
     fn group(&self, queues: usize) -> Box<dyn Queues>;
 }
 
-/// A group of queues of an executor.
+/// The queues of a group, as an executor keeps them.
 pub trait Queues: Send {
-    /// What a queue does; `None` if the group has no such queue.
+    /// The state of a queue; `None` if the group has no such queue.
     fn state(&self, queue: usize) -> Option<QueueState>;
 
     /// Gives an idle queue a stream.
@@ -35,7 +35,8 @@ pub trait Queues: Send {
         true
     }
 
-    /// Executes until a stream has ended or all that have not wait for a sync object; returns the streams that ended.
+    /// Executes until a stream has ended or all remaining ones wait for a sync object; returns the streams that
+    /// ended.
     fn run(&mut self, vm: &AddressSpace) -> Vec<Completion>;
 }
 
@@ -85,7 +86,7 @@ pub struct Options {
     pub abort_on_fault: bool,
     /// Writes each refused request, with its reason, to standard error.
     pub report_refusals: bool,
-    /// Other processes map the buffers: each has a file.
+    /// Whether buffers have a file descriptor each, so that other processes can map them.
     pub shareable: bool,
 }
 
@@ -126,7 +127,8 @@ pub struct Device {
     files: AtomicU64,
     submissions: AtomicU64,
     faults: FaultLog<FaultRecord>,
-    /// Counts what groups have executed, so that a queue that waits for a sync object in memory knows when to look.
+    /// Counts the groups' executions, so that a queue that waits for a sync object in memory knows when to check
+    /// again.
     pub(crate) steps: AtomicU64,
 }
 

@@ -14,10 +14,11 @@ use tepui_softgpu::AddressSpace;
 
 use crate::{Device, Execute, File, Options, Queues};
 
-/// Reads the first word of each stream. An odd one faults; one with bit 1 waits until the bit is gone.
+/// Executor that reads the first word of each stream. An odd word faults; a word with bit 1 waits until the
+/// bit is clear.
 pub struct Reader;
 
-/// The queues of a [`Reader`]: the stream of each, and what it does.
+/// The queues of a [`Reader`]: the stream of each, and its state.
 struct Reading(Vec<(Stream, QueueState)>);
 
 impl Execute for Reader {
@@ -76,7 +77,7 @@ const BINDS: usize = FAMILY + 0x100;
 const SUBMITS: usize = FAMILY + 0x300;
 const SYNC_RANGES: usize = FAMILY + 0x500;
 
-/// Where the first buffer is bound at the start.
+/// The address to which the first buffer is bound at the start.
 const BOUND_AT: u64 = 1 << 32;
 
 /// Drives two opens of a device with requests made of `input`, and closes them.

@@ -48,7 +48,7 @@ pub struct File {
     vms: Mutex<Ids<Arc<Vm>>>,
     groups: Mutex<Ids<Arc<Group>>>,
     heaps: Mutex<Ids<Heap>>,
-    /// Where the client maps registers.
+    /// Offset at which the client maps registers.
     user_mmio_offset: AtomicU64,
     /// The page of the register LATEST_FLUSH_ID, once it is mapped. It stays 0: no cache is flushed.
     flush_id: Mutex<Option<Arc<Gem>>>,
@@ -113,7 +113,7 @@ impl File {
         &self.device
     }
 
-    /// The DRM core's part of the open file: GEM handles and sync objects.
+    /// The DRM core's state of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
         &self.core
     }
@@ -133,9 +133,8 @@ impl File {
     /// are followed through `user`.
     ///
     /// # Errors
-    /// Those of the interface: `EINVAL` for a bad argument or an id that names nothing, `ENOENT` for a handle that
-    /// names nothing, `E2BIG` for unknown fields that are not zero, `EFAULT` for a bad pointer; `ENOTTY` for a request
-    /// that is not DRM's.
+    /// Errors of the interface: `EINVAL` for a bad argument or an unknown id, `ENOENT` for an unknown handle, `E2BIG`
+    /// for unknown fields that are not zero, `EFAULT` for a bad pointer; `ENOTTY` for a request that is not DRM's.
     pub fn ioctl(
         &self,
         user: &dyn UserMemory,
@@ -247,7 +246,7 @@ impl File {
             0 => None,
             id => Some(Arc::downgrade(&self.vm(id)?)),
         };
-        // A private buffer is mapped by its client alone.
+        // Only the client itself maps a private buffer.
         let shareable = owner.is_none() || self.device.options.shareable;
         let memory = Arc::new(memory(args.size, shareable)?);
         let gem = self.device.core.buffers.create(Box::new(Buffer {

@@ -1,4 +1,4 @@
-//! Buffers.
+//! Buffer objects.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
@@ -11,7 +11,7 @@ use tepui_softgpu::Memory;
 use crate::chips::PAGE_BYTES;
 use crate::vm::Vm;
 
-/// The memory behind a buffer.
+/// The driver's data of a buffer object.
 pub struct Buffer {
     /// The memory, whole pages.
     pub memory: Arc<Memory>,
@@ -19,9 +19,9 @@ pub struct Buffer {
     pub private_to: Option<Weak<Vm>>,
     /// The flags that it was created with.
     pub create_flags: u32,
-    /// It comes from another driver.
+    /// Whether the buffer comes from another driver.
     pub imported: bool,
-    /// Clients may only read it.
+    /// Whether clients may only read it.
     pub read_only: bool,
 }
 

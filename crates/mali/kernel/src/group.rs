@@ -20,24 +20,24 @@ use crate::vm::Vm;
 pub struct Job {
     /// The submission, numbered from 1 within the device.
     pub submission: u64,
-    /// The stream; without instructions it ends as soon as those before it.
+    /// The stream; without instructions it ends as soon as the preceding ones have.
     pub stream: Stream,
-    /// What it waits for.
+    /// Fences that it waits for.
     pub waits: Vec<Fence>,
-    /// What it signals.
+    /// The fence that it signals.
     pub done: Fence,
 }
 
-/// A group. Dropping it cancels what has not ended.
+/// A group. Dropping it cancels its unfinished jobs.
 pub struct Group {
     shared: Arc<Shared>,
     queues: usize,
 }
 
-/// What the thread of a group and its file share.
+/// State shared by the thread of a group and its file.
 struct Shared {
     queued: Mutex<Vec<VecDeque<Job>>>,
-    /// A bit for each queue of which a stream faulted.
+    /// A bit for each queue with a stream that faulted.
     fatal_queues: Mutex<u32>,
     destroyed: AtomicBool,
     file_closed: Arc<AtomicBool>,
@@ -50,8 +50,8 @@ impl Shared {
 }
 
 impl Group {
-    /// Creates a group and its thread. Once `file_closed` is set and waiters are woken ([`notify`]), everything that
-    /// has not ended is cancelled.
+    /// Creates a group and its thread. Once `file_closed` is set and waiters are woken ([`notify`]), all unfinished
+    /// jobs are cancelled.
     pub fn new(
         device: Arc<Device>,
         file: u64,
@@ -86,7 +86,7 @@ impl Group {
         self.queues
     }
 
-    /// The queues of which a stream faulted, a bit each.
+    /// The queues with a stream that faulted, one bit each.
     pub fn fatal_queues(&self) -> u32 {
         *lock(&self.shared.fatal_queues)
     }
@@ -124,13 +124,13 @@ struct Worker {
     running: Vec<Option<Job>>,
     /// The streams that have begun since the last run.
     started: Vec<Started>,
-    /// Runs so far, if somebody observes them.
+    /// Number of runs so far, counted if there is an observer.
     runs: u32,
 }
 
 impl Worker {
     fn work(&mut self) {
-        /// How long a queue that waits for memory sleeps, at least and at most: clients write to it without a call.
+        /// Minimum and maximum sleep of a queue that waits for memory: clients write to it without a call.
         const NAPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
         let mut nap = NAPS[0];
         loop {
@@ -155,7 +155,7 @@ impl Worker {
         }
     }
 
-    /// Whether a queue without a stream has one whose fences have signalled.
+    /// Whether an idle queue has a job whose fences have signalled.
     fn can_start(&self) -> bool {
         let queued = lock(&self.shared.queued);
         queued
@@ -164,7 +164,7 @@ impl Worker {
             .any(|(queue, running)| running.is_none() && queue.front().is_some_and(Job::is_ready))
     }
 
-    /// Starts what can be started. True if there was something.
+    /// Starts the jobs that can start. True if it started any.
     fn start(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.running.len() {
@@ -203,7 +203,7 @@ impl Worker {
         let completions = self.vm.run(|vm| {
             let gpu = &mut self.gpu;
             let observer = self.device.options.observer.as_deref();
-            // Looking at a sync object again is no run.
+            // A queue that only checks a sync object again does not count as a run.
             if observer.is_some() && started.is_empty() && !gpu.can_run(vm) {
                 return Ok(Vec::new());
             }
@@ -235,7 +235,7 @@ impl Worker {
             }
         }
         if *lock(&self.shared.fatal_queues) != 0 {
-            // The group executes nothing more.
+            // The group no longer executes anything.
             for job in self.running.iter_mut().filter_map(Option::take) {
                 job.done.signal(Err(Errno::CANCELED));
             }
@@ -245,7 +245,7 @@ impl Worker {
         any
     }
 
-    /// A job ended in a fault: the group is lost before anyone can see the fence.
+    /// Handles a job that ended in a fault: the group is lost before anyone can see the fence.
     fn fail(&self, queue: usize, job: Job, fault: JobFault) {
         *lock(&self.shared.fatal_queues) |= 1 << queue;
         let Worker { file, group, .. } = *self;

@@ -9,10 +9,10 @@ use crate::chips::PAGE_BYTES;
 use crate::gem::memory;
 use crate::vm::Vm;
 
-/// The sizes that a chunk may have. source: panthor_drm.h.
+/// Allowed chunk sizes. source: panthor_drm.h.
 const CHUNK_BYTES: std::ops::RangeInclusive<u32> = 128 << 10..=8 << 20;
 
-/// Bytes of all chunks at the start. A choice that bounds memory: 1 GiB.
+/// Limit on the total bytes of the initial chunks. A choice that bounds memory: 1 GiB.
 const MAX_INITIAL_BYTES: u64 = 1 << 30;
 
 /// A tiler heap.

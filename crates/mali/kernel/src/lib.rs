@@ -1,4 +1,4 @@
-//! The virtual Mali devices behind the panthor kernel interface and, for chips with a job manager, behind panfrost's
+//! Virtual Mali devices that implement the panthor kernel interface and, for chips with a job manager, panfrost's
 //! ([`mod@panfrost`]).
 //!
 //! A [`Device`] is one chip of the table in `tepui_mali_chips` with a command-stream front end; [`Device::open`]
@@ -40,8 +40,8 @@ pub use observer::{Execution, Observer, Started};
 
 use tepui_drm::core::DriverInfo;
 
-/// What `DRM_IOCTL_VERSION` says. The version is that of the header that this interface follows, as far as Mesa
-/// tells them apart.
+/// The answer to `DRM_IOCTL_VERSION`. The version is that of the header that this interface follows, as far as
+/// Mesa distinguishes versions.
 pub const DRIVER: DriverInfo = DriverInfo {
     name: "panthor",
     description: "Arm Mali (Tepui's virtual GPU)",

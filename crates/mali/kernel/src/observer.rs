@@ -4,7 +4,8 @@ use tepui_drm::device::CallObserver;
 use tepui_mali_model::{Completion, Stream};
 use tepui_softgpu::AddressSpace;
 
-/// A stream that a queue begins. A chain of jobs is one too, of size 0: where it ends, its jobs say.
+/// A stream that a queue begins. A chain of jobs is represented as a stream of size 0, because its jobs
+/// determine where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Started {
     /// The queue's index in the group.
@@ -19,24 +20,24 @@ pub struct Started {
 /// group 0.
 #[derive(Clone, Copy)]
 pub struct Execution<'a> {
-    /// Which open file, as in [`tepui_drm::device::Call::file`].
+    /// The open file, as in [`tepui_drm::device::Call::file`].
     pub file: u64,
     /// The group's handle in the file.
     pub group: u32,
-    /// Which run of the group, counted from 0.
+    /// The number of the run within the group, counted from 0.
     pub run: u32,
-    /// The streams that queues begin with it; others go on with theirs.
+    /// The streams that queues begin with this run; other queues continue theirs.
     pub started: &'a [Started],
-    /// The address space that the GPU sees.
+    /// The GPU's address space.
     pub vm: &'a AddressSpace,
 }
 
 /// Observes ioctls (see [`CallObserver`]) and the execution of streams. The callbacks below run on
 /// the group's thread, so the group makes no progress meanwhile.
 pub trait Observer: CallObserver {
-    /// A group is about to run.
+    /// Called when a group is about to run.
     fn starting(&self, _execution: &Execution<'_>) {}
 
-    /// A group has run; the streams that ended.
+    /// Called when a group has run, with the streams that ended.
     fn finished(&self, _execution: &Execution<'_>, _ended: &[Completion]) {}
 }

@@ -10,7 +10,7 @@ use tepui_mali_chips::Chip;
 use crate::array::argument;
 use crate::chips;
 
-/// The GPU's clock counts nanoseconds, and its cycles are these.
+/// Frequency of the GPU's clock, which counts nanoseconds; its cycle counter is the same clock.
 const TIMESTAMP_HZ: u64 = 1_000_000_000;
 
 /// Answers a query: as much of the structure as the client knows, or its size if the client passes no pointer.
@@ -38,7 +38,7 @@ pub fn dev_query(chip: &Chip, user: &dyn UserMemory, args: &mut DevQuery) -> Res
     Ok(user.write(args.pointer, &answer[..args.size as usize])?)
 }
 
-/// The clock, as the flags in the client's structure ask for it.
+/// The timestamps that the flags in the client's structure ask for.
 fn timestamp_info(user: &dyn UserMemory, args: &DevQuery) -> Result<TimestampInfo, Refusal> {
     let mut asked = TimestampInfo::default();
     // Clients from before the flags pass a shorter structure.

@@ -9,7 +9,7 @@ use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::syncobj::Syncobj;
 use tepui_drm::uapi::panthor::{self as uapi, SyncOp};
 
-/// A signal that a job of the request makes.
+/// A signal operation of one of the request's jobs.
 struct Signal {
     handle: u32,
     point: u64,
@@ -38,12 +38,12 @@ fn check(op: &SyncOp) -> Result<(), Refusal> {
 }
 
 impl<'a> Syncs<'a> {
-    /// No operation.
+    /// An empty set of operations.
     pub fn new(core: &'a CoreFile) -> Syncs<'a> {
         Syncs { core, signals: Vec::new() }
     }
 
-    /// Takes the operations of one job, which signals `done`; returns what it waits for.
+    /// Takes the operations of one job, which signals `done`; returns the fences that it waits for.
     pub fn job(&mut self, ops: &[SyncOp], done: &Fence) -> Result<Vec<Fence>, Refusal> {
         ops.iter().try_for_each(check)?;
         let is_signal = |op: &&SyncOp| op.flags & uapi::SYNC_OP_SIGNAL != 0;

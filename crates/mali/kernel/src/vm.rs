@@ -26,21 +26,21 @@ const MAX_SPARSE_BYTES: u64 = 1 << 36;
 pub struct Vm {
     /// The page tables.
     space: AddressSpace,
-    /// Where the client binds.
+    /// The client's range.
     user: Range<u64>,
     /// The next free address for objects of the kernel.
     kernel_next: AtomicU64,
-    /// An operation that was executed later has failed.
+    /// Whether a deferred operation has failed.
     unusable: AtomicBool,
-    /// The page behind ranges without memory.
+    /// The page that sparse bindings map.
     nothing: Mutex<Option<Arc<Memory>>>,
     /// Held for reading while the GPU runs; unbound memory is released when it does not.
     running: RwLock<()>,
-    /// The thread of deferred operations, once there is one.
+    /// The queue of deferred operations, once its thread exists.
     pub(crate) deferred: Mutex<Option<Sender<Deferred>>>,
 }
 
-/// An operation that has been checked.
+/// A validated operation.
 pub enum Bind {
     /// Binds memory.
     Map {
@@ -55,7 +55,7 @@ pub enum Bind {
         /// Permissions.
         protection: Protection,
     },
-    /// Binds one page everywhere.
+    /// Binds one shared page to the whole range.
     Sparse {
         /// Address.
         va: u64,
@@ -74,8 +74,7 @@ pub enum Bind {
 }
 
 impl Vm {
-    /// An empty address space of which the client uses the first `user_va_range` bytes, or those that are chosen here
-    /// if it is 0.
+    /// An empty address space whose first `user_va_range` bytes belong to the client; 0 selects a default.
     pub fn new(user_va_range: u64) -> Result<Vm, Refusal> {
         let end = if user_va_range == 0 { DEFAULT_USER_RANGE } else { user_va_range };
         require(
@@ -98,12 +97,12 @@ impl Vm {
         self.user.end
     }
 
-    /// Whether an operation that was executed later has failed.
+    /// Whether a deferred operation has failed.
     pub fn is_unusable(&self) -> bool {
         self.unusable.load(Ordering::Acquire)
     }
 
-    /// An operation that was executed later has failed.
+    /// Records that a deferred operation has failed.
     pub fn set_unusable(&self) {
         self.unusable.store(true, Ordering::Release);
     }
@@ -178,7 +177,7 @@ impl Vm {
         Ok(Bind::Map { va, memory: buffer.memory.clone(), offset, size, protection })
     }
 
-    /// Applies an operation that was checked.
+    /// Applies a validated operation.
     pub fn apply(&self, bind: Bind) -> Result<(), Refusal> {
         let result = match bind {
             Bind::Map { va, memory, offset, size, protection } => {
@@ -198,7 +197,7 @@ impl Vm {
         })
     }
 
-    /// The page behind ranges without memory.
+    /// The page that sparse bindings map.
     fn nothing(&self) -> Result<Arc<Memory>, Refusal> {
         let mut nothing = crate::file::lock(&self.nothing);
         if let Some(page) = &*nothing {
@@ -209,7 +208,7 @@ impl Vm {
         Ok(page)
     }
 
-    /// Binds memory of the kernel's own above the client's range; returns its address.
+    /// Binds the kernel's own memory above the client's range; returns its address.
     pub fn bind_kernel(&self, memory: Memory) -> Result<u64, Refusal> {
         let size = memory.size() as u64;
         let next = |at: u64| at.checked_add(size).filter(|&end| end <= 1 << ADDRESS_BITS);
@@ -225,7 +224,7 @@ impl Vm {
         Ok(address)
     }
 
-    /// Unbinds memory of the kernel's own.
+    /// Unbinds the kernel's own memory.
     pub fn unbind_kernel(&self, address: u64, size: u64) {
         let _ = self.space.unbind(address, size);
         self.release();

@@ -1,4 +1,4 @@
-//! Which arguments are refused, with which error, and that a refused request changes nothing.
+//! Refused arguments: the error of each, and that a refused request changes nothing.
 
 mod client;
 

@@ -38,7 +38,7 @@ fn a_queue_that_waits_for_memory_goes_on_when_the_client_writes_it() {
     let (first, second, third) = (syncobj(&file), syncobj(&file), syncobj(&file));
     let streams = [
         stream(0, AT, &[signals(first)]),
-        // Behind the first in its queue, and in a queue of its own.
+        // One after the first in its queue, and one in a queue of its own.
         stream(0, AT + 64, &[signals(second)]),
         stream(1, AT + 64, &[signals(third)]),
     ];
@@ -59,7 +59,7 @@ fn a_stream_waits_for_its_fences() {
     file.core().syncobj(before).unwrap().replace(Some(fence.clone()));
     submit(&file, group, &[stream(2, AT, &[waits_for(before), signals(after)])]).unwrap();
     assert!(!file.core().fence(after, 0).unwrap().is_signaled());
-    // A wait for work that failed is over all the same.
+    // A wait ends even if the work that it waits for has failed.
     fence.signal(Err(Errno::IO));
     assert_eq!(outcome(&file, after), Ok(()));
 }

@@ -92,7 +92,7 @@ fn a_fault_reaches_the_fence_and_the_next_chain_runs() {
     let file = device.open();
     let jobs = buffer(&file, 4096, uapi::BO_NOEXEC);
     let chain = words(&file, jobs.handle);
-    // A job that waits for one that is not there.
+    // A job that depends on one that does not exist.
     chain[..7].copy_from_slice(&write_value(jobs.offset + 256, 1, 1, 0));
     chain[2] |= 9 << 32;
     let out_sync = syncobj(&file);
@@ -151,7 +151,7 @@ fn wrong_arguments_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Requests of any bytes are answered. Their pointers lead nowhere.
+    /// Requests of arbitrary bytes are answered. Their pointers lead nowhere.
     #[test]
     fn no_request_panics(calls in prop::collection::vec((0x40u8..0x4e, prop::collection::vec(0u32..9, 12)), 1..12)) {
         let file = device().open();

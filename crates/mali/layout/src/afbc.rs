@@ -1,11 +1,10 @@
 //! Arm Frame Buffer Compression: variants, formats, headers.
 //!
-//! An AFBC surface is an array of 16-byte headers, one a superblock, followed by the body, where
-//! each superblock has room for its uncompressed pixels (the *sparse* layout, the only one that
-//! drivers lay out ahead of time). Headers stand in raster order, or, *tiled*, in 8×8 tiles of
-//! superblocks, in Morton order within a tile. What header and payload contain is Arm's and not
-//! published: this module knows sizes and places.
-//! source: Mesa, `pan_afbc.c`, `pan_layout.c`, `pan_resource.c` (`get_morton_index`); drm_fourcc.h,
+//! An AFBC surface is an array of 16-byte headers, one per superblock, followed by the body, where each
+//! superblock has space for its uncompressed pixels (the *sparse* layout, the only one that drivers lay out
+//! ahead of time). Headers are in raster order, or, *tiled*, in 8×8 tiles of superblocks, in Morton order
+//! within a tile. The contents of header and payload are Arm's and not published: this module knows sizes and
+//! places. source: Mesa, `pan_afbc.c`, `pan_layout.c`, `pan_resource.c` (`get_morton_index`); drm_fourcc.h,
 //! `AFBC_FORMAT_MOD_*`.
 
 pub(crate) mod variant;

@@ -53,10 +53,9 @@ pub struct Level {
 /// The headers and bodies of an AFBC level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfbcLevel {
-    /// Bytes of headers: of one surface; of a 3D image, of all slices, which stand together in
-    /// front.
+    /// Bytes of headers: of one surface; for a 3D image, of all slices, whose headers precede all bodies.
     pub header_size_B: u64,
-    /// Bytes of body: of one surface; of a 3D image, of all slices.
+    /// Bytes of body: of one surface; for a 3D image, of all slices.
     pub body_size_B: u64,
     /// Bytes from the headers of a surface to those of the next.
     pub header_stride_B: u64,

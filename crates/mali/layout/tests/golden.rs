@@ -119,7 +119,7 @@ fn the_curve() {
     }
 }
 
-/// What Mesa's own library lays out.
+/// Layouts that Mesa's own library has computed.
 #[test]
 fn layouts_by_mesa() {
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! What must hold of every layout.
+//! Properties that hold for every layout.
 #![allow(non_snake_case)]
 
 use proptest::prelude::*;

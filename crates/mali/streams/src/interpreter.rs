@@ -1,4 +1,4 @@
-//! The instructions that the front end executes itself.
+//! Execution of the instructions that the front end executes itself.
 
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::{self, CsCondition, CsOpcode};
@@ -6,7 +6,7 @@ use tepui_mali_packets::cs::{self, CsCondition, CsOpcode};
 use crate::{BYTES, Error, FrontEnd, Memory, Range, Step};
 
 impl FrontEnd {
-    /// A register.
+    /// The value of a register.
     ///
     /// # Errors
     /// It does not exist.
@@ -14,7 +14,7 @@ impl FrontEnd {
         self.registers.get(index as usize).copied().ok_or(Error::NoRegister(index))
     }
 
-    /// A pair of registers.
+    /// The value of a pair of registers.
     ///
     /// # Errors
     /// It does not exist.
@@ -33,7 +33,7 @@ impl FrontEnd {
         self.set(index + 1, (value >> 32) as u32)
     }
 
-    /// The instruction that comes next. There must be one ([`FrontEnd::unwind`]).
+    /// Reads the next instruction. There must be one ([`FrontEnd::unwind`]).
     ///
     /// # Errors
     /// It cannot be read.
@@ -52,12 +52,12 @@ impl FrontEnd {
         self.execute(memory, &bytes)
     }
 
-    /// Goes on behind the instruction that comes next, without executing it.
+    /// Skips the next instruction without executing it.
     pub fn skip(&mut self) {
         self.current.next = self.current.next.wrapping_add(BYTES);
     }
 
-    /// Executes an instruction, which stands where the stream is.
+    /// Executes an instruction as if it were the next one of the stream.
     ///
     /// # Errors
     /// It cannot be executed.
@@ -119,7 +119,7 @@ impl FrontEnd {
             };
         }
         match opcode {
-            // What these order or announce is up to the units.
+            // Only other units are concerned by the order or the announcements of these.
             CsOpcode::Nop
             | CsOpcode::Wait
             | CsOpcode::ReqResource
@@ -154,7 +154,7 @@ impl FrontEnd {
                 let value = self.register(i.source_1)?.min(self.register(i.source_2)?);
                 self.set(i.destination, value)?;
             }
-            // Words in memory stand side by side, whichever registers they are of.
+            // Words of selected registers are contiguous in memory, whatever the gaps in the mask.
             CsOpcode::LoadMultiple => {
                 let i = unpack!(CsLoadMultiple);
                 let base = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
@@ -234,7 +234,7 @@ impl FrontEnd {
         Ok(true)
     }
 
-    /// The stream whose address and size in bytes are in registers.
+    /// The stream whose address and size in bytes are in registers, for calls and jumps.
     fn stream<F>(&self, address: u32, length: u32) -> Result<Range, Error<F>> {
         let (address, length) = (self.pair(address)?, self.register(length)?);
         if !(address | u64::from(length)).is_multiple_of(BYTES) {
@@ -244,7 +244,7 @@ impl FrontEnd {
     }
 }
 
-/// Whether two values compare as a condition says.
+/// Whether two values satisfy a condition.
 fn compares<T: Ord>(condition: CsCondition, a: T, b: T) -> bool {
     match condition {
         CsCondition::Lequal => a <= b,

@@ -37,18 +37,18 @@ use tepui_mali_packets::cs::CsOpcode;
 
 pub use text::text;
 
-/// Registers of 32 bits of a queue.
+/// 32-bit registers of a queue.
 pub const REGISTERS: usize = 96;
 
 /// Bytes of an instruction.
 pub const BYTES: u64 = 8;
 
-/// Streams that call each other.
+/// Nesting limit of streams that call each other.
 pub const CALL_DEPTH: usize = 8;
 
 /// Memory that a stream reads and writes.
 pub trait Memory {
-    /// Why memory cannot be reached.
+    /// Error of a memory access.
     type Fault;
 
     /// Reads bytes.
@@ -63,7 +63,7 @@ pub trait Memory {
     /// They cannot be written.
     fn store(&mut self, at: u64, bytes: &[u8]) -> Result<(), Self::Fault>;
 
-    /// Changes a sync object of 32 bits; returns what was there.
+    /// Updates a 32-bit sync object; returns the old value.
     ///
     /// # Errors
     /// It cannot be reached.
@@ -75,7 +75,7 @@ pub trait Memory {
         Ok(old)
     }
 
-    /// Changes a sync object of 64 bits; returns what was there.
+    /// Updates a 64-bit sync object; returns the old value.
     ///
     /// # Errors
     /// It cannot be reached.
@@ -88,12 +88,12 @@ pub trait Memory {
     }
 }
 
-/// Addresses of the next instruction and one behind the last.
+/// The remaining instructions of a stream: addresses of the next one and of the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
-    /// The next.
+    /// Address of the next instruction.
     pub next: u64,
-    /// Behind the last.
+    /// Address after the last instruction.
     pub end: u64,
 }
 
@@ -102,9 +102,9 @@ pub struct Range {
 pub struct FrontEnd {
     /// Its registers, which keep their values from stream to stream.
     pub registers: [u32; REGISTERS],
-    /// The stream that is executed.
+    /// The stream that is being executed.
     pub current: Range,
-    /// Those that called it, the innermost last.
+    /// Streams that called the current one, the innermost last.
     pub callers: ArrayVec<Range, CALL_DEPTH>,
     /// The address of the tiler's heap.
     pub heap: u64,
@@ -124,18 +124,19 @@ impl Default for FrontEnd {
     }
 }
 
-/// What became of an instruction.
+/// The outcome of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It was executed.
+    /// The instruction was executed.
     Done(CsOpcode),
-    /// Another unit has to execute it. The stream goes on behind it.
+    /// Another unit has to execute the instruction. The stream continues after it.
     Work(CsOpcode),
-    /// Its condition does not hold yet: the address of the sync object. The stream has not gone on.
+    /// The instruction's condition does not hold yet: the address of the sync object. The stream has not
+    /// advanced.
     Wait(u64),
 }
 
-/// Why an instruction cannot be executed.
+/// The reason why an instruction cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error<F> {
     /// Memory cannot be reached.
@@ -144,7 +145,7 @@ pub enum Error<F> {
     /// No instruction has the opcode.
     #[error("no instruction has opcode {0}")]
     Opcode(u8),
-    /// The bits break the instruction's declaration.
+    /// The bits violate the instruction's declaration.
     #[error(transparent)]
     Field(Problem),
     /// A register that does not exist.
@@ -170,7 +171,7 @@ impl FrontEnd {
         self.callers.clear();
     }
 
-    /// Goes back to the caller while the stream is at its end. Whether something is left.
+    /// Returns to callers while the current stream is at its end. False if no instruction is left.
     pub fn unwind(&mut self) -> bool {
         while self.current.next == self.current.end {
             match self.callers.pop() {

@@ -8,7 +8,7 @@ use tepui_mali_packets::cs::{self, CsCondition, CsFlushMode, CsHeapEvent, CsOpco
 use tepui_mali_packets::cs::{CsSyncScope, TaskAxis, TileRenderOrder};
 use tepui_mali_packets::{Packet, Problem};
 
-/// The text of an instruction; of one that no declaration fits, its opcode and bits.
+/// The text of an instruction; the opcode and bits if no declaration fits.
 pub fn text(bytes: &[u8; 8]) -> String {
     let word = u64::from_le_bytes(*bytes);
     let mut out = String::new();
@@ -51,7 +51,7 @@ fn flush(mode: CsFlushMode) -> &'static str {
     }
 }
 
-/// Registers from a first one on, of which a mask has the bits.
+/// The registers that a mask selects, from a first one on.
 struct Tuple(u32, u32);
 
 impl fmt::Display for Tuple {
@@ -86,7 +86,7 @@ fn write(out: &mut String, opcode: CsOpcode, bytes: &[u8; 8]) -> Result<(), Prob
             cs::$name::unpack(bytes)?
         };
     }
-    /// Writing to a string does not fail.
+    /// Writes formatted text to a string, which cannot fail.
     macro_rules! put {
         ($($t:tt)*) => {{ let _ = write!(out, $($t)*); }};
     }
@@ -328,7 +328,7 @@ fn write(out: &mut String, opcode: CsOpcode, bytes: &[u8; 8]) -> Result<(), Prob
         }
         CsOpcode::TracePoint => {
             let i = unpack!(CsTracePoint);
-            // Of no register, as of a hundred: what the bits say.
+            // The range is printed as encoded, even if it exceeds the register file.
             let last = (i.base_register + i.register_count).saturating_sub(1);
             put!(
                 "TRACE_POINT r{}:r{last}, #{:x}, #{}",

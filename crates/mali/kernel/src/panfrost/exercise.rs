@@ -63,7 +63,7 @@ impl Family for Panfrost {
     fn tame(&self, field: &Field, info: &IoctlInfo, value: u64, rarely: bool) -> Option<u64> {
         let small = value & 3;
         Some(match field.name {
-            // Where the first buffers are, or nearby.
+            // Addresses of the first buffers, or near them.
             "jc" => (1 << 25) + (value & 0x1fc0),
             "in_syncs" => BASE + SYNCS as u64 + 4 * small,
             "bo_handles" => BASE + HANDLES as u64 + 4 * small,

@@ -21,10 +21,10 @@ use super::space::Space;
 use crate::file::{lock, with};
 use crate::gem::{Buffer, buffer, import, memory};
 
-/// Handles or sync objects that a submission may name. A choice: the header names no limit.
+/// Limit on the handles or sync objects that a submission may name. A choice: the header names no limit.
 const MOST: u32 = 1 << 16;
 
-/// An open file of the device. Dropping it cancels submissions that have not ended and frees its objects.
+/// An open file of the device. Dropping it cancels unfinished submissions and frees its objects.
 pub struct File {
     id: u64,
     device: Arc<Device>,
@@ -56,7 +56,7 @@ impl File {
         &self.device
     }
 
-    /// The DRM core's part of the open file: GEM handles and sync objects.
+    /// The DRM core's state of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
         &self.core
     }
@@ -70,7 +70,7 @@ impl File {
     /// Executes an ioctl, as [`crate::File::ioctl`] does.
     ///
     /// # Errors
-    /// Those of the interface.
+    /// Errors of the interface.
     pub fn ioctl(
         &self,
         user: &dyn UserMemory,
@@ -124,7 +124,7 @@ impl File {
                 let why = "performance counters are a privilege that the kernel switches on";
                 Err(Refusal { errno: Errno::NOSYS, why })
             }
-            // Pages are always kept.
+            // Pages are never purged.
             Ioctl::Madvise => with(arg, |args: &mut uapi::Madvise| {
                 require(args.madv <= uapi::MADV_DONTNEED, "unknown advice")?;
                 self.core.gem(args.handle)?;

@@ -8,18 +8,18 @@ use tepui_mali_model::limits;
 /// The GPU's clock counts nanoseconds.
 const TIMESTAMP_HZ: u64 = 1_000_000_000;
 
-/// Coherency with the CPU that the system gives: none, as the header numbers it.
+/// The system's coherency with the CPU: none, in the header's numbering.
 const COHERENCY_NONE: u64 = 31;
 
-/// Job slots: fragments, and two of the rest.
+/// Mask of the job slots: one for fragment jobs, two for all others.
 const JOB_SLOTS: u64 = 0b111;
 
-/// The value of a parameter; `None` of an unknown one.
+/// The value of a parameter; `None` for an unknown one.
 pub fn value(chip: &Chip, which: u32) -> Option<u64> {
     let threads = u64::from(limits::MAX_WORKGROUP_SIZE);
     Some(match which {
         param::GPU_PROD_ID => chip.product_id.into(),
-        // A revision from which all of Mesa's workarounds are off.
+        // A revision that needs none of Mesa's workarounds.
         param::GPU_REVISION => {
             if matches!(chip.arch.0, 6 | 7) {
                 0
@@ -42,9 +42,9 @@ pub fn value(chip: &Chip, which: u32) -> Option<u64> {
         param::TEXTURE_FEATURES0 => chip.texture_features().0.into(),
         param::TEXTURE_FEATURES1..=param::TEXTURE_FEATURES3 => 0,
         param::JS_FEATURES0..=param::JS_FEATURES15 => 0,
-        // 0 stands for as many as MAX_THREADS.
+        // 0 means as many as MAX_THREADS.
         param::THREAD_TLS_ALLOC => 0,
-        // No bit says that it lacks AFBC.
+        // No bit is set: a set bit would say that the GPU lacks AFBC.
         param::AFBC_FEATURES => 0,
         param::SYSTEM_TIMESTAMP => monotonic_ns(),
         param::SYSTEM_TIMESTAMP_FREQUENCY => TIMESTAMP_HZ,

@@ -14,21 +14,21 @@ use super::space::Space;
 use crate::file::lock;
 use crate::observer::{Execution, Started};
 
-/// A chain.
+/// A submitted chain of jobs.
 pub struct Job {
     /// The submission, numbered from 1 within the device.
     pub submission: u64,
     /// The address of the first job.
     pub chain: u64,
-    /// What it waits for.
+    /// Fences that it waits for.
     pub waits: Vec<Fence>,
-    /// What it signals.
+    /// The fence that it signals.
     pub done: Fence,
-    /// The buffers that it names stay until it ends.
+    /// The buffers that it names, kept alive until it ends.
     pub buffers: Vec<Arc<Gem>>,
 }
 
-/// The queue. Dropping it cancels what has not ended.
+/// The queue. Dropping it cancels its unfinished jobs.
 pub struct Queue(Arc<Shared>);
 
 struct Shared {

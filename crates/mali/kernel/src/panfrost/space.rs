@@ -1,4 +1,4 @@
-//! The address space of an open file: where the kernel has put its buffers.
+//! The address space of an open file, in which the kernel chooses the addresses of buffers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -12,12 +12,12 @@ use tepui_softgpu::{AddressSpace, Protection};
 use crate::file::lock;
 use crate::gem::buffer;
 
-/// Where buffers are: behind 32 MiB, below 4 GiB. source: the header says that no address is 0; the rest is a choice,
+/// Addresses of buffers: from 32 MiB to 4 GiB. source: the header says that no address is 0; the rest is a choice,
 /// within what Mesa's job manager drivers are known to work with.
 const RANGE: std::ops::Range<u64> = 1 << 25..1 << 32;
 
-/// Code does not cross a multiple of this: jumps in a program keep the upper bits of its address. source: Mesa,
-/// panfrost: shaders are in buffers of their own kind.
+/// Alignment boundary that code does not cross: jumps in a program keep the upper bits of its address. source:
+/// Mesa, panfrost: shaders are in buffers of their own kind.
 const CODE_BYTES: u64 = 1 << 24;
 
 /// Alignment of large buffers.
@@ -32,7 +32,7 @@ struct Mapping {
 /// The address space.
 pub struct Space {
     space: AddressSpace,
-    /// By address.
+    /// Mappings by address.
     mappings: Mutex<BTreeMap<u64, Mapping>>,
     /// Held for reading while the GPU runs; unbound memory is released when it does not.
     running: RwLock<()>,
@@ -44,7 +44,7 @@ impl Space {
         Space { space: address_space(), mappings: Mutex::default(), running: RwLock::new(()) }
     }
 
-    /// The address of a buffer, which is bound if it is not. `code` may be executed.
+    /// The address of a buffer, which is bound first if necessary. `code` says whether it may be executed.
     pub fn address(&self, gem: &Arc<Gem>, code: bool) -> Result<u64, Refusal> {
         let mut mappings = lock(&self.mappings);
         let is = |m: &Mapping| std::ptr::eq(m.gem.as_ptr(), Arc::as_ptr(gem));
@@ -62,7 +62,7 @@ impl Space {
         Ok(address)
     }
 
-    /// Unbinds buffers that nobody has any more.
+    /// Unbinds buffers that no handle refers to any more.
     fn sweep(&self, mappings: &mut BTreeMap<u64, Mapping>) {
         mappings.retain(|address, mapping| {
             let alive = mapping.gem.strong_count() > 0;
@@ -83,7 +83,7 @@ impl Space {
     }
 }
 
-/// The first free address for so many bytes.
+/// The first free range of `size` bytes.
 fn place(mappings: &BTreeMap<u64, Mapping>, size: u64, code: bool) -> Option<u64> {
     let alignment = if size >= LARGE { LARGE } else { 1 << 12 };
     let fit = |at: u64| -> Option<u64> {
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(add(0x3000, true), RANGE.start + 0x1000);
         let large = add((16 << 20) - 0x8000, false);
         assert!(large.is_multiple_of(LARGE));
-        // What is left between is used.
+        // The gap between allocations is reused.
         assert_eq!(add(1 << 20, true), RANGE.start + 0x4000);
         let code = add(9 << 20, true);
         assert_eq!(code / CODE_BYTES, (code + (9 << 20) - 1) / CODE_BYTES);

@@ -57,7 +57,7 @@ pub fn buffer(file: &File, pages: u64) -> u32 {
     args.handle
 }
 
-/// Operations that are executed at once. The number of those that were comes with an error.
+/// Executes operations immediately. An error comes with the number of operations that were executed.
 pub fn bind(file: &File, vm_id: u32, ops: &[VmBindOp]) -> Result<(), (Errno, u32)> {
     let mut args = uapi::VmBind { vm_id, flags: 0, ops: array(ops) };
     call(file, Ioctl::VmBind, &mut args).map_err(|errno| (errno, args.ops.count))
