@@ -10,22 +10,22 @@ use crate::table::Op;
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Where its bytes begin.
+    /// Offset of its first byte.
     pub offset: usize,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// What they are.
+    /// Its contents.
     pub content: Content,
 }
 
-/// What the bytes of a line are.
+/// The contents of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// An instruction.
     Inst(Box<Inst>),
-    /// Zeros: shaders end with some.
+    /// Zeros, with which shaders are padded.
     Padding,
-    /// No instruction.
+    /// Bytes that encode no instruction.
     Error(DecodeError),
 }
 
@@ -52,7 +52,7 @@ pub fn disassemble(code: &[u8], start: usize) -> impl Iterator<Item = Line> + '_
 }
 
 impl Line {
-    /// The assembly of the line; bytes that are no instruction are a directive.
+    /// The assembly of the line; bytes that encode no instruction are printed as a directive.
     pub fn text(&self) -> String {
         match &self.content {
             Content::Inst(inst) => inst.to_string(),
@@ -74,7 +74,7 @@ impl Line {
 }
 
 impl fmt::Display for Line {
-    /// Mesa's line with bytes: the bytes, spaces, the text.
+    /// The line in the format of Mesa's listings with bytes: the bytes, spaces, the text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.content {
             Content::Inst(inst) => write!(f, "{}    {inst}", self.hex(" ")),
@@ -84,7 +84,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// A listing of a whole program, in the layout of Mesa's: an empty line after branches.
+/// A listing of a whole program, in Mesa's layout: an empty line after branches.
 pub fn program(code: &[u8]) -> String {
     let mut out = String::new();
     for line in disassemble(code, 0) {

@@ -1,16 +1,16 @@
-//! Errors, with where they are.
+//! Errors of Valhall's encoding, with their position.
 
-/// Bytes that are no instruction.
+/// Bytes that encode no instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset:#x}: {kind}")]
 pub struct DecodeError {
-    /// Where the instruction begins.
+    /// Offset of the instruction.
     pub offset: usize,
-    /// Why it is none.
+    /// The reason.
     pub kind: FieldError,
 }
 
-/// A field without a meaning, or a value that a field cannot hold.
+/// A field with an invalid value, or a value that a field cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldError {
@@ -38,7 +38,7 @@ pub enum FieldError {
     Staging {
         /// The first.
         register: u8,
-        /// How many.
+        /// The number of registers.
         count: u8,
     },
     /// A value that the field cannot hold.
@@ -49,16 +49,16 @@ pub enum FieldError {
         /// The value.
         value: i64,
     },
-    /// The instruction has other parts than its row.
+    /// The instruction's parts do not match its row.
     #[error("{op} has {expected} {what}, not {found}")]
     Parts {
         /// The instruction.
         op: crate::Op,
-        /// Which parts.
+        /// The kind of part.
         what: &'static str,
         /// The row's number of them.
         expected: usize,
-        /// The instruction's.
+        /// The number that the instruction has.
         found: usize,
     },
     /// Uniforms or special values of different pages.

@@ -13,11 +13,11 @@ use crate::table::{Op, Row};
 /// Bytes of an instruction.
 pub const BYTES: usize = 8;
 
-/// Where flow stands.
+/// Bits of the flow.
 const FLOW: Range<u8> = 59..63;
-/// Where the page of uniforms and special values stands.
+/// Bits of the page of uniforms and special values.
 const PAGE: Range<u8> = 57..59;
-/// Where the destination stands.
+/// First bit of the destination.
 const DEST: u8 = 40;
 
 /// An instruction. Its operands and modifiers are those of its [row](Op::row), in the same order.
@@ -25,9 +25,9 @@ const DEST: u8 = 40;
 pub struct Inst {
     /// The row of the table.
     pub op: Op,
-    /// What happens beside it.
+    /// Its flow: waits, reconvergence, the thread's end.
     pub flow: Flow,
-    /// The destination, where the row has one.
+    /// The destination, if the row has one.
     pub dest: Option<Dest>,
     /// Staging registers.
     pub staging: ArrayVec<Staging, 2>,
@@ -37,7 +37,7 @@ pub struct Inst {
     pub immediates: ArrayVec<i64, 2>,
     /// Values of modifiers.
     pub modifiers: ArrayVec<u8, 12>,
-    /// Bits that are not what all fields together say: those of no field, and marks that differ.
+    /// Bits that differ from the encoding of all fields: those of no field, and unexpected marks.
     pub unusual: u64,
 }
 
@@ -46,8 +46,8 @@ fn get(word: u64, start: u8, bits: u8) -> u64 {
 }
 
 impl Inst {
-    /// The row with all fields at their defaults: registers 0, modifiers as text leaves them away
-    /// or else the lowest value that is not reserved.
+    /// The row with all fields at their defaults: registers 0, modifiers as text omits them or else the
+    /// lowest value that is not reserved.
     pub fn new(op: Op) -> Inst {
         let row = op.row();
         let form = &row.form;
@@ -75,14 +75,14 @@ impl Inst {
         }
     }
 
-    /// The value of a modifier; `None` if the row has none of the kind.
+    /// The value of a modifier; `None` if the row has no modifier of this kind.
     pub fn modifier<T: ModifierValue>(&self) -> Option<T> {
         let mut fields = self.op.row().form.modifiers.iter().zip(&self.modifiers);
         let (_, raw) = fields.find(|(field, _)| field.kind.name == T::KIND.name)?;
         T::from_raw(*raw)
     }
 
-    /// The value of a modifier as a number; 0 if the row has none of the kind.
+    /// The value of a modifier as a number; 0 if the row has no modifier of this kind.
     pub fn raw_modifier(&self, field: &Modifier) -> u8 {
         let mut fields = self.op.row().form.modifiers.iter().zip(&self.modifiers);
         fields.find(|(f, _)| *f == field).map_or(0, |(_, raw)| *raw)
@@ -93,7 +93,7 @@ impl Inst {
         self.raw_modifier(field) != 0
     }
 
-    /// The value of an immediate; `None` if the row has none of the name.
+    /// The value of an immediate; `None` if the row has no such immediate.
     pub fn immediate(&self, name: &str) -> Option<i64> {
         let fields = self.op.row().form.immediates.iter();
         fields.zip(&self.immediates).find(|(f, _)| f.name == name).map(|(_, value)| *value)
@@ -102,7 +102,7 @@ impl Inst {
     /// Decodes eight bytes at an offset.
     ///
     /// # Errors
-    /// They are no instruction: what is wrong, and the offset.
+    /// The bytes encode no instruction: the reason, and the offset.
     pub fn decode_at(code: &[u8], offset: usize) -> Result<Inst, DecodeError> {
         let bytes = code.get(offset..).and_then(|rest| rest.first_chunk::<BYTES>());
         let word = bytes.ok_or(FieldError::Truncated).map(|b| u64::from_le_bytes(*b));
@@ -112,7 +112,7 @@ impl Inst {
     /// Decodes a word.
     ///
     /// # Errors
-    /// It is no instruction.
+    /// The word encodes no instruction.
     pub fn decode(word: u64) -> Result<Inst, FieldError> {
         let opcode = get(word, 48, 9) as u16;
         let op = Op::of_word(word).ok_or(FieldError::Opcode { opcode, word })?;

@@ -1,5 +1,5 @@
-//! The Valhall instruction set (Mali v9 and v10), from one table, in [`bifrost`] that of v6 and v7, and in [`midgard`]
-//! that of v4 and v5.
+//! The Valhall instruction set (Mali v9 and v10), from one table; also those of v6 and v7 ([`bifrost`]), and of v4 and
+//! v5 ([`midgard`]).
 //!
 //! # What is here
 //!
@@ -19,9 +19,9 @@
 //!
 //! # Sources
 //!
-//! Mesa 25.0 (`src/panfrost/compiler/valhall/ISA.xml`, `valhall.py`, `asm.py`, `va_pack.c`); each
-//! file names its own. Where the text differs from Mesa's is said in [`disasm`]'s text: the second
-//! zero of the constants, and bits of no field.
+//! Mesa 25.0 (`src/panfrost/compiler/valhall/ISA.xml`, `valhall.py`, `asm.py`, `va_pack.c`); each file names
+//! its own. [`disasm`]'s text differs from Mesa's in two ways: the second zero of the constants has a name of
+//! its own, and bits of no field are printed.
 //!
 //! ```
 //! use tepui_mali_isa::{Inst, Op, asm};

@@ -9,7 +9,7 @@ use crate::table::field::Count;
 use crate::table::{Op, Row};
 use crate::validate::Rule;
 
-/// What holds for all instructions.
+/// Facts about all instructions.
 const INTRODUCTION: &str = include_str!("manual.md");
 
 /// The whole manual.
@@ -60,7 +60,7 @@ fn values(out: &mut String, kind: &crate::Kind) {
     }
 }
 
-/// The entries of the instructions with a mnemonic, or that begin with it and a point.
+/// The entries of the instructions with a mnemonic, and of those whose name begins with it and a point.
 pub fn entry(mnemonic: &str) -> Option<String> {
     let named = |op: &Op| {
         let rest = op.row().name.strip_prefix(mnemonic);

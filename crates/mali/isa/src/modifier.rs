@@ -1,7 +1,7 @@
-//! Modifiers: the parts of a mnemonic behind its name, each a field of a few bits.
+//! Modifiers: the parts of a mnemonic after its name, each a field of a few bits.
 //!
-//! A [`Kind`] lists what the values of a field are called; a [`Modifier`] is a kind at a place of
-//! the instruction word. Each kind with more than two values is also an enumeration, which
+//! A [`Kind`] lists the names of a field's values; a [`Modifier`] is a kind at a position in the instruction
+//! word. Each kind with more than two values is also an enumeration, which
 //! [`Inst::modifier`](crate::Inst::modifier) returns.
 //!
 // source: Mesa, src/panfrost/compiler/valhall/ISA.xml (`enum`), valhall.py (`MODIFIERS`).
@@ -11,11 +11,11 @@
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// What it is about.
+    /// Its description.
     pub doc: &'static str,
     /// Names by value; `None` is reserved.
     pub values: &'static [Option<&'static str>],
-    /// The value that text leaves away. Without one, text must name a value.
+    /// The value that text omits. Without a default, text must name a value.
     pub default: Option<u8>,
 }
 
@@ -32,7 +32,7 @@ impl Kind {
     }
 }
 
-/// A modifier at a place of the instruction word.
+/// A modifier at a position in the instruction word.
 #[derive(Clone, Copy, Debug)]
 pub struct Modifier {
     /// Its values.
@@ -44,14 +44,14 @@ pub struct Modifier {
 }
 
 impl Modifier {
-    /// Whether it is one bit that text names if it is set.
+    /// Whether it is a single bit, which text names if it is set.
     pub fn is_flag(&self) -> bool {
         self.kind.values.first() == Some(&Some(""))
     }
 }
 
 impl PartialEq for Modifier {
-    /// The same kind: an instruction has at most one place for each.
+    /// Compares kinds only: an instruction has at most one modifier of each kind.
     fn eq(&self, other: &Modifier) -> bool {
         self.kind.name == other.kind.name
     }
@@ -122,7 +122,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What happens beside the instruction itself: waits for dependency slots, reconvergence, the thread's end.
+    /// Actions in addition to the instruction itself: waits for dependency slots, reconvergence, the thread's
+    /// end.
     Flow "flow" 4 {
         #[default] None = 0 "none",
         Wait0 = 1 "wait0",
@@ -139,21 +140,22 @@ kinds! {
         Discard = 13 "discard",
         End = 15 "end",
     }
-    /// How a float result is clamped. NaN becomes the lower bound.
+    /// Clamping of a float result. NaN becomes the lower bound.
     Clamp "clamp" 2 {
         #[default] None = 0 "none",
         Clamp0Inf = 1 "clamp_0_inf",
         ClampM11 = 2 "clamp_m1_1",
         Clamp01 = 3 "clamp_0_1",
     }
-    /// How a float is rounded.
+    /// Rounding of a float result.
     RoundMode "round_mode" 2 {
         #[default] Rte = 0 "rte",
         Rtp = 1 "rtp",
         Rtn = 2 "rtn",
         Rtz = 3 "rtz",
     }
-    /// What a comparison asks. `gtlt` and `ne` differ for NaN; `total` asks whether neither is NaN.
+    /// The condition of a comparison. `gtlt` and `ne` differ for NaN; `total` is true if neither source is
+    /// NaN.
     Condition "condition" 3 {
         Eq = 0 "eq",
         Gt = 1 "gt",
@@ -164,14 +166,14 @@ kinds! {
         Gtlt = 6 "gtlt",
         Total = 7 "total",
     }
-    /// What true looks like.
+    /// The representation of true.
     ResultType "result_type" 2 {
         I1 = 0 "i1",
         F1 = 1 "f1",
         M1 = 2 "m1",
         U1 = 3 "u1",
     }
-    /// Where MUX takes A.
+    /// The condition on which MUX selects A.
     Mux "mux" 2 {
         Neg = 0 "neg",
         #[default] IntZero = 1 "int_zero",
@@ -185,14 +187,14 @@ kinds! {
         Subgroup8 = 2 "subgroup8",
         #[default] Subgroup16 = 3 "subgroup16",
     }
-    /// What CLPER makes of the lane that it is given.
+    /// The operation of CLPER on the lane number that it is given.
     LaneOperation "lane_operation" 2 {
         #[default] None = 0 "none",
         Xor = 1 "xor",
         Accumulate = 2 "accumulate",
         Shift = 3 "shift",
     }
-    /// What CLPER reads from a lane that is not active.
+    /// The value that CLPER reads from an inactive lane.
     InactiveResult "inactive_result" 4 {
         #[default] Zero = 0 "zero",
         Umax = 1 "umax",
@@ -211,7 +213,7 @@ kinds! {
         V2infn = 14 "v2infn",
         V2inf = 15 "v2inf",
     }
-    /// What FLUSH makes of NaN.
+    /// The treatment of NaN by FLUSH.
     NanMode "nan_mode" 2 {
         None = 0 "none",
         FlushNan = 1 "flush_nan",
@@ -224,14 +226,14 @@ kinds! {
         Slot2 = 2 "slot2",
         Slot7 = 7 "slot7",
     }
-    /// What an access is about.
+    /// The kind of data that a memory access is for.
     MemoryAccess "memory_access" 3 {
         #[default] None = 0 "none",
         Istream = 1 "istream",
         Estream = 2 "estream",
         Force = 3 "force",
     }
-    /// Where a loaded byte goes and how it is extended.
+    /// Position and extension of a loaded byte.
     LoadLane8 "load_lane_8_bit" 3 {
         #[default] B0 = 0 "b0",
         B1 = 1 "b1",
@@ -242,39 +244,39 @@ kinds! {
         W0 = 6 "w0",
         D0 = 7 "d0",
     }
-    /// Where a loaded half goes and how it is extended.
+    /// Position and extension of a loaded half.
     LoadLane16 "load_lane_16_bit" 3 {
         #[default] H0 = 0 "h0",
         H1 = 1 "h1",
         W0 = 2 "w0",
         D0 = 3 "d0",
     }
-    /// Where three loaded bytes go.
+    /// Position of three loaded bytes.
     LoadLane24 "load_lane_24_bit" 3 {
         #[default] Identity = 0 "identity",
     }
-    /// Where a loaded word goes and how it is extended.
+    /// Position and extension of a loaded word.
     LoadLane32 "load_lane_32_bit" 3 {
         #[default] W0 = 0 "w0",
         D0 = 1 "d0",
     }
-    /// Where six loaded bytes go.
+    /// Position of six loaded bytes.
     LoadLane48 "load_lane_48_bit" 3 {
         #[default] Identity = 4 "identity",
     }
-    /// Where two loaded words go.
+    /// Position of two loaded words.
     LoadLane64 "load_lane_64_bit" 3 {
         #[default] Identity = 7 "identity",
     }
-    /// Where three loaded words go.
+    /// Position of three loaded words.
     LoadLane96 "load_lane_96_bit" 3 {
         #[default] Identity = 6 "identity",
     }
-    /// Where four loaded words go.
+    /// Position of four loaded words.
     LoadLane128 "load_lane_128_bit" 3 {
         #[default] Identity = 7 "identity",
     }
-    /// What an atomic does. `axchg` with `.compare` is a compare and exchange.
+    /// The operation of an atomic. `axchg` with `.compare` is a compare and exchange.
     AtomicOperation "atomic_operation" 4 {
         Aadd = 2 "aadd",
         Asmin = 8 "asmin",
@@ -286,7 +288,7 @@ kinds! {
         Axor = 14 "axor",
         Axchg = 15 "axchg",
     }
-    /// What an atomic with the constant 1 does.
+    /// The operation of an atomic with the constant 1.
     AtomicOperation1 "atomic_operation_with_1" 4 {
         Ainc = 0 "ainc",
         Adec = 1 "adec",
@@ -318,20 +320,21 @@ kinds! {
         SrcF32 = 2 "src_f32",
         SrcF16 = 3 "src_f16",
     }
-    /// Where a varying is interpolated.
+    /// The position at which a varying is interpolated.
     SampleMode "sample_mode" 2 {
         Center = 0 "center",
         Centroid = 1 "centroid",
         Sample = 2 "sample",
         Explicit = 3 "explicit",
     }
-    /// What becomes of the hidden interpolation position.
+    /// The effect on the hidden interpolation position.
     UpdateMode "update_mode" 2 {
         Store = 0 "store",
         Retrieve = 1 "retrieve",
         Clobber = 3 "clobber",
     }
-    /// Where a varying that is fused with a texture is interpolated, and what becomes of the position.
+    /// The position at which a varying that is fused with a texture is interpolated, and the effect on the
+    /// hidden position.
     SampleUpdateMode "sample_and_update_mode" 3 {
         CenterStore = 0 "center_store",
         CentroidStore = 1 "centroid_store",
@@ -348,7 +351,7 @@ kinds! {
         D3 = 2 "3d",
         Cube = 3 "cube",
     }
-    /// Where a texture's level of detail comes from.
+    /// The source of a texture's level of detail.
     LodMode "lod_mode" 3 {
         Zero = 0 "zero",
         Computed = 1 "computed",
@@ -381,8 +384,8 @@ kinds! {
         Gather4B = 2 "gather4_b",
         Gather4A = 3 "gather4_a",
     }
-    /// The type of a texture instruction's results. What Mesa's disassembler prints as reserved follows the
-    /// texture's format: its compiler emits nothing else.
+    /// The type of a texture instruction's results. The value that Mesa's disassembler prints as reserved
+    /// follows the texture's format: its compiler emits nothing else.
     RegisterType "register_type" 2 {
         Reserved = 0 "reserved",
         F = 1 "f",
@@ -406,7 +409,7 @@ kinds! {
 macro_rules! fields {
     (flags { $($flag:ident $label:literal $at:literal $doc:literal;)* }
      values { $($field:ident $name:ident $text:literal $start:literal $bits:literal;)* }) => {
-        /// The places of modifiers.
+        /// Modifiers at their positions.
         pub mod fields {
             use super::*;
 

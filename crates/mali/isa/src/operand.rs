@@ -56,17 +56,17 @@ pub fn constant(value: u32) -> Option<u8> {
 
 macro_rules! specials {
     ($($(#[doc = $doc:literal])+ $name:ident = $page:literal $index:literal $text:literal;)*) => {
-        /// A value of 64 bits that the hardware provides beside uniforms.
+        /// A 64-bit value that the hardware provides in addition to uniforms.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Special {
             $($(#[doc = $doc])+ $name,)*
         }
 
         impl Special {
-            /// All of them.
+            /// All special values.
             pub const ALL: &[Special] = &[$(Special::$name),*];
 
-            /// The page and the index in it.
+            /// Its page, and its index in the page.
             pub const fn place(self) -> (u8, u8) {
                 match self { $(Special::$name => ($page, $index),)* }
             }
@@ -76,12 +76,12 @@ macro_rules! specials {
                 match self { $(Special::$name => $text,)* }
             }
 
-            /// What it is.
+            /// Its description.
             pub const fn doc(self) -> &'static str {
                 match self { $(Special::$name => concat!($($doc),+),)* }
             }
 
-            /// The value at a place.
+            /// The special value of a page and an index.
             pub const fn at(page: u8, index: u8) -> Option<Special> {
                 match (page, index) {
                     $(($page, $index) => Some(Special::$name),)*
@@ -93,7 +93,7 @@ macro_rules! specials {
 }
 
 specials! {
-    /// The warp's number on its core, and the number of warps of a core less one.
+    /// The warp's number on its core, and the number of warps per core minus one.
     WarpId = 0 2 "warp_id";
     /// The largest coordinates inside of the bounding box.
     FramebufferSize = 0 4 "framebuffer_size";
@@ -131,17 +131,17 @@ specials! {
     ProgramCounter = 3 15 "program_counter";
 }
 
-/// Where a source comes from.
+/// The origin of a source's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
-    /// A register, 0 to 63; of 64 bits, the lower of two.
+    /// A register, 0 to 63; for 64 bits, the lower of two.
     Register {
         /// Its number.
         index: u8,
-        /// Its value is not needed behind the instruction.
+        /// Whether its value is not needed after the instruction.
         last: bool,
     },
-    /// A uniform word: of the fast-access uniforms of the shader, 0 to 255.
+    /// A uniform word: fast-access uniforms of the shader, 0 to 255.
     Uniform(u8),
     /// A number of [`CONSTANTS`].
     Constant(u8),
@@ -194,7 +194,7 @@ impl fmt::Display for Operand {
             Operand::Uniform(index) => write!(f, "u{index}"),
             Operand::Constant(index) => {
                 let value = CONSTANTS[usize::from(index) % CONSTANTS.len()];
-                // Zero is there twice.
+                // Zero has two numbers.
                 match constant(value) == Some(index) {
                     true => write!(f, "{value:#X}"),
                     false => write!(f, "imm{index}"),
@@ -208,15 +208,15 @@ impl fmt::Display for Operand {
 /// A source of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// Where it comes from.
+    /// The operand.
     pub operand: Operand,
-    /// Negated, after `abs`.
+    /// Negated, after taking the absolute value.
     pub neg: bool,
-    /// Its magnitude.
+    /// Absolute value.
     pub abs: bool,
-    /// Inverted.
+    /// Bitwise inverted.
     pub not: bool,
-    /// The parts that are selected.
+    /// The selected parts.
     pub swizzle: Swizzle,
 }
 
@@ -230,7 +230,7 @@ impl Source {
 /// A destination register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dest {
-    /// The register; of 64 bits, the lower of two.
+    /// The register; for 64 bits, the lower of two.
     pub register: u8,
     /// The halves that are written.
     pub halves: Halves,
@@ -264,7 +264,7 @@ impl fmt::Display for Dest {
 pub struct Staging {
     /// The first; 0 if there are none.
     pub register: u8,
-    /// How many follow each other.
+    /// Number of consecutive registers.
     pub count: u8,
 }
 
@@ -280,11 +280,11 @@ impl fmt::Display for Staging {
 
 macro_rules! swizzles {
     ($($name:ident $text:literal)*) => {
-        /// Parts of a register that a source selects. Names list halves (`h`), bytes (`b`) or words
-        /// (`w`), that of the lowest lane first.
+        /// Parts of a register that a source selects. Names list halves (`h`), bytes (`b`) or words (`w`),
+        /// the part of the lowest lane first.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub enum Swizzle {
-            /// All of it, each part in its own place.
+            /// The whole register, each part in its own lane.
             #[default]
             Identity,
             $(#[doc = concat!("`.", $text, "`")] $name,)*
@@ -311,7 +311,7 @@ swizzles! {
     B3333 "b3333" B2301 "b2301" B1032 "b1032" B0011 "b0011" B2233 "b2233"
 }
 
-/// What the values of a select field mean; `None` is reserved.
+/// Meanings of the values of a select field; `None` is reserved.
 pub type Swizzles = &'static [Option<Swizzle>];
 
 macro_rules! list {
@@ -347,7 +347,7 @@ const LANE8: Swizzles = list!(B0 B1 B2 B3);
 const LANE16: Swizzles = list!(H0 H1);
 const COMBINE: Swizzles = list!(Identity H0 H1 And Lowbits Reserved Reserved Reserved);
 
-/// The select field of a source: its lowest bit, its number of bits and what its values mean.
+/// The select field of a source: its lowest bit, its number of bits and the meanings of its values.
 pub fn select(row: &Row, source: &SourceField) -> Option<(u8, u8, Swizzles)> {
     let width = row.source_width(source);
     Some(match source.select {

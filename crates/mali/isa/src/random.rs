@@ -15,7 +15,7 @@ pub fn inst(bits: &mut impl FnMut() -> u64) -> Inst {
 
 /// A random instance of a row.
 pub fn inst_of(op: Op, bits: &mut impl FnMut() -> u64) -> Inst {
-    /// Draws before the row's default instance is returned instead.
+    /// Limit on the draws, after which the row's default instance is returned.
     const DRAWS: usize = 4096;
     let row = op.row();
     let second = row.form.second;

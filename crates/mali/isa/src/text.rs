@@ -1,7 +1,7 @@
 //! The text of an instruction, in the syntax of Mesa's disassembler.
 //!
-//! What differs: the second zero of the constants is `imm21`, and bits that fields do not explain
-//! follow in braces, so that text means one word exactly.
+//! There are two differences: the second zero of the constants is `imm21`, and bits that fields do not
+//! explain follow in braces, so that text determines a word exactly.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Rules of the hardware beside the encoding.
+//! Rules of the hardware that the encoding does not imply.
 //!
 //! Uniforms, constants and special values reach an instruction through one buffer of 64 bits.
 //!
@@ -11,29 +11,29 @@ use crate::modifier::{Flow, Slot};
 use crate::operand::{Operand, Special};
 use crate::table::Op;
 
-/// A rule that an instruction breaks.
+/// A rule that an instruction violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
-    /// More than two words of uniforms, constants and special values.
+    /// At most two words of uniforms, constants and special values.
     #[error("an instruction reads at most two words of uniforms, constants and special values")]
     Words,
-    /// More than one pair of uniforms, or two for a message.
+    /// One pair of uniforms, or two for a message.
     #[error("an instruction reads one pair of uniforms or one special value; a message reads two")]
     Slots,
-    /// A message reads what only the execution engine can.
+    /// A message cannot read values that only the execution engine has.
     #[error("a message cannot read warp_id, lane_id, core_id or program_counter")]
     Message,
-    /// Staging registers that are not aligned.
+    /// Several staging registers are aligned to an even register.
     #[error("several staging registers begin at an even one")]
     Staging,
-    /// A pair of registers that is not aligned.
+    /// A pair of registers is aligned to an even register.
     #[error("a source of 64 bits begins at an even register")]
     Pair,
-    /// A barrier in another slot.
+    /// A barrier takes slot 7, and no other instruction does.
     #[error("a barrier takes slot 7, no other instruction does")]
     BarrierSlot,
-    /// A barrier that is not waited for.
+    /// A barrier has flow wait.
     #[error("a barrier has flow wait")]
     BarrierFlow,
 }
@@ -54,7 +54,7 @@ impl Rule {
 /// Checks an instruction.
 ///
 /// # Errors
-/// The first rule that it breaks.
+/// The first rule that it violates.
 pub fn check(inst: &Inst) -> Result<(), Rule> {
     let row = inst.op.row();
     // BLEND and ATEST may run in the execution engine.

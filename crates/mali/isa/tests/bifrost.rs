@@ -1,4 +1,4 @@
-//! Bifrost: encoding, decoding and text lead back to each other, for random instructions and bits.
+//! Bifrost: encoding, decoding and text are inverses, for random instructions and bits.
 
 use proptest::prelude::*;
 use tepui_mali_isa::bifrost::table::{Op, Unit};
@@ -32,7 +32,7 @@ proptest! {
         }
     }
 
-    /// Clauses, words and text lead to each other.
+    /// Clauses, words and text can be converted to each other.
     #[test]
     fn clauses(seed: u64) {
         let clause = random::clause(&mut bits(seed));
@@ -47,14 +47,14 @@ proptest! {
         }
     }
 
-    /// Bytes never panic; a program of them is assembled again where it is one.
+    /// Arbitrary bytes never panic; if they are a program, its text assembles to them.
     #[test]
     fn arbitrary_code(code in proptest::collection::vec(any::<u8>(), 0..96)) {
         let text = disasm::program(&code);
         let _ = asm::assemble(&text);
     }
 
-    /// Text never panics.
+    /// Arbitrary text never panics.
     #[test]
     fn arbitrary_text(text in "[A-Zr0-9u@#:{}*+.,\n \\-_a-h]{0,80}") {
         let _ = asm::assemble(&text);

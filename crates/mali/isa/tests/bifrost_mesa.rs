@@ -1,4 +1,4 @@
-//! Bifrost's table against Mesa's, and Mesa's own cases of how clauses are packed.
+//! Bifrost's table against Mesa's, and Mesa's own cases of packed clauses.
 //!
 //! They are part of Mesa's source, which `tools/mesa source` downloads from Debian.
 
@@ -72,8 +72,8 @@ fn elements(rest: &mut &str, into: &mut Element) {
     }
 }
 
-/// Whether a condition holds for values of modifiers by name. An alias is a second way to write what another condition
-/// says, for Mesa's compiler alone.
+/// Whether a condition holds for values of modifiers by name. An alias is a second way to write the values of another
+/// condition, for Mesa's compiler only.
 fn holds(condition: &Element, value: &dyn Fn(&str) -> String) -> bool {
     if condition.attribute("alias").is_some() {
         return false;
@@ -270,7 +270,7 @@ fn the_table_is_mesa_s() {
         let op = Op::from_name(unit, name).unwrap_or_else(|| panic!("{name}"));
         check_row(op.row(), ins);
     }
-    // The others are for Mesa's compiler alone.
+    // The other encodings are for Mesa's compiler only.
     assert_eq!((all, count), (362, 304));
 }
 
@@ -281,7 +281,7 @@ fn hex(text: &str) -> Vec<u64> {
     parts.map(|part| u64::from_str_radix(&digits(part), 16).expect("a number")).collect()
 }
 
-/// Mesa's cases of packing hold in the other direction, and from it back.
+/// Mesa's cases of packing hold when unpacked, and when packed again.
 #[test]
 fn clauses_are_packed_as_mesa_s() {
     let path = compiler().join("test/test-pack-formats.cpp");
@@ -292,7 +292,7 @@ fn clauses_are_packed_as_mesa_s() {
         let tuples = hex(tuples);
         let (_, expected) = rest.split_once("expected[]").expect("words");
         let mut words = hex(expected);
-        // Cases with constants leave them away, which is an end.
+        // Cases omit the words of constants, so the last word of tuples is marked as the end.
         let last = words.len() - 2;
         words[last] |= 0x40;
         let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

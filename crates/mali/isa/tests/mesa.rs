@@ -1,4 +1,4 @@
-//! The test cases of Mesa's assembler and disassembler: bytes beside text, and text that is wrong.
+//! The test cases of Mesa's assembler and disassembler: bytes with their text, and invalid text.
 //!
 //! They are part of Mesa's source, which `tools/mesa source` downloads from Debian.
 
@@ -35,11 +35,11 @@ fn number(text: &str) -> u16 {
 fn the_table_is_mesa_s() {
     let path = cases().join("../ISA.xml");
     let text = std::fs::read_to_string(path).expect("the table");
-    // Comments hold instructions that are not meant.
+    // Comments contain instructions that are not part of the table.
     let kept = text.split("<!--").map(|part| part.split_once("-->").map_or(part, |(_, rest)| rest));
     let text: String = kept.collect();
     let (mut group, mut element, mut count) = ("", "", 0);
-    // The instructions of the element that is being read, and its sources and immediates.
+    // The names of the element that is being read, and the numbers of its sources and immediates.
     let mut open: Vec<(&str, String)> = Vec::new();
     let mut parts = (0, 0);
     for tag in text.split('<').skip(1) {
@@ -108,8 +108,8 @@ fn wrong_text_is_refused() {
     }
 }
 
-/// Cases that Mesa's list writes with an older syntax are refused for what they are about in the
-/// present one too.
+/// Cases of invalid text that Mesa's list writes in an older syntax are refused in the present syntax too,
+/// for the same reason.
 #[test]
 fn wrong_text_is_refused_for_its_reason() {
     use validate::Rule;

@@ -1,5 +1,5 @@
-//! Midgard: encoding, decoding and exact text lead back to each other, for random bundles and bytes, and wrong lines are
-//! refused where they are wrong.
+//! Midgard: encoding, decoding and exact text are inverses, for random bundles and bytes, and invalid lines are refused
+//! at the position of the error.
 
 use proptest::prelude::*;
 use tepui_mali_isa::midgard::{Bundle, TextureRegisters, asm, disasm, random};
@@ -18,7 +18,7 @@ fn bits(mut seed: u64) -> impl FnMut() -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// A random bundle is read as it was written, and has text.
+    /// A random bundle decodes to what was encoded, and has text.
     #[test]
     fn bundles(seed: u64) {
         let bundle = random::bundle(&mut bits(seed));
@@ -41,7 +41,7 @@ proptest! {
         prop_assert_eq!(asm::assemble(&text), Ok(code), "{}", text);
     }
 
-    /// Whatever decodes encodes to the same bytes, whatever there is assembles to the same bytes, and nothing panics.
+    /// Bytes that decode encode to the same bytes, their exact text assembles to the same bytes, and nothing panics.
     #[test]
     fn arbitrary_bytes(code in proptest::collection::vec(any::<u8>(), 0..96)) {
         let text = disasm::program(&code);
@@ -55,7 +55,7 @@ proptest! {
         prop_assert_eq!(asm::assemble(&exact), Ok(code), "{}", exact);
     }
 
-    /// Text never panics: that of the syntax's characters, and exact text in which a line has been damaged.
+    /// Text never panics: random text of the syntax's characters, and exact text with a damaged line.
     #[test]
     fn arbitrary_text(text in "[A-Zfisu0-9a-z@#:{}*+<>.,\n \\-_\\[\\]/~']{0,120}", seed: u64, at: usize, with: char) {
         let _ = asm::assemble(&text);

@@ -1,11 +1,11 @@
-//! Midgard's assembler: bundles of Mesa's compiler with their bytes, what text leaves out, labels, and wrong lines with the
-//! error and its place.
+//! Midgard's assembler: bundles of Mesa's compiler with their bytes, defaults of omitted fields, labels, and invalid
+//! lines with the error and its position.
 
 use tepui_mali_isa::asm::hex_bytes;
 use tepui_mali_isa::midgard::{Bundle, Content, Tag, asm, disasm};
 
-/// Bundles of programs that Mesa 25.0's `panfrost` compiled for the scenes of `tests/gles` on a Mali-T860, and their exact text
-/// as the whole of a program.
+/// Bundles of programs that Mesa 25.0's `panfrost` compiled for the scenes of `tests/gles` on a Mali-T860, with their
+/// exact text.
 const BUNDLES: &[(&str, &str)] = &[
     (
         "15d4e10138390008400d9e9c93030000",
@@ -115,7 +115,7 @@ fn bundles_of_mesas_compiler() {
     for (bytes, text) in BUNDLES {
         let bytes = hex_bytes(bytes).unwrap();
         let part = disasm::parts(&bytes, 0).next().unwrap();
-        // The tag of the next bundle is that of the program behind it.
+        // The tag of the next bundle is that of the program that follows.
         let exact = part.exact(&bytes, Default::default());
         let exact: Vec<&str> = exact.lines().filter(|line| !line.starts_with(".next")).collect();
         let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(".next")).collect();
@@ -167,7 +167,7 @@ fn units_follow_from_operands() {
 #[test]
 fn numbers_are_immediates_or_constants() {
     let text = |source: &str| disasm::exact(&code(source));
-    // 0.1 is no half-float, 0.5 is one.
+    // 0.1 does not fit in a half-float, 0.5 does.
     let constants = "FMUL.f32 R0, R0, #0.1\nuconstants 0x3DCCCCCD, 0x0, 0x0, 0x0\n\n";
     assert!(asm::assemble(constants).is_err(), "four components, one number");
     let constants =
@@ -177,7 +177,7 @@ fn numbers_are_immediates_or_constants() {
     assert_eq!(text(scalar), scalar);
     let Content::Alu(alu) = bundle(scalar).content else { panic!() };
     let (registers, inst) = alu.sadd.unwrap();
-    // The place of the second word in 16 bits.
+    // The index of the second word in units of 16 bits.
     assert_eq!((registers.src2, registers.immediate, inst.src2 >> 3), (26, 0, 2));
     let immediate = "FMUL.f32 R0, R0, #0.5\n\n";
     assert_eq!(text(immediate), immediate);
@@ -205,7 +205,7 @@ fn branches_lead_to_labels() {
     let code = code(source);
     let bundles: Vec<Bundle> = disasm::parts(&code, 0).filter_map(|p| p.content.ok()).collect();
     let next: Vec<&str> = bundles.iter().map(|bundle| bundle.next.name()).collect();
-    // Zeros behind a bundle are no bundle.
+    // Zeros after a bundle are not a bundle.
     assert_eq!(next, ["alu/4", "alu/4", "break", "ldst", "break"]);
     assert_eq!(bundles.iter().map(Bundle::target).collect::<Vec<_>>()[1..3], [Some(-2), Some(2)]);
     let Content::Alu(back) = bundles[1].content else { panic!() };
@@ -221,7 +221,7 @@ fn mesas_text_is_read_where_it_is_clear() {
     assert_eq!(disasm::program(&code(mesa)).lines().nth(1), Some("FRCP.f32 R0.w, R0.w, #0"));
 }
 
-/// Lines that are wrong, and what is said of them.
+/// Invalid lines, with their errors.
 const WRONG: &[(&str, &str)] = &[
     ("FADDD.f32 R0, R1, R2", "1:1: no instruction is called `FADDD.f32`"),
     ("vmul.FADDD.f32 R0, R1, R2", "1:6: no instruction is called `FADDD`"),
@@ -375,7 +375,7 @@ fn wrong_lines_are_refused_where_they_are_wrong() {
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    // All that is wrong, one error a bundle, in the order of lines.
+    // All problems, at most one per bundle, in the order of lines.
     let errors = asm::assemble("FADD.f32 R0\n\nNOP\n\nSUB.i32 R99, R0, R0\n").unwrap_err();
     assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), [1, 5]);
 }

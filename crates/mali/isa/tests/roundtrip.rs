@@ -1,4 +1,4 @@
-//! Encoding, decoding and text lead back to each other, for random instructions and random bits.
+//! Encoding, decoding and text are inverses, for random instructions and random bits.
 
 use proptest::prelude::*;
 use tepui_mali_isa::{Inst, Op, asm, disasm, random, validate};
@@ -45,7 +45,7 @@ proptest! {
         agree(&inst)?;
     }
 
-    /// A listing of any bytes assembles to them where it breaks no rule.
+    /// A listing of arbitrary bytes assembles to them if it violates no rule.
     #[test]
     fn listings(code in proptest::collection::vec(any::<u8>(), 0..64)) {
         for line in disasm::disassemble(&code, 0) {
@@ -56,7 +56,7 @@ proptest! {
         }
     }
 
-    /// Text never panics.
+    /// Arbitrary text never panics.
     #[test]
     fn arbitrary_text(text in "[A-Zr0-9u^@#:{}.,;x \\-_a-h]{0,80}") {
         let _ = asm::assemble(&text);
@@ -85,7 +85,7 @@ fn all_rows_have_instances() {
     }
 }
 
-/// Newer versions of Mesa mark the last use of a register behind it, and have other names.
+/// Newer versions of Mesa mark the last use of a register after it, and use other names.
 #[test]
 fn newer_text_is_understood() {
     for (newer, older) in [

@@ -15,7 +15,7 @@ use crate::error::FieldError;
 use crate::inst::{BYTES, Inst};
 use crate::validate;
 
-/// Most bytes that `.zero` makes.
+/// Limit on the bytes that one `.zero` emits.
 pub const MAX_ZEROS: usize = 1 << 20;
 
 /// An error at a place in a source.
@@ -30,19 +30,19 @@ pub struct AsmError {
     pub kind: AsmErrorKind,
 }
 
-/// What is wrong with a source.
+/// A problem in a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AsmErrorKind {
     /// An instruction is wrong.
     #[error(transparent)]
     Inst(#[from] ParseErrorKind),
-    /// An instruction breaks a rule of the hardware.
+    /// An instruction violates a rule of the hardware.
     #[error(transparent)]
     Rule(#[from] validate::Rule),
     /// A part of an instruction cannot be encoded.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// A label stands twice.
+    /// A label is defined twice.
     #[error("label `{0}` is defined twice")]
     DuplicateLabel(String),
     /// A label is not defined.
@@ -56,7 +56,7 @@ pub enum AsmErrorKind {
 /// Parses an instruction. The rules of the hardware are not checked: see [`validate::check`].
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The problem, with its position.
 pub fn parse(text: &str) -> Result<Inst, ParseError> {
     parse::instruction(text, &|_| None)
 }
@@ -73,7 +73,7 @@ struct Statement<'a> {
 /// Assembles a source.
 ///
 /// # Errors
-/// All that is wrong, one error a line.
+/// All problems, at most one per line.
 pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
     let mut errors = Vec::new();
     let mut labels: HashMap<&str, usize> = HashMap::new();
@@ -182,7 +182,7 @@ fn strip_comment(line: &str) -> &str {
     &line[..end]
 }
 
-/// The line without the bytes that a listing has in front: eight pairs of digits.
+/// Strips the bytes that a listing has in front of a line: eight pairs of digits.
 fn strip_listing(line: &str) -> &str {
     let mut rest = line.trim_start();
     for _ in 0..BYTES {

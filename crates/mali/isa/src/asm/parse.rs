@@ -11,7 +11,7 @@ use crate::operand::{
 use crate::table::field::{Count, SourceField, StagingField};
 use crate::table::{Op, Row};
 
-/// An error at a place of an instruction's text.
+/// An error at a position in an instruction's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {}: {kind}", .column + 1)]
 pub struct ParseError {
@@ -21,14 +21,14 @@ pub struct ParseError {
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong with an instruction's text.
+/// A problem in an instruction's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
     /// No instruction has the mnemonic.
     #[error("no instruction is called `{0}`")]
     Mnemonic(String),
-    /// The instruction does not have the modifier, or has it already.
+    /// The instruction has no such modifier, or has it already.
     #[error("`{op}` takes no (further) modifier `{name}`")]
     Modifier {
         /// The instruction.
@@ -41,19 +41,19 @@ pub enum ParseErrorKind {
     MissingModifier {
         /// The instruction.
         op: Op,
-        /// Its kind.
+        /// The modifier's kind.
         kind: &'static str,
-        /// What there is.
+        /// The possible values.
         values: String,
     },
-    /// The instruction takes another number of operands.
+    /// The instruction takes a different number of operands.
     #[error("`{op}` takes {expected} operands, not {found}")]
     Operands {
         /// The instruction.
         op: Op,
-        /// How many it takes.
+        /// The expected number of operands.
         expected: usize,
-        /// How many there are.
+        /// The number of operands in the text.
         found: usize,
     },
     /// Something else is expected.
@@ -61,7 +61,7 @@ pub enum ParseErrorKind {
     Expected {
         /// What is expected.
         expected: &'static str,
-        /// What is there.
+        /// The text that was found.
         found: String,
     },
     /// A number is not one of the constants of the instruction set.
@@ -77,16 +77,16 @@ pub enum ParseErrorKind {
         /// The most.
         most: i64,
     },
-    /// The source does not have the modifier, or has it already.
+    /// The source has no such modifier, or has it already.
     #[error("this source takes no (further) modifier `{0}`")]
     SourceModifier(String),
-    /// Registers are not one after the other.
+    /// Staging registers are not consecutive.
     #[error("staging registers must follow each other")]
     NotConsecutive,
     /// Too many or too few staging registers.
     #[error("{0} staging registers do not go here")]
     StagingCount(usize),
-    /// A label instead of an offset, which only a whole program has.
+    /// A label in place of an offset; only assembling a whole program resolves labels.
     #[error("label `{0}` is not known here")]
     Label(String),
 }
@@ -200,7 +200,7 @@ pub(super) fn instruction(text: &str, target: &dyn Fn(&str) -> Option<i64>) -> R
     Ok(inst)
 }
 
-/// The instruction whose name begins the text: the longest name that ends there or before a point.
+/// The instruction whose name begins the text: the longest name that the end of the text or a point follows.
 fn mnemonic(head: &str) -> Option<Op> {
     let head = &newer_name(head);
     let rest_of = |op: &Op| head.strip_prefix(op.row().name);
@@ -209,7 +209,7 @@ fn mnemonic(head: &str) -> Option<Op> {
         .max_by_key(|op| op.row().name.len())
 }
 
-/// The mnemonic with the name that the table has for what newer versions of Mesa call otherwise.
+/// The mnemonic with the names of the table in place of those of newer Mesa versions.
 fn newer_name(head: &str) -> std::borrow::Cow<'_, str> {
     match head.split_once("_PKA") {
         Some(("LD" | "LEA", _)) => head.replacen("_PKA", "_BUFFER", 1).into(),
@@ -347,7 +347,7 @@ fn source(p: &Parser<'_>, row: &Row, field: &SourceField, text: &str) -> Result<
 }
 
 fn operand(p: &Parser<'_>, text: &str) -> Result<Operand> {
-    // Newer versions of Mesa write the mark behind the register.
+    // Newer versions of Mesa write the mark after the register.
     if let Some(index) = text.strip_prefix('^').or(text.strip_suffix('^')).and_then(register) {
         return Ok(Operand::Register { index, last: true });
     }

@@ -1,8 +1,8 @@
 //! A clause: its header, tuples and constants, packed into words of 16 bytes.
 //!
-//! A word has a tag of eight bits, 60 bits of a tuple or constant and three smaller parts. A tuple has 78 bits; its upper
-//! parts are where other words have room, so that the number of tuples decides which formats follow each
-//! other. Words of two constants stand behind those of tuples.
+//! A word has a tag of eight bits, 60 bits of a tuple or constant and three smaller parts. A tuple has 78 bits; its
+//! upper parts fill free bits of other words, so that the number of tuples determines the sequence of formats. Words of
+//! two constants follow those of tuples.
 //!
 // source: Mesa, compiler/bifrost.h (bi_clause_formats, struct bifrost_fmt_constant), bi_pack.c
 // (bi_pack_clause, bi_pack_format, bi_pack_constants), disassemble.c (dump_clause, M1_table, M2_table).
@@ -17,11 +17,11 @@ use super::table::Unit;
 
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 16;
-/// Most tuples of a clause.
+/// Maximum number of tuples of a clause.
 pub const MOST_TUPLES: usize = 8;
-/// Most constants of a clause.
+/// Maximum number of constants of a clause.
 pub const MOST_CONSTANTS: usize = 6;
-/// Most words of a clause: those of eight tuples, and three of constants.
+/// Maximum number of words of a clause: those of eight tuples, and three of constants.
 pub const MOST_WORDS: usize = 9;
 
 /// Two instructions and their ports.
@@ -35,7 +35,7 @@ pub struct Tuple {
     pub add: Inst,
 }
 
-/// What is added to a constant.
+/// The address that the hardware adds to a constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Modifier {
     /// Nothing.
@@ -58,11 +58,11 @@ pub struct Clause {
     pub tuples: ArrayVec<Tuple, MOST_TUPLES>,
     /// Constants. The lowest four bits come from the byte that chooses them.
     pub constants: ArrayVec<u64, MOST_CONSTANTS>,
-    /// Modifiers of the first constant where it stands between tuples: two numbers of four bits.
+    /// Modifiers of the first constant if its word is between tuples: two numbers of four bits.
     pub first_modifiers: u8,
 }
 
-/// Part of a word: what it holds.
+/// The contents of a part of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// A number.
@@ -94,11 +94,11 @@ struct Format {
     /// The first bit of the tuple in the fifth part.
     fifth_start: u32,
     last: Part,
-    /// The first bit of the constant in the parts behind the first.
+    /// The bits of the constant that the parts after the first hold.
     constant: ConstantBits,
 }
 
-/// Which bits of the constant are in which part.
+/// The distribution of a constant's bits over the parts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ConstantBits {
     /// All 60 in the main part.
@@ -165,8 +165,8 @@ const POSITIONS: [&[u8]; MOST_TUPLES] =
 const CONSTANTS_FOLLOW: u8 = 3;
 const CONSTANTS_END: u8 = 7;
 
-/// What modifiers of a pair of constants mean by their first number, up to 6. The number 7 takes the second one, and
-/// those from 8 on mean nothing.
+/// Modifiers of a pair of constants by their first number, up to 6. The number 7 selects by the second one;
+/// numbers from 8 on modify nothing.
 const BY_FIRST: [Option<[Modifier; 2]>; 7] = [
     Some([Modifier::None, Modifier::None]),
     Some([Modifier::Pc, Modifier::None]),
@@ -191,7 +191,7 @@ fn modifiers(first: u8, second: u8) -> Option<[Modifier; 2]> {
     }
 }
 
-/// Whether the first constant stands between tuples.
+/// Whether the word of the first constant is between those of tuples.
 pub fn has_inner_constant(tuples: usize) -> bool {
     matches!(tuples, 3 | 5 | 6 | 8)
 }
@@ -199,12 +199,12 @@ pub fn has_inner_constant(tuples: usize) -> bool {
 /// Bits of a tuple.
 const TUPLE_BITS: u32 = registers::BITS + 23 + 20;
 
-/// A clause's bits before they are words, or after.
+/// A clause's bits, unpacked from words.
 #[derive(Default)]
 struct Bits {
     tuples: [u128; MOST_TUPLES],
     header: u64,
-    /// The first constant without its lowest four bits, if it stands between tuples.
+    /// The first constant without its lowest four bits, if its word is between tuples.
     constant: u64,
     modifiers: u16,
 }
@@ -213,8 +213,8 @@ const fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// Walks the parts of a word: calls `part` with the lowest bit and the number of bits in the word, what the part
-/// holds, and the first bit of that.
+/// Calls `part` for each part of a word: with the lowest bit and the number of bits in the word, the contents,
+/// and the first bit of the contents.
 fn parts(format: &Format, mut part: impl FnMut(u32, u32, Part, u32)) {
     part(0, 3, format.tag[2], 75);
     part(3, 3, format.tag[1], 75);
@@ -233,7 +233,7 @@ fn parts(format: &Format, mut part: impl FnMut(u32, u32, Part, u32)) {
 }
 
 impl Bits {
-    /// The value of a part; `end` in the clause's last word.
+    /// The value of a part; `end` is set in the clause's last word.
     fn get(&self, part: Part, start: u32, size: u32, end: bool) -> u64 {
         let upper = |tuple: usize| (self.tuples[tuple] >> 75) as u64 & 7;
         let value = match part {
@@ -251,7 +251,7 @@ impl Bits {
         value & mask(size)
     }
 
-    /// Takes the value of a part.
+    /// Stores the value of a part.
     fn put(&mut self, part: Part, start: u32, value: u64) {
         match part {
             L(_) | R | Z => {}
@@ -269,7 +269,7 @@ impl Bits {
     }
 }
 
-/// Whether a tag is one of a format.
+/// Whether a tag belongs to a format.
 fn has_tag(format: &Format, tag: u8) -> bool {
     let of = |part: Part, bits: u8| match part {
         L(value) => value == bits,
@@ -282,10 +282,10 @@ fn has_tag(format: &Format, tag: u8) -> bool {
 }
 
 impl Clause {
-    /// Decodes the clause at the beginning of code; its number of words comes with it.
+    /// Decodes the clause at the beginning of code; returns its number of words too.
     ///
     /// # Errors
-    /// The words are no clause.
+    /// The words encode no clause.
     pub fn decode(code: &[u8]) -> Result<(Clause, usize), ClauseError> {
         let words = code.as_chunks::<WORD_BYTES>().0;
         let word = |place: usize| {
@@ -295,7 +295,7 @@ impl Clause {
         let mut place = 0;
         let mut choices: ArrayVec<usize, MOST_TUPLES> = (0..MOST_TUPLES).collect();
         let mut end;
-        // The words of tuples.
+        // Reads the words of tuples.
         let count = loop {
             let word = word(place)?;
             let tag = word as u8;
@@ -362,7 +362,7 @@ impl Clause {
         Ok((clause, place))
     }
 
-    /// What the encoding of parts does not say.
+    /// Checks the rules that the encoding of the parts does not imply.
     fn check(&self) -> Result<(), ClauseError> {
         for (tuple, parts) in self.tuples.iter().enumerate() {
             let ports = parts.registers.ports(tuple == 0);

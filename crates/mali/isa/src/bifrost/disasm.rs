@@ -15,22 +15,22 @@ use super::table::Unit;
 /// A part of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Where its bytes begin.
+    /// Offset of its first byte.
     pub offset: usize,
-    /// How many.
+    /// Its length in bytes.
     pub length: usize,
-    /// What they are.
+    /// Its contents.
     pub content: Content,
 }
 
-/// What the bytes of a part are.
+/// The contents of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A clause.
     Clause(Box<Clause>),
     /// Zeros: programs end with some.
     Padding,
-    /// No clause.
+    /// Bytes that encode no clause.
     Error(ClauseError),
 }
 
@@ -65,7 +65,7 @@ const BLEND: u8 = 8;
 const CONSTANTS: [Option<usize>; 8] =
     [None, None, Some(4), Some(5), Some(0), Some(1), Some(2), Some(3)];
 
-/// What the byte of a tuple chooses.
+/// The uniforms, constant or special value that the byte of a tuple selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fau {
     /// Two words of uniforms: the pair's number.
@@ -77,7 +77,7 @@ pub enum Fau {
 }
 
 impl Fau {
-    /// What a byte chooses.
+    /// Decodes a tuple's byte.
     pub fn of(byte: u8) -> Fau {
         match byte {
             0x80.. => Fau::Uniform(byte & 0x7f),
@@ -89,7 +89,7 @@ impl Fau {
         }
     }
 
-    /// The byte that chooses this; `None` if there is none.
+    /// The byte that encodes the selection; `None` if none does.
     pub fn byte(self) -> Option<u8> {
         match self {
             Fau::Uniform(pair) => (pair < 0x80).then_some(pair | 0x80),
@@ -118,11 +118,11 @@ impl Fau {
     }
 }
 
-/// The text of a clause, whose place in words decides what branches say.
+/// The text of a clause, whose position in words determines the text of branches.
 pub struct Text<'a> {
     /// The clause.
     pub clause: &'a Clause,
-    /// The number of words before it in the program.
+    /// The position in the program, in words.
     pub place: usize,
 }
 
@@ -163,7 +163,7 @@ impl Text<'_> {
         f.write_char('\n')
     }
 
-    /// What a tuple's results are written to: the block of the next tuple says it.
+    /// The destination of a tuple's result, which the block of the next tuple encodes.
     fn dest(&self, f: &mut fmt::Formatter<'_>, tuple: usize, unit: Unit) -> fmt::Result {
         let write = self.clause.writes(tuple).and_then(|writes| match unit {
             Unit::Fma => writes.0,
@@ -208,7 +208,7 @@ impl Text<'_> {
                 let value = value | u64::from(low);
                 let words = [value as u32, (value >> 32) as u32];
                 let word = words[usize::from(high)];
-                // Numbers of 28 and of 60 bits with a sign.
+                // Signed numbers of 28 and of 60 bits.
                 let short = |word: u32| i64::from((word << 4) as i32 >> 4);
                 let modifier = self.clause.modifier(index).unwrap_or_default();
                 let offset = match modifier {
@@ -256,16 +256,16 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The register that a result goes to, and which part of it.
+/// The register that a result goes to, and the part of it that is written.
 pub type Written = Option<(u8, Access)>;
 
 impl Clause {
-    /// What the ports of a tuple do; `None` if there is no such tuple or the block is reserved.
+    /// The decoded ports of a tuple; `None` if there is no such tuple or the block is reserved.
     pub fn ports(&self, tuple: usize) -> Option<Ports> {
         self.tuples.get(tuple)?.registers.ports(tuple == 0)
     }
 
-    /// Where the results of a tuple's units go; `None` if the block that says it is reserved.
+    /// The destinations of a tuple's units; `None` if the block that encodes them is reserved.
     pub fn writes(&self, tuple: usize) -> Option<(Written, Written)> {
         // The first tuple's block has the writes of the last one.
         let next = if tuple + 1 == self.tuples.len() { 0 } else { tuple + 1 };
@@ -280,7 +280,7 @@ impl Clause {
 }
 
 impl Part {
-    /// Mesa's text of the part; bytes that are no clause are a directive.
+    /// Mesa's text of the part; bytes that encode no clause are printed as a directive.
     pub fn text(&self, code: &[u8]) -> String {
         match &self.content {
             Content::Clause(clause) => Text { clause, place: self.offset / WORD_BYTES }.to_string(),
@@ -293,7 +293,7 @@ impl Part {
         }
     }
 
-    /// Whether the program ends behind it.
+    /// Whether the program ends after this part.
     pub fn ends(&self) -> bool {
         matches!(&self.content, Content::Clause(clause) if clause.header.flow == Flow::End)
     }

@@ -1,8 +1,8 @@
-//! Errors, with what they are about.
+//! Errors of Bifrost's encoding.
 
 use super::table::{Op, Unit};
 
-/// Bits that are no instruction, or an instruction that has no bits.
+/// Bits that encode no instruction, or an instruction that has no encoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstError {
@@ -24,7 +24,7 @@ pub enum InstError {
         /// The port.
         port: super::Port,
     },
-    /// No encoding of the row has these values together.
+    /// No encoding of the row has this combination of values.
     #[error("{op} has no encoding for this combination of modifiers")]
     Modifiers {
         /// The instruction.
@@ -40,35 +40,35 @@ pub enum InstError {
         /// The value.
         value: u32,
     },
-    /// The instruction has other parts than its row.
+    /// The instruction's parts do not match its row.
     #[error("{op} has not the {what} of its row")]
     Parts {
         /// The instruction.
         op: Op,
-        /// Which parts.
+        /// The part that does not match.
         what: &'static str,
     },
-    /// The instruction is one of the other unit.
+    /// The instruction belongs to the other unit.
     #[error("{op} is no instruction of the {unit} unit")]
     Unit {
         /// The instruction.
         op: Op,
-        /// Where it stands.
+        /// The unit in whose position it was found.
         unit: Unit,
     },
 }
 
-/// Words that are no clause, or a clause that cannot be packed.
+/// Words that encode no clause, or a clause that cannot be packed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClauseError {
     /// The words end within the clause.
     #[error("the clause is cut off")]
     Truncated,
-    /// A word's tag has no meaning in its place.
+    /// A word's tag is not allowed at its position.
     #[error("word {place} of a clause cannot have the tag {tag:#04x}")]
     Tag {
-        /// Which word of the clause.
+        /// The index of the word in the clause.
         place: usize,
         /// Its tag.
         tag: u8,
@@ -81,7 +81,7 @@ pub enum ClauseError {
         /// The value.
         value: u64,
     },
-    /// The block of ports has no meaning.
+    /// The block of ports is reserved.
     #[error("tuple {tuple}: the block of ports {bits:#x} is reserved")]
     Ports {
         /// The tuple.
@@ -89,18 +89,18 @@ pub enum ClauseError {
         /// The block.
         bits: u64,
     },
-    /// An instruction is wrong.
+    /// An instruction of the clause is invalid.
     #[error("tuple {tuple}: {error}")]
     Inst {
         /// The tuple.
         tuple: usize,
-        /// What is wrong.
+        /// The instruction's error.
         error: InstError,
     },
     /// Bits that no field explains.
     #[error("word {place} has bits that no field explains: {bits:#x}")]
     Unexplained {
-        /// Which word of the clause.
+        /// The index of the word in the clause.
         place: usize,
         /// The bits.
         bits: u128,
@@ -108,9 +108,9 @@ pub enum ClauseError {
     /// A clause has too few or too many parts.
     #[error("a clause cannot have {count} {what}")]
     Count {
-        /// Which parts.
+        /// The kind of part.
         what: &'static str,
-        /// How many.
+        /// The number of parts.
         count: usize,
     },
     /// An instruction that has to be the last one of its clause.

@@ -10,7 +10,7 @@ use super::error::ClauseError;
 /// Bits of a header.
 pub const BITS: u32 = 45;
 
-/// Declares an enumeration whose values have a number and the name that Mesa's listings print.
+/// Declares an enumeration whose values have a number and a name that Mesa's listings print.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $number:literal, $text:literal;)+ }) => {
         $(#[$doc])*
@@ -40,32 +40,32 @@ macro_rules! named {
 }
 
 named! {
-    /// What comes behind a clause, and whether lanes that are elsewhere may join there.
+    /// Execution after a clause, and whether diverged lanes may reconverge there.
     Flow {
         /// The program ends.
         #[default]
         End = 0, "eos";
         /// Other warps may run before the next clause, which lanes join by their address.
         NotBackToBackPc = 1, "nbb br_pc";
-        /// The same, and lanes always join.
+        /// As 1, and lanes always reconverge.
         NotBackToBackAlways = 2, "nbb r_uncond";
-        /// The same, and no lanes join.
+        /// As 1, and lanes do not reconverge.
         NotBackToBack = 3, "nbb";
-        /// The next clause follows at once; lanes always join.
+        /// The next clause follows immediately; lanes always reconverge.
         BackToBackAlways = 4, "bb r_uncond";
-        /// The next clause follows at once.
+        /// The next clause follows immediately.
         BackToBack = 5, "bb";
-        /// As 4, and the last write of the clause is left away.
+        /// As 4, and the last write of the clause is elided.
         WriteElisionAlways = 6, "we r_uncond";
-        /// As 5, and the last write of the clause is left away.
+        /// As 5, and the last write of the clause is elided.
         WriteElision = 7, "we";
     }
 }
 
 named! {
-    /// Where the message of a clause goes.
+    /// The unit to which the clause's message goes.
     Message {
-        /// It has none.
+        /// The clause has no message.
         #[default]
         None = 0, "";
         /// Varyings.
@@ -74,7 +74,7 @@ named! {
         Attribute = 2, "attr";
         /// Textures.
         Texture = 3, "tex";
-        /// Textures at the place of a varying.
+        /// Textures at the coordinates of a varying.
         VaryingTexture = 4, "vartex";
         /// Loads.
         Load = 5, "load";
@@ -100,12 +100,12 @@ named! {
 }
 
 named! {
-    /// What happens to subnormal floats.
+    /// Treatment of subnormal floats.
     FlushToZero {
         /// They are kept.
         #[default]
         Off = 0, "";
-        /// As DirectX 11 wants.
+        /// Flushed as Direct3D 11 requires.
         Dx11 = 1, "ftz_dx11";
         /// Sources and results become zero.
         Always = 2, "ftz_hsa";
@@ -115,16 +115,16 @@ named! {
 }
 
 named! {
-    /// Exceptions of floats.
+    /// Floating-point exceptions.
     Exceptions {
         /// They are on.
         #[default]
         Enabled = 0, "";
         /// They are off.
         Disabled = 1, "fpe_ts";
-        /// Those of precise division.
+        /// Only those of precise division.
         PreciseDivision = 2, "fpe_pd";
-        /// Those of precise square roots.
+        /// Only those of precise square roots.
         PreciseSqrt = 3, "fpe_psqr";
     }
 }
@@ -138,9 +138,9 @@ pub struct Header {
     pub suppress_inf: bool,
     /// Results that are no number become zero.
     pub suppress_nan: bool,
-    /// Exceptions of floats.
+    /// Floating-point exceptions.
     pub exceptions: Exceptions,
-    /// What comes behind the clause.
+    /// Execution after the clause.
     pub flow: Flow,
     /// Discarded threads end.
     pub terminate_discarded: bool,
@@ -211,7 +211,7 @@ impl Header {
 }
 
 impl fmt::Display for Header {
-    /// Mesa's line, which has a space behind each word.
+    /// The header in Mesa's syntax, with a space after each word.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ds({}) ", self.slot)?;
         let mut word = |on: bool, name: &str| match on && !name.is_empty() {

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use super::error::InstError;
 use super::table::{Encoding, Op, Unit};
 
-/// What a source reads.
+/// The port that a source reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Port {
@@ -18,15 +18,15 @@ pub enum Port {
     One,
     /// The register of port 2.
     Two,
-    /// In the FMA unit zero, in the ADD unit the result of this tuple's FMA unit.
+    /// Zero in the FMA unit; the result of this tuple's FMA unit in the ADD unit.
     Stage,
     /// The lower word of the tuple's uniforms, constants or special value.
     FauLow,
     /// The upper word.
     FauHigh,
-    /// The FMA unit's result of the tuple before.
+    /// The FMA unit's result of the previous tuple.
     PassFma,
-    /// The ADD unit's result of the tuple before.
+    /// The ADD unit's result of the previous tuple.
     PassAdd,
 }
 
@@ -83,7 +83,7 @@ impl Inst {
     /// Decodes the bits of a unit's instruction.
     ///
     /// # Errors
-    /// They are no instruction.
+    /// The bits encode no instruction.
     pub fn decode(unit: Unit, bits: u32) -> Result<Inst, InstError> {
         let tries = Op::encodings(unit).iter();
         let found = tries.filter(|(op, index)| {
@@ -104,7 +104,7 @@ impl Inst {
     /// Encodes the instruction.
     ///
     /// # Errors
-    /// A part is missing, has a value that its field cannot hold, or goes with no other.
+    /// A part is missing, has a value that its field cannot hold, or cannot be combined with the others.
     pub fn encode(&self) -> Result<u32, InstError> {
         let (op, row) = (self.op, self.op.row());
         let parts = [
@@ -134,7 +134,7 @@ impl Inst {
         choices.next().map(|bits| word | bits).ok_or(InstError::Modifiers { op })
     }
 
-    /// The bits of modifiers and the exact ones of an encoding, if it has this combination.
+    /// The fixed bits of an encoding combined with those of the modifiers, if it has this combination.
     fn encode_modifiers(&self, encoding: &Encoding) -> Option<u32> {
         let row = self.op.row();
         let mut word = encoding.exact;
@@ -170,14 +170,14 @@ impl Inst {
         modifier.values.get(usize::from(*value)).copied().flatten()
     }
 
-    /// The value of an immediate; `None` if the row has none of the name.
+    /// The value of an immediate; `None` if the row has no such immediate.
     pub fn immediate(&self, name: &str) -> Option<u32> {
         let mut list = self.op.row().immediates.iter().zip(&self.immediates);
         list.find(|(immediate, _)| immediate.name == name).map(|(_, value)| *value)
     }
 }
 
-/// Decodes bits as an encoding of a row; `None` if they hold what is reserved.
+/// Decodes bits as an encoding of a row; `None` if they contain a reserved value.
 fn decode(op: Op, encoding: &Encoding, bits: u32) -> Result<Option<Inst>, InstError> {
     let row = op.row();
     let ports = row.sources.iter().map(|s| Port::ALL[(bits >> s.start & 7) as usize]);
@@ -215,7 +215,7 @@ fn decode(op: Op, encoding: &Encoding, bits: u32) -> Result<Option<Inst>, InstEr
             return Err(InstError::Source { op, index, port: *port });
         }
     }
-    // Bits that no field has.
+    // Bits that belong to no field.
     if inst.encode().is_ok_and(|word| word != bits) {
         return Ok(None);
     }

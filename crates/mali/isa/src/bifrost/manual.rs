@@ -7,7 +7,7 @@ use super::inst::Port;
 use super::random;
 use super::table::{Field, Op};
 
-/// What holds for all instructions.
+/// Facts about all instructions.
 const INTRODUCTION: &str = include_str!("manual.md");
 
 /// The whole manual.
@@ -36,7 +36,8 @@ pub fn manual() -> String {
     out
 }
 
-/// The entries of the instructions with a mnemonic, with or without its unit's mark, or that begin with it and a point.
+/// The entries of the instructions with a mnemonic, with or without its unit's mark, and of those whose name begins
+/// with it and a point.
 pub fn entry(mnemonic: &str) -> Option<String> {
     let (mark, name) = match mnemonic.strip_prefix(['*', '+']) {
         Some(name) => (mnemonic.chars().next(), name),

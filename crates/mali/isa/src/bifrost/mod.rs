@@ -2,10 +2,10 @@
 //!
 //! # What is here
 //!
-//! A program is a sequence of [clauses](clause). A [`Clause`] has a [header], up to eight
-//! [tuples](clause::Tuple) and constants, packed into words of 16 bytes. A tuple is an instruction for the FMA unit, one for
-//! the ADD unit behind it, and the [ports](registers) of the register file that both use: sources
-//! of an instruction name ports, and results are written by the next tuple's block of ports.
+//! A program is a sequence of [clauses](clause). A [`Clause`] has a [header], up to eight [tuples](clause::Tuple) and
+//! constants, packed into words of 16 bytes. A tuple is an instruction for the FMA unit, one for the ADD unit that
+//! follows it, and the [ports](registers) of the register file that both use: sources of an instruction name ports, and
+//! results are written by the next tuple's block of ports.
 //!
 //! The [table] has one row for each instruction of each unit. From the rows come
 //!
@@ -15,9 +15,9 @@
 //!
 //! # How data flows
 //!
-//! [`Clause::decode`] unpacks words into bits of tuples, decodes each instruction and packs all of it
-//! again: a clause that would not have the same bits is refused. Start reading with a file of the
-//! table, `table/float.isa`, then [`inst`].
+//! [`Clause::decode`] unpacks words into bits of tuples, decodes each instruction and packs all of it again:
+//! a clause that would not get the same bits is refused. Start reading with a file of the table,
+//! `table/float.isa`, then [`inst`].
 //!
 //! # Sources
 //!

@@ -6,7 +6,7 @@ use super::inst::Inst;
 use super::registers::Registers;
 use super::table::{Op, Unit};
 
-/// A random instance of a row; `None` if none was found in many draws.
+/// A random instance of a row; `None` if no draw succeeded.
 pub fn inst_of(op: Op, bits: &mut impl FnMut() -> u64) -> Option<Inst> {
     const DRAWS: usize = 4096;
     let row = op.row();

@@ -1,8 +1,8 @@
 //! The block of ports of a tuple: 35 bits.
 //!
-//! Ports 0 and 1 read registers, port 2 reads or writes, port 3 writes. Writes are those of the tuple before (of the
-//! clause's last tuple in the first one), whose results are there by then. One byte chooses the uniforms, constants
-//! or special values that both instructions read.
+//! Ports 0 and 1 read registers, port 2 reads or writes, port 3 writes. Writes are those of the previous tuple (in
+//! the first tuple, of the clause's last one), whose results are available by then. One byte selects the uniforms,
+//! constants or special values that both instructions read.
 //!
 // source: Mesa, compiler/bifrost.h (struct bifrost_regs, bifrost_reg_ctrl_lut), disassemble.c
 // (DecodeRegCtrl, get_reg0), bi_pack.c (bi_pack_registers).
@@ -10,7 +10,7 @@
 /// Bits of a block.
 pub const BITS: u32 = 35;
 
-/// What a port does.
+/// The access of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     /// Nothing.
@@ -20,9 +20,9 @@ pub enum Access {
     Read,
     /// Writes a register.
     Write,
-    /// Writes the lower half of one.
+    /// Writes the lower half of a register.
     WriteLow,
-    /// Writes the upper half of one.
+    /// Writes the upper half of a register.
     WriteHigh,
 }
 
@@ -32,7 +32,7 @@ impl Access {
         matches!(self, Access::Write | Access::WriteLow | Access::WriteHigh)
     }
 
-    /// What listings put behind a destination.
+    /// The suffix of a destination in listings.
     pub fn suffix(self) -> &'static str {
         match self {
             Access::WriteLow => ".h0",
@@ -44,7 +44,7 @@ impl Access {
 
 use Access::{Idle, Read, Write as W, WriteHigh as H, WriteLow as L};
 
-/// What ports 2 and 3 do in each mode, and whether port 3 writes the result of the FMA unit.
+/// The accesses of ports 2 and 3 in each mode, and whether port 3 writes the result of the FMA unit.
 const MODES: [Option<(Access, Access, bool)>; 32] = [
     None,
     Some((Read, L, true)),
@@ -80,21 +80,21 @@ const MODES: [Option<(Access, Access, bool)>; 32] = [
     None,
 ];
 
-/// The mode in which ports 2 and 3 are idle, and that of first tuples.
+/// The mode in which ports 2 and 3 are idle, and the one for first tuples.
 const IDLE: [u8; 2] = [27, 16];
 
 /// A block as it is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers(pub u64);
 
-/// What the ports do.
+/// The decoded accesses of the ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ports {
     /// The register of ports 0 and 1, if they read.
     pub read: [Option<u8>; 2],
-    /// What port 2 does, and its register.
+    /// The access of port 2, and its register.
     pub port2: (Access, u8),
-    /// What port 3 does, and its register.
+    /// The access of port 3, and its register.
     pub port3: (Access, u8),
     /// Port 3 writes the result of the FMA unit, not that of the ADD unit.
     pub port3_fma: bool,
@@ -107,12 +107,12 @@ impl Registers {
         (self.0 >> start & ((1 << size) - 1)) as u8
     }
 
-    /// The byte that chooses uniforms, constants or special values.
+    /// The byte that selects uniforms, constants or special values.
     pub fn fau(self) -> u8 {
         self.get(0, 8)
     }
 
-    /// The register of a port, whatever the port does.
+    /// The register of a port, whatever its access.
     pub fn register(self, port: u8) -> u8 {
         let (reg0, reg1) = (self.get(20, 5), self.get(25, 6));
         let mirrored = |register: u8| if reg0 <= reg1 { register } else { 63 - register };
@@ -125,7 +125,7 @@ impl Registers {
         }
     }
 
-    /// What the ports do; `first` in the first tuple of a clause. `None` if the mode is reserved.
+    /// Decodes the accesses; `first` is set for the first tuple of a clause. `None` if the mode is reserved.
     pub fn ports(self, first: bool) -> Option<Ports> {
         let (reg1, control) = (self.get(25, 6), self.get(31, 4));
         let (mut mode, read) = match control {
@@ -149,7 +149,7 @@ impl Registers {
 }
 
 impl Ports {
-    /// Encodes the block; `None` if no mode does this.
+    /// Encodes the block; `None` if no mode has these accesses.
     pub fn encode(&self, first: bool) -> Option<Registers> {
         let wanted = (self.port2.0, self.port3.0, self.port3_fma);
         let idle = self.port2.0 == Idle && self.port3.0 == Idle;
@@ -164,7 +164,7 @@ impl Ports {
             true => (mode & 7 | (mode & 16) >> 1, !both),
             false => (mode & 15, mode & 16 != 0),
         };
-        // Halves of one register have a mode of their own in tuples but the first.
+        // Two halves of one register have a mode of their own, except in first tuples.
         if !first && both {
             let mixed = (16..32).find(|m| MODES[*m] == Some(wanted));
             equal = two == three;

@@ -1,7 +1,7 @@
 //! Bundles: words of 16 bytes that are executed together.
 //!
-//! The lowest four bits are a bundle's tag: its kind and size; the next four are the tag of the bundle behind it, or 1
-//! where the program ends.
+//! The lowest four bits are a bundle's tag: its kind and size; the next four are the tag of the following bundle, or 1
+//! at the end of the program.
 //!
 // source: Mesa, disassemble.c (print_alu_word), midgard_emit.c (emit_alu_bundle), midgard_ops.c (midgard_tag_props).
 
@@ -18,7 +18,7 @@ pub const WORD_BYTES: usize = 16;
 pub struct Tag(pub u8);
 
 impl Tag {
-    /// Behind the last bundle.
+    /// The next tag of a program's last bundle.
     pub const BREAK: Tag = Tag(1);
     /// Texture instructions, of vertex shaders and others.
     pub const TEXTURE_VERTEX: Tag = Tag(2);
@@ -28,9 +28,9 @@ impl Tag {
     pub const BARRIER: Tag = Tag(4);
     /// Load and store instructions.
     pub const LOAD_STORE: Tag = Tag(5);
-    /// Arithmetic of one word; the next numbers are of two to four.
+    /// Arithmetic of one word; the next numbers are for two to four.
     pub const ALU: Tag = Tag(8);
-    /// The same of bundles that write to the tile buffer.
+    /// Arithmetic that writes to the tile buffer, of one word; the next numbers are for two to four.
     pub const WRITEOUT: Tag = Tag(12);
 
     /// Mesa's names, by number.
@@ -49,7 +49,7 @@ impl Tag {
         Tag::NAMES.iter().position(|n| *n == name).map(|n| Tag(n as u8))
     }
 
-    /// Words of a bundle; 0 of tags that no bundle has.
+    /// Words of a bundle; 0 for tags that are no bundle's.
     pub const fn words(self) -> usize {
         match self.0 {
             0 | 1 => 0,
@@ -59,9 +59,9 @@ impl Tag {
     }
 }
 
-/// An instruction of a vector unit, with its registers.
+/// An optional instruction of a vector unit, with its registers.
 pub type VectorUnit = Option<(Registers, Vector)>;
-/// An instruction of a scalar unit, with its registers.
+/// An optional instruction of a scalar unit, with its registers.
 pub type ScalarUnit = Option<(Registers, Scalar)>;
 
 /// Arithmetic: an instruction for each unit, and a branch.
@@ -75,7 +75,7 @@ pub struct Alu {
     pub vadd: VectorUnit,
     /// The scalar multiplier, in the second stage.
     pub smul: ScalarUnit,
-    /// The unit of tables, in the second stage.
+    /// The lookup-table unit, in the second stage.
     pub lut: VectorUnit,
     /// A branch of 16 bits.
     pub branch: Option<Conditional>,
@@ -85,7 +85,7 @@ pub struct Alu {
     pub constants: Option<[u32; 4]>,
 }
 
-/// What a bundle does.
+/// The contents of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Arithmetic.
@@ -101,27 +101,27 @@ pub enum Content {
 pub struct Bundle {
     /// Its tag.
     pub tag: Tag,
-    /// The next one's.
+    /// The tag of the next bundle.
     pub next: Tag,
-    /// What it does.
+    /// Its contents.
     pub content: Content,
 }
 
-/// Why bytes are no bundle.
+/// A reason why bytes encode no bundle.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum BundleError {
-    /// The tag is that of no bundle.
+    /// The tag is not that of a bundle.
     #[error("no bundle has the tag {0:#x}")]
     Tag(u8),
-    /// The code ends within it.
+    /// The code ends within the bundle.
     #[error("the bundle has {wanted} bytes, and {found} are left")]
     Short {
         /// Bytes of the bundle.
         wanted: usize,
-        /// Bytes that there are.
+        /// Bytes that are left.
         found: usize,
     },
-    /// Bits of the control word name units that there are not.
+    /// The control word has bits of units that do not exist.
     #[error("the control word {0:#010x} names units that there are not")]
     Control(u32),
     /// The instructions do not fit, or leave more than a word for constants.
@@ -129,10 +129,10 @@ pub enum BundleError {
     Size {
         /// Bytes of the bundle.
         wanted: usize,
-        /// Bytes that its instructions and constants have.
+        /// Bytes of its instructions and constants.
         found: usize,
     },
-    /// What is left between instructions and constants is not zero.
+    /// The padding between instructions and constants is not zero.
     #[error("padding that is not zero")]
     Padding,
 }
@@ -145,7 +145,7 @@ const SMUL: u32 = 23;
 const LUT: u32 = 25;
 const BRANCH: u32 = 26;
 const EXTENDED: u32 = 27;
-/// All of them, and the tags.
+/// All unit bits, and the tags.
 const CONTROL: u32 =
     0xff | 1 << VMUL | 1 << SADD | 1 << VADD | 1 << SMUL | 1 << LUT | 1 << BRANCH | 1 << EXTENDED;
 
@@ -273,7 +273,7 @@ impl Bundle {
     /// Reads the bundle at the beginning of code.
     ///
     /// # Errors
-    /// The bytes are no bundle.
+    /// The bytes encode no bundle.
     pub fn decode(code: &[u8]) -> Result<Bundle, BundleError> {
         let short = |wanted| BundleError::Short { wanted, found: code.len() };
         let tags = *code.first().ok_or(short(WORD_BYTES))?;

@@ -1,11 +1,11 @@
-//! Where programs end, which only their bundles say.
+//! Ends of programs, which are found by following their bundles.
 
 use super::bundle::{Bundle, Content, Tag, WORD_BYTES};
 use super::fields::signed;
 use super::word::branch;
 
 impl Bundle {
-    /// Words from the bundle's end to where its branch leads; `None` if it has none.
+    /// Distance in words from the bundle's end to its branch target; `None` if it has no branch.
     pub fn target(&self) -> Option<i32> {
         let Content::Alu(alu) = &self.content else { return None };
         if let Some(b) = &alu.extended {
@@ -20,8 +20,8 @@ impl Bundle {
     }
 }
 
-/// The bytes of a program, up to a bundle behind which it ends and beyond which no branch leads, or to what is no bundle.
-/// `read` gives the eight bytes at an offset, or nothing where memory ends.
+/// The bytes of a program, up to the first bundle that ends it and that no branch target lies beyond, or up to bytes
+/// that encode no bundle. `read` gives the eight bytes at an offset, or nothing at the end of memory.
 pub fn extent(most: usize, mut read: impl FnMut(u64) -> Option<[u8; 8]>) -> Vec<u8> {
     let (mut code, mut furthest) = (Vec::new(), 0i64);
     let mut word = |code: &mut Vec<u8>| {

@@ -1,4 +1,5 @@
-//! Words of bits as structures of numbers: each bit is in a field, so that whatever is read is written again.
+//! Bit-packed words as structures of numbers: each bit belongs to a field, so that encoding restores every
+//! decoded word.
 
 macro_rules! fields {
     ($(#[$about:meta])* $name:ident, $bits:literal { $($(#[$doc:meta])* $field:ident: $size:literal,)* }) => {
@@ -18,7 +19,7 @@ macro_rules! fields {
                 $name { $($field,)* }
             }
 
-            /// The word; what does not fit into its field is cut.
+            /// Encodes the word; values are truncated to their fields.
             pub const fn encode(&self) -> u128 {
                 let (mut at, mut word) = (0, 0u128);
                 $(word |= (self.$field as u128 & ((1 << $size) - 1)) << at; at += $size;)*
@@ -36,7 +37,7 @@ macro_rules! fields {
 
 pub(crate) use fields;
 
-/// A number of so many bits with a sign.
+/// Sign-extends a number of `bits` bits.
 pub const fn signed(value: u32, bits: u32) -> i32 {
     (value << (32 - bits)) as i32 >> (32 - bits)
 }

@@ -12,7 +12,7 @@ pub(super) fn half(bits: u16) -> f32 {
     }
 }
 
-/// The half-float nearest to a number; `None` of numbers beyond the largest.
+/// The half-float nearest to a number; `None` for numbers beyond the largest.
 pub(super) fn nearest(value: f64) -> Option<u16> {
     const INFINITY: u16 = 0x7c00;
     const NAN: u16 = 0x7e00;
@@ -21,7 +21,7 @@ pub(super) fn nearest(value: f64) -> Option<u16> {
     if !value.is_finite() {
         return Some(sign | if value.is_nan() { NAN } else { INFINITY });
     }
-    // Positive half-floats are in the order of their bits.
+    // Positive half-floats have the same order as their bits.
     let of = |bits: u16| f64::from(half(bits));
     let (mut low, mut high) = (0, INFINITY - 1);
     if magnitude > of(high) {

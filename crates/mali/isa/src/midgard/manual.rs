@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::table::{ALU, AluRow, Kind, MEMORY, MemoryRow, TEXTURE, Unit, Units};
 
-/// What holds for all instructions.
+/// Facts about all instructions.
 const INTRODUCTION: &str = include_str!("manual.md");
 
 /// The units of a set.
@@ -52,7 +52,7 @@ pub fn manual() -> String {
     out
 }
 
-/// The rows of the instructions with a mnemonic, or that begin with it and a point.
+/// The rows of the instructions with a mnemonic, and of those whose name begins with it and a point.
 pub fn entry(mnemonic: &str) -> Option<String> {
     let named = |name: &str| {
         let rest = name.strip_prefix(mnemonic);

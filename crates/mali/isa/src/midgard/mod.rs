@@ -3,16 +3,16 @@
 //! # What is here
 //!
 //! A program is a sequence of [bundles](bundle) of one to four words of 16 bytes. A bundle is arithmetic for up to five
-//! units and a branch, or up to two loads or stores, or a texture instruction ([`word`]). Registers are vectors of 128 bits,
-//! which an instruction takes for elements of 8 to 64 bits.
+//! units and a branch, or up to two loads or stores, or a texture instruction ([`word`]). Registers are vectors of 128
+//! bits, which an instruction interprets as elements of 8 to 64 bits.
 //!
-//! The [table] has one row for each instruction: opcode, Mesa's name, units, what sources and results are. From it come
-//! [`Bundle::decode`] and [`Bundle::encode`], exact inverses; the [disassembler](disasm) and the [assembler](asm); [random
-//! bundles](random), and the [manual].
+//! The [table] has one row for each instruction: opcode, Mesa's name, units, types of sources and results. From it come
+//! [`Bundle::decode`] and [`Bundle::encode`], exact inverses; the [disassembler](disasm) and the [assembler](asm);
+//! [random bundles](random), and the [manual].
 //!
-//! Mesa's text does not determine a program: it leaves out units, fields that do not matter to an instruction, and
-//! whether integers have a sign (`MIN.i32` are two instructions). [Exact text](disasm::exact) is Mesa's with what it leaves
-//! out, and what the assembler reads to the same bytes.
+//! Mesa's text does not determine a program: it leaves out units, fields that do not affect an instruction, and the
+//! sign of integers (`MIN.i32` is two instructions). [Exact text](disasm::exact) is Mesa's text with these additions,
+//! and assembles to the same bytes.
 //!
 //! ```
 //! use tepui_mali_isa::midgard::{asm, disasm};
@@ -46,18 +46,20 @@ pub use extent::extent;
 pub use fields::signed;
 pub use table::{AluRow, Kind, MemoryRow, TextureRow};
 
-/// Which registers a chip's texture unit reads and writes: the code does not say.
+/// Registers that a chip's texture unit reads and writes: the machine code does not name them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextureRegisters {
-    /// Its own, 28 and 29.
+    /// Its own registers, 28 and 29.
     #[default]
     Own,
-    /// The load/store unit's, 26 and 27, and the first two for results (T720, T820, T830).
+    /// The load/store unit's registers 26 and 27 for operands, and the first two work registers for results
+    /// (T720, T820, T830).
     Shared,
 }
 
 impl TextureRegisters {
-    /// Those of a chip that shares them or does not.
+    /// The registers of a chip, according to
+    /// [`shares_texture_registers`](tepui_mali_chips::Chip::shares_texture_registers).
     pub const fn shared(shared: bool) -> TextureRegisters {
         if shared { TextureRegisters::Shared } else { TextureRegisters::Own }
     }

@@ -14,19 +14,19 @@ pub(super) fn component_number(name: char) -> Option<u32> {
     COMPONENTS.iter().position(|c| char::from(*c) == name).map(|n| n as u32)
 }
 
-/// What becomes of an integer result; written only if it is half as wide.
+/// Modifiers of integer results; written only if the result is half as wide.
 pub(super) const INTEGER_OUTMODS: [&str; 4] = [".ssat", ".usat", ".keeplo", ".keephi"];
 
-/// What becomes of a float result.
+/// Modifiers of float results.
 pub(super) const FLOAT_OUTMODS: [&str; 4] = ["", ".clamp_0_inf", ".clamp_m1_1", ".clamp_0_1"];
 
 /// Marks float results that are half as wide.
 pub(super) const SHRINK: &str = ".shrink";
 
-/// How integers of half the width become wide.
+/// Conversions of half-width integers to the full width.
 pub(super) const WIDENINGS: [&str; 4] = [".sext", ".zext", ".replicate", ".lshift"];
 
-/// What a float source has: bits of its modifier.
+/// Modifier bits of float sources.
 pub(super) const ABSOLUTE: &str = ".abs";
 /// See [`ABSOLUTE`].
 pub(super) const NEGATED: &str = ".neg";
@@ -36,17 +36,17 @@ pub(super) const WIDEN: &str = ".widen";
 /// Marks the source that is doubled.
 pub(super) const DOUBLED: &str = ".x2";
 
-/// What a branch does, by number.
+/// Operations of a branch, by number.
 pub(super) const BRANCHES: [&str; 8] =
     ["unk0", "uncond", "cond", "unk3", "discard", "unk5", "tilebuffer", "write"];
 
-/// When a branch is taken.
+/// Conditions of a branch.
 pub(super) const CONDITIONS: [&str; 4] = ["write0", "false", "true", "always"];
 
-/// Whether a branch calls or returns.
+/// Plain branches, calls and returns.
 pub(super) const CALLS: [&str; 4] = [".reserved", "", ".call", ".return"];
 
-/// Registers that the load/store unit reads; from eight on numbers.
+/// Registers that the load/store unit reads; numbered from eight on.
 pub(super) const ARGUMENTS: [&str; 8] = [
     "AL0",
     "AL1",
@@ -58,22 +58,22 @@ pub(super) const ARGUMENTS: [&str; 8] = [
     "0",
 ];
 
-/// How the second argument becomes an offset.
+/// Conversions of the second argument to an offset.
 pub(super) const INDEX_FORMATS: [&str; 4] = ["", ".u64", ".u32", ".s32"];
 
 /// Marks the instructions on descriptors whose index has 32 bits.
 pub(super) const INDEX_32: &str = ".a32";
 
-/// Which of two tables a descriptor is of.
+/// Descriptor tables.
 pub(super) const TABLES: [&str; 2] = [".primary", ".secondary"];
 
-/// The width of what is computed on, by the instruction's bit.
+/// The width of the operation, by the instruction's bit.
 pub(super) const WIDTHS: [&str; 2] = [".f16", ".f32"];
 
 /// The width of an address, by the instruction's bit.
 pub(super) const ADDRESSES: [&str; 2] = [".u32", ".u64"];
 
-/// What a texture instruction returns.
+/// Results of a texture instruction, by mode.
 pub(super) const MODES: [(u32, &str); 7] = [
     (1, ""),
     (5, ".shadow"),
@@ -93,10 +93,10 @@ pub(super) const UNKNOWN_MODE: &str = "unk";
 /// Dimensions of a texture.
 pub(super) const DIMENSIONS: [&str; 4] = [".cube", ".1d", ".2d", ".3d"];
 
-/// Who executes a texture instruction.
+/// Execution modes of a texture instruction.
 pub(super) const EXECUTIONS: [&str; 4] = [".reserved", ".skip", ".kill", ""];
 
-/// Before `sampler`: what is sampled.
+/// Types of sampled values, written before `sampler`.
 pub(super) const SAMPLERS: [&str; 4] = ["?", "f", "u", "i"];
 
 /// Marks the texture instructions of vertex shaders.

@@ -1,14 +1,14 @@
-//! Which operands an instruction of the load/store unit has in text: printer and parser follow the same list.
+//! Operands in the text of load/store instructions: printer and parser follow the same list.
 //!
 // source: Mesa, disassemble.c (print_load_store_instr).
 
 use super::table::{Access, Memory};
 use super::word::LoadStore;
 
-/// What text says of an instruction.
+/// The form of an instruction's text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
-    /// One number, and nothing else.
+    /// The only operand is a number.
     pub trap: bool,
     /// The register is read, not written.
     pub store: bool,
@@ -16,7 +16,7 @@ pub(super) struct Shape {
     pub attribute: bool,
     /// The attribute is an image, whose argument has a width.
     pub image: bool,
-    /// `.primary` or `.secondary` is written where the table is other than this.
+    /// `.primary` or `.secondary` is written if the table is not this one.
     pub table: Option<u32>,
     /// `.f32` or `.f16` follows the name.
     pub sized: bool,
@@ -39,7 +39,7 @@ pub(super) struct Shape {
 }
 
 impl LoadStore {
-    /// What text says of it.
+    /// The form of its text.
     pub(super) fn shape(&self) -> Shape {
         let row = self.row();
         let (op, access) = (row.map(|row| row.op), row.map_or(Access::Other, |row| row.access));

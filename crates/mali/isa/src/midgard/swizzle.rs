@@ -1,12 +1,13 @@
-//! Swizzles: which of their slots Mesa's text shows, and how. The printer writes them, the parser reads them back.
+//! Swizzles in Mesa's text: the slots that are printed, and their letters. The printer writes them, the parser
+//! reads them back.
 
 use super::names::{component, component_number};
 use super::word::expand;
 
-/// The swizzle that leaves components where they are.
+/// The swizzle that leaves components in place.
 pub(super) const IDENTITY: u32 = 0xe4;
 
-/// Where the selectors of the first and of the second half of a register begin to count.
+/// The first components that the selectors of the lower and the upper half of a register can choose.
 fn starts(how: u32, mode: u32) -> (u32, u32) {
     let bits = (8 << mode) >> u32::from(how >= expand::LOW);
     let half = 64 / bits.max(4);
@@ -22,7 +23,7 @@ fn starts(how: u32, mode: u32) -> (u32, u32) {
     }
 }
 
-/// The selectors that are written for elements of up to 32 bits: the slot, and where it counts from.
+/// The printed selectors for elements of up to 32 bits: the slot, and the component of value 0.
 fn selectors(how: u32, mode: u32, mask: u32) -> impl Iterator<Item = (u32, u32)> {
     let (first, second) = starts(how, mode);
     let skip = (8 << mode >> 4).max(1);
@@ -32,7 +33,7 @@ fn selectors(how: u32, mode: u32, mask: u32) -> impl Iterator<Item = (u32, u32)>
         .map(move |n| (n % 4, if n < 4 { first } else { second }))
 }
 
-/// The first slot of each selector that is written for elements of 64 bits.
+/// The first slot of each printed selector for elements of 64 bits.
 fn wide_selectors(how: u32, mask: u32) -> impl Iterator<Item = u32> {
     let (first, _) = starts(how, 3);
     let step = if how >= expand::LOW { 1 } else { 2 };
@@ -40,12 +41,12 @@ fn wide_selectors(how: u32, mask: u32) -> impl Iterator<Item = u32> {
     slots.filter(move |(n, _)| mask >> (4 * n) & 1 != 0).map(|(_, slot)| slot)
 }
 
-/// A slot of a swizzle; slots that there are not are 0.
+/// A slot of a swizzle; 0 for slots that do not exist.
 fn slot(swizzle: u32, slot: u32) -> u32 {
     swizzle >> (2 * slot) & 3
 }
 
-/// Writes a swizzle with its point, or nothing if it leaves everything where it is.
+/// Writes a swizzle with its point, or nothing if it is the identity.
 pub(super) fn write(out: &mut String, swizzle: u32, how: u32, mode: u32, mask: u32) {
     if how == expand::NONE && swizzle == IDENTITY {
         return;
@@ -95,8 +96,8 @@ impl Slots {
         }
     }
 
-    /// The swizzle. Slots that text does not determine follow from the one before, and those before the first take its
-    /// value; if text determines none, all stay where they are.
+    /// The swizzle. A slot that text does not determine follows from the previous one, and those before the first
+    /// determined slot take its value; if text determines none, the swizzle is the identity.
     pub fn filled(self, fill: Fill) -> u32 {
         if self.known == 0 {
             return IDENTITY;
@@ -118,16 +119,16 @@ impl Slots {
     }
 }
 
-/// What slots of a swizzle are that text does not determine, as Mesa's compiler has them in most cases.
+/// Rule for slots of a swizzle that text does not determine, as Mesa's compiler fills them in most cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
-    /// The value of the slot before.
+    /// The value of the previous slot.
     Repeat,
-    /// One more than the slot before; 0 before the first.
+    /// One more than the previous slot; 0 for the first.
     Count,
 }
 
-/// The slots that the letters of a swizzle determine; `None` if they are not what [`write`] makes.
+/// The slots that the letters of a swizzle determine; `None` if [`write`] would not write them.
 pub(super) fn read(letters: &str, how: u32, mode: u32, mask: u32) -> Option<Slots> {
     let mut letters = letters.chars();
     let mut slots = Slots::default();

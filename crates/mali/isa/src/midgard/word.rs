@@ -22,9 +22,9 @@ fields! {
 fields! {
     /// A source of a vector unit.
     VectorSource, 13 {
-        /// Of floats magnitude and sign; of integers how narrow ones become wide.
+        /// For floats absolute value and negation; for integers the conversion of narrow elements.
         modifier: 2,
-        /// Which half of the register, and whether its elements are half as wide.
+        /// The half of the register that is read, and whether its elements are half as wide; see [`expand`].
         expand: 3,
         /// Two bits for each component.
         swizzle: 8,
@@ -36,15 +36,15 @@ fields! {
     Vector, 48 {
         /// Opcode.
         op: 8,
-        /// The logarithm of bytes of an element.
+        /// The base-2 logarithm of an element's bytes.
         mode: 2,
         /// First source, a [`VectorSource`].
         src1: 13,
         /// Second source, a [`VectorSource`] or the lower bits of an immediate.
         src2: 13,
-        /// Whether results are half as wide.
+        /// The half of the register that results go to, and whether they are half as wide; see [`shrink`].
         shrink: 2,
-        /// What becomes of a result.
+        /// The result's modifier.
         outmod: 2,
         /// Components that are written, of 16 bits each.
         mask: 8,
@@ -54,7 +54,7 @@ fields! {
 fields! {
     /// A source of a scalar unit.
     ScalarSource, 6 {
-        /// As of a [`VectorSource`].
+        /// As in a [`VectorSource`].
         modifier: 2,
         /// 32 bits, not 16.
         full: 1,
@@ -74,7 +74,7 @@ fields! {
         src2: 11,
         /// Always 0.
         reserved: 1,
-        /// What becomes of the result.
+        /// The result's modifier.
         outmod: 2,
         /// The result has 32 bits, not 16.
         full: 1,
@@ -86,13 +86,13 @@ fields! {
 fields! {
     /// A branch of 16 bits with a condition.
     Conditional, 16 {
-        /// What it does.
+        /// The operation, see [`branch`].
         op: 3,
-        /// The tag of the bundle that it leads to.
+        /// The tag of the target bundle.
         tag: 4,
-        /// Words of 16 bytes from the next bundle on, with a sign.
+        /// Signed distance of the target from the next bundle, in words of 16 bytes.
         offset: 7,
-        /// When it is taken.
+        /// The condition under which it is taken.
         condition: 2,
     }
 }
@@ -100,13 +100,13 @@ fields! {
 fields! {
     /// A branch of 16 bits without a condition.
     Unconditional, 16 {
-        /// What it does.
+        /// The operation, see [`branch`].
         op: 3,
-        /// The tag of the bundle that it leads to.
+        /// The tag of the target bundle.
         tag: 4,
         /// 1: a branch, 2: a call, 3: a return.
         call: 2,
-        /// Words of 16 bytes from the next bundle on, with a sign.
+        /// Signed distance of the target from the next bundle, in words of 16 bytes.
         offset: 7,
     }
 }
@@ -114,15 +114,15 @@ fields! {
 fields! {
     /// A branch of 48 bits.
     Extended, 48 {
-        /// What it does.
+        /// The operation, see [`branch`].
         op: 3,
-        /// The tag of the bundle that it leads to.
+        /// The tag of the target bundle.
         tag: 4,
         /// 1: a branch, 2: a call, 3: a return.
         call: 2,
-        /// Words of 16 bytes from the next bundle on, with a sign.
+        /// Signed distance of the target from the next bundle, in words of 16 bytes.
         offset: 23,
-        /// When it is taken: a table of truth of four conditions.
+        /// The condition under which it is taken: a truth table of four conditions.
         condition: 16,
     }
 }
@@ -132,27 +132,27 @@ fields! {
     LoadStore, 60 {
         /// Opcode.
         op: 8,
-        /// The register that is written, or of those that are read.
+        /// The register that is written or read.
         reg: 5,
         /// Components that are written.
         mask: 4,
-        /// Two bits for each component; of atomics the operand.
+        /// Two bits per component; for atomics the operand.
         swizzle: 8,
         /// A component of the first argument.
         arg_comp: 2,
         /// The register of the first argument.
         arg_reg: 3,
-        /// The address has 64 bits, and other things.
+        /// Whether the address has 64 bits; other meanings for other instructions.
         wide: 1,
-        /// How the second argument becomes an offset.
+        /// The conversion of the second argument to an offset.
         index_format: 2,
         /// A component of the second argument.
         index_comp: 2,
         /// The register of the second argument.
         index_reg: 3,
-        /// By how much it is shifted to the left.
+        /// Left shift of the second argument.
         index_shift: 4,
-        /// An offset with a sign, whose unit follows from the opcode.
+        /// A signed offset, whose unit depends on the opcode.
         offset: 18,
     }
 }
@@ -162,9 +162,9 @@ fields! {
     Texture, 120 {
         /// Opcode.
         op: 4,
-        /// What is returned.
+        /// The kind of result.
         mode: 4,
-        /// Who executes it: 3 all lanes.
+        /// Execution mode: 3 is all lanes.
         exec: 2,
         /// Dimensions; 0 for cubes.
         format: 2,
@@ -184,7 +184,7 @@ fields! {
         in_upper: 1,
         /// Two bits for each coordinate.
         in_swizzle: 8,
-        /// Not known.
+        /// Unknown.
         unknown_8: 2,
         /// Results have 32 bits.
         out_full: 1,
@@ -196,13 +196,13 @@ fields! {
         out_upper: 1,
         /// Components that are written.
         mask: 4,
-        /// What becomes of them.
+        /// The result's modifier.
         outmod: 2,
-        /// Two bits for each.
+        /// Two bits per component.
         swizzle: 8,
-        /// Bundles behind it that need not wait.
+        /// Number of later bundles that need not wait.
         out_of_order: 4,
-        /// Not known.
+        /// Unknown.
         unknown_4: 8,
         /// Offsets of four bits each, or their register and swizzle.
         offset: 12,
@@ -222,7 +222,7 @@ fields! {
     TextureRegister, 8 {
         /// 32 bits.
         full: 1,
-        /// Which of the two.
+        /// The index of one of the two registers.
         select: 1,
         /// Its half, of 16 bits.
         upper: 1,
@@ -233,9 +233,9 @@ fields! {
     }
 }
 
-/// How a source's elements are found in its register.
+/// Positions of a source's elements in its register.
 pub mod expand {
-    /// Where they are.
+    /// Elements are in place.
     pub const NONE: u32 = 0;
     /// The lower half, twice.
     pub const LOW_TWICE: u32 = 1;
@@ -243,9 +243,9 @@ pub mod expand {
     pub const HIGH_TWICE: u32 = 2;
     /// The halves exchanged.
     pub const SWAP: u32 = 3;
-    /// Elements half as wide, of the lower half.
+    /// Elements half as wide, from the lower half.
     pub const LOW: u32 = 4;
-    /// Elements half as wide, of the upper half.
+    /// Elements half as wide, from the upper half.
     pub const HIGH: u32 = 5;
     /// As [`LOW`], exchanged.
     pub const LOW_SWAP: u32 = 6;
@@ -253,17 +253,17 @@ pub mod expand {
     pub const HIGH_SWAP: u32 = 7;
 }
 
-/// How results go into their register.
+/// Positions of results in their register.
 pub mod shrink {
     /// Half as wide, into the lower half.
     pub const LOW: u32 = 0;
     /// Half as wide, into the upper half.
     pub const HIGH: u32 = 1;
-    /// As they are.
+    /// Full width.
     pub const NONE: u32 = 2;
 }
 
-/// What a branch does.
+/// Operations and conditions of branches.
 pub mod branch {
     /// Jumps.
     pub const UNCONDITIONAL: u32 = 1;
@@ -284,7 +284,7 @@ pub mod branch {
     /// Always.
     pub const ALWAYS: u32 = 3;
 
-    /// The table of truth that is one condition for all.
+    /// The truth table that depends on one condition only.
     pub const fn every(condition: u32) -> u32 {
         condition * 0x5555
     }
@@ -294,7 +294,7 @@ pub mod branch {
 pub mod register {
     /// The first of two that live within a bundle.
     pub const TEMPORARY: u32 = 24;
-    /// As a source the bundle's constants.
+    /// Read: the bundle's constants.
     pub const CONSTANT: u32 = 26;
     /// The first of two that the load/store unit reads.
     pub const LOAD_STORE: u32 = 26;
@@ -302,7 +302,7 @@ pub mod register {
     pub const TEXTURE: u32 = 28;
     /// Written: conditions. Read: the address of the program.
     pub const SELECT: u32 = 31;
-    /// Behind the last register of uniforms.
+    /// One past the last uniform register.
     pub const UNIFORM_END: u32 = 24;
 }
 
@@ -312,11 +312,11 @@ pub mod argument {
     pub const PC_SP: u32 = 2;
     /// Addresses of local storage.
     pub const LOCAL_STORAGE: u32 = 3;
-    /// The thread in its workgroup.
+    /// The invocation's ID in its workgroup.
     pub const LOCAL_ID: u32 = 4;
-    /// The workgroup.
+    /// The workgroup's ID.
     pub const GROUP_ID: u32 = 5;
-    /// The thread of all.
+    /// The invocation's global ID.
     pub const GLOBAL_ID: u32 = 6;
     /// Always 0.
     pub const ZERO: u32 = 7;
@@ -333,7 +333,7 @@ impl Vector {
         8 << self.mode
     }
 
-    /// Components of sources that count, of 16 bits each.
+    /// Components of sources that are used, in units of 16 bits.
     pub fn source_mask(&self) -> u32 {
         match self.row().map_or(0, |row| u32::from(row.channels)) {
             0 => self.mask,
@@ -341,7 +341,7 @@ impl Vector {
         }
     }
 
-    /// Elements of the constants that count, a bit for each.
+    /// Elements of the constants that are used, one bit each.
     pub(super) fn constant_mask(&self, how: u32) -> u32 {
         let bits = self.bits() >> u32::from(how >= expand::LOW);
         let mask = match self.row().map_or(0, |row| u32::from(row.channels)) {
@@ -351,7 +351,7 @@ impl Vector {
         mask & ((1 << (128 / bits.max(8))) - 1)
     }
 
-    /// Which component of the constants an element is.
+    /// The component of the constants that an element reads.
     pub(super) fn constant_place(&self, how: u32, element: u32) -> Place {
         let bits = self.bits() >> u32::from(how >= expand::LOW);
         if !matches!(bits, 8 | 16) || how >= expand::LOW {
@@ -384,14 +384,14 @@ impl Vector {
     }
 }
 
-/// The mask of eight bits of elements, so many in a register.
+/// Expands a mask with one bit per element to a mask of eight bits.
 fn expanded_mask(mask: u32, elements: u32) -> u32 {
     let factor = 8 / elements.min(8);
     let all = (1 << factor) - 1;
     (0..elements.min(8)).filter(|i| mask >> i & 1 != 0).fold(0, |m, i| m | all << (factor * i))
 }
 
-/// A bit for each element, of a mask of eight bits; of elements of eight bits two for each.
+/// Condenses a mask of eight bits to one bit per element; 8-bit elements have two per bit.
 fn condensed_mask(mask: u32, bits: u32) -> u32 {
     if bits <= 8 {
         return (0..8).fold(0, |m, i| m | ((mask >> i & 1) * 3) << (2 * i));
@@ -400,9 +400,10 @@ fn condensed_mask(mask: u32, bits: u32) -> u32 {
     (0..128 / bits).fold(0, |m, i| m | (mask >> (i * step) & 1) << i)
 }
 
-/// Where an element of constants is: a slot of the swizzle chooses from a component on.
+/// The component of constants that an element reads: a slot of the swizzle selects it, relative to a first
+/// component.
 pub(super) struct Place {
-    /// The slot; those that there are not are 0.
+    /// The slot; slots that do not exist read as 0.
     pub slot: u32,
     /// Components for each step of the slot.
     pub scale: u32,
@@ -418,7 +419,7 @@ impl Place {
 }
 
 impl VectorSource {
-    /// Whether elements are half as wide as the operation.
+    /// Whether the source's elements are half as wide as the operation.
     pub const fn expands(&self) -> bool {
         self.expand >= expand::LOW
     }

@@ -1,4 +1,4 @@
-//! What rows are made of: the fields of an instruction word.
+//! Fields of the instruction word, of which rows consist.
 //!
 //! All instructions are 64 bits. Four places of eight bits, called slots here, may hold sources or
 //! parts of immediates; bits 40 to 47 name the destination or a staging register, 48 to 56 are the
@@ -57,11 +57,11 @@ pub struct Second {
     pub mask: u16,
 }
 
-/// How a source selects parts of a register. The value is a field of the instruction word, whose
-/// names depend on the source's width.
+/// A source's selection of parts of a register. The value is a field of the instruction word, whose names
+/// depend on the source's width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select {
-    /// Not at all.
+    /// No selection.
     Whole,
     /// Two bits: a half of a float of 32 bits, or both halves of a register in some order.
     Swizzle(u8),
@@ -73,7 +73,7 @@ pub enum Select {
     HalfSwizzle(u8),
     /// Two bits: a byte, or one bit: a half.
     Lane(u8),
-    /// Three bits: the part of a condition that counts.
+    /// Three bits: the part of a condition that is used.
     Combine(u8),
 }
 
@@ -84,13 +84,13 @@ pub struct SourceField {
     pub slot: u8,
     /// Its name.
     pub name: &'static str,
-    /// It may be negated, or its magnitude taken.
+    /// Whether it may be negated, or its absolute value taken.
     pub float: bool,
-    /// It may be inverted, with bit 35.
+    /// Whether it may be inverted, with bit 35.
     pub inverted: bool,
-    /// How it selects parts of a register.
+    /// Its selection of parts of a register.
     pub select: Select,
-    /// Its width in bits, if that is not the instruction's.
+    /// Its width in bits, if it differs from the instruction's.
     pub width: Option<u8>,
 }
 
@@ -100,7 +100,7 @@ pub const fn src(slot: u8, name: &'static str) -> SourceField {
 }
 
 impl SourceField {
-    /// It may be negated, or its magnitude taken.
+    /// Allows negation and absolute value.
     pub const fn float(self) -> SourceField {
         SourceField { float: true, ..self }
     }
@@ -135,17 +135,17 @@ impl SourceField {
         SourceField { select: Select::Combine(37), ..self }
     }
 
-    /// It may be inverted.
+    /// Allows bitwise inversion.
     pub const fn inverted(self) -> SourceField {
         SourceField { inverted: true, ..self }
     }
 
-    /// Its width is not the instruction's.
+    /// Sets a width that differs from the instruction's.
     pub const fn sized(self, width: u8) -> SourceField {
         SourceField { width: Some(width), ..self }
     }
 
-    /// The bit that negates it. The bit above takes its magnitude.
+    /// The bit that negates it. The next higher bit takes its absolute value.
     pub const fn negate_bit(&self) -> u8 {
         38 - 2 * self.slot
     }
@@ -154,12 +154,12 @@ impl SourceField {
 /// The bit that inverts a source.
 pub const INVERT_BIT: u8 = 35;
 
-/// Where the number of staging registers stands.
+/// The field that holds the number of staging registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// Bits 33 to 35.
     At33,
-    /// Bits 36 to 38, less one.
+    /// Bits 36 to 38, minus one.
     LessOneAt36,
 }
 
@@ -170,9 +170,9 @@ pub struct StagingField {
     pub start: u8,
     /// The two bits above the register.
     pub mark: u8,
-    /// The message writes them; else it reads them.
+    /// Whether the message writes them; else it reads them.
     pub write: bool,
-    /// Where their number stands.
+    /// The field that holds their number.
     pub count: Count,
 }
 
@@ -186,11 +186,11 @@ pub const WRITE: StagingField = staging(40, 2, true, Count::At33);
 pub const READ: StagingField = staging(40, 1, false, Count::At33);
 /// Read registers of a message that writes others.
 pub const READ_WRITTEN_APART: StagingField = staging(40, 3, false, Count::At33);
-/// Read registers of a message whose two bits above the register are something else.
+/// Read registers of a message that uses the two bits above the register otherwise.
 pub const READ_UNMARKED: StagingField = staging(40, 0, false, Count::At33);
 /// Written registers of a message that reads others.
 pub const WRITE_AT_16: StagingField = staging(16, 0, true, Count::LessOneAt36);
-/// Written registers of a message whose bits 33 to 35 are something else.
+/// Written registers of a message that uses bits 33 to 35 otherwise.
 pub const WRITE_COUNTED_AT_36: StagingField = staging(40, 2, true, Count::LessOneAt36);
 
 /// A number in the instruction.
@@ -202,7 +202,7 @@ pub struct ImmediateField {
     pub start: u8,
     /// The number of bits.
     pub bits: u8,
-    /// Its top bit is a sign.
+    /// Whether its top bit is a sign.
     pub signed: bool,
 }
 
@@ -216,14 +216,14 @@ pub const fn signed(name: &'static str, start: u8, bits: u8) -> ImmediateField {
     ImmediateField { name, start, bits, signed: true }
 }
 
-/// The fields that some rows have alike.
+/// Fields that several rows share.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// The unit that executes it.
     pub unit: Unit,
-    /// Where the secondary opcode stands.
+    /// The field of the secondary opcode.
     pub second: Second,
-    /// It has a destination register.
+    /// Whether it has a destination register.
     pub dest: bool,
     /// Its staging registers.
     pub staging: &'static [StagingField],

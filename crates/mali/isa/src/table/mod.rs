@@ -19,15 +19,15 @@ pub struct Row {
     pub opcode: u16,
     /// The secondary opcode.
     pub second: u16,
-    /// What it does, in a sentence.
+    /// Its function, in a sentence.
     pub summary: &'static str,
     /// Its fields.
     pub form: field::Form,
 }
 
 impl Row {
-    /// The bits that no field changes: opcodes, and the marks above staging registers or, where
-    /// there is neither a destination nor a staging register, above its place.
+    /// The fixed bits: opcodes, and the marks above staging registers or, if there is neither a destination
+    /// nor a staging register, above its position.
     pub const fn fixed(&self) -> u64 {
         let mut word = (self.opcode as u64) << 48 | (self.second as u64) << self.form.second.shift;
         let mut i = 0;
@@ -124,7 +124,7 @@ macro_rules! rows {
 
         /// The index of the first row.
         pub(super) const FIRST: usize = super::$previous::END;
-        /// One behind the index of the last row.
+        /// One past the index of the last row.
         pub(super) const END: usize = FIRST + ROWS.len();
 
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn names_and_encodings_are_unique_and_mesa_s_number_is_there() {
-        // Those of Mesa 25.0, and LD_CVT.
+        // The number of Mesa 25.0's instructions, plus LD_CVT.
         assert_eq!(ROWS.len(), 252 + 1);
         for op in Op::all() {
             assert_eq!(Op::from_name(op.row().name), Some(op));

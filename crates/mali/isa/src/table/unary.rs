@@ -1,4 +1,4 @@
-//! Operations with one source, and those of warps.
+//! Operations with one source, and operations across the lanes of a warp.
 //!
 // source: Mesa, src/panfrost/compiler/valhall/ISA.xml.
 

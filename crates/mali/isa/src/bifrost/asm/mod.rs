@@ -1,9 +1,9 @@
 //! The assembler: a listing to code, in the syntax of Mesa's disassembler.
 //!
-//! A label (`clause_4:` or another name) stands before a clause; the clause is its header's words, then the tuples' instructions
-//! in braces, `*` and `+` in turn. Sources name registers, `t`, `t0` and `t1`, uniforms, special values, numbers, and
-//! labels for branches. Which ports and constants an instruction uses is the assembler's choice: see `pack`.
-//! Directives: `.zero N` and `.hex BYTES`. Comments: `/* … */` and `//`.
+//! A label (`clause_4:` or another name) precedes a clause; the clause is its header's words, then the tuples'
+//! instructions in braces, alternately `*` and `+`. Sources name registers, `t`, `t0` and `t1`, uniforms, special
+//! values, numbers, and labels for branches. The assembler chooses the ports and constants of an instruction: see
+//! `pack`. Directives: `.zero N` and `.hex BYTES`. Comments: `/* … */` and `//`.
 
 mod pack;
 mod parse;
@@ -24,14 +24,14 @@ pub struct AsmError {
     pub kind: AsmErrorKind,
 }
 
-/// What is wrong with a source.
+/// A problem in a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AsmErrorKind {
     /// No instruction of the unit has the name.
     #[error("no instruction is called `{0}`")]
     Mnemonic(String),
-    /// A modifier that the instruction does not have, or not there.
+    /// A modifier that the instruction does not have, or has in another position.
     #[error("`{op}` has no modifier `{modifier}` here")]
     Modifier {
         /// The instruction.
@@ -39,7 +39,7 @@ pub enum AsmErrorKind {
         /// The modifier.
         modifier: String,
     },
-    /// A modifier that has to be said.
+    /// A missing modifier that must be written.
     #[error("`{op}` needs its modifier `{modifier}`")]
     Needed {
         /// The instruction.
@@ -50,7 +50,7 @@ pub enum AsmErrorKind {
     /// A number of operands that the instruction does not have.
     #[error("expected {0}")]
     Expected(&'static str),
-    /// A word of a header that has no meaning.
+    /// An unknown word in a header.
     #[error("a header has no `{0}`")]
     Header(String),
     /// No ports read and write what a tuple names.
@@ -70,7 +70,7 @@ pub enum AsmErrorKind {
     /// Two messages of a clause have different staging registers.
     #[error("the staging registers of a clause begin at one register")]
     Staging,
-    /// A label stands twice.
+    /// A label is defined twice.
     #[error("label `{0}` is defined twice")]
     DuplicateLabel(String),
     /// A label is not defined.
@@ -84,7 +84,7 @@ pub enum AsmErrorKind {
 /// Assembles a listing.
 ///
 /// # Errors
-/// All that is wrong.
+/// All problems.
 pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
     let (statements, mut errors) = parse::statements(source);
     let mut labels: HashMap<&str, usize> = HashMap::new();
@@ -128,7 +128,7 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
     if errors.is_empty() { Ok(code) } else { Err(errors) }
 }
 
-/// What became of a statement.
+/// The assembled form of a statement.
 enum Made {
     Bytes(Vec<u8>),
     Clause(usize, Box<Packed>),

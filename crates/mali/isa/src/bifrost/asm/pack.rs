@@ -1,7 +1,7 @@
 //! Chooses ports and constants for the tuples of a clause.
 //!
-//! Reads of a tuple and writes of the one before share four ports. Constants are collected first: each tuple chooses one of 64
-//! bits, whose words several tuples may share. The target of a branch is an offset in an upper word, with the
+//! Reads of a tuple and writes of the previous one share four ports. Constants are collected first: each tuple chooses
+//! one of 64 bits, whose words several tuples may share. The target of a branch is an offset in an upper word, with the
 //! modifier that adds the clause's address to it.
 //!
 // source: Mesa, bi_pack.c (bi_assign_slots), bi_schedule.c (bi_apply_constant_modifiers).
@@ -32,7 +32,7 @@ pub(super) struct Packed {
 /// The number of a modifier that adds the clause's address to the upper word.
 const PC_HIGH: u8 = 4;
 
-/// Words of a tuple's constant: what the lower and the upper one must be.
+/// Constraints on the lower and the upper word of a tuple's constant.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Words {
     low: Option<u32>,
@@ -42,7 +42,7 @@ struct Words {
 }
 
 impl Words {
-    /// Whether a constant can have both.
+    /// The conjunction of both constraints, if one constant can satisfy them.
     fn merge(self, other: Words) -> Option<Words> {
         let same = |a: Option<u32>, b: Option<u32>, mask: u32| match (a, b) {
             (Some(a), Some(b)) if (a ^ b) & mask != 0 => None,
@@ -51,7 +51,7 @@ impl Words {
         if self.target != other.target && self.high.is_some() && other.high.is_some() {
             return None;
         }
-        // The lowest four bits are each tuple's own.
+        // The lowest four bits are separate for each tuple.
         let low = same(self.low, other.low, !15)?;
         let high = same(self.high, other.high, !0)?;
         Some(Words { low, high, target: self.target || other.target })
@@ -80,7 +80,7 @@ pub(super) fn pack(draft: &Draft) -> Result<Packed, Kind> {
 }
 
 impl Packed {
-    /// The bytes, at a place in the program.
+    /// The bytes, given the clause's position in the program.
     pub fn finish(mut self, place: usize, labels: &HashMap<&str, usize>) -> Result<Vec<u8>, Kind> {
         if let Some((index, label)) = &self.target {
             let to = labels.get(label.as_str());
@@ -93,7 +93,8 @@ impl Packed {
     }
 }
 
-/// What a tuple's byte chooses, and whether the tuple's words are exchanged.
+/// The uniforms, constant or special value that a tuple's byte selects, and whether the tuple's words are
+/// exchanged.
 struct Choice {
     fau: Fau,
     words: Words,
@@ -152,7 +153,7 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
         merged.push(words);
         (merged.len() - 1, words)
     };
-    // Pairs first, into which single words may go.
+    // Pairs first; single words may then share their constants.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|i| (!wanted[*i].1.target, wanted[*i].1.high.is_none()));
     let mut places = vec![None; wanted.len()];
@@ -173,13 +174,13 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
     Ok((choices.collect(), constants, target.zip(label)))
 }
 
-/// The place of each constant, the constants, and the place of the label's.
+/// The index of each constant, the constants, and the index of the one that holds the label's offset.
 type LaidOut = (Vec<usize>, ArrayVec<u64, MOST_CONSTANTS>, Option<usize>);
 
-/// Orders constants so that modifiers are right: the number of each, the constants, and the place of the label's.
+/// Orders constants so that their modifiers are right.
 fn lay_out(merged: &[Words], tuples: usize) -> Result<LaidOut, Kind> {
     let inner = usize::from(has_inner_constant(tuples));
-    // Only in clauses of three and six tuples has the first constant modifiers.
+    // The first constant has no modifiers, except in clauses of three and six tuples.
     let alone = inner == 1 && !matches!(tuples, 3 | 6);
     let mut slots: Vec<Option<usize>> = (0..merged.len()).map(Some).collect();
     if alone && merged.first().is_some_and(|m| m.target) {
@@ -246,7 +247,7 @@ fn tuple(draft: &Draft, index: usize, previous: usize, choice: &Choice) -> Resul
     };
     let byte = choice.fau.byte().ok_or(Kind::Constants)?;
     let mut tried = Err(Kind::Ports);
-    // Which register port 2 reads, if any.
+    // Tries each register, or none, as the one that port 2 reads.
     for second in [None, Some(0), Some(1), Some(2)] {
         let mut rest: ArrayVec<u8, 8> = reads.clone();
         let mut port2 = port2;
@@ -280,7 +281,7 @@ fn tuple(draft: &Draft, index: usize, previous: usize, choice: &Choice) -> Resul
     tried
 }
 
-/// An instruction with ports.
+/// The instruction of a draft, with ports assigned to its sources.
 fn inst(draft: &DraftInst, ports: &Ports, choice: &Choice) -> Result<Inst, InstError> {
     let port = |named: &Named| match named {
         Named::Register(register) => match ports.read {

@@ -8,14 +8,14 @@ use crate::bifrost::header::{Exceptions, Flow, FlushToZero, Header, Message};
 use crate::bifrost::registers::Access;
 use crate::bifrost::table::{Op, Row, Unit};
 
-/// A source as text names it.
+/// A source as the text names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     Register(u8),
     Stage,
     PassFma,
     PassAdd,
-    /// Uniforms or a special value, and which word.
+    /// Uniforms or a special value; true selects the upper word.
     Fau(Fau, bool),
     Constant(u32),
     Label(String),
@@ -39,7 +39,7 @@ pub(super) struct Draft {
     pub insts: Vec<DraftInst>,
 }
 
-/// What a source consists of.
+/// A statement of a source.
 pub(super) enum Statement {
     Label(String),
     Directive(String),
@@ -130,7 +130,7 @@ fn parse_header(text: &str) -> Result<Header, Kind> {
             rest = behind.trim_start();
             continue;
         }
-        // Flow has names of two words.
+        // Some names of flow modes consist of two words.
         let longest = |flow: &&Flow| {
             let behind = rest.strip_prefix(flow.name());
             behind.is_some_and(|b| b.is_empty() || b.starts_with(' '))
@@ -181,7 +181,7 @@ fn register(text: &str) -> Option<u8> {
     number(text.strip_prefix('r')?, 63)
 }
 
-/// Parses an instruction; its staging register comes with it.
+/// Parses an instruction; its staging register is returned with it.
 fn instruction(text: &str, unit: Unit) -> Result<(DraftInst, Option<u8>), Kind> {
     let expected = match unit {
         Unit::Fma => "an instruction of the FMA unit, which begins with `*`",
@@ -225,7 +225,7 @@ fn instruction(text: &str, unit: Unit) -> Result<(DraftInst, Option<u8>), Kind> 
     }
 }
 
-/// The instruction of a mnemonic, and what is behind its name.
+/// The instruction of a mnemonic, and the modifiers that follow its name.
 fn mnemonic_of(unit: Unit, mnemonic: &str) -> Result<(Op, &str), Kind> {
     let ends = mnemonic.match_indices('.').map(|(at, _)| at).chain([mnemonic.len()]);
     let mut found = ends.filter_map(|end| Some((Op::from_name(unit, &mnemonic[..end])?, end)));
@@ -283,7 +283,7 @@ fn dest(text: &str, unit: Unit) -> Result<Option<(u8, Access)>, Kind> {
 fn source(text: &str, unit: Unit) -> Result<(Named, Vec<&str>), Kind> {
     let expected = Kind::Expected("a source: a register, `t`, `t0`, `t1`, a uniform, a value");
     let mut words = text.split('.');
-    // A constant's float, a comment, stands before its modifiers.
+    // A constant is followed by its float value, which is a comment, and then by its modifiers.
     let name = words.next().unwrap_or("").trim();
     let mut rest: Vec<&str> = words.collect();
     let word = rest.first().copied();

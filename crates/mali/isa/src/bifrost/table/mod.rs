@@ -13,7 +13,7 @@
 //! | `… neg0@7:1 …` | where this encoding has a modifier |
 //! | `… 9:3 widen0,widen1 = 0:none/none 1:none/h0` | bits that hold several modifiers together (`9:3+17:1`: also higher ones from bit 17 on), and what each number says. `ordering` is a modifier that the sources hold: `gt` if the first port's number is the greater one |
 //!
-//! Lines with four spaces before them go on with the line above.
+//! Lines that begin with four spaces continue the line above.
 //!
 // source: Mesa, ISA.xml, bifrost_isa.py, gen_disasm.py (orderings).
 
@@ -61,12 +61,12 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Bits of an instruction: the lowest one and how many.
+/// A bit field of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The lowest bit.
     pub start: u8,
-    /// How many.
+    /// The number of bits.
     pub bits: u8,
 }
 
@@ -82,20 +82,20 @@ impl Field {
 pub struct Source {
     /// The lowest bit.
     pub start: u8,
-    /// The ports that it can be, a bit for each.
+    /// The ports that it can read, one bit each.
     pub ports: u8,
 }
 
 /// A modifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modifier {
-    /// Its name. One that ends in the number of a source belongs to it.
+    /// Its name. A name that ends in the number of a source belongs to that source.
     pub name: &'static str,
-    /// Where it is in all encodings.
+    /// Its field, if it is the same in all encodings.
     pub field: Option<Field>,
     /// Its values by number; `None` for reserved ones.
     pub values: Vec<Option<&'static str>>,
-    /// The value that text leaves away.
+    /// The value that text omits.
     pub default: Option<u8>,
 }
 
@@ -104,7 +104,7 @@ pub struct Modifier {
 pub struct Immediate {
     /// Its name in text.
     pub name: &'static str,
-    /// Where it is.
+    /// Its field.
     pub field: Field,
 }
 
@@ -115,17 +115,17 @@ pub struct Staging {
     pub read: bool,
     /// The message writes them.
     pub write: bool,
-    /// How many: a number, `format` (as the register format says) or `sr_count` (as a descriptor or a
-    /// mask says).
+    /// The number of registers, `format` (determined by the register format) or `sr_count` (determined by a
+    /// descriptor or a mask).
     pub count: &'static str,
 }
 
-/// What a number of an encoding's joint field says.
+/// The meaning of a number in an encoding's joint field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// The number.
     pub number: u32,
-    /// Whether the first source's port has the greater number, if that matters.
+    /// Whether the first source's port must have the greater number, if the order matters.
     pub greater: Option<bool>,
     /// The value of each modifier of [`Encoding::joint`].
     pub values: Vec<u8>,
@@ -134,7 +134,7 @@ pub struct Case {
 /// One of the encodings of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoding {
-    /// The bits that tell it from others.
+    /// The bits that identify the encoding.
     pub mask: u32,
     /// Their values.
     pub exact: u32,
@@ -144,8 +144,8 @@ pub struct Encoding {
     pub fields: Vec<Field>,
     /// Modifiers of the joint field, by their index in the row.
     pub joint: Vec<usize>,
-    /// What the joint field says. Cases with one number differ by a modifier that has a field of its own too, or by
-    /// the order of sources.
+    /// Meanings of the joint field. Cases with the same number differ by a modifier that has a field of its own
+    /// too, or by the order of sources.
     pub cases: Vec<Case>,
 }
 
@@ -160,7 +160,7 @@ impl Encoding {
         })
     }
 
-    /// The bits that hold a number of the joint field.
+    /// Distributes a number over the bits of the joint field.
     pub fn spread(&self, number: u32) -> u32 {
         let mut rest = number;
         self.fields.iter().fold(0, |word, field| {
@@ -178,7 +178,7 @@ pub struct Row {
     pub unit: Unit,
     /// The mnemonic.
     pub name: &'static str,
-    /// What it is about: the title of its file.
+    /// Its theme: the title of its file.
     pub theme: &'static str,
     /// Its sources.
     pub sources: Vec<Source>,
@@ -190,18 +190,18 @@ pub struct Row {
     pub message: Message,
     /// Staging registers.
     pub staging: Option<Staging>,
-    /// It has a destination.
+    /// Whether it has a destination.
     pub dest: bool,
-    /// It can only stand at the end of a clause.
+    /// Whether it is only allowed at the end of a clause.
     pub last: bool,
-    /// It reads a special value that its tuple has to choose.
+    /// Whether it reads a special value, which its tuple has to select.
     pub table: bool,
     /// Its encodings.
     pub encodings: Vec<Encoding>,
 }
 
 impl Row {
-    /// Whether text puts a modifier behind a source, and which.
+    /// The source after which text puts a modifier, if there is one.
     pub fn source_of(&self, modifier: &Modifier) -> Option<usize> {
         let number = modifier.name.chars().last()?.to_digit(4)? as usize;
         (number < self.sources.len()).then_some(number)
@@ -240,12 +240,12 @@ impl Op {
         (0..ROWS.len() as u16).map(Op)
     }
 
-    /// Its place in the table.
+    /// Its index in the table.
     pub fn index(self) -> u16 {
         self.0
     }
 
-    /// The instruction at a place in the table.
+    /// The instruction at an index of the table.
     pub fn from_index(index: u16) -> Option<Op> {
         (usize::from(index) < ROWS.len()).then_some(Op(index))
     }
@@ -311,7 +311,7 @@ mod tests {
                 let mut used = encoding.mask;
                 assert_eq!(encoding.exact & !encoding.mask, 0, "{op}");
                 let row = op.row();
-                // A source that can only be one port is part of the bits that tell the encoding.
+                // A source that can only read one port is part of the bits that identify the encoding.
                 let sources = row.sources.iter().filter(|s| s.ports.count_ones() > 1);
                 let sources = sources.map(|s| Field { start: s.start, bits: 3 });
                 let immediates = row.immediates.iter().map(|i| i.field);
@@ -323,7 +323,7 @@ mod tests {
                     used |= mask;
                 }
                 assert_eq!(used >> row.unit.bits(), 0, "{op}");
-                // Each modifier has a place.
+                // Each modifier has a field or is part of the joint one.
                 for index in 0..row.modifiers.len() {
                     let direct = encoding.direct.iter().any(|(i, _)| *i == index);
                     assert!(direct || encoding.joint.contains(&index), "{op}: {index}");

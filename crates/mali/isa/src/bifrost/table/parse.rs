@@ -1,5 +1,4 @@
-//! Reads the text of the table. The text is part of the program: what is wrong with it panics, in
-//! each test.
+//! Reads the text of the table. The text is part of the program: an error in it panics, in every test.
 
 use super::{Case, Encoding, Field, Immediate, Message, Modifier, Row, Source, Staging, Unit};
 

@@ -30,7 +30,7 @@ impl Arithmetic {
         }
     }
 
-    /// Fields that decide how the rest of a line is read, if braces say them.
+    /// Fields that determine how the rest of a line is parsed, if braces set them.
     pub fn decisive(&self) -> [(&'static str, u32); 2] {
         let (immediate, mask) = match self {
             Arithmetic::Vector(_, (r, v)) => (r.immediate, v.mask),
@@ -40,25 +40,26 @@ impl Arithmetic {
     }
 }
 
-/// Names of the fields that decide how others are read.
+/// Names of the fields that determine how others are parsed.
 const IMMEDIATE: &str = "immediate";
 const MASK: &str = "mask";
 
 /// A mnemonic with its type.
 struct Head {
     unit: Option<Unit>,
-    /// The rows that have the name: more than one where the first source decides.
+    /// The rows with the name: several if the first source distinguishes them.
     rows: Vec<&'static AluRow>,
     code: u32,
     bits: u32,
 }
 
-/// What an integer operation does with results that are not narrowed: Mesa's compiler keeps the lower half.
+/// The output modifier of integer operations whose results are not narrowed: Mesa's compiler keeps the lower
+/// half.
 //
 // source: Mesa, midgard_compile.c (midgard_outmod_keeplo)
 const KEEP_LOW: u32 = 2;
 
-/// Whether a line begins with an instruction of a unit, in that its name and type are one's.
+/// Whether a line begins with an arithmetic instruction: its name and type are one's.
 pub(super) fn is_arithmetic(head: &str) -> bool {
     let named =
         UNITS.iter().any(|unit| head.strip_prefix(unit).is_some_and(|rest| rest.starts_with('.')));
@@ -66,7 +67,7 @@ pub(super) fn is_arithmetic(head: &str) -> bool {
     named || split_type(head).is_some_and(|(name, _, _)| is_row(name))
 }
 
-/// Before the number of an opcode without a row.
+/// Prefix of the number of an opcode without a row.
 const UNKNOWN: &str = "alu_op_";
 
 /// A name, the letter of its type and its bits.
@@ -110,7 +111,7 @@ fn head(cursor: Cursor<'_>) -> Result<Head> {
     }
 }
 
-/// Reads an instruction of a unit; the bundle's constants are what numbers are looked up in.
+/// Reads an instruction of a unit. Numbers are looked up in the bundle's constants.
 pub(in super::super) fn arithmetic(
     line: Cursor<'_>,
     words: Option<&[u32; 4]>,
@@ -140,7 +141,7 @@ pub(in super::super) fn arithmetic(
         inst.set(&braces)?;
         return Ok(Arithmetic::Scalar(unit, inst));
     }
-    // Text of a mask that is no whole components is not exact, and sources have what it says.
+    // The text of a mask that covers parts of components is not exact; sources then use the mask in braces.
     let mask = braces.value(MASK).map(|mask| mask as u32 & 0xff);
     let mut inst = vector(&head, [dest, src1, src2], mask, &values)?;
     inst.set(&braces)?;
@@ -163,7 +164,7 @@ fn usual_unit(head: &Head, operands: [Cursor<'_>; 3]) -> Unit {
     }
 }
 
-/// Units in the order in which an instruction that names none gets one.
+/// Vector units in the order of preference, for instructions that name none.
 const VECTOR_UNITS: [Unit; 3] = [Unit::Vmul, Unit::Vadd, Unit::Lut];
 const SCALAR_UNITS: [Unit; 2] = [Unit::Smul, Unit::Sadd];
 
@@ -172,7 +173,7 @@ fn kinds(head: &Head) -> (bool, bool) {
     head.rows.first().map_or((false, false), |row| (row.is_integer(), row.makes_integer()))
 }
 
-/// The number of a register; of those from 24 on the name is not the same in all places.
+/// The number of a register; registers from 24 on have names that depend on the position.
 fn register_number(cursor: &mut Cursor<'_>) -> Result<u32> {
     let start = *cursor;
     let name = cursor.take(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -195,7 +196,7 @@ fn register_number(cursor: &mut Cursor<'_>) -> Result<u32> {
     }
 }
 
-/// Reads what follows a point, unless it is one of the words of which none can be meant as components.
+/// Reads the word after a point, unless it is one of `words`, none of which consists of components.
 fn letters<'a>(cursor: &mut Cursor<'a>, words: &[&str]) -> Option<Cursor<'a>> {
     let is_word = |word: &str| {
         let rest = cursor.rest.strip_prefix(word).filter(|_| !word.is_empty());
@@ -208,7 +209,7 @@ fn letters<'a>(cursor: &mut Cursor<'a>, words: &[&str]) -> Option<Cursor<'a>> {
     Some(cursor.word(|c| c.is_ascii_alphanumeric() || matches!(c, '[' | ']')))
 }
 
-/// What becomes of a result: the modifier, and whether it is half as wide.
+/// The output modifier, and whether the result is half as wide.
 fn outmod(cursor: &mut Cursor<'_>, integer: bool) -> (u32, bool) {
     if integer {
         let found = cursor.longest(&INTEGER_OUTMODS);
@@ -218,12 +219,12 @@ fn outmod(cursor: &mut Cursor<'_>, integer: bool) -> (u32, bool) {
     (cursor.longest(&FLOAT_OUTMODS).unwrap_or(0), shrinks)
 }
 
-/// Words that follow a destination, and are not its components.
+/// Words that may follow a destination without being its components.
 fn outmod_words() -> Vec<&'static str> {
     [&INTEGER_OUTMODS[..], &FLOAT_OUTMODS[..], &[SHRINK]].concat()
 }
 
-/// How a source's elements are taken: the modifier, and whether they are half as wide.
+/// The source modifier, and whether the source's elements are half as wide.
 fn modifier(cursor: &mut Cursor<'_>, integer: bool) -> (u32, bool) {
     if integer {
         let found = cursor.longest(&WIDENINGS);
@@ -233,7 +234,7 @@ fn modifier(cursor: &mut Cursor<'_>, integer: bool) -> (u32, bool) {
     (absolute | u32::from(cursor.eat(NEGATED)) << 1, cursor.eat(WIDEN))
 }
 
-/// Words that follow a source, and are not its components.
+/// Words that may follow a source without being its components.
 fn modifier_words() -> Vec<&'static str> {
     [&WIDENINGS[..], &[ABSOLUTE, NEGATED, WIDEN, DOUBLED]].concat()
 }
@@ -275,12 +276,12 @@ fn vector(
     Ok((r, v))
 }
 
-/// The mask of components that are written, and which half they are.
+/// The mask of components that are written, and the half of the register that they are in.
 fn written(letters: &Cursor<'_>, bits: u32, shrinks: bool) -> Result<(u32, u32)> {
     let fail = || letters.expected("components of the destination in their order");
     let numbers: Option<Vec<u32>> = letters.rest.chars().map(component_number).collect();
     let Some(numbers) = numbers.filter(|n| n.is_sorted_by(|a, b| a < b)) else { return fail() };
-    // Of elements of eight bits the upper half has the names of the lower one.
+    // The upper half of 8-bit elements has the same component names as the lower one.
     let first = 128 / bits;
     let upper = shrinks && bits > 8 && numbers.first().is_some_and(|n| *n >= first);
     let numbers = numbers.into_iter().map(|n| if upper { n - first } else { n });
@@ -307,13 +308,14 @@ fn written(letters: &Cursor<'_>, bits: u32, shrinks: bool) -> Result<(u32, u32)>
     Ok((mask, if shrinks { half } else { shrink::NONE }))
 }
 
-/// Ways to find elements as wide as the operation. Mesa's compiler takes one half for both where they have 16 bits.
+/// Values of `expand` for elements as wide as the operation, in the order in which they are tried. For 16-bit
+/// elements Mesa's compiler uses one half for both.
 const WHOLE: [u32; 4] = [expand::NONE, expand::LOW_TWICE, expand::HIGH_TWICE, expand::SWAP];
 const WHOLE_16: [u32; 4] = [expand::LOW_TWICE, expand::HIGH_TWICE, expand::NONE, expand::SWAP];
-/// Ways to find elements half as wide.
+/// Values of `expand` for elements half as wide.
 const NARROW: [u32; 4] = [expand::LOW, expand::HIGH, expand::LOW_SWAP, expand::HIGH_SWAP];
 
-/// Ways to find elements in the order in which they are tried.
+/// Values of `expand` in the order in which they are tried.
 pub(super) fn ways(mode: u32, narrow: bool) -> [u32; 4] {
     match (narrow, mode) {
         (true, _) => NARROW,
@@ -322,7 +324,7 @@ pub(super) fn ways(mode: u32, narrow: bool) -> [u32; 4] {
     }
 }
 
-/// What components of a swizzle are that do not count: in 16 bits Mesa's compiler leaves them where they are.
+/// The fill of swizzle components that are not used: in 16 bits Mesa's compiler leaves them in place.
 pub(super) fn fill(mode: u32) -> Fill {
     if mode == 1 { Fill::Count } else { Fill::Repeat }
 }
@@ -387,7 +389,7 @@ fn scalar(
     Ok((r, s))
 }
 
-/// The place of a component, in 16 bits.
+/// The index of a component, in units of 16 bits.
 fn one_component(letters: &Cursor<'_>, narrow: bool) -> Result<u32> {
     let mut chars = letters.rest.chars();
     let number = chars.next().and_then(component_number).filter(|_| chars.next().is_none());
@@ -409,14 +411,14 @@ fn scalar_source(mut cursor: Cursor<'_>, integer: bool) -> Result<(u32, u32)> {
     Ok((number, source.encode() as u32))
 }
 
-/// Where a branch leads.
+/// The target of a branch.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
-    /// Where it is written.
+    /// Its position in the source.
     pub at: Cursor<'a>,
-    /// Words from the bundle's end on, or a label.
+    /// Distance in words from the bundle's end, or a label.
     pub place: std::result::Result<i64, &'a str>,
-    /// The tag of the bundle there, if it is written.
+    /// The tag of the target bundle, if it is written.
     pub tag: Option<Tag>,
 }
 
@@ -427,7 +429,7 @@ pub(super) enum Branch {
     Long(Extended),
 }
 
-/// Bits of the offset of a short branch, and of a long one.
+/// Bits of the offset of a short branch; below, of a long one.
 const SHORT_BITS: u32 = 7;
 const LONG_BITS: u32 = 23;
 

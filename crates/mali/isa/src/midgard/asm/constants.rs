@@ -1,7 +1,7 @@
-//! Numbers of arithmetic: those in the instruction, and those that are the bundle's constants.
+//! Numeric operands of arithmetic: immediates in the instruction, and components of the bundle's constants.
 //!
-//! Text has the values of the components that a source takes, and the words beside that. Which components these are is found by
-//! what the printer would write for each.
+//! Text has the values of the components that a source reads, and separately the words of the constants. The components
+//! are found by comparing the printer's text of each candidate.
 
 use super::super::disasm::{constant, general};
 use super::super::half::{half, nearest};
@@ -11,15 +11,15 @@ use super::super::word::{ScalarSource, Vector, VectorSource};
 use super::cursor::{Cursor, Result};
 use super::error::AsmErrorKind as Kind;
 
-/// Where numbers come from.
+/// Sources of numeric operands.
 pub(super) struct Values<'a> {
     /// The bundle's constants.
     pub words: Option<&'a [u32; 4]>,
-    /// Whether the number of the second source is in the instruction, if braces say it.
+    /// Whether the second source is an immediate, if braces say it.
     pub immediate: Option<i64>,
 }
 
-/// A number that is read, and its value.
+/// A numeric token, and its value.
 struct Token<'a> {
     text: &'a str,
     value: f64,
@@ -30,7 +30,7 @@ pub(super) fn begins(operand: &Cursor<'_>) -> bool {
     operand.rest.starts_with(['#', '<'])
 }
 
-/// The value of a number; of integers beyond 53 bits a near one.
+/// The value of a number; an approximation of integers beyond 53 bits.
 fn value(text: &str) -> Option<f64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -64,19 +64,19 @@ fn tokens<'a>(operand: &Cursor<'a>) -> Result<Vec<Token<'a>>> {
 }
 
 impl Token<'_> {
-    /// Whether the printer's text of a component is this number.
+    /// Whether the number is the printer's text of a component.
     fn is(&self, text: &str, strict: bool) -> bool {
         let text = text.split(' ').next().unwrap_or(text);
         self.text == text || !strict && value(text) == Some(self.value)
     }
 }
 
-/// Tries the printer's very text first, then numbers that are the same in another spelling.
+/// Tries exact matches of the printer's text first, then numbers with another spelling of the same value.
 fn either<T>(mut find: impl FnMut(bool) -> Option<T>) -> Option<T> {
     find(true).or_else(|| find(false))
 }
 
-/// The components of the constants that are an operand of a vector unit.
+/// The swizzle of the constants that matches an operand of a vector unit.
 pub(super) fn vector(
     operand: &Cursor<'_>,
     v: &Vector,
@@ -122,7 +122,7 @@ pub(super) fn vector(
     found.ok_or_else(|| operand.error(Kind::Constant(operand.rest.into())))
 }
 
-/// The component of the constants that is an operand of a scalar unit.
+/// The component of the constants that matches an operand of a scalar unit.
 pub(super) fn scalar(
     operand: &Cursor<'_>,
     row: Option<&AluRow>,
@@ -148,8 +148,8 @@ pub(super) fn scalar(
 }
 
 impl Values<'_> {
-    /// The second source: a number in the instruction, or what was found in the constants. Mesa's compiler writes into the
-    /// instruction what has room there.
+    /// The second source: an immediate, or the given match in the constants. Mesa's compiler encodes as an immediate
+    /// each number that fits.
     pub fn immediate<T>(
         &self,
         operand: &Cursor<'_>,
@@ -162,7 +162,8 @@ impl Values<'_> {
                 let whole = token.value >= 0.0 && token.value.fract() == 0.0;
                 (whole && token.value <= u16::MAX.into()).then_some(token.value as u16)
             }
-            // A number that is rounded is no half-float, unless it is the rounded text of one.
+            // A number that would be rounded is not a half-float immediate, unless it is the rounded text of
+            // one.
             [token] => nearest(token.value).filter(|bits| {
                 let value = f64::from(half(*bits));
                 value == token.value || value.is_nan() || general(value) == token.text

@@ -1,4 +1,4 @@
-//! A place in a line of assembly.
+//! A position in a line of assembly.
 
 use super::error::{AsmError, AsmErrorKind as Kind};
 
@@ -7,14 +7,14 @@ use super::error::{AsmError, AsmErrorKind as Kind};
 pub(in super::super) struct Cursor<'a> {
     line: usize,
     full: &'a str,
-    /// What is not read yet.
+    /// The rest of the line.
     pub rest: &'a str,
 }
 
 pub(in super::super) type Result<T> = std::result::Result<T, AsmError>;
 
 impl<'a> Cursor<'a> {
-    /// The beginning of a line without comments, whose number counts from 1.
+    /// A cursor at the beginning of a line without comments; lines are numbered from 1.
     pub fn new(line: usize, full: &'a str) -> Cursor<'a> {
         Cursor { line, full, rest: full }
     }
@@ -24,19 +24,19 @@ impl<'a> Cursor<'a> {
         Cursor { rest, ..*self }
     }
 
-    /// An error here.
+    /// An error at this position.
     pub fn error(&self, kind: Kind) -> AsmError {
         let at = (self.rest.as_ptr() as usize).saturating_sub(self.full.as_ptr() as usize);
         let before = self.full.get(..at).unwrap_or(self.full);
         AsmError { line: self.line, column: before.chars().count() + 1, kind }
     }
 
-    /// An error here.
+    /// Fails with an error at this position.
     pub fn fail<T>(&self, kind: Kind) -> Result<T> {
         Err(self.error(kind))
     }
 
-    /// The error that something else is expected here.
+    /// Fails because something else is expected at this position.
     pub fn expected<T>(&self, expected: &'static str) -> Result<T> {
         let word = self.rest.find(|c: char| c.is_whitespace() || c == ',');
         let found = match (self.rest.chars().next(), word) {
@@ -53,12 +53,12 @@ impl<'a> Cursor<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    /// Whether white space is all that is left.
+    /// Whether only white space is left.
     pub fn is_done(&self) -> bool {
         self.rest.trim_start().is_empty()
     }
 
-    /// Reads a text that must stand here exactly.
+    /// Consumes a text if the line continues with it.
     pub fn eat(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a mark, and white space before and behind it.
+    /// Consumes a mark, and white space before and after it.
     pub fn mark(&mut self, mark: &str) -> bool {
         let before = *self;
         self.space();
@@ -82,12 +82,12 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Reads a mark that must be here.
+    /// Consumes a mark that is required.
     pub fn need(&mut self, mark: &str, expected: &'static str) -> Result<()> {
         if self.mark(mark) { Ok(()) } else { self.expected(expected) }
     }
 
-    /// Reads as long as characters are of a kind.
+    /// Consumes the characters that satisfy a predicate.
     pub fn take(&mut self, is: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|c| !is(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
@@ -95,13 +95,13 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// As [`Cursor::take`], and where it stands.
+    /// As [`Cursor::take`], but returns a cursor for the text.
     pub fn word(&mut self, is: impl Fn(char) -> bool) -> Cursor<'a> {
         let start = *self;
         start.at(self.take(is))
     }
 
-    /// Reads the longest of spellings that stands here; its number.
+    /// Consumes the longest spelling that matches; returns its index.
     pub fn longest(&mut self, spellings: &[&str]) -> Option<u32> {
         let found = spellings.iter().enumerate().filter(|(_, s)| self.rest.starts_with(**s));
         let (number, spelling) = found.max_by_key(|(_, s)| s.len())?;
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
         Some(number as u32)
     }
 
-    /// Reads a number in decimal, or with `0x` in hexadecimal, that is not negative.
+    /// Reads a non-negative number in decimal, or with `0x` in hexadecimal.
     pub fn number(&mut self, what: &'static str) -> Result<i64> {
         let start = *self;
         let value = match self.eat("0x") || self.eat("0X") {
@@ -125,7 +125,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number in a field of so many bits.
+    /// Reads a number for an unsigned field of `bits` bits.
     pub fn field(&mut self, what: &'static str, bits: u32) -> Result<u32> {
         let start = *self;
         let value = self.number(what)?;
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
         Ok(value as u32)
     }
 
-    /// A number in a field of so many bits with a sign, as the field has it.
+    /// The two's complement of a number in a signed field of `bits` bits.
     pub fn signed(&self, what: &'static str, value: i64, bits: u32) -> Result<u32> {
         let most = (1i64 << (bits - 1)) - 1;
         self.range(what, value, -most - 1, most)?;
@@ -147,14 +147,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An error if something is left.
+    /// An error if anything is left.
     pub fn end(&self) -> Result<()> {
         let mut here = *self;
         here.space();
         if here.rest.is_empty() { Ok(()) } else { here.expected("the end of the line") }
     }
 
-    /// The operands, divided by commas outside of brackets. What stands in `<…>` is one operand.
+    /// Splits the operands at commas outside of brackets. `<…>` is one operand.
     pub fn operands(&self) -> Vec<Cursor<'a>> {
         let (mut depth, mut start, mut all) = (0usize, 0, Vec::new());
         let mut push = |part: &'a str| {
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
         };
         for (at, c) in self.rest.char_indices() {
             match c {
-                // The second operator of `<<` is no bracket either.
+                // The second character of `<<` is not a bracket either.
                 '<' if self.rest[at..].starts_with("<<") || self.rest[..at].ends_with('<') => {}
                 '<' => depth += 1,
                 '>' => depth = depth.saturating_sub(1),
@@ -180,7 +180,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Digits without the zeros before them, so that length is no reason to fail.
+/// Digits without leading zeros, so that long numbers do not fail to parse.
 fn digits(text: &str) -> &str {
     let short = text.trim_start_matches('0');
     if short.is_empty() && !text.is_empty() { "0" } else { short }

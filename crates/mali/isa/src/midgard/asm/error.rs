@@ -1,8 +1,8 @@
-//! What is wrong with assembly, and where.
+//! Errors of Midgard's assembler, with their position.
 
 use super::super::table::Unit;
 
-/// An error at a place in a source.
+/// An error at a position in a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {kind}")]
 pub struct AsmError {
@@ -14,7 +14,7 @@ pub struct AsmError {
     pub kind: AsmErrorKind,
 }
 
-/// What is wrong with a source.
+/// A problem in a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AsmErrorKind {
@@ -26,10 +26,10 @@ pub enum AsmErrorKind {
     Expected {
         /// What is expected.
         expected: &'static str,
-        /// What is there, in quotes, or that there is a space or nothing.
+        /// The text that was found, in quotes, or a description of it.
         found: String,
     },
-    /// Mesa's text of integers, where signed and unsigned ones are two instructions.
+    /// Mesa's text of an integer type, which does not distinguish signed and unsigned instructions.
     #[error(
         "`{name}.i{bits}` does not say whether integers have a sign: write `{name}.s{bits}` or `{name}.u{bits}`"
     )]
@@ -54,7 +54,7 @@ pub enum AsmErrorKind {
     /// A number is too large or too small for its field.
     #[error("{what} is from {least} to {most}, not {value}")]
     Range {
-        /// What the number is.
+        /// The description of the number.
         what: &'static str,
         /// The number.
         value: i64,
@@ -63,12 +63,12 @@ pub enum AsmErrorKind {
         /// The most.
         most: i64,
     },
-    /// An offset that is no multiple of its unit.
+    /// An offset that is not a multiple of its unit.
     #[error("{value} is not a whole number of {unit}")]
     Unaligned {
         /// The number.
         value: i64,
-        /// What it counts.
+        /// The unit.
         unit: &'static str,
     },
     /// Numbers that the bundle's constants do not have.
@@ -89,24 +89,24 @@ pub enum AsmErrorKind {
         /// The unit of the instruction before it.
         last: Unit,
     },
-    /// Something that a bundle has once.
+    /// A second instance of something that a bundle has once.
     #[error("the bundle has {0} already")]
     Twice(&'static str),
-    /// Instructions of two kinds in a bundle.
+    /// Instructions of two kinds of bundles.
     #[error("a bundle of {kind} cannot have {found}; an empty line ends a bundle")]
     Mixed {
-        /// What the bundle has.
+        /// The kind of the bundle.
         kind: &'static str,
-        /// What is added.
+        /// The kind that does not fit.
         found: &'static str,
     },
-    /// Directives without an instruction.
+    /// A bundle with directives but without an instruction.
     #[error("the bundle has no instruction, and no tag says what it is")]
     Empty,
-    /// The tag does not belong to what the bundle does.
+    /// The tag does not match the bundle's contents.
     #[error("`{tag}` is no tag of a bundle of {kind} of {bytes} bytes")]
     Tag {
-        /// What the bundle has.
+        /// The kind of the bundle.
         kind: &'static str,
         /// Its bytes.
         bytes: usize,
@@ -116,7 +116,7 @@ pub enum AsmErrorKind {
     /// A field in braces that the instruction does not have.
     #[error("the instruction has no field `{0}`")]
     Field(String),
-    /// A label stands twice.
+    /// A label is defined twice.
     #[error("label `{0}` is defined twice")]
     DuplicateLabel(String),
     /// A label is not defined.

@@ -1,7 +1,7 @@
-//! Fields of instructions by name: what braces behind an instruction set.
+//! Instruction fields by name, which braces after an instruction set.
 //!
-//! Mesa's text leaves out fields that do not matter to an instruction, or that its compiler always fills alike. Exact text
-//! has those whose value is another one, as in `{src2.swizzle:0x54, mask:0x3}`.
+//! Mesa's text leaves out fields that do not affect an instruction, or that its compiler always fills with the same
+//! value. Exact text includes those with another value, as in `{src2.swizzle:0x54, mask:0x3}`.
 
 use super::super::word::{
     LoadStore, Registers, Scalar, ScalarSource, Texture, Vector, VectorSource,
@@ -63,7 +63,7 @@ impl Fields for Texture {
     }
 }
 
-/// The registers that are written and read, and whether there is an immediate.
+/// The registers that are read and written, and whether there is an immediate.
 fn registers(r: &mut Registers, f: &mut dyn FnMut(&str, u32, &mut u32)) {
     r.visit(|name, bits, value| match name {
         "src1" => f("src1.register", bits, value),
@@ -132,13 +132,13 @@ impl<'a> Braces<'a> {
         }
     }
 
-    /// The value of a field that decides how text is read.
+    /// The value of a field that determines how text is parsed.
     pub fn value(&self, field: &str) -> Option<i64> {
         let (_, value) = self.0.iter().find(|(name, _)| name.rest == field)?;
         value.clone().number("a number").ok()
     }
 
-    /// An error if there are any.
+    /// An error if braces name any field.
     pub fn none(&self) -> Result<()> {
         match self.0.first() {
             Some((name, _)) => name.fail(Kind::Field(name.rest.into())),

@@ -10,10 +10,10 @@ use super::cursor::{Cursor, Result};
 use super::error::AsmErrorKind as Kind;
 use super::fields::{Braces, Fields};
 
-/// Before the number of an opcode without a row.
+/// Prefix of the number of an opcode without a row.
 const UNKNOWN: &str = "ldst_op_";
 
-/// The opcode of a mnemonic, and what follows it.
+/// The opcode of a mnemonic, and the rest of the line.
 fn mnemonic<'a>(cursor: &Cursor<'a>) -> Option<(u32, Cursor<'a>)> {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let named = MEMORY.iter().filter(|row| cursor.rest.strip_prefix(row.name).is_some_and(ends));
@@ -121,7 +121,7 @@ pub(in super::super) fn load_store(line: Cursor<'_>) -> Result<LoadStore> {
     Ok(word)
 }
 
-/// A number with a sign, which Mesa writes as 32 bits.
+/// A signed number, which Mesa writes as 32 bits.
 fn bits_32(value: i64) -> i64 {
     u32::try_from(value).map_or(value, |bits| i64::from(bits as i32))
 }
@@ -184,7 +184,7 @@ fn loaded(mut data: Cursor<'_>, word: &mut LoadStore) -> Result<()> {
     Ok(())
 }
 
-/// The number of a register that is read, below a limit.
+/// The number of an argument register, below a limit.
 fn argument_number(cursor: &mut Cursor<'_>, limit: u32) -> Result<u32> {
     let start = *cursor;
     let name = cursor.take(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -207,7 +207,7 @@ fn one_component(cursor: &mut Cursor<'_>) -> Result<u32> {
     }
 }
 
-/// A register with a component, and nothing else.
+/// A register with a component, as the whole operand.
 fn argument(mut operand: Cursor<'_>) -> Result<(u32, u32)> {
     let number = argument_number(&mut operand, 8)?;
     let component = one_component(&mut operand)?;
@@ -229,7 +229,7 @@ fn shift(cursor: &mut Cursor<'_>, word: &mut LoadStore) -> Result<()> {
     Ok(())
 }
 
-/// A displacement with its sign, or nothing; the number of its bits is what follows from its unit.
+/// A signed displacement, or nothing; its unit determines the number of bits.
 fn displacement(cursor: &mut Cursor<'_>, bits: u32) -> Result<u32> {
     let negative = cursor.mark("-");
     if !negative && !cursor.mark("+") {
@@ -254,7 +254,7 @@ fn uniform(mut operand: Cursor<'_>, word: &mut LoadStore) -> Result<()> {
     Ok(())
 }
 
-/// An index with a shift and a displacement, above so many lower bits of the offset.
+/// An index with a shift and a displacement, which begins at bit `low` of the offset.
 fn index(mut operand: Cursor<'_>, word: &mut LoadStore, low: u32) -> Result<()> {
     word.index_reg = argument_number(&mut operand, 8)?;
     word.index_comp = one_component(&mut operand)?;
@@ -280,8 +280,7 @@ fn descriptor(mut operand: Cursor<'_>, word: &mut LoadStore, image: bool) -> Res
     operand.end()
 }
 
-/// What an instruction has in the place of an argument's displacement if its argument is `0`: of varyings how they are
-/// interpolated.
+/// The parameters that replace an argument's displacement if the argument is `0`: the interpolation of varyings.
 //
 // source: Mesa, midgard_compile.c (emit_varying_read)
 fn usual_parameters(word: &LoadStore) -> u32 {
@@ -292,7 +291,7 @@ fn usual_parameters(word: &LoadStore) -> u32 {
     }
 }
 
-/// A base, an index and a displacement, of which each may be missing.
+/// A base, an index and a displacement, each optional.
 fn address(mut operand: Cursor<'_>, word: &mut LoadStore, compares: bool) -> Result<()> {
     (word.arg_reg, word.index_reg) = (argument::ZERO, argument::ZERO);
     let (mut base, mut index) = (false, false);
@@ -302,7 +301,7 @@ fn address(mut operand: Cursor<'_>, word: &mut LoadStore, compares: bool) -> Res
         let mut after = operand;
         let wide = after.longest(&ADDRESSES);
         let component = one_component(&mut after);
-        // What is shifted is the index.
+        // A shifted register is the index.
         let shifted = after.clone().mark("<<");
         if let (Some(wide), false, false) = (wide, base || index, shifted) {
             (word.arg_reg, word.wide, base) = (number, wide, true);
@@ -316,7 +315,7 @@ fn address(mut operand: Cursor<'_>, word: &mut LoadStore, compares: bool) -> Res
         } else {
             return start.expected("a base, an index and a displacement");
         }
-        // What follows a plus is another register, or the displacement.
+        // A plus is followed by another register, or by the displacement.
         let mut ahead = operand;
         if ahead.mark("+") && ahead.rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
             operand = ahead;

@@ -10,15 +10,16 @@
 //! * up to two loads or stores; `NOP` before the second one if it stands alone;
 //! * a texture instruction.
 //!
-//! Mesa's text does not say everything. Where signed and unsigned integers are two instructions, the type says which
-//! (`MIN.s32`, `MIN.u32`), and Mesa's `MIN.i32` is refused. Fields that text leaves out have the value that Mesa's compiler
-//! gives them; braces behind an instruction set them, and any other field: `{src2.swizzle:0x54, mask:0x3}`. The bundle that
-//! follows says the tag of the next one, or `.next TAG`; `.tag TAG` says a bundle's own where its instructions do not.
+//! Mesa's text does not determine a program. If signed and unsigned integers are two instructions, the type
+//! distinguishes them (`MIN.s32`, `MIN.u32`), and Mesa's `MIN.i32` is refused. Fields that text leaves out have the
+//! value that Mesa's compiler gives them; braces after an instruction set them, and any other field:
+//! `{src2.swizzle:0x54, mask:0x3}`. The tag of the next bundle is that of the bundle that follows, or is given by
+//! `.next TAG`; `.tag TAG` gives a bundle's own tag if its instructions do not determine it.
 //!
-//! A branch leads so many words of 16 bytes from the end of its bundle on (`br.cond.true +3 -> alu/4`) or to a label
-//! (`br.cond.true again`), whose bundle has the tag. The number of a second source is in
-//! the instruction if it has room there (a half-float, or 16 bits without a sign), and others are looked up in the bundle's
-//! constants. Directives: `.zero N`, `.hex BYTES`. Comments: `/* … */` and `//`.
+//! The target of a branch is a distance in words of 16 bytes from the end of its bundle (`br.cond.true +3 -> alu/4`) or
+//! a label (`br.cond.true again`), whose bundle determines the tag. A number as the second source is an immediate if it
+//! fits (a half-float, or 16 bits without a sign), and other numbers are looked up in the bundle's constants.
+//! Directives: `.zero N`, `.hex BYTES`. Comments: `/* … */` and `//`.
 //!
 //! The [exact text](super::disasm::exact) of a program is assembled to the same bytes.
 
@@ -50,7 +51,7 @@ pub(super) use texture::texture;
 /// Assembles a listing.
 ///
 /// # Errors
-/// All that is wrong, the first of each bundle.
+/// All problems, at most one per bundle.
 pub fn assemble(source: &str) -> std::result::Result<Vec<u8>, Vec<AsmError>> {
     let lines: Vec<String> = without_comments(source);
     let mut program = Program::default();
@@ -59,7 +60,7 @@ pub fn assemble(source: &str) -> std::result::Result<Vec<u8>, Vec<AsmError>> {
         let mut cursor = Cursor::new(number + 1, line);
         cursor.rest = cursor.rest.trim();
         if cursor.rest.is_empty() {
-            // Lines of nothing but a comment do not end a bundle.
+            // Lines with only a comment do not end a bundle.
             if original.trim().is_empty() {
                 program.close(&mut open);
             }
@@ -114,7 +115,7 @@ pub(super) fn without_comments(source: &str) -> Vec<String> {
     source.lines().map(clean).collect()
 }
 
-/// Characters of labels.
+/// Whether a character may be part of a label.
 fn is_label(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.')
 }
@@ -155,7 +156,7 @@ enum Part<'a> {
 
 #[derive(Default)]
 struct Program<'a> {
-    /// Parts, and where they begin in bytes.
+    /// Parts, and their offsets in bytes.
     parts: Vec<(usize, Part<'a>)>,
     place: usize,
     labels: HashMap<&'a str, usize>,
@@ -174,7 +175,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Ends the bundle of the lines before.
+    /// Ends the bundle of the preceding lines.
     fn close(&mut self, open: &mut Vec<Cursor<'a>>) {
         if !open.is_empty() {
             match Draft::read(open) {
@@ -185,7 +186,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The tag that the part from a place on begins with.
+    /// The tag of the part at an offset.
     fn tag_at(&self, place: usize) -> Option<Tag> {
         let index = self.parts.binary_search_by_key(&place, |(at, _)| *at).ok()?;
         match &self.parts[index].1 {
@@ -210,7 +211,7 @@ impl<'a> Program<'a> {
         if self.errors.is_empty() { Ok(code) } else { Err(self.errors) }
     }
 
-    /// The bundle of a draft that begins at a place.
+    /// Completes the draft of a bundle at an offset.
     fn bundle(&self, at: usize, draft: &Draft<'_>) -> Result<Bundle> {
         let end = at + draft.tag.words() * WORD_BYTES;
         let mut content = draft.content;
@@ -227,7 +228,7 @@ impl<'a> Program<'a> {
         Ok(Bundle { tag: draft.tag, next, content })
     }
 
-    /// How far a branch leads from the end of its bundle, and the tag there.
+    /// The distance of a branch target from the end of the branch's bundle, and the target's tag.
     fn target(&self, end: usize, target: &Target<'_>) -> Result<(i64, Tag)> {
         let words = WORD_BYTES as i64;
         let offset = match target.place {
@@ -249,7 +250,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// The tag that bytes begin with; zeros behind a program are none.
+/// The tag of the bundle that bytes begin with; zeros after a program are not a bundle.
 pub(super) fn following(bytes: &[u8]) -> Option<Tag> {
     bytes.first().map(|byte| Tag(byte & 15)).filter(|tag| tag.0 != 0)
 }
@@ -262,7 +263,7 @@ struct Draft<'a> {
     branches: Vec<(Branch, Target<'a>)>,
 }
 
-/// What a bundle's lines say.
+/// The parsed lines of a bundle.
 #[derive(Default)]
 struct Lines<'a> {
     tag: Option<(Cursor<'a>, Tag)>,
@@ -283,7 +284,7 @@ const TEXTURES: &str = "a texture instruction";
 impl<'a> Draft<'a> {
     fn read(open: &[Cursor<'a>]) -> Result<Draft<'a>> {
         let mut lines = Lines::default();
-        // Instructions are read with the constants, which stand behind them.
+        // The constants follow the instructions, but are needed to parse them.
         let mut words = None;
         for line in open.iter().filter(|line| line.rest.starts_with(CONSTANTS)) {
             if words.replace(constant_words(*line)?).is_some() {
@@ -317,14 +318,14 @@ fn constant_words(line: Cursor<'_>) -> Result<[u32; 4]> {
 }
 
 impl<'a> Lines<'a> {
-    /// The kind of what was read.
+    /// The kind of the parsed instructions.
     fn kind(&self) -> Option<&'static str> {
         let loads = (!self.loads.is_empty()).then_some(LOADS);
         let texture = self.texture.map(|_| TEXTURES);
         self.alu.map(|_| ARITHMETIC).or(loads).or(texture)
     }
 
-    /// Arithmetic, if the bundle is not of another kind.
+    /// The arithmetic bundle, if the bundle is not of another kind.
     fn arithmetic(&mut self, line: &Cursor<'_>) -> Result<&mut Alu> {
         self.begin(line, ARITHMETIC)?;
         Ok(self.alu.get_or_insert_default())
@@ -424,7 +425,7 @@ impl<'a> Lines<'a> {
             self.alu = Some(Alu::default());
         }
         let (content, usual) = if let Some(mut alu) = self.alu {
-            // The size is that with branches, which come later.
+            // The size includes branches, which are resolved later.
             for (branch, _) in &self.branches {
                 match branch {
                     Branch::Short(branch) => alu.branch = Some(*branch),

@@ -11,10 +11,10 @@ use super::cursor::{Cursor, Result};
 use super::error::AsmErrorKind as Kind;
 use super::fields::{Braces, Fields};
 
-/// Before the number of an opcode without a row.
+/// Prefix of the number of an opcode without a row.
 const UNKNOWN: &str = "tex_op_";
 
-/// The opcode of a mnemonic, and what follows it.
+/// The opcode of a mnemonic, and the rest of the line.
 fn mnemonic<'a>(cursor: &Cursor<'a>) -> Option<(u32, Cursor<'a>)> {
     let ends = |rest: &str| {
         !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
@@ -35,7 +35,7 @@ pub(super) fn is_texture(line: &Cursor<'_>) -> bool {
     mnemonic(line).is_some()
 }
 
-/// Reads a texture instruction, and whether it is one of a vertex shader.
+/// Reads a texture instruction, and whether it belongs to a vertex shader.
 pub(in super::super) fn texture(line: Cursor<'_>) -> Result<(Texture, bool)> {
     let (body, braces) = Braces::split(line)?;
     let Some((op, mut here)) = mnemonic(&body) else {
@@ -54,7 +54,7 @@ pub(in super::super) fn texture(line: Cursor<'_>) -> Result<(Texture, bool)> {
     Ok((t, vertex))
 }
 
-/// The execution by all lanes, which Mesa's compiler asks for.
+/// The execution mode by all lanes, which Mesa's compiler uses.
 //
 // source: Mesa, midgard.h (MIDGARD_PARTIAL_EXECUTION_NONE)
 const ALL_LANES: u32 = 3;
@@ -180,7 +180,7 @@ fn register(here: &mut Cursor<'_>) -> Result<u32> {
     Ok(r.encode() as u32)
 }
 
-/// A register that the texture unit reads: which of the two.
+/// A register that the texture unit reads: the index of one of the two.
 fn operand(here: &mut Cursor<'_>) -> Result<u32> {
     let start = *here;
     let named = here.eat("AT") || here.eat("AL");
@@ -231,7 +231,7 @@ fn offset(here: &mut Cursor<'_>, t: &mut Texture) -> Result<()> {
     here.need(">", "a closing bracket")
 }
 
-/// The level, or what is added to it.
+/// The level of detail, or its bias.
 fn level(here: &mut Cursor<'_>, t: &mut Texture) -> Result<()> {
     if !here.eat("lod") {
         return here.expected("a level, as in `lod = 1.0`");
@@ -256,7 +256,7 @@ fn level(here: &mut Cursor<'_>, t: &mut Texture) -> Result<()> {
     let number = here.word(|c| c.is_ascii_digit() || c == '.');
     let Ok(value) = number.rest.parse::<f64>() else { return number.expected("a level") };
     let value = if sign == 2 { -value } else { value };
-    // A whole part with a sign of eight bits, and eight bits of fraction.
+    // A signed integer part of eight bits, and eight bits of fraction.
     let fixed = (value * 256.0).round().clamp(-1e9, 1e9) as i64;
     let fixed = number.signed("256 times the level", fixed, 16)?;
     (t.bias, t.bias_int) = (fixed & 0xff, fixed >> 8);

@@ -158,7 +158,7 @@ impl Printer<'_> {
             if number == register::CONSTANT {
                 put!(self, "#");
                 let mode = if full { 2 } else { 1 };
-                // Mesa takes the place in 16 bits for a word's number.
+                // Mesa interprets the index in units of 16 bits as one in words.
                 let halves = u32::from(self.exact && full);
                 let (c, modifier) = (source.component >> halves, source.modifier);
                 let text = constant(constants, c, mode, false, modifier, row);

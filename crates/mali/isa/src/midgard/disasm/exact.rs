@@ -1,7 +1,8 @@
-//! Exact text: Mesa's, with what it leaves out where the assembler would not take it for granted.
+//! Exact text: Mesa's, completed with the fields that the assembler would not infer.
 //!
-//! Each instruction is written as Mesa writes it, but for the sign of integers, and assembled; what does not become the
-//! same bits is said: the unit, then fields in braces. So text that determines an instruction stays as it is.
+//! Each instruction is written as Mesa writes it, except for the sign of integers, and assembled; differences to the
+//! original bits are added: the unit, then fields in braces. Text that already determines an instruction stays as it
+//! is.
 
 use std::fmt::Write;
 
@@ -25,7 +26,7 @@ impl Alu {
     }
 }
 
-/// The text of a program from which the [assembler](crate::midgard::asm) makes the same bytes.
+/// The text of a program that the [assembler](crate::midgard::asm) assembles to the same bytes.
 pub fn exact(code: &[u8]) -> String {
     let parts = super::parts(code, 0);
     let texts = parts.map(|part| part.exact(code, TextureRegisters::Own) + "\n");
@@ -33,8 +34,8 @@ pub fn exact(code: &[u8]) -> String {
 }
 
 impl Part {
-    /// The text from which the assembler makes the same bytes, for a chip whose texture unit has these registers; bytes
-    /// that are no bundle are a directive.
+    /// Text that assembles to the same bytes, for a chip whose texture unit has these registers; bytes that encode no
+    /// bundle are printed as a directive.
     pub fn exact(&self, code: &[u8], registers: TextureRegisters) -> String {
         let bytes = &code[self.offset..self.offset + self.length];
         let bundle = match &self.content {
@@ -57,7 +58,7 @@ impl Part {
 }
 
 impl Printer<'_> {
-    /// Writes the lines of a bundle; `None` if the assembler does not read one of them.
+    /// Writes the lines of a bundle; `None` if the assembler rejects one of them.
     fn exact(&mut self, bundle: &Bundle, out: &mut String) -> Option<()> {
         let mut usual = bundle.tag;
         match &bundle.content {
@@ -105,7 +106,7 @@ impl Printer<'_> {
         Some(())
     }
 
-    /// What was printed, which is forgotten.
+    /// Takes the printed text, which empties the buffer.
     fn taken(&mut self) -> String {
         std::mem::take(self.out)
     }
@@ -122,11 +123,11 @@ impl Printer<'_> {
             asm::arithmetic(Cursor::new(1, clean.trim()), words).ok()
         };
         let (unit, decides) = (inst.unit(), inst.decisive());
-        // Text of another unit may be no instruction of the usual one.
+        // Without the unit's name, the text may be invalid or be another unit's instruction.
         if read(&line).is_none_or(|found| found.unit() != unit) {
             line.insert_str(0, &format!("{}.", unit.name()));
         }
-        // Fields that decide how the rest is read come first, as few as it takes.
+        // Fields that determine how the rest is parsed come first, as few as possible.
         let given = decides.map(|(name, value)| format!("{name}:{value:#x}"));
         let tries = [&[][..], &given[..1], &given[1..], &given];
         let mut found = tries.into_iter().filter_map(|said| {
@@ -149,7 +150,7 @@ impl Printer<'_> {
     }
 }
 
-/// A line with the fields in which an instruction differs from what the assembler reads.
+/// A line, with the fields in which the instruction differs from the assembler's reading of the line.
 fn annotated<T: Fields>(
     line: &str,
     inst: &T,
@@ -160,7 +161,7 @@ fn annotated<T: Fields>(
     Some(with_braces(line, &found.differences(inst)))
 }
 
-/// Lines of which the first has fields in braces, if there are any.
+/// Adds fields in braces to the first of the lines, if there are any.
 fn with_braces(lines: &str, fields: &[String]) -> String {
     if fields.is_empty() {
         return lines.to_owned();

@@ -53,7 +53,8 @@ impl Printer<'_> {
             }
         }
         if shape.uniform {
-            // Mesa's text has it so, though its compiler has the number in the instruction where the bit is 0.
+            // Mesa's text has it this way, although its compiler encodes the number in the instruction if the
+            // bit is 0.
             match word.offset & 1 {
                 0 => self.separated(word.arg_reg, word.arg_comp),
                 _ => {

@@ -1,8 +1,8 @@
 //! Text of bundles, in Mesa's syntax.
 //!
-//! [`exact`] is beside Mesa's text one from which the assembler makes the same bytes.
+//! [`exact`] adds to Mesa's text what the assembler needs to make the same bytes.
 //!
-//! Mesa writes bit patterns that no compiler makes in ways that differ from version to version; those are not followed.
+//! Mesa's versions print bit patterns that no compiler emits in different ways; those are not followed.
 //!
 // source: Mesa, disassemble.c, midgard_print_constant.c.
 
@@ -27,16 +27,16 @@ use super::bundle::{Bundle, BundleError, Content, Tag, WORD_BYTES};
 use super::names::WRITEOUT;
 use super::word::LoadStore;
 
-/// A bundle of a program, or bytes that are none.
+/// A bundle of a program, or bytes that encode none.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its first byte.
     pub offset: usize,
     /// Its bytes.
     pub length: usize,
-    /// What it is.
+    /// Its contents.
     pub content: Result<Bundle, BundleError>,
-    /// Registers from 8 to 15 that have been written before, a bit for each: the others are uniforms.
+    /// Registers 8 to 15 that have been written before, one bit each: the others are uniforms.
     written: u32,
 }
 
@@ -57,7 +57,7 @@ pub fn parts(code: &[u8], start: usize) -> impl Iterator<Item = Part> + '_ {
     })
 }
 
-/// Registers that a bundle writes, a bit for each.
+/// Registers that a bundle writes, one bit each.
 fn writes(bundle: &Bundle) -> u32 {
     match &bundle.content {
         Content::Alu(alu) => {
@@ -88,12 +88,12 @@ pub fn program(code: &[u8]) -> String {
 }
 
 impl Part {
-    /// Whether it is zeros, such as stand behind programs.
+    /// Whether it is zeros, with which programs are padded.
     pub fn is_padding(&self, code: &[u8]) -> bool {
         code[self.offset..self.offset + self.length].iter().all(|byte| *byte == 0)
     }
 
-    /// The text: a line for each instruction.
+    /// The text, one line per instruction.
     pub fn text(&self, code: &[u8]) -> String {
         self.text_with(code, TextureRegisters::Own)
     }
@@ -129,7 +129,7 @@ struct Printer<'a> {
     out: &'a mut String,
     written: u32,
     registers: TextureRegisters,
-    /// Writes whether integers have a sign.
+    /// Whether the sign of integers is written.
     exact: bool,
 }
 

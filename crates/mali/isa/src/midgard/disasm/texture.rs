@@ -22,7 +22,7 @@ impl Printer<'_> {
             }
         }
         if t.op == texture::BARRIER {
-            // Of a barrier the bundles behind it stand in the same bits.
+            // In a barrier, these bits are the number of later bundles that need not wait.
             if t.out_of_order != 0 {
                 put!(self, ".ooo{}", t.out_of_order);
             }

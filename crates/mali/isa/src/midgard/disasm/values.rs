@@ -1,4 +1,4 @@
-//! What operands are written as: swizzles, constants and numbers.
+//! Text of operands: swizzles, constants and numbers.
 
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@
 
 use super::{AluRow, Units};
 
-/// What sources of an instruction are.
+/// The type of an instruction's sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Floats.

@@ -4,26 +4,26 @@
 
 use super::MemoryRow;
 
-/// What an instruction of the load/store unit does.
+/// The kind of access of a load/store instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Computes on registers.
     Move,
-    /// Loads from an address, or gives it.
+    /// Loads from an address, or computes the address.
     Load,
     /// Stores to an address.
     Store,
-    /// Changes memory at an address.
+    /// Atomically updates memory at an address.
     Atomic,
     /// Loads from a uniform buffer.
     Uniform,
     /// Loads through a descriptor of an attribute, varying or image.
     Attribute,
-    /// Stores through one.
+    /// Stores through such a descriptor.
     StoreAttribute,
-    /// The tile buffer and other values of fragments.
+    /// Accesses the tile buffer and other values of fragments.
     Special,
-    /// Something else.
+    /// Other instructions.
     Other,
 }
 

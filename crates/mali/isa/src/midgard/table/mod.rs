@@ -7,7 +7,7 @@ use super::names::UNITS;
 pub use alu::{ALU, Alu, Kind};
 pub use memory::{Access, MEMORY, Memory};
 
-/// Units that execute an instruction, a bit for each.
+/// Units that execute an instruction, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units(pub u8);
 
@@ -22,12 +22,12 @@ pub enum Unit {
     Vadd,
     /// The scalar multiplier, in the second stage.
     Smul,
-    /// The unit of tables, in the second stage.
+    /// The lookup-table unit, in the second stage.
     Lut,
 }
 
 impl Unit {
-    /// All, in the order of a bundle.
+    /// All units, in the order of a bundle.
     pub const ALL: [Unit; 5] = [Unit::Vmul, Unit::Sadd, Unit::Vadd, Unit::Smul, Unit::Lut];
 
     /// Mesa's name.
@@ -35,7 +35,7 @@ impl Unit {
         UNITS[self as usize]
     }
 
-    /// Whether it executes scalar instructions.
+    /// Whether it is a scalar unit.
     pub fn is_scalar(self) -> bool {
         matches!(self, Unit::Sadd | Unit::Smul)
     }
@@ -55,7 +55,7 @@ impl Units {
     pub const VADD: u8 = 4;
     /// The scalar multiplier.
     pub const SMUL: u8 = 8;
-    /// The unit of tables.
+    /// The lookup-table unit.
     pub const LUT: u8 = 16;
 }
 
@@ -66,13 +66,13 @@ pub struct AluRow {
     pub op: Alu,
     /// Its name in Mesa's text.
     pub name: &'static str,
-    /// The units for which Mesa's compiler has it.
+    /// The units for which Mesa's compiler emits it.
     pub units: Units,
-    /// What its sources are.
+    /// The type of its sources.
     pub kind: Kind,
-    /// Its result is an integer where sources are floats, and the other way round.
+    /// Whether its result is an integer and its sources are floats, or the other way round.
     pub converts: bool,
-    /// Components of its sources that make one result; 0 where each component is for itself.
+    /// Components of the sources that are reduced to one result; 0 for component-wise operations.
     pub channels: u8,
 }
 
@@ -83,7 +83,7 @@ pub struct MemoryRow {
     pub op: Memory,
     /// Its name in Mesa's text.
     pub name: &'static str,
-    /// What it does.
+    /// Its kind of access.
     pub access: Access,
 }
 
@@ -93,13 +93,13 @@ impl AluRow {
         ALU.binary_search_by_key(&code, |row| row.op as u32).ok().map(|at| &ALU[at])
     }
 
-    /// Whether another instruction has the name, and integers of the other sign.
+    /// Whether another instruction has the same name and the other signedness.
     pub fn is_signed_by_name(&self) -> bool {
         !ALU.iter().any(|row| row.name == self.name && row.kind != self.kind)
     }
 
-    /// The first letter of the type in Mesa's text, which does not tell signed and unsigned integers from each other, or
-    /// in exact text, which does where two instructions differ in nothing else.
+    /// The letter of the type in Mesa's text, which does not distinguish signed and unsigned integers, or in exact
+    /// text, which does if two instructions differ only in that.
     pub fn letter(&self, exact: bool) -> char {
         match self.kind {
             _ if !self.makes_integer() => 'f',
@@ -126,7 +126,7 @@ impl AluRow {
 }
 
 impl AluRow {
-    /// What it is, in a few words.
+    /// The kind of arithmetic, in a few words.
     pub fn about(&self) -> &'static str {
         match (self.is_integer(), self.makes_integer()) {
             (true, true) => "integer arithmetic",
@@ -138,7 +138,7 @@ impl AluRow {
 }
 
 impl MemoryRow {
-    /// What it does, in a few words.
+    /// The effect of the access, in a few words.
     pub fn about(&self) -> &'static str {
         match self.access {
             Access::Move => "moves and converts registers",
@@ -170,7 +170,7 @@ pub struct TextureRow {
 
 /// Numbers of texture instructions.
 pub mod texture {
-    /// Samples at a level that follows from neighbours.
+    /// Samples at an implicit level of detail, from the differences between neighbours.
     pub const TEX: u32 = 1;
     /// Samples at a given level; gathers.
     pub const TEX_GRAD: u32 = 2;
