@@ -1,7 +1,7 @@
 //! The job manager (v4 to v9): executes a chain of jobs in memory.
 //!
-//! Jobs are linked, and one begins when those that it names by index have ended; here they are executed in the order of the
-//! chain, in which a job's dependencies stand before it. Each job's header is told that it has ended.
+//! Jobs are linked, and a job begins when the jobs that it names by index have ended; here they are executed in the
+//! order of the chain, in which a job follows its dependencies. The header of each job is updated when it has ended.
 //!
 // source: Mesa, v9.xml (jobs), decode_jm.c, pan_jm.c.
 
@@ -33,20 +33,20 @@ use crate::render::{fragment, indexed, midgard, renderer_state};
 
 const UNIT: Unit = Unit::JobManager;
 
-/// Jobs of a chain: their indices have 16 bits.
+/// Limit on the jobs of a chain: their indices have 16 bits.
 const MOST_JOBS: usize = 1 << 16;
 
-/// Framebuffers that a chain says it has drawn.
+/// Limit on the framebuffers that a chain records as rendered.
 const MOST_FRAMES: usize = 1 << 10;
 
 /// Bytes of a header.
 const HEADER: u64 = 32;
 
-/// What the hardware writes into the header of a job that has ended without a fault. source: Mesa, decode_jm.c
-/// (`pandecode_abort_on_fault_jc`).
+/// Status that the hardware writes into the header of a job that has ended without a fault. source: Mesa,
+/// decode_jm.c (`pandecode_abort_on_fault_jc`).
 const DONE: u32 = 1;
 
-/// What jobs of one address space leave for later ones.
+/// State that jobs of one address space leave for later ones.
 #[derive(Clone, Default)]
 pub struct JobContext {
     scenes: Scenes,
@@ -54,7 +54,7 @@ pub struct JobContext {
 }
 
 impl JobContext {
-    /// The framebuffer pointers of the fragment jobs of the last chain, in order: for tools.
+    /// The framebuffer pointers of the last chain's fragment jobs, in order: for tools.
     pub fn frames(&self) -> &[u64] {
         &self.frames
     }
@@ -83,7 +83,7 @@ fn address(memory: &mut UnitMemory<'_>, at: u64) -> Result<u64, JobFault> {
     Ok(u64::from_le_bytes(memory.read_array(at).map_err(memory_fault)?))
 }
 
-/// What a stage is given.
+/// The inputs of a shader stage, from its environment.
 fn stage(environment: &ShaderEnvironment) -> StageAddresses {
     StageAddresses {
         resources: environment.resources,
@@ -236,10 +236,11 @@ fn job(
     Ok(header.next)
 }
 
-/// Pixels of a tile's side in the bounds of a fragment job. source: Mesa, pan_desc.h (`MALI_TILE_SHIFT`).
+/// Side of a tile in pixels, the unit of a fragment job's bounds. source: Mesa, pan_desc.h
+/// (`MALI_TILE_SHIFT`).
 const TILE: u32 = 16;
 
-/// What a fragment job draws.
+/// Executes a fragment job.
 fn fragment_payload(
     gpu: &Gpu,
     memory: &mut UnitMemory<'_>,
@@ -261,7 +262,7 @@ fn fragment_payload(
 
 fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), JobFault> {
     let p: WriteValueJobPayload = match gpu.chip().arch.0 {
-        // Midgard writes no immediates.
+        // Write-value jobs of Midgard have no immediates.
         ..6 => {
             let p: WriteValueJobPayloadV5 = packet(memory, at)?;
             WriteValueJobPayload { address: p.address, kind: p.kind, ..Default::default() }
@@ -279,7 +280,7 @@ fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), Jo
     memory.write(p.address, &value.to_le_bytes()[..bytes]).map_err(memory_fault)
 }
 
-/// What a job that allocates its vertices says.
+/// The draw call of a job that allocates its vertices.
 fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
     let place = |offset: u64| at.wrapping_add(offset);
     let primitive: Primitive = packet(memory, place(valhall::PRIMITIVE))?;
@@ -293,7 +294,7 @@ fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
         varying = packet(memory, place(valhall::VARYING))?;
         draw.varying_stride = allocation.vertex_attribute_stride;
     }
-    // Shaders that give sizes or layers store positions in the extended format.
+    // Shaders that write point sizes or layers store positions in the extended format.
     let extended = primitive.layer_index_enable
         || primitive.point_size_array_format != PointSizeArrayFormat::None;
     let flags = PrimitiveFlags {
@@ -320,7 +321,7 @@ fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
         index_type: primitive.index_type,
         first_index: 0,
         indices: address(memory, place(valhall::INDICES))?,
-        // The job does not say where the indices end.
+        // The job does not contain the size of the index buffer.
         index_bytes: u32::MAX,
         restart: primitive.primitive_restart.then_some(HIGHEST),
         draw_id: 0,

@@ -1,8 +1,8 @@
-//! Dispatches of compute: workgroups, their warps and what these start with.
+//! Compute dispatches: workgroups, their warps, and the registers with which warps start.
 //!
-//! A workgroup runs on one worker of the host, which acts as a shader core: its warps one after the
-//! other, each until it ends or waits at a barrier. Workgroups are independent, so workers take them
-//! in order.
+//! A workgroup runs on one worker of the host, which acts as a shader core: it runs the warps one after the
+//! other, each until it ends or waits at a barrier. Workgroups are independent, so workers take them in
+//! order.
 //!
 // source: registers at a thread's start and what the dispatch reads: Mesa, bifrost_compile.c
 // (`load_local_invocation_id` and the like), decode_csf.c (`pandecode_run_compute`), pan_desc.c
@@ -34,21 +34,21 @@ use crate::shader::warp::Warp;
 
 const UNIT: Unit = Unit::Dispatch;
 
-/// Instructions that a worker takes from a dispatch's budget at once.
+/// Instructions that a worker takes from a dispatch's budget at a time.
 pub(crate) const BUDGET_STEP: u64 = 1 << 20;
 
-/// A dispatch: what registers of the command stream say.
+/// The parameters of a dispatch, from registers of the command stream or from a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
     /// Address and count of the resource tables.
     pub resources: u64,
-    /// Address of the uniforms, and above 56 bits the number of pairs of words.
+    /// Address of the uniforms, with the number of pairs of words in the top eight bits.
     pub uniforms: u64,
     /// Address of the shader program descriptor.
     pub program: u64,
     /// Address of the local storage descriptor.
     pub storage: u64,
-    /// What is added to the index of attributes that say so.
+    /// Added to the index of attributes that request it.
     pub attribute_offset: u32,
     /// The size of a workgroup.
     pub size: u32,
@@ -56,11 +56,11 @@ pub(crate) struct Dispatch {
     pub offset: [u32; 3],
     /// Workgroups.
     pub groups: [u32; 3],
-    /// Of Bifrost, what the shader reads and the size of a workgroup.
+    /// Bifrost: the shader's addresses, and the size of a workgroup.
     pub bifrost: Option<(StageAddresses, [u32; 3])>,
 }
 
-/// What a dispatch is once its descriptors have been read.
+/// A dispatch with its descriptors read.
 struct Launch {
     program: Arc<Program>,
     uniforms: Uniforms,
@@ -70,12 +70,12 @@ struct Launch {
     tables: Option<Tables>,
     size: [u32; 3],
     threads: u32,
-    /// The threads' places in their workgroup, for each warp.
+    /// Local invocation IDs for each warp of a workgroup.
     local: Vec<[[u32; LANES]; 3]>,
     offset: [u32; 3],
-    /// Registers r48 to r63 that are set at the start.
+    /// Mask of the registers r48 to r63 that are set at the start.
     preload: u16,
-    /// Of Midgard the rows of uniforms.
+    /// Midgard: the rows of uniforms.
     registers: Option<Vec<(u8, u32)>>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn execute(
 }
 
 impl Launch {
-    /// The units that a worker has.
+    /// The message units of a worker.
     fn port<'vm>(&self, vm: &'vm AddressSpace) -> Port<'vm> {
         let mut port = Port::new(vm, self.resources);
         port.tables = self.tables;
@@ -149,7 +149,7 @@ impl Launch {
         port
     }
 
-    /// A launch of a stage of Bifrost.
+    /// A launch of a Bifrost stage.
     fn of_stage(stage: Stage, offset: [u32; 3], size: [u32; 3]) -> Result<Launch, JobFault> {
         let threads = thread_count(size)?;
         Ok(Launch {
@@ -219,7 +219,7 @@ impl Launch {
     }
 }
 
-/// The places of a workgroup's threads in it, for each warp.
+/// The local invocation IDs of a workgroup, for each warp.
 fn local_ids([width, height, _]: [u32; 3], threads: u32) -> Vec<[[u32; LANES]; 3]> {
     let of = |warp: u32| {
         let place = |lane: usize| {
@@ -232,7 +232,7 @@ fn local_ids([width, height, _]: [u32; 3], threads: u32) -> Vec<[[u32; LANES]; 3
     (0..threads.div_ceil(LANES as u32)).map(of).collect()
 }
 
-/// The threads of a workgroup.
+/// The number of threads of a workgroup.
 fn thread_count(size: [u32; 3]) -> Result<u32, JobFault> {
     let threads = size.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
     threads
@@ -248,7 +248,7 @@ pub(crate) fn thread_bytes(storage: &LocalStorage) -> u64 {
     }
 }
 
-/// The uniforms at an address, above 56 bits of which the number of pairs stands.
+/// Reads the uniforms at an address whose top eight bits are the number of pairs of words.
 pub(crate) fn uniform_words(
     memory: &mut UnitMemory<'_>,
     uniforms: u64,
@@ -259,7 +259,7 @@ pub(crate) fn uniform_words(
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-/// What stands for no memory of workgroups in the number of instances.
+/// The number of instances that means no workgroup memory.
 const NO_WORKGROUP_MEMORY: u32 = 1 << 31;
 
 fn padded(word: u32) -> [u8; 16] {
@@ -268,14 +268,14 @@ fn padded(word: u32) -> [u8; 16] {
     bytes
 }
 
-/// A place for a workgroup: a core, and which of its workgroups.
+/// A slot for a workgroup: a core, and the index of the slot on it.
 #[derive(Clone, Copy)]
 struct Place {
     core: u32,
     number: u32,
 }
 
-/// Places for workgroups. Their number is limited by the memory that the driver provides: a workgroup
+/// The free slots for workgroups. Their number is limited by the memory that the driver provides: a workgroup
 /// waits until one is free.
 struct Places {
     free: Mutex<Vec<Place>>,
@@ -312,14 +312,14 @@ impl Places {
     }
 }
 
-/// What a worker has: warps and units that workgroups use one after the other.
+/// The state of a worker: warps and units that its workgroups use one after the other.
 struct Worker<'vm> {
     warps: Vec<Warp>,
     /// The warps that have not ended.
     running: Vec<usize>,
     uniforms: Uniforms,
     port: Port<'vm>,
-    /// Instructions that it has taken from the budget and not executed.
+    /// Instructions that it has taken from the budget but not executed.
     left: u64,
     stats: JobStats,
 }
@@ -431,7 +431,7 @@ pub(crate) fn fault(program: &Program, trapped: Trapped) -> JobFault {
     JobFault { program: Some(point), ..fault }
 }
 
-/// Makes a warp ready: its lanes, and registers with the ids of their threads.
+/// Initialises a warp: its lanes, and registers with the ids of their threads.
 fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
     let lanes = (launch.threads - first).min(LANES as u32);
     warp.start((u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16);
@@ -465,7 +465,7 @@ fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
     set(55, Row(std::array::from_fn(|lane| local[0][lane] | local[1][lane] << 16)));
     set(56, Row(local[2]));
     for axis in 0..3 {
-        // The first thread is that of a workgroup.
+        // The offset is a whole number of workgroups.
         let id = launch.offset[axis] / launch.size[axis];
         set(57 + axis, Row::splat(id.wrapping_add(group[axis])));
         let global = local[axis].map(|id| id.wrapping_add(first_thread[axis]));

@@ -1,8 +1,8 @@
 //! Streams and shaders made of bytes, for fuzzers and property tests.
 //!
-//! Memory holds two command streams whose instructions are mostly valid, a dispatch's states, and a
-//! shader of random instructions; registers point to where memory is. In [`draws()`] it holds a frame of
-//! draws, whose states are those of a plain triangle but for some fields.
+//! Memory holds two command streams whose instructions are mostly valid, a dispatch's states, and a shader of
+//! random instructions; registers hold addresses in memory. For [`draws()`] it holds a frame of draws, whose
+//! states are those of a plain triangle except for some fields.
 
 use std::sync::Arc;
 
@@ -24,19 +24,19 @@ pub use chain::run as chain;
 pub use draws::draws;
 pub use midgard::run as midgard;
 
-/// Where memory is.
+/// Address of the mapped memory.
 const BASE: u64 = 0x1_0000;
-/// Bytes of it.
+/// Bytes of mapped memory.
 const BYTES: usize = 1 << 16;
-/// Where states begin.
+/// Address of the states.
 const STATES: u64 = BASE + 0x2000;
-/// Where the shader begins.
+/// Address of the shader.
 const CODE: u64 = BASE + 0x3000;
-/// Where data begins.
+/// Address of the data.
 const DATA: u64 = BASE + 0x4000;
-/// Instructions of a stream.
+/// Limit on the instructions of a stream.
 const MOST_COMMANDS: usize = 64;
-/// Instructions of a shader.
+/// Limit on the instructions of a shader.
 const MOST_INSTRUCTIONS: u64 = 64;
 
 /// Random bits from bytes; a fixed sequence once they are used up.
@@ -52,7 +52,7 @@ impl Bits<'_> {
         let (head, rest) = self.input.split_at(count);
         word[..count].copy_from_slice(head);
         self.input = rest;
-        // Splitmix64, so that few bytes make many bits.
+        // Splitmix64, so that few bytes yield many bits.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15 ^ u64::from_le_bytes(word));
         let mut z = self.state;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -67,7 +67,7 @@ fn pack<P: Packet>(packet: &P) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// An instruction of a shader: mostly one whose addresses are where memory is.
+/// An instruction of a shader, mostly with addresses of mapped memory.
 fn instruction(bits: &mut Bits<'_>) -> u64 {
     let mut inst = random::inst(&mut || bits.next());
     if bits.next().is_multiple_of(16) {
@@ -85,7 +85,7 @@ fn instruction(bits: &mut Bits<'_>) -> u64 {
         return Inst::new(Op::BARRIER).encode().unwrap_or(0);
     }
     if row.form.unit.is_message() {
-        // r0 and u0 hold the address of data.
+        // r0 and u0 hold the address of the data.
         for (field, source) in row.form.sources.iter().zip(&mut inst.sources) {
             if row.source_width(field) == 64 {
                 source.operand = Operand::Uniform(0);
@@ -100,7 +100,7 @@ fn instruction(bits: &mut Bits<'_>) -> u64 {
     inst.encode().unwrap_or(0)
 }
 
-/// An instruction of a stream: of the fields of a declaration, with addresses where memory is.
+/// An instruction of a stream: random fields of a declaration, with addresses of mapped memory.
 fn command(bits: &mut Bits<'_>) -> Option<u64> {
     let info = match bits.next() % 4 {
         0 => CsRunCompute::INFO,
@@ -116,7 +116,7 @@ fn command(bits: &mut Bits<'_>) -> Option<u64> {
         let piece = field.pieces[0];
         let random = match field.kind.base {
             Base::Enum(info) => info.values[bits.next() as usize % info.values.len()].value,
-            // Pairs of registers with the address of data, and some that the dispatch reads.
+            // Register pairs with the address of the data, and some that the dispatch reads.
             _ if piece.width == 8 && piece.start >= 32 => match bits.next() % 8 {
                 0 => bits.next() % 128,
                 _ => 40 + 2 * (bits.next() % 4),
@@ -131,7 +131,8 @@ fn command(bits: &mut Bits<'_>) -> Option<u64> {
     Some(if bits.next().is_multiple_of(64) { bits.next() } else { word })
 }
 
-/// Limits of an exercise. The last bit of the input says whether programs are translated at once or never.
+/// Limits of an exercise. The last bit of the input selects whether programs are translated immediately or
+/// never.
 fn options(input: &[u8], most_commands: u64, most_instructions: u64) -> Options {
     let translated = input.last().is_some_and(|byte| byte & 1 != 0);
     let runs_before_translation = if translated { 0 } else { u32::MAX };
@@ -144,7 +145,7 @@ fn options(input: &[u8], most_commands: u64, most_instructions: u64) -> Options 
     }
 }
 
-/// Executes what `input` describes; what became of the streams that ended.
+/// Executes the streams that `input` describes; returns the completions of those that ended.
 pub fn run(input: &[u8]) -> Option<Vec<Completion>> {
     let chip = tepui_mali_chips::chip("mali-g610")?;
     let options = options(input, 2000, 1 << 20);

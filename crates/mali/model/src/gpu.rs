@@ -18,17 +18,18 @@ use crate::stream;
 pub struct Options {
     /// Worker threads; 0 takes one for each core of the host.
     pub threads: usize,
-    /// Nanoseconds of a monotonic clock, from which the timestamps come.
+    /// The clock from which timestamps come: monotonic, in nanoseconds.
     pub clock: fn() -> u64,
-    /// Instructions of a command stream, or jobs of a chain, after which it counts as endless.
+    /// Instructions of a command stream, or jobs of a chain, after which it is treated as endless.
     pub most_commands: u64,
-    /// Instructions of a dispatch, counted once a warp, after which it counts as endless.
+    /// Instructions of a dispatch, counted once per warp, after which it is treated as endless.
     pub most_instructions: u64,
-    /// Draws of a stream behind which further ones are left out: for tools that look for a draw.
+    /// Draws of a stream after which further ones are skipped: for tools that search for a draw.
     pub most_draws: u64,
-    /// Warps that run a program in the interpreter before it is translated to code of the host; `u32::MAX` for never.
+    /// Runs of a program in the interpreter, counted in warps, before it is translated to host code; `u32::MAX` means
+    /// never.
     pub runs_before_translation: u32,
-    /// Programs that do nothing but copy texels are found, and rows of texels copied instead of warps executed.
+    /// Whether programs that only copy texels are detected, and rows of texels copied without executing warps.
     pub find_copies: bool,
 }
 
@@ -55,12 +56,12 @@ pub fn address_space() -> AddressSpace {
     AddressSpace::new(PAGE_SHIFT, ADDRESS_BITS)
 }
 
-/// A GPU. One value serves all groups and all threads that submit.
+/// A GPU. One value serves all groups and all submitting threads.
 pub struct Gpu {
     chip: &'static Chip,
     pub(crate) options: Options,
     pub(crate) pool: WorkerPool,
-    /// Programs that were decoded, by their address; what memory holds there is compared before use.
+    /// Decoded programs by address; their code is compared with memory before use.
     programs: Mutex<HashMap<u64, Arc<Program>>>,
 }
 
@@ -79,14 +80,14 @@ impl Gpu {
 
     /// The program at an address, decoded at its first use and again when memory has changed there.
     pub(crate) fn program(&self, memory: &mut UnitMemory<'_>, address: u64) -> Arc<Program> {
-        /// Decoded programs that are kept.
+        /// Limit on the decoded programs that are kept.
         const MOST: usize = 4096;
         let cached = {
             let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
             programs.get(&address).cloned()
         };
         if let Some(cached) = cached {
-            // The word behind it, which was zero or unreadable, ends it.
+            // The program ends at the next word, which must still be zero or unreadable.
             let mut now = vec![0; cached.code.len()];
             let end = address.wrapping_add(now.len() as u64);
             let ends = self.chip.arch.0 < 6
@@ -111,11 +112,10 @@ impl Gpu {
         Group::new(queues)
     }
 
-    /// Lets the queues of a group execute their streams, in turn, until at least one stream has
-    /// ended or all that have not wait for a sync object; returns the streams that ended. None ended
-    /// means that each queue is idle, faulted or [waiting](QueueState::Waiting): call again when
-    /// another stream has been started, or when another group or the CPU may have written to the sync
-    /// objects.
+    /// Lets the queues of a group execute their streams, in turn, until at least one stream has ended or all
+    /// remaining ones wait for a sync object; returns the streams that ended. If none ended, each queue is
+    /// idle, faulted or [waiting](QueueState::Waiting): call again when another stream has been started, or
+    /// when another group or the CPU may have written to the sync objects.
     pub fn run(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
         let mut done = Vec::new();
         group.frames.clear();
@@ -154,7 +154,7 @@ impl Gpu {
         group.queues.iter().any(|queue| stream::can_run(vm, queue))
     }
 
-    /// The GPU's clock: nanoseconds.
+    /// The GPU's clock in nanoseconds.
     pub fn timestamp(&self) -> u64 {
         (self.options.clock)()
     }

@@ -11,11 +11,11 @@ use crate::render::scene::Scenes;
 pub struct Stream {
     /// GPU address of the first instruction, a multiple of 8.
     pub address: u64,
-    /// Size in bytes, a multiple of 8. A stream of size 0 ends at once.
+    /// Size in bytes, a multiple of 8. A stream of size 0 ends immediately.
     pub size: u64,
 }
 
-/// A stream that cannot be started.
+/// A reason why a stream cannot be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// The group has no such queue.
@@ -37,14 +37,14 @@ pub enum StartError {
     Faulted,
 }
 
-/// What a queue does.
+/// The state of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueState {
     /// It has no stream.
     Idle,
-    /// It has a stream and may go on with it.
+    /// It has a stream and can continue it.
     Ready,
-    /// It waits for a sync object in memory: goes on when the GPU [runs](crate::Gpu::run) the group
+    /// It waits for a sync object in memory: it continues when the GPU [runs](crate::Gpu::run) the group
     /// after the condition has become true.
     Waiting {
         /// Address of the sync object.
@@ -59,9 +59,9 @@ pub enum QueueState {
 #[derive(Clone)]
 pub struct Group {
     pub(crate) queues: Vec<Queue>,
-    /// What draws have put into tiler contexts.
+    /// Scenes that draws have built in tiler contexts.
     pub(crate) scenes: Scenes,
-    /// Framebuffers that the last run drew.
+    /// Framebuffers that the last run rendered.
     pub(crate) frames: Vec<u64>,
 }
 
@@ -69,7 +69,7 @@ pub struct Group {
 #[derive(Clone)]
 pub(crate) struct Queue {
     pub state: QueueState,
-    /// Registers, and where the stream is.
+    /// Registers, and the position in the stream.
     pub front: FrontEnd,
     pub stats: JobStats,
 }
@@ -92,7 +92,7 @@ impl Group {
         &self.frames
     }
 
-    /// What a queue does. `None` if the group has no such queue.
+    /// The state of a queue. `None` if the group has no such queue.
     pub fn state(&self, queue: usize) -> Option<QueueState> {
         self.queues.get(queue).map(|q| q.state)
     }

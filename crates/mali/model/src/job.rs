@@ -1,4 +1,4 @@
-//! How streams end: results and faults.
+//! Ends of streams: results and faults.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
 pub struct Completion {
     /// The queue on which the stream ran.
     pub queue: usize,
-    /// What it executed, or the fault that ended it. A queue whose stream faulted accepts no further
-    /// one.
+    /// Counts of the executed work, or the fault that ended it. A queue whose stream faulted accepts no
+    /// further one.
     pub outcome: Result<JobStats, JobFault>,
 }
 
-/// What a stream executed.
+/// Counts of the work that a stream executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobStats {
     /// Instructions of the command stream.
@@ -25,9 +25,9 @@ pub struct JobStats {
     pub draws: u64,
     /// Threads that shaders ran.
     pub threads: u64,
-    /// Instructions of shaders, counted once a warp.
+    /// Instructions of shaders, counted once per warp.
     pub instructions: u64,
-    /// Of the threads, those that copy texels in rows, without a warp of their own.
+    /// Threads, included above, that were executed as copies of rows of texels instead of in warps.
     pub copied: u64,
 }
 
@@ -49,7 +49,7 @@ pub enum Unit {
     CommandStream,
     /// The job manager.
     JobManager,
-    /// The unit that makes workgroups and warps of a dispatch.
+    /// The unit that creates the workgroups and warps of a dispatch.
     Dispatch,
     /// The execution engine of a shader core.
     ShaderCore,

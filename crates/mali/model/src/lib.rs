@@ -1,14 +1,14 @@
-//! The model of Valhall Mali GPUs: with a command-stream front end (v10) it executes command streams, with a
-//! job manager (v9) chains of jobs, and the machine code that both dispatch.
+//! The model of Mali GPUs: with a command-stream front end (v10) it executes command streams, with a job
+//! manager (v4 to v9) chains of jobs, and the machine code that both dispatch.
 //!
 //! The [`Gpu`] is the device. A kernel front makes a [`Group`] of queues, [starts](Group::start)
 //! streams on them as their dependencies allow, and lets the GPU [run](Gpu::run) the group until a
 //! stream has ended or all wait at a SYNC_WAIT. Memory is an address space
 //! ([`tepui_softgpu::AddressSpace`]) into which the kernel front binds buffers.
 //!
-//! Of a GPU with a job manager, the kernel front hands chains to [`Gpu::chain`].
+//! For a GPU with a job manager, the kernel front passes chains to [`Gpu::chain`].
 //!
-//! The model sees addresses, bytes and registers, as silicon does. What it does not execute is a
+//! The model sees addresses, bytes and registers, as silicon does. Anything that it does not execute is a
 //! typed fault that names it ([`JobFault`]).
 //!
 //! ```

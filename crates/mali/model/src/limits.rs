@@ -1,4 +1,4 @@
-//! Sizes of the virtual GPU, which the kernel front reports and the model keeps.
+//! Sizes of the virtual GPU, which the kernel front reports and the model respects.
 //!
 //! No hardware was asked for them: they are values with which Mesa's drivers work.
 
@@ -8,14 +8,14 @@ pub const ADDRESS_BITS: u32 = 48;
 /// Bits of a page's offset: 4 KiB.
 pub const PAGE_SHIFT: u32 = 12;
 
-/// The shader cores that exist, a bit for each: four, not side by side.
+/// Mask of the existing shader cores: four, with a gap.
 pub const SHADER_PRESENT: u64 = 0x5_0005;
 
-/// Threads that a core holds; memory for thread-local storage is there for so many of each core up
-/// to the last bit of [`SHADER_PRESENT`].
+/// Resident threads of a core. Thread-local storage is allocated for this number on each core up to the last
+/// bit of [`SHADER_PRESENT`].
 pub const MAX_THREADS: u32 = 2048;
 
-/// Threads of a workgroup.
+/// Maximum number of threads of a workgroup.
 pub const MAX_WORKGROUP_SIZE: u32 = 1024;
 
 /// Queues of a group.
@@ -27,6 +27,6 @@ pub const CS_REGISTERS: u32 = tepui_mali_streams::REGISTERS as u32;
 /// Scoreboard entries of a queue.
 pub const SCOREBOARD_SLOTS: u32 = 8;
 
-/// Registers at the end of a queue's that do not keep their values from one stream to the next,
+/// Registers at the end of a queue's register file that do not keep their values from one stream to the next,
 /// because the kernel's own stream uses them.
 pub const UNPRESERVED_CS_REGISTERS: u32 = 4;

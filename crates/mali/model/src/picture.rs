@@ -1,4 +1,4 @@
-//! Pictures of attachments, for tools: what a framebuffer descriptor leads to, as colours.
+//! Pictures of attachments, for tools: the images that a framebuffer descriptor points to, as colours.
 
 use tepui_mali_chips::Arch;
 use tepui_mali_packets::framebuffer::ZsFormat;
@@ -8,26 +8,26 @@ use crate::job::{JobFault, Unit};
 use crate::render::framebuffer::Framebuffer;
 use crate::render::target::Surface;
 
-/// What an attachment holds, the first sample of each pixel.
+/// The contents of an attachment, from the first sample of each pixel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// Which attachment: `target0`, `depth`.
+    /// The attachment's name: `target0`, `depth`.
     pub name: String,
     /// Width and height.
     pub size_px: [u32; 2],
-    /// Rows of pixels: red, green, blue, alpha. Colours of sRGB formats are as they are stored, bytes of raw formats
-    /// are divided by 255.
+    /// Rows of pixels: red, green, blue, alpha. Colours of sRGB formats are as stored, bytes of raw formats are
+    /// divided by 255.
     pub texels: Vec<[f32; 4]>,
 }
 
-/// Pixels of the largest picture.
+/// Limit on the pixels of a picture.
 const MOST_TEXELS: u64 = 1 << 25;
 
 impl Picture {
     /// The attachments of a framebuffer pointer that are written to memory.
     ///
     /// # Errors
-    /// The descriptors are not of a framebuffer that the model knows, or memory is not bound.
+    /// The descriptors are not those of a framebuffer that the model knows, or memory is not bound.
     pub fn of_framebuffer(
         arch: Arch,
         vm: &AddressSpace,

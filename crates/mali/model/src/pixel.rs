@@ -1,7 +1,6 @@
 //! Pixel formats of descriptors.
 //!
-//! A descriptor's 22 bits are the order of the components, the format from bit 12 on, and whether it
-//! is sRGB.
+//! The 22 bits in a descriptor are the order of the components, the format from bit 12 on, and an sRGB flag.
 //!
 // source: Mesa, pan_format.h (`MALI_PACK_FMT`), pan_format.c, v10.xml ("Format", "RGB Component
 // Order").
@@ -26,17 +25,17 @@ pub struct PixelFormat {
     channels: [Option<usize>; 4],
     /// The component that each channel is read from.
     sources: [Option<usize>; 4],
-    /// What channels are that no component holds: 0 or 1.
+    /// Values of channels that no component holds: 0 or 1.
     missing: [bool; 4],
-    /// Numbers are stored with a sign.
+    /// Whether numbers are signed.
     signed: bool,
-    /// What numbers of 32 bits are that the codec takes for integers.
+    /// Scale of 32-bit fixed-point or normalised numbers, which the codec treats as integers.
     scale: Option<Scale>,
-    /// Channels that texels have.
+    /// Channels that the format has.
     present: [bool; 4],
-    /// Texels are normalised fixed point without a sign.
+    /// Whether texels are unsigned normalised fixed point.
     unorm: bool,
-    /// How rows of texels become channels, and channels texels; none where only the codec does.
+    /// Vectorised conversion of rows of texels; none if only the codec can convert the format.
     rows: Option<Rows>,
 }
 
@@ -45,19 +44,19 @@ pub struct PixelFormat {
 struct Rows {
     unpacker: Unpacker,
     packer: Packer,
-    /// Where channels come from.
+    /// The component from which each channel is picked.
     picks: [Pick; 4],
 }
 
 impl Rows {
-    /// Those of a format whose channels are in this order; none if it has no components of its own.
+    /// The conversion of a format with a component order; none if the format has no separate components.
     fn new(format: Format, order: &Order) -> Option<Rows> {
         let Encoding::Plain(components) = &format.info().encoding else { return None };
         let names = [Component::R, Component::G, Component::B, Component::A];
         components.get(Component::R)?;
         let pick = |channel: usize| match order.sources[channel] {
             Some(k) if components.get(names[k]).is_some() => Pick::Channel(k as u8),
-            // An alpha that pixels do not have is 1.
+            // A missing alpha is 1.
             Some(3) => Pick::One,
             None if order.missing[channel] => Pick::One,
             _ => Pick::Zero,
@@ -70,19 +69,19 @@ impl Rows {
     }
 }
 
-/// What integers of 32 bits stand for.
+/// Interpretation of 32-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
-    /// Fixed point with 16 bits behind the point.
+    /// Fixed point with 16 fractional bits.
     Fixed,
-    /// From 0 to 1.
+    /// Normalised from 0 to 1.
     Unorm,
-    /// From -1 to 1.
+    /// Normalised from -1 to 1.
     Snorm,
 }
 
 impl Scale {
-    /// That of a format; none of those whose numbers the codec converts.
+    /// The scale of a format; none if the codec converts its numbers.
     fn of(code: Code) -> Option<Scale> {
         match code {
             Code::R32Fixed | Code::Rg32Fixed | Code::Rgb32Fixed | Code::Rgba32Fixed => {
@@ -98,7 +97,7 @@ impl Scale {
         }
     }
 
-    /// One.
+    /// The integer that represents one.
     fn one(self) -> f64 {
         match self {
             Scale::Fixed => f64::from(1 << 16),
@@ -129,16 +128,16 @@ impl Scale {
 /// Four channels in registers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Floats.
+    /// Floating point.
     Float,
-    /// Integers with a sign.
+    /// Signed integers.
     Signed,
-    /// Integers without one.
+    /// Unsigned integers.
     Unsigned,
 }
 
 impl PixelFormat {
-    /// The bits of a conversion descriptor that are a format.
+    /// The bits of a conversion descriptor that name a format.
     pub const BITS: u32 = (1 << 22) - 1;
 
     /// The format of a descriptor. `None` if the model does not know it.
@@ -146,8 +145,7 @@ impl PixelFormat {
         let code = Code::from_raw(u64::from(bits >> 12 & 0xff))?;
         let mut order = ORDERS[(bits & 0xfff) as usize]?;
         if code == Code::S8 {
-            // A stencil is the second component, behind a depth that is not there.
-            // source: Mesa, pan_format.c (formats of stencils on v7 and v9)
+            // Stencil is the second component; the first would be depth.
             order.channels.swap(0, 1);
             for source in &mut order.sources {
                 *source = source.map(|component| [1, 0, 2, 3][component]);
@@ -174,8 +172,7 @@ impl PixelFormat {
         Some(PixelFormat { codec, channels, sources, missing, signed, scale, present, unorm, rows })
     }
 
-    /// The format of a tile's pixels: as [`PixelFormat::new`], and those of the formats that are
-    /// blended.
+    /// The format of tile buffer pixels: as [`PixelFormat::new`], and also the blendable formats.
     pub fn of_tile(bits: u32) -> Option<PixelFormat> {
         let code = Code::from_raw(u64::from(bits >> 12 & 0xff))?;
         let plain = match code {
@@ -189,8 +186,8 @@ impl PixelFormat {
         PixelFormat::new(bits & !(0xff << 12) | (plain.raw() as u32) << 12)
     }
 
-    /// What the constant of a blend descriptor stands for: fixed point of the bits of the format's
-    /// largest component, in the upper ones of sixteen, or a float where the format has floats.
+    /// The value of a blend descriptor's constant: fixed point with as many bits as the format's largest
+    /// component, left-aligned in sixteen, or a float for float formats.
     pub fn constant(bits: u32, constant: u32) -> f32 {
         let most = match Code::from_raw(u64::from(bits >> 12 & 0xff)) {
             Some(Code::Rgba8Tb) => 8,
@@ -209,7 +206,7 @@ impl PixelFormat {
         self.codec.bytes()
     }
 
-    /// What the format's numbers are in registers of 32 bits.
+    /// The numeric type of the format's channels in registers.
     pub fn kind(&self) -> Kind {
         match (self.codec.is_float(), self.signed) {
             (true, _) => Kind::Float,
@@ -219,12 +216,12 @@ impl PixelFormat {
         }
     }
 
-    /// Whether texels are normalised fixed point without a sign.
+    /// Whether texels are unsigned normalised fixed point.
     pub fn is_unorm(&self) -> bool {
         self.unorm
     }
 
-    /// Channels as texels of the format have them: those that are missing become 0 or 1.
+    /// Replaces channels that the format does not have by 0 or 1.
     pub fn present(&self, channels: [u32; 4], kind: Kind) -> [u32; 4] {
         let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
         std::array::from_fn(|c| match self.present[c] {
@@ -234,7 +231,7 @@ impl PixelFormat {
         })
     }
 
-    /// As [`PixelFormat::unpack`] of components that were decoded already.
+    /// As [`PixelFormat::unpack`], for components that are decoded already.
     pub fn ordered(&self, components: [f32; 4]) -> [u32; 4] {
         self.read_from(components.map(f32::to_bits), 1f32.to_bits())
     }
@@ -253,7 +250,7 @@ impl PixelFormat {
         self.read_from(components, one)
     }
 
-    /// The channels of pixels that are words, in the lanes of a mask; the others keep what they are.
+    /// Unpacks pixels that are words, in the lanes of a mask; other lanes of `out` are unchanged.
     pub fn unpack_rows(&self, words: &[Row; 4], mask: u16, kind: Kind, out: &mut [Row; 4]) {
         let Some(rows) = self.rows.as_ref().filter(|_| kind == self.kind()) else {
             for lane in numbers(mask) {
@@ -284,7 +281,8 @@ impl PixelFormat {
         }
     }
 
-    /// Packs colours of the lanes of a mask into words if pixels are of this kind; the other lanes' have no meaning.
+    /// Packs colours into words in the lanes of a mask if pixels are of this kind; the values of other lanes are
+    /// unspecified.
     pub fn pack_rows(&self, colours: &[Row; 4], mask: u16, kind: Kind) -> Option<[Row; 4]> {
         let rows = self.rows.as_ref().filter(|_| kind == self.kind())?;
         let mut components = [[0; LANES]; 4];
@@ -308,7 +306,7 @@ impl PixelFormat {
         })
     }
 
-    /// The bytes of a pixel, of which [`PixelFormat::bytes`] count.
+    /// Packs a pixel; the first [`PixelFormat::bytes`] bytes of the result are valid.
     pub fn pack(&self, channels: [u32; 4], kind: Kind) -> [u8; 16] {
         let mut components = [0; 4];
         for (component, channel) in self.channels.iter().enumerate() {
@@ -332,7 +330,7 @@ impl PixelFormat {
     }
 }
 
-/// The bytes of words.
+/// The bytes of four words.
 pub fn bytes(words: &[u32; 4]) -> [u8; 16] {
     let mut bytes = [0; 16];
     for (to, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
@@ -341,24 +339,24 @@ pub fn bytes(words: &[u32; 4]) -> [u8; 16] {
     bytes
 }
 
-/// The words of bytes.
+/// The words of sixteen bytes.
 pub fn words(bytes: &[u8; 16]) -> [u32; 4] {
     let (words, _) = bytes.as_chunks::<4>();
     std::array::from_fn(|k| u32::from_le_bytes(words[k]))
 }
 
-/// The formats of all codes: linear ones, and those with the sRGB curve.
+/// The formats of all codes: linear, and with the sRGB transfer function.
 static NAMED: LazyLock<[[Option<Format>; 256]; 2]> = LazyLock::new(|| {
     [false, true].map(|srgb| {
         std::array::from_fn(|code| name(Code::from_raw(code as u64)?, srgb)?.parse().ok())
     })
 });
 
-/// The orders of all twelve bits.
+/// The component orders of all twelve-bit codes.
 static ORDERS: LazyLock<Vec<Option<Order>>> =
     LazyLock::new(|| (0..1 << 12).map(Order::new).collect());
 
-/// Which channel each component is.
+/// Mapping between channels and stored components.
 #[derive(Clone, Copy)]
 struct Order {
     channels: [Option<usize>; 4],
@@ -367,7 +365,7 @@ struct Order {
 }
 
 impl Order {
-    /// Reads a component order, or v6's swizzle in its place, which has another number.
+    /// Decodes a component order, or v6's swizzle, which is encoded differently.
     fn new(bits: u32) -> Option<Order> {
         let mut order =
             Order { channels: [None; 4], sources: [None; 4], missing: [false, false, false, true] };
@@ -402,7 +400,7 @@ impl Order {
         Some(order)
     }
 
-    /// Three bits for each channel: a component, 0 or 1.
+    /// Decodes v6's swizzle: three bits per channel: a component, 0 or 1.
     ///
     // source: Mesa, pan_format.h (`PAN_V6_SWIZZLE`)
     fn swizzle(bits: u32) -> Option<Order> {
@@ -451,7 +449,7 @@ fn name(code: Code, srgb: bool) -> Option<String> {
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (channels, bits) = (&text[..letters], &rest[..digits]);
     let numeric = match rest[digits..].trim() {
-        // Numbers that are converted here ([`Scale`]).
+        // Numbers that are converted by [`Scale`].
         "UNORM" if bits == "32" => "UINT",
         "SNORM" if bits == "32" => "SINT",
         "UNORM" if srgb => "SRGB",
@@ -483,7 +481,7 @@ mod tests {
         let bgra = format(Code::Rgba8Unorm, ComponentOrder::Bgra);
         assert_eq!(bgra.unpack(&[255, 0, 0, 255], Kind::Float), [0, 0, one, one]);
         assert_eq!(bgra.pack([0, 0, one, one], Kind::Float)[..4], [255, 0, 0, 255]);
-        // A stencil is red in the order that drivers give it.
+        // Stencil reads as red with the order that drivers use.
         let stencil = format(Code::S8, ComponentOrder::Grba);
         assert_eq!(stencil.unpack(&[7], Kind::Unsigned)[..2], [7, 0]);
         let integers = format(Code::Rg16i, ComponentOrder::Rgb1);
@@ -511,7 +509,7 @@ mod tests {
         assert!(PixelFormat::new((Code::Bc1Unorm.raw() << 12) as u32).is_none());
     }
 
-    /// Rows of words are packed and unpacked as single pixels are.
+    /// Rows of words are packed and unpacked like single pixels.
     #[test]
     fn rows_are_as_single_pixels() {
         let mut seed = 1u32;
@@ -546,7 +544,7 @@ mod tests {
                     let expected = if lanes >> lane & 1 != 0 { one } else { [7; 4] };
                     let found = rows.map(|row| row.0[lane]);
                     let like = |(a, b): (u32, u32)| {
-                        // How a NaN was rounded is open.
+                        // The rounding of a NaN is unspecified.
                         a == b || [a, b].iter().all(|bits| f32::from_bits(*bits).is_nan())
                     };
                     assert!(found.into_iter().zip(expected).all(like), "format {bits:#x}");

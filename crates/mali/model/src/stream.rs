@@ -1,8 +1,8 @@
 //! The command-stream front end: executes the instructions of a queue.
 //!
-//! What an instruction starts is done before the next one begins, so that scoreboard entries are
-//! always idle. Queues of a group take turns, each until its stream ends, it waits for a sync object,
-//! or its turn is over.
+//! The work that an instruction starts is done before the next one begins, so that scoreboard entries are
+//! always idle. Queues of a group take turns, each until its stream ends, it waits for a sync object, or its
+//! turn is over.
 //!
 // source: Mesa, cs_builder.h, decode_csf.c (`interpret_cs_instr`, registers that instructions read).
 
@@ -22,7 +22,7 @@ use crate::render::scene::Scenes;
 
 const UNIT: Unit = Unit::CommandStream;
 
-/// Instructions of a turn: a queue that polls memory gives way to the others.
+/// Instructions per turn: a queue that polls memory yields to the others.
 const TURN: u64 = 4096;
 
 /// The front end's path to memory.
@@ -79,7 +79,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Whether a queue would go on: it has a stream, and does not wait for a sync object.
+/// Whether a queue could continue: it has a stream, and does not wait for a sync object.
 pub(crate) fn can_run(vm: &AddressSpace, queue: &Queue) -> bool {
     match queue.state {
         QueueState::Ready => true,
@@ -90,14 +90,14 @@ pub(crate) fn can_run(vm: &AddressSpace, queue: &Queue) -> bool {
                 let opcode = cs::opcode(u64::from_le_bytes(bytes));
                 opcode.map_or(Ok(None), |opcode| queue.front.waits(memory, opcode, &bytes))
             };
-            // What cannot be executed is a fault, as the queue will see.
+            // An instruction that cannot be executed faults when the queue runs.
             !matches!({ waits }(), Ok(Some(_)))
         }
         QueueState::Idle | QueueState::Faulted => false,
     }
 }
 
-/// Framebuffers of one run that are remembered.
+/// Limit on the framebuffers of one run that are recorded.
 const MOST_FRAMES: usize = 4096;
 
 struct FrontEnd<'a> {
@@ -122,7 +122,7 @@ impl FrontEnd<'_> {
         self.queue.front.pair(index).map_err(fault)
     }
 
-    /// Executes an instruction, or gives the address of the sync object that it waits for.
+    /// Executes an instruction, or returns the address of the sync object that it waits for.
     fn step(&mut self) -> Result<Option<u64>, JobFault> {
         let front = &mut self.queue.front;
         let bytes = front.fetch(&mut self.memory).map_err(fault)?;
@@ -153,7 +153,7 @@ impl FrontEnd<'_> {
                 let address = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
                 let value = match i.state {
                     CsState::Timestamp | CsState::CycleCount => self.gpu.timestamp(),
-                    // The clock never stops, and a queue with an error does not go on.
+                    // The clock never stops, and a queue with an error does not continue.
                     CsState::DisjointCount | CsState::ErrorStatus => 0,
                 };
                 self.memory
@@ -203,7 +203,7 @@ impl FrontEnd<'_> {
             | CsOpcode::ProtRegion => {
                 return Err(JobFault::unimplemented(UNIT, opcode));
             }
-            // The rest is the front end's own.
+            // The front end executes all others itself.
             _ => {}
         }
         Ok(())

@@ -32,7 +32,7 @@ const DEPTHS_BEFORE: u64 = BASE + 0x7_0000;
 const WIDTH: u32 = 40;
 const HEIGHT: u32 = 36;
 
-/// Positions are 16 bytes a vertex of the buffer, colours come 256 bytes behind.
+/// Positions are 16 bytes per vertex of the buffer, colours follow at an offset of 256 bytes.
 const POSITION: &str = "
     LSHIFT_OR.i32 r8, r60, 0x7060504.b00, 0x0
     LD_BUFFER.i128.slot0 @r0:r1:r2:r3, r8, 0x0
@@ -60,7 +60,7 @@ const FRAGMENT: &str = "
     BLEND.slot1.v4.f32.end @r0:r1:r2:r3, blend_descriptor_0.w0, r60, target:0x0
     NOP.end";
 
-/// What the frame shaders of Mesa's driver for Vulkan load: nothing from the pixel of u0 to that of u1.
+/// The frame shaders of Mesa's Vulkan driver, which load all pixels except for those from u0 to u1.
 const LOAD_COLOUR: &str = "
     MKVEC.v2i16.discard r0, 0x0.h00, u2.h00
     U16_TO_U32 r1, u1.h10
@@ -127,15 +127,15 @@ fn register<P: Packet>(packet: &P) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().unwrap())
 }
 
-/// What a test changes of the draw.
+/// Parameters of a test's draw.
 struct Draw {
     blend: Blend,
     depth: DepthStencil,
     count: u32,
     draws: u32,
-    /// Views that are drawn, a bit each, and the layer of the frame.
+    /// Views that are drawn, one bit each, and the layer of the frame.
     views: Option<(u8, u32)>,
-    /// Colours and depths are loaded before, around the pixels from one corner to another, both included.
+    /// The area outside of which colours and depths are loaded first: two corners, both included.
     loaded_around: Option<[[u32; 2]; 2]>,
 }
 
@@ -201,7 +201,7 @@ impl Machine {
     fn draw(&self, fragment: &str, draw: &Draw) -> Result<JobStats, JobFault> {
         let (views, layer) = draw.views.unwrap_or_default();
         let for_views = |source: &str| match draw.views {
-            // Vertices of view 2 stand behind those of two others.
+            // Vertices of view 2 follow those of two others.
             Some(_) => source.replace("NOP.end", VIEW_2),
             None => source.to_owned(),
         };
@@ -317,7 +317,7 @@ impl Machine {
         stream.push(word(&CsFinishTiling::default()));
         stream.push(word(&CsMove { immediate: FRAME | 3, destination: 40 }));
         stream.push(word(&CsRunFragment::default()));
-        // Bytes 40 to 55 of the context are the chunks to give back.
+        // Bytes 40 to 55 of the context are the chunks to free.
         stream.push(word(&CsMove { immediate: CONTEXT + 40, destination: 60 }));
         stream.push(word(&CsLoadMultiple {
             mask: 15,
@@ -372,7 +372,7 @@ impl Machine {
                 surfaces,
                 ..Default::default()
             };
-            // Each stands behind another descriptor in a table of its own.
+            // Each follows another descriptor in a table of its own.
             self.put(STATES + 0x400 + 64 * number + 32, &texture);
             let plane = Plane {
                 plane_type: PlaneType::Generic,
@@ -429,7 +429,7 @@ fn half(z: f32) -> [([f32; 4], [f32; 4]); 3] {
     ]
 }
 
-/// Shaders store views at places by their numbers, also those between that are not drawn.
+/// Shaders store views in slots by index, with slots also for views that are not drawn.
 #[test]
 fn views_may_have_gaps() {
     let (w, h) = (WIDTH as f32, HEIGHT as f32);
@@ -480,7 +480,7 @@ fn a_triangle_is_drawn_with_its_colours_and_depths() {
 #[test]
 fn depth_tests_and_blending_look_at_what_was_drawn() {
     let machine = Machine::new(2);
-    // Behind the cleared depth, then in front of it.
+    // After the cleared depth, then in front of it.
     let mut draw = Draw::default();
     draw.depth.depth_function = CompareFunction::Less;
     machine.vertices(&half(0.8));
@@ -506,12 +506,12 @@ fn depth_tests_and_blending_look_at_what_was_drawn() {
         ..draw.blend
     };
     machine.draw(FRAGMENT, &draw).unwrap();
-    // Twice 51 is added to all components but alpha.
+    // Twice 51 is added to all components except for alpha.
     assert_eq!(machine.word_at(PICTURE, 2, 30), 0x1188_99aa);
     assert_eq!(f32::from_bits(machine.word_at(DEPTHS, 2, 30)), 0.5);
 }
 
-/// Frame shaders load what is around an area, the same in rows and in warps, with the same counts.
+/// Frame shaders load the surroundings of an area, with the same results and counts in rows and in warps.
 #[test]
 fn what_a_frame_shader_loads_is_copied_in_rows() {
     let whole = [[0, 0], [WIDTH - 1, HEIGHT - 1]];
@@ -558,7 +558,7 @@ fn fragments_that_end_write_nothing() {
     let machine = Machine::new(1);
     machine.vertices(&half(0.5));
     let source = FRAGMENT.replace("ATEST", "DISCARD.f32.lt r0, r4\n    ATEST");
-    // r4 is zero: nothing is less. Of r1 half is less than the constant 0.3183…
+    // r4 is zero: nothing is less. Half of the values of r1 are less than the constant 0.3183…
     machine.draw(&source, &Draw::default()).unwrap();
     assert_ne!(machine.word_at(PICTURE, 2, 30), 0x1122_3344);
     let source = FRAGMENT.replace("ATEST", "DISCARD.f32.gt r1, 0x3F317218\n    ATEST");
@@ -567,7 +567,7 @@ fn fragments_that_end_write_nothing() {
     assert_ne!(machine.word_at(PICTURE, 2, 15), 0x1122_3344);
 }
 
-/// What goes to a target that the draw has no descriptor for is dropped, and the shader goes on.
+/// A write to a target without a descriptor in the draw is dropped, and the shader continues.
 #[test]
 fn targets_without_a_descriptor_are_not_written() {
     let machine = Machine::new(1);

@@ -1,4 +1,4 @@
-//! Random streams and shaders: no panic, and an end.
+//! Random streams and shaders neither panic nor run forever.
 
 use proptest::prelude::*;
 use tepui_mali_model::{FaultKind, exercise};

@@ -55,7 +55,7 @@ impl Machine {
         bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
     }
 
-    /// Writes the states of a dispatch and gives the stream that starts it.
+    /// Writes the states of a dispatch and returns the stream that starts it.
     fn dispatch(&self, source: &str, size: [u32; 3], groups: [u32; 3], words: &[u32]) -> Vec<u64> {
         let mut code = assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
         code.extend([0; 16]);
@@ -232,7 +232,7 @@ fn threads_have_memory_of_their_own() {
     let stream = machine.dispatch(LOCAL, [48, 1, 1], [2, 1, 1], &uniforms);
     machine.run(&stream).unwrap();
     assert_eq!(machine.words(DATA, 96), (0..96).collect::<Vec<u32>>());
-    // Beyond its 64 bytes a thread has none.
+    // A thread has nothing past its 64 bytes.
     let beyond = LOCAL.replace("offset:60\n    BARRIER", "offset:61\n    BARRIER");
     let stream = machine.dispatch(&beyond, [48, 1, 1], [2, 1, 1], &uniforms);
     let fault = machine.run(&stream).unwrap_err();
@@ -241,7 +241,7 @@ fn threads_have_memory_of_their_own() {
     assert!(text.starts_with("STORE.i32.force.slot0 @r60"), "{text}");
 }
 
-/// Atomics with results, and buffers of a resource table, reads beyond which give zero.
+/// Atomics with results, and buffers of a resource table; reads past their ends return zero.
 #[test]
 fn buffers_have_bounds_and_atomics_return_old_values() {
     let source = "
@@ -272,7 +272,7 @@ fn buffers_have_bounds_and_atomics_return_old_values() {
     assert_eq!(machine.words(DATA + 8, 1), [102 + 48]);
 }
 
-/// Beyond the end of a buffer stores and atomics do nothing, and loads give zero.
+/// Stores and atomics past the end of a buffer do nothing, and loads return zero.
 #[test]
 fn addresses_beyond_buffers_lead_nowhere() {
     let source = "
@@ -299,8 +299,8 @@ fn addresses_beyond_buffers_lead_nowhere() {
     assert_eq!(machine.words(DATA, 18)[15..], [8, 0, 0]);
 }
 
-/// A u-interleaved image of 20 by 20 pixels: each thread of 24 by 24 swaps red and blue of its pixel;
-/// those beyond the edges read zero and store nothing.
+/// A u-interleaved image of 20×20 pixels: each thread of 24×24 swaps red and blue of its pixel; threads past
+/// the edges read zero and store nothing.
 #[test]
 fn images_are_loaded_and_stored() {
     let source = "
@@ -334,7 +334,7 @@ fn images_are_loaded_and_stored() {
         surfaces: planes,
         ..Default::default()
     };
-    // It stands behind the buffer in the table.
+    // It follows the buffer in the table.
     machine.put(STATES + 0x420, &texture);
     let table = Resource { address: STATES + 0x400, size: 64, ..Default::default() };
     machine.put(STATES + 0x500, &table);
@@ -369,9 +369,9 @@ fn images_are_loaded_and_stored() {
     assert_eq!(machine.words(to, 576), (0..576).map(inside).collect::<Vec<_>>());
 }
 
-/// Copies an area of an image of bytes to a buffer, as Mesa's driver for Vulkan does: u0 and u1 are nothing, u2 the first layer;
-/// u4 the buffer, u6 and u7 bytes of a row and a layer; u8 to u10 the first texel; u11 to u13 and u14 to u16 the threads that
-/// copy; u18 the sampler; u19 the largest byte.
+/// Copies an area of an image of bytes to a buffer, as Mesa's Vulkan driver does: u0 and u1 are unused, u2 the first
+/// layer; u4 the buffer, u6 and u7 bytes of a row and a layer; u8 to u10 the first texel; u11 to u13 and u14 to u16 the
+/// threads that copy; u18 the sampler; u19 the largest byte.
 const COPY: &str = "
     MOV.i32 r0, 0x7060504
     LSHIFT_OR.i32 r1, u0, r0.b00, 0x0
@@ -423,8 +423,8 @@ const COPY: &str = "
     STORE.i32.slot1.reconverge @r3, ^r0, offset:0
     NOP.end";
 
-/// Copying rows gives the same bytes and counts as warps do, for areas that begin and end anywhere, images of any layout,
-/// and texels beyond the image.
+/// Copying rows gives the same bytes and counts as warps do, for areas with arbitrary bounds, images of any layout, and
+/// texels past the image's edges.
 #[test]
 fn texels_are_copied_in_rows() {
     const SIDE: [u32; 2] = [100, 37];
@@ -497,7 +497,7 @@ fn texels_are_copied_in_rows() {
     }
 }
 
-/// The offset of a dispatch's attributes counts where an attribute says so: transform feedback begins with the draw's first
+/// A dispatch's attribute offset applies to attributes that request it: transform feedback begins with the draw's first
 /// vertex.
 #[test]
 fn attributes_begin_at_an_offset() {
@@ -533,7 +533,7 @@ fn attributes_begin_at_an_offset() {
     assert_eq!(machine.words(to, 8), expected.collect::<Vec<_>>());
 }
 
-/// Descriptors are the content of a buffer: the buffer's size is the second word of its own.
+/// Descriptors are the contents of a buffer: the buffer's size is the second word of its own descriptor.
 #[test]
 fn descriptors_can_be_read() {
     let source = "
@@ -582,7 +582,7 @@ fn queues_wait_for_each_other() {
     assert_eq!(queues, [1, 0]);
     assert!(done.iter().all(|c| c.outcome.is_ok()));
     assert_eq!(machine.words(DATA + 64, 2), [3, 0]);
-    // Waiting costs no instructions.
+    // Waiting executes no instructions.
     assert_eq!(done[1].outcome.as_ref().map(|s| s.commands), Ok(5));
 }
 

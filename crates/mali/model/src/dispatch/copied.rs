@@ -1,4 +1,4 @@
-//! Dispatches that copy texels to memory: rows of them are copied instead of warps executed.
+//! Dispatches that copy texels to memory: rows of texels are copied without executing warps.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +17,14 @@ use crate::shader::run::Trapped;
 
 const STEP: u32 = LANES as u32;
 
-/// Rows that are copied together: with sixteen threads of each, a block of texels, which images keep side by side.
+/// Rows that are copied together: with sixteen threads of each, they form a block of texels, which images keep
+/// contiguous.
 const ROWS: u32 = 16;
 
-/// Rows of threads: from where to where the first two axes are, and where the third.
+/// Rows of threads: ranges on the first two axes, and the index on the third.
 type Threads = ([Range<u32>; 2], u32);
 
-/// Copies what a dispatch does, if its program does nothing but copy texels to memory; `false` if it does something else.
+/// Executes a dispatch by copying, if its program only copies texels to memory; `false` if it does anything else.
 pub(super) fn execute(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -59,7 +60,7 @@ pub(super) fn execute(
     });
     let warps = x.end.div_ceil(STEP) - x.start / STEP;
     let raw = copies.is_raw(&mut port).unwrap_or(false);
-    // Something that only warps can do.
+    // Set when a row needs something that only warps can do.
     let missed = AtomicBool::new(false);
     let begin = |_| launch.port(vm);
     let run = |port: &mut Port<'_>, rows: Threads| {
@@ -86,7 +87,7 @@ pub(super) fn execute(
     Ok(true)
 }
 
-/// The threads of a dispatch that copy, on each axis; `None` if they are not side by side.
+/// The copying threads of a dispatch, on each axis; `None` if they are not contiguous.
 fn threads(launch: &Launch, groups: [u32; 3], copies: &Copies) -> Option<[Range<u32>; 3]> {
     if copies.region.outside {
         return None;
@@ -101,7 +102,7 @@ fn threads(launch: &Launch, groups: [u32; 3], copies: &Copies) -> Option<[Range<
     Some(all)
 }
 
-/// Counts what warps would have executed, of which so many have threads that copy.
+/// Adds the counts of the warps that would have executed, of which `copying` have threads that copy.
 fn count(stats: &mut JobStats, launch: &Launch, groups: [u32; 3], copying: u64, copies: &Copies) {
     let groups = groups.iter().map(|n| u64::from(*n)).product::<u64>();
     let threads = groups * u64::from(launch.threads);
@@ -113,7 +114,7 @@ fn count(stats: &mut JobStats, launch: &Launch, groups: [u32; 3], copying: u64, 
 }
 
 for_hosts! {
-    /// Copies rows, or what texels are in memory; `false` if something is to be written that is not in one range of memory.
+    /// Copies rows, as channels or as raw texels; `false` if a destination is not within one range of memory.
     fn copy_rows(
         port: &mut Port<'_>,
         copies: &Copies,
@@ -142,7 +143,7 @@ for_hosts! {
     }
 }
 
-/// Copies what threads do from a place on, along the first axis; `false` as in `copy_rows`.
+/// Copies the texels of threads from a first one on, along the first axis; `false` as in `copy_rows`.
 #[inline(always)]
 fn copy(
     port: &mut Port<'_>,
@@ -177,7 +178,8 @@ fn copy(
     Ok(true)
 }
 
-/// Copies the texels of sixteen threads from a place on, along the first axis, if they are side by side in memory and remain so.
+/// Copies the texels of sixteen threads from a first one on, along the first axis, if they are contiguous in memory
+/// before and after.
 #[inline(always)]
 fn copy_run(port: &mut Port<'_>, copies: &Copies, first: [u32; 3]) -> Result<bool, Trapped> {
     let [Effect::Store { base, offset, bytes, .. }] = copies.effects.as_slice() else {
@@ -185,7 +187,8 @@ fn copy_run(port: &mut Port<'_>, copies: &Copies, first: [u32; 3]) -> Result<boo
     };
     let (length, start) = (u64::from(*bytes) * LANES as u64, u64::from(offset.at(first)));
     let to = base.wrapping_add(start);
-    // What lies behind the last byte of the offset's range is elsewhere; the upper bits name other things than memory.
+    // Bytes past the end of the offset's 32-bit range would wrap; addresses with upper bits set do not name plain
+    // memory.
     let plain = start + length <= 1 << 32 && (to | to.wrapping_add(length)) >> 56 == 0;
     if offset.by[0] != u32::from(*bytes) || !plain {
         return Ok(false);
@@ -199,7 +202,7 @@ fn copy_run(port: &mut Port<'_>, copies: &Copies, first: [u32; 3]) -> Result<boo
     Ok(true)
 }
 
-/// Stores words of threads from a place on; `false` if they do not go to one range of memory.
+/// Stores words of threads from a first one on; `false` if they do not go to one range of memory.
 #[inline(always)]
 fn store(
     port: &mut Port<'_>,
@@ -215,7 +218,7 @@ fn store(
         *address = base.wrapping_add(offset.into());
         upper |= *address >> 56;
     }
-    // The upper bits name other things than memory.
+    // Addresses with upper bits set do not name plain memory.
     if upper != 0 {
         return false;
     }

@@ -22,11 +22,11 @@ use super::{BASE, Bits, pack};
 use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
 const BYTES: usize = 1 << 18;
-/// Where jobs are.
+/// Address of the jobs.
 const JOB: u64 = BASE;
-/// Where vertices store what fragments read.
+/// Address at which vertices store the inputs of fragments.
 const VARYINGS: u64 = VERTICES + 0x1000;
-/// Most clauses of a shader.
+/// Limit on the clauses of a shader.
 const MOST_CLAUSES: u64 = 6;
 
 const CHIPS: [&str; 2] = ["mali-g52", "mali-g72"];
@@ -49,7 +49,7 @@ fn shader(bits: &mut Bits<'_>) -> Vec<u8> {
 }
 
 impl Machine<'_> {
-    /// As [`Machine::put`], in the form of an architecture.
+    /// As [`Machine::put`], in the layout of an architecture.
     pub(super) fn put_as<P: Packet>(&mut self, arch: u8, at: u64, packet: &P) -> Option<()> {
         let mut bytes = vec![0; P::INFO.size_bytes];
         packet.pack_into_as(&mut bytes, revision(arch)).ok()?;
@@ -57,7 +57,7 @@ impl Machine<'_> {
         self.vm.write(at, &bytes).ok()
     }
 
-    /// Buffers, attributes, varyings, a texture.
+    /// Writes buffers, attributes, varyings and a texture.
     fn tables(&mut self, arch: u8) -> Option<()> {
         let rgba = match arch {
             6 => 0o3210,
@@ -102,7 +102,7 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// The draw of a stage whose shaders are those from a number on.
+    /// The draw of a stage; its shaders are numbered from `number` on.
     fn draw_v7(&mut self, number: u64) -> Option<DrawV7> {
         let code = CODE + 0x1000 * number;
         for at in [code, code + 0x800] {
@@ -152,7 +152,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Jobs of a chain: vertices and fragments.
+    /// Writes the jobs of a chain: vertices and fragments.
     fn jobs(&mut self) -> Option<()> {
         let kinds =
             [JobType::IndexedVertex, JobType::IndexedVertex, JobType::Tiler, JobType::Compute];
@@ -198,7 +198,7 @@ impl Machine<'_> {
     }
 }
 
-/// Executes the chain that `input` describes; what became of it.
+/// Executes the chain that `input` describes; returns its outcome.
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let mut bits = Bits { input, state: 0 };
     let chip = tepui_mali_chips::chip(CHIPS[bits.next() as usize % CHIPS.len()])?;

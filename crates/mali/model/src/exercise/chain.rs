@@ -12,13 +12,13 @@ use tepui_softgpu::{Memory, Protection};
 use super::{BASE, BYTES, Bits, CODE, DATA, STATES, pack};
 use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
-/// Bytes of a job here.
+/// Bytes reserved per job.
 const JOB: u64 = 512;
 
-/// Most jobs of a chain.
+/// Limit on the jobs of a chain.
 const MOST: u64 = 6;
 
-/// Executes the chain that `input` describes; what became of it.
+/// Executes the chain that `input` describes; returns its outcome.
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let chip = tepui_mali_chips::chip("mali-g57")?;
     let options = super::options(input, 100, 1 << 20);
@@ -74,7 +74,7 @@ pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
             _ => Vec::new(),
         };
         vm.write(at + 32, &payload).ok()?;
-        // Some words are others.
+        // Replaces some words.
         for _ in 0..bits.next() % 3 {
             let place = at + 4 * (bits.next() % (JOB / 4));
             vm.write(place, &(bits.next() as u32).to_le_bytes()).ok()?;

@@ -33,13 +33,14 @@ pub(super) const TEXELS: u64 = BASE + 0x1_0000;
 const DEPTHS: u64 = BASE + 0x2_0000;
 const PICTURE: u64 = BASE + 0x3_0000;
 
-/// Side of the framebuffer.
+/// Side of the framebuffer in pixels.
 pub(super) const SIDE: u32 = 40;
 
-/// Instructions of a shader.
+/// Limit on the instructions of a shader.
 const MOST_INSTRUCTIONS: u64 = 16;
 
-/// Reads 16 bytes of the vertex from the buffer, from `offset` on, and stores them as its result.
+/// A shader that reads 16 bytes of the vertex from the buffer, from `offset` on, and stores them as its
+/// result.
 fn vertex_shader(offset: u32) -> String {
     format!(
         "LSHIFT_OR.i32 r8, r60, 0x7060504.b00, 0x0
@@ -91,7 +92,7 @@ pub(super) fn scatter(bits: &mut Bits<'_>, info: &PacketInfo, bytes: &mut [u8], 
     }
 }
 
-/// The parameters of a frame with depths in the tile buffer.
+/// The parameters of a framebuffer with depth in the tile buffer.
 fn parameters() -> FramebufferParameters {
     FramebufferParameters {
         width: SIDE,
@@ -108,7 +109,7 @@ fn parameters() -> FramebufferParameters {
     }
 }
 
-/// The colours of a frame.
+/// The colour target of a framebuffer.
 fn target() -> RenderTarget {
     RenderTarget {
         internal_format: ColorBufferInternalFormat::R8g8b8a8,
@@ -123,7 +124,7 @@ fn target() -> RenderTarget {
     }
 }
 
-/// Random instructions, with handles of a texture and a sampler where they ask for such.
+/// Random instructions, with handles of a texture and a sampler for those that need them.
 fn instructions(bits: &mut Bits<'_>) -> Vec<u8> {
     let mut code = Vec::new();
     for _ in 0..bits.next() % MOST_INSTRUCTIONS {
@@ -178,7 +179,7 @@ impl Machine<'_> {
         self.shader(2, ShaderStage::Fragment, &fragment)
     }
 
-    /// Positions about the window, and colours that are as random.
+    /// Writes positions around the window, and random colours.
     pub(super) fn vertices(&mut self) -> Option<()> {
         for at in 0..0x80 {
             let value = match self.bits.next() % 32 {
@@ -227,7 +228,7 @@ impl Machine<'_> {
         self.put(STATES + 0x2c0, &plane)
     }
 
-    /// A frame without depths, in the form of a chip with a job manager.
+    /// Writes a framebuffer without depth, in the layout of a chip with a job manager.
     pub(super) fn frame_as(&mut self, arch: u8) -> Option<()> {
         let context = TilerContextJm { fb_width: SIDE, fb_height: SIDE, ..Default::default() };
         self.put_as(arch, CONTEXT, &context)?;
@@ -332,7 +333,7 @@ impl Machine<'_> {
     }
 }
 
-/// Executes the frame that `input` describes; what became of its stream.
+/// Executes the frame that `input` describes; returns the completions of its stream.
 pub fn draws(input: &[u8]) -> Option<Vec<Completion>> {
     let chip = tepui_mali_chips::chip("mali-g610")?;
     let options = super::options(input, 2000, 1 << 24);

@@ -17,7 +17,7 @@ use tepui_softgpu::{Memory, Protection};
 use super::{BASE, BYTES, Bits, CODE, DATA, STATES, pack};
 use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
-/// Most bundles of a program.
+/// Limit on the bundles of a program.
 const MOST_BUNDLES: u64 = 12;
 
 /// A program of random bundles, which ends.
@@ -28,7 +28,7 @@ fn program(bits: &mut Bits<'_>) -> Vec<u8> {
         if bundle.next == Tag::BREAK {
             bundle.next = Tag::ALU;
         }
-        // Most operands are registers that the unit reads, and offsets small.
+        // Most operands are registers that the unit reads, and offsets are small.
         if let Content::LoadStore(words) = &mut bundle.content {
             for word in words {
                 word.offset &= 0x3ff;
@@ -42,7 +42,7 @@ fn program(bits: &mut Bits<'_>) -> Vec<u8> {
     code
 }
 
-/// Executes the chain that `input` describes; what became of it.
+/// Executes the chain that `input` describes; returns its outcome.
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let mut bits = Bits { input, state: 0 };
     let chip = tepui_mali_chips::chip("mali-t860")?;

@@ -52,7 +52,7 @@ impl Equation {
     }
 }
 
-/// A row of what a function gives for each lane: a loop, which compilers make vectors of.
+/// Applies a function to each lane, in a loop that compilers vectorise.
 #[inline(always)]
 fn each<const N: usize>(f: impl Fn(usize) -> f32) -> [f32; N] {
     let mut row = [0.0; N];
@@ -62,7 +62,7 @@ fn each<const N: usize>(f: impl Fn(usize) -> f32) -> [f32; N] {
     row
 }
 
-/// Blends colours with the old ones of a target; components that are not written keep their value.
+/// Blends colours with the old ones of a target; components outside of the write mask keep their value.
 #[inline(always)]
 pub(crate) fn blend<const N: usize>(
     blend: &BlendEquation,
@@ -71,7 +71,7 @@ pub(crate) fn blend<const N: usize>(
     constant: f32,
     unorm: bool,
 ) -> [[f32; N]; 4] {
-    // Of normalised numbers, sources are clamped before.
+    // For normalised formats, sources are clamped before blending.
     let clamp = |v: f32| if v > 0.0 { v.min(1.0) } else { 0.0 };
     let mut src = *src;
     if unorm {

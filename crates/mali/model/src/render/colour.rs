@@ -1,7 +1,7 @@
-//! Colours of the tile buffer: their bits, clear colours, and how they are written to memory.
+//! Colours of the tile buffer: their bits, clear colours, and conversion to memory.
 //!
-//! Formats that the hardware blends are kept as integers of the memory format's precision. Silicon
-//! keeps further bits, with which it dithers; nobody sees them unless dithering is on.
+//! Formats that the hardware blends are kept as integers of the memory format's precision. Silicon keeps
+//! further bits, with which it dithers; they are not observable unless dithering is on.
 //!
 // source: Mesa, pan_clear.c (`tib_layouts`), pan_format.c (`panfrost_blendable_formats`), pan_desc.c
 // (`pan_rt_init_format`).
@@ -12,22 +12,22 @@ use tepui_mali_packets::framebuffer::{
 
 use crate::job::{JobFault, Unit};
 
-/// Most words of a pixel.
+/// Maximum number of words of a pixel.
 pub(crate) const MOST_WORDS: usize = 4;
 
-/// How a target's pixels are written.
+/// The conversion of a target's pixels from the tile buffer to memory.
 pub(crate) struct TargetFormat {
     /// Bits of the components of the tile buffer's pixel, the lowest first; none if it is raw.
     internal: Option<[u32; 4]>,
     /// Bits of the memory's components, the lowest first.
     memory: [u32; 4],
-    /// What each of the memory's components is: a component of the tile buffer, 0 or 1.
+    /// Source of each of the memory's components: a component of the tile buffer, 0 or 1.
     swizzle: [u32; 4],
     /// Bytes of a pixel in memory.
     pub bytes: usize,
 }
 
-/// Bits of components in the tile buffer, and further bits below each in clear colours.
+/// Bits of components in the tile buffer, and the extra bits below each in clear colours.
 fn layout(format: Internal) -> Option<[(u32, u32); 4]> {
     Some(match format {
         Internal::R8g8b8a8 => [(8, 0); 4],
@@ -40,8 +40,8 @@ fn layout(format: Internal) -> Option<[(u32, u32); 4]> {
     })
 }
 
-/// Bits of the components of formats of floats, which memory has as the tile buffer does: their
-/// writeback format says nothing.
+/// Bits of the components of float formats, which are the same in memory as in the tile buffer: the writeback
+/// format is not used for them.
 fn floats(format: Internal) -> Option<[u32; 4]> {
     Some(match format {
         Internal::R16f => [16, 0, 0, 0],
@@ -152,8 +152,8 @@ impl TargetFormat {
         self.bits().div_ceil(32) as usize
     }
 
-    /// The pixel of a sample in a chunk of 128 bits, as blend shaders of Midgard write them, one behind the other: so many samples
-    /// as there is room for are in the first chunk, and so on. `None` if the sample is in another chunk.
+    /// The pixel of a sample in a 128-bit chunk, as Midgard's blend shaders write them: samples are consecutive, and
+    /// the first chunk holds as many as fit. `None` if the sample is in another chunk.
     ///
     // source: Mesa, pan_lower_framebuffer.c (`pan_lower_fb_store`)
     pub fn of_chunk(&self, words: [u32; 4], chunk: u32, sample: u32) -> Option<[u32; 4]> {
@@ -167,12 +167,13 @@ impl TargetFormat {
         Some([0, 1, 2, 3].map(|k| (pixel >> (32 * k)) as u32))
     }
 
-    /// Whether pixels in memory are those of the tile buffer.
+    /// Whether pixels in memory are identical to those of the tile buffer.
     pub fn is_same(&self) -> bool {
         self.internal.is_none_or(|internal| internal == self.memory && self.swizzle == [0, 1, 2, 3])
     }
 
-    /// As [`TargetFormat::to_memory`] of pixels that have a word in both, whose components have the same bits; false of others.
+    /// As [`TargetFormat::to_memory`] for pixels that are a word in both, whose components have the same bits; false
+    /// for others.
     #[inline(always)]
     pub fn words_to_memory(&self, pixels: &[u32], out: &mut [u32]) -> bool {
         let Some(internal) = self.internal else { return false };
@@ -202,7 +203,7 @@ impl TargetFormat {
         true
     }
 
-    /// The bytes of a pixel in memory, of which [`TargetFormat::bytes`] count.
+    /// Converts a pixel for memory; the first [`TargetFormat::bytes`] bytes of the result are valid.
     #[inline]
     pub fn to_memory(&self, pixel: u128) -> [u8; 16] {
         let Some(internal) = &self.internal else { return pixel.to_le_bytes() };
@@ -218,7 +219,7 @@ impl TargetFormat {
             let value = match which {
                 0..4 => {
                     let (value, own) = components[which as usize];
-                    // A component of fewer bits is repeated.
+                    // A component of fewer bits is widened by repeating its bits.
                     match own {
                         0 => most,
                         _ if own == *bits => value,
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(whole.of_chunk(words, 3, 3), Some(words));
     }
 
-    /// Words go to memory as single pixels do, whatever the formats and the swizzle.
+    /// Rows of words are converted like single pixels, for all formats and swizzles.
     #[test]
     fn words_are_as_single_pixels() {
         let mut some = 0;

@@ -1,4 +1,4 @@
-//! Frame shaders that load attachments into the tile buffer: rows of texels are copied instead of warps executed.
+//! Frame shaders that load attachments into the tile buffer: rows of texels are copied without executing warps.
 
 use tepui_mali_packets::draw::BlendMode;
 use tepui_raster::DepthStencil;
@@ -21,7 +21,7 @@ use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
 use crate::shader::run::Trapped;
 
-/// What a frame shader copies; `None` if it does something else, or something to what it copies.
+/// The copies of a frame shader; `None` if it does anything else, or modifies the values that it copies.
 pub(super) fn find(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -49,7 +49,7 @@ pub(super) fn find(
     can.then_some(copies)
 }
 
-/// How a colour is written.
+/// The destination of a copied colour.
 struct Colour<'c> {
     channels: &'c [copies::Word; 4],
     target: usize,
@@ -73,7 +73,7 @@ impl Colour<'_> {
 }
 
 impl Worker<'_, '_> {
-    /// Copies what a frame shader does for all pixels of the tile before its primitives.
+    /// Copies for all pixels of the tile, before its primitives.
     pub(super) fn copy(&mut self, pipeline: &Pipeline, copies: &Copies) -> Result<(), JobFault> {
         let p = &self.frame.framebuffer.parameters;
         let Some(pixels) = self.core.port.pixels.as_deref() else { return Ok(()) };
@@ -102,7 +102,7 @@ fn instructions(copies: &Copies, corner: [u32; 2], size: [u32; 2]) -> u64 {
         return u64::from(warps) * copies.instructions(copied, !copied);
     }
     let quads = (0..size[1]).step_by(2).flat_map(|y| (0..size[0]).step_by(2).map(move |x| [x, y]));
-    // Whether pixels of a warp copy, and whether others do not.
+    // Whether some pixels of the warp copy, and whether others do not.
     let (mut some, mut sum) = ([false; 2], 0);
     let mut lanes = 0;
     for quad in quads {
@@ -169,7 +169,7 @@ for_hosts! {
     }
 }
 
-/// Writes colours of pixels from a place on.
+/// Writes the colours of consecutive pixels from a first one on.
 #[inline(always)]
 fn write(tile: &mut Tile, colour: &Colour<'_>, fetched: &[Fetched], [x, y]: [usize; 2], mask: u16) {
     let channels = colour.channels.each_ref().map(|word| word.row(fetched));
@@ -180,7 +180,7 @@ fn write(tile: &mut Tile, colour: &Colour<'_>, fetched: &[Fetched], [x, y]: [usi
     }
 }
 
-/// Tests depths and stencils of pixels from a place on, which replace those that are there if they pass.
+/// Tests depth and stencil of consecutive pixels from a first one on, and writes those that pass.
 #[inline(always)]
 fn test(
     buffer: &mut DepthStencil<MOST_SAMPLES>,
@@ -192,7 +192,7 @@ fn test(
 ) {
     let [low, high] = pipeline.range;
     for lane in numbers(mask) {
-        // Frame shaders have no primitive, whose depth it would be.
+        // Frame shaders have no primitive that could provide the depth.
         let z = depth.map_or(0.0, |row| f32::from_bits(row.0[lane])).clamp(low, high);
         let stencil = stencil.map(|row| row.0[lane] as u8);
         buffer.test(&pipeline.tests[0], 0, x + lane, y, z, stencil);

@@ -1,4 +1,4 @@
-//! RUN_IDVS: what registers of the command stream say about a draw.
+//! RUN_IDVS: a draw described by registers of the command stream.
 //!
 // source: registers: Mesa, decode_csf.c (`pandecode_run_idvs`).
 
@@ -21,16 +21,17 @@ use crate::job::{JobFault, JobStats, Unit};
 
 const UNIT: Unit = Unit::Tiler;
 
-/// What pixels need of a draw: addresses of descriptors, which are read when the frame is drawn.
+/// State of a draw that pixels need: addresses of descriptors, which are read when the frame is rendered.
 #[derive(Clone)]
 pub(crate) struct Draw {
     /// The fragment shader; none if its program's address is 0.
     pub fragment: StageAddresses,
     /// Flags of the draw descriptor.
     pub flags_0: DcdFlags0,
-    /// The sample mask. That of render targets does not stop BLEND: frame shaders of Mesa write targets that theirs lacks.
+    /// Flags with the sample mask. The mask of render targets does not stop BLEND: Mesa's frame shaders write targets
+    /// that their mask lacks.
     pub flags_1: DcdFlags1,
-    /// Depths between which fragments are.
+    /// The depth range of fragments.
     pub depth_range: [f32; 2],
     /// Address of the occlusion counter.
     pub occlusion: u64,
@@ -40,11 +41,11 @@ pub(crate) struct Draw {
     pub blend_count: u32,
     /// Address of the depth and stencil descriptor.
     pub depth_stencil: u64,
-    /// What Bifrost's renderer state says in its place.
+    /// Depth and stencil state of Bifrost, which is in its renderer state.
     pub depth_state: Option<Box<DepthStencil>>,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
-    /// Whether points count their coordinates from below, where the draw says it and not the framebuffer.
+    /// Whether point coordinates count from below, if the draw determines it and not the framebuffer.
     pub points_from_below: Option<bool>,
 }
 
@@ -59,14 +60,14 @@ impl Draw {
             .map_err(|problem| invalid("depth and stencil", problem))
     }
 
-    /// What a draw descriptor in memory says.
+    /// Reads a draw descriptor from memory.
     pub fn from_descriptor(memory: &mut UnitMemory<'_>, at: u64) -> Result<Draw, JobFault> {
         let memory_fault = |fault| JobFault::memory(UNIT, fault);
         let bytes = memory.read_array::<{ DrawDescriptor::SIZE_BYTES }>(at);
         Draw::from_bytes(&bytes.map_err(memory_fault)?)
     }
 
-    /// What a draw descriptor says.
+    /// Decodes a draw descriptor.
     pub fn from_bytes(bytes: &[u8; DrawDescriptor::SIZE_BYTES]) -> Result<Draw, JobFault> {
         let d = DrawDescriptor::unpack(bytes).map_err(|p| invalid("draw descriptor", p))?;
         let (flags, _) = bytes.as_chunks::<4>();
@@ -108,7 +109,7 @@ impl StateRegisters<'_> {
     }
 }
 
-/// A packet of words that stand in registers.
+/// Unpacks a packet from words that are in registers.
 pub(crate) fn packet<P: Packet>(what: &str, words: &[u32]) -> Result<P, JobFault> {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     P::unpack(&bytes).map_err(|problem| invalid(what, problem))
@@ -118,7 +119,7 @@ pub(crate) fn invalid(what: &str, problem: Problem) -> JobFault {
     JobFault::new(UNIT, format!("{what}: {problem}"))
 }
 
-/// Bytes of a tiler context that v7, v9 and v10 have alike.
+/// Bytes of a tiler context that have the same layout on v7, v9 and v10.
 const COMMON: usize = 32;
 
 /// Reads the tiler context.
@@ -237,7 +238,7 @@ pub(crate) fn execute(
     )
 }
 
-/// A draw, wherever it was described.
+/// The parameters of a draw call, from registers or a job.
 pub(crate) struct Call {
     pub flags: PrimitiveFlags,
     /// Address of the tiler context.
@@ -318,7 +319,7 @@ pub(crate) fn scene(
     }
 }
 
-/// Executes a RUN_FULLSCREEN: a draw descriptor's fragments for all pixels within the scissor.
+/// Executes a RUN_FULLSCREEN: shades all pixels within the scissor with a draw descriptor.
 pub(crate) fn fullscreen(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -342,12 +343,12 @@ pub(crate) fn fullscreen(
     })
 }
 
-/// Gives the scene of chunks of the heap back.
+/// Frees the scene whose chunks of the heap are returned.
 pub(crate) fn finish(scenes: &mut Scenes, chunks: u64) {
     if let Ok(number) = u32::try_from(chunks / CHUNK) {
         scenes.remove(number);
     }
 }
 
-/// What a scene's number is multiplied with, so that it looks like an address of a chunk.
+/// Factor that makes a scene's number look like the address of a chunk.
 pub(crate) const CHUNK: u64 = 4096;

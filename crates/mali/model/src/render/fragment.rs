@@ -1,7 +1,7 @@
-//! RUN_FRAGMENT: draws the primitives of a scene's layer, tile by tile.
+//! RUN_FRAGMENT: renders the primitives of a scene's layer, tile by tile.
 //!
-//! A tile's primitives are drawn in their order by one worker, so that pictures are the same at any
-//! number of threads.
+//! One worker renders a tile's primitives in their order, so that pictures are the same for any number of
+//! threads.
 //!
 // source: Mesa, decode_csf.c (`pandecode_run_fragment`), pan_desc.c, panvk_vX_cmd_fb_preload.c (frame
 // shaders).
@@ -28,27 +28,27 @@ use crate::job::{JobFault, JobStats, Unit};
 
 const UNIT: Unit = Unit::Fragment;
 
-/// Pixels of a tile's side.
+/// Side of a tile in pixels.
 pub(crate) const SIDE: u32 = TILE_SIDE as u32;
 
 /// Byte offset of the completed chunks in a tiler context.
 const COMPLETED: u64 = 40;
 
-/// What drawing a frame needs.
+/// State of the frame that is being rendered.
 pub(crate) struct Frame<'a> {
     pub gpu: &'a Gpu,
     pub framebuffer: Arc<Framebuffer>,
     pub scene: Arc<Scene>,
     /// Pipelines of the scene's draws that have primitives here.
     pub pipelines: HashMap<u32, Arc<Pipeline>>,
-    /// Frame shaders: two before a tile's primitives, one behind.
+    /// Frame shaders: two before a tile's primitives, one after them.
     pub shaders: [Option<(Mode, Arc<Pipeline>)>; 3],
     pub budget: Budget,
-    /// What is drawn, from the first pixel to one behind the last.
+    /// The rendered area, from the first pixel to one past the last.
     pub area: [[u32; 2]; 2],
 }
 
-/// Draws the framebuffer of a pointer with flags, within a scissor.
+/// Renders the framebuffer of a pointer with flags, within a scissor.
 pub(crate) fn execute(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -129,7 +129,7 @@ pub(crate) fn execute(
     draw(&frame, vm, &members, stats)
 }
 
-/// Draws all tiles.
+/// Renders all tiles.
 fn draw(
     frame: &Frame<'_>,
     vm: &AddressSpace,

@@ -1,4 +1,4 @@
-//! The framebuffer of a RUN_FRAGMENT: attachments and what runs over each tile.
+//! The framebuffer of a RUN_FRAGMENT: attachments and frame shaders.
 //!
 // source: Mesa, pan_desc.c (`pan_emit_fbd`).
 
@@ -21,7 +21,7 @@ use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Fragment;
 
-/// Bytes of headers for each superblock in a row: one header, or those of a row of tiles of eight by eight.
+/// Bytes of a row of headers per superblock: one header, or eight if headers are in tiles of 8×8.
 fn header_bytes(format: BlockFormat) -> u32 {
     match format {
         BlockFormat::AfbcTiled => 16 * 8,
@@ -29,23 +29,23 @@ fn header_bytes(format: BlockFormat) -> u32 {
     }
 }
 
-/// Byte offset of what follows the parameters.
+/// Byte offset of the extension and render targets that follow the parameters.
 const EXTENSION: u64 = 128;
 
 /// A colour attachment.
 pub(crate) struct Target {
     pub format: TargetFormat,
-    /// What pixels in the tile buffer are.
+    /// The format of pixels in the tile buffer.
     pub internal: ColorBufferInternalFormat,
     /// Bits of a cleared pixel.
     pub clear: u128,
-    /// Where it is written to.
+    /// The image that it is written to.
     pub surface: Option<Surface>,
-    /// Tiles in which nothing was drawn are written.
+    /// Whether tiles in which nothing was drawn are written.
     pub clean: bool,
 }
 
-/// Where depths or stencils are written to.
+/// The image to which depth or stencil is written.
 pub(crate) struct DepthTarget<F> {
     pub format: F,
     pub surface: Surface,
@@ -58,7 +58,7 @@ pub(crate) struct Framebuffer {
     pub targets: ArrayVec<Target, MOST_TARGETS>,
     pub depth: Option<DepthTarget<ZsFormat>>,
     pub stencil: Option<DepthTarget<SFormat>>,
-    /// Depth and stencil of tiles in which nothing was drawn are written.
+    /// Whether depth and stencil of tiles in which nothing was drawn are written.
     pub clean_depth: bool,
 }
 
@@ -137,7 +137,7 @@ impl Framebuffer {
         Ok(Framebuffer { parameters, samples, targets, depth, stencil, clean_depth })
     }
 
-    /// Bits of fixed point of depths in tiles; 0 where they are floats.
+    /// Number of bits of fixed-point depth in tiles; 0 for floats.
     pub fn unorm_bits(&self) -> u32 {
         match self.parameters.z_internal_format {
             ZInternalFormat::D16 => 16,
@@ -147,7 +147,7 @@ impl Framebuffer {
     }
 }
 
-/// Reads the depth and stencil attachments. The formats of those that are not there are 0.
+/// Reads the depth and stencil attachments. The formats of missing ones are 0.
 fn extension(arch: Arch, memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcExtension, JobFault> {
     let bytes = memory.read_array::<{ ZsCrcExtension::SIZE_BYTES }>(at);
     let mut bytes = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
@@ -163,7 +163,7 @@ fn extension(arch: Arch, memory: &mut UnitMemory<'_>, at: u64) -> Result<ZsCrcEx
         .map_err(|problem| JobFault::new(UNIT, format!("depth and stencil attachment: {problem}")))
 }
 
-/// The attachments of v7, as those of Valhall.
+/// Converts the attachments of v7 to Valhall's layout.
 fn extension_v7(
     arch: Arch,
     mut bytes: [u8; ZsCrcExtension::SIZE_BYTES],
@@ -186,7 +186,7 @@ fn extension_v7(
     }
     let afbc = matches!(e.zs_block_format, BlockFormat::Afbc | BlockFormat::AfbcTiled);
     if afbc {
-        // The number of superblocks in a row, and the body's address in the place of a stencil's.
+        // The number of superblocks in a row; the address of the body replaces that of the stencil.
         let columns = e.zs_writeback_row_stride & 0x1fff;
         return Ok(ZsCrcExtension {
             zs_write_format: e.zs_write_format,
@@ -218,7 +218,7 @@ fn extension_v7(
     })
 }
 
-/// Reads a render target. What Bifrost says of compressed images in other places is where Valhall has it.
+/// Reads a render target. Bifrost's parameters of compressed images are converted to Valhall's layout.
 fn render_target(
     arch: Arch,
     memory: &mut UnitMemory<'_>,
@@ -245,7 +245,7 @@ fn render_target(
     })
 }
 
-/// A layout of v6 as later architectures have it.
+/// Converts a block format of v6 to that of later architectures.
 pub(crate) fn later(format: BlockFormatV6) -> Result<BlockFormat, JobFault> {
     let missing = || JobFault::unimplemented(UNIT, format!("images in the layout {format}"));
     format.later().ok_or_else(missing)
@@ -271,7 +271,7 @@ pub(crate) fn packet<P: Packet>(
     P::unpack(&bytes).map_err(|problem| JobFault::new(UNIT, format!("{what}: {problem}")))
 }
 
-/// Where samples are: a table in memory, in 1/256 of a pixel.
+/// Reads the sample positions: a table in memory, in 1/256 of a pixel.
 ///
 // source: Mesa, pan_samples.c.
 pub(crate) fn samples(
@@ -284,7 +284,7 @@ pub(crate) fn samples(
         SamplePattern::D3d8xGrid => 8,
         SamplePattern::D3d16xGrid => 16,
     };
-    // A framebuffer of one sample may still be drawn to with several.
+    // Draws to a framebuffer of one sample may still use several.
     let count = match parameters.sample_count {
         0 | 1 => of_pattern,
         count => (count as usize).min(MOST_SAMPLES),

@@ -1,8 +1,7 @@
-//! From shaded vertices to primitives and their shapes on the screen: assembly, clipping, culling,
-//! planes.
+//! From shaded vertices to primitives and their shapes on the screen: assembly, clipping, culling, plane
+//! equations.
 //!
-//! Shaders store positions in the window with 1/w, so that a vertex in clip space is what the
-//! quotient of both is.
+//! Shaders store window positions with 1/w; dividing by it gives back clip space.
 //!
 // source: Mesa, nir_lower_viewport_transform.c.
 
@@ -30,33 +29,34 @@ pub(crate) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 /// Positions are those of the window.
 const WINDOW: Viewport = Viewport { scale: [1.0; 3], translate: [0.0; 3] };
 
-/// What larger points are drawn as: the size that drivers promise, the largest of 16 bits with four behind the binary point.
+/// Limit to which larger points are clamped: the size that drivers promise, the largest number of 16 bits with four
+/// fractional ones.
 ///
 /// source: Mesa, panvk_physical_device.c (`pointSizeRange`). That hardware limits sizes is an assumption.
 const LARGEST_POINT_PX: f32 = 4095.9375;
 
-/// How a draw's primitives are set up.
+/// Parameters of the primitive setup of a draw.
 pub(crate) struct Setup {
     topology: Topology,
     provoking: Provoking,
     limits: Limits,
-    /// Diameter of points and width of lines that the draw gives.
+    /// Point diameter and line width of the draw.
     pub size_px: f32,
-    /// Depths that are clipped: below the first, above the second.
+    /// Depth clipping planes: below the first, above the second.
     low: Option<f32>,
     high: Option<f32>,
     front_is_counter_clockwise: bool,
     cull_front: bool,
     cull_back: bool,
-    /// Depths have a bias.
+    /// Whether depths have a bias.
     biased: bool,
-    /// Layers of the context, and what is added to a vertex's layer.
+    /// Number of layers of the context, and the offset that is added to a vertex's layer.
     layers: u32,
     layer_offset: i32,
 }
 
 impl Setup {
-    /// Reads what a draw says.
+    /// Reads the parameters of a draw.
     pub fn new(
         memory: &mut UnitMemory<'_>,
         flags: &PrimitiveFlags,
@@ -104,7 +104,7 @@ impl Setup {
         let kind = assembler.kind();
         let provoking = match (self.provoking, self.topology, kind) {
             (_, _, Kind::Point) => 0,
-            // The hub of a fan is not its triangles' first vertex.
+            // The hub of a fan is not the first vertex of its triangles.
             (Provoking::First, Topology::TriangleFan, _) => 1,
             (Provoking::First, ..) => 0,
             (Provoking::Last, _, Kind::Line) => 1,
@@ -114,7 +114,7 @@ impl Setup {
     }
 }
 
-/// What a scissor leaves of the framebuffer.
+/// The intersection of a scissor and the framebuffer.
 fn limits(scissor: &Scissor, context: &TilerContext) -> Limits {
     Limits {
         min: [scissor.scissor_minimum_x, scissor.scissor_minimum_y],
@@ -136,7 +136,7 @@ pub(crate) fn fullscreen(draw: Draw, context: &TilerContext, scissor: &Scissor, 
     scene.draws.push(draw);
     for layer in 0..context.layer_count {
         scene.shapes.push(Shape {
-            // It has no sides to be outside of.
+            // It has no edges, so all pixels are inside.
             corners: [[0; 2]; 4],
             sides: 0,
             min_px: limits.min.map(|v| v as u16),
@@ -178,7 +178,7 @@ impl Assembly<'_> {
         self.number = 0;
     }
 
-    /// Takes a vertex of the instance.
+    /// Adds a vertex of the instance.
     pub fn vertex(&mut self, vertex: u32, of_instance: &[Shaded], scene: &mut Scene) {
         let mut made = [[0; 3]; 2];
         let mut count = 0;

@@ -1,7 +1,7 @@
 //! Draws of Bifrost: vertices are shaded into buffers of the driver, and the tiler reads their positions there.
 //!
 //! An indexed vertex job shades the vertices that its indices name, first with the position and then with the varying
-//! shader; a vertex job shades a range, and the tiler job behind it draws.
+//! shader; a vertex job shades a range, and the tiler job that follows it draws.
 //!
 // source: Mesa, v7.xml ("Indexed Vertex Job", "Tiler Job", "Compute Job"), pan_jm.c, pan_cmdstream.c, bifrost_compile.c
 // (position shaders store at the address in r58 and r59).
@@ -36,10 +36,10 @@ const UNIT: Unit = Unit::Tiler;
 /// Bytes of a position.
 const POSITION_BYTES: u64 = 16;
 
-/// Most vertices of a job, all instances together.
+/// Limit on the vertices of a job, over all instances.
 const MOST_VERTICES: u64 = 1 << 24;
 
-/// Vertices of instances, and the numbers under which their results are in buffers.
+/// Vertices to shade, per instance, and the indices of their results in buffers.
 struct Work<'a> {
     vertices: &'a [u32],
     instances: u32,
@@ -57,13 +57,13 @@ impl Work<'_> {
         Ok(total as usize)
     }
 
-    /// A vertex and its instance.
+    /// The vertex and the instance of a work item.
     fn vertex(&self, n: usize) -> (u32, u32) {
         let count = self.vertices.len();
         (self.vertices[n % count], (n / count) as u32)
     }
 
-    /// The number of a vertex in the buffers.
+    /// The index of a vertex's results in the buffers.
     fn linear(&self, (vertex, instance): (u32, u32)) -> u32 {
         vertex.wrapping_add(instance.wrapping_mul(self.instance_size))
     }
@@ -102,7 +102,7 @@ fn shade(
     outcome
 }
 
-/// Makes the warp ready for some vertices.
+/// Initialises the warp for a range of vertices.
 fn start(
     core: &mut Core<'_>,
     stage: &Stage,
@@ -160,8 +160,8 @@ pub(crate) fn vertices(
     shade(gpu, vm, &stage, &work, 0, stats)
 }
 
-/// Whether flat varyings come from a primitive's first vertex. Of lines the draw descriptor says it: on Midgard the first is 0, later
-/// it is 1.
+/// Whether flat varyings come from a primitive's first vertex. For lines the draw descriptor decides: on Midgard 0
+/// means the first, later 1 does.
 // source: Mesa, pan_jm.c (`flat_shading_vertex`)
 fn first_provokes(primitive: &PrimitiveV7, flat_shading_vertex: u32, is_midgard: bool) -> bool {
     match primitive.draw_mode {
@@ -198,7 +198,7 @@ pub(crate) fn primitives(
     };
     let sizes = address(&mut memory, size)?;
     let tiler = match is_midgard {
-        // A part of the framebuffer, whose address is where others have that of local storage.
+        // On Midgard the storage address is that of the framebuffer, which contains the tiler context.
         true => d.thread_storage,
         false => address(&mut memory, TILER)?,
     };
@@ -297,7 +297,7 @@ pub(crate) fn primitives(
     })
 }
 
-/// Reads what shaders have stored. Varyings are found by the vertex's number.
+/// Reads the positions that shaders have stored. Varyings are found by the vertex's index.
 fn positions(
     memory: &mut UnitMemory<'_>,
     work: &Work<'_>,

@@ -1,7 +1,7 @@
-//! Midgard's descriptors of framebuffers, draws and blending, as what the later architectures' become.
+//! Midgard's descriptors of framebuffers, draws and blending, converted to those of later architectures.
 //!
-//! The tiler's context is a part of the framebuffer. A scene's number is kept in the first word of the polygon list, which
-//! the driver writes as 0 before the first draw.
+//! The tiler context is a part of the framebuffer. A scene's number is kept in the first word of the polygon list,
+//! which the driver writes as 0 before the first draw.
 //!
 // source: Mesa, v5.xml, pan_desc.c (pan_emit_fbd), pan_samples.c, pan_cmdstream.c (panfrost_prepare_fs_state,
 // panfrost_emit_blend), pan_jc.c.
@@ -33,15 +33,15 @@ use crate::pixel::PixelFormat;
 use crate::shader::midgard::rows;
 use crate::shader::uniforms::Uniforms;
 
-/// How a target's colours are blended.
+/// The blending of a target's colours.
 pub(crate) struct MidgardBlend {
-    /// Colours are written.
+    /// Whether colours are written.
     pub enabled: bool,
     /// The address of the blend shader; 0 if fixed functions blend.
     pub shader: u64,
     /// The constant of equations.
     pub constant: f32,
-    /// What pixels in the tile buffer are; none if shaders write their bits.
+    /// The format of pixels in the tile buffer; none if shaders write their bits.
     pub format: Option<PixelFormat>,
 }
 
@@ -78,13 +78,13 @@ pub(crate) fn parameters(
         has_zs_crc_extension: p.has_zs_crc_extension,
         z_clear: p.z_clear,
         point_sprite_coord_origin_max_y: false,
-        // The tiler's context is here.
+        // The tiler context is a part of the framebuffer.
         tiler: at,
         ..FramebufferParameters::default()
     })
 }
 
-/// The tiler's context of a framebuffer, with the number of its scene.
+/// The tiler context of a framebuffer, with the number of its scene.
 pub(crate) fn context(
     arch: Arch,
     memory: &mut UnitMemory<'_>,
@@ -103,7 +103,7 @@ pub(crate) fn context(
         fb_height: p.height,
         ..TilerContext::default()
     };
-    // Where nothing is drawn there is no heap.
+    // If nothing is drawn, there is no heap.
     if t.heap_start != t.heap_end && t.polygon_list != 0 {
         let word = memory.read_array(t.polygon_list);
         let word = word.map_err(|fault| JobFault::memory(Unit::Tiler, fault))?;
@@ -112,7 +112,7 @@ pub(crate) fn context(
     Ok(context)
 }
 
-/// Where samples are, in 1/16 of a pixel.
+/// Sample positions of a pattern, in 1/16 of a pixel.
 pub(crate) fn places(pattern: SamplePattern) -> [[u8; 2]; MOST_SAMPLES] {
     let at: &[[i8; 2]] = match pattern {
         SamplePattern::SingleSampled => &[[0, 0]],
@@ -147,14 +147,14 @@ pub(crate) fn places(pattern: SamplePattern) -> [[u8; 2]; MOST_SAMPLES] {
     places
 }
 
-/// Bytes of a row of headers of a compressed image, of which descriptors only have the framebuffer's width.
+/// Bytes of a row of headers of a compressed image, for which descriptors only have the framebuffer's width.
 pub(crate) fn header_stride(width: u32) -> u32 {
     const SIDE: u32 = 16;
     const HEADER: u32 = 16;
     width.div_ceil(SIDE) * HEADER
 }
 
-/// The format of a tile's pixels as fixed functions have them.
+/// The format of a tile's pixels for fixed-function blending.
 fn format(internal: Internal, srgb: bool) -> Option<PixelFormat> {
     let code = match internal {
         Internal::R8g8b8a8 => Format::Rgba8Unorm,
@@ -164,7 +164,7 @@ fn format(internal: Internal, srgb: bool) -> Option<PixelFormat> {
         Internal::R5g5b5a1 => Format::Rgb5A1Unorm,
         _ => return None,
     };
-    // Memory has the components in the order that the render target says.
+    // Memory has the components in the order given by the render target.
     let order = match internal {
         Internal::R5g6b5a0 => ComponentOrder::Rgb1,
         _ => ComponentOrder::Rgba,
@@ -173,8 +173,8 @@ fn format(internal: Internal, srgb: bool) -> Option<PixelFormat> {
     PixelFormat::new(bits)
 }
 
-/// How a target's colours are blended: the equation, as later descriptors have it, and what is Midgard's. v4 has it in the
-/// renderer state at the address, v5 in a descriptor for each target.
+/// The blending of a target: the equation, as in later descriptors, and Midgard's own state. v4 has it in the renderer
+/// state at the address, v5 in a descriptor per target.
 pub(crate) fn blend(
     arch: Arch,
     memory: &mut UnitMemory<'_>,
@@ -202,7 +202,7 @@ pub(crate) fn blend(
         let at = at.wrapping_add(u64::from(index) * BlendV5::SIZE_BYTES as u64);
         let bytes = memory.read_array::<{ BlendV5::SIZE_BYTES }>(at);
         let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
-        // Where nothing is written there is no equation.
+        // A target that is not written has no equation.
         if bytes[1] & ENABLE == 0 {
             return Ok((off, own));
         }
@@ -263,12 +263,12 @@ pub(crate) fn stage(
     tables.uniform_buffers.1 = s.uniform_buffer_count;
     tables.textures.1 = s.texture_count;
     tables.samplers.1 = s.sampler_count;
-    // Two pairs of words for each register.
+    // Each register holds two pairs of words.
     let pairs = u64::from(2 * s.uniform_registers);
     let words = dispatch::uniform_words(&mut memory, own.push | pairs << 56)?;
     let code = gpu.program(&mut memory, program);
     let uniforms = Uniforms::new(&[], &code.rows);
-    // The first four are in r23, the next in r22.
+    // The first four words are in r23, the next in r22.
     let registers =
         (0u32..).zip(words).map(|(n, word)| (rows::word(23u32.saturating_sub(n / 4), n % 4), word));
     Ok(Some(Stage {

@@ -1,4 +1,4 @@
-//! Draws: from RUN_IDVS to pixels in memory.
+//! Rendering: from RUN_IDVS to pixels in memory.
 //!
 //! ```text
 //!  RUN_IDVS ──vertex──▶ positions, varyings ──geometry──▶ primitives of a [`scene`]
@@ -7,9 +7,9 @@
 //!      ──target──▶ memory
 //! ```
 //!
-//! A tiler context in memory names its scene by a number in the words that are the hardware's own.
-//! Silicon keeps polygon lists in the heap there; nobody but the hardware reads them, so that this
-//! model keeps primitives beside memory.
+//! A tiler context in memory names its scene by a number in the words of the hardware's private state.
+//! Silicon keeps polygon lists in the heap there; only the hardware reads them, so this model keeps
+//! primitives outside of GPU memory.
 //!
 //! Start reading in `draw.rs`, then `geometry.rs` and `fragment.rs`.
 
@@ -33,8 +33,8 @@ pub(crate) mod target;
 pub(crate) mod tile;
 pub(crate) mod vertex;
 
-/// Most samples of a pixel.
+/// Maximum number of samples of a pixel.
 pub(crate) const MOST_SAMPLES: usize = 16;
 
-/// Most render targets.
+/// Maximum number of render targets.
 pub(crate) const MOST_TARGETS: usize = 8;

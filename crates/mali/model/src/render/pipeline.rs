@@ -1,4 +1,4 @@
-//! What fragments of a draw go through, once its descriptors have been read.
+//! The fragment pipeline of a draw, once its descriptors have been read.
 
 use arrayvec::ArrayVec;
 use tepui_mali_isa::Special;
@@ -21,38 +21,38 @@ use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
 use crate::shader::copies::Copies;
 
-/// What fragments go through.
+/// State of the fragment pipeline.
 pub(crate) struct Pipeline {
     pub stage: Option<Stage>,
-    /// Tests of fragments of front and back faces.
+    /// Depth and stencil tests of front-facing and back-facing fragments.
     pub tests: [Tests; 2],
-    /// Depth and stencil are tested and written behind the shader.
+    /// Whether depth and stencil are tested and written after the shader.
     pub late: bool,
-    /// What fails the depth test need not be shaded, though the test comes later.
+    /// Whether fragments that fail the depth test are discarded early, although the test itself comes later.
     pub killed_early: bool,
-    /// The shader gives depth or stencil.
+    /// Whether the shader writes depth or stencil.
     pub emits: bool,
-    /// Depths are clamped to this range.
+    /// The range to which depths are clamped.
     pub range: [f32; 2],
     pub bias: Option<DepthBias>,
     pub sample_mask: u32,
-    /// Shaders run for each sample.
+    /// Whether shaders run per sample.
     pub per_sample: bool,
     pub alpha_to_coverage: bool,
-    /// Where passing samples are counted.
+    /// Address and mode of the occlusion counter.
     pub occlusion: Option<(u64, OcclusionMode)>,
     pub blends: ArrayVec<Blend, MOST_TARGETS>,
-    /// How Midgard's targets are blended.
+    /// Blending of Midgard's targets.
     pub midgard: ArrayVec<MidgardBlend, MOST_TARGETS>,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
-    /// Points count their coordinates from below.
+    /// Whether point coordinates count from below.
     pub points_from_below: bool,
-    /// What a frame shader copies, if it does nothing else.
+    /// The copies of a frame shader that only copies texels.
     pub copies: Option<Copies>,
 }
 
-/// The comparison of a function.
+/// The comparison of a compare function.
 pub(crate) fn compare(function: CompareFunction) -> Compare {
     match function {
         CompareFunction::Never => Compare::NEVER,
@@ -136,7 +136,7 @@ impl Pipeline {
             let at = state.blend + u64::from(index) * Blend::SIZE_BYTES as u64;
             let bytes = memory.read_array::<{ Blend::SIZE_BYTES }>(at);
             let bytes = bytes.map_err(|fault| JobFault::memory(Unit::Fragment, fault))?;
-            // Where a shader blends, or nothing, the equation is not read.
+            // If a shader blends, or nothing is written, the equation is not read.
             let mode = BlendMode::from_raw(u64::from(bytes[8] & 3));
             let blend = match mode {
                 Some(mode @ (BlendMode::Shader | BlendMode::Off)) => {
@@ -147,7 +147,7 @@ impl Pipeline {
                 })?,
             };
             blends.push(blend);
-            // The shader sees the upper half.
+            // The shader reads the upper half.
             let (_, upper) = bytes.as_chunks::<8>().0.split_at(1);
             if let (Some(stage), [upper]) = (&mut stage, upper) {
                 stage.uniforms.set(DESCRIPTORS[index as usize], u64::from_le_bytes(*upper));
@@ -156,8 +156,8 @@ impl Pipeline {
         if let Some(stage) = &mut stage
             && gpu.chip().arch.0 >= 6
         {
-            // A shader may write targets for which the draw has no descriptors. That nothing is written then is an assumption:
-            // PanVK gives one descriptor for each target of the pass, whatever the shader writes (panvk_vX_cmd_draw.c).
+            // A shader may write targets for which the draw has no descriptors. Ignoring such writes is an assumption:
+            // PanVK provides one descriptor per target of the pass, whatever the shader writes (panvk_vX_cmd_draw.c).
             for descriptor in &DESCRIPTORS[(targets as usize).min(MOST_TARGETS)..] {
                 stage.uniforms.set(*descriptor, BlendMode::Off.raw());
             }
@@ -169,13 +169,13 @@ impl Pipeline {
             stage.uniforms.set(Special::FramebufferSize, size);
         }
         let tests = tests(&d);
-        // Pixels that are killed late are shaded whether they pass or not: shaders with side effects. Nothing that such a
-        // shader does shows whether depths were written before it or behind it.
+        // Pixels that are killed late are shaded whether they pass or not: shaders with side effects. Such a shader
+        // cannot observe whether depths were written before or after it.
         let kills_late = flags.pixel_kill_operation == PixelKill::ForceLate
             && tests.iter().any(|tests| !tests.is_trivial());
         let late =
             stage.is_some() && (flags.zs_update_operation == PixelKill::ForceLate || kills_late);
-        // What a shader gives does not count where tests come first.
+        // Depth and stencil from the shader are ignored if tests come first.
         let emits = late && (d.depth_source != DepthSource::FixedFunction || d.stencil_from_shader);
         let unit = match framebuffer.unorm_bits() {
             0 => None,
@@ -218,7 +218,7 @@ impl Pipeline {
     }
 }
 
-/// A range whose ends are in order and no NaN.
+/// A range whose bounds are ordered and not NaN.
 fn ordered([from, to]: [f32; 2]) -> [f32; 2] {
     let [from, to] = [from, to].map(|v| if v.is_nan() { 0.0 } else { v });
     [from.min(to), from.max(to)]

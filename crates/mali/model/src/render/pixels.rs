@@ -1,4 +1,4 @@
-//! The units that a warp of fragments reaches: varyings, tests, blending, the tile buffer.
+//! The units that a warp of fragments uses: varyings, tests, blending, the tile buffer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::pixel::{Kind, PixelFormat, bytes, words};
 use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
 
-/// A fragment, or a lane that helps its neighbours.
+/// A fragment, or a helper lane.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Lane {
     /// Column and row in the tile.
     pub place: [u8; 2],
-    /// Samples that are drawn.
+    /// Covered samples.
     pub coverage: u16,
     /// The sample for which the shader runs.
     pub sample: u8,
-    /// Its primitive in the scene; none of frame shaders.
+    /// The index of its primitive in the scene; none for frame shaders.
     pub primitive: Option<u32>,
-    /// Depth and stencil are still to be tested.
+    /// Whether depth and stencil are still to be tested.
     pub untested: bool,
 }
 
 impl Lane {
-    /// The number of its pixel in the tile, row by row.
+    /// The index of its pixel in the tile, row by row.
     #[inline(always)]
     fn index(&self) -> usize {
         let [x, y] = self.place.map(usize::from);
@@ -40,32 +40,32 @@ impl Lane {
     }
 }
 
-/// Where a varying is wanted.
+/// The position at which a varying is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Point {
     Centre,
-    /// A covered sample of these, unless all are covered.
+    /// The centroid: one of these covered samples, unless all are covered.
     Centroid(u16),
     Sample(u8),
     /// 1/256 of a pixel from the pixel's corner.
     Explicit([i16; 2]),
 }
 
-/// How colours are written.
+/// Parameters of a write of colours.
 pub(crate) struct Write<'f> {
     pub target: usize,
-    /// What colours are.
+    /// The numeric type of the colours.
     pub kind: Kind,
     pub mode: BlendMode,
     /// The format of the tile buffer's pixels.
     pub format: &'f PixelFormat,
     /// The conversion descriptor that names it.
     pub conversion: u32,
-    /// The constant of equations, where the blend descriptor has it as a float.
+    /// The blend constant, if the blend descriptor has it as a float.
     pub constant: Option<f32>,
 }
 
-/// The units.
+/// The fragment units of a worker.
 pub(crate) struct Pixels {
     pub framebuffer: Arc<Framebuffer>,
     pub scene: Arc<Scene>,
@@ -74,15 +74,15 @@ pub(crate) struct Pixels {
     /// The tile's first pixel.
     pub corner: [u32; 2],
     pub lanes: [Lane; LANES],
-    /// Samples that passed, by the address of their counter.
+    /// Number of samples that passed, by the address of their counter.
     pub counted: HashMap<u64, (u64, bool)>,
-    /// The target whose blend shader runs (Midgard).
+    /// The target whose blend shader is running (Midgard).
     pub calling: Option<usize>,
     formats: Vec<(u32, Option<Arc<PixelFormat>>)>,
 }
 
 impl Pixels {
-    /// Units of a framebuffer.
+    /// The units of a framebuffer.
     pub fn new(framebuffer: Arc<Framebuffer>, scene: Arc<Scene>) -> Pixels {
         let tile = Tile::new(&framebuffer);
         Pixels {
@@ -113,7 +113,7 @@ impl Pixels {
         self.scene.primitives.get(self.lanes[lane].primitive? as usize)
     }
 
-    /// Where in its pixel a varying of a lane is wanted.
+    /// The position within the pixel at which a varying of a lane is evaluated.
     pub fn within(&self, lane: usize, point: Point) -> [f32; 2] {
         let samples = &self.framebuffer.samples;
         match point {
@@ -134,7 +134,7 @@ impl Pixels {
         .map(|v| if lane < LANES { v } else { 0.0 })
     }
 
-    /// The same place in the window.
+    /// The position in the window at which a varying of a lane is evaluated.
     pub fn point(&self, lane: usize, point: Point) -> [f64; 2] {
         let within = self.within(lane, point);
         let place = self.lanes[lane].place;
@@ -143,7 +143,8 @@ impl Pixels {
         })
     }
 
-    /// The weights of a primitive's second and third vertex at a place within the pixel of each lane.
+    /// The barycentric weights of a primitive's second and third vertex at a position within each lane's
+    /// pixel.
     #[inline(always)]
     pub fn weights_of_all(&self, primitive: &Primitive, within: [f32; 2]) -> [[f32; LANES]; 2] {
         let planes = &primitive.barycentrics;
@@ -165,7 +166,7 @@ impl Pixels {
         out
     }
 
-    /// The depth of a lane's primitive at a place within its pixel, before it is clamped.
+    /// The depth of a lane's primitive at a position within its pixel, before it is clamped.
     pub fn depth(&self, lane: usize, [dx, dy]: [f32; 2]) -> f32 {
         let Some(primitive) = self.primitive(lane) else { return 0.0 };
         let plane = self.plane(primitive);
@@ -173,7 +174,7 @@ impl Pixels {
         at(&plane, f32::from(x) + dx, f32::from(y) + dy)
     }
 
-    /// The plane of depths, counted from the tile's first pixel.
+    /// The depth plane, relative to the tile's first pixel.
     pub fn plane(&self, primitive: &Primitive) -> [f32; 3] {
         let bias = self.pipeline.as_ref().and_then(|p| p.bias.as_ref());
         let plane = match (&primitive.biased, bias) {
@@ -187,7 +188,8 @@ impl Pixels {
         [plane[0] as f32, plane[1] as f32, start as f32]
     }
 
-    /// Tests a lane's samples with what the shader gave; returns those that pass.
+    /// Tests a lane's samples, with the depth and stencil of the shader if it writes them; returns those that
+    /// pass.
     pub fn test(&mut self, lane: usize, z: Option<f32>, stencil: Option<u8>) -> u16 {
         let Lane { place: [x, y], coverage, .. } = self.lanes[lane];
         self.lanes[lane].untested = false;
@@ -209,7 +211,7 @@ impl Pixels {
         passed
     }
 
-    /// As [`Pixels::test`] of the lanes of a mask that wait for it, with what the shader gave for each.
+    /// As [`Pixels::test`], for the untested lanes of a mask.
     pub fn test_lanes(&mut self, mask: u16, z: Option<&Row>, stencil: Option<&Row>) {
         for lane in numbers(mask) {
             if self.lanes[lane].untested {
@@ -230,7 +232,7 @@ impl Pixels {
         format
     }
 
-    /// Writes a chunk of pixels to the samples of a lane, as blend shaders of Midgard do ([`TargetFormat::of_chunk`]).
+    /// Writes a chunk of pixels to the samples of a lane, as Midgard's blend shaders do ([`TargetFormat::of_chunk`]).
     ///
     /// [`TargetFormat::of_chunk`]: super::colour::TargetFormat::of_chunk
     pub fn write_chunk(&mut self, lane: usize, chunk: u32, target: usize, words: [u32; 4]) {
@@ -245,7 +247,7 @@ impl Pixels {
         }
     }
 
-    /// The equation of a target, and the constant in it; none where colours replace those that are there.
+    /// The blend equation of a target, and its constant; none if colours replace the old ones.
     fn equation(&self, how: &Write<'_>) -> Option<(BlendEquation, f32)> {
         let blends = &self.pipeline.as_ref()?.blends;
         let state = blends.get(how.target).filter(|_| how.mode == BlendMode::FixedFunction)?;
@@ -253,7 +255,8 @@ impl Pixels {
         Some((state.equation, how.constant.unwrap_or_else(own)))
     }
 
-    /// Writes the colours of a mask's lanes to the samples of a coverage in a target, as the target's blend descriptor or the shader's says.
+    /// Writes the colours of a mask's lanes to their covered samples in a target, with the blend descriptor's format or
+    /// the shader's.
     #[inline(always)]
     pub fn write_rows(&mut self, mask: u16, coverage: &Row, colours: &[Row; 4], how: &Write<'_>) {
         if how.mode == BlendMode::Off || self.pipeline.is_none() {
@@ -276,7 +279,7 @@ impl Pixels {
         }
     }
 
-    /// Writes colours of pixels of one sample all at once; false if the format does not allow it.
+    /// Writes the colours of single-sample pixels as rows; false if the format does not allow it.
     #[inline(always)]
     fn write_whole(&mut self, covered: u16, colours: &[Row; 4], how: &Write<'_>) -> bool {
         let &Write { target, kind, format, .. } = how;
@@ -346,7 +349,7 @@ impl Pixels {
     }
 }
 
-/// The floats of rows of bits.
+/// Reinterprets rows of bits as floats.
 #[inline(always)]
 fn floats(rows: &[Row; 4]) -> [[f32; LANES]; 4] {
     let mut out = [[0.0; LANES]; 4];

@@ -1,7 +1,7 @@
-//! A worker that draws tiles: covered samples, early tests, and warps of four quads of fragments.
+//! A worker that renders tiles: covered samples, early tests, and warps of four quads of fragments.
 //!
-//! A warp's quads may be of several primitives of a draw, but each pixel is in it once: what comes
-//! later to the same pixel waits for the next warp.
+//! A warp's quads may belong to several primitives of a draw, but each pixel is in it once: a later fragment
+//! of the same pixel waits for the next warp.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::job::{JobFault, JobStats, Unit};
 use crate::shader::row::{LANES, Row};
 use crate::shader::warp::Warp;
 
-/// A worker.
+/// A worker that renders tiles.
 pub(crate) struct Worker<'f, 'vm> {
     pub(super) frame: &'f Frame<'f>,
     pub(super) core: Core<'vm>,
     coverage: Coverage<MOST_SAMPLES>,
-    /// The draw whose shader is ready, and its pipeline.
+    /// The draw whose shader is loaded, and its pipeline.
     current: Option<(Current, &'f Arc<Pipeline>)>,
     /// Lanes of the next warp.
     lanes: usize,
-    /// Pixels that have a lane in it, a bit for each column.
+    /// Pixels that have a lane in the next warp, one bit per column.
     busy: [u32; TILE_SIDE],
 }
 
-/// Whose shader is ready: a draw, or a frame shader.
+/// The owner of the loaded shader: a draw, or a frame shader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Current {
     Draw(u32),
@@ -43,7 +43,7 @@ enum Current {
 type Quad = [u16; 4];
 
 impl<'f, 'vm> Worker<'f, 'vm> {
-    /// A worker with the units of fragments.
+    /// A worker with the fragment units of a framebuffer.
     pub fn new(frame: &'f Frame<'f>, vm: &'vm AddressSpace, number: u32, pixels: Pixels) -> Self {
         let mut core = Core::new(vm, number);
         core.port.pixels = Some(Box::new(pixels));
@@ -57,7 +57,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         }
     }
 
-    /// What it counted.
+    /// Its statistics and occlusion counts.
     pub fn finish(self) -> (JobStats, HashMap<u64, (u64, bool)>) {
         (self.core.stats, self.core.port.pixels.map(|p| p.counted).unwrap_or_default())
     }
@@ -67,7 +67,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         self.core.port.pixels.as_deref_mut().ok_or_else(missing)
     }
 
-    /// Draws the tile at a corner.
+    /// Renders the tile at a corner.
     pub fn tile(
         &mut self,
         corner: [u32; 2],
@@ -129,14 +129,14 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             }
         }
         self.flush()?;
-        // What a frame shader loads need not be written back.
+        // Attachments that a frame shader loads need not be written back.
         if index < 2 {
             self.pixels()?.tile.dirty = dirty;
         }
         Ok(())
     }
 
-    /// Makes a shader ready.
+    /// Loads the shader of a pipeline.
     fn choose(&mut self, wanted: Current, pipeline: &'f Arc<Pipeline>) -> Result<(), JobFault> {
         if self.current.is_some_and(|(current, _)| current == wanted) {
             return Ok(());
@@ -151,7 +151,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         Ok(())
     }
 
-    /// Draws a shape.
+    /// Renders a shape.
     fn shape(&mut self, index: u32, corner: [u32; 2]) -> Result<(), JobFault> {
         let frame = self.frame;
         let shape = &frame.scene.shapes[index as usize];
@@ -244,7 +244,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         Ok(())
     }
 
-    /// Adds a quad, for each sample if the shader runs for each.
+    /// Adds a quad, once per sample if the shader runs per sample.
     fn quads(
         &mut self,
         pipeline: &Pipeline,
@@ -296,7 +296,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         if self.lanes == LANES { self.flush() } else { Ok(()) }
     }
 
-    /// Runs the warp of the quads that wait.
+    /// Runs the warp of the pending quads.
     fn flush(&mut self) -> Result<(), JobFault> {
         let count = std::mem::take(&mut self.lanes);
         if count == 0 {
@@ -311,7 +311,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let corner = pixels.corner;
         pixels.calling = None;
         let argument = pixels.framebuffer.parameters.frame_argument;
-        // Lanes behind the last are nobody's.
+        // Lanes after the last one are unused.
         pixels.lanes[count..].fill(Lane::default());
         let lanes = &pixels.lanes;
         let mut live = 0u16;
@@ -357,7 +357,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
     }
 }
 
-/// Gives a register its value, if the stage wants it.
+/// Sets a register if the stage preloads it.
 #[inline(always)]
 fn set(warp: &mut Warp, stage: &Stage, register: usize, row: impl FnOnce() -> Row) {
     if stage.preloads(register) {

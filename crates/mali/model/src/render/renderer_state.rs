@@ -1,4 +1,5 @@
-//! Renderer state of Bifrost and Midgard: shaders and the state of draws, as the stages and pipelines that Valhall's descriptors make.
+//! Renderer state of Bifrost and Midgard: shaders and draw state, converted to the stages and pipelines of Valhall's
+//! descriptors.
 //!
 // source: Mesa, v7.xml ("Renderer State", "Draw"), pan_cmdstream.c (panfrost_prepare_fs_state), pan_shader.h
 // (pan_shader_prepare_bifrost_rsd), bi_opt_message_preload.c.
@@ -22,20 +23,20 @@ use crate::shader::message::tables::{Tables, padded};
 use crate::shader::op::Op;
 use crate::shader::uniforms::{PROGRAM, Uniforms};
 
-/// What a stage of a draw reads.
+/// Addresses of a stage's inputs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StateAddresses {
     /// Address of the renderer state.
     pub state: u64,
-    /// Its secondary shader is meant.
+    /// Selects the secondary shader.
     pub secondary: bool,
-    /// Descriptors; the state has the numbers of them.
+    /// Addresses of the descriptors; their numbers are in the renderer state.
     pub tables: Tables,
     /// Uniforms.
     pub push: u64,
 }
 
-/// What a draw descriptor gives a stage.
+/// The addresses that a draw descriptor gives a stage.
 pub(crate) fn addresses(draw: &DrawV7, secondary: bool) -> StageAddresses {
     let tables = Tables {
         arch: Arch(7),
@@ -65,7 +66,7 @@ pub(crate) fn state(
         .map_err(|problem| JobFault::new(Unit::Fragment, format!("renderer state: {problem}")))
 }
 
-/// The storage of a draw's threads.
+/// Local storage of a draw's threads.
 pub(crate) fn storage(memory: &mut UnitMemory<'_>, at: u64) -> Result<LocalStorage, JobFault> {
     if at == 0 {
         return Ok(LocalStorage::default());
@@ -82,18 +83,18 @@ pub(crate) fn storage(memory: &mut UnitMemory<'_>, at: u64) -> Result<LocalStora
     })
 }
 
-/// The registers from r48 on that a preload descriptor names, a bit for each.
+/// The registers from r48 on that a preload descriptor names, one bit each.
 fn registers(preload: u32, stage: ShaderStage) -> u16 {
     /// The coverage mask of fragments.
     const COVERAGE: u32 = 1 << 7;
     match stage {
-        // It is in r60, not in the register of its bit.
+        // Coverage is in r60, not in the register of its bit.
         ShaderStage::Fragment if preload & COVERAGE != 0 => (preload & !COVERAGE | 1 << 12) as u16,
         _ => preload as u16,
     }
 }
 
-/// What a message preload descriptor makes the hardware do: varyings and textures that are loaded before the shader begins.
+/// The messages of preload descriptors: varyings and textures that are loaded before the shader begins.
 fn preloads(descriptors: [u32; 2], rows: usize) -> Option<(Vec<Op>, Vec<u32>)> {
     let mut ops = Vec::new();
     let mut words: Vec<u32> = Vec::new();
@@ -141,7 +142,7 @@ pub(crate) fn stage(
     let mut memory = UnitMemory::new(vm);
     let s = state(gpu.chip().arch, &mut memory, own.state)?;
     let (program, preload, count) = match own.secondary {
-        // The upper word is the primary shader's.
+        // The upper word belongs to the primary shader.
         true => {
             let address = s.shader & !0xffff_ffff | s.secondary_shader;
             (address, s.secondary_preload, s.secondary_uniform_count)
@@ -192,10 +193,10 @@ fn kill(kill: PixelKillV7) -> PixelKill {
     }
 }
 
-/// Bytes of a renderer state, behind which the blend descriptors are.
+/// Bytes of a renderer state, which the blend descriptors follow.
 const STATE_BYTES: u64 = RendererState::SIZE_BYTES as u64;
 
-/// What pixels need of a draw.
+/// The state of a draw that pixels need.
 pub(crate) fn draw(arch: Arch, d: &DrawV7, s: &RendererState, viewport: &Viewport) -> Draw {
     let (front, back) = (&s.stencil_front, &s.stencil_back);
     let depth = DepthStencil {
@@ -251,9 +252,9 @@ pub(crate) fn draw(arch: Arch, d: &DrawV7, s: &RendererState, viewport: &Viewpor
         flags_1: DcdFlags1 { sample_mask: s.sample_mask, render_target_mask: 0xff },
         depth_range: [viewport.minimum_z, viewport.maximum_z],
         occlusion: d.occlusion,
-        // Of v4 the state says how colours are blended.
+        // v4 has the blend state in the renderer state.
         blend: d.state.wrapping_add(if arch.0 < 5 { 0 } else { STATE_BYTES }),
-        // As many as the framebuffer has targets.
+        // The count is that of the framebuffer's targets.
         blend_count: u32::MAX,
         depth_stencil: 0,
         depth_state: Some(Box::new(depth)),

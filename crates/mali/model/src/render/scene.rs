@@ -1,4 +1,4 @@
-//! Scenes: the primitives that draws have put into a tiler context.
+//! Scenes: the primitives that draws have added to a tiler context.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use tepui_raster::{Shape, WindowPlane};
 use super::draw::Draw;
 use crate::job::{FaultKind, JobFault, Unit};
 
-/// Most bytes of all scenes of a group, beyond which the heap counts as exhausted.
+/// Limit on the bytes of all scenes of a group, above which the heap is treated as exhausted.
 const MOST_BYTES: usize = 1 << 30;
 
-/// The barycentric coordinates of a primitive as planes over the window.
+/// The barycentric coordinates of a primitive as plane equations over the window.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Barycentrics {
     /// 1/w.
@@ -37,28 +37,28 @@ impl Barycentrics {
     }
 }
 
-/// What pixels need of a primitive.
+/// Data of a primitive that pixels need.
 #[derive(Clone)]
 pub(crate) struct Primitive {
     /// Its draw.
     pub draw: u32,
-    /// Its layer, counted from the context's first.
+    /// Its layer, relative to the context's first.
     pub layer: u32,
-    /// Its number in the draw's instance.
+    /// Its index in the draw's instance.
     pub number: u32,
-    /// It faces the viewer.
+    /// Whether it is front-facing.
     pub front: bool,
-    /// The depth in the window, without bias.
+    /// The plane of window depth, without bias.
     pub depth: WindowPlane,
-    /// The vertices in the window, of a triangle whose depths have a bias.
+    /// Window positions of the vertices, if depth has a bias.
     pub biased: Option<Box<[[f32; 4]; 3]>>,
-    /// How varyings are interpolated.
+    /// Barycentric coordinates for the interpolation of varyings.
     pub barycentrics: Barycentrics,
-    /// Where the varyings of its vertices begin in [`Scene::varyings`].
+    /// Offsets of its vertices' varyings in [`Scene::varyings`].
     pub vertices: [u32; 3],
-    /// Which of its vertices gives flat varyings.
+    /// The index of the provoking vertex, which gives flat varyings.
     pub provoking: u8,
-    /// Of a point: the coordinates in it, with y downwards.
+    /// For points, the planes of the point coordinates, with y downwards.
     pub point: Option<Box<[WindowPlane; 2]>>,
 }
 
@@ -89,7 +89,7 @@ impl Scene {
 #[derive(Clone, Default)]
 pub(crate) struct Scenes {
     scenes: HashMap<u32, Arc<Scene>>,
-    /// Scenes that a frame was drawn of.
+    /// Scenes that a frame has been rendered from.
     drawn: Vec<u32>,
     last: u32,
     /// Bytes of all scenes.
@@ -108,14 +108,14 @@ impl Scenes {
         }
     }
 
-    /// A frame is drawn of a scene.
+    /// Records that a frame has been rendered from a scene.
     pub fn drawn(&mut self, number: u32) {
         if !self.drawn.contains(&number) {
             self.drawn.push(number);
         }
     }
 
-    /// Removes the scenes that frames were drawn of: their heap is used again.
+    /// Removes the scenes that frames have been rendered from: their heap is reused.
     pub fn remove_drawn(&mut self) {
         for number in std::mem::take(&mut self.drawn) {
             self.remove(number);
@@ -127,7 +127,7 @@ impl Scenes {
         self.scenes.get(&number).cloned()
     }
 
-    /// Adds to a scene.
+    /// Modifies a scene.
     pub fn change(
         &mut self,
         number: u32,
@@ -137,7 +137,7 @@ impl Scenes {
             let what = format!("the tiler context names scene {number}, which there is not");
             return Err(JobFault::new(Unit::Tiler, what));
         };
-        // Another handle is that of a copy of the group, which tools make.
+        // Tools copy groups; a scene with another reference is copied on write.
         let scene = Arc::make_mut(scene);
         let before = scene.bytes();
         let outcome = body(scene);
@@ -149,7 +149,7 @@ impl Scenes {
         outcome
     }
 
-    /// Gives a scene's memory back.
+    /// Frees a scene.
     pub fn remove(&mut self, number: u32) {
         self.drawn.retain(|drawn| *drawn != number);
         if let Some(scene) = self.scenes.remove(&number) {

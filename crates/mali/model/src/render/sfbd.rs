@@ -1,7 +1,8 @@
-//! Framebuffers of Midgard v4, which have one attachment of each kind.
+//! Single-target framebuffer descriptors of Midgard v4, with one attachment of each kind.
 //!
-//! The descriptor says nothing of the depths in tiles: they are fixed point of 24 bits unless the attachment has another
-//! format. It says of colours whether tiles without a pixel drawn are written; depths of such tiles always are.
+//! The descriptor does not contain the format of depth in tiles: it is 24-bit fixed point unless the attachment has
+//! another format. Writing colours of tiles in which nothing was drawn is optional; depth of such tiles is always
+//! written.
 //!
 // source: Mesa, v4.xml, pan_desc.c (pan_emit_fbd of v4).
 
@@ -25,7 +26,7 @@ fn own(memory: &mut UnitMemory<'_>, at: u64) -> Result<FramebufferParametersV4, 
     packet(memory, at + part::PARAMETERS, "framebuffer")
 }
 
-/// The size of a framebuffer and what it is cleared to.
+/// The size of a framebuffer, and its clear values.
 pub(crate) fn parameters(
     memory: &mut UnitMemory<'_>,
     at: u64,
@@ -63,13 +64,13 @@ pub(crate) fn parameters(
         z_write_enable: p.zs_write_enable,
         z_clear: p.z_clear,
         point_sprite_coord_origin_max_y: false,
-        // The tiler's context is here.
+        // The tiler context is a part of the framebuffer.
         tiler: at,
         ..FramebufferParameters::default()
     })
 }
 
-/// What pixels of raw bits are in the tile buffer and in memory.
+/// The formats of raw pixels in the tile buffer and in memory.
 fn raw(format: ColorFormatV4) -> Option<(Internal, ColorFormat)> {
     Some(match format {
         ColorFormatV4::N4x32 => (Internal::Raw128, ColorFormat::Raw128),
@@ -82,7 +83,7 @@ fn raw(format: ColorFormatV4) -> Option<(Internal, ColorFormat)> {
     })
 }
 
-/// The colour attachment, as later descriptors have it.
+/// The colour attachment, in the layout of later descriptors.
 fn colour(p: &FramebufferParametersV4) -> Result<RenderTarget, JobFault> {
     if p.big_endian {
         return Err(JobFault::unimplemented(UNIT, "images with the highest byte first"));
@@ -97,7 +98,7 @@ fn colour(p: &FramebufferParametersV4) -> Result<RenderTarget, JobFault> {
             let what = format!("tiles of format {} written as {format}", p.internal_format);
             return Err(JobFault::unimplemented(UNIT, what));
         }
-        // Formats that later descriptors have too, with the same numbers.
+        // Formats that later descriptors also have, with the same numbers.
         None => {
             let known = ColorFormat::from_raw(format.raw());
             let unknown = || JobFault::unimplemented(UNIT, format!("render targets in {format}"));

@@ -1,4 +1,4 @@
-//! A shader of a draw: its program and what it is given.
+//! A shader stage of a draw: its program and its inputs.
 
 use std::sync::Arc;
 
@@ -22,27 +22,27 @@ use crate::shader::run::{Stop, Trapped, run};
 use crate::shader::uniforms::Uniforms;
 use crate::shader::warp::Warp;
 
-/// Addresses of what a shader is given.
+/// Addresses of a shader's inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StageAddresses {
     /// Address and count of the resource tables.
     pub resources: u64,
-    /// Address of the uniforms, and above 56 bits the number of pairs of words.
+    /// Address of the uniforms, with the number of pairs of words in the top eight bits.
     pub uniforms: u64,
     /// Address of the shader program descriptor.
     pub program: u64,
     /// Address of the local storage descriptor.
     pub storage: u64,
-    /// What is added to the index of attributes that say so.
+    /// Added to the index of attributes that request it.
     pub attribute_offset: u32,
-    /// What Bifrost has in place of tables, uniforms and program.
+    /// Bifrost's addresses, which replace resource tables, uniforms and program.
     pub bifrost: Option<StateAddresses>,
 }
 
-/// A shader once its descriptors have been read.
+/// A shader stage with its descriptors read.
 pub(crate) struct Stage {
     pub program: Arc<Program>,
-    /// Rows of constants: the program's, and those of the prologue.
+    /// Rows of constants: those of the program and of the prologue.
     pub rows: Arc<Vec<Row>>,
     pub uniforms: Uniforms,
     pub storage: LocalStorage,
@@ -50,11 +50,11 @@ pub(crate) struct Stage {
     pub attribute_offset: u32,
     /// Bifrost's descriptors.
     pub tables: Option<Tables>,
-    /// What the hardware does before a fragment shader of Bifrost begins.
+    /// Preloads of a Bifrost fragment shader, executed before it begins.
     pub prologue: Vec<Op>,
-    /// Registers r48 to r63 that are set at the start.
+    /// Mask of the registers r48 to r63 that are set at the start.
     pub preload: u16,
-    /// Of Midgard the rows of uniforms.
+    /// Midgard: the rows of uniforms.
     pub registers: Option<Vec<(u8, u32)>>,
 }
 
@@ -108,7 +108,7 @@ impl Stage {
         }))
     }
 
-    /// Sets the registers of a warp that begins, but for what the stage is given.
+    /// Clears the registers of a warp that begins, except those that the stage preloads.
     pub fn fill(&self, warp: &mut Warp) {
         match &self.registers {
             None => self.program.clear(warp),
@@ -121,7 +121,7 @@ impl Stage {
         }
     }
 
-    /// Whether a register has a value at the start.
+    /// Whether a register is preloaded.
     #[inline(always)]
     pub fn preloads(&self, register: usize) -> bool {
         self.preload >> (register - 48) & 1 != 0
@@ -133,12 +133,12 @@ pub(crate) struct Core<'vm> {
     pub warp: Warp,
     pub uniforms: Uniforms,
     pub port: Port<'vm>,
-    /// Programs that shaders jump to.
+    /// Programs that shaders have jumped to.
     called: Vec<Arc<Program>>,
-    /// The uniforms have the rows of one of these.
+    /// Whether the uniform rows are those of a called program.
     away: bool,
     number: u32,
-    /// Instructions that were taken from the budget and not executed.
+    /// Instructions that it has taken from the budget but not executed.
     left: u64,
     pub stats: JobStats,
 }
@@ -158,7 +158,7 @@ impl<'vm> Core<'vm> {
         }
     }
 
-    /// Makes ready for warps of a shader.
+    /// Prepares for warps of a shader.
     pub fn begin(&mut self, stage: &Stage) {
         self.uniforms.clone_from(&stage.uniforms);
         self.away = false;
@@ -178,13 +178,12 @@ impl<'vm> Core<'vm> {
         self.uniforms.set(Special::WarpId, warp | most << 32);
     }
 
-    /// Runs the warp to its end. Its lanes may go to another program, as blend shaders are, and
-    /// come back.
+    /// Runs the warp to its end. Its lanes may jump to another program, such as a blend shader, and return.
     pub fn run(&mut self, gpu: &Gpu, stage: &Stage, budget: &Budget) -> Result<(), JobFault> {
         if std::mem::take(&mut self.away) {
             self.uniforms.set_program(&stage.rows);
         }
-        // Workers share the stage's program and do not count it here.
+        // The stage's program is shared by workers; its reference count is not touched here.
         let mut other: Option<Arc<Program>>;
         let mut left_own = false;
         let mut program: &Program = &stage.program;
@@ -232,7 +231,7 @@ impl<'vm> Core<'vm> {
         }
     }
 
-    /// The program that has an address; none if it is the stage's own.
+    /// The program that contains an address; none if it is the stage's own.
     fn target(
         &mut self,
         gpu: &Gpu,

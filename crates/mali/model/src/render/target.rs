@@ -1,8 +1,7 @@
-//! Images in memory that tiles are written to.
+//! Images in memory to which tiles are written.
 //!
-//! Superblocks of AFBC are written without compression, as its headers can say: each has room for
-//! its pixels. The order of pixels within a superblock is this model's own, since nobody but the
-//! hardware reads it.
+//! Superblocks of AFBC are written without compression, which headers can express: each has space for its
+//! pixels. The order of pixels within a superblock is this model's own, since only the hardware reads it.
 //!
 // source: Mesa, pan_desc.c (`pan_prepare_rt`, `pan_prepare_zs`), pan_layout.c; of AFBC headers:
 // pan_afbc_cso.c (sizes of subblocks).
@@ -14,7 +13,7 @@ use tepui_softgpu::{Fault, UnitMemory};
 
 use crate::job::{JobFault, Unit};
 
-/// The order of an image's pixels.
+/// The memory layout of an image's pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Order {
     Linear,
@@ -33,18 +32,18 @@ pub(crate) struct AfbcImage {
     pub body_offset: u64,
 }
 
-/// An image that tiles are written to.
+/// An image to which tiles are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surface {
     pub base: u64,
     pub order: Order,
-    /// Bytes from row to row of pixels, or of tiles.
+    /// Stride of rows of pixels, or of tiles, in bytes.
     pub row_stride: u64,
-    /// Bytes from sample to sample.
+    /// Stride of samples in bytes.
     pub surface_stride: u64,
 }
 
-/// Superblocks that a row of headers has.
+/// Number of superblocks in a row of headers.
 pub(crate) fn header_columns(afbc: Afbc, row_stride: u64) -> u32 {
     let tile = if afbc.tiled { 8 } else { 1 };
     (row_stride / HEADER_B / tile) as u32
@@ -71,7 +70,7 @@ impl Surface {
         })
     }
 
-    /// The image of depths.
+    /// The image of the depth attachment.
     pub fn depth(extension: &ZsCrcExtension) -> Result<Surface, JobFault> {
         let stride = extension.zs_writeback_row_stride;
         Ok(Surface {
@@ -87,7 +86,7 @@ impl Surface {
         })
     }
 
-    /// The image of stencils.
+    /// The image of the stencil attachment.
     pub fn stencil(extension: &ZsCrcExtension) -> Result<Surface, JobFault> {
         let stride = extension.s_writeback_row_stride;
         Ok(Surface {
@@ -103,7 +102,7 @@ impl Surface {
         })
     }
 
-    /// Pixels from a column on that are side by side in memory, or in one tile of 16 by 16.
+    /// Number of pixels from a column on that are contiguous in memory, or within one 16×16 tile.
     #[inline]
     pub fn run(&self, x: u32) -> u32 {
         match &self.order {
@@ -112,7 +111,7 @@ impl Surface {
         }
     }
 
-    /// Whether the pixels of [`Surface::run`] are side by side.
+    /// Whether the pixels of [`Surface::run`] are contiguous.
     #[inline]
     pub fn is_consecutive(&self) -> bool {
         matches!(self.order, Order::Linear | Order::Afbc(_))
@@ -161,8 +160,8 @@ pub(crate) fn u_interleaved([x, y]: [u32; 2], row_stride: u64, bytes: u64) -> u6
     tile + u64::from(index_in_tile(x % 16, y % 16)) * bytes
 }
 
-/// The byte offset of an element in tiles of 64 KiB, which are as wide as high or twice as wide.
-/// Squares of 16 by 16 stand side by side in a tile.
+/// The byte offset of an element in 64 KiB tiles, whose width is their height or twice that. Squares of 16×16
+/// elements are in raster order within a tile.
 ///
 // source: Linux, drm_fourcc.h (`DRM_FORMAT_MOD_ARM_INTERLEAVED_64K`).
 #[inline]
@@ -176,15 +175,15 @@ pub(crate) fn interleaved_64k([x, y]: [u32; 2], row_stride: u64, bytes: u64) -> 
     tile + (square * 256 + u64::from(index_in_tile(x % 16, y % 16))) * bytes
 }
 
-/// The header of a superblock without compression: where its body is, and sixteen sizes of six bits,
-/// of which 1 stands for the uncompressed size.
+/// The header of an uncompressed superblock: the offset of its body, and sixteen six-bit sizes, of which 1
+/// means the uncompressed size.
 fn header(body: u32) -> [u8; 16] {
     let sizes = (0..16).fold(0u128, |bits, n| bits | 1 << (6 * n));
     (u128::from(body) | sizes << 32).to_le_bytes()
 }
 
 impl AfbcImage {
-    /// The byte offset of a pixel from the bodies' start.
+    /// The byte offset of a pixel, relative to the bodies.
     #[inline]
     fn place(&self, at: [u32; 2], bytes: u64) -> u64 {
         let [x, y] = self.superblock(at);
@@ -199,7 +198,7 @@ impl AfbcImage {
         [at[0] >> x, at[1] >> y]
     }
 
-    /// The number of a pixel in its superblock.
+    /// The index of a pixel in its superblock.
     #[inline(always)]
     pub fn within(&self, at: [u32; 2]) -> u64 {
         let [x, y] = self.afbc.superblock.shifts();
@@ -207,14 +206,14 @@ impl AfbcImage {
     }
 }
 
-/// What a header says about its superblock.
+/// The body of a superblock, according to its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// It was never written.
     Empty,
-    /// Pixels without compression, from this byte on, counted from the headers.
+    /// Uncompressed pixels at this byte offset from the headers.
     Plain(u32),
-    /// Something that this model does not write.
+    /// Compressed pixels, which this model does not write.
     Compressed,
 }
 

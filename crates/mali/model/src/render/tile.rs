@@ -1,4 +1,4 @@
-//! The tile buffer: colours, depth and stencil of 32 by 32 pixels.
+//! The tile buffer: colours, depth and stencil of 32×32 pixels.
 
 use arrayvec::ArrayVec;
 use tepui_mali_layout::index_in_tile;
@@ -12,7 +12,7 @@ use super::target::Surface;
 use super::{MOST_SAMPLES, MOST_TARGETS};
 use crate::shader::host::for_hosts;
 
-/// Most bytes of a pixel.
+/// Maximum number of bytes of a pixel.
 const MOST_BYTES: usize = 4 * MOST_WORDS;
 
 /// Pixels of a tile.
@@ -26,7 +26,7 @@ pub(crate) struct Tile {
     targets: ArrayVec<(usize, usize), MOST_TARGETS>,
     samples: usize,
     pub depth: DepthStencil<MOST_SAMPLES>,
-    /// Something was drawn.
+    /// Whether something was drawn.
     pub dirty: bool,
 }
 
@@ -72,7 +72,7 @@ impl Tile {
         self.dirty = false;
     }
 
-    /// The words of a pixel of a target, as many as its format has; `None` if there is no such target.
+    /// The words of a target's pixel, as many as its format has; `None` if there is no such target.
     #[inline]
     fn pixel(&mut self, target: usize, sample: usize, [x, y]: [u8; 2]) -> Option<&mut [u32]> {
         let &(start, words) = self.targets.get(target)?;
@@ -88,7 +88,7 @@ impl Tile {
         pixels.filter(|_| words == 1)
     }
 
-    /// The words of a pixel of a target, zeros behind those that its format has; `None` if there is no such target.
+    /// The words of a target's pixel, padded with zeros; `None` if there is no such target.
     #[inline]
     pub fn colour(&mut self, target: usize, sample: usize, place: [u8; 2]) -> Option<[u32; 4]> {
         let mut words = [0; MOST_WORDS];
@@ -98,7 +98,7 @@ impl Tile {
         Some(words)
     }
 
-    /// Sets the words of a pixel of a target, as many as its format has.
+    /// Sets the words of a target's pixel, as many as its format has.
     #[inline]
     pub fn set_colour(&mut self, target: usize, sample: usize, place: [u8; 2], words: [u32; 4]) {
         for (to, word) in self.pixel(target, sample, place).into_iter().flatten().zip(words) {
@@ -140,7 +140,8 @@ impl Tile {
             if let Some(target) = &framebuffer.depth {
                 let bytes = if target.format == ZsFormat::D16 { 2 } else { 4 };
                 target.surface.headers(memory, [min, max], bytes)?;
-                // Stencils beside depths are written with them, also where only depths are named.
+                // Stencil that is interleaved with depth is written with it, also if only depth is to be
+                // written.
                 let write_depth = framebuffer.parameters.z_write_enable;
                 let write_stencil = write_depth || framebuffer.parameters.s_write_enable;
                 for y in min[1]..max[1] {
@@ -198,7 +199,7 @@ fn unorm(z: f32, bits: u32) -> u32 {
 }
 
 for_hosts! {
-    /// Writes the pixels of a target, with so many words each, to its surface, within a rectangle.
+    /// Writes a target's pixels of `words` words each to its surface, within a rectangle.
     fn write_colours(
         memory: &mut UnitMemory<'_>,
         target: &Target,
@@ -211,7 +212,7 @@ for_hosts! {
         let ((colours, words), [min, max]) = (colours, area);
         let bytes = target.format.bytes;
         surface.headers(memory, [min, max], bytes as u64)?;
-        // A surface without samples of its own gets the first.
+        // A surface without sample stride gets the first sample.
         let written = if surface.surface_stride == 0 { 1 } else { samples };
         let mut texels = [0; TILE_SIDE * MOST_BYTES];
         for sample in 0..written {
@@ -219,7 +220,7 @@ for_hosts! {
                 let row = (sample * TILE_SIDE + (y - corner[1]) as usize) * TILE_SIDE;
                 let mut x = min[0];
                 while x < max[0] {
-                    // Pixels that are side by side in memory.
+                    // Pixels that are contiguous in memory.
                     let end = (x + surface.run(x)).min(max[0]);
                     let first = row + (x - corner[0]) as usize;
                     let run = &colours[first * words..][..(end - x) as usize * words];
@@ -239,7 +240,7 @@ for_hosts! {
     }
 }
 
-/// Writes pixels as memory has them, one behind the other.
+/// Converts consecutive pixels to the format in memory.
 #[inline(always)]
 fn put_pixels(format: &TargetFormat, pixels: &[u32], words: usize, texels: &mut [u8]) {
     let bytes = format.bytes;
@@ -258,7 +259,7 @@ fn put_pixels(format: &TargetFormat, pixels: &[u32], words: usize, texels: &mut 
         }
     }
     let same = format.is_same();
-    // The last pixel, as many neighbours are the same.
+    // The last converted pixel, because neighbours are often equal.
     let mut last = (0, format.to_memory(0));
     for (pixel, to) in pixels.chunks_exact(words).zip(texels.chunks_exact_mut(bytes.max(1))) {
         let pixel = pixel.iter().rev().fold(0, |bits, word| bits << 32 | u128::from(*word));
@@ -273,7 +274,7 @@ fn put_pixels(format: &TargetFormat, pixels: &[u32], words: usize, texels: &mut 
     }
 }
 
-/// Writes pixels of a row of a tile of 16 by 16, of which the first is at an address.
+/// Writes pixels of one row of a 16×16 tile, of which the first is at an address.
 fn write_tile_row(
     memory: &mut UnitMemory<'_>,
     at: u64,

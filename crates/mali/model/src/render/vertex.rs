@@ -1,4 +1,4 @@
-//! Vertex shading: indices, warps of the position and the varying shader, and what they store.
+//! Vertex shading: indices, warps of the position and the varying shader, and their outputs.
 //!
 //! A vertex that a draw's instance names several times is shaded once. Both shaders store through an
 //! address that LEA_BUF_IMM gives for table 61, by the linear id in r59: positions as elements of 16
@@ -25,23 +25,23 @@ use crate::shader::row::{LANES, Row};
 
 const UNIT: Unit = Unit::Tiler;
 
-/// Most vertices that are shaded before their primitives are assembled.
+/// Limit on the vertices that are shaded before their primitives are assembled.
 const CHUNK: usize = 1 << 16;
 
-/// Most indices of a draw.
+/// Limit on the indices of a draw.
 const MOST_INDICES: usize = 1 << 26;
 
 /// Bytes of an element of positions.
 const POSITION_BYTES: usize = 16;
 
-/// The index of each type that ends a strip where a draw chooses none.
+/// Selects the highest index of the type as the one that ends a strip.
 pub(crate) const HIGHEST: u32 = u32::MAX;
 
-/// What a draw's vertices are.
+/// The vertices of a draw.
 pub(crate) struct Vertices {
     pub count: u32,
     pub instances: u32,
-    /// Added to indices.
+    /// Base vertex, added to indices.
     pub base: u32,
     pub first_instance: u32,
     pub index_type: IndexType,
@@ -50,7 +50,7 @@ pub(crate) struct Vertices {
     pub indices: u64,
     /// Bytes of them.
     pub index_bytes: u32,
-    /// The index that ends a strip; [`HIGHEST`] is that of the indices' type.
+    /// The restart index; [`HIGHEST`] means the highest of the type.
     pub restart: Option<u32>,
     pub draw_id: u32,
 }
@@ -58,23 +58,23 @@ pub(crate) struct Vertices {
 /// A shaded vertex.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shaded {
-    /// In the window, with 1/w.
+    /// Window position, with 1/w.
     pub position: [f32; 4],
     /// Diameter of a point.
     pub size: f32,
     pub layer: u8,
-    /// Where its varyings begin in the scene.
+    /// Offset of its varyings in the scene.
     pub varyings: u32,
 }
 
-/// The order of vertices: numbers of an instance's unique ones, none where a strip ends.
+/// The order of an instance's vertices: indices of its unique vertices, none at the end of a strip.
 pub(crate) struct Order {
     pub unique: Vec<u32>,
     pub sequence: Option<Vec<Option<u32>>>,
 }
 
 impl Vertices {
-    /// The vertices of an instance.
+    /// Reads the order of an instance's vertices.
     pub(crate) fn order(&self, memory: &mut UnitMemory<'_>) -> Result<Order, JobFault> {
         let bytes = match self.index_type {
             IndexType::None => {
@@ -94,7 +94,7 @@ impl Vertices {
         let start = u64::from(self.first_index) * u64::from(bytes);
         let there = u64::from(self.index_bytes).saturating_sub(start);
         let length = (u64::from(self.count) * u64::from(bytes)).min(there) as usize;
-        // Indices beyond the end are 0.
+        // Indices past the end of the buffer are 0.
         let mut data = vec![0; self.count as usize * bytes as usize];
         memory
             .read(self.indices.wrapping_add(start), &mut data[..length])
@@ -138,7 +138,7 @@ struct Shading<'a> {
     size: f32,
     varying_stride: usize,
     draw_id: u32,
-    /// Layers that a vertex has positions for, none if it says itself which.
+    /// Views that vertices are shaded for; empty if the vertex writes its layer.
     views: Vec<u8>,
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn draw(
     let number = scene.draws.len() as u32 - 1;
     let budget = Budget::new(0, gpu.options.most_instructions);
     let mut assembly = setup.assembly(number);
-    // Whole instances, unless one has more vertices than are shaded at once.
+    // Processes whole instances, unless one has more vertices than a chunk.
     let at_once = (CHUNK / per_instance.max(1)).max(1) as u32;
     let mut instance = 0;
     while instance < vertices.instances && per_instance > 0 {
@@ -212,12 +212,13 @@ pub(crate) fn draw(
 }
 
 impl Shading<'_> {
-    /// Views of each vertex that are drawn.
+    /// Number of views that are drawn per vertex.
     fn views(&self) -> usize {
         self.views.len().max(1)
     }
 
-    /// Where shaders store each of them: views have room in the order of their numbers, those between that are not drawn, too.
+    /// The output slots of the views: slots are reserved in the order of view indices, including views that are not
+    /// drawn.
     ///
     // source: Mesa, bifrost_compile.c (`bi_emit_store_vary`: `view_index`), which counts views so
     fn slots(&self) -> impl Iterator<Item = usize> {
@@ -225,7 +226,7 @@ impl Shading<'_> {
         self.views.iter().map(|view| usize::from(*view)).chain(one)
     }
 
-    /// Views of each vertex for which there is room.
+    /// Number of output slots per vertex.
     fn room(&self) -> usize {
         self.views.last().map_or(1, |last| usize::from(*last) + 1)
     }
@@ -235,7 +236,7 @@ impl Shading<'_> {
         self.varying_stride * self.views()
     }
 
-    /// Shades the vertices of some instances, in order; a list for each view.
+    /// Shades the vertices of a range of instances, in order; returns a list per view.
     fn shade(
         &self,
         unique: &[u32],
@@ -253,7 +254,7 @@ impl Shading<'_> {
             return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
         }
         let warps = total.div_ceil(LANES);
-        // Some warps at once, so that workers do not wait for each other.
+        // Several warps per work item, so that workers do not wait for each other.
         const WARPS: usize = 16;
         let items = warps.div_ceil(WARPS);
         let run = |worker: &mut Worker<'_>, item: usize| {
@@ -332,7 +333,7 @@ impl Shading<'_> {
         Ok(())
     }
 
-    /// What a vertex is of which this is the position.
+    /// Decodes a vertex from its stored position.
     fn shaded(&self, bytes: &[u8], view: Option<&u8>) -> Shaded {
         let (words, _) = bytes.as_chunks::<4>();
         let position = [0, 1, 2, 3].map(|k| f32::from_le_bytes(words[k]));
@@ -360,7 +361,7 @@ impl Shading<'_> {
             return Ok(());
         }
         core.begin(stage);
-        // Packets of four vertices in one view are side by side.
+        // Packets of four vertices in one view are contiguous.
         let room = self.room();
         let place = |lane: usize, slot: usize| (lane / 4 * room + slot) * 4 + lane % 4;
         let bytes = LANES * self.varying_stride * room;
@@ -381,7 +382,7 @@ impl Shading<'_> {
         Ok(())
     }
 
-    /// Makes the warp ready for some vertices.
+    /// Initialises the warp for a range of vertices.
     fn start(
         &self,
         core: &mut Core<'_>,
@@ -415,7 +416,7 @@ struct Worker<'vm> {
     parts: Vec<Part>,
 }
 
-/// Vertices that were shaded, from one on.
+/// A range of shaded vertices.
 struct Part {
     from: usize,
     shaded: Vec<Shaded>,

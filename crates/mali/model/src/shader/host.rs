@@ -1,7 +1,7 @@
 //! Functions compiled for the host's wide vectors.
 
-/// Compiles functions twice, for any host and for one with wide vectors, and calls what suits this host. Closures have the
-/// instruction sets of the function around them, so that functions which give handlers give wide ones.
+/// Compiles functions twice, for any host and for one with wide vectors, and calls the variant for this host. Closures
+/// inherit the instruction sets of the enclosing function, so that functions which return handlers return wide ones.
 macro_rules! for_hosts {
     ($($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $out:ty $body:block)*) => {$(
         $(#[$doc])*
@@ -24,7 +24,7 @@ macro_rules! for_hosts {
 }
 pub(crate) use for_hosts;
 
-/// The host has what wide handlers are compiled for.
+/// Whether the host has the instruction sets of wide handlers.
 #[cfg(target_arch = "x86_64")]
 pub fn is_wide() -> bool {
     is_x86_feature_detected!("avx2")

@@ -1,4 +1,4 @@
-//! Instructions between the lanes of a warp.
+//! Instructions across the lanes of a warp.
 
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{InactiveResult, LaneOperation, SubgroupSize};
@@ -9,7 +9,7 @@ use super::row::{LANES, Row};
 
 for_hosts! {
     /// The handler of an instruction. [`Op::flags`](super::op::Op::flags) is the number of lanes of a
-    /// subgroup, and for CLPER the lane operation above it; the immediate is what an inactive lane gives.
+    /// subgroup, and for CLPER the lane operation above it; the immediate is the value of inactive lanes.
     pub fn handler(isa: Isa) -> Option<Handler> {
         Some(match isa {
             Isa::WMASK => |l, op| {
@@ -95,7 +95,7 @@ pub fn lanes(size: SubgroupSize) -> u32 {
     }
 }
 
-/// What an inactive lane gives.
+/// The value that an inactive lane provides.
 pub fn inactive(result: InactiveResult) -> u32 {
     match result {
         InactiveResult::Zero => 0,

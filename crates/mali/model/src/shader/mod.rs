@@ -1,10 +1,10 @@
 //! The execution of Valhall, Bifrost and Midgard machine code: programs decoded once and interpreted over warps.
 //!
-//! A [`program`] is decoded from memory into operations ([`op`]): a handler function and where its
-//! operands are. A [warp](warp) has 64 registers of 16 lanes, its active lanes and those that wait
-//! elsewhere in the program. Uniforms, constants and special values are rows of lanes too, which all
-//! warps of a dispatch share, so that a source is a row whatever it is ([`operand`]). [`run`]
-//! executes a warp up to a barrier or its end; messages go to a [`port`](message::Port).
+//! A [`program`] is decoded from memory into operations ([`op`]): a handler function and the locations of its
+//! operands. A [warp](warp) has 64 registers of 16 lanes, its active lanes and those that wait elsewhere in
+//! the program. Uniforms, constants and special values are rows of lanes too, which all warps of a dispatch
+//! share, so that every source is a row ([`operand`]). [`run`] executes a warp up to a barrier or its end;
+//! messages go to a [`port`](message::Port).
 //!
 //! | module | instructions |
 //! | --- | --- |
@@ -14,8 +14,8 @@
 //! | [`midgard`] | Midgard's, as operations |
 //! | [`message`] | loads, stores, atomics, buffers |
 //!
-//! Programs that copy texels are found, so that rows of them can be copied without warps ([`copies`]).
-//! Programs that have run a few times are translated to machine code of the host ([`translate`]).
+//! Programs that copy texels are detected, so that rows of texels can be copied without warps ([`copies`]).
+//! Programs that have run a few times are translated to host code ([`translate`]).
 
 pub mod alu;
 pub mod bifrost;

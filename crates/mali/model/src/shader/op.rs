@@ -11,16 +11,16 @@ use super::translate::Kind;
 use super::uniforms::Uniforms;
 use super::warp::{REGISTERS, Warp};
 
-/// Why a warp cannot go on.
+/// The reason why a warp stops with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// The model does not execute it.
+    /// The model does not execute the instruction.
     Unimplemented(String),
-    /// Something that the hardware does not have.
+    /// The hardware does not have the operation.
     Invalid(String),
     /// An access to memory failed.
     Memory(tepui_softgpu::Fault),
-    /// Bytes that are no instruction.
+    /// Bytes that encode no instruction.
     Undecodable(String),
     /// The budget is spent.
     Endless,
@@ -29,33 +29,33 @@ pub enum Trap {
 /// Executes an operation.
 pub type Handler = fn(&mut Lanes<'_, '_>, &Op) -> Result<(), Box<Trap>>;
 
-/// What becomes of the flow of control behind an operation.
+/// Control flow after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The next operation.
     Following,
-    /// The operation has chosen it.
+    /// The operation has set the program counter.
     Chosen,
-    /// The next one, once all threads of the workgroup are here.
+    /// The next operation, once all threads of the workgroup have reached it.
     Barrier,
-    /// None: the lanes end.
+    /// The lanes end.
     End,
-    /// The next operation, without the lanes that help others.
+    /// The next operation, without helper lanes.
     Discard,
-    /// The operation has chosen it, perhaps in another program.
+    /// The operation has set the program counter, possibly to another program.
     Jump,
 }
 
-/// How a result goes into the destination register.
+/// Conversion and position of a result in the destination register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// All of it.
+    /// The whole register.
     Word,
-    /// Some of its bits, in their place: a half of a vector.
+    /// Some of its bits, in place: a half of a vector.
     Bits(u32),
-    /// A float, converted to 16 bits, into a half.
+    /// A float, converted to 16 bits, to a half.
     Float16 { high: bool },
-    /// The lower 16 bits into a half.
+    /// The lower 16 bits, to a half.
     Lower16 { high: bool },
 }
 
@@ -68,25 +68,25 @@ pub struct Op {
     pub src: [Src; 4],
     /// The destination register.
     pub dest: u8,
-    /// How results go into it.
+    /// The position of results in it.
     pub written: Written,
-    /// What follows.
+    /// Control flow after the operation.
     pub next: Next,
     /// The clamp of a float result.
     pub clamp: Clamp,
-    /// How a result is rounded.
+    /// The rounding mode.
     pub round: RoundMode,
-    /// What a comparison asks.
+    /// The condition of a comparison.
     pub condition: Condition,
-    /// An immediate, the target of a branch, what true looks like, or modifiers of the instruction.
+    /// An immediate, the target of a branch, the representation of true, or modifiers of the instruction.
     pub immediate: u32,
     /// Modifiers of the instruction.
     pub flags: u32,
     /// First staging register and number of them: written, read.
     pub staging: [(u8, u8); 2],
-    /// What a template for it would compute.
+    /// The operation of a translation template, if there may be one.
     pub kind: Option<Kind>,
-    /// The instruction that it was made of, if that was Valhall's.
+    /// The Valhall instruction that it was translated from, if any.
     pub isa: Option<Isa>,
 }
 
@@ -115,7 +115,7 @@ impl Op {
     }
 }
 
-/// Values of 16 bits in a half of each word, and the bits that they fill.
+/// 16-bit values in a half of each word, and the mask of the bits that they fill.
 fn half(value: &Row, high: bool, of: impl Fn(u32) -> u16) -> (Row, u32) {
     let shift = if high { 16 } else { 0 };
     (value.map(|v| u32::from(of(v)) << shift), 0xffff << shift)
@@ -127,12 +127,12 @@ pub struct Lanes<'a, 'vm> {
     pub warp: &'a mut Warp,
     /// Rows that all warps share.
     pub uniforms: &'a Uniforms,
-    /// The units that take messages.
+    /// The units that receive messages.
     pub port: &'a mut Port<'vm>,
 }
 
 impl Lanes<'_, '_> {
-    /// A row as it is.
+    /// A row without selection.
     #[inline(always)]
     pub fn raw(&self, row: u16) -> &Row {
         match usize::from(row) < REGISTERS {
@@ -179,7 +179,7 @@ impl Lanes<'_, '_> {
     /// Writes a register of the active lanes.
     #[inline(always)]
     pub fn put_register(&mut self, register: u8, value: &Row) {
-        // Decoding has checked that there is such a register.
+        // Decoding has checked that the register exists.
         let dest = &mut self.warp.registers[usize::from(register) % REGISTERS];
         *dest = dest.choose(self.warp.mask, value);
     }
@@ -199,7 +199,7 @@ impl Lanes<'_, '_> {
         numbers(self.warp.mask)
     }
 
-    /// The active lanes that may write to memory: those that do not help others.
+    /// The active lanes that may write to memory: those that are not helpers.
     #[inline(always)]
     pub fn writing(&self) -> impl Iterator<Item = usize> + use<> {
         numbers(self.warp.mask & !self.warp.helpers)

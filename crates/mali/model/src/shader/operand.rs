@@ -1,4 +1,4 @@
-//! Sources of operations: a row, and what is selected of it.
+//! Sources of operations: a row, and the selected part of it.
 
 use tepui_mali_isa::operand::{Special, select};
 use tepui_mali_isa::table::field::{Select as SelectField, SourceField};
@@ -7,16 +7,16 @@ use tepui_mali_isa::{Operand, Row as IsaRow, Source, Swizzle};
 use super::row::{Row, float16};
 use super::uniforms;
 
-/// What is selected of a row.
+/// The selected part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select {
     /// All of it.
     Whole,
-    /// A half, extended with zeros or its sign.
+    /// A half, zero-extended or sign-extended.
     Half { index: u8, signed: bool },
-    /// A half in the upper half of the word.
+    /// A half, shifted to the upper half of the word.
     HalfShifted(u8),
-    /// A byte, extended with zeros or its sign.
+    /// A byte, zero-extended or sign-extended.
     Byte { index: u8, signed: bool },
     /// A half-float, converted.
     Float16(u8),
@@ -31,13 +31,13 @@ pub enum Select {
 /// A source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Src {
-    /// The row: registers first, then those that all warps share.
+    /// The row: registers first, then rows that all warps share.
     pub row: u16,
-    /// The row of the upper 32 bits, of sources of 64 bits.
+    /// The row of the upper 32 bits of a 64-bit source.
     pub high: u16,
-    /// What is selected.
+    /// The selected part.
     pub select: Select,
-    /// Bits that are cleared, then bits that are flipped: magnitude, sign and inversion.
+    /// Bits that are cleared, then bits that are flipped: absolute value, negation and inversion.
     pub clear: u32,
     /// See `clear`.
     pub flip: u32,
@@ -48,7 +48,7 @@ impl Src {
     pub const NONE: Src =
         Src { row: uniforms::ZERO, high: uniforms::ZERO, select: Select::Whole, clear: 0, flip: 0 };
 
-    /// The source of an instruction. `None` if it is a special value that is not there.
+    /// The source of an instruction. `None` if it is a special value that does not exist.
     pub fn new(row: &IsaRow, field: &SourceField, source: &Source, signed: bool) -> Option<Src> {
         let (low, high) = rows(source.operand)?;
         let width = row.source_width(field);
@@ -57,7 +57,7 @@ impl Src {
             16 => 0x8000_8000,
             _ => 0x8000_0000u32,
         };
-        // A float of 32 bits that is widened from a half has its sign at the top, as others do.
+        // A 32-bit float that is widened from a half has its sign bit at the top, like others.
         let clear = if source.abs { sign } else { 0 };
         let mut flip = if source.neg { sign } else { 0 };
         if source.not {
@@ -70,7 +70,7 @@ impl Src {
         Some(Src { row: low, high, select, clear, flip })
     }
 
-    /// Whether the row is the value.
+    /// Whether the value is the row without selection or modifiers.
     pub fn is_plain(&self) -> bool {
         self.select == Select::Whole && self.clear == 0 && self.flip == 0
     }
@@ -118,7 +118,7 @@ impl Src {
     }
 }
 
-/// The rows of an operand: its own, and that of the word above.
+/// The rows of an operand: its own, and that of the next word.
 fn rows(operand: Operand) -> Option<(u16, u16)> {
     Some(match operand {
         Operand::Register { index, .. } => {
@@ -126,7 +126,7 @@ fn rows(operand: Operand) -> Option<(u16, u16)> {
             (index.into(), high.into())
         }
         Operand::Uniform(index) => (uniforms::uniform(index), uniforms::uniform(index | 1)),
-        // Constants are extended with zeros.
+        // Constants are zero-extended.
         Operand::Constant(index) => (uniforms::constant(index), uniforms::ZERO),
         // The operation has a row of its own for it.
         Operand::Special(Special::ProgramCounter, _) => return None,
@@ -136,7 +136,7 @@ fn rows(operand: Operand) -> Option<(u16, u16)> {
     })
 }
 
-/// What a source's swizzle selects. `None` if its meaning is not known.
+/// The part that a source's swizzle selects. `None` if its meaning is not known.
 fn selection(row: &IsaRow, field: &SourceField, source: &Source, signed: bool) -> Option<Select> {
     use Swizzle as S;
     if select(row, field).is_none() {

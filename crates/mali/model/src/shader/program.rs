@@ -19,7 +19,7 @@ use super::row::Row;
 use super::warp::{COMMON, Warp};
 use super::{bifrost, lane, message, midgard, translate, uniforms};
 
-/// Most instructions of a program.
+/// Limit on the instructions of a program.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
 
 /// A program.
@@ -30,19 +30,19 @@ pub struct Program {
     pub code: Vec<u8>,
     /// The operations.
     pub ops: Vec<Op>,
-    /// Rows of addresses in the program and of Bifrost's constants, behind the rows that all programs have.
+    /// Rows of addresses in the program and of Bifrost's constants, after the rows that all programs have.
     pub rows: Vec<Row>,
-    /// Of Bifrost, the byte at which the clause of each operation begins.
+    /// Bifrost: the byte offset of the clause of each operation.
     clauses: Option<Vec<u32>>,
-    /// Clauses are Midgard's bundles, for a texture unit with these registers.
+    /// Midgard: the offsets are those of bundles, for a texture unit with these registers.
     midgard: Option<TextureRegisters>,
-    /// Registers that it names: those that are zeros when a warp begins.
+    /// Registers that the program names, which are zeroed when a warp begins.
     named: Vec<u8>,
-    /// The translation to code of the host: never made, unless whoever decodes it says when.
+    /// The translation to host code; never made unless the caller that decodes the program sets a threshold.
     pub translation: translate::Lazy,
 }
 
-/// Where Bifrost has a blend shader's return address.
+/// The register of a blend shader's return address on Bifrost.
 const RETURN: u8 = 48;
 
 /// Registers that operations name.
@@ -56,7 +56,7 @@ fn named(ops: &[Op]) -> Vec<u8> {
         let staged = op.staging.iter().flat_map(|&(first, count)| {
             usize::from(first)..usize::from(first) + usize::from(count)
         });
-        // Results of 64 bits have two.
+        // 64-bit results have two registers.
         let results = [usize::from(op.dest), usize::from(op.dest) + 1];
         for row in sources.chain(staged).chain(results).filter(|row| *row < COMMON) {
             named[row] = true;
@@ -73,14 +73,14 @@ fn warp_lanes(arch: Arch) -> u32 {
 }
 
 impl Program {
-    /// Sets the registers of a warp that begins to zeros, as far as the program names them.
+    /// Zeroes the registers that the program names, for a warp that begins.
     pub fn clear(&self, warp: &mut Warp) {
         for row in &self.named {
             warp.registers[usize::from(*row)] = Row::splat(0);
         }
     }
 
-    /// Sets the registers to zeros that the program does not name, before another one goes on which may.
+    /// Zeroes the registers that the program does not name, before a program that may use them continues.
     pub fn clear_others(&self, warp: &mut Warp, keep: impl Fn(usize) -> bool) {
         let mut named = self.named.iter().peekable();
         for row in 0..COMMON as u8 {
@@ -90,8 +90,8 @@ impl Program {
         }
     }
 
-    /// Reads a program and decodes it. It ends before the first word of zeros, or where memory
-    /// does; what is no instruction faults only when it is executed.
+    /// Reads a program and decodes it. It ends before the first zero word, or at the end of memory; bytes
+    /// that encode no instruction fault only when they are executed.
     pub fn load(
         chip: &Chip,
         address: u64,
@@ -107,7 +107,7 @@ impl Program {
         let bifrost = arch.0 < 9;
         let mut code = Vec::new();
         for index in 0..MOST_INSTRUCTIONS as u64 {
-            // Half of a word of Bifrost may be zero.
+            // The first half of a Bifrost word may be zero.
             let within = bifrost && index % 2 != 0;
             match address.checked_add(index * BYTES as u64).and_then(&mut read) {
                 Some(word) if within || word != [0; BYTES] => code.extend(word),
@@ -120,7 +120,7 @@ impl Program {
         }
     }
 
-    /// Decodes machine code of Bifrost, whose warps have so many lanes.
+    /// Decodes Bifrost machine code, for warps of `lanes` lanes.
     pub fn decode_bifrost(address: u64, code: Vec<u8>, lanes: u32) -> Program {
         let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
         Program::new(address, code, ops, rows, Some(offsets), None)
@@ -157,7 +157,7 @@ impl Program {
         Program { address, code, ops, rows, clauses, midgard, named, translation }
     }
 
-    /// The operation that begins at a byte.
+    /// The operation at a byte offset.
     pub fn entry(&self, offset: u64) -> Option<u32> {
         match &self.clauses {
             None => u32::try_from(offset / BYTES as u64).ok(),
@@ -168,7 +168,7 @@ impl Program {
         }
     }
 
-    /// The byte at which an operation begins, or its clause.
+    /// The byte offset of an operation, or of its clause.
     pub fn offset(&self, index: u32) -> u32 {
         match &self.clauses {
             None => index * BYTES as u32,
@@ -214,7 +214,7 @@ fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Instructions whose modifiers are a register format.
+/// Instructions whose modifiers include a register format.
 const FORMATTED: &[Isa] = &[
     Isa::LD_TEX,
     Isa::LEA_TEX,
@@ -226,9 +226,9 @@ const FORMATTED: &[Isa] = &[
     Isa::ST_TILE,
 ];
 
-/// A modifier of [`Op::flags`] of branches: taken if the source is zero.
+/// Modifier of branches in [`Op::flags`]: taken if the source is zero.
 pub const IF_ZERO: u32 = 1;
-/// As [`IF_ZERO`], of jumps: lanes that do not jump end.
+/// Modifier of jumps: lanes that do not jump end.
 const ENDS: u32 = 2;
 
 fn branch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
@@ -243,7 +243,7 @@ fn branch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Goes on at an address if the first source is zero, or not.
+/// Continues at an address if the first source is zero, or if it is not.
 fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (value, target) = (l.get(&op.src[0]), l.get(&op.src[1]));
     let (mut taken, mut to) = (0u16, None);
@@ -268,7 +268,7 @@ fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// The handler of an instruction whose operands need nothing special.
+/// The handler of an instruction without special operands.
 fn handler(isa: Isa) -> Option<Handler> {
     let modules = [
         bitwise::handler,
@@ -283,7 +283,7 @@ fn handler(isa: Isa) -> Option<Handler> {
     modules.iter().find_map(|of| of(isa))
 }
 
-/// Whether parts of a source's register are extended with their sign.
+/// Whether parts of a source's register are sign-extended.
 fn is_signed(inst: &Inst) -> bool {
     let name = inst.op.row().name;
     let kind = name.split_once('.').map_or("", |(_, kind)| kind);
@@ -295,7 +295,7 @@ fn is_signed(inst: &Inst) -> bool {
         || converts.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Makes an operation of an instruction.
+/// Translates an instruction to an operation.
 fn lower(inst: &Inst, index: usize, length: usize, address: u64, rows: &mut Vec<Row>) -> Op {
     operation(inst, index, length, address, rows)
         .unwrap_or_else(|| Op::new(unimplemented, Flow::None))
@@ -327,7 +327,7 @@ fn operation(
     if let Some(dest) = inst.dest {
         op.dest = dest.register;
         op.written = written(inst.op, row.width, dest.halves);
-        // Results of 64 bits go into two registers, all of them.
+        // 64-bit results occupy two whole registers.
         if row.width == 64 && (dest.register >= 63 || dest.halves != Halves::Both) {
             return None;
         }
@@ -456,8 +456,8 @@ fn operation(
     Some(op)
 }
 
-/// How results go into a destination. Those of 32 bits are narrowed to a half: Mesa's compiler
-/// converts floats with FADD.f32 to a half.
+/// The write mode of a destination. 32-bit results are narrowed to a half: Mesa's compiler converts floats
+/// with FADD.f32 to a half.
 fn written(isa: Isa, width: u8, halves: Halves) -> Written {
     let high = halves == Halves::High;
     let name = isa.row().name;
@@ -506,7 +506,7 @@ fn chain(isa: Isa, kind: ResultType) -> Chain {
     }
 }
 
-/// What true looks like in all elements of a word. Bytes have no float.
+/// The representation of true in all elements of a word. Bytes have no float representation.
 fn truth(width: u8, kind: ResultType) -> Option<u32> {
     Some(match (kind, width) {
         (ResultType::M1, _) => u32::MAX,

@@ -5,10 +5,10 @@ use half::f16;
 /// Lanes of a warp.
 pub const LANES: usize = 16;
 
-/// All lanes, a bit for each.
+/// All lanes, one bit each.
 pub const ALL: u16 = u16::MAX;
 
-/// A value of 32 bits of each lane.
+/// A 32-bit value of each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Row(pub [u32; LANES]);
@@ -19,7 +19,7 @@ impl Row {
         Row([value; LANES])
     }
 
-    /// The other row in the lanes of a mask, this one in the rest.
+    /// The other row in the lanes of a mask, this one in the others.
     #[inline(always)]
     pub fn choose(&self, mask: u16, other: &Row) -> Row {
         let mut out = *self;
@@ -41,7 +41,7 @@ impl Row {
     }
 }
 
-/// Two rows: values of 64 bits.
+/// Combines two rows to 64-bit values.
 #[inline(always)]
 pub fn wide(low: &Row, high: &Row) -> [u64; LANES] {
     std::array::from_fn(|i| u64::from(low.0[i]) | u64::from(high.0[i]) << 32)

@@ -6,14 +6,14 @@ use super::program::Program;
 use super::uniforms::Uniforms;
 use super::warp::Warp;
 
-/// Why a warp stopped.
+/// The reason why a warp stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// All its lanes have ended.
+    /// All of its lanes have ended.
     End,
     /// It waits at a barrier.
     Barrier,
-    /// All its lanes go on at an address, of which these are the lower 32 bits.
+    /// All of its lanes continue at an address, of which these are the lower 32 bits.
     Jump(u32),
 }
 
@@ -26,7 +26,7 @@ pub struct Trapped {
     pub index: u32,
 }
 
-/// Runs a warp up to a barrier or its end; takes the operations that it executes from `budget`.
+/// Runs a warp up to a barrier or its end; takes the executed operations from `budget`.
 ///
 /// # Errors
 /// The trap that stopped it.

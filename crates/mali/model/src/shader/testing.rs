@@ -16,7 +16,7 @@ use super::warp::Warp;
 /// GPU address of 64 KiB of memory.
 pub const MEMORY: u64 = 0x10_0000;
 
-/// A warp with its surroundings.
+/// A warp with memory, uniforms and resource tables.
 pub struct Bench {
     /// The warp.
     pub warp: Warp,
@@ -26,7 +26,7 @@ pub struct Bench {
     pub uniforms: Vec<u32>,
     /// The pointer to the resource tables.
     pub resources: u64,
-    /// The lanes that begin.
+    /// The lanes that execute at the start.
     pub mask: u16,
 }
 
@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// Runs assembly, which must end, and gives the lanes of a register.
+    /// Runs assembly, which must end, and returns the lanes of a register.
     pub fn run(&mut self, source: &str, register: usize) -> [u32; 16] {
         let source = format!("{source}\nNOP.end");
         assert_eq!(self.try_run(&source), Ok(Stop::End), "{source}");

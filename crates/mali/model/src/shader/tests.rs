@@ -1,5 +1,5 @@
-//! Results of instructions, worked out apart from the model: by NIR's definitions of the operations
-//! that Mesa's compiler makes of them, or in ISA.xml's words.
+//! Results of instructions, worked out independently of the model: by NIR's definitions of the operations
+//! that Mesa's compiler emits them for, or by ISA.xml's prose.
 
 use super::op::Trap;
 use super::testing::{Bench, MEMORY, one};
@@ -10,7 +10,7 @@ fn f(value: f32) -> u32 {
     value.to_bits()
 }
 
-/// The result in r0 of an instruction on r1, r2 and so on.
+/// Checks the result in r0 of instructions on r1, r2 and so on.
 fn check(cases: &[(&str, &[u32], u32)]) {
     for (text, values, expected) in cases {
         let found = one(text, values);
@@ -150,7 +150,7 @@ fn integers_of_64_bits() {
 fn shifts_and_logic() {
     check(&[
         ("LSHIFT_OR.i32 r0, r1, r2.b00, r3", &[3, 4, 1], 49),
-        // The amount counts modulo the width, as NIR's.
+        // The amount is taken modulo the width, as in NIR.
         ("LSHIFT_OR.i32 r0, r1, r2.b00, 0x0", &[3, 33], 6),
         ("LSHIFT_AND.i32 r0, r1, 0x0.b00, r2.not", &[0xff, 0x0f], 0xf0),
         ("LSHIFT_XOR.i32.not_result r0, r1, 0x0.b00, r2", &[0xff, 0x0f], !0xf0),
@@ -226,7 +226,7 @@ fn selects_and_comparisons() {
     ]);
 }
 
-/// Mesa's pairs for integers of 64 bits: the lower halves without a sign, then the upper ones.
+/// Mesa's instruction pairs for 64-bit integers: the lower halves unsigned, then the upper ones.
 #[test]
 fn comparisons_of_64_bits() {
     let values = [0u64, 1, u32::MAX.into(), 1 << 32, (1 << 32) + 1, 1 << 63, u64::MAX, 5 << 32];
@@ -268,7 +268,7 @@ fn lanes_read_each_other() {
     assert_eq!(votes, [0b0110_1101_1011_0110; 16]);
     let votes = bench.run("WMASK.subgroup4 r0, r1", 0);
     assert_eq!((votes[0], votes[4], votes[15]), (0b0110, 0b1011, 0b0110));
-    // Inactive lanes give what the instruction says, and have no vote.
+    // Inactive lanes provide the value that the instruction names, and have no vote.
     bench.mask = 0x00ff;
     let inactive =
         bench.set(1, lanes).set(2, |lane| lane + 4).run("CLPER.i32.f1 r0, r1, r2.b00", 0);
@@ -298,7 +298,7 @@ fn lanes_diverge_and_meet() {
     assert_eq!(bench.run(source, 0), [0xffff; 16]);
     let sums = bench.warp.registers[1].0;
     assert_eq!(sums, std::array::from_fn(|lane| (lane * (lane + 1) / 2) as u32));
-    // Conditions are halves where the source says so.
+    // Conditions are halves if the source selects them.
     let halves = "
         MOV.i32 r0, 0x0
         BRANCHZ.eq.reconverge r1.h1, offset:end
@@ -315,7 +315,7 @@ fn halves_of_registers_are_written() {
     bench.set(0, |_| 0xaaaa_bbbb).set(1, |_| 0x1111_2222);
     assert_eq!(bench.run("IADD.v2u16 r0.h1, r1.h00, 0x0", 0), [0x2222_bbbb; 16]);
     assert_eq!(bench.run("IADD.v2u16 r0.h0, r1.h11, 0x0", 0), [0x2222_1111; 16]);
-    // Results of 32 bits are narrowed.
+    // 32-bit results are narrowed.
     bench.set(2, |_| f(3.0));
     assert_eq!(bench.run("FADD.f32 r0.h1, r2, 0x0.neg", 0), [0x4200_1111; 16]);
     assert_eq!(bench.run("U32_TO_F32 r0.h0, 0x3020100.b2", 0), [0x4200_4000; 16]);

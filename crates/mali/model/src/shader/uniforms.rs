@@ -7,7 +7,7 @@ use super::message::LOCAL_WINDOW;
 use super::row::{LANES, Row};
 use super::warp::REGISTERS;
 
-/// The first row of uniforms; registers are before it.
+/// The first row of uniforms, after the registers.
 const UNIFORMS: u16 = REGISTERS as u16;
 /// Words of uniforms: four pages of 64.
 pub const UNIFORM_WORDS: usize = 256;
@@ -37,7 +37,7 @@ const SPECIALS: [Special; 17] = [
     Special::LaneId,
     Special::CoreId,
 ];
-/// The first row of addresses in the program, which decoded programs bring.
+/// The first row of a decoded program's own constants.
 pub const PROGRAM: u16 = SPECIAL + 2 * SPECIALS.len() as u16;
 
 /// The rows that all programs have.
@@ -53,13 +53,13 @@ pub fn constant(index: u8) -> u16 {
     CONSTANT + u16::from(index)
 }
 
-/// The row of a word of a special value. `None` if there is none.
+/// The row of a word of a special value. `None` if it does not exist.
 pub fn special(special: Special, word: u8) -> Option<u16> {
     let at = SPECIALS.iter().position(|s| *s == special)?;
     Some(SPECIAL + 2 * at as u16 + u16::from(word))
 }
 
-/// Whether warps of a program may have different values in a row.
+/// Whether the value of a row may differ between warps of a program.
 pub fn differs(row: u16) -> bool {
     let own = [Special::WarpId, Special::CoreId, Special::WorkgroupLocalPointer];
     own.iter().any(|own| [0, 1].iter().any(|word| special(*own, *word) == Some(row)))
@@ -72,7 +72,7 @@ pub struct Uniforms {
 }
 
 impl Uniforms {
-    /// Rows with these uniforms, and those of a program.
+    /// Rows with these uniforms, and the constants of a program.
     pub fn new(words: &[u32], program: &[Row]) -> Uniforms {
         let mut rows = vec![Row::splat(0); usize::from(PROGRAM - UNIFORMS)];
         for (row, word) in rows[..UNIFORM_WORDS].iter_mut().zip(words) {
@@ -101,7 +101,7 @@ impl Uniforms {
         }
     }
 
-    /// Takes the rows of another program in place of the last one's.
+    /// Replaces the rows of the previous program.
     pub fn set_program(&mut self, program: &[Row]) {
         self.rows.truncate(usize::from(PROGRAM - UNIFORMS));
         self.rows.extend_from_slice(program);

@@ -1,21 +1,21 @@
-//! A warp: registers, active lanes, and lanes that are elsewhere in the program.
+//! A warp: registers, active lanes, and lanes that wait elsewhere in the program.
 //!
-//! Lanes that diverge are executed one group after the other: the group with the lowest address
-//! first, and groups join when they meet. As compilers lay out blocks in the order of the program,
-//! lanes meet again where their paths do. How silicon orders groups is not known.
+//! Divergent lanes are executed one group after the other: the group with the lowest address first, and
+//! groups reconverge when they meet. As compilers lay out blocks in program order, lanes reconverge where
+//! their paths do. The order on silicon is not known.
 
 use arrayvec::ArrayVec;
 
 use super::row::{LANES, Row};
 use super::translate::HostState;
 
-/// Registers of a thread of Valhall and Bifrost, and behind them those that stand for what Bifrost's tuples pass on.
+/// Registers of a thread of Valhall and Bifrost, followed by temporaries for values that Bifrost's tuples pass on.
 pub const COMMON: usize = 80;
 
 /// Rows of registers: Midgard has the most.
 pub const REGISTERS: usize = 168;
 
-/// Lanes at an address of the program.
+/// Lanes that wait at an address of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The index of the next operation.
@@ -30,17 +30,17 @@ pub struct Warp {
     pub registers: [Row; REGISTERS],
     /// The lanes that execute.
     pub mask: u16,
-    /// Lanes that help their neighbours with derivatives: they write nothing but registers.
+    /// Helper lanes, which contribute to derivatives: they write nothing but registers.
     pub helpers: u16,
-    /// The lower 32 bits of the address at which the lanes go on, if it is another program's.
+    /// The lower 32 bits of the address at which the lanes continue, if it belongs to another program.
     pub jump: Option<u32>,
     /// The index of the next operation.
     pub pc: u32,
-    /// Lanes that are elsewhere, the nearest last.
+    /// Lanes that wait elsewhere, the nearest last.
     waiting: ArrayVec<Path, LANES>,
-    /// The index at which others wait, or the highest number.
+    /// The lowest index at which lanes wait, or the maximum number.
     pub meet: u32,
-    /// What translated code keeps.
+    /// State for translated code.
     pub host: HostState,
 }
 
@@ -60,7 +60,7 @@ impl Default for Warp {
 }
 
 impl Warp {
-    /// Begins a program with some lanes.
+    /// Begins a program with a mask of lanes.
     pub fn start(&mut self, mask: u16) {
         self.mask = mask;
         self.helpers = 0;
@@ -70,7 +70,7 @@ impl Warp {
         self.meet = u32::MAX;
     }
 
-    /// Goes on at the next operation, or for the lanes of `taken` at another.
+    /// Continues at the next operation, or for the lanes of `taken` at another.
     pub fn branch(&mut self, taken: u16, target: u32) {
         let next = self.pc + 1;
         let stay = self.mask & !taken;
@@ -86,25 +86,25 @@ impl Warp {
         self.choose();
     }
 
-    /// The active lanes end.
+    /// Ends the active lanes.
     pub fn end(&mut self) {
         self.mask = 0;
         self.choose();
     }
 
-    /// Active lanes end; the others go on at the next operation.
+    /// Ends some active lanes; the others continue at the next operation.
     pub fn end_lanes(&mut self, lanes: u16) {
         self.mask &= !lanes;
         self.pc += 1;
         self.choose();
     }
 
-    /// Whether no lanes are elsewhere in the program.
+    /// Whether no lanes wait elsewhere in the program.
     pub fn is_together(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Lets lanes wait at their address, with others that are there.
+    /// Adds lanes to those that wait at an address.
     fn wait(&mut self, path: Path) {
         if path.mask == 0 {
             return;
@@ -113,13 +113,13 @@ impl Warp {
             Some(same) => same.mask |= path.mask,
             None => {
                 let at = self.waiting.iter().take_while(|p| p.pc > path.pc).count();
-                // Each path has a lane of its own, so that there is room.
+                // Each path has a lane of its own, so that there is always capacity.
                 let _ = self.waiting.try_insert(at, path);
             }
         }
     }
 
-    /// Goes on with the lanes at the lowest address.
+    /// Continues with the lanes at the lowest address.
     pub fn choose(&mut self) {
         if let Some(nearest) = self.waiting.last().copied()
             && (self.mask == 0 || nearest.pc <= self.pc)
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((warp.pc, warp.mask, warp.meet), (1, 0xf0, 10));
         warp.branch(0x30, 5);
         assert_eq!((warp.pc, warp.mask, warp.meet), (2, 0xc0, 5));
-        // The rest jumps beyond both; the nearest others go on.
+        // The rest jumps past both; the nearest others continue.
         warp.branch(0xc0, 10);
         assert_eq!((warp.pc, warp.mask, warp.meet), (5, 0x30, 10));
         warp.pc = 10;

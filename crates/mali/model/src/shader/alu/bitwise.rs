@@ -1,4 +1,4 @@
-//! Shifts, bitwise operations and operations that look at bits.
+//! Shifts, bitwise operations and bit counts.
 
 use tepui_mali_isa::Op as Isa;
 
@@ -8,9 +8,9 @@ use super::super::op::{Handler, Op};
 use super::super::row::{LANES, halves, join, wide};
 use super::{Done, ternary, unary};
 
-/// Modifiers in [`Op::flags`]: the result is inverted.
+/// Modifier in [`Op::flags`]: the result is inverted.
 pub const NOT_RESULT: u32 = 1;
-/// The shift to the right is arithmetic.
+/// Modifier in [`Op::flags`]: the right shift is arithmetic.
 pub const ARITHMETIC: u32 = 2;
 
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ fn combine(op: &Op, logic: Logic, shifted: u32, b: u32) -> u32 {
     if op.flags & NOT_RESULT != 0 { !value } else { value }
 }
 
-/// Shifts by the lower bits of the amount that the width has.
+/// The shift amount modulo the width.
 #[inline(always)]
 fn words<const LEFT: bool>(l: &mut Lanes<'_, '_>, op: &Op, logic: Logic) -> Done {
     let arithmetic = op.flags & ARITHMETIC != 0;

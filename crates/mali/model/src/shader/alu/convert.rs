@@ -13,7 +13,7 @@ for_hosts! {
     /// The handler of an instruction.
     pub fn handler(isa: Isa) -> Option<Handler> {
         Some(match isa {
-            // Sources are extended as they are selected.
+            // Sources are extended when they are selected.
             Isa::S16_TO_S32 => |l, op| unary(l, op, |a| a as u16 as i16 as i32 as u32),
             Isa::U16_TO_U32 => |l, op| unary(l, op, |a| a & 0xffff),
             Isa::S8_TO_S32 | Isa::U8_TO_U32 | Isa::V2S8_TO_V2S16 | Isa::V2U8_TO_V2U16 => {
@@ -39,7 +39,7 @@ for_hosts! {
                 let mode = op.round;
                 unary(l, op, |a| from_integer(i64::from(a), mode).to_bits())
             },
-            // Numbers outside of the range become the nearest inside, NaN zero.
+            // Out-of-range numbers are clamped, NaN becomes zero.
             Isa::F32_TO_S32 => |l, op| {
                 let mode = op.round;
                 unary(l, op, |a| to_integral(f32::from_bits(a), mode) as i32 as u32)

@@ -53,7 +53,7 @@ for_hosts! {
     }
 }
 
-/// The lesser; of a number and NaN the number, of zeros the negative one.
+/// The minimum; for a number and NaN the number, for zeros the negative one.
 #[inline(always)]
 pub fn minimum(a: f32, b: f32) -> f32 {
     if a.is_nan() {
@@ -65,7 +65,7 @@ pub fn minimum(a: f32, b: f32) -> f32 {
     }
 }
 
-/// The greater; of a number and NaN the number, of zeros the positive one.
+/// The maximum; for a number and NaN the number, for zeros the positive one.
 #[inline(always)]
 pub fn maximum(a: f32, b: f32) -> f32 {
     if a.is_nan() {
@@ -77,7 +77,7 @@ pub fn maximum(a: f32, b: f32) -> f32 {
     }
 }
 
-/// A float within a clamp; NaN becomes the lower bound.
+/// Clamps a float; NaN becomes the lower bound.
 #[inline(always)]
 pub fn clamp(value: f32, clamp: Clamp) -> f32 {
     match clamp {
@@ -88,16 +88,16 @@ pub fn clamp(value: f32, clamp: Clamp) -> f32 {
     }
 }
 
-/// The product of two half-floats and a sum, rounded once.
+/// Fused multiply-add of half-floats, rounded once.
 ///
-/// 64 bits hold the product exactly. Their sum goes to 32 bits rounded to odd, from which rounding to
-/// 16 bits is the same as from the exact sum, as 32 bits have more than two bits to spare.
+/// 64 bits hold the product exactly. The sum is rounded to odd in 32 bits; rounding that to 16 bits gives the
+/// same result as rounding the exact sum, because 32-bit floats have more than two extra bits.
 #[inline(always)]
 fn fused16(a: f32, b: f32, c: f32) -> u16 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);
     let sum = product + c;
-    // The error of the sum, exactly.
+    // The exact error of the sum.
     let other = sum - product;
     let error = (product - (sum - other)) + (c - other);
     let nearest = sum as f32;
@@ -151,8 +151,8 @@ fn two(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32, f32) -> f32) -> Done {
 #[inline(always)]
 fn two_halves(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32, f32) -> f32) -> Done {
     let (a, b) = (l.get(&op.src[0]), l.get(&op.src[1]));
-    // Sums of two half-floats are exact in 32 bits or round there as they would at once: 24 bits
-    // are more than twice 11 and two.
+    // Sums of two half-floats are either exact in 32 bits or round twice to the same result: 24 bits are at
+    // least 2 · 11 + 2.
     let f = super::by_halves(|a, b| to_half(f(float16(a), float16(b)), RoundMode::Rte));
     finish16(l, op, &super::zip(&a, &b, f))
 }
@@ -168,7 +168,7 @@ fn three(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32, f32, f32) -> f32) -> Do
     finish(l, op, &out)
 }
 
-/// Modifiers of FLUSH in [`Op::flags`]: the NaN mode, then these.
+/// Modifiers of FLUSH in [`Op::flags`]: the NaN mode in the lower bits, then these.
 pub const FTZ: u32 = 1 << 8;
 /// Infinities become finite.
 pub const FLUSH_INF: u32 = 1 << 9;
@@ -224,15 +224,15 @@ mod tests {
         assert_eq!(clamp(-0.0, Clamp::Clamp0Inf).to_bits(), 0);
     }
 
-    /// A sum just above the middle of two half-floats, by less than 64 bits can tell.
+    /// A sum above the midpoint of two half-floats by less than 64-bit floats can represent.
     #[test]
     fn half_floats_round_once() {
         let tiny = float16(1);
-        // 1 + 2^-11 is in the middle of 1 and its successor; 2^-48 decides.
+        // 1 + 2^-11 is the midpoint of 1 and its successor; 2^-48 decides.
         let c = 1.0 + 1.0 / 2048.0;
         assert_eq!(fused16(tiny, tiny, 1.0), 0x3c00);
         assert_eq!(fused16(1.0, 1.0, 1.0 / 2048.0), 0x3c00);
-        // `c` is no half-float, but shows that what is beyond 53 bits counts.
+        // `c` is not a half-float, but shows that bits beyond 53 count.
         assert_eq!(fused16(float16(1), float16(1) * float16(1), c), 0x3c01);
         assert_eq!(fused16(float16(1), -float16(1) * float16(1), c), 0x3c00);
         assert_eq!(fused16(2.0, 3.0, 4.0), 0x4900);

@@ -7,13 +7,13 @@ use super::super::op::{Handler, Op};
 use super::super::operand::Select;
 use super::{binary, binary64, by_bytes, by_halves, ternary, unary};
 
-/// A modifier in [`Op::flags`]: results saturate.
+/// Modifier in [`Op::flags`]: results saturate.
 pub const SATURATE: u32 = 1;
-/// Halves are rounded up.
+/// Modifier: halving addition rounds up.
 pub const ROUND_UP: u32 = 1;
-/// Offsets are subtracted.
+/// Modifier: offsets are subtracted.
 pub const NEGATE: u32 = 1;
-/// Null stays null.
+/// Modifier: null pointers stay null.
 pub const PRESERVE_NULL: u32 = 2;
 
 fn saturates(op: &Op) -> bool {
@@ -25,7 +25,7 @@ pub fn handler(isa: Isa) -> Option<Handler> {
     sum(isa).or_else(|| product(isa)).or_else(|| other(isa))
 }
 
-/// A sum or difference: of the type's wrapping or saturating functions.
+/// Selects the wrapping or the saturating function of a type.
 macro_rules! wrap_or_saturate {
     ($lift:ident, $type:ty, $wrap:ident, $saturate:ident) => {
         |l, op| match saturates(op) {
@@ -35,7 +35,7 @@ macro_rules! wrap_or_saturate {
     };
 }
 
-/// A function of words, as it is.
+/// Identity: a function on words.
 fn by_words(f: impl Fn(u32, u32) -> u32) -> impl Fn(u32, u32) -> u32 {
     f
 }
@@ -79,14 +79,14 @@ for_hosts! {
 for_hosts! {
     fn product(isa: Isa) -> Option<Handler> {
         Some(match isa {
-            // Without a sign in the name, saturation is that of numbers without a sign.
+            // Without a sign in the name, saturation is unsigned.
             Isa::IMUL_I32 => wrap_or_saturate!(by_words, u32, wrapping_mul, saturating_mul),
             Isa::IMUL_S32 => wrap_or_saturate!(by_words, i32, wrapping_mul, saturating_mul),
             Isa::IMUL_V2I16 => wrap_or_saturate!(by_halves, u16, wrapping_mul, saturating_mul),
             Isa::IMUL_V2S16 => wrap_or_saturate!(by_halves, i16, wrapping_mul, saturating_mul),
             Isa::IMUL_V4I8 => wrap_or_saturate!(by_bytes, u8, wrapping_mul, saturating_mul),
             Isa::IMUL_V4S8 => wrap_or_saturate!(by_bytes, i8, wrapping_mul, saturating_mul),
-            // The multiplier takes the lower words.
+            // The multiplier takes the lower words of its sources.
             Isa::IMULD_U64 => |l, op| binary64(l, op, |a, b| u64::from(a as u32) * u64::from(b as u32)),
             Isa::IDP_V4S8 => |l, op| {
                 let saturate = saturates(op);
@@ -111,7 +111,7 @@ for_hosts! {
     }
 }
 
-/// Half of a sum that needs one bit more than the type.
+/// Half of a sum, computed with one more bit than the type has.
 macro_rules! half_sum {
     ($lift:ident, $type:ty, $wide:ty) => {
         |l, op| {
@@ -149,7 +149,7 @@ for_hosts! {
             },
             Isa::SHADDX_S64 => |l, op| {
                 let shift = op.immediate;
-                // Parts of a register were extended to 32 bits.
+                // Parts of a register are extended to 32 bits.
                 let extend = op.src[1].select != Select::Whole;
                 binary64(l, op, |a, b| {
                     let b = if extend { b as u32 as i32 as i64 as u64 } else { b };

@@ -1,9 +1,9 @@
 //! Arithmetic.
 //!
-//! Each module has a function that gives the handler of an instruction, and helpers that apply a
-//! function to the lanes, or to each half or byte of them. What instructions do follows the prose of
-//! Mesa's ISA.xml; where that is silent, NIR's definitions of the operations that Mesa's compiler
-//! makes of them (nir_opcodes.py, bifrost_compile.c).
+//! Each module has a function that gives the handler of an instruction, and helpers that apply a function to
+//! the lanes, or to each half or byte of them. The semantics follow the prose of Mesa's ISA.xml, or, if it
+//! does not describe them, NIR's definitions of the operations that Mesa's compiler emits them for
+//! (nir_opcodes.py, bifrost_compile.c).
 
 pub mod bitwise;
 pub mod convert;
@@ -63,7 +63,7 @@ fn zip(a: &Row, b: &Row, f: impl Fn(u32, u32) -> u32) -> Row {
     out
 }
 
-/// A function of halves as one of words.
+/// Lifts a function on halves to words.
 #[inline(always)]
 fn by_halves(f: impl Fn(u16, u16) -> u16) -> impl Fn(u32, u32) -> u32 {
     move |a, b| {
@@ -72,7 +72,7 @@ fn by_halves(f: impl Fn(u16, u16) -> u16) -> impl Fn(u32, u32) -> u32 {
     }
 }
 
-/// A function of bytes as one of words.
+/// Lifts a function on bytes to words.
 #[inline(always)]
 fn by_bytes(f: impl Fn(u8, u8) -> u8) -> impl Fn(u32, u32) -> u32 {
     move |a, b| {

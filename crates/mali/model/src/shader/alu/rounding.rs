@@ -14,7 +14,7 @@ pub fn to_integral(value: f32, mode: RoundMode) -> f32 {
     }
 }
 
-/// The half-float of a float.
+/// Converts a float to a half-float.
 #[inline(always)]
 pub fn to_half(value: f32, mode: RoundMode) -> u16 {
     let nearest = f16::from_f32(value);
@@ -58,14 +58,14 @@ fn step(bits: u16, down: bool, up: bool) -> u16 {
     }
 }
 
-/// The float of an integer, whose value is exact in 64 bits.
+/// Converts an integer that is exact in 64-bit floats to a float.
 #[inline(always)]
 pub fn from_integer(value: i64, mode: RoundMode) -> f32 {
     let nearest = value as f32;
     if mode == RoundMode::Rte {
         return nearest;
     }
-    // Floats of integers of 32 bits are integers of 64.
+    // Floats converted from 32-bit integers are exact as 64-bit integers.
     let back = nearest as i64;
     let (too_high, too_low) = (back > value, back < value);
     match mode {

@@ -8,18 +8,19 @@ use super::super::op::{Handler, Lanes, Op};
 use super::super::row::{LANES, Row, float16, halves, join};
 use super::{Done, by_bytes, by_halves, ternary, zip};
 
-/// How a comparison takes its third source: in the upper bits of [`Op::flags`], above what true looks
-/// like.
+/// The combination of a comparison with its third source: in the upper bits of [`Op::flags`], above the
+/// representation of true.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Chain {
-    /// True if it or the comparison is.
+    /// True if the third source or the comparison is true.
     Or = 0,
-    /// True if both are.
+    /// True if both are true.
     And = 1,
-    /// The comparison of the upper half of a number; the third source is that of the lower half.
+    /// The comparison of the upper words of a 64-bit number; the third source is the result for the lower
+    /// words.
     High = 2,
-    /// The comparison of the lower half of a number.
+    /// The comparison of the lower words of a 64-bit number.
     Low = 3,
 }
 
@@ -71,8 +72,8 @@ fn mask(condition: bool) -> u32 {
     u32::from(condition).wrapping_neg()
 }
 
-/// Whether two values compare so. Integers have no `gtlt` and `total` of their own: all integers are
-/// ordered.
+/// Evaluates a condition. Integers are always ordered, so `gtlt` and `total` have no separate meaning for
+/// them.
 #[inline(always)]
 pub fn holds<T: PartialOrd>(condition: Condition, a: T, b: T) -> bool {
     match condition {
@@ -92,7 +93,7 @@ fn halves_mask<T: PartialOrd>(c: Condition, a: u32, b: u32, of: impl Fn(u16) -> 
     by_halves(|a, b| mask(holds(c, of(a), of(b))) as u16)(a, b)
 }
 
-/// Selects by a mask of each lane's bits. The condition is looked at before the lanes.
+/// Selects by a mask of each lane's bits. The condition is dispatched once, outside of the loop over lanes.
 #[inline(always)]
 fn choose(l: &mut Lanes<'_, '_>, op: &Op, test: impl Fn(Condition, u32, u32) -> u32) -> Done {
     let [a, b, c, d] = [0, 1, 2, 3].map(|i| l.get(&op.src[i]));
@@ -123,7 +124,8 @@ fn by_condition(
     each!(Eq Gt Ge Ne Lt Le Gtlt Total)
 }
 
-/// Compares words. `flags` says how the third source counts, `immediate` what true looks like.
+/// Compares words. `flags` contains the combination with the third source, `immediate` the representation of
+/// true.
 #[inline(always)]
 fn compare<T: PartialOrd>(l: &mut Lanes<'_, '_>, op: &Op, of: impl Fn(u32) -> T) -> Done {
     let [a, b, c] = [0, 1, 2].map(|i| l.get(&op.src[i]));
@@ -143,7 +145,7 @@ fn compare<T: PartialOrd>(l: &mut Lanes<'_, '_>, op: &Op, of: impl Fn(u32) -> T)
         }
         f if f == Chain::Low as u32 => out = masks.map(|m| m & truth),
         _ => {
-            // The order of the upper halves decides unless they are equal.
+            // The upper halves decide unless they are equal.
             for i in 0..LANES {
                 let (a, b) = (of(a.0[i]), of(b.0[i]));
                 let below = c.0[i] != 0;
@@ -180,7 +182,7 @@ fn compare_bytes<T: PartialOrd>(l: &mut Lanes<'_, '_>, op: &Op, of: impl Fn(u8) 
     chain(l, op, &masks, &other)
 }
 
-/// Combines masks of parts with those of the third source.
+/// Combines masks with those of the third source.
 #[inline(always)]
 fn chain(l: &mut Lanes<'_, '_>, op: &Op, masks: &Row, other: &Row) -> Done {
     let truth = op.immediate;
@@ -215,7 +217,7 @@ fn mux_word(kind: Mux, m: u32) -> u32 {
     }
 }
 
-/// All bits if A is chosen by a part of the mask whose top bit is given.
+/// All ones if the sign bit of a part of the mask selects A.
 #[inline(always)]
 fn mux_part(kind: Mux, part: u32, top: u32) -> u32 {
     mask(match kind {

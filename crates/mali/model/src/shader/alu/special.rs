@@ -1,7 +1,7 @@
 //! Special functions, and the steps of sequences that compute them.
 //!
-//! The sequences are those of Mesa's bifrost_compile.c; each step computes what makes the sequence
-//! right, as exactly as a float holds it. The last bits of silicon's steps are not known.
+//! The sequences are those of Mesa's bifrost_compile.c; each step computes the value that makes the sequence
+//! correct, as exactly as a float can represent it. The last bits of silicon's steps are not known.
 
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::RoundMode;
@@ -13,7 +13,7 @@ use super::float::finish;
 use super::rounding::to_half;
 use super::{Done, unary, zip};
 
-/// Modifiers in [`Op::flags`]: the range of a mantissa.
+/// Modifiers in [`Op::flags`]: the range of the mantissa.
 pub const SQRT: u32 = 1;
 /// See [`SQRT`].
 pub const LOG: u32 = 2;
@@ -30,7 +30,7 @@ for_hosts! {
             Isa::FRSQ_F32 => |l, op| float(l, op, inverse_root),
             Isa::FRCP_F16 => |l, op| half(l, op, |a| 1.0 / a),
             Isa::FRSQ_F16 => |l, op| half(l, op, inverse_root),
-            // Approximations of the mantissa's function, which their sequences make exact.
+            // Approximations of the mantissa's function, which their sequences refine.
             Isa::FRCP_APPROX_F32 => |l, op| float(l, op, |a| 1.0 / split(a, 0).0),
             Isa::FRSQ_APPROX_F32 => |l, op| float(l, op, |a| inverse_root(split(a, SQRT).0)),
             Isa::FEXP_F32 => |l, op| {
@@ -111,22 +111,22 @@ fn float(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32) -> f32) -> Done {
     unary(l, op, |a| f(f32::from_bits(a)).to_bits())
 }
 
-/// 2 to the power of sixteenths, in the lowest four bits.
+/// 2 to the power of n/16, for n in the lowest four bits.
 pub fn exponential_table(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     unary(l, op, |a| ((a & 0xf) as f32 / 16.0).exp2().to_bits())
 }
 
-/// What a logarithm's mantissa is multiplied with to come near to 1.
+/// The reciprocal of the mantissa: the factor that brings a logarithm's argument to a power of two.
 pub fn logarithm_reduction(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     float(l, op, |a| 1.0 / split(a, LOG).0)
 }
 
-/// The logarithm to base 2 of what [`logarithm_reduction`] takes away.
+/// The base-2 logarithm of the mantissa, by whose reciprocal [`logarithm_reduction`] multiplies.
 pub fn logarithm_table(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     float(l, op, |a| split(a, LOG).0.log2())
 }
 
-/// A function of the lower half, whose result fills both.
+/// Applies a function to the lower half, and writes the result to both halves.
 #[inline(always)]
 fn half(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32) -> f32) -> Done {
     unary(l, op, |a| {
@@ -137,7 +137,7 @@ fn half(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(f32) -> f32) -> Done {
 
 #[inline(always)]
 fn inverse_root(a: f32) -> f32 {
-    // In 64 bits both steps together round as one nearly always does.
+    // Computed in 64 bits, so that the two roundings nearly always give the correctly rounded result.
     (1.0 / f64::from(a).sqrt()) as f32
 }
 
@@ -172,7 +172,7 @@ pub fn split(value: f32, range: u32) -> (f32, i32) {
     if value == 0.0 || !value.is_finite() {
         return (value, 0);
     }
-    // 64 bits make subnormal numbers normal.
+    // As 64-bit floats, subnormal numbers are normal.
     let bits = f64::from(value).to_bits();
     let exponent = (bits >> 52 & 0x7ff) as i32 - 1022;
     let mantissa = f64::from_bits(bits & !(0x7ff << 52) | 1022 << 52) as f32;
@@ -194,7 +194,7 @@ fn exponential(fixed: i32, value: f32) -> f32 {
     let whole = i32::MIN as f32;
     let exponent = match value > whole && value < -whole {
         true => f64::from(fixed),
-        // The conversion saturated, or was one of NaN.
+        // The conversion saturated, or converted NaN.
         false => f64::from(value),
     };
     (exponent / f64::from(1 << 24)).exp2() as f32
@@ -203,7 +203,7 @@ fn exponential(fixed: i32, value: f32) -> f32 {
 /// log2(m) / (m - 1) of the mantissa m in [0.75, 1.5).
 fn logarithm_slope(value: f32) -> f32 {
     if value == 0.0 || value == f32::INFINITY {
-        // The other factor is the infinity that the logarithm is.
+        // The other factor is infinite, and is the result.
         return 1.0;
     }
     if value < 0.0 || value.is_nan() {
@@ -217,7 +217,7 @@ fn logarithm_slope(value: f32) -> f32 {
     slope as f32
 }
 
-/// A plus the mantissa of B in [0.75, 1.5); for a logarithm's limits what makes it them.
+/// A plus the mantissa of B in [0.75, 1.5), with the special cases of a logarithm.
 fn add_mantissa(a: f32, b: f32) -> f32 {
     match b {
         0.0 => f32::NEG_INFINITY,
@@ -225,7 +225,7 @@ fn add_mantissa(a: f32, b: f32) -> f32 {
     }
 }
 
-/// The angle of the lower six bits: 64 of them are a turn.
+/// The angle of the lower six bits, in 1/64 of a turn.
 fn angle(bits: u32) -> f32 {
     (f64::from(bits & 63) * std::f64::consts::PI / 32.0) as f32
 }
@@ -240,7 +240,7 @@ for_hosts! {
                 })
             },
             Isa::CUBEFACE2_V9 => |l, op| super::ternary(l, op, |x, y, z| face(x, y, z) << FACE_SHIFT),
-            // Source: Z, X and the face.
+            // Sources: Z, X and the face.
             Isa::CUBE_SSEL => |l, op| {
                 super::ternary(l, op, |z, x, face| match face >> FACE_SHIFT {
                     0 => negated(z),
@@ -249,7 +249,7 @@ for_hosts! {
                     _ => x,
                 })
             },
-            // Source: Y, Z and the face.
+            // Sources: Y, Z and the face.
             Isa::CUBE_TSEL => |l, op| {
                 super::ternary(l, op, |y, z, face| match face >> FACE_SHIFT {
                     2 => z,
@@ -262,14 +262,14 @@ for_hosts! {
     }
 }
 
-/// A face's number is in the upper three bits, where Mesa merges it into a coordinate.
+/// The position of the face, in the upper three bits: Mesa merges it into a coordinate.
 const FACE_SHIFT: u32 = 29;
 
 fn negated(bits: u32) -> u32 {
     bits ^ 0x8000_0000
 }
 
-/// The face of the cube that a direction meets: +X, -X, +Y, -Y, +Z, -Z.
+/// The face of the cube that a direction hits: +X, -X, +Y, -Y, +Z, -Z.
 fn face(x: u32, y: u32, z: u32) -> u32 {
     let [x, y, z] = [x, y, z].map(f32::from_bits);
     let (major, sign) = if z.abs() >= x.abs() && z.abs() >= y.abs() {

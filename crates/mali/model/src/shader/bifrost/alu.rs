@@ -1,4 +1,4 @@
-//! Arithmetic: Valhall's handlers, and what only Bifrost has.
+//! Arithmetic: Valhall's handlers, and operations that only Bifrost has.
 //!
 // source: Mesa, bi_opcodes: instructions of both are one in the compiler, so that equal names do the
 // same; valhall/ISA.xml (order of sources of shifts), bi_schedule.c (bi_lower_cubeface).
@@ -24,7 +24,7 @@ pub fn named<T: ModifierValue>(name: &str) -> Option<T> {
     T::from_raw(raw as u8)
 }
 
-/// The handler of an instruction that Valhall has.
+/// The handler of an instruction that Valhall also has.
 fn shared(name: &str) -> Option<Handler> {
     let isa = Isa::from_name(name)?;
     let modules = [
@@ -39,7 +39,7 @@ fn shared(name: &str) -> Option<Handler> {
     modules.iter().find_map(|of| of(isa))
 }
 
-/// Valhall's name of an instruction that has another one.
+/// Valhall's name of an instruction whose name differs.
 fn renamed(inst: &Inst) -> Option<String> {
     let name = inst.op.row().name;
     let (base, kind) = name.split_once('.').unwrap_or((name, ""));
@@ -49,13 +49,13 @@ fn renamed(inst: &Inst) -> Option<String> {
         "ICMP" => format!("ICMP_OR.{unsigned}"),
         "FCMP" => format!("FCMP_OR.{kind}"),
         "ARSHIFT" => format!("RSHIFT_OR.{kind}"),
-        // With no carry; Mesa adds without one only, where the ADD unit has no place.
+        // Only without a carry, as Mesa emits it to add in the FMA unit.
         "IADDC" if inst.sources.get(2) == Some(&Port::Stage) => "IADD.u32".to_owned(),
         "FMA_RSCALE" => match inst.modifier("special")? {
             "none" => name.to_owned(),
             other => format!("FMA_RSCALE_{}.{kind}", other.to_uppercase()),
         },
-        // Only the plain one: Mesa emits no other.
+        // The plain variant only: Mesa emits no other.
         "FADD_RSCALE" if inst.modifier("special")? == "none" => "FMA_RSCALE.f32".to_owned(),
         "FADD_RSCALE" => return None,
         "IDP" => match [inst.modifier("sign0")?, inst.modifier("sign1")?] {
@@ -67,7 +67,7 @@ fn renamed(inst: &Inst) -> Option<String> {
     })
 }
 
-/// What true looks like in all elements of a word.
+/// The representation of true in all elements of a word.
 fn truth(kind: &str, result: &str) -> Option<u32> {
     let bits = match kind {
         _ if kind.starts_with("v4") => 8,
@@ -85,7 +85,7 @@ fn truth(kind: &str, result: &str) -> Option<u32> {
     })
 }
 
-/// The rounding of a conversion, which rounds ties away from zero in no mode of the model.
+/// The rounding mode of a conversion; `None` for ties away from zero, which the model does not have.
 fn rounding(inst: &Inst) -> Option<RoundMode> {
     Some(match inst.modifier("round") {
         None | Some("none") => RoundMode::Rte,
@@ -96,7 +96,7 @@ fn rounding(inst: &Inst) -> Option<RoundMode> {
     })
 }
 
-/// Translates an instruction; `None` of one that the model does not execute.
+/// Translates an instruction; `None` for one that the model does not execute.
 pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Option<Op> {
     let name = inst.op.row().name;
     let (base, kind) = name.split_once('.').unwrap_or((name, ""));
@@ -123,7 +123,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
             return Some(op);
         }
         "ATOM_POST" => {
-            // The value that memory had is the first of both: nothing was coalesced.
+            // Memory's old value is the first of two results: nothing was coalesced.
             op.src[0].select = Select::Whole;
             return Some(op);
         }
@@ -131,7 +131,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
     }
     match base {
         "CLPER_OLD" => {
-            // The lane of four.
+            // The lane within a quad.
             op.run = shared("CLPER.i32")?;
             op.flags = lane::lanes(SubgroupSize::Subgroup4);
             return Some(op);
@@ -172,13 +172,13 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
         op.src[2] = Src::NONE;
     }
     if base == "FADD_RSCALE" {
-        // A sum is a product with 1 and a sum.
+        // A sum is the product with 1 plus the sum.
         let [a, b, scale, _] = op.src;
         let one = Src { row: context.constant(1f32.to_bits())?, ..Src::NONE };
         op.src = [a, one, b, scale];
     }
     if base.contains("SHIFT_") || base == "ARSHIFT" {
-        // Valhall has the amount second; ARSHIFT combines with nothing.
+        // Valhall has the shift amount second; ARSHIFT combines with nothing.
         let [a, b, amount, _] = op.src;
         op.src = [a, amount, if base == "ARSHIFT" { Src::NONE } else { b }, Src::NONE];
     }

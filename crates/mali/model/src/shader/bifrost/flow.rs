@@ -14,22 +14,22 @@ use super::{Context, Lowered, WORD_BYTES, nothing};
 
 type Done = Result<(), Box<Trap>>;
 
-/// The flags of a branch whose target is still a place in words.
+/// Flags of a branch whose target is still a clause offset in words.
 const PLACE: u32 = u32::MAX;
 
-/// The special value that is 0.
+/// The special value 0.
 // source: Mesa, compiler.h (`BIR_FAU_ZERO`)
 const ZERO: u8 = 0;
 
-/// The flags of a branch whose lanes end.
+/// Flags of a branch whose lanes end.
 const ENDS: u32 = u32::MAX - 1;
 
-/// Whether an operation is a branch whose target is still a place in words.
+/// Whether an operation is a branch whose target is still a clause offset in words.
 pub fn is_branch(op: &Op) -> bool {
     op.flags == PLACE
 }
 
-/// Whether an operation decides where lanes go on.
+/// Whether an operation determines where lanes continue.
 pub fn chooses(op: &Op) -> bool {
     matches!(op.next, Next::Chosen | Next::Jump | Next::End)
 }
@@ -59,7 +59,7 @@ branches! {
     branch_half (|v: u32| float16(v as u16));
 }
 
-/// Goes on at the address in a register, or ends if it is 0.
+/// Continues at the address in a register, or ends if it is 0.
 fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let target = l.get(&op.src[0]);
     let mut active = l.active().map(|lane| target.0[lane]);
@@ -89,7 +89,7 @@ pub fn condition(name: &str) -> Option<Condition> {
     })
 }
 
-/// Translates an instruction; `None` if it is none of these.
+/// Translates an instruction; `None` if it is not one of flow.
 pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     let name = inst.op.row().name;
     if name == "BARRIER" {
@@ -100,7 +100,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     if name == "JUMP"
         && let Some(target) = context.target(*inst.sources.first()?)
     {
-        // A branch that all lanes take: zero is zero.
+        // A branch that all lanes take, since zero equals zero.
         let mut op = Op::new(branch_unsigned, ValhallFlow::None);
         op.kind = Some(Kind::BranchCompare(Number::Unsigned));
         (op.flags, op.immediate, op.next) = (PLACE, target, Next::Chosen);
@@ -134,8 +134,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     op.next = Next::Chosen;
     let target = *inst.sources.last()?;
     if context.is_zero(target) {
-        // As a jump to 0 does.
-        // source: Mesa, bifrost_compile.c (`bi_lower_branch`).
+        // Lanes end, as they do for a jump to 0.
         (op.flags, op.kind) = (ENDS, None);
     } else {
         (op.flags, op.immediate) = (PLACE, context.target(target)?);
@@ -144,13 +143,13 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
 }
 
 impl Context<'_> {
-    /// Whether a source is the constant 0 of the special values.
+    /// Whether a source is the special value 0.
     fn is_zero(&self, port: Port) -> bool {
         let byte = self.clause.tuples[self.tuple].registers.fau();
         matches!(port, Port::FauLow | Port::FauHigh) && Fau::of(byte) == Fau::Special(ZERO)
     }
 
-    /// The place in words that a source of a branch is.
+    /// The clause offset in words of a branch's source.
     fn target(&self, port: Port) -> Option<u32> {
         let high = match port {
             Port::FauLow => false,

@@ -44,7 +44,7 @@ fn channels(inst: &Inst) -> u8 {
     }
 }
 
-/// Flags of where a varying is wanted, with its format.
+/// Flags for the position at which a varying is interpolated, with its format.
 fn varying(inst: &Inst) -> Option<u32> {
     let sample = match inst.modifier("sample") {
         None | Some("none") => 0,
@@ -66,7 +66,7 @@ pub fn load_varying(index: u32, flags: u32, register: u8, channels: u8) -> Op {
     op
 }
 
-/// The handler of Valhall's instruction of a name.
+/// The handler of the Valhall instruction with a name.
 fn handler(name: &str) -> Option<Handler> {
     message::handler(Isa::from_name(name)?)
 }
@@ -79,7 +79,7 @@ fn segment_low(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// The upper word, of the sum's lower word in the second source.
+/// The upper word, given the sum's lower word in the second source.
 fn segment_high(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let [a, low, base, high] = [0, 1, 2, 3].map(|i| l.get(&op.src[i]));
     let sum = |lane: usize| {
@@ -127,7 +127,7 @@ impl Context<'_> {
     }
 }
 
-/// Translates an instruction; `None` if it is none of these or the model does not execute it.
+/// Translates an instruction; `None` if it is not a message or the model does not execute it.
 pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowered {
     let row = inst.op.row();
     let name = row.name;
@@ -135,7 +135,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
     match base {
         "SEG_ADD" => return segment(context, inst),
         "DISCARD" => return discard(context, inst),
-        // The ADD unit's instruction in the same tuple does the whole.
+        // The ADD unit's instruction in the same tuple does all of the work.
         _ if base.starts_with("ATOM_C") && row.unit == Unit::Fma => return Some(Vec::new()),
         _ if row.message == Message::None => return None,
         _ => {}
@@ -237,7 +237,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
         "ATEST" => {
             plain(&mut op, 2)?;
             op.run = handler("ATEST")?;
-            // The result goes the way of other results too.
+            // The result is written like other results too.
             return Some(vec![op, moved(register.into(), 0, Access::Write)]);
         }
         "ZS_EMIT" => {
@@ -276,7 +276,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
     Some(vec![op])
 }
 
-/// Where a loaded value goes, as Valhall's loads say it.
+/// The destination of a loaded value, in the encoding of Valhall's loads.
 fn place(inst: &Inst, kind: &str) -> Option<u32> {
     let bits: u32 = kind.strip_prefix('i')?.parse().ok()?;
     let (first, size) = match inst.modifier("lane_dest") {
@@ -314,7 +314,7 @@ fn atomic(context: &mut Context<'_>, inst: &Inst, fma: &Inst, mut op: Op) -> Low
     Some(vec![op])
 }
 
-/// An address of a segment as one of all memory: the lower word in the FMA unit, the upper in the ADD unit.
+/// Converts an address in a segment to a flat one: the lower word in the FMA unit, the upper in the ADD unit.
 fn segment(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     if inst.modifier("preserve_null") != Some("none") {
         return None;

@@ -1,12 +1,12 @@
 //! Bifrost machine code as operations of the interpreter.
 //!
-//! A clause becomes a sequence of operations: for each tuple that of the FMA unit, that of the ADD unit, and moves of
-//! both results into the registers that the next block of ports names. Results of the tuple before and of this one
-//! are in temporary registers behind the 64 of a thread ([`temporary`]), so that nothing that a tuple writes is seen by its
-//! own ports. Instructions that Valhall has too use its handlers.
+//! A clause becomes a sequence of operations: for each tuple one of the FMA unit, one of the ADD unit, and moves of
+//! both results into the registers that the next block of ports names. Results of the previous and the current tuple
+//! are in temporary registers above the 64 of a thread ([`temporary`]), so that the ports of a tuple do not see its own
+//! writes. Instructions that Valhall also has use its handlers.
 //!
-//! A warp of the model has 16 lanes, in which two warps of eight, or four of four (v6), run side by side: what looks at
-//! neighbours (CLPER, WMASK) says how many lanes it means.
+//! A warp of the model has 16 lanes, in which two warps of eight, or four of four (v6), run in parallel: operations
+//! across lanes (CLPER, WMASK) encode how many lanes they cover.
 //!
 // source: Mesa, bi_pack.c, bi_schedule.c (what a tuple may read), disassemble.c.
 
@@ -39,17 +39,17 @@ pub use texture::preloaded as preloaded_texture;
 
 /// Temporary registers.
 pub mod temporary {
-    /// The results of the FMA unit, of even and of odd tuples.
+    /// Results of the FMA unit, for even and odd tuples.
     pub const FMA: u8 = 64;
-    /// The results of the ADD unit, of even and of odd tuples.
+    /// Results of the ADD unit, for even and odd tuples.
     pub const ADD: u8 = 66;
-    /// A register's value before the FMA unit's result goes into it.
+    /// A register's value before the FMA unit's result is written to it.
     pub const SAVED: u8 = 68;
     /// An address of two words.
     pub const ADDRESS: u8 = 70;
-    /// What Valhall's texture instructions find in staging registers.
+    /// Staging registers for Valhall's texture instructions.
     pub const TEXTURE: u8 = 72;
-    /// One behind the last.
+    /// One past the last.
     pub const END: u8 = 80;
 }
 
@@ -59,14 +59,14 @@ pub struct Decoded {
     pub ops: Vec<Op>,
     /// Rows of constants.
     pub rows: Vec<Row>,
-    /// The byte in the program at which the clause of each operation begins.
+    /// The byte offset in the program of the clause of each operation.
     pub offsets: Vec<u32>,
 }
 
-/// The instruction of a tuple that is being translated.
+/// State of the translation of a tuple.
 struct Context<'a> {
     clause: &'a Clause,
-    /// The number of words before the clause.
+    /// The offset of the clause in words.
     place: usize,
     /// Lanes of a warp.
     lanes: u32,
@@ -74,10 +74,10 @@ struct Context<'a> {
     rows: &'a mut Vec<Row>,
 }
 
-/// Constants of a program among which one is looked for.
+/// Number of the latest constants that are searched for a duplicate.
 const LATEST: usize = 64;
 
-/// What an instruction is in operations; `None` of one that the model does not execute.
+/// The operations of an instruction; `None` if the model does not execute it.
 type Lowered = Option<Vec<Op>>;
 
 fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
@@ -94,7 +94,7 @@ fn unimplemented(_: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Unimplemented(format!("{name} of this clause"))))
 }
 
-/// The operation of an instruction that the model does not execute, which stops the program if it is reached.
+/// An operation for an instruction that the model does not execute: it traps when it is reached.
 fn unknown(inst: &Inst) -> Vec<Op> {
     let mut op = Op::new(unimplemented, ValhallFlow::None);
     op.immediate = inst.op.index().into();
@@ -126,10 +126,10 @@ fn moved(row: u16, register: u8, access: Access) -> Op {
     op
 }
 
-/// Translates machine code, for warps of so many lanes.
+/// Translates machine code, for warps of `lanes` lanes.
 pub fn decode(code: &[u8], lanes: u32) -> Decoded {
     let mut decoded = Decoded { ops: Vec::new(), rows: Vec::new(), offsets: Vec::new() };
-    // The first operation of each clause, by its place in words.
+    // The first operation of each clause, by its offset in words.
     let mut places = HashMap::new();
     for part in disasm::parts(code, 0) {
         let place = part.offset / WORD_BYTES;
@@ -177,7 +177,7 @@ fn clause_ops(clause: &Clause, place: usize, lanes: u32, rows: &mut Vec<Row>) ->
             ops.extend(second);
             ops.extend(commit);
         } else {
-            // The result goes into its register before lanes leave, but the ports have read before.
+            // The ports have read the register before; its new value is written before lanes leave.
             let mut second = second;
             if let Some((register, _)) = fma {
                 let reads = second.iter().any(|op| op.src.iter().any(|s| s.row == register.into()));
@@ -208,7 +208,7 @@ impl Context<'_> {
     }
 
     fn row(&mut self, row: Row) -> Option<u16> {
-        // Those of the last clauses, so that endless programs do not take endless time.
+        // Only the latest ones, so that long programs do not take quadratic time.
         let from = self.rows.len().saturating_sub(LATEST);
         let known = self.rows[from..].iter().position(|r| *r == row).map(|at| from + at);
         let at = known.unwrap_or(self.rows.len());
@@ -219,13 +219,13 @@ impl Context<'_> {
         Some(number)
     }
 
-    /// The temporary register of a result: of this tuple, or of the one before.
+    /// The temporary register of a result: of this tuple, or of the previous one.
     fn result(&self, unit: Unit, before: bool) -> u8 {
         let parity = (self.tuple & 1) as u8 ^ u8::from(before);
         parity + if unit == Unit::Fma { temporary::FMA } else { temporary::ADD }
     }
 
-    /// Translates an instruction. Some of the ADD unit look at the FMA unit's in the same tuple.
+    /// Translates an instruction. Some of the ADD unit depend on the FMA unit's in the same tuple.
     fn lower(&mut self, inst: &Inst, fma: Option<&Inst>) -> Lowered {
         if inst.op.row().name == "NOP" {
             return Some(Vec::new());

@@ -1,4 +1,4 @@
-//! Sources of instructions as rows, with what is selected of them.
+//! Sources of instructions as rows, with the selected parts.
 
 use tepui_mali_isa::Special;
 use tepui_mali_isa::bifrost::clause::Modifier;
@@ -22,7 +22,7 @@ const BLEND_DESCRIPTORS: [Special; 8] = [
     Special::BlendDescriptor7,
 ];
 
-/// Whether parts of a source are extended with their sign.
+/// Whether parts of a source are sign-extended.
 fn is_signed(inst: &Inst) -> bool {
     let name = inst.op.row().name;
     let kind = name.split_once('.').map_or("", |(_, kind)| kind);
@@ -32,14 +32,14 @@ fn is_signed(inst: &Inst) -> bool {
         || inst.modifier("extend") == Some("sext")
 }
 
-/// The bits of a float's sign in a source.
+/// The sign bits of a float source.
 fn sign(inst: &Inst) -> u32 {
     let name = inst.op.row().name;
     let short = name.ends_with("v2f16") || name.starts_with("V2F16_TO");
     if short { 0x8000_8000 } else { 0x8000_0000 }
 }
 
-/// What a value of a modifier selects.
+/// The selection that a modifier's value encodes.
 fn select(inst: &Inst, name: &str, value: &str) -> Option<Select> {
     let signed = is_signed(inst);
     let row = inst.op.row();
@@ -66,7 +66,7 @@ fn select(inst: &Inst, name: &str, value: &str) -> Option<Select> {
 }
 
 impl Context<'_> {
-    /// The row that a port is.
+    /// The row that a port reads.
     pub fn port(&mut self, unit: Unit, port: Port) -> Option<u16> {
         let registers = self.clause.tuples[self.tuple].registers;
         Some(match port {

@@ -1,4 +1,4 @@
-//! Clauses with results that were worked out by hand.
+//! Clauses whose results were worked out by hand.
 
 use super::super::run::Stop;
 use super::super::testing::{Bench, MEMORY};
@@ -33,7 +33,7 @@ fn results_are_passed_on() {
     }
 }
 
-/// The ADD unit reads a register as it was before the FMA unit's result goes into it.
+/// The ADD unit reads the value that a register had before the FMA unit's result is written.
 #[test]
 fn ports_read_before_results_are_written() {
     let mut bench = Bench::new();
@@ -49,7 +49,7 @@ fn ports_read_before_results_are_written() {
     assert_eq!(run(&mut bench, source, 0)[5], 100);
 }
 
-/// Lanes leave a loop one by one, and halves of registers are written alone.
+/// Lanes leave a loop one by one, and halves of registers are written separately.
 #[test]
 fn branches_and_halves() {
     let mut bench = Bench::new();
@@ -74,7 +74,8 @@ fn branches_and_halves() {
         }";
     let lanes = run(&mut bench, source, 2);
     for (lane, value) in lanes.into_iter().enumerate() {
-        // The lower half of the result goes into the upper half of the register only with its own upper half.
+        // The lower half of the result is written to the upper half of the register only together with the
+        // result's upper half.
         assert_eq!(value & 0xffff, 0xffff, "lane {lane}");
     }
     let lanes = run(bench.set(0, |lane| lane % 4 + 1).set(1, |_| 0), source, 1);
@@ -83,7 +84,7 @@ fn branches_and_halves() {
     }
 }
 
-/// A lane's number is that in its warp of eight; loads and stores go through two ports.
+/// A lane's number is its index in a warp of eight; loads and stores use two ports.
 #[test]
 fn memory_and_lanes() {
     let mut bench = Bench::new();
@@ -109,7 +110,7 @@ fn memory_and_lanes() {
     assert_eq!(lanes, std::array::from_fn(|lane| lane as u32 % 8));
 }
 
-/// What the model does not know says so.
+/// Unknown instructions are typed errors.
 #[test]
 fn unknown_instructions_are_typed_errors() {
     let mut bench = Bench::new();
@@ -121,7 +122,7 @@ fn unknown_instructions_are_typed_errors() {
     assert!(bench.try_bifrost(source).is_err());
 }
 
-/// The FMA unit adds with a carry, which Mesa leaves out.
+/// The FMA unit adds with a carry, which Mesa never emits.
 #[test]
 fn the_fma_unit_adds() {
     let mut bench = Bench::new();
@@ -136,8 +137,8 @@ fn the_fma_unit_adds() {
     assert_eq!(run(&mut bench, source, 1)[5], 3);
 }
 
-/// A texture's descriptor may come from the tuple before, and the layer of an array is no copy: what is
-/// translated to host code would leave an integer.
+/// A texture's descriptor may come from the previous tuple, and the layer of an array is converted rather
+/// than copied: a translated copy would leave an integer.
 #[test]
 fn descriptors_are_passed_on_and_layers_are_floats() {
     let source = "ds(0) eos
@@ -151,7 +152,7 @@ fn descriptors_are_passed_on_and_layers_are_floats() {
     let decoded = super::decode(&code, 8);
     let mut bench = Bench::new();
     bench.set(8, |_| 0).set(9, |lane| lane);
-    // There are no tables, so that the texture is a null one.
+    // There are no tables, so the texture is a null descriptor.
     assert_eq!(bench.try_bifrost(source), Ok(Stop::End));
     let layer = temporary::TEXTURE + 2;
     assert_eq!(bench.warp.registers[usize::from(layer)].0[3], 3f32.to_bits());
@@ -159,7 +160,7 @@ fn descriptors_are_passed_on_and_layers_are_floats() {
     assert_eq!(op.kind, None);
 }
 
-/// A sum is scaled by a power of two after it.
+/// A sum is scaled by a power of two after the addition.
 #[test]
 fn a_sum_is_scaled() {
     let mut bench = Bench::new();
@@ -190,7 +191,7 @@ fn what_is_not_executed_is_named() {
     assert!(format!("{trap:?}").contains("FADD_RSCALE.f32"), "{trap:?}");
 }
 
-/// Lanes that branch to the constant 0 end, the others go on.
+/// Lanes that branch to the constant 0 end, the others continue.
 #[test]
 fn a_branch_to_zero_ends_lanes() {
     let mut bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Textures: the operands of TEXC, TEXS and VAR_TEX become staging registers as Valhall has them.
+//! Textures: the operands of TEXC, TEXS and VAR_TEX become staging registers in Valhall's order.
 //!
 // source: Mesa, bifrost.h (struct bifrost_texture_operation, enumerations of its fields), bifrost_compile.c
 // (bi_emit_texc: the order of staging registers; bi_emit_texs).
@@ -20,7 +20,7 @@ use super::{Context, Lowered, format_flags, load_varying, moved, temporary};
 #[derive(Clone, Copy)]
 struct Operation(u32);
 
-/// How many textures, and where their numbers are.
+/// Number of textures, and the source of their indices.
 const DUAL: u32 = 1;
 const SINGLE: u32 = 3;
 /// Operations.
@@ -36,7 +36,7 @@ impl Operation {
         self.0 >> start & ((1 << size) - 1)
     }
 
-    /// The words of staging registers that have texture and sampler, and their numbers in the descriptor.
+    /// The staging words that hold texture and sampler indices, and the indices in the descriptor.
     fn indices(self) -> [Option<u32>; 2] {
         let (low, index) = (self.get(0, 4), self.get(4, 7));
         if self.get(11, 1) != 0 {
@@ -51,8 +51,8 @@ impl Operation {
     }
 }
 
-/// Level and face of a fetch, and offsets with the sample, as Valhall has them: the level or sample is in the upper
-/// bytes of the offsets.
+/// Level and face of a fetch, and offsets with the sample, in Valhall's encoding: the level or sample is in the
+/// upper bytes of the offsets.
 fn fetch_offsets(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (level, offsets) = (l.get(&op.src[0]), l.get(&op.src[1]));
     let word = |lane: usize| {
@@ -71,7 +71,7 @@ fn layer_number(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// A coordinate on a cube's face with the face in its uppermost bits, as all other instructions have it.
+/// A coordinate on a cube's face, with the face in its upper bits, as all other instructions expect it.
 fn with_face(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     const FACE: u32 = 7 << 29;
     let (coordinate, face) = (l.get(&op.src[0]), l.get(&op.src[1]));
@@ -80,7 +80,7 @@ fn with_face(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// The operation of Valhall's instruction on the temporary registers.
+/// The operation of a Valhall instruction on the temporary registers.
 fn sample(isa: Isa, flags: u32, words: u8, staging: (u8, u8)) -> Option<Op> {
     let mut op = Op::new(message::handler(isa)?, Flow::None);
     op.flags = flags;
@@ -95,7 +95,7 @@ fn handles(context: &mut Context<'_>, [texture, sampler]: [u32; 2]) -> Option<Sr
     Some(Src { row, high, ..Src::NONE })
 }
 
-/// Translates an instruction; `None` if it is none of these or the model does not execute it.
+/// Translates an instruction; `None` if it samples no texture or the model does not execute it.
 pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     let name = inst.op.row().name;
     match name.split_once('.').unwrap_or((name, "")) {
@@ -121,8 +121,8 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     }
 }
 
-/// What a shader's descriptor lets the hardware sample before the shader begins: the operations, and the rows of constants
-/// that they read behind `rows`.
+/// The sampling of a preload descriptor, before the shader begins: the operations, and the rows of constants that they
+/// read after `rows`.
 pub fn preloaded(
     varying: u32,
     texture: u32,
@@ -165,8 +165,8 @@ fn simple(context: &mut Context<'_>, inst: &Inst, kind: &str) -> Lowered {
     Some(ops)
 }
 
-/// Two textures at the same coordinates, whose numbers are in the descriptor and whose results are in registers
-/// apart.
+/// Two textures at the same coordinates, whose indices are in the descriptor and whose results go to separate
+/// registers.
 //
 // source: Mesa, bifrost.h (struct bifrost_dual_texture_operation), bi_opt_dual_tex.c.
 fn dual(context: &mut Context<'_>, inst: &Inst, d: Operation) -> Lowered {
@@ -187,7 +187,7 @@ fn dual(context: &mut Context<'_>, inst: &Inst, d: Operation) -> Lowered {
         if register + count > 64 {
             return None;
         }
-        // Outside of fragment shaders the unit knows no gradient.
+        // Outside of fragment shaders the unit computes no gradient.
         let flags = message::texture_fields(Dimension::D2, LodMode::Computed, short) & !0xf | mask;
         let mut op = sample(Isa::TEX_SINGLE, flags, 2, (register, count))?;
         op.src[0] = handles(context, [texture, sampler])?;
@@ -253,13 +253,13 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     }
     let (x, y) = (context.plain(inst, 0)?.row, context.plain(inst, 1)?.row);
     let mut words: Vec<u16> = Vec::new();
-    // The one that is an integer here and a float on Valhall.
+    // The operand that is an integer here and a float on Valhall.
     let mut number = None;
     let mut ops = Vec::new();
     let mut flags = message::texture_fields(dimension, LodMode::Zero, short) & !0xf | mask;
     let isa = match kind {
         GRADIENT_OF_DERIVATIVES => {
-            // X to the right and down, then y: the sources have the former of x and y.
+            // x to the right and down, then y: the sources have the former of x and y.
             let own = |n: usize| derivatives.get(n).map(|r| u16::from(*r));
             match dimension {
                 Dimension::D1 => words.extend([x, own(0)?]),
@@ -352,7 +352,8 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     let results = if short { 2 } else { 4 };
     let mut op = sample(isa, flags | message::TEXTURE_WIDE, count, (base, results))?;
     op.src[0] = handles(context, [texture.unwrap_or(0), sampler.unwrap_or(0)])?;
-    // Numbers in registers become handles by their upper byte, which those of descriptors lack.
+    // Indices in registers become handles by setting the table in the upper byte, which is already in handles
+    // of descriptors.
     for (register, table, which) in
         [(sampler_register, tables::SAMPLERS, 0), (texture_register, tables::TEXTURES, 1)]
     {
@@ -373,7 +374,7 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
 }
 
 impl Context<'_> {
-    /// The value of a source that is a constant of the clause, or that the tuple before moved from one.
+    /// The value of a source that is a constant of the clause, or was moved from one by the previous tuple.
     fn known(&self, port: Port) -> Option<u32> {
         self.known_in(self.tuple, port)
     }

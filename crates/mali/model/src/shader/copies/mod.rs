@@ -1,8 +1,9 @@
-//! Programs that copy texels: each thread loads one and writes it, as it is, to memory or to its pixel.
+//! Detection of programs that copy texels: each thread loads a texel and writes it, unchanged, to memory or
+//! to its pixel.
 //!
-//! Drivers load attachments into the tile buffer and copy images to buffers with such programs, a warp for each 16 texels.
-//! What one does is the same for all places, so that whoever runs it may copy rows instead of executing warps. [`find`]
-//! executes a program on descriptions of values ([`value`]) instead of values: what it cannot describe makes it give up.
+//! Drivers load attachments into the tile buffer and copy images to buffers with such programs, one warp per 16 texels.
+//! All threads do the same at different coordinates, so that rows can be copied instead of executing warps. [`find`]
+//! executes a program on symbolic values ([`value`]); it gives up at a value that it cannot represent.
 
 mod rows;
 mod search;
@@ -22,21 +23,21 @@ use super::program::Program;
 use super::uniforms::Uniforms;
 use super::warp::COMMON;
 
-/// Most instructions of a program that is looked at.
+/// Limit on the instructions of a program that is examined.
 const MOST: usize = 128;
-/// Most fetches and most writes.
+/// Limit on fetches, and on writes.
 const MOST_EFFECTS: usize = 8;
 
-/// Whose registers a program begins with.
+/// The kind of threads that execute a program, which determines its initial registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
-    /// The pixel in r59, its coverage in r60.
+    /// Fragments: the pixel in r59, its coverage in r60.
     Fragments,
-    /// The thread's place in r60 to r62.
+    /// Compute threads: the global invocation ID in r60 to r62.
     Threads,
 }
 
-/// Loads a texel of level 0.
+/// A load of a texel of level 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// The index of the operation.
@@ -47,38 +48,38 @@ pub struct Fetch {
     pub layer: Affine,
 }
 
-/// Writes what was loaded.
+/// A write of loaded values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Words to memory, at a number of 64 bits and an unsigned one of 32.
+    /// Stores words to memory, at the sum of a 64-bit base and an unsigned 32-bit offset.
     Store { base: u64, offset: Affine, words: ArrayVec<Word, 4>, bytes: u8 },
-    /// A colour to the target of a blend descriptor; the flags are BLEND's.
+    /// Writes a colour to the target of a blend descriptor; the flags are BLEND's.
     Blend { descriptor: u64, channels: [Word; 4], flags: u32 },
-    /// Depth and stencil, which are tested with them.
+    /// Writes depth and stencil, which are tested.
     Emit { depth: Option<Word>, stencil: Option<Word> },
 }
 
-/// What a program does that copies texels.
+/// The effects of a program that copies texels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copies {
-    /// The places at which it does it; elsewhere it does nothing.
+    /// The coordinates at which it copies; threads elsewhere do nothing.
     pub region: Region,
     pub fetches: ArrayVec<Fetch, MOST_EFFECTS>,
     pub effects: ArrayVec<Effect, MOST_EFFECTS>,
-    /// The instructions that threads execute which copy, a bit for each, and those of the others.
+    /// The instructions that copying threads execute, one bit each, and those of the other threads.
     executed: [u128; 2],
 }
 
 impl Copies {
-    /// The instructions of a warp with threads that copy, or with others, or with both.
+    /// The number of instructions of a warp with copying threads, or with others, or with both.
     pub fn instructions(&self, copying: bool, others: bool) -> u64 {
         let of = |some: bool, executed: u128| if some { executed } else { 0 };
         (of(copying, self.executed[0]) | of(others, self.executed[1])).count_ones().into()
     }
 }
 
-/// What a program does, if it does nothing but copy texels. Of the registers from r48 on, those of `preload` have a value at
-/// the start.
+/// The copies of a program, if it only copies texels. Registers from r48 on that `preload` names have a value at the
+/// start.
 pub fn find(
     program: &Program,
     uniforms: &Uniforms,

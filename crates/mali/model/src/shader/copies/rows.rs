@@ -1,4 +1,4 @@
-//! Texels and words of sixteen threads that are side by side.
+//! Texels and words of sixteen consecutive threads.
 
 use super::super::message::{Port, Texel, swizzled_rows};
 use super::super::op::Trap;
@@ -8,11 +8,11 @@ use super::value::Word;
 use super::{Copies, Effect, Fetch};
 use crate::pixel::Kind;
 
-/// The channels of a fetch: zeros where no texture is bound.
+/// The channels of a fetch: zeros if no texture is bound.
 pub type Fetched = [Row; 4];
 
 impl Fetch {
-    /// Where the texels of threads are, from a place on, along the first axis.
+    /// The texel coordinates of sixteen threads from `first` on, along the first axis.
     #[inline(always)]
     fn places(&self, first: [u32; 3]) -> [Texel; LANES] {
         let [x, y, z] = &self.at;
@@ -24,7 +24,7 @@ impl Fetch {
         at
     }
 
-    /// The channels of the texels of threads from a place on, along the first axis, in the lanes of a mask.
+    /// The channels of the texels of threads from `first` on, along the first axis, in the lanes of a mask.
     #[inline(always)]
     fn texels(
         &self,
@@ -42,7 +42,7 @@ impl Fetch {
 }
 
 impl Copies {
-    /// Whether what is stored are the words of the first fetch's texels as they are in memory.
+    /// Whether the stored words are the raw words of the first fetch's texels in memory.
     pub fn is_raw(&self, port: &mut Port<'_>) -> Result<bool, Box<Trap>> {
         let (fetches, effects) = (self.fetches.as_slice(), self.effects.as_slice());
         let ([fetch], [Effect::Store { words, bytes, .. }]) = (fetches, effects) else {
@@ -53,8 +53,8 @@ impl Copies {
         if format.bytes() != usize::from(*bytes) || bytes % 4 != 0 || kind == Kind::Float {
             return Ok(false);
         }
-        // Channels are fields of a texel's bits, and words are made of channels: the one undoes the other if it does so for each
-        // bit, and for all of them, where no channel is cut off.
+        // Channels are bit fields of a texel, and words are composed of channels: the composition is the identity if it
+        // is for each bit, and for all of them, so that no channel is truncated.
         let bits = u32::from(*bytes) * 8;
         let mut texels = (0..bits).map(|bit| 1u128 << bit).chain([u128::MAX >> (128 - bits)]);
         loop {
@@ -79,7 +79,7 @@ impl Copies {
         }
     }
 
-    /// Where the texels of the first fetch for all sixteen threads from a place on are in memory, if they are side by side.
+    /// The address of the first fetch's texels for all sixteen threads from `first` on, if they are contiguous.
     #[inline(always)]
     pub fn run(&self, port: &mut Port<'_>, first: [u32; 3]) -> Result<Option<u64>, Trapped> {
         let Some(fetch) = self.fetches.first() else { return Ok(None) };
@@ -96,7 +96,7 @@ impl Copies {
         view.run(memory, of, LANES as u32).map_err(trapped)
     }
 
-    /// The words of the texels of the first fetch for threads from a place on, as they are in memory; `None` if it is not so simple.
+    /// The raw words of the first fetch's texels for threads from `first` on; `None` if they need conversion.
     #[inline(always)]
     pub fn raw_texels(
         &self,
@@ -112,7 +112,7 @@ impl Copies {
         view.raw_texels(memory, &fetch.places(first), mask).map_err(trapped)
     }
 
-    /// What all fetches give to threads from a place on, along the first axis, in the lanes of a mask.
+    /// The results of all fetches for threads from `first` on, along the first axis, in the lanes of a mask.
     #[inline(always)]
     pub fn texels(
         &self,
@@ -131,7 +131,7 @@ impl Copies {
 }
 
 impl Word {
-    /// The words that are made of what fetches gave.
+    /// The words composed of the results of fetches.
     #[inline(always)]
     pub fn row(&self, fetched: &[Fetched]) -> Row {
         let mut word = Row::splat(0);

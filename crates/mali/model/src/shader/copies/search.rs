@@ -1,4 +1,4 @@
-//! The execution of a program on descriptions of values.
+//! Symbolic execution of a program.
 
 use arrayvec::ArrayVec;
 use tepui_mali_isa::Op as Isa;
@@ -19,20 +19,20 @@ use super::super::warp::{COMMON, REGISTERS, Warp};
 use super::value::{Affine, Region, Value, Word};
 use super::{Effect, Fetch, MOST_EFFECTS};
 
-/// Threads that take the same way.
+/// A path: threads with the same control flow.
 #[derive(Clone)]
 pub struct Path {
     registers: Vec<Value>,
-    /// Their places.
+    /// The coordinates of its threads.
     pub region: Region,
-    /// The instructions that they have executed, a bit for each.
+    /// The instructions that they have executed, one bit each.
     pub executed: u128,
     pub fetches: ArrayVec<Fetch, MOST_EFFECTS>,
     pub effects: ArrayVec<Effect, MOST_EFFECTS>,
 }
 
-/// The paths of a program that begins with these registers: one or two; `None` if there are more, or something that cannot
-/// be described.
+/// The paths of a program with these initial registers: one or two; `None` if there are more, or a value cannot be
+/// represented.
 pub fn paths(
     program: &Program,
     uniforms: &Uniforms,
@@ -53,26 +53,26 @@ pub fn paths(
     Some(search.ended)
 }
 
-/// A program while it is executed on descriptions.
+/// State of the symbolic execution.
 struct Search<'a, 'vm> {
     program: &'a Program,
     uniforms: &'a Uniforms,
     port: &'a mut Port<'vm>,
-    /// A warp in which instructions are executed on values that all threads have.
+    /// A warp that executes instructions on values that are uniform.
     warp: Box<Warp>,
     path: Path,
     /// Paths that have ended.
     ended: ArrayVec<Path, 2>,
 }
 
-/// Where a path goes on.
+/// The continuation of a path.
 enum Then {
     At(usize),
     End,
 }
 
 impl Search<'_, '_> {
-    /// Executes a path from an operation on to its end. It may part into two, if it has not yet.
+    /// Executes a path from an operation to its end. It may split into two, unless it has already.
     fn run(&mut self, mut index: usize, whole: bool) -> Option<()> {
         loop {
             let op = self.program.ops.get(index)?;
@@ -119,7 +119,7 @@ impl Search<'_, '_> {
                 isa => {
                     self.execute(isa, op, index as u32)?;
                     match op.next {
-                        // Lanes that end here help others and write nothing.
+                        // Lanes that end here are helpers and write nothing.
                         Next::Following | Next::Discard => Then::At(index + 1),
                         Next::End => Then::End,
                         _ => return None,
@@ -134,7 +134,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Executes an instruction behind which the next one follows.
+    /// Executes an instruction that falls through to the next one.
     fn execute(&mut self, isa: Isa, op: &Op, index: u32) -> Option<()> {
         match isa {
             Isa::NOP => Some(()),
@@ -201,7 +201,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A value whose lower half is that of a source.
+    /// A value whose lower half is the source's.
     fn half(&self, src: &Src) -> Value {
         match (self.value(src.row), src.select) {
             (Value::Pixel, Select::Halves([index, _])) if src.clear == 0 && src.flip == 0 => {
@@ -221,7 +221,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The bits of a source of 64 bits that all threads have.
+    /// The bits of a 64-bit source, if they are uniform.
     fn same64(&self, src: &Src) -> Option<u64> {
         let low = self.source(src).same()?;
         let high = self.value(src.high).same()?;
@@ -232,7 +232,7 @@ impl Search<'_, '_> {
         self.path.registers[usize::from(register)] = value;
     }
 
-    /// Executes an instruction that computes.
+    /// Executes an arithmetic instruction.
     fn compute(&mut self, isa: Isa, op: &Op) -> Option<()> {
         let value = match op.kind {
             None => self.computed_halves(isa, op)?,
@@ -250,7 +250,7 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// The result of an instruction on values that all threads have.
+    /// The result of an instruction on uniform values.
     fn computed_by_warp(&mut self, op: &Op, kind: Kind) -> Option<Value> {
         let dest = usize::from(op.dest);
         let rows = op.src[..kind.sources()].iter().map(|src| usize::from(src.row));
@@ -266,7 +266,7 @@ impl Search<'_, '_> {
         Some(Value::bits(self.warp.registers[dest].0[0]))
     }
 
-    /// The result of an instruction on halves; `None` if it is another one.
+    /// The result of an instruction on halves; `None` if it is not one of these.
     fn computed_halves(&self, isa: Isa, op: &Op) -> Option<Value> {
         let [a, b, c] = [0, 1, 2].map(|n| self.source(&op.src[n]));
         let regions = match isa {
@@ -303,7 +303,7 @@ impl Search<'_, '_> {
         (op.written == Written::Word).then_some(Value::HalfMasks(regions))
     }
 
-    /// The result of an instruction; `None` if it cannot be described.
+    /// The result of an instruction; `None` if it cannot be represented.
     fn computed(&self, op: &Op, kind: Kind) -> Option<Value> {
         let number = |n: usize| match self.source(&op.src[n]) {
             Value::Number(number) => Some(number),
@@ -349,7 +349,7 @@ impl Search<'_, '_> {
                     _ => return None,
                 }
             }
-            // The smaller of two: the same sources are compared and chosen.
+            // A minimum: the same sources are compared and selected.
             Kind::Select(Number::Unsigned)
                 if op.condition == Condition::Lt
                     && op.src[0] == op.src[2]
@@ -401,7 +401,7 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// The channels in registers one behind the other.
+    /// The channels in consecutive registers.
     fn words<const N: usize>(&self, first: u8) -> Option<[Word; N]> {
         let mut words = [const { Word(ArrayVec::new_const()) }; N];
         for (word, register) in words.iter_mut().zip(usize::from(first)..) {
@@ -479,7 +479,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The condition for exchanged sources.
+/// The condition with its sources exchanged.
 fn mirrored(condition: Condition) -> Option<Condition> {
     Some(match condition {
         Condition::Ge => Condition::Le,

@@ -36,18 +36,18 @@ fn a_frame_shader_that_loads_is_found() {
     assert_eq!((found.region, found.instructions(true, false)), (Region::ALL, 6));
 }
 
-/// Programs that differ in one instruction, each of which does something else.
+/// Programs with one changed instruction, none of which is a plain copy.
 #[test]
 fn what_is_no_copy_is_not_found() {
     for (from, to) in [
-        // Something that is no place.
+        // A coordinate that is not the pixel's.
         ("r4, r59.h00", "r4, r58.h00"),
-        // A level, and a texture, that differ between threads.
+        // A level, and a texture, that are not uniform.
         ("MOV.i32 r0, 0x0", "MOV.i32 r0, r57"),
-        // Channels that were computed with, or exchanged.
+        // Channels that are modified or swapped.
         ("BLEND", "FADD.f32 r2, r2, r3\nBLEND"),
         ("BLEND", "MOV.i32 r3, r0\nMOV.i32 r3, 0x0\nBLEND"),
-        // Other coverage, and pixels that end before.
+        // Other coverage, and pixels that end earlier.
         ("_0.w0, r60", "_0.w0, r61"),
         ("BLEND", "DISCARD.f32.lt r0, r1\nBLEND"),
         // 16 bits, and three channels.
@@ -57,11 +57,12 @@ fn what_is_no_copy_is_not_found() {
         assert_ne!(text, FRAME, "{from} is there");
         assert_eq!(of(&text, Inputs::Fragments), None, "{to}");
     }
-    // What threads begin with is no pixel.
+    // Compute threads do not start with a pixel.
     assert_eq!(of(FRAME, Inputs::Threads), None);
 }
 
-/// As Mesa's driver writes it where attachments are cleared: the pixels of u0 to u1 are left alone.
+/// The shader of Mesa's driver for attachments that are cleared in part: the pixels from u0 to u1 are left
+/// unchanged.
 const BORDER: &str = "
     MKVEC.v2i16.discard r0, 0x0.h00, u2.h00
     U16_TO_U32 r1, u1.h10

@@ -1,11 +1,11 @@
-//! Descriptions of what a register holds in all threads at once.
+//! Symbolic values of registers, which describe all threads together.
 
 use arrayvec::ArrayVec;
 use tepui_mali_isa::modifier::Condition;
 
 use super::super::row::LANES;
 
-/// A number of 32 bits: `add`, and for each axis of a thread's place a multiple of it.
+/// An affine 32-bit number: `add`, plus a multiple of each of a thread's coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Affine {
     pub by: [u32; 3],
@@ -18,14 +18,14 @@ impl Affine {
         Affine { by: [0; 3], add }
     }
 
-    /// The place on an axis.
+    /// The coordinate on an axis.
     pub fn axis(axis: usize) -> Affine {
         let mut by = [0; 3];
         by[axis] = 1;
         Affine { by, add: 0 }
     }
 
-    /// The number, if all threads have the same.
+    /// The number, if it is uniform.
     pub fn same(&self) -> Option<u32> {
         (self.by == [0; 3]).then_some(self.add)
     }
@@ -43,7 +43,7 @@ impl Affine {
         self.plus(other.times(u32::MAX))
     }
 
-    /// The numbers of threads from a place on, along the first axis.
+    /// The numbers of threads from `first` on, along the first axis.
     #[inline(always)]
     pub fn row(&self, first: [u32; 3]) -> [u32; LANES] {
         let start = self.at(first);
@@ -54,7 +54,7 @@ impl Affine {
         row
     }
 
-    /// The number of the thread at a place.
+    /// The number of the thread at a coordinate.
     #[inline(always)]
     pub fn at(&self, place: [u32; 3]) -> u32 {
         let mut sum = self.add;
@@ -65,13 +65,13 @@ impl Affine {
     }
 }
 
-/// Places: those between two on each axis, both included, or all others. Where the first of an axis is behind the last, there
-/// are none between.
+/// A region of coordinates: the box between two corners, both included, or its complement. A box whose first corner is
+/// past the last on an axis is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     pub first: [u32; 3],
     pub last: [u32; 3],
-    /// All others.
+    /// Whether it is the complement.
     pub outside: bool,
 }
 
@@ -80,12 +80,12 @@ impl Region {
 
     const NONE: Region = Region { first: [1; 3], last: [0; 3], outside: false };
 
-    /// All others.
+    /// The complement.
     pub fn not(self) -> Region {
         Region { outside: !self.outside, ..self }
     }
 
-    /// The places that are in both; `None` if that is no such region.
+    /// The intersection; `None` if it is not such a region.
     pub fn and(self, other: Region) -> Option<Region> {
         (!self.outside && !other.outside).then(|| Region {
             first: std::array::from_fn(|k| self.first[k].max(other.first[k])),
@@ -94,7 +94,8 @@ impl Region {
         })
     }
 
-    /// The places whose number compares so with another one; `None` if that is no such region on one axis.
+    /// The coordinates at which a number satisfies a comparison with another one; `None` if they do not form
+    /// such a region on one axis.
     pub fn compared(condition: Condition, number: Affine, other: u32) -> Option<Region> {
         use Condition as C;
         let axis = (0..3).find(|axis| number == Affine::axis(*axis))?;
@@ -112,7 +113,8 @@ impl Region {
         Some(region)
     }
 
-    /// Whether all places between two are in the region, or none; `None` if some are.
+    /// Whether the region contains all of the box between two corners, or none of it; `None` if it contains a
+    /// part.
     pub fn has_all(&self, first: [u32; 3], last: [u32; 3]) -> Option<bool> {
         let between = |k: usize| self.first[k] <= first[k] && last[k] <= self.last[k];
         let apart = |k: usize| last[k] < self.first[k] || self.last[k] < first[k];
@@ -122,7 +124,7 @@ impl Region {
         (0..3).all(between).then_some(!self.outside)
     }
 
-    /// Whether a place is in the region.
+    /// Whether the region contains a coordinate.
     #[inline(always)]
     pub fn has(&self, place: [u32; 3]) -> bool {
         let mut between = true;
@@ -133,10 +135,10 @@ impl Region {
     }
 }
 
-/// A channel of a texel in a word: no more than `most` of it, shifted left.
+/// A channel of a texel within a word: at most `most`, shifted left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The number of the fetch.
+    /// The index of the fetch.
     pub fetch: u8,
     pub channel: u8,
     pub most: u32,
@@ -144,18 +146,18 @@ pub struct Part {
 }
 
 impl Part {
-    /// The bits of a word that it may fill.
+    /// The bits of the word that it may set.
     fn bits(&self) -> u32 {
         u32::MAX.checked_shr(self.most.leading_zeros()).unwrap_or(0) << self.shift
     }
 }
 
-/// A word made of channels, each of which fills bits of its own.
+/// A word composed of channels, each of which has its own bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word(pub ArrayVec<Part, 4>);
 
 impl Word {
-    /// A channel as it is.
+    /// An unmodified channel.
     pub fn channel(fetch: u8, channel: u8) -> Word {
         Word(ArrayVec::from_iter([Part { fetch, channel, most: u32::MAX, shift: 0 }]))
     }
@@ -164,12 +166,12 @@ impl Word {
         self.0.iter().fold(0, |bits, part| bits | part.bits())
     }
 
-    /// Whether nothing is in the upper half.
+    /// Whether the upper half is zero.
     pub fn is_half(&self) -> bool {
         self.bits() >> 16 == 0
     }
 
-    /// The smaller of a channel and a number.
+    /// The minimum of a channel and a number.
     pub fn at_most(mut self, most: u32) -> Option<Word> {
         match self.0.as_mut_slice() {
             [part] if part.shift == 0 => part.most = part.most.min(most),
@@ -187,7 +189,7 @@ impl Word {
         Some(self)
     }
 
-    /// Both words in one, if they fill different bits.
+    /// The union of both words, if their bits are disjoint.
     pub fn or(mut self, other: &Word) -> Option<Word> {
         if self.bits() & other.bits() != 0 {
             return None;
@@ -197,7 +199,7 @@ impl Word {
     }
 }
 
-/// What a register holds.
+/// The symbolic value of a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Unknown,
@@ -206,15 +208,15 @@ pub enum Value {
     Pixel,
     /// The samples that a fragment covers.
     Coverage,
-    /// All ones for threads at these places, zeros for the others.
+    /// All ones for threads in this region, zeros for the others.
     Mask(Region),
-    /// The same for each half of the word.
+    /// All ones in each half of the word for threads in its region, zeros for the others.
     HalfMasks([Region; 2]),
-    /// Something but zero for threads at these places, zero for the others.
+    /// Not zero for threads in this region, zero for the others.
     Truth(Region),
     /// Channels of texels.
     Word(Word),
-    /// A word of an address: a number of 64 bits and an unsigned one of 32.
+    /// A word of an address: the sum of a 64-bit number and an unsigned 32-bit one.
     Address {
         base: u64,
         offset: Affine,
@@ -227,7 +229,7 @@ impl Value {
         Value::Number(Affine::bits(bits))
     }
 
-    /// The bits, if all threads have the same.
+    /// The bits, if they are uniform.
     pub fn same(&self) -> Option<u32> {
         match self {
             Value::Number(number) => number.same(),
@@ -235,7 +237,7 @@ impl Value {
         }
     }
 
-    /// The places at which it is not zero.
+    /// The region in which it is not zero.
     pub fn truth(&self) -> Option<Region> {
         match self {
             Value::Mask(region) | Value::Truth(region) => Some(*region),
@@ -243,7 +245,7 @@ impl Value {
         }
     }
 
-    /// The same with bits of two values together; `None` if that cannot be said.
+    /// The bitwise OR of two values; `None` if it cannot be represented.
     pub fn or(self, other: Value) -> Option<Value> {
         Some(match (self, other) {
             (value, zero) | (zero, value) if zero.same() == Some(0) => value,

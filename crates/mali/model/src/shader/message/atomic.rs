@@ -9,8 +9,7 @@ use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::Row;
 use super::failed;
 
-/// A modifier in [`Op::flags`] above the operation: exchanges only if memory holds the compared
-/// value.
+/// Modifier in [`Op::flags`] above the operation: exchanges only if memory holds the compared value.
 pub const COMPARE: u32 = 1 << 8;
 
 for_hosts! {
@@ -72,7 +71,7 @@ macro_rules! integer {
 integer!(u32, i32);
 integer!(u64, i64);
 
-/// The new value of memory: of the old one, the operand and the compared value.
+/// The new value of memory, from the old one, the operand and the compared value.
 fn with<T: Integer>(flags: u32, old: T, operand: T, compared: T) -> T {
     if flags & COMPARE != 0 {
         return if old == compared { operand } else { old };
@@ -90,7 +89,7 @@ fn with<T: Integer>(flags: u32, old: T, operand: T, compared: T) -> T {
     }
 }
 
-/// The new value of memory, of the old one.
+/// The new value of memory, from the old one.
 fn with_one<T: Integer>(flags: u32, old: T, _: T, _: T) -> T {
     match flags & 0xff {
         o if o == WithOne::Ainc as u32 => old.add(T::one()),
@@ -101,7 +100,7 @@ fn with_one<T: Integer>(flags: u32, old: T, _: T, _: T) -> T {
     }
 }
 
-/// A staging register of those that the message reads; zero where it reads none.
+/// The value of a staging register that the message reads; zero if it reads fewer.
 fn read(l: &Lanes<'_, '_>, op: &Op, index: u8, lane: usize) -> u32 {
     let (register, count) = op.staging[1];
     match index < count {
@@ -121,7 +120,7 @@ fn atomic32(
         let address = addresses[lane].wrapping_add(op.immediate.into());
         let address = l.port.address(address, lane, 4, Access::Atomic)?;
         let Some(address) = address else { continue };
-        // The new value comes first, the compared one behind it.
+        // The new value comes first, followed by the compared one.
         let (operand, compared) = (read(l, op, 0, lane), read(l, op, 1, lane));
         let change = |old| change(op.flags, old, operand, compared);
         old.0[lane] = l.port.memory.update_u32(address, change).map_err(failed)?;

@@ -31,7 +31,7 @@ for_hosts! {
     }
 }
 
-/// Attributes that were read last, by handle; none where no table has a descriptor.
+/// Recently read attributes, by handle; none if no table has the descriptor.
 #[derive(Default)]
 pub struct Cache {
     entries: Vec<(u32, Option<Arc<Known>>)>,
@@ -41,14 +41,14 @@ impl Cache {
     const SIZE: usize = 32;
 }
 
-/// An attribute that was read.
+/// A decoded attribute.
 struct Known {
     attribute: Attribute,
     format: PixelFormat,
 }
 
 impl Known {
-    /// Reads a descriptor; none of zeros.
+    /// Decodes a descriptor; none for zeros.
     fn read(handle: u32, bytes: &[u8; 32]) -> Result<Option<Known>, Box<Trap>> {
         if bytes.iter().all(|b| *b == 0) {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Known {
         }
     }
 
-    /// The element of a vertex and an instance; `offset` is that of the shader's environment.
+    /// The element of a vertex and an instance; `offset` is the attribute offset of the shader environment.
     #[inline(always)]
     fn index(&self, vertex: u32, instance: u32, offset: u32) -> u32 {
         let a = &self.attribute;
@@ -114,17 +114,17 @@ impl Port<'_> {
     }
 }
 
-/// Elements of one attribute.
+/// The elements that lanes read of one attribute.
 struct Elements {
     known: Arc<Known>,
     addresses: [u64; LANES],
-    /// Lanes that have this attribute.
+    /// Lanes that read this attribute.
     lanes: u16,
-    /// Of these, the lanes whose element is within the buffer.
+    /// Lanes whose element is within the buffer.
     inside: u16,
 }
 
-/// Calls `body` with each attribute that lanes name.
+/// Calls `body` for each distinct attribute of the lanes.
 #[inline(always)]
 fn each(
     l: &mut Lanes<'_, '_>,
@@ -153,7 +153,7 @@ fn each(
         let (mut addresses, mut inside) = ([0; LANES], 0u16);
         for (lane, address) in addresses.iter_mut().enumerate() {
             let index = known.index(vertices.0[lane], instances.0[lane], l.port.attribute_offset);
-            // Far beyond the end of any buffer where it is cut.
+            // The limit is far past the end of any buffer.
             let offset = (u64::from(index) * stride).min(1 << 62) as i64 + first;
             let end = offset + known.format.bytes() as i64;
             inside |= u16::from(offset >= 0 && end as u64 <= buffer.size) << lane;
@@ -172,7 +172,7 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     each(l, op, |port, elements| {
         let Elements { known, addresses, inside, .. } = elements;
         let own = known.format.kind();
-        // Integers that are wanted as floats become floats; other bits are not changed.
+        // Integers that are read as floats are converted; other bits are unchanged.
         let kind = match wanted {
             Some(Kind::Float) if own == Kind::Float => own,
             Some(kind) => kind,

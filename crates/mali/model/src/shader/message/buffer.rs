@@ -1,9 +1,9 @@
 //! Buffers of resource tables.
 //!
-//! A handle names a table, in its upper eight bits, and a descriptor of it. Two numbers of tables do
-//! not name one: with them the handle names a table by its lower byte, whose descriptors are the
-//! buffer's content, so that shaders can look at them. Reads beyond a buffer's size, of null
-//! descriptors and of descriptors that no table has give zero.
+//! A handle names a table, in its upper eight bits, and a descriptor in it. Two table numbers are special:
+//! with them the handle names a table by its lower byte, whose descriptors are the buffer's contents, so that
+//! shaders can read them. Reads past a buffer's end, of null descriptors and of missing descriptors return
+//! zero.
 //!
 // source: ISA.xml, LD_BUFFER; Mesa's compiler reads the size of a buffer from table 62.
 
@@ -23,11 +23,11 @@ const DESCRIPTOR_BYTES: u64 = 32;
 /// Bits of a descriptor's index in a handle.
 const INDEX_BITS: u32 = 24;
 
-/// The first of the numbers that do not name a table: all bits from the second of the upper eight on
-/// but the top two.
+/// The first of the special table numbers: all bits from the second of the upper eight on except for the top
+/// two.
 const CONTENT_OF_TABLES: u32 = 62;
 
-/// The table that names what vertex shaders store.
+/// The table of vertex outputs.
 const VERTICES: u32 = 61;
 
 /// A buffer.
@@ -37,7 +37,7 @@ pub struct Descriptor {
     pub address: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Bytes of an element: 1 of simple buffers.
+    /// Bytes of an element: 1 for simple buffers.
     pub stride: u64,
 }
 
@@ -48,7 +48,7 @@ impl Descriptor {
     }
 }
 
-/// Descriptors that were read last, by handle.
+/// Recently read descriptors, by handle.
 pub struct Cache {
     entries: [(u32, Descriptor); Cache::SIZE],
 }
@@ -59,7 +59,7 @@ impl Cache {
 
 impl Default for Cache {
     fn default() -> Self {
-        // No handle has this value in this place.
+        // A value that no handle in this slot has.
         let empty = |place| (!(place as u32), Descriptor::default());
         Cache { entries: std::array::from_fn(empty) }
     }
@@ -104,9 +104,9 @@ impl Port<'_> {
         Ok(buffer)
     }
 
-    /// A table; `None` if there is none of the number.
+    /// A table; `None` if there is no table of this number.
     fn table(&mut self, table: u32) -> Result<Option<Resource>, Box<Trap>> {
-        // The pointer's lower six bits count the tables.
+        // The pointer's lower six bits are the number of tables.
         let (tables, count) = (self.resources & !0x3f, (self.resources & 0x3f) as u32);
         if table >= count {
             return Ok(None);
@@ -118,7 +118,7 @@ impl Port<'_> {
             .map_err(|e| Box::new(Trap::Invalid(format!("resource table {table}: {e}"))))
     }
 
-    /// The bytes of a descriptor; `None` if no table has it.
+    /// The bytes of a descriptor; `None` if no table contains it.
     pub fn descriptor(&mut self, handle: u32) -> Result<Option<[u8; 32]>, Box<Trap>> {
         if let Some(tables) = self.tables {
             return tables.descriptor(&mut self.memory, handle);
@@ -133,8 +133,8 @@ impl Port<'_> {
     }
 }
 
-/// The handle of a table's descriptor that an instruction names: its four bits of the table name the
-/// first twelve and the last four of 64.
+/// The handle of the descriptor in an instruction: its four table bits name the first twelve and the last
+/// four of 64 tables.
 pub fn handle(table: i64, index: i64) -> u32 {
     let table = if table < 12 { table } else { table + 60 - 12 };
     (table as u32) << INDEX_BITS | index as u32 & ((1 << INDEX_BITS) - 1)
@@ -195,7 +195,7 @@ fn deliver_address(l: &mut Lanes<'_, '_>, op: &Op, address: &[Row; 2]) {
     }
 }
 
-/// The handle that all lanes that execute have.
+/// The handle, if it is uniform over the executing lanes.
 #[inline(always)]
 fn shared_handle(l: &Lanes<'_, '_>, handles: &Row) -> Option<u32> {
     let mask = l.warp.mask;
@@ -215,7 +215,7 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
         let buffer = l.port.buffer(handle)?;
         let first = offsets.0[mask.trailing_zeros() as usize % LANES];
         if offsets == Row::splat(first) && u64::from(first) + BYTES as u64 <= buffer.size {
-            // Uniforms: all lanes want the same.
+            // Uniforms: all lanes read the same bytes.
             let mut bytes = [0; 16];
             let at = buffer.address.wrapping_add(first.into());
             l.port.memory.read(at, &mut bytes[..BYTES]).map_err(failed)?;
@@ -242,7 +242,7 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
         let buffer = l.port.buffer(handles.0[lane])?;
         let offset = u64::from(offsets.0[lane]);
         let mut bytes = [0; 16];
-        // What is within the buffer is read.
+        // Only bytes within the buffer are read.
         let there = buffer.size.saturating_sub(offset).min(BYTES as u64) as usize;
         if there > 0 {
             let at = buffer.address + offset;

@@ -1,7 +1,7 @@
 //! Images: loads of texels, their addresses, and stores with conversion.
 //!
-//! A texture descriptor points to planes, one for each level of each layer. Texels beyond an image's
-//! edges read as zero, and stores there do nothing.
+//! A texture descriptor points to planes, one per level of each layer. Loads past an image's edges return
+//! zero, and stores there do nothing.
 //!
 // source: Mesa, pan_texture.c (`panfrost_emit_texture_payload`, `panfrost_emit_plane`),
 // bifrost_compile.c (`va_emit_image_coord`, `bi_emit_image_store`), ISA.xml.
@@ -18,8 +18,8 @@ use super::view::{Texel, View};
 use super::{NOWHERE, failed};
 use crate::pixel::{Kind, PixelFormat};
 
-/// The texel of a lane: 16 bits each of x and y, and of slice or sample and layer. One-dimensional
-/// images have all 32 for x.
+/// The texel of a lane: 16 bits each for x and y, and for slice or sample and layer. One-dimensional images
+/// use all 32 bits for x.
 fn place(view: &View, xy: u32, zw: u32) -> Texel {
     let ([x, y], [z, layer]) = (halves(xy).map(u32::from), halves(zw).map(u32::from));
     match view.texture.dimension {
@@ -39,7 +39,7 @@ pub fn handler(isa: Isa) -> Option<Handler> {
     })
 }
 
-/// The handle of each lane: a source, or with the instruction's own table and index the immediate.
+/// The handle of each lane: from a source, or the immediate if the instruction contains table and index.
 fn handles(l: &Lanes<'_, '_>, op: &Op) -> Row {
     match op.flags & IN_INSTRUCTION != 0 {
         true => Row::splat(op.immediate),
@@ -47,7 +47,7 @@ fn handles(l: &Lanes<'_, '_>, op: &Op) -> Row {
     }
 }
 
-/// A modifier in [`Op::flags`]: table and index are in the instruction.
+/// Modifier in [`Op::flags`]: table and index are in the instruction.
 pub const IN_INSTRUCTION: u32 = 1 << 8;
 
 fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
@@ -66,7 +66,7 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// The kind of a register format; `None` of one that follows the image's.
+/// The numeric type of a register format; `None` if it follows the image's.
 pub fn kind(flags: u32) -> Option<Kind> {
     match RegisterFormat::Auto as u32 {
         auto if flags & 7 == auto => None,
@@ -85,7 +85,7 @@ pub fn is_short(flags: u32) -> bool {
         .any(|format| flags & 7 == *format as u32)
 }
 
-/// Writes channels to the staging registers, two in one if they have 16 bits.
+/// Writes channels to the staging registers, two per register if they have 16 bits.
 pub fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4]) {
     let (register, count) = op.staging[0];
     let float = kind(op.flags) == Some(Kind::Float);
@@ -164,10 +164,11 @@ pub fn conversion_flags(conversion: u32) -> u32 {
     format as u32
 }
 
-/// What Bifrost's position shaders name in place of a pixel format: four floats, of which the first two are snapped.
+/// Code that Bifrost's position shaders use as a pixel format: four floats, of which the first two are snapped to
+/// the subpixel grid.
 pub const POSITION: u32 = 0x5e;
 
-/// Stores as Bifrost does: the conversion descriptor has the register format, and zero in its place follows memory.
+/// Stores as Bifrost does: the conversion descriptor has the register format; zero means the memory's.
 pub fn store_by_conversion(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let conversions = l.get(&op.src[1]);
     let first = l.warp.mask.trailing_zeros() as usize % LANES;

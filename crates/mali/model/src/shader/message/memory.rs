@@ -8,21 +8,21 @@ use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{ALL, LANES, Row, wide};
 
-/// Modifiers of loads in [`Op::flags`]: bits from this one on are the place in the first register.
+/// Shift of a load's position in the first register, in [`Op::flags`].
 const PLACE: u32 = 8;
-/// The value is extended with its sign.
+/// Modifier of loads: the value is sign-extended.
 pub const SIGNED: u32 = 1 << 16;
 
-/// Lanes that help others store, too.
+/// Modifier of stores: helper lanes store, too.
 pub const FORCED: u32 = 1 << 17;
 
-/// The flags of a value's first bit in the register and the bits that it fills.
+/// Encodes the first bit in the register and the number of bits of a loaded value.
 pub const fn placed(first: u32, bits: u32) -> u32 {
     first << PLACE | bits
 }
 
-/// Where a loaded value goes: the first bit in the register, and the bits that it fills. Values of
-/// whole words go into registers one after the other.
+/// The position of a loaded value: the first bit in the register, and the bits that it fills. Values of whole
+/// words go to consecutive registers.
 pub fn place(inst: &Inst) -> u32 {
     let at = placed;
     if let Some(lane) = inst.modifier::<LoadLane8>() {

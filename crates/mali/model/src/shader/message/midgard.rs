@@ -1,7 +1,7 @@
-//! What Midgard's descriptors of textures, samplers and varyings have of their own.
+//! Midgard's descriptors of textures, samplers and varyings, converted to those of later architectures.
 //!
-//! Textures are found through an array of addresses, and their surfaces stand behind them. Both textures and samplers
-//! become the descriptors of later architectures that the units read.
+//! Textures are found through an array of addresses, and each is followed by its surfaces. Both textures and samplers
+//! are converted to the later descriptors that the units read.
 //!
 // source: Mesa, v5.xml, pan_texture.c, pan_cmdstream.c (panfrost_emit_texture_descriptors,
 // panfrost_emit_varying_descriptor: special records).
@@ -16,14 +16,14 @@ use super::failed;
 use super::tables::SAMPLERS;
 use crate::render::pixels::{Pixels, Point};
 
-/// The revision of v6, whose texture descriptors are the nearest.
+/// Packet revision of v6, whose texture descriptors are nearest to Midgard's.
 const V6: u32 = 3;
 
-/// Types of varyings that are in no buffer.
+/// Types of varyings that are in no buffer: the point coordinate.
 const POINT_COORDINATE: u8 = 33;
 const FRAGMENT_COORDINATE: u8 = 37;
 const FRONT_FACING: u8 = 38;
-/// The point's coordinate counts from below.
+/// The point coordinate that counts from below.
 const POINT_COORDINATE_FROM_BELOW: u8 = 97;
 
 fn invalid(what: &str, problem: &Problem) -> Box<Trap> {
@@ -34,7 +34,7 @@ fn unimplemented(what: String) -> Box<Trap> {
     Box::new(Trap::Unimplemented(what))
 }
 
-/// The descriptor of a texture or sampler of a list, as a later one.
+/// Converts the descriptor of a texture or sampler in a list to a later one.
 pub fn descriptor(
     memory: &mut UnitMemory<'_>,
     table: u32,
@@ -83,7 +83,7 @@ pub fn descriptor(
 fn wrap(mode: WrapModeV5) -> Result<WrapMode, Box<Trap>> {
     Ok(match mode {
         WrapModeV5::Repeat => WrapMode::Repeat,
-        // Between the edge and the border, which this comes near.
+        // This mode is between edge and border; the edge approximates it.
         WrapModeV5::Clamp | WrapModeV5::ClampToEdge => WrapMode::ClampToEdge,
         WrapModeV5::ClampToBorder => WrapMode::ClampToBorder,
         WrapModeV5::MirroredRepeat => WrapMode::MirroredRepeat,
@@ -93,7 +93,7 @@ fn wrap(mode: WrapModeV5) -> Result<WrapMode, Box<Trap>> {
 }
 
 fn sampler(s: &SamplerV5) -> Result<Sampler, Box<Trap>> {
-    // Numbers that later descriptors have no bits for.
+    // Limit of the later descriptors' fields.
     const MOST: f32 = 31.0;
     Ok(Sampler {
         wrap_mode_s: wrap(s.wrap_mode_s)?,
@@ -116,7 +116,7 @@ fn sampler(s: &SamplerV5) -> Result<Sampler, Box<Trap>> {
     })
 }
 
-/// Where a lane's varyings are wanted.
+/// The position at which a lane's varyings are interpolated.
 pub fn place(pixels: &Pixels, lane: usize, centroid: bool) -> Point {
     let own = &pixels.lanes[lane];
     match pixels.pipeline.as_ref().is_some_and(|p| p.per_sample) {

@@ -1,4 +1,4 @@
-//! Messages: what the load/store unit does for a warp.
+//! Messages: operations of the load/store, varying, texture and tile units for a warp.
 
 mod atomic;
 mod attribute;
@@ -41,24 +41,25 @@ pub use varying::{flags as varying_flags, sample_flags};
 pub use vertices::VertexOutput;
 pub use view::Texel;
 
-/// The upper half of an address of thread-local storage.
+/// Upper bits of an address of thread-local storage.
 ///
-/// A shader computes addresses of its own storage from one pointer, which is the same for all
-/// threads, so that the unit must add the thread's place. In packed mode the driver does not say
-/// where a thread's bytes are, and nobody reads them; the pointer's value is this model's own.
+/// A shader computes addresses of its own storage from one pointer, which is the same for all threads, so
+/// that the unit must add the thread's offset. In packed mode the driver does not determine the location of a
+/// thread's bytes, and only the hardware reads them; the pointer's value is this model's own.
 pub const LOCAL_WINDOW: u64 = 1 << 63;
 
-/// The address that LEA_BUFFER gives for an offset beyond a buffer's end.
+/// The address that LEA_BUFFER returns for an offset past a buffer's end.
 ///
-/// Mesa's compiler adds no check of its own before it accesses the address, and Vulkan wants such
-/// accesses to do nothing. Which address silicon gives is not known; around this one loads give zero,
+/// Mesa's compiler adds no bounds check of its own before it accesses the address, and Vulkan requires such
+/// accesses to do nothing. The address that silicon returns is not known; around this one loads return zero,
 /// stores and atomics do nothing.
 pub const NOWHERE: u64 = 0x4000_8000_0000_0000;
 
 /// Bytes of a word of thread-local storage.
 const WORD: u64 = 4;
 
-/// Thread-local storage of a warp. A word of all lanes is a row: what the lanes have at one offset is side by side.
+/// Thread-local storage of a warp. A word of all lanes is a row: the values of the lanes at one offset are
+/// contiguous.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalStorage {
     /// The first byte.
@@ -76,31 +77,31 @@ impl LocalStorage {
     }
 }
 
-/// What a lane's address means.
+/// The memory that a lane's address refers to.
 enum Place {
-    /// An access does nothing.
+    /// None: an access does nothing.
     Nowhere,
-    /// Memory that all see, or a vertex.
+    /// Global memory, or a vertex output.
     At(u64),
-    /// Bytes of thread-local storage.
+    /// Thread-local storage, by byte offset.
     Local(u64),
 }
 
-/// The units that take a warp's messages.
+/// The units that receive a warp's messages.
 pub struct Port<'vm> {
     /// Memory.
     pub memory: UnitMemory<'vm>,
     /// Address and count of the resource tables.
     pub resources: u64,
-    /// Descriptors of Bifrost, in place of resource tables.
+    /// Bifrost's descriptors, which replace resource tables.
     pub tables: Option<tables::Tables>,
-    /// What is added to the index of attributes that say so.
+    /// Added to the index of attributes that request it.
     pub attribute_offset: u32,
     /// Thread-local storage.
     pub local: LocalStorage,
-    /// What a vertex shader stores.
+    /// Output of a vertex shader.
     pub vertices: VertexOutput,
-    /// The units of fragments.
+    /// The fragment units.
     pub pixels: Option<Box<Pixels>>,
     buffers: buffer::Cache,
     attributes: attribute::Cache,
@@ -126,7 +127,7 @@ impl<'vm> Port<'vm> {
         }
     }
 
-    /// Makes ready for another shader.
+    /// Prepares for another shader.
     pub fn begin(&mut self, resources: u64, tables: Option<tables::Tables>) {
         self.resources = resources;
         self.tables = tables;
@@ -137,7 +138,7 @@ impl<'vm> Port<'vm> {
         self.samplers = sampler::Cache::default();
     }
 
-    /// Writes bytes of memory or of a vertex.
+    /// Writes bytes of memory or of a vertex output.
     #[inline(always)]
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Box<Trap>> {
         if address >> 56 == vertices::WINDOW >> 56 {
@@ -162,10 +163,10 @@ impl<'vm> Port<'vm> {
         Ok(Place::Local(offset))
     }
 
-    /// Where the bytes at a lane's address are; `None` if an access does nothing.
+    /// The memory address of the bytes at a lane's address; `None` if an access does nothing.
     ///
     /// # Errors
-    /// They are in no memory, or more than a word of thread-local storage, which is not in one piece.
+    /// The bytes are not in memory, or cross a word of thread-local storage, which is not contiguous.
     #[inline(always)]
     pub fn address(
         &self,
@@ -187,7 +188,7 @@ impl<'vm> Port<'vm> {
         }
     }
 
-    /// Reads the bytes at a lane's address; where an access does nothing, they stay as they are.
+    /// Reads the bytes at a lane's address; `into` is unchanged if an access does nothing.
     #[inline(always)]
     pub fn read_lane(
         &mut self,

@@ -1,7 +1,7 @@
-//! Messages of fragment shaders to the end of the pipeline: alpha test, depth and stencil, blending,
-//! the tile buffer.
+//! Messages of fragment shaders to the end of the pipeline: alpha test, depth and stencil, blending, the tile
+//! buffer.
 //!
-//! Tests that come late are done by ATEST, or by ZS_EMIT where the shader gives depth or stencil.
+//! ATEST executes late tests, or ZS_EMIT if the shader writes depth or stencil.
 //!
 // source: ISA.xml; Mesa, bifrost_compile.c (`bi_emit_fragment_out`, `bi_emit_blend_op`), va_pack.c
 // (`va_lower_blend`), pan_earlyzs.c; of pixel indices: bifrost.h (`bifrost_pixel_indices`).
@@ -17,16 +17,16 @@ use super::image::{conversion_flags, deliver, is_short, kind};
 use crate::pixel::{Kind, PixelFormat, bytes};
 use crate::render::pixels::{Pixels, Write};
 
-/// Modifiers of BLEND in [`Op::flags`]: the lanes end where the hardware blends.
+/// Modifier of BLEND in [`Op::flags`]: the lanes end if the hardware blends.
 pub const ENDS: u32 = 1 << 8;
-/// Of ZS_EMIT: the first source is a depth, the second a stencil.
+/// Modifiers of ZS_EMIT: the first source is a depth, the second a stencil.
 pub const DEPTH: u32 = 1 << 9;
 /// See [`DEPTH`].
 pub const STENCIL: u32 = 1 << 10;
 
-/// The pixel of the lane itself, in pixel indices.
+/// Pixel index that means the lane's own pixel.
 const OWN_PIXEL: u32 = 255;
-/// All samples, in pixel indices.
+/// Sample index that means all samples.
 const ALL_SAMPLES: u32 = 255;
 
 for_hosts! {
@@ -48,7 +48,7 @@ fn no_pixels() -> Box<Trap> {
     Box::new(Trap::Invalid("a message of fragments from another shader".into()))
 }
 
-/// The units of fragments.
+/// The fragment units.
 fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
     l.port.pixels.as_deref_mut().ok_or_else(no_pixels)
 }
@@ -63,7 +63,8 @@ fn alpha_test(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     for lane in numbers(mask) {
         let mut left = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
         if by_alpha {
-            // How alpha becomes samples is not known: so many, the first ones, rounded.
+            // The mapping of alpha to samples is not known; here it selects the first ones, their number
+            // rounded.
             let alpha = f32::from_bits(alpha.0[lane]);
             let below = (0..count).filter(|s| alpha * count as f32 >= *s as f32 + 0.5);
             left &= below.fold(0, |mask, s| mask | 1 << s);
@@ -76,7 +77,7 @@ fn alpha_test(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     deliver_coverage(l, op, mask)
 }
 
-/// Writes what is left of the coverage of the lanes of a mask, and 0 for the others.
+/// Writes the remaining coverage for the lanes of a mask, and 0 for the others.
 fn deliver_coverage(l: &mut Lanes<'_, '_>, op: &Op, mask: u16) -> Result<(), Box<Trap>> {
     if op.staging[0].1 == 0 {
         return Ok(());
@@ -126,11 +127,11 @@ fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
     out
 }
 
-/// How the registers of a message with these flags hold colours: of its register format or, where that follows the pixels, as theirs in
-/// 32 bits. Whether numbers have 16 bits, and what they are.
+/// The representation of colours in the registers of a message with these flags: whether they have 16 bits, and their
+/// numeric type. If the register format is 0, it follows the pixels, in 32 bits.
 ///
-/// An assumption: Mesa's driver for OpenGL has shaders without types, which clear and copy, and leaves the register format
-/// of their conversion descriptors 0 on Valhall, whatever the target.
+/// An assumption: Mesa's OpenGL driver has typeless shaders, which clear and copy, and leaves the register format of
+/// their conversion descriptors 0 on Valhall, whatever the target.
 pub fn colours(flags: u32, format: &PixelFormat) -> (bool, Kind) {
     kind(flags).map_or_else(|| (false, format.kind()), |kind| (is_short(flags), kind))
 }
@@ -156,7 +157,7 @@ fn blend(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Blends as Bifrost does: a blend shader is called with its return address in r48, or 0 where the shader ends.
+/// Blends as Bifrost does: a blend shader is called with its return address in r48, or 0 if the shader ends.
 pub fn blend_or_call(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let [coverage, low, high] = [0, 1, 2].map(|i| l.get(&op.src[i]));
     let first = l.warp.mask.trailing_zeros() as usize % LANES;
@@ -173,7 +174,7 @@ pub fn blend_or_call(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Blends where no shader does; returns the mode of a descriptor's two words.
+/// Blends with fixed functions if no shader does; returns the mode of a descriptor's two words.
 #[inline(always)]
 fn fixed_functions(
     l: &mut Lanes<'_, '_>,
@@ -194,14 +195,14 @@ fn fixed_functions(
     Ok(mode)
 }
 
-/// Target, sample and place of pixel indices.
+/// The target, sample and pixel of a pixel index.
 fn indices(bits: u32, own: [u8; 2]) -> (usize, u32, [u8; 2]) {
     let [sample, target, x, y] = bits.to_le_bytes();
     let place = if u32::from(y) == OWN_PIXEL { own } else { [x, y] };
     (target.into(), sample.into(), place)
 }
 
-/// The operation with the register format of the conversion descriptor in its third source.
+/// The operation, with the register format of the conversion descriptor in its third source.
 fn by_conversion(l: &Lanes<'_, '_>, op: &Op) -> Op {
     let first = l.warp.mask.trailing_zeros() as usize % LANES;
     Op { flags: conversion_flags(l.get(&op.src[2]).0[first]), ..op.clone() }
@@ -219,7 +220,7 @@ pub fn store_tile(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     store(l, &own)
 }
 
-/// The sample of a coverage that has one.
+/// The sample of a coverage that has exactly one.
 ///
 /// An assumption: in shaders that run for each sample and read the framebuffer, Mesa names sample 0
 /// (bifrost_compile.c, `bi_pixel_indices`; midgard_compile.c names none), and OpenGL ES' tests of that pass on silicon (ci/panfrost-g52-fails.txt).
@@ -298,7 +299,7 @@ fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Discards as Bifrost does: lanes end if the clause's header says so, else they help their neighbours.
+/// Discards as Bifrost does: lanes end if the clause's header says so, otherwise they become helpers.
 pub fn discard_or_help(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     if op.flags != 0 {
         return discard(l, op);

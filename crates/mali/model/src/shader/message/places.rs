@@ -1,4 +1,4 @@
-//! Memory of a whole warp at once: where its lanes' bytes are on the host, if they lie in one range.
+//! Accesses of a whole warp: host addresses of its lanes' bytes, if they lie in one range.
 
 use tepui_softgpu::{Protection, UnitMemory};
 
@@ -7,21 +7,21 @@ use super::super::row::{ALL, LANES, Row};
 use super::LocalStorage;
 use super::{LOCAL_WINDOW, Port, WORD};
 
-/// Most bytes that lie between the first and the last of a warp.
+/// Limit on the distance between the first and the last byte of a warp.
 const SPAN: u64 = 1 << 31;
 
-/// Where the bytes of a warp's lanes are.
+/// Host addresses of a warp's bytes.
 pub struct Places {
-    /// The range on the host; all offsets and the bytes behind them are inside.
+    /// The range on the host, which contains the bytes at all offsets.
     host: *mut u8,
     offsets: [u32; LANES],
-    /// Bytes from one word of a lane to the next.
+    /// Stride of a lane's words in bytes.
     stride: usize,
-    /// The words of the lanes are side by side, in the order of the lanes.
+    /// Whether the lanes' words are contiguous, in the order of the lanes.
     consecutive: bool,
 }
 
-/// Rows of thread-local storage: the same words of all lanes.
+/// Rows of thread-local storage: consecutive words of all lanes.
 pub struct LocalRows {
     host: *mut Row,
 }
@@ -36,7 +36,7 @@ impl LocalRows {
         }
     }
 
-    /// Stores the words of some lanes. Nobody else writes those of the others.
+    /// Stores the words of the masked lanes. No other thread writes the other lanes' words.
     #[inline(always)]
     pub fn store<const BYTES: usize>(&self, mask: u16, words: &[Row; 4]) {
         for (i, row) in words[..BYTES / 4].iter().enumerate() {
@@ -53,8 +53,8 @@ impl LocalRows {
 }
 
 impl Port<'_> {
-    /// All rows of thread-local storage, and the bytes of it that each lane has: none if they are not in one range that may
-    /// be written.
+    /// All rows of thread-local storage, and the size of each lane's part in bytes: none if they are not in one
+    /// writable range.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn all_local_rows(&mut self) -> (*mut Row, i64) {
@@ -69,7 +69,8 @@ impl Port<'_> {
         }
     }
 
-    /// The rows of thread-local storage of an access of all lanes of a mask at one offset, of so many bytes, whole words.
+    /// The rows of thread-local storage of an access at a uniform offset, of a number of bytes that is a multiple of
+    /// words.
     #[inline(always)]
     pub fn local_rows(
         &mut self,
@@ -103,8 +104,8 @@ impl Port<'_> {
         Some(LocalRows { host })
     }
 
-    /// Where `bytes` of each lane of a mask are, at the lanes' addresses. `None` if they are not all in one range with
-    /// permissions: then each lane is asked for itself.
+    /// Locates `bytes` of each lane of a mask at the lanes' addresses. `None` if they are not all in one range with
+    /// permissions: then each lane is accessed separately.
     #[inline(always)]
     pub fn places(
         &mut self,
@@ -120,7 +121,7 @@ impl Port<'_> {
         Places::within(&mut self.memory, &inside, [low, high], bytes, need)
     }
 
-    /// As [`Port::places`], of thread-local storage, whose words are rows of the lanes.
+    /// As [`Port::places`], for thread-local storage, whose words are rows of lanes.
     #[inline(always)]
     fn local_places(
         &mut self,
@@ -140,14 +141,15 @@ impl Port<'_> {
             low |= offset % WORD as u32;
             offsets[lane] = (offset / WORD as u32 * LANES as u32 + lane as u32) * WORD as u32;
         }
-        // No part of a word goes on in the next.
+        // Either the access consists of aligned words, or it lies within one.
         let whole = low == 0 && (bytes < WORD || bytes.is_multiple_of(WORD));
         let stride = WORD as usize * LANES;
         whole.then_some(Places { host, offsets, stride, consecutive: false })
     }
 }
 
-/// The addresses or offsets of the lanes of a mask, in the others that of the first of these; the lowest and the highest of them.
+/// The addresses or offsets of the masked lanes, with that of the first of these for the others; also the lowest and
+/// the highest.
 #[inline(always)]
 fn active<T: Copy + Ord>(addresses: &[T; LANES], mask: u16) -> ([T; LANES], [T; 2]) {
     let first = addresses[mask.trailing_zeros() as usize % LANES];
@@ -166,7 +168,7 @@ fn active<T: Copy + Ord>(addresses: &[T; LANES], mask: u16) -> ([T; LANES], [T; 
 }
 
 impl Places {
-    /// Where bytes at addresses of a range are, of which these are the first and the last.
+    /// Locates bytes at addresses between a first and a last one.
     #[inline(always)]
     fn within(
         memory: &mut UnitMemory<'_>,
@@ -182,7 +184,7 @@ impl Places {
         Some(Places::at(host, addresses.map(|address| (address - low) as u32)))
     }
 
-    /// Bytes at offsets in a range of the host.
+    /// Locates bytes at offsets in a host range.
     #[inline(always)]
     fn at(host: *mut u8, offsets: [u32; LANES]) -> Places {
         let mut consecutive = true;
@@ -192,7 +194,7 @@ impl Places {
         Places { host, offsets, stride: WORD as usize, consecutive }
     }
 
-    /// As [`Port::places`] of addresses that are not of thread-local storage, to be read.
+    /// As [`Port::places`], for reading addresses outside of thread-local storage.
     #[inline(always)]
     pub fn readable(
         memory: &mut UnitMemory<'_>,
@@ -225,7 +227,7 @@ impl Places {
         Some(Places::at(host, inside))
     }
 
-    /// Loads `BYTES` of each lane, 4 at most of each row. Lanes that are not in the mask get what another has.
+    /// Loads `BYTES` of each lane, at most 4 per row. Lanes outside of the mask get the value of another lane.
     #[inline(always)]
     pub fn load<const BYTES: usize>(&self, words: &mut [Row; 4]) {
         let whole = BYTES / 4;
@@ -235,8 +237,9 @@ impl Places {
             return;
         }
         for lane in 0..LANES {
-            // SAFETY: `Port::places` found the lane's bytes in a range of the host that stays there while the job runs; others
-            // may write at the same time, as they may on silicon, and then the bytes are either.
+            // SAFETY: `Port::places` found the lane's bytes in a range of the host that stays there while the job runs;
+            // others may write at the same time, as they may on silicon, and then a read returns the old or the new
+            // bytes.
             unsafe {
                 let from = self.host.add(self.offsets[lane] as usize).cast_const();
                 for (i, row) in words[..whole].iter_mut().enumerate() {
@@ -256,7 +259,7 @@ impl Places {
         }
     }
 
-    /// As [`Places::load`] of the bytes of a texel; false if there are no texels of so many.
+    /// As [`Places::load`], for a texel's size; false if texels cannot have it.
     #[inline(always)]
     pub fn load_texels(&self, bytes: u64, words: &mut [Row; 4]) -> bool {
         match bytes {
@@ -273,7 +276,7 @@ impl Places {
         true
     }
 
-    /// Stores `BYTES` of some lanes, the last lane's last.
+    /// Stores `BYTES` of the masked lanes, in the order of lanes.
     #[inline(always)]
     pub fn store<const BYTES: usize>(&self, mask: u16, words: &[Row; 4]) {
         let whole = BYTES / 4;

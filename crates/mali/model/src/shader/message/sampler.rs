@@ -1,4 +1,4 @@
-//! Samplers, and filtered texels.
+//! Samplers, and texel filtering.
 //!
 // source: Mesa, panvk_vX_sampler.c; Vulkan specification, "Texel Filtering".
 
@@ -29,7 +29,7 @@ impl TextureUnit for Unit {
     type Level = NoLevel;
 }
 
-/// Levels are not addressed by the shared code.
+/// Level type of the shared addressing code, which does not handle levels here.
 pub enum NoLevel {}
 
 impl LevelLayout for NoLevel {
@@ -56,7 +56,7 @@ impl LevelLayout for NoLevel {
     }
 }
 
-/// Samplers that were read last, by handle.
+/// Recently read samplers, by handle.
 #[derive(Default)]
 pub struct Cache {
     entries: Vec<(u32, Sampler)>,
@@ -72,12 +72,12 @@ pub struct Sampler {
     pub min_linear: bool,
     pub mag_linear: bool,
     pub mip: MipFilter,
-    /// Samples along the line of anisotropy, at most.
+    /// Maximum number of samples along the line of anisotropy.
     pub anisotropy: u32,
     pub bias: f32,
     pub lod: [f32; 2],
     wrap: [Wrap; 3],
-    /// Coordinates count texels.
+    /// Whether coordinates are in texels.
     pub pixel: bool,
     seamless: bool,
     compare: CompareFunction,
@@ -86,7 +86,7 @@ pub struct Sampler {
 }
 
 impl Port<'_> {
-    /// The sampler of a handle; a default one where no table has a descriptor.
+    /// The sampler of a handle; a default one if no table has a descriptor.
     pub fn sampler(&mut self, handle: u32) -> Result<Sampler, Box<Trap>> {
         if let Some((_, sampler)) = self.samplers.entries.iter().find(|(h, _)| *h == handle) {
             return Ok(*sampler);
@@ -159,11 +159,11 @@ impl Sampler {
     }
 }
 
-/// Where a lane samples.
+/// The position at which a lane samples.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub at: [f32; 3],
-    /// The layer, or the first of a cube's.
+    /// The layer, or the first layer of a cube.
     pub layer: u32,
     pub face: u32,
     pub offset: [i32; 3],
@@ -257,7 +257,7 @@ impl Filter<'_, '_> {
         for (k, tap) in taps.iter_mut().enumerate() {
             let [i, j, l] = [k & 1, k >> 1 & 1, k >> 2];
             tap.1 = weight(&x, i) * weight(&y, j) * weight(&z, l);
-            // Gathers want the texels of all four.
+            // Gathers need the texels of all four taps.
             if tap.1 == 0.0 && l > 0 {
                 continue;
             }
@@ -273,7 +273,7 @@ impl Filter<'_, '_> {
         Ok(taps)
     }
 
-    /// The texels of a filter on a cube's face, across its edges where need be.
+    /// The texels of a filter on a cube's face, across its edges if necessary.
     fn cube_taps(
         &mut self,
         place: &Place,
@@ -281,7 +281,7 @@ impl Filter<'_, '_> {
         size: u32,
         taps: &mut Taps,
     ) -> Result<(), Box<Trap>> {
-        // A face with a border of one texel, so that nothing is clamped away.
+        // A face with a border of one texel, so that coordinates are not clamped.
         let along = |a: usize| {
             let mut out: Axis<1> = Axis::ZERO;
             let rule = AxisRule {
@@ -311,7 +311,7 @@ impl Filter<'_, '_> {
                 None => missing = Some(k),
             }
         }
-        // At a corner three texels meet: the fourth is their mean.
+        // Three texels meet at a corner: the fourth tap is their mean.
         if let Some(k) = missing {
             taps[k].0 = sum.map(f32::to_bits);
         }
@@ -356,7 +356,7 @@ impl Filter<'_, '_> {
         Ok(total)
     }
 
-    /// As [`Filter::level`] of lanes of a mask, without layers, offsets or a reference.
+    /// As [`Filter::level`] for the lanes of a mask, without layers, offsets or a reference.
     #[inline(always)]
     pub fn level_of_all(
         &mut self,
@@ -430,7 +430,7 @@ impl Filter<'_, '_> {
                     *row = row.choose(outside, &Row::splat(border));
                 }
             }
-            // Adds the texels of the lanes that count.
+            // Adds the weighted texels of the active lanes.
             macro_rules! add {
                 ($lane:ident, $old:ident, $value:ident => $new:expr) => {
                     for (total, row) in total.iter_mut().zip(&texels) {
@@ -464,7 +464,7 @@ impl Filter<'_, '_> {
         Ok(out)
     }
 
-    /// Combines two results as the sampler says.
+    /// Combines two results with the sampler's reduction mode.
     pub fn mix(&self, a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
         std::array::from_fn(|c| match self.sampler.reduction {
             ReductionMode::Average => a[c] * (1.0 - weight) + b[c] * weight,
@@ -487,7 +487,7 @@ impl Filter<'_, '_> {
     }
 }
 
-/// As [`swizzled`] of all lanes.
+/// As [`swizzled`], for all lanes.
 #[inline(always)]
 pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: Kind) -> [Row; 4] {
     let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
@@ -502,7 +502,7 @@ pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: Kind) -> [Row; 4] {
     out
 }
 
-/// What a view's swizzle makes of channels: three bits for each, a channel, 0 or 1.
+/// Applies a view's swizzle: three bits per channel, a channel, 0 or 1.
 pub fn swizzled(texel: [u32; 4], swizzle: u32, kind: Kind) -> [u32; 4] {
     let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
     std::array::from_fn(|i| match swizzle >> (3 * i) & 7 {

@@ -1,5 +1,5 @@
-//! Where Bifrost's textures have their texels: formats that name a compression, and a surface for each level, layer and
-//! sample. Both become what Valhall has, a format of texels and planes.
+//! Surfaces of Bifrost's textures: formats that include a compression, and a surface for each level, layer and sample.
+//! Both are converted to Valhall's texel formats and planes.
 //!
 // source: Mesa, v7.xml ("Format", "Texture Layout", "AFBC Surface Flag"), pan_format.c (interchange formats),
 // pan_texture.c (panfrost_emit_texture_payload, panfrost_compression_tag).
@@ -18,26 +18,26 @@ use super::failed;
 use super::view::Texel;
 use crate::pixel::PixelFormat;
 
-/// How the levels of a texture lie in memory.
+/// The memory layout of a texture's levels.
 #[derive(Clone, Copy)]
 pub struct Layout {
-    /// Faces of a level stand together (v6); else they are layers.
+    /// Whether the faces of a level are adjacent (v6); otherwise they are layers.
     faces_inside: bool,
     ordering: TextureLayout,
     stored: Stored,
 }
 
-/// What elements are.
+/// The storage of texels in elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stored {
-    /// Texels of the format.
+    /// Elements are texels of the format.
     Texels,
     Clump(ClumpFormat),
-    /// ASTC, with a high dynamic range or without.
+    /// ASTC blocks; true for high dynamic range.
     Astc(bool),
 }
 
-/// The format of texels and how they are stored, for the number of a format that says both.
+/// The texel format and the storage that a format number encodes.
 fn stored(format: u32) -> Option<(Format, Stored)> {
     use ClumpFormat as Clump;
     use Format::{R16Snorm, R16Unorm, R32f, Rg16Snorm, Rg16Unorm, Rgba8Unorm, Rgba16f, S8};
@@ -67,8 +67,7 @@ fn stored(format: u32) -> Option<(Format, Stored)> {
     })
 }
 
-/// Formats of luminance and alpha, or alpha alone: the format of components, with a swizzle that says which each channel
-/// is.
+/// The component format of a luminance or alpha format, with the swizzle that maps channels to it.
 fn luminance(format: u32) -> Option<u32> {
     let (format, channels) = match format {
         24 => (Format::Rg8Unorm, [0, 0, 0, 1]),
@@ -81,10 +80,10 @@ fn luminance(format: u32) -> Option<u32> {
 }
 
 impl Layout {
-    /// Reads a texture descriptor of Bifrost; the format of what it gives is that of texels.
+    /// Reads a texture descriptor of Bifrost; the format of the result is that of texels.
     pub fn read(arch: Arch, bytes: &[u8; 32]) -> Result<(Texture, Layout), Problem> {
         let mut texture = Texture::unpack_as(bytes, revision(arch.0))?;
-        // Red in all channels is the swizzle 0, which is an order of v7.
+        // Red in all channels has the swizzle 0, which is a component order on v7.
         if arch.0 < 7 && texture.format & ORDER == 0 {
             texture.format |= ComponentOrder::Rrrr.raw() as u32;
         }
@@ -101,7 +100,7 @@ impl Layout {
         Ok((texture, Layout { faces_inside: arch.0 < 7, ordering, stored }))
     }
 
-    /// The number of a texel's surface, and its slice in there.
+    /// The index of a texel's surface, and the slice within it.
     pub fn index(self, t: &Texture, at: Texel, level: u32) -> (u32, u32) {
         // Each sample has a surface of its own.
         let (samples, sample, slice) = match t.dimension {
@@ -152,7 +151,7 @@ impl Layout {
             (Tiled | Linear, Stored::Texels) => plane.clump_format = raw(format),
             (Tiled | Linear, Stored::Clump(clump)) => plane.clump_format = clump,
             (Tiled | Linear, Stored::Astc(high)) => {
-                // The sides of blocks are in the lowest bits of the address.
+                // The block size is in the lowest bits of the address.
                 let side = |start: u32| Astc2dDimension::from_raw(s.pointer >> start & 7);
                 let unknown = || Box::new(Trap::Invalid("a side of an ASTC block".into()));
                 plane.plane_type = PlaneType::Astc2d;
@@ -169,7 +168,7 @@ impl Layout {
                 if let Stored::Clump(ClumpFormat::X24s8) = self.stored {
                     plane.compression_mode = AfbcCompressionMode::X24s8;
                 }
-                // Where descriptors have no stride, rows of headers are as wide as the level.
+                // A descriptor without a stride implies rows of headers as wide as the level.
                 if plane.row_stride == 0 {
                     let width = (t.width >> level.min(31)).max(1);
                     plane.row_stride = width.div_ceil(AFBC_SIDE) * AFBC_HEADER;
@@ -183,23 +182,23 @@ impl Layout {
     }
 }
 
-/// The bits of a pixel format that say where components are.
+/// The component order bits of a pixel format.
 const ORDER: u32 = 0xfff;
 
-/// The bit of a pixel format that says sRGB.
+/// The sRGB bit of a pixel format.
 const SRGB: u32 = 1 << 20;
 
-/// What a swizzle has for a channel that is 0.
+/// The swizzle code of a channel that is 0.
 const ZERO: u32 = 4;
 
-/// The first bit of a pixel format that says what a texel is.
+/// The first of the texel format bits of a pixel format.
 const FORMAT_START: u32 = 12;
 
-/// Texels of a superblock's side, and bytes of its header.
+/// Side of a superblock in texels, and bytes of its header.
 const AFBC_SIDE: u32 = 16;
 const AFBC_HEADER: u32 = 16;
 
-/// Bits of a surface's address that say more of its content, and the one of AFBC whose headers are tiled.
+/// Tag bits of a surface's address, and the one for AFBC with tiled headers.
 const TAG: u64 = 0x3f;
 const TILED_HEADER: u64 = 8;
 

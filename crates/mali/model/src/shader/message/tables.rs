@@ -1,8 +1,9 @@
-//! Bifrost's descriptors: arrays of them, one for each kind, whose addresses a job gives.
+//! Bifrost's descriptors: one array per kind, whose addresses a job contains.
 //!
-//! Buffers, textures and samplers become the descriptors of Valhall that the units read ([`Tables::descriptor`]). Attributes
-//! and varyings have units of their own here: both are elements of buffers in memory, varyings too, which a vertex
-//! shader stores and a fragment shader loads for the three vertices of its primitive.
+//! Buffers, textures and samplers are converted to the Valhall descriptors that the units read
+//! ([`Tables::descriptor`]). Attributes and varyings have units of their own here: both are elements of buffers in
+//! memory. A vertex shader stores varyings there, and a fragment shader loads them for the three vertices of its
+//! primitive.
 //!
 // source: Mesa, v7.xml (Attribute, Attribute Buffer and its continuations, Uniform Buffer, Texture), pan_cmdstream.c
 // (panfrost_emit_vertex_data, panfrost_emit_varying_descriptor, emit_image_bufs), bifrost_compile.c.
@@ -28,22 +29,22 @@ pub const TEXTURES: u32 = 1;
 /// See [`UNIFORM_BUFFERS`].
 pub const SAMPLERS: u32 = 2;
 
-/// A flag of instructions that load varyings: the value of one vertex.
+/// Flag of instructions that load varyings: use the provoking vertex's value.
 pub const FLAT: u32 = 1 << 17;
 
-/// A flag of instructions that load varyings: at a covered sample (Midgard).
+/// Flag of instructions that load varyings: interpolate at a covered sample (Midgard).
 pub const CENTROID: u32 = 1 << 18;
 
 /// Addresses of arrays of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// The architecture, on which the places of surfaces depend.
+    /// The architecture, which determines the layout of surfaces.
     pub arch: Arch,
-    /// Uniform buffers, and how many.
+    /// Uniform buffers, and their number.
     pub uniform_buffers: (u64, u32),
-    /// Textures, and how many.
+    /// Textures, and their number.
     pub textures: (u64, u32),
-    /// Samplers, and how many.
+    /// Samplers, and their number.
     pub samplers: (u64, u32),
     /// Attributes.
     pub attributes: u64,
@@ -55,7 +56,7 @@ pub struct Tables {
     pub varying_buffers: u64,
     /// The first vertex.
     pub offset_start: u32,
-    /// Vertices of an instance, padded.
+    /// Padded number of vertices per instance.
     pub instance_size: u32,
 }
 
@@ -64,18 +65,18 @@ struct Element {
     format: u32,
     offset: i64,
     kind: u8,
-    /// The type of what is in no buffer (Midgard).
+    /// The type of a value that is in no buffer (Midgard).
     special: u8,
     pointer: u64,
     stride: u32,
     size: u32,
     divisor_r: u32,
     divisor_p: u32,
-    /// The record behind the buffer's.
+    /// The continuation record that follows the buffer's.
     continuation: [u32; 4],
 }
 
-/// The pixel format of what is not in memory.
+/// The pixel format of constant values that are not in memory.
 const CONSTANT: u32 = 0x5f;
 
 /// Types of buffers.
@@ -83,7 +84,7 @@ const LINEAR: u8 = 1;
 const POT_DIVISOR: u8 = 2;
 const MODULUS: u8 = 3;
 const NPOT_DIVISOR: u8 = 4;
-/// Types of what is in no buffer (Midgard).
+/// Types of values that are in no buffer (Midgard).
 const VERTEX_ID: u8 = 34;
 const INSTANCE_ID: u8 = 36;
 const IMAGE_LINEAR: u8 = 5;
@@ -94,7 +95,7 @@ fn bits(word: u64, start: u32, size: u32) -> u64 {
 }
 
 impl Tables {
-    /// A descriptor of Valhall for the one that a handle names; `None` if there is none.
+    /// Reads the descriptor that a handle names, converted to Valhall's; `None` if there is none.
     pub fn descriptor(
         &self,
         memory: &mut UnitMemory<'_>,
@@ -142,7 +143,7 @@ impl Tables {
         let at = list.wrapping_add(u64::from(index) * 8);
         let attribute = u64::from_le_bytes(memory.read_array(at).map_err(failed)?);
         let at = buffers.wrapping_add(bits(attribute, 0, 9) * 16);
-        // The last record of an array has nothing behind it.
+        // No bytes follow the last record of an array.
         let mut bytes = [0; 32];
         memory.read(at, &mut bytes[..16]).map_err(failed)?;
         if let Ok(next) = memory.read_array::<16>(at.wrapping_add(16)) {
@@ -167,9 +168,9 @@ impl Tables {
 }
 
 impl Element {
-    /// The vertex or the instance, if that is what is wanted (Midgard).
+    /// The vertex or the instance index, if the element is one of these (Midgard).
     fn builtin(&self, vertex: u32, instance: u32) -> Option<u32> {
-        // The offset is where a buffer has its size.
+        // The offset is in the field that holds a buffer's size.
         match self.special {
             VERTEX_ID => Some(vertex.wrapping_add(self.size)),
             INSTANCE_ID => Some(instance.wrapping_add(self.size)),
@@ -177,12 +178,12 @@ impl Element {
         }
     }
 
-    /// Whether it is 0 without being in memory: what a shader has and the other stage has not.
+    /// Whether it is 0 without being in memory: a varying that only one of the two stages has.
     fn is_constant(&self) -> bool {
         self.format >> 12 & 0xff == CONSTANT
     }
 
-    /// The format of the element in memory.
+    /// The pixel format of the element in memory.
     fn pixels(&self) -> Result<PixelFormat, Box<Trap>> {
         PixelFormat::new(self.format).ok_or_else(|| {
             let what = format!("attributes of format {:#x}", self.format);
@@ -190,7 +191,7 @@ impl Element {
         })
     }
 
-    /// The number of an element in its buffer.
+    /// The index of an element in its buffer.
     fn number(&self, tables: &Tables, vertex: u32, instance: u32) -> Result<u64, Box<Trap>> {
         let linear = vertex.wrapping_add(instance.wrapping_mul(tables.instance_size));
         let number = match self.kind {
@@ -214,7 +215,7 @@ impl Element {
         Ok(number.into())
     }
 
-    /// The address of an element; none if it is not wholly in the buffer.
+    /// The address of an element; none if it is not entirely within the buffer.
     fn address(&self, number: u64, bytes: usize) -> Option<u64> {
         let offset = i128::from(number) * i128::from(self.stride) + i128::from(self.offset);
         let end = offset + bytes as i128;
@@ -222,7 +223,7 @@ impl Element {
         inside.then(|| self.pointer.wrapping_add(offset as u64))
     }
 
-    /// The address of a texel of an image; none beyond its edges.
+    /// The address of a texel of an image; none past its edges.
     fn texel(&self, xy: u32, zw: u32, bytes: usize) -> Result<Option<u64>, Box<Trap>> {
         let [first, second, row, slice] = self.continuation;
         let size = [first >> 16, second & 0xffff, second >> 16].map(|v| v + 1);
@@ -244,7 +245,7 @@ impl Element {
     }
 }
 
-/// A padded number of vertices: odd times a power of two, at least 1.
+/// A padded vertex count: odd times a power of two, at least 1.
 pub fn padded(shift: u32, odd: u32) -> u32 {
     (2 * odd + 1).checked_shl(shift).unwrap_or(0).max(1)
 }
@@ -253,7 +254,7 @@ fn no_tables() -> Box<Trap> {
     Box::new(Trap::Invalid("an attribute in a shader without any".into()))
 }
 
-/// The index of a descriptor of each lane: in the instruction, or a source.
+/// The descriptor index of each lane: in the instruction, or a source.
 fn indices(l: &Lanes<'_, '_>, op: &Op, source: usize) -> Row {
     match op.flags & IN_INSTRUCTION != 0 {
         true => Row::splat(op.immediate),
@@ -261,7 +262,7 @@ fn indices(l: &Lanes<'_, '_>, op: &Op, source: usize) -> Row {
     }
 }
 
-/// Converts an element in memory to what registers want.
+/// Converts an element to the register format.
 fn unpacked(op: &Op, format: &PixelFormat, bytes: &[u8]) -> [u32; 4] {
     let own = format.kind();
     let wanted = match kind(op.flags) {
@@ -304,7 +305,7 @@ pub fn load_attribute(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// LEA_ATTR: where a vertex's varying is to be stored, and its conversion descriptor.
+/// LEA_ATTR: the address at which a vertex's varying is stored, and its conversion descriptor.
 pub fn varying_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (vertices, instances) = (l.get(&op.src[0]), l.get(&op.src[1]));
     let indices = indices(l, op, 2);
@@ -360,7 +361,7 @@ pub fn load_image(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// LEA_ATTR_TEX: where a texel of an image is, and its conversion descriptor.
+/// LEA_ATTR_TEX: the address of an image's texel, and its conversion descriptor.
 pub fn image_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (xy, zw, indices) = (l.get(&op.src[0]), l.get(&op.src[1]), l.get(&op.src[2]));
     let mut rows = [Row::splat(0); 3];
@@ -380,7 +381,7 @@ pub fn image_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// The vertices that a lane's varyings come from, their weights, and which gives flat ones.
+/// The vertices that a lane's varyings come from, their weights, and the index of the provoking one.
 fn corners(pixels: &Pixels, lane: usize, at: Point) -> ([u32; 3], [f32; 3], usize) {
     match pixels.primitive(lane) {
         Some(p) => (p.vertices, weights(pixels, lane, at), p.provoking.into()),
@@ -394,7 +395,7 @@ fn corners(pixels: &Pixels, lane: usize, at: Point) -> ([u32; 3], [f32; 3], usiz
     }
 }
 
-/// LD_VAR: a varying at a place in the primitive.
+/// LD_VAR: a varying at a position in the primitive.
 pub fn load_varying(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let modes = l.get(&op.src[0]);
     let indices = indices(l, op, 1);

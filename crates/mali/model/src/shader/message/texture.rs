@@ -1,9 +1,9 @@
 //! Texture instructions: fetches, samples, gathers, gradients.
 //!
-//! Staging registers hold, in this order and as far as they are wanted: coordinates (of a cube, the
-//! face with s, and t), the layer, the reference, offsets with level or sample, the level of detail,
-//! two words that TEX_GRADIENT gave. What the latter hold is this model's own, but for the level of
-//! detail in the lowest 16 bits, at which shaders look.
+//! Staging registers hold, in this order and as far as they are used: coordinates (for a cube, the face with
+//! s, and t), the layer, the reference, offsets with level or sample, the level of detail, and two words from
+//! TEX_GRADIENT. The contents of the latter are this model's own, except for the level of detail in the
+//! lowest 16 bits, which shaders read.
 //!
 // source: Mesa, bifrost_compile.c (`bi_emit_tex_valhall`, `bi_emit_texc_cube_coord`), ISA.xml.
 
@@ -25,8 +25,8 @@ use super::sampler::{Filter, Place, Sampler, Unit, swizzled_rows};
 use super::view::{Texel, View};
 use crate::pixel::Kind;
 
-/// Modifiers in [`Op::flags`]: the components that are returned, in the lowest four bits; handles are
-/// 32 bits each.
+/// Modifiers in [`Op::flags`]: the components that are returned are in the lowest four bits; this one means
+/// handles of 32 bits each.
 pub const WIDE: u32 = 1 << 4;
 /// The staging registers have a layer.
 pub const ARRAY: u32 = 1 << 5;
@@ -34,23 +34,23 @@ pub const ARRAY: u32 = 1 << 5;
 pub const OFFSET: u32 = 1 << 6;
 /// Results have 16 bits.
 const SHORT: u32 = 1 << 7;
-/// Coordinates, from this bit on.
+/// Shift of the number of coordinates.
 const COORDINATES: u32 = 8;
 /// The staging registers have a reference.
 pub const SHADOW: u32 = 1 << 10;
-/// Where the level of detail comes from, from this bit on.
+/// Shift of the source of the level of detail.
 const LOD: u32 = 11;
-/// The component that a gather returns, from this bit on.
+/// Shift of the component that a gather returns.
 const COMPONENT: u32 = 14;
 /// The texture is a cube.
 const CUBE: u32 = 1 << 16;
-/// The sampler's bias does not count.
+/// The sampler's bias is ignored.
 const NO_BIAS: u32 = 1 << 17;
-/// The sampler's range does not count.
+/// The sampler's range is ignored.
 const NO_CLAMP: u32 = 1 << 18;
 /// The staging registers hold derivatives.
 const DERIVATIVES: u32 = 1 << 19;
-/// Coordinates are texels.
+/// Coordinates are in texels.
 const INTEGER: u32 = 1 << 20;
 
 /// The modifiers of an instruction.
@@ -94,22 +94,22 @@ pub fn fields(dimension: Dimension, mode: LodMode, short: bool) -> u32 {
     0xf | WIDE | coordinates << COORDINATES | lod(mode) | cube | if short { SHORT } else { 0 }
 }
 
-/// The flags of where the level of detail comes from.
+/// The flags for a source of the level of detail.
 pub fn lod(mode: LodMode) -> u32 {
     (mode as u32) << LOD
 }
 
-/// The flags of the component that a gather returns.
+/// The flags for the component of a gather.
 pub fn component(component: FetchComponent) -> u32 {
     (component as u32) << COMPONENT
 }
 
-/// The flags of a gradient: the sampler's bias and range do not count.
+/// The flags of a gradient: whether the sampler's bias and range are ignored.
 pub fn ranges(no_bias: bool, no_clamp: bool) -> u32 {
     (if no_bias { NO_BIAS } else { 0 }) | if no_clamp { NO_CLAMP } else { 0 }
 }
 
-/// The same of given derivatives.
+/// The flags of a gradient from explicit derivatives: as [`ranges`].
 pub fn derivatives(no_bias: bool, no_clamp: bool) -> u32 {
     DERIVATIVES | ranges(no_bias, no_clamp)
 }
@@ -127,9 +127,8 @@ for_hosts! {
     }
 }
 
-/// The handles of texture and sampler, in the 64 bits of an instruction's source: a word each, the
-/// sampler's first, or with five bits of the table and eleven of the index the halves of the lower
-/// word.
+/// The handles of texture and sampler, in a 64-bit source: a word each, the sampler's first, or the halves of
+/// the lower word, with five bits of the table and eleven of the index each.
 fn handle_pair(source: u64, flags: u32) -> [u32; 2] {
     if flags & WIDE != 0 {
         return [(source >> 32) as u32, source as u32];
@@ -158,7 +157,7 @@ impl Staging {
     }
 }
 
-/// Writes the components that an instruction wants. The kind is that of the texels.
+/// Writes the requested components. `kind` is the numeric type of the texels.
 fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4], kind: Kind) {
     let mut returned = [Row::splat(0); 4];
     let wanted = (0..4).filter(|i| op.flags >> i & 1 != 0);
@@ -183,12 +182,12 @@ fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4], kind: Kind) {
     }
 }
 
-/// Bytes with a sign.
+/// Signed bytes as integers.
 fn signed(bytes: [u8; 4]) -> [i32; 3] {
     [0, 1, 2].map(|k| i32::from(bytes[k] as i8))
 }
 
-/// The lanes of a mask that have the handles of the first of them, in the 64 bits of an instruction's source.
+/// The lanes of a mask whose 64-bit source equals that of the first of them.
 #[inline(always)]
 fn same_handles(sources: &[u64; LANES], mask: u16) -> u16 {
     let first = sources[mask.trailing_zeros() as usize % LANES];
@@ -199,7 +198,7 @@ fn same_handles(sources: &[u64; LANES], mask: u16) -> u16 {
     same & mask
 }
 
-/// Which staging registers of a fetch hold the layer and the offsets, as far as there are such.
+/// The staging registers of a fetch's layer and offsets, if it has these.
 #[inline(always)]
 fn layer_and_offsets(flags: u32) -> [Option<usize>; 2] {
     let coordinates = (flags >> COORDINATES & 3) as usize;
@@ -208,8 +207,8 @@ fn layer_and_offsets(flags: u32) -> [Option<usize>; 2] {
     [layer, (flags & OFFSET != 0).then_some(offsets)]
 }
 
-/// Loads texels at integer coordinates, each offset by bytes with a sign of a further register. Its third
-/// byte is the sample of images that have several, its top byte the level of others.
+/// Loads texels at integer coordinates, each offset by signed bytes of a further register. Its third byte is
+/// the sample of multisampled images, its top byte the level of others.
 #[inline(always)]
 fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let sources = l.get64(&op.src[0]);
@@ -253,19 +252,19 @@ fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Where a fetch has its operands: register numbers.
+/// Register numbers of a fetch's operands.
 pub struct FetchOperands {
     flags: u32,
     pub coordinates: [Option<u8>; 3],
     pub layer: Option<u8>,
-    /// See [`fetch`].
+    /// The register of offsets, see [`fetch`].
     pub offsets: Option<u8>,
-    /// The registers that are written, with the channel of each; the others become zero.
+    /// The registers that are written, with the channel of each; registers without one become zero.
     pub results: ArrayVec<(u8, Option<u8>), 4>,
 }
 
 impl FetchOperands {
-    /// Those of an operation that is a fetch; `None` if its results have 16 bits.
+    /// The operands of a fetch; `None` if its results have 16 bits.
     pub fn new(op: &Op) -> Option<FetchOperands> {
         if op.flags & SHORT != 0 {
             return None;
@@ -282,13 +281,13 @@ impl FetchOperands {
         Some(FetchOperands { flags: op.flags, coordinates, layer, offsets, results })
     }
 
-    /// The texture that the 64 bits of the source name.
+    /// The texture handle of the 64-bit source.
     pub fn texture(&self, source: u64) -> u32 {
         handle_pair(source, self.flags)[0]
     }
 }
 
-/// What lanes of a sample say.
+/// The operands of a sample instruction, for all lanes.
 struct Request {
     at: [[f32; LANES]; 3],
     face: [u32; LANES],
@@ -309,7 +308,8 @@ impl Request {
                 let word = staging.word(n, lane);
                 *value = f32::from_bits(word);
                 if n == 0 && op.flags & CUBE != 0 {
-                    // The upper bits of a number from 0 to 1 are the same for all but the tiniest.
+                    // The upper bits of a float from 0 to 1 are the same for all but the tiniest, so the face
+                    // replaces them.
                     face[lane] = (word >> 29).min(5);
                     *value = f32::from_bits(word & 0x1fff_ffff | 1 << 29);
                 }
@@ -337,7 +337,7 @@ impl Request {
             lod::gradient(&self.at, 3, out);
             return;
         }
-        // Neighbours may be on other faces: the directions are what has a gradient.
+        // Neighbours may be on other faces, so the gradient is that of the directions.
         let mut direction = [[0.0; LANES]; 3];
         for (lane, face) in self.face.into_iter().enumerate() {
             let [s, t] = [0, 1].map(|k| 2.0 * self.at[k][lane] - 1.0);
@@ -359,8 +359,8 @@ impl Request {
 }
 
 impl Request {
-    /// How many texels a sample covers: the level of detail, and samples along a line. Rates are the coordinates' across quads, where the
-    /// level comes from them.
+    /// The footprint of a sample in texels: the level of detail, and samples along a line. `rates` are the derivatives
+    /// of the coordinates across quads, if the level comes from them.
     #[inline(always)]
     fn footprint(
         &self,
@@ -400,7 +400,7 @@ impl Request {
     }
 }
 
-/// The axes that count for levels of detail, and what gradients are multiplied with.
+/// Factors that convert gradients of coordinates to texels.
 fn scale(size: [u32; 3], sampler: &Sampler) -> [f32; 3] {
     if sampler.pixel { [1.0; 3] } else { size.map(|v| v as f32) }
 }
@@ -433,7 +433,7 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let mut footprint =
             Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
         let mut line = [[0.0; LANES]; 2];
-        // Where there is one level and one filter, nobody asks for the level of detail.
+        // With one level and one filter, the level of detail is not needed.
         let any = mode != LodMode::Grdesc as u32
             && (view.texture.levels <= 1 || sampler.mip == MipFilter::None)
             && sampler.min_linear == sampler.mag_linear
@@ -488,8 +488,8 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 }
 
 impl Filter<'_, '_> {
-    /// The filtered texels of lanes that have the same level and filter, of an image with one face; `None` if these differ or
-    /// more is to be done.
+    /// The filtered texels of lanes with the same level and filter, of an image with one face; `None` if these differ
+    /// or the sample needs more.
     #[inline(always)]
     fn together(
         &mut self,
@@ -541,8 +541,7 @@ impl Filter<'_, '_> {
         for n in 0..count as u32 {
             let mut at = *place;
             if count > 1.0 {
-                // Samples lie along the longer gradient, evenly.
-                // source: Vulkan specification, "Texel Anisotropic Filtering"
+                // Samples are evenly spaced along the longer gradient.
                 let t = (n + 1) as f32 / (count + 1.0) - 0.5;
                 for (at, rate) in at.at.iter_mut().zip(line) {
                     *at += rate * t;
@@ -555,7 +554,7 @@ impl Filter<'_, '_> {
             }
             total = Some(match total {
                 None => own,
-                // The mean of all so far.
+                // The running mean.
                 Some(total) => self.mix(total, own, 1.0 / (n + 1) as f32),
             });
         }
@@ -563,7 +562,7 @@ impl Filter<'_, '_> {
     }
 }
 
-/// Where a lane samples.
+/// The position at which a lane samples.
 fn place(request: &Request, layers: u32, unorm: bool, op: &Op, lane: usize) -> Place {
     let cube = op.flags & CUBE != 0;
     let layers = if cube { (layers / 6).max(1) } else { layers.max(1) };
@@ -622,7 +621,7 @@ fn gradient(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         Request::new(&staging, &Op { flags: op.flags & !(7 << LOD | ARRAY), ..op.clone() });
     let mut rates = [[[0.0; LANES]; 2]; 3];
     if op.flags & DERIVATIVES != 0 {
-        // To the right and down, of each coordinate.
+        // Differences to the right and down, for each coordinate.
         for (a, rates) in rates.iter_mut().enumerate().take(coordinates) {
             for (way, rates) in rates.iter_mut().enumerate() {
                 *rates = std::array::from_fn(|i| f32::from_bits(staging.word(2 * a + way, i)));

@@ -18,10 +18,10 @@ use crate::render::pixels::{Pixels, Point};
 use crate::render::scene::Primitive;
 use tepui_mali_isa::modifier::RoundMode;
 
-/// Modifiers in [`Op::flags`], from these bits on: where a varying is wanted, its format in memory.
+/// Shifts of modifiers in [`Op::flags`]: the sample mode of a varying, its format in memory.
 const SAMPLE: u32 = 10;
 const SOURCE: u32 = 12;
-/// The hidden position of an earlier instruction is wanted.
+/// Requests the hidden position of an earlier instruction.
 const RETRIEVE: u32 = 1 << 16;
 
 /// Special varyings.
@@ -29,7 +29,7 @@ const POINT: u32 = 0;
 const FRAGMENT_W: u32 = 2;
 const FRAGMENT_Z: u32 = 3;
 
-/// What a descriptor's offset has added to that of the varyings in a packet.
+/// Bias of a descriptor's offset, above the offset of varyings in a packet.
 const PACKET_OFFSET: i32 = 1024;
 
 /// The modifiers of an instruction that loads varyings.
@@ -41,7 +41,7 @@ pub fn flags(inst: &Inst) -> u32 {
     sample << SAMPLE | source << SOURCE | if retrieve { RETRIEVE } else { 0 }
 }
 
-/// The flags of a place, by the number of its mode.
+/// The flags of a sample mode.
 pub const fn sample_flags(mode: u32) -> u32 {
     mode << SAMPLE
 }
@@ -69,7 +69,7 @@ fn pixels<'l>(l: &'l mut Lanes<'_, '_>) -> Result<&'l mut Pixels, Box<Trap>> {
     l.port.pixels.as_deref_mut().ok_or_else(what)
 }
 
-/// Where a lane wants its varying.
+/// The position at which a lane's varying is interpolated.
 pub(super) fn point(flags: u32, mode: u32) -> Result<Point, Box<Trap>> {
     if flags & RETRIEVE != 0 {
         let what = "varyings at the position of an earlier instruction";
@@ -83,7 +83,7 @@ pub(super) fn point(flags: u32, mode: u32) -> Result<Point, Box<Trap>> {
     })
 }
 
-/// The place within pixels at which all lanes of a mask want a varying, if they want it at the same.
+/// The position within pixels at which a varying is interpolated, if it is the same for all lanes of a mask.
 #[inline(always)]
 fn same_point(
     pixels: &Pixels,
@@ -95,7 +95,7 @@ fn same_point(
     let at = point(flags, mode.0[first])?;
     let same = match at {
         Point::Centre => true,
-        // With one sample there is one place.
+        // With one sample there is only one position.
         Point::Centroid(_) | Point::Sample(_) => pixels.framebuffer.samples.count == 1,
         Point::Explicit(_) => {
             (0..LANES).all(|lane| mode.0[lane] == mode.0[first] || mask >> lane & 1 == 0)
@@ -104,7 +104,7 @@ fn same_point(
     Ok(same.then(|| pixels.within(first, at)))
 }
 
-/// The lanes of a mask that have the primitive of the first of them.
+/// The lanes of a mask whose primitive is that of the first of them.
 #[inline(always)]
 fn same_primitive(pixels: &Pixels, mask: u16) -> u16 {
     let first = pixels.lanes[mask.trailing_zeros() as usize % LANES].primitive;
@@ -115,7 +115,8 @@ fn same_primitive(pixels: &Pixels, mask: u16) -> u16 {
     same & mask
 }
 
-/// The bits of a component of a vertex of a primitive, at a byte of its packet; zero beyond the packet's end.
+/// The bits of a component of a primitive's vertex, at a byte offset in its packet; zero past the packet's
+/// end.
 #[inline(always)]
 fn vertex_word(
     pixels: &Pixels,
@@ -150,7 +151,7 @@ fn vertex_value(
     if short { float16(word as u16) } else { f32::from_bits(word) }
 }
 
-/// A component of a lane's varying, at a byte of the vertices' packets; halves if `short`.
+/// A component of a lane's varying, at a byte offset in the vertices' packets; halves if `short`.
 fn component(
     pixels: &Pixels,
     lane: usize,
@@ -167,13 +168,13 @@ fn component(
     (first + b * (value(1) - first) + c * (value(2) - first)).to_bits()
 }
 
-/// The weights of a lane's vertices.
+/// The barycentric weights of a lane's vertices.
 pub(super) fn weights(pixels: &Pixels, lane: usize, at: Point) -> [f32; 3] {
     let place = pixels.point(lane, at);
     pixels.primitive(lane).map_or([1.0, 0.0, 0.0], |p| p.barycentrics.at(place))
 }
 
-/// Varyings at a byte offset of the packets.
+/// Varyings at a byte offset in the packets.
 #[inline(always)]
 fn buffer(
     l: &mut Lanes<'_, '_>,
@@ -293,7 +294,7 @@ fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     Ok(())
 }
 
-/// Varyings that a descriptor describes.
+/// Varyings given by a descriptor.
 fn descriptor(
     l: &mut Lanes<'_, '_>,
     op: &Op,
@@ -342,8 +343,8 @@ fn descriptor(
     Ok(())
 }
 
-/// A varying of a frame shader: the vertices 0, 1 and 2 of a buffer, of which 1 is one framebuffer to the right of 0 and
-/// 2 one below it.
+/// A varying of a frame shader: the vertices 0, 1 and 2 of a buffer, of which 1 is one framebuffer to the right of 0
+/// and 2 one below it.
 ///
 // source: Mesa, pan_fb_preload.c (`pan_preload_emit_varying`), pan_blitter: the driver's vertices are the framebuffer's
 // corners.

@@ -1,7 +1,7 @@
-//! What vertex shaders store: positions and varyings.
+//! Output of vertex shaders: positions and varyings.
 //!
-//! Silicon allocates memory for vertices from the tiler's heap and gives shaders its address. Nobody
-//! else looks there, so that the addresses are this model's own.
+//! Silicon allocates memory for vertices from the tiler's heap and gives shaders its address. Only the
+//! hardware reads it, so that the addresses are this model's own.
 
 use tepui_softgpu::{Access, Fault, FaultKind};
 
@@ -11,7 +11,7 @@ use super::buffer::Descriptor;
 /// The address of the first byte.
 pub const WINDOW: u64 = 1 << 61;
 
-/// Bytes of a warp's vertices.
+/// Output bytes of a warp's vertices.
 #[derive(Default)]
 pub struct VertexOutput {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ pub struct VertexOutput {
 }
 
 impl VertexOutput {
-    /// Makes ready for elements of `stride` bytes.
+    /// Prepares for elements of `stride` bytes.
     pub fn begin(&mut self, stride: u32, bytes: usize) {
         self.stride = stride;
         self.bytes.resize(bytes, 0);
@@ -30,7 +30,7 @@ impl VertexOutput {
         self.bytes.fill(0);
     }
 
-    /// No shader stores vertices.
+    /// Disables the output: no shader stores vertices.
     pub fn end(&mut self) {
         self.bytes.clear();
     }
@@ -40,7 +40,7 @@ impl VertexOutput {
         &self.bytes
     }
 
-    /// The buffer that shaders see.
+    /// The buffer that shaders store to.
     pub fn descriptor(&self) -> Descriptor {
         let size = self.bytes.len() as u64;
         Descriptor { address: WINDOW, size, stride: self.stride.into() }

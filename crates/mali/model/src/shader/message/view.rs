@@ -1,7 +1,7 @@
-//! Textures as instructions see them: descriptors, planes, and texels in any layout and format.
+//! Textures as instructions access them: descriptors, planes, and texels in any layout and format.
 //!
-//! A texture descriptor points to planes, one for each level of each layer. Texels beyond an image's
-//! edges are not there.
+//! A texture descriptor points to planes, one per level of each layer. There are no texels past an image's
+//! edges.
 //!
 // source: Mesa, pan_texture.c (`panfrost_emit_texture_payload`, `panfrost_emit_plane`).
 
@@ -26,18 +26,18 @@ use crate::render::target::{
     AfbcImage, Body, body, header_columns, interleaved_64k, u_interleaved,
 };
 
-/// A texel's place.
+/// The coordinates of a texel.
 #[derive(Clone, Copy, Default)]
 pub struct Texel {
     pub x: u32,
     pub y: u32,
-    /// The slice of a volume, or the sample.
+    /// The slice of a 3D image, or the sample.
     pub z: u32,
     pub layer: u32,
     pub level: u32,
 }
 
-/// Views that were read last, by handle.
+/// Recently read views, by handle.
 #[derive(Default)]
 pub struct Cache {
     entries: Vec<(u32, Option<View>)>,
@@ -47,26 +47,26 @@ impl Cache {
     const SIZE: usize = 64;
 }
 
-/// A texture with what was read for it.
+/// A texture with its descriptors read.
 pub struct View {
     pub texture: Texture,
     format: PixelFormat,
     srgb: bool,
-    /// How Bifrost says that levels lie in memory; none of Valhall's planes, which say it themselves.
+    /// Bifrost's memory layout of levels; none on Valhall, whose planes describe it.
     layout: Option<Layout>,
-    /// Planes that were read, by number.
+    /// Planes that were read, by index.
     planes: Vec<Option<Box<Surface>>>,
-    /// Blocks that were decoded last, by address.
+    /// Recently decoded blocks, by address.
     blocks: Vec<(u64, Box<[[f32; 4]; MAX_BLOCK_PX]>)>,
 }
 
-/// How elements become texels.
+/// The conversion of elements to texels.
 #[derive(Clone)]
 enum Content {
     Texels,
-    /// A stencil in the upper byte of four.
+    /// Stencil in the upper byte of four.
     UpperByte,
-    /// The alpha of four bytes, whose others are 0 and not in memory.
+    /// The alpha of four bytes, of which the others are 0 and not in memory.
     // source: Mesa, pan_format.c (A8_UNORM since v9), pan_texture.c (`special_clump_formats`)
     Alpha,
     Blocks {
@@ -76,7 +76,7 @@ enum Content {
     },
 }
 
-/// A plane, ready to be read.
+/// A plane with its descriptor decoded.
 struct Surface {
     plane: Plane,
     content: Content,
@@ -85,17 +85,17 @@ struct Surface {
     afbc: Option<AfbcImage>,
 }
 
-/// Most bytes of the pixels of a superblock.
+/// Limit on the bytes of a superblock's pixels.
 const SUPERBLOCK_BYTES: u32 = 256 * 16;
 
-/// Planes that are kept.
+/// Limit on the planes that are kept.
 const MOST_PLANES: u32 = 1 << 14;
 
-/// Blocks that are kept.
+/// Limit on the decoded blocks that are kept.
 const MOST_BLOCKS: usize = 16;
 
 impl<'vm> Port<'vm> {
-    /// The texture of a handle, and memory; `None` where no table has a descriptor.
+    /// The texture of a handle, and memory; `None` if no table has a descriptor.
     pub fn view(
         &mut self,
         handle: u32,
@@ -141,7 +141,7 @@ impl View {
         Ok(View { texture, format, srgb, layout, planes: Vec::new(), blocks: Vec::new() })
     }
 
-    /// What texels are.
+    /// The numeric type of texels.
     pub fn kind(&self) -> Kind {
         self.format.kind()
     }
@@ -160,13 +160,13 @@ impl View {
         [minified(t.width), height, if volume { minified(t.depth) } else { 1 }]
     }
 
-    /// Layers, of which a cube has six each.
+    /// Number of layers; each cube counts six.
     pub fn layers(&self) -> u32 {
         let faces = if self.texture.dimension == TextureDimension::Cube { 6 } else { 1 };
         self.texture.array_size * faces
     }
 
-    /// Whether a texel is there.
+    /// Whether a texel is within the image.
     fn has(&self, at: Texel) -> bool {
         let [width, height, depth] = self.size(at.level);
         let depth = match self.texture.dimension {
@@ -180,7 +180,7 @@ impl View {
             && at.level < self.texture.levels
     }
 
-    /// The plane of a texel, and the slice or sample in the plane that it is in.
+    /// The plane of a texel, and the slice or sample within the plane.
     fn surface(
         &mut self,
         memory: &mut UnitMemory<'_>,
@@ -215,7 +215,7 @@ impl View {
             .ok_or_else(|| Box::new(Trap::Invalid("a plane of a texture".into())))
     }
 
-    /// The address of a texel of an image that is stored to; `None` beyond the edges of its level.
+    /// The address of a texel for a store; `None` past the edges of its level.
     pub fn address(
         &mut self,
         memory: &mut UnitMemory<'_>,
@@ -232,7 +232,7 @@ impl View {
         Ok(Some(surface.element([at.x, at.y], slice)))
     }
 
-    /// The channels of texels of the lanes of a mask, before the view's swizzle: zeros beyond the edges of a level.
+    /// The channels of texels in the lanes of a mask, before the view's swizzle: zeros past the edges of a level.
     #[inline(always)]
     pub fn texels(
         &mut self,
@@ -256,7 +256,7 @@ impl View {
         Ok(out)
     }
 
-    /// As [`View::texels`] of texels of one level, layer and slice, which are those of a texel.
+    /// As [`View::texels`], for texels with the same level, layer and slice as a given one.
     #[inline(always)]
     pub fn texels_of_level(
         &mut self,
@@ -296,8 +296,7 @@ impl View {
         if self.has(Texel { x: 0, y: 0, ..of }) { there & mask } else { 0 }
     }
 
-    /// The words of texels of the lanes of a mask as they are in memory: zeros beyond the edges of a level. `None` if it is not so
-    /// simple.
+    /// The raw words of texels in the lanes of a mask: zeros past the edges of a level. `None` if they need decoding.
     #[inline(always)]
     pub fn raw_texels(
         &mut self,
@@ -321,8 +320,7 @@ impl View {
         }))
     }
 
-    /// Where so many texels from one on, along the first axis, are in memory, if they are side by side there and within their
-    /// level.
+    /// The address of `count` texels from one on, along the first axis, if they are contiguous and within their level.
     #[inline(always)]
     pub fn run(
         &mut self,
@@ -346,8 +344,8 @@ impl View {
         if together { surface.texel(memory, [of.x, of.y], slice) } else { Ok(None) }
     }
 
-    /// The words, or what texels have of them, of the lanes of a mask, all of which are within the same level and layer; `None`
-    /// if it is not so simple. Those of other lanes have no meaning.
+    /// The raw words, or the parts that texels have, in the lanes of a mask, whose texels are all within the same level
+    /// and layer; `None` if they need decoding. The values of other lanes are unspecified.
     #[inline(always)]
     fn words(
         &mut self,
@@ -416,7 +414,7 @@ impl View {
         Ok(Some(words))
     }
 
-    /// The channels of a texel, before the view's swizzle; `None` beyond the edges of its level.
+    /// The channels of a texel, before the view's swizzle; `None` past the edges of its level.
     pub fn texel(
         &mut self,
         memory: &mut UnitMemory<'_>,
@@ -471,7 +469,7 @@ impl View {
     }
 }
 
-/// Whether all texels of the lanes of a mask are in the level, layer and slice of one.
+/// Whether all texels of the lanes of a mask have the level, layer and slice of a given one.
 #[inline(always)]
 fn together(at: &[Texel; LANES], first: Texel, mask: u16) -> bool {
     let mut same = true;
@@ -537,7 +535,7 @@ impl Surface {
                 let image = Afbc { superblock, tiled: plane.tiled_header, ..Afbc::PLAIN };
                 let stride = header_columns(image, plane.row_stride.into());
                 afbc = Some(AfbcImage { afbc: image, stride, body_offset: 0 });
-                // Stencils beside depths.
+                // Stencil interleaved with depth.
                 if plane.compression_mode == AfbcCompressionMode::X24s8 {
                     (bytes, content) = (4, Content::UpperByte);
                 }
@@ -555,7 +553,7 @@ impl Surface {
             (ClumpOrdering::Linear, _) => u64::from(y) * row + u64::from(x) * self.bytes,
             (ClumpOrdering::Interleaved64k, _) => interleaved_64k([x, y], row, self.bytes),
             (_, Content::Blocks { .. }) => {
-                // Tiles of four by four blocks.
+                // Tiles of 4×4 blocks.
                 let tile = u64::from(y / 4) * row + u64::from(x / 4) * 16 * self.bytes;
                 let within = tepui_mali_layout::index_in_tile(x % 4, y % 4);
                 tile + u64::from(within) * self.bytes
@@ -565,7 +563,7 @@ impl Surface {
         self.slice(z).wrapping_add(offset)
     }
 
-    /// The address of a texel; `None` where nothing was written.
+    /// The address of a texel; `None` in a superblock that was never written.
     #[inline(always)]
     fn texel(
         &self,
@@ -586,7 +584,7 @@ impl Surface {
         self.plane.pointer.wrapping_add_signed(offset)
     }
 
-    /// Byte offsets of texels from an address, if the image is not larger than 32 bits count.
+    /// Byte offsets of texels from an address, if the image's size fits in 32 bits.
     #[inline(always)]
     fn offsets(
         &self,
@@ -625,7 +623,7 @@ impl Surface {
         Some(self.slice(z))
     }
 
-    /// How many bytes behind the first header a superblock's pixels are; `None` if nothing was written there.
+    /// The offset of a superblock's pixels from the first header; `None` if it was never written.
     #[inline]
     fn body(
         &self,
@@ -647,7 +645,7 @@ impl Surface {
     }
 }
 
-/// Bytes of a clump of texels (0: those of the format) and, if it is a compressed block, its format.
+/// Bytes of a clump of texels (0: the format's) and, if it is a compressed block, its format.
 fn clump(format: ClumpFormat, srgb: bool) -> Option<(u64, Option<&'static str>)> {
     let either = |linear, encoded| Some(if srgb { encoded } else { linear });
     Some(match format {
@@ -703,7 +701,7 @@ mod tests {
 
     use super::*;
 
-    /// A texel of alpha alone is a byte, whatever the format in which it is read.
+    /// An alpha-only texel is a byte, whatever the format in which it is read.
     #[test]
     fn alphas_are_single_bytes() {
         for (code, alpha) in [(Format::Rgba8Unorm, true), (Format::R8Unorm, false)] {

@@ -1,7 +1,7 @@
 //! Arithmetic of bundles.
 //!
-//! What an instruction does is NIR's definition of the operations that Mesa's compiler makes of it. Floats of 16 bits are
-//! computed in 32 and rounded; integers of fewer than 32 bits in 32.
+//! The semantics of an instruction are NIR's definition of the operations that Mesa's compiler emits it for. 16-bit
+//! floats are computed in 32 bits and rounded; integers of fewer than 32 bits are computed in 32.
 
 use std::f64::consts::PI;
 
@@ -24,14 +24,14 @@ use super::{Context, copy, rows, wide};
 
 type Done = Result<(), Box<Trap>>;
 
-/// What becomes of integers that are made narrower, in [`Op::flags`]; 0: the lower bits.
+/// Narrowing modes of integers, in [`Op::flags`]; 0 keeps the lower bits.
 const KEEP_HIGH: u32 = 1;
 const SATURATE_SIGNED: u32 = 2;
 const SATURATE_UNSIGNED: u32 = 3;
 
 /// Writes an integer.
 fn finish_integer(l: &mut Lanes<'_, '_>, op: &Op, value: &Row) -> Done {
-    // The size of results that are made narrower is half of the operation's.
+    // The size of narrowed results is half of the operation's.
     let half = op.immediate / 2;
     let value = match op.flags {
         KEEP_HIGH => value.map(|v| v >> half),
@@ -79,7 +79,7 @@ fn integers(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(u32, u32) -> u32) -> Done
     finish_integer(l, op, &value)
 }
 
-/// A function that is given the bits of an integer as well.
+/// Applies a function that also takes the number of bits of the integer.
 #[inline(always)]
 fn sized(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(u32, u32, u32) -> u32) -> Done {
     let bits = op.immediate;
@@ -91,7 +91,7 @@ pub fn truth(value: bool) -> u32 {
     u32::from(value).wrapping_neg()
 }
 
-/// The second source's or the first's bits, as a condition says.
+/// Selects the bits of the second or the first source by a condition.
 fn select(l: &mut Lanes<'_, '_>, op: &Op) -> Row {
     let [a, b, condition] = [0, 1, 2].map(|i| l.get(&op.src[i]));
     Row(std::array::from_fn(|i| {
@@ -239,7 +239,7 @@ fn handler(isa: Isa) -> Option<Handler> {
     })
 }
 
-/// How an instruction rounds.
+/// The rounding mode of an instruction.
 fn rounding(isa: Isa) -> RoundMode {
     match isa {
         Isa::I2fRtz | Isa::U2fRtz => RoundMode::Rtz,
@@ -249,7 +249,7 @@ fn rounding(isa: Isa) -> RoundMode {
     }
 }
 
-/// The comparison of a test of all or any components, and whether it is of all.
+/// The component-wise comparison of a horizontal test, and whether all components must pass.
 fn horizontal(isa: Isa) -> Option<(Isa, bool)> {
     Some(match isa {
         Isa::FballEq
@@ -276,14 +276,14 @@ fn horizontal(isa: Isa) -> Option<(Isa, bool)> {
     })
 }
 
-/// One component of an instruction.
+/// The operation on one component of an instruction.
 struct Part {
     dest: Element,
     sources: Vec<[Src; 2]>,
     condition: Src,
 }
 
-/// What all components of an instruction have alike.
+/// Parameters that all components of an instruction share.
 struct Whole {
     row: &'static AluRow,
     bits: u32,
@@ -382,7 +382,7 @@ fn vector_source(
         return context.immediate(v.immediate(r), row.kind, v.bits());
     }
     let (bits, number) = if which == 0 { (v.src1, r.src1) } else { (v.src2, r.src2) };
-    // Moves have their source second.
+    // Moves have their source in second position.
     if which == 0 && is_move(row.op) {
         return Some(Src::NONE);
     }
@@ -439,7 +439,7 @@ fn scalar_source(
 fn instruction(context: &mut Context, whole: &Whole, parts: Vec<Part>) -> Option<()> {
     let float = !whole.row.makes_integer();
     let dest = |part: &Part| part.dest.written(float);
-    // A component that a later one reads is written when all are read.
+    // If a later component reads an overwritten one, results are written after all reads.
     let hazard = parts.iter().enumerate().any(|(n, part)| {
         let (row, _) = dest(part);
         let high = row + u8::from(part.dest.bits == 64);
@@ -550,7 +550,7 @@ fn component(
     if whole.bits == 64 && part.dest.bits < 64 {
         wide::narrow(&mut op);
     }
-    // A plain move needs no more than a copy.
+    // A plain move is just a copy.
     if isa == Isa::Imov && whole.flags == 0 && whole.bits != 64 {
         op.run = copy;
         op.src[0] = op.src[1];

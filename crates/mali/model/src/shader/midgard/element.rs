@@ -1,4 +1,4 @@
-//! Elements of registers: which row and which of its bits a component of a source or a result is.
+//! Elements of registers: the row and the bits of a component of a source or a result.
 
 use half::f16;
 use tepui_mali_isa::Flow;
@@ -10,7 +10,7 @@ use super::super::operand::{Select, Src};
 use super::{Context, rows};
 use crate::shader::uniforms;
 
-/// An element of a register: bits of it, and its number among those of its size.
+/// An element of a register: its size in bits, and its index among those of its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
     pub register: u32,
@@ -25,7 +25,7 @@ impl Element {
         (byte / 4 % 4, byte % 4)
     }
 
-    /// The row of a result, and how it goes into it. Floats of 16 bits come as floats of 32.
+    /// The row of a result, and how it is written. 16-bit floats are given as 32-bit floats.
     pub fn written(self, float: bool) -> (u8, Written) {
         let (word, byte) = self.place();
         let high = byte >= 2;
@@ -39,8 +39,8 @@ impl Element {
     }
 }
 
-/// The element of a vector source for a component of an operation on so many bits. `None` of those that the hardware does
-/// not have.
+/// The element of a vector source for component `i` of an operation on `bits` bits. `None` for encodings that the
+/// hardware does not have.
 pub fn of_vector(register: u32, source: &VectorSource, bits: u32, i: u32) -> Option<Element> {
     let pick = |n: u32| source.swizzle >> (2 * (n & 3)) & 3;
     let how = source.expand;
@@ -81,7 +81,7 @@ pub fn of_vector(register: u32, source: &VectorSource, bits: u32, i: u32) -> Opt
     Some(Element { register, bits, index })
 }
 
-/// The sign of a row, in all its bits.
+/// The sign bit of a row, replicated to all bits.
 fn sign(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let value = l.get(&op.src[0]).map(|v| (v as i32 >> 31) as u32);
     l.put(op, &value);
@@ -105,8 +105,8 @@ impl Context {
         })
     }
 
-    /// An element as a source: of a float its value in 32 bits with the modifier's sign, of an integer of fewer bits than
-    /// the operation has its value as the modifier says.
+    /// An element as a source: a float is converted to 32 bits with the modifier applied; an integer of fewer bits than
+    /// the operation is extended as the modifier says.
     pub(super) fn source(
         &mut self,
         element: Element,
@@ -162,7 +162,7 @@ impl Context {
         Some(src)
     }
 
-    /// An immediate of 16 bits as a source of an operation on so many bits.
+    /// A 16-bit immediate as a source of an operation on `bits` bits.
     pub(super) fn immediate(&mut self, value: u16, kind: Kind, bits: u32) -> Option<Src> {
         self.literal(match kind {
             Kind::Float => f16::from_bits(value).to_f32().to_bits(),

@@ -10,7 +10,7 @@ use super::{Context, rows, tile};
 
 type Done = Result<(), Box<Trap>>;
 
-/// The lanes whose condition is as a branch wants it: 1 false, 2 true, 3 whatever.
+/// The lanes that satisfy a branch's condition: 1 false, 2 true, 3 always.
 fn taken(l: &Lanes<'_, '_>, op: &Op) -> u16 {
     let conditions = l.get(&op.src[0]);
     let lanes = l.active().filter(|lane| match op.flags {
@@ -28,7 +28,8 @@ fn jump(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// A branch to the end of the program, which is told by the tag that it names: there is no bundle to go to.
+/// A branch to the end of the program. The tag in the branch determines it, because there is no target
+/// bundle.
 // source: Mesa, midgard_compile.c (`midgard_get_first_tag_from_block`)
 fn stop(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let taken = taken(l, op);
@@ -39,7 +40,7 @@ fn stop(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// Lanes are discarded; they go on to help their neighbours.
+/// Discards lanes; they continue as helpers.
 fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let discarded = taken(l, op);
     let missing = || Box::new(Trap::Invalid("a discard in a shader without fragments".into()));
@@ -51,12 +52,12 @@ fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// A branch that leads to no bundle.
+/// A branch whose target is not a bundle.
 pub fn no_target(_: &mut Lanes<'_, '_>, _: &Op) -> Done {
     Err(Box::new(Trap::Invalid("the branch leads to no bundle".into())))
 }
 
-/// The end of a program, or of a blend shader, which goes back.
+/// The end of a program, or the return of a blend shader.
 pub fn end() -> Op {
     let mut op = Op::new(tile::end, Flow::None);
     op.next = Next::Jump;
@@ -70,7 +71,7 @@ pub fn writes_out(bundle: &Bundle) -> bool {
     op == Some(branch::WRITEOUT)
 }
 
-/// Components of r1 that a bundle writes, a bit for each.
+/// Components of r1 that a bundle writes, one bit each.
 fn outputs(alu: &Alu) -> u32 {
     const R1: u32 = 1;
     let vectors = [alu.vmul, alu.vadd, alu.lut].into_iter().flatten();
@@ -80,7 +81,7 @@ fn outputs(alu: &Alu) -> u32 {
     (0..4).fold(0, |bits, i| bits | u32::from(mask >> (2 * i) & 3 != 0) << i)
 }
 
-/// Translates a bundle's branch. `end` is the word behind the bundle.
+/// Translates a bundle's branch. `end` is the index of the word after the bundle.
 pub fn lower(context: &mut Context, _: &Bundle, alu: &Alu, end: i64) -> Option<()> {
     let (op, condition, offset, tag) = match (&alu.branch, &alu.extended) {
         (None, None) => return Some(()),
@@ -94,7 +95,7 @@ pub fn lower(context: &mut Context, _: &Bundle, alu: &Alu, end: i64) -> Option<(
         }
         (Some(b), None) => (b.op, b.condition, signed(b.offset, 7), b.tag),
         (None, Some(b)) => {
-            // Tables of truth of several conditions are not executed.
+            // Truth tables of several conditions are not executed.
             let condition = b.condition & 3;
             if b.condition != condition * 0x5555 || b.call > 1 {
                 return None;
@@ -135,7 +136,7 @@ mod tests {
     use super::super::super::testing::Bench;
     use super::*;
 
-    /// A branch that names no bundle ends the lanes that take it, whatever stands behind the program.
+    /// A branch without a target bundle ends the lanes that take it, whatever follows the program.
     #[test]
     fn a_branch_to_the_end_ends_lanes() {
         let of = |condition| {
@@ -150,7 +151,7 @@ mod tests {
         let content = Content::LoadStore([LoadStore::NOP; 2]);
         let last = Bundle { tag: Tag::LOAD_STORE, next: Tag::ALU, content };
         let condition = usize::from(rows::word(register::SELECT, 3));
-        // No bundle is behind the second: whoever gets there traps.
+        // No bundle follows the second one: lanes that get there trap.
         for (lanes, ends) in [(0xffff_ffff, true), (0, false)] {
             let mut bench = Bench::new();
             bench.set(condition, |_| lanes);

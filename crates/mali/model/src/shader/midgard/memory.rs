@@ -1,4 +1,4 @@
-//! Loads, stores, and what else the load/store unit does.
+//! Loads, stores, and other operations of the load/store unit.
 //!
 // source: Mesa, midgard_compile.c (emit_global, emit_ubo_read, emit_attr_read, emit_varying_read, emit_image_op,
 // emit_compute_builtin), midgard_address.c, midgard_emit.c (midgard_pack_common_store_mask).
@@ -19,7 +19,7 @@ use crate::shader::bifrost::format_flags;
 
 type Done = Result<(), Box<Trap>>;
 
-/// How the second argument becomes an offset: bits of [`Op::flags`] from this one on, then the shift.
+/// Position in [`Op::flags`] of the second argument's conversion to an offset, followed by its shift.
 const FORMAT: u32 = 8;
 const SHIFT: u32 = 10;
 
@@ -41,7 +41,7 @@ fn address(l: &Lanes<'_, '_>, op: &Op, lane: usize) -> u64 {
     base.wrapping_add(index << (op.flags >> SHIFT & 0xf)).wrapping_add_signed(offset.into())
 }
 
-/// Loads so many bytes into the rows of results.
+/// Loads `BYTES` bytes into the result rows.
 fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let mut words = [Row::splat(0); 4];
     for lane in l.active() {
@@ -61,7 +61,7 @@ fn deliver(l: &mut Lanes<'_, '_>, words: &[Row; 4]) {
     }
 }
 
-/// Extends what was loaded with its sign, of so many bits.
+/// Sign-extends a loaded value; the immediate is its number of bits.
 fn extend(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let unused = 32 - op.immediate;
     let value = l.get(&op.src[0]).map(|v| ((v << unused) as i32 >> unused) as u32);
@@ -69,7 +69,7 @@ fn extend(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// Stores bytes of the rows of results, those whose bit in the flags is set.
+/// Stores the bytes of the result rows that are enabled in the flags.
 fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let unit = (BYTES / 4).max(1);
     for lane in l.writing() {
@@ -90,7 +90,7 @@ fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// Loads from a uniform buffer; what is beyond its end is 0.
+/// Loads from a uniform buffer; bytes past its end are 0.
 fn uniform<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let buffers = l.get(&op.src[0]);
     let mut words = [Row::splat(0); 4];
@@ -113,7 +113,7 @@ fn uniform<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// The address itself.
+/// Computes an address.
 fn effective(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let all: [u64; 16] = std::array::from_fn(|lane| address(l, op, lane));
     let words = [Row(all.map(|v| v as u32)), Row(all.map(|v| (v >> 32) as u32))];
@@ -123,7 +123,7 @@ fn effective(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// The number of a descriptor: a register, shifted, and an offset.
+/// A descriptor index: a shifted register plus an offset.
 fn index(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let shift = op.flags;
     let value = l.get(&op.src[0]).map(|v| (v << shift).wrapping_add(op.immediate));
@@ -143,7 +143,7 @@ fn divide(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// The place on a cube's face, with the face in the uppermost bits of the first coordinate.
+/// The coordinates on a cube's face, with the face in the upper bits of the first one.
 fn cube(l: &mut Lanes<'_, '_>, _: &Op) -> Done {
     let direction: [[f32; 16]; 3] =
         [0, 1, 2].map(|n| l.raw(u16::from(rows::RESULT + n)).0.map(f32::from_bits));
@@ -183,14 +183,14 @@ impl Context {
         Some(Src { row, ..Src::NONE })
     }
 
-    /// Two components, the lower one first.
+    /// A pair of components, the lower one first.
     fn pair(&mut self, register: u32, component: u32) -> Option<Src> {
         let low = self.argument(register, component)?;
         let high = self.argument(register, (component + 1) & 3)?;
         Some(Src { high: high.row, ..low })
     }
 
-    /// Copies results into a register's components, as mask and swizzle say.
+    /// Copies results into a register's components, with mask and swizzle.
     fn results(&mut self, word: &LoadStore, swizzle: u32) {
         for i in (0..4).filter(|i| word.mask >> i & 1 != 0) {
             let from = rows::RESULT + (swizzle >> (2 * i) & 3) as u8;
@@ -199,7 +199,7 @@ impl Context {
         }
     }
 
-    /// Copies components of an argument into the rows of results, as a swizzle says.
+    /// Copies components of an argument into the result rows, with a swizzle.
     fn operands(&mut self, register: u32, swizzle: u32, to: u8) -> Option<()> {
         for i in 0..4 {
             let src = self.argument(register, swizzle >> (2 * i) & 3)?;
@@ -221,7 +221,7 @@ impl Context {
         Some(op)
     }
 
-    /// The source that has a descriptor's number, in the operation or a register.
+    /// Sets the source that holds a descriptor index: an immediate or a register.
     fn descriptor(&mut self, word: &LoadStore, op: &mut Op, source: usize) -> Option<()> {
         let offset = (word.displacement() >> 9) as u32;
         if word.index_reg == argument::ZERO {
@@ -242,7 +242,7 @@ fn row(number: u8) -> Src {
     Src { row: number.into(), ..Src::NONE }
 }
 
-/// The flags of registers as an instruction of a family of four has them: floats of 32 and 16 bits, unsigned, signed.
+/// The register format flags of an instruction in a family of four: 32-bit floats, 16-bit floats, unsigned, signed.
 fn format(op: u32, first: Isa) -> Option<u32> {
     format_flags(["f32", "f16", "u32", "s32"].get((op - first as u32) as usize)?)
 }
@@ -358,7 +358,7 @@ fn atomic(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
         _ => return None,
     };
     let compares = isa == Isa::AtomicCmpxchg;
-    // The value that is compared is in the place of the index.
+    // The compared value replaces the index.
     let mut place = *word;
     if compares {
         (place.index_reg, place.index_shift, place.index_format) = (argument::ZERO, 0, 0);
@@ -382,7 +382,7 @@ fn atomic(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
     Some(())
 }
 
-/// The coordinates of an image: one word of two halves, or two.
+/// The coordinates of an image: one word of two halves, or two words.
 fn coordinates(context: &mut Context, word: &LoadStore, op: &mut Op) -> Option<()> {
     op.src[0] = context.argument(word.arg_reg, word.arg_comp)?;
     if word.wide != 0 {
@@ -415,7 +415,7 @@ fn attribute(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
                 op.flags |= tables::CENTROID;
             }
             context.ops.push(op);
-            // The modifier says by which component all are divided.
+            // The modifier selects the component by which all are divided.
             let by = (parameters & 7) as u8;
             match by {
                 0 => {}
@@ -450,7 +450,7 @@ fn attribute(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
     Some(())
 }
 
-/// The number of an image's descriptor, as a source.
+/// The index of an image's descriptor, as a source.
 fn image_number(context: &mut Context, word: &LoadStore, op: &mut Op) -> Option<()> {
     let mut plain = Op::new(op.run, Flow::None);
     context.descriptor(word, &mut plain, 2)?;
@@ -510,8 +510,8 @@ fn special(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
                 _ => op.src[0] = context.argument(word.arg_reg, word.arg_comp)?,
             }
         }
-        // What is loaded: a pixel, its bits, the coverage mask or the sample. The pixel's number of the sample is not known
-        // to be anywhere.
+        // Special loads: a pixel, its bits, the coverage mask or the sample. Where the sample of a pixel load is
+        // encoded is not known.
         Isa::LdSpecial32u | Isa::LdSpecial32f | Isa::LdSpecial16f => {
             match (word.displacement() >> 9, isa) {
                 (1, Isa::LdSpecial32f) => op.immediate = 1,

@@ -1,11 +1,11 @@
 //! Midgard machine code as operations of the interpreter.
 //!
 //! An instruction on a vector becomes an operation for each component that it writes: registers are four rows each
-//! ([`rows`]). Units of a bundle are executed one after the other in the order of their stages, so that the second stage
-//! sees what the first one wrote. Where an instruction overwrites what its later components read, its results go through
-//! temporary registers.
+//! ([`rows`]). Units of a bundle are executed in the order of their stages, so that the second stage sees the results
+//! of the first. If an instruction overwrites components that it reads later, its results go through temporary
+//! registers.
 //!
-//! Four quads run side by side in the sixteen lanes of a warp of the model.
+//! Four quads run in parallel in the sixteen lanes of a warp of the model.
 //!
 // source: Mesa, midgard_compile.c, midgard_schedule.c (stages, what a bundle passes on), midgard_ra.c (registers of
 // writeout), disassemble.c.
@@ -30,29 +30,29 @@ use super::operand::Src;
 use super::row::Row;
 use super::uniforms;
 
-/// Rows of registers: four for each of the 32, then those that have no number.
+/// Rows of registers: four for each of the 32, followed by internal ones.
 pub mod rows {
     /// Results of the texture unit, of two registers.
     pub const TEXTURE: u8 = 128;
-    /// The vertex.
+    /// The vertex index.
     pub const VERTEX: u8 = 136;
-    /// The instance.
+    /// The instance index.
     pub const INSTANCE: u8 = 137;
-    /// The thread in its workgroup.
+    /// The local invocation ID.
     pub const LOCAL_ID: u8 = 138;
-    /// The workgroup.
+    /// The workgroup ID.
     pub const GROUP_ID: u8 = 141;
-    /// The thread of all.
+    /// The global invocation ID.
     pub const GLOBAL_ID: u8 = 144;
-    /// Results that move on.
+    /// Intermediate results of the load/store unit.
     pub const RESULT: u8 = 147;
-    /// Upper words of numbers that are extended to 64 bits.
+    /// Sign words of numbers that are extended to 64 bits.
     pub const SIGN: u8 = 151;
-    /// What Valhall's texture instructions find in staging registers.
+    /// Staging registers for Valhall's texture instructions.
     pub const STAGING: u8 = 155;
-    /// Steps of one instruction.
+    /// Scratch rows of one instruction.
     pub const SCRATCH: u8 = 163;
-    /// One behind the last.
+    /// One past the last.
     const END: u8 = 168;
     const _: () = assert!(END as usize == super::super::warp::REGISTERS);
 
@@ -68,28 +68,28 @@ pub struct Decoded {
     pub ops: Vec<Op>,
     /// Rows of constants.
     pub rows: Vec<Row>,
-    /// The byte in the program at which the bundle of each operation begins, or in its last eight bytes what stands behind
-    /// a write to the tile buffer.
+    /// The byte offset in the program of each operation's bundle; operations that follow a bundle (the end of the
+    /// program, the continuation of a tile buffer write) have the offset of its last eight bytes.
     pub offsets: Vec<u32>,
 }
 
-/// Operations that are being made.
+/// State of the translation.
 struct Context {
     ops: Vec<Op>,
     rows: Vec<Row>,
     /// The bundle's constants.
     constants: [u32; 4],
-    /// What a program reads as its counter.
+    /// The program counter that instructions read.
     counter: u32,
     /// Registers of the texture unit.
     registers: TextureRegisters,
-    /// Branches: an operation, and the place that it leads to in words.
+    /// Branches: the index of the operation, and the target in words.
     branches: Vec<(usize, i64)>,
-    /// Rows of signs that have been given out, of four.
+    /// Number of sign rows that are in use, of four.
     signs: u8,
 }
 
-/// Constants of a program among which one is looked for.
+/// Number of the latest constants that are searched for a duplicate.
 const LATEST: usize = 64;
 
 fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
@@ -135,7 +135,7 @@ pub fn decode(address: u64, code: &[u8], registers: TextureRegisters) -> Decoded
         context.counter = (address as u32).wrapping_add(end as u32 - 8);
         context.bundle(&bundle, (end / WORD_BYTES) as i64);
         offsets.resize(context.ops.len(), at as u32);
-        // What a write to the tile buffer comes back to.
+        // The operation at which execution continues after a write to the tile buffer.
         match bundle.next {
             Tag::BREAK => context.ops.push(flow::end()),
             _ if flow::writes_out(&bundle) => context.push(nothing),
@@ -164,7 +164,7 @@ impl Context {
         if value == 0 {
             return Some(uniforms::ZERO);
         }
-        // Those of the last bundles, so that endless programs do not take endless time.
+        // Only the latest ones, so that long programs do not take quadratic time.
         let from = self.rows.len().saturating_sub(LATEST);
         let known = self.rows[from..].iter().position(|r| *r == row).map(|at| from + at);
         let at = known.unwrap_or(self.rows.len());
@@ -196,7 +196,7 @@ impl Context {
         }
     }
 
-    /// Adds an operation that copies a source into a row, or bits of it.
+    /// Adds an operation that copies a source into a row, or into some of its bits.
     fn copy(&mut self, src: Src, dest: u8, written: Written) {
         let mut op = Op::new(copy, Flow::None);
         (op.src[0], op.dest, op.written) = (src, dest, written);

@@ -1,7 +1,7 @@
-//! Texture instructions: their operands become staging registers as Valhall has them.
+//! Texture instructions: their operands become staging registers in Valhall's order.
 //!
-//! Coordinates are s, t and, of volumes, r; of other textures the third is the reference or the sample. The fourth is the
-//! layer, which counts only if the texture has several.
+//! Coordinates are s, t and, for 3D images, r; for other textures the third is the reference or the sample. The fourth
+//! is the layer, which is used only if the texture has several.
 //!
 // source: Mesa, midgard_compile.c (set_tex_coord, emit_texop_native), midgard_derivatives.c, midgard.h.
 
@@ -21,12 +21,12 @@ use super::{Context, nothing, rows};
 
 type Done = Result<(), Box<Trap>>;
 
-/// Modes of what is returned.
+/// Result modes.
 const SHADOW: u32 = 5;
 const GATHER_SHADOW: u32 = 6;
 const GATHER: u32 = 8;
 
-/// A level as fixed point with eight bits behind the point.
+/// A level as fixed point with eight fractional bits.
 fn fixed(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let value = l.get(&op.src[0]).map(|v| {
         let level = (f32::from_bits(v) * 256.0).round_ties_even().clamp(-32768.0, 32767.0);
@@ -36,7 +36,7 @@ fn fixed(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// Offsets of three coordinates in a byte each, and the level of a fetch.
+/// Packs the offsets of three coordinates, and the level of a fetch, into a byte each.
 fn bytes(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let [x, y, z, w] = [0, 1, 2, 3].map(|n| l.get(&op.src[n]));
     let word = |lane: usize| u32::from_le_bytes([x, y, z, w].map(|row| row.0[lane] as u8));
@@ -44,14 +44,14 @@ fn bytes(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// A number in a register as a handle of a table.
+/// Converts an index in a register to a handle of a table.
 fn handle(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let value = l.get(&op.src[0]).map(|v| v & 0xff_ffff | op.immediate << 24);
     l.put(op, &value);
     Ok(())
 }
 
-/// The difference to the neighbour in a quad: to the right, or below where the immediate is 1.
+/// The difference to the neighbour in a quad: to the right, or below if the immediate is 1.
 fn derivative(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let value = l.get(&op.src[0]);
     let bit = 1usize << op.immediate;
@@ -63,14 +63,15 @@ fn derivative(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// A float with a clamp.
+/// Clamps a float.
 fn clamped(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let value = l.get(&op.src[0]);
     finish(l, op, &value)
 }
 
 impl Context {
-    /// A component of an operand: its register, whether it has 32 bits or is a half of the upper part.
+    /// A component of an operand: its register, and whether it has 32 bits or is a half, possibly of the
+    /// upper part.
     fn operand(
         &mut self,
         (select, full, upper): (u32, bool, bool),
@@ -80,14 +81,14 @@ impl Context {
         let register = self.registers.operands() + select;
         let index = component + if upper && !full { 4 } else { 0 };
         let element = Element { register, bits: if full { 32 } else { 16 }, index };
-        // Of the texture unit's registers the operands are the ones that are written.
+        // `source` names the rows of the unit's results; its operands are in the rows that shaders write.
         let mut src = self.source(element, kind, 0, 32)?;
         let word = if full { index } else { index / 2 };
         src.row = rows::word(register, word).into();
         Some(src)
     }
 
-    /// The register that a field of eight bits names.
+    /// The source that an eight-bit register field names.
     fn field(&mut self, bits: u32, kind: Kind) -> Option<Src> {
         let r = TextureRegister::decode(u128::from(bits & 0xff));
         self.operand((r.select, r.full != 0, r.upper != 0), r.component, kind)
@@ -139,7 +140,7 @@ pub fn lower(context: &mut Context, t: &Texture) -> Option<()> {
     for i in (0..4).filter(|i| t.mask >> i & 1 != 0) {
         let index = i + if t.out_upper != 0 { 4 } else { 0 };
         let bits = if t.out_full != 0 { 32 } else { 16 };
-        // Results are not where operands are.
+        // Results are not in the rows of operands.
         let (first, shift) = match context.registers {
             TextureRegisters::Own => (register::TEXTURE, rows::TEXTURE),
             TextureRegisters::Shared => (0, 0),
@@ -185,7 +186,7 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
         let reference = coordinate(context, 2)?;
         context.copy(reference, next(), Written::Word);
     }
-    // Offsets, which a fetch always has: the sample and the level are there.
+    // Offsets; a fetch always has the register, because it contains sample and level.
     let mut offsets = [Src::NONE; 4];
     let has_offset = t.offset_register != 0 || t.offset != 0;
     if t.offset_register != 0 {

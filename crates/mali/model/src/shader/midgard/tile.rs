@@ -1,8 +1,8 @@
 //! The tile buffer: colours that fragment and blend shaders write and read.
 //!
-//! A write takes the colour from r0 and, as far as the bundle writes them, the depth from r1.x, the stencil from r1.y, the
-//! target with the sample from r1.z. Where a shader blends, it is called with the colour in r0; what it writes goes to
-//! the tile as it is, and at its end it goes back to the address in r1.w.
+//! A write takes the colour from r0 and, as far as the bundle writes them, the depth from r1.x, the stencil from r1.y,
+//! the target with the sample from r1.z. A blend shader is called with the colour in r0; its writes go to the tile
+//! without blending, and at its end it returns to the address in r1.w.
 //!
 // source: Mesa, midgard_ra.c, midgard_schedule.c (mir_schedule_alu), pan_blend.c, pan_cmdstream.c.
 
@@ -24,7 +24,7 @@ const DEPTH: u32 = 1;
 const STENCIL: u32 = 2;
 const TARGET: u32 = 4;
 
-/// The sample of a write without a colour.
+/// Sample number of a write without a colour.
 const NO_COLOUR: u32 = 0xff;
 
 fn missing() -> Box<Trap> {
@@ -68,7 +68,8 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     }
     for lane in lanes {
         if pipeline.alpha_to_coverage && target == 0 && sample != NO_COLOUR {
-            // How alpha becomes samples is not known: so many, the first ones, rounded.
+            // The mapping of alpha to samples is not known; here it selects the first ones, their number
+            // rounded.
             let (alpha, count) =
                 (f32::from_bits(colours[3].0[lane]), pixels.framebuffer.samples.count);
             let below = (0..count).filter(|s| alpha * count as f32 >= *s as f32 + 0.5);
@@ -104,7 +105,8 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// Loads a pixel: its bits, or its channels as floats of 32 bits where the immediate is 1, of 16 where it is 2. Target and sample are in the flags.
+/// Loads a pixel: its bits, or its channels as 32-bit floats if the immediate is 1, as 16-bit floats if it is 2. Target
+/// and sample are in the flags.
 pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let (target, sample) = ((op.flags & 0xff) as usize, (op.flags >> 8) as usize);
     let lanes = l.active();
@@ -142,7 +144,7 @@ pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     Ok(())
 }
 
-/// Other values of fragments: samples that are covered (96), the sample (97).
+/// Loads other values of fragments: the coverage mask (96), the sample (97).
 pub fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let pixels = pixels(l)?;
     let of = |lane: usize| match op.immediate {

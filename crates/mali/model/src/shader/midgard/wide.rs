@@ -7,12 +7,12 @@ use super::super::row::Row;
 
 type Done = Result<(), Box<Trap>>;
 
-/// Writes a result: two words, or of one that is made narrower the lower or the upper one.
+/// Writes a result: two words, or the lower or the upper one if it is narrowed.
 fn finish(l: &mut Lanes<'_, '_>, op: &Op, f: impl Fn(u64, u64) -> u64) -> Done {
     let (a, b) = (l.get64(&op.src[0]), l.get64(&op.src[1]));
     let value: [u64; 16] = std::array::from_fn(|i| f(a[i], b[i]));
     match op.flags {
-        // A result of one word is told by how it is written.
+        // A one-word result is marked by its write mode.
         1 => l.put(op, &Row(value.map(|v| (v >> 32) as u32))),
         2 => l.put(
             op,
@@ -57,7 +57,7 @@ pub fn handler(isa: Isa) -> Option<Handler> {
     })
 }
 
-/// Tells a handler that its result has one word.
+/// Marks an operation's result as one word.
 pub fn narrow(op: &mut Op) {
     op.staging[0].1 = 1;
 }

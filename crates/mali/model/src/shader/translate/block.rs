@@ -13,29 +13,29 @@ use super::code::{Block, FAILED, Translated, step};
 use super::kind::{self, Kind};
 use super::templates::Taken;
 
-/// The warp.
+/// The pointer to the warp.
 pub const WARP: Gpr = Gpr::RBX;
-/// Its registers.
+/// The pointer to its registers.
 pub const REGISTERS: Gpr = Gpr::RBP;
-/// The program's operations.
+/// The pointer to the program's operations.
 const OPS: Gpr = Gpr::R15;
-/// What code shares with handlers.
+/// The pointer to the context that code shares with handlers.
 pub const CONTEXT: Gpr = Gpr::R13;
-/// Rows that all warps share.
+/// The pointer to rows that all warps share.
 pub const SHARED: Gpr = Gpr::R14;
-/// Registers that callers keep: with the return address, a multiple of 16 bytes, which calls want.
+/// Callee-saved registers: with the return address, their size is a multiple of 16 bytes, as calls require.
 const KEPT: [Gpr; 5] = [WARP, REGISTERS, OPS, CONTEXT, SHARED];
 
-/// Vector registers that keep rows which the warp's registers have too.
+/// Vector registers that cache rows of the warp's registers.
 const POOL: std::ops::Range<u8> = 6..13;
 
-/// Bytes of a row, and of the part of it that a vector has.
+/// Bytes of a row, and of the part of it that fits into a vector register.
 pub const ROW_BYTES: usize = size_of::<Row>();
 pub const PART_BYTES: usize = 32;
-/// Parts of a row.
+/// Number of parts of a row.
 pub const PARTS: usize = ROW_BYTES / PART_BYTES;
 
-/// Most operations of a program that is translated.
+/// Limit on the operations of a program that is translated.
 const MOST: usize = 1 << 16;
 
 /// Offset of a field of the warp's host state.
@@ -45,7 +45,7 @@ macro_rules! field {
     };
 }
 
-/// Offset of a field of what code shares with handlers.
+/// Offset of a field of the shared context.
 macro_rules! shared {
     ($name:ident) => {
         std::mem::offset_of!($crate::shader::translate::code::Context<'_, '_, '_>, $name) as i32
@@ -53,19 +53,19 @@ macro_rules! shared {
 }
 pub(super) use shared;
 
-/// How code finds a warp.
+/// The warp's layout for generated code.
 fn group() -> Group {
     Group {
         lanes: LANES,
         base: WARP,
         exec: field!(exec),
         exec_row: field!(row),
-        // No template asks which lanes exist.
+        // No template needs to know which lanes exist.
         alive: field!(exec),
     }
 }
 
-/// Translates a program; `None` where the host cannot run it or there is nothing to translate.
+/// Translates a program; `None` if the host cannot run the code or there is nothing to translate.
 pub fn translate(program: &Program) -> Option<Translated> {
     let ops = &program.ops;
     if !Target::Avx2.is_available() || ops.len() > MOST {
@@ -101,7 +101,7 @@ pub fn translate(program: &Program) -> Option<Translated> {
     Translated::new(&code, blocks, usize::from(uniforms::SHARED_ROWS))
 }
 
-/// Where blocks begin: at the first operation, behind those that choose what follows, and where branches go.
+/// Starts of blocks: the first operation, operations after control flow, and branch targets.
 fn starts(ops: &[Op]) -> Vec<bool> {
     let mut starts = vec![false; ops.len() + 1];
     starts[0] = true;
@@ -118,7 +118,7 @@ fn starts(ops: &[Op]) -> Vec<bool> {
     starts
 }
 
-/// Operations of the block that begins with one; none if that is not translated.
+/// Number of operations of the block that begins with one; none if that is not translated.
 fn length(ops: &[Op], kinds: &[Option<Kind>], starts: &[bool], first: usize) -> usize {
     let mut end = first;
     while end < ops.len() && (end == first || !starts[end]) && ops[end].next == Next::Following {
@@ -128,24 +128,24 @@ fn length(ops: &[Op], kinds: &[Option<Kind>], starts: &[bool], first: usize) -> 
     end - first + usize::from(branches && (end == first || !starts[end]))
 }
 
-/// A translation under way.
+/// State of a translation.
 pub struct Translator<'p> {
     pub asm: Assembler,
-    /// The version at hand writes only the lanes of the mask.
+    /// Whether the current version writes only the lanes of the mask.
     pub masked: bool,
-    /// Rows of the program.
+    /// Constant rows of the program.
     pub program_rows: &'p [Row],
-    /// The rows of eight lanes that vector registers hold.
+    /// The rows of eight lanes that vector registers cache.
     pub rows: HeldRows,
-    /// Where each block is, for warps whose lanes all execute and for others, and where code goes that leaves for an
-    /// operation, as far as something goes there.
+    /// Labels of blocks, for warps whose lanes all execute and for others, and labels of exits to operations;
+    /// created on demand.
     labels: Vec<[Option<Label>; 2]>,
     exits: Vec<Option<Label>>,
-    /// Blocks that were translated, of both versions.
+    /// Whether each block was translated, for both versions.
     placed: Vec<[bool; 2]>,
-    /// Where code goes that leaves for an operation within a block, of which so many are left.
+    /// Labels of exits at an operation within a block, with the number of remaining operations of the block.
     slow: Vec<(Label, usize, usize)>,
-    /// Operations of the block from the one at hand on.
+    /// Number of operations of the block from the current one on.
     pub rest: usize,
     out: Label,
 }
@@ -168,7 +168,7 @@ impl<'p> Translator<'p> {
         }
     }
 
-    /// Saves what callers keep, and jumps to the block.
+    /// Saves callee-saved registers, and jumps to the block.
     fn enter(&mut self) {
         for r in KEPT {
             self.asm.push(r);
@@ -181,7 +181,7 @@ impl<'p> Translator<'p> {
         self.asm.jump_register(Gpr::RCX);
     }
 
-    /// Restores what callers keep, and returns.
+    /// Restores callee-saved registers, and returns.
     fn exit(&mut self) {
         let out = self.out;
         self.asm.place(out);
@@ -192,7 +192,7 @@ impl<'p> Translator<'p> {
         self.asm.ret();
     }
 
-    /// A version of a block.
+    /// Translates a version of a block.
     fn block(&mut self, ops: &[Op], kinds: &[Option<Kind>], run: std::ops::Range<usize>) {
         let (first, end) = (run.start, run.end);
         let begin = self.label(first, self.masked);
@@ -200,7 +200,7 @@ impl<'p> Translator<'p> {
         self.asm.place(begin);
         self.placed[first][usize::from(self.masked)] = true;
         self.rows.clear();
-        // The interpreter finds out where the budget ends.
+        // The interpreter determines where the budget ends.
         let exit = self.exit_for(first);
         self.asm.compare_memory_word(CONTEXT, shared!(left), run.len() as i32);
         self.asm.jump_if(Condition::Less, exit);
@@ -210,7 +210,7 @@ impl<'p> Translator<'p> {
             self.rest = end - index;
             match kinds[index] {
                 Some(kind) if kind.branches() => {
-                    // A branch that the interpreter is left to is counted there.
+                    // If the interpreter executes the branch, it also counts it.
                     self.asm.forget();
                     self.branch(op, index, kind);
                     return;
@@ -223,7 +223,7 @@ impl<'p> Translator<'p> {
         self.go(end);
     }
 
-    /// A branch, as long as all lanes go the same way.
+    /// Translates a branch, which stays in translated code as long as all lanes go the same way.
     fn branch(&mut self, op: &Op, index: usize, kind: Kind) {
         let (next, target) = (index + 1, op.immediate as usize);
         let part = self.asm.label();
@@ -245,7 +245,7 @@ impl<'p> Translator<'p> {
         self.asm.jump(exit);
     }
 
-    /// Goes on at an operation, unless others wait there or before.
+    /// Continues at an operation, unless other lanes wait there or before.
     fn go(&mut self, index: usize) {
         let to = self.label(index, self.masked);
         if !self.masked {
@@ -258,7 +258,7 @@ impl<'p> Translator<'p> {
         self.asm.jump(exit);
     }
 
-    /// Where an operation's code is in a version.
+    /// The label of an operation in a version.
     fn label(&mut self, index: usize, masked: bool) -> Label {
         let label = self.labels[index][usize::from(masked)];
         label.unwrap_or_else(|| {
@@ -268,7 +268,7 @@ impl<'p> Translator<'p> {
         })
     }
 
-    /// Where code goes that leaves for an operation.
+    /// The label of the exit to an operation.
     fn exit_for(&mut self, index: usize) -> Label {
         let exit = self.exits[index];
         exit.unwrap_or_else(|| {
@@ -278,14 +278,14 @@ impl<'p> Translator<'p> {
         })
     }
 
-    /// Where code goes that leaves the operation at hand to the interpreter.
+    /// The label of an exit that leaves the current operation to the interpreter.
     pub fn slow_for(&mut self, index: usize) -> Label {
         let label = self.asm.label();
         self.slow.push((label, index, self.rest));
         label
     }
 
-    /// What leaves translated code.
+    /// Emits the exits of translated code.
     fn stubs(&mut self) {
         let out = self.out;
         for (label, index, rest) in std::mem::take(&mut self.slow) {
@@ -326,7 +326,7 @@ impl<'p> Translator<'p> {
         self.asm.place(done);
     }
 
-    /// The lanes of a part that are written.
+    /// The mask register of a part's active lanes.
     pub fn exec(&self, part: usize) -> Mask {
         if self.masked { Mask::Exec(part as u8) } else { Mask::All }
     }

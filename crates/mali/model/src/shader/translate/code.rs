@@ -1,4 +1,4 @@
-//! A translated program, and how its blocks are entered.
+//! A translated program, and the entry to its blocks.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,43 +11,43 @@ use super::super::row::{ALL, LANES, Row};
 use super::super::run::Trapped;
 use super::super::warp::Warp;
 
-/// A run of operations that is translated. The default has none.
+/// A sequence of operations that is translated. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Operations.
+    /// Number of operations.
     pub length: u32,
-    /// Where its code is for warps whose lanes all execute.
+    /// Code offset for warps whose lanes all execute.
     pub whole: u32,
-    /// Where it is for others.
+    /// Code offset for other warps.
     pub masked: u32,
 }
 
-/// Set in what code returns if the operation failed.
+/// Flag in the code's return value if the operation failed.
 pub const FAILED: u64 = 1 << 32;
 
-/// What code and the handlers that it calls share.
+/// State shared by code and the handlers that it calls.
 #[repr(C)]
 pub struct Context<'a, 'l, 'vm> {
-    /// Operations that may still be executed.
+    /// Number of operations that may still be executed.
     pub left: i64,
     /// The rows of thread-local storage.
     pub local: *mut Row,
-    /// Bytes of it that each lane has; none if the rows are not in one piece.
+    /// Bytes of thread-local storage per lane; none if the rows are not contiguous.
     pub local_bytes: i64,
     lanes: &'a mut Lanes<'l, 'vm>,
     trap: Option<Box<Trap>>,
-    /// What a handler panicked with.
+    /// The payload of a handler's panic.
     panic: Option<Box<dyn Any + Send>>,
 }
 
 /// Calls the handler of an operation; 1 if it failed.
 ///
 /// # Safety
-/// The context is that of [`Translated::run`], and nobody else has it.
+/// The context is that of [`Translated::run`], and there is no other reference to it.
 pub unsafe extern "sysv64" fn step(context: *mut Context<'_, '_, '_>, op: *const Op) -> u32 {
     // SAFETY: the caller's promise.
     let (context, op) = unsafe { (&mut *context, &*op) };
-    // No panic may pass through translated code.
+    // A panic must not unwind through translated code.
     match catch_unwind(AssertUnwindSafe(|| (op.run)(context.lanes, op))) {
         Ok(Ok(())) => return 0,
         Ok(Err(trap)) => context.trap = Some(trap),
@@ -56,8 +56,8 @@ pub unsafe extern "sysv64" fn step(context: *mut Context<'_, '_, '_>, op: *const
     1
 }
 
-/// The entry of all code: the warp, its registers, the program's operations, the code of a block, the context, and the rows
-/// that warps share. Returns the operation at which the warp goes on, or [`FAILED`] and the one that failed.
+/// The entry of all code: the warp, its registers, the program's operations, the code of a block, the context, and the
+/// rows that warps share. Returns the operation at which the warp continues, or [`FAILED`] and the one that failed.
 type Enter = unsafe extern "sysv64" fn(
     warp: *mut Warp,
     registers: *mut Row,
@@ -72,12 +72,12 @@ pub struct Translated {
     code: Executable,
     /// The block that begins at each operation.
     blocks: Vec<Block>,
-    /// Rows that all warps share which the code may read.
+    /// Number of shared rows that the code may read.
     shared: usize,
 }
 
 impl Translated {
-    /// Puts code where it can be executed; the entry is its start. `None` if the host gives no memory for that.
+    /// Makes code executable; the entry is its start. `None` if the host provides no memory for it.
     pub fn new(code: &[u8], blocks: Vec<Block>, shared: usize) -> Option<Translated> {
         Some(Translated { code: Executable::new(code)?, blocks, shared })
     }
@@ -88,8 +88,8 @@ impl Translated {
         self.blocks.get(index as usize).copied().filter(|block| block.length != 0)
     }
 
-    /// Runs a warp from a block on until its lanes part or meet others, the budget does not suffice for a block, or an
-    /// operation comes that is not translated: at that the warp is then.
+    /// Runs a warp from a block on until its lanes diverge or reach others, the budget does not suffice for a block,
+    /// or an operation is not translated; the warp is then at that operation.
     ///
     /// # Errors
     /// The trap of a handler.
@@ -123,8 +123,8 @@ impl Translated {
         let left_now = *left as i64;
         let mut context =
             Context { left: left_now, local, local_bytes, lanes, trap: None, panic: None };
-        // SAFETY: `block::translate` made the code for these operations and this host. It touches the warp's registers and
-        // the fields of its host state, so many of the shared rows, and so many bytes of thread-local storage, and calls
+        // SAFETY: `block::translate` made the code for these operations and this host. It accesses the warp's registers
+        // and the fields of its host state, `shared` rows, and `local_bytes` of thread-local storage, and calls
         // handlers with the context.
         let next = unsafe {
             let registers = (&raw mut (*warp).registers).cast();

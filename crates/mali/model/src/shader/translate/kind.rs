@@ -1,4 +1,4 @@
-//! For which operations there are templates.
+//! Operations for which there are translation templates.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // No translator asks.
 
 use tepui_mali_isa::modifier::{Condition, RoundMode};
@@ -14,7 +14,7 @@ use super::super::row::Row;
 use super::super::uniforms;
 use super::super::warp::REGISTERS;
 
-/// How the bits of a comparison are read.
+/// Interpretation of the bits in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     Float,
@@ -22,7 +22,7 @@ pub enum Number {
     Unsigned,
 }
 
-/// What a shifted value is combined with another by.
+/// The operation that combines a shifted value with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
     And,
@@ -30,12 +30,12 @@ pub enum Logic {
     Xor,
 }
 
-/// What an operation of words computes, as far as there is a template.
+/// An operation on words that has a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The first source.
+    /// Copies the first source.
     Copy,
-    /// Product and sum of floats, rounded once.
+    /// Fused multiply-add of floats.
     MultiplyAdd,
     /// Sum of floats.
     AddFloat,
@@ -43,9 +43,9 @@ pub enum Kind {
     AddFloatImmediate,
     Minimum,
     Maximum,
-    /// One divided by a float.
+    /// Reciprocal of a float.
     Reciprocal,
-    /// A float rounded to an integer.
+    /// Rounds a float to an integral value.
     Round,
     AddInt,
     /// As [`Kind::AddInt`], with the immediate.
@@ -56,10 +56,10 @@ pub enum Kind {
         left: bool,
         logic: Logic,
     },
-    /// The third or the fourth source, by a comparison of the others.
+    /// Selects the third or the fourth source, by a comparison of the others.
     Select(Number),
     Compare(Number),
-    /// The first or the second source, by bits of the third.
+    /// Selects the first or the second source, by bits of the third.
     Mux,
     FromInt {
         signed: bool,
@@ -67,21 +67,21 @@ pub enum Kind {
     ToInt {
         signed: bool,
     },
-    /// The lower half-float of the source.
+    /// Converts the lower half-float of the source.
     FromHalf,
-    /// The lower half of the source, extended.
+    /// Extends the lower half of the source.
     Extend {
         signed: bool,
     },
-    /// A word of two halves.
+    /// Combines two halves to a word.
     JoinHalves,
-    /// A word of two bytes, and a half above them.
+    /// Combines two bytes and a half above them to a word.
     JoinBytes,
-    /// Loads words of thread-local storage at a place that all lanes know.
+    /// Loads words of thread-local storage at a constant offset.
     LoadLocal {
         words: u8,
     },
-    /// Stores them.
+    /// Stores words of thread-local storage at a constant offset.
     StoreLocal {
         words: u8,
     },
@@ -92,7 +92,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What an instruction computes.
+    /// The operation of an instruction.
     pub fn of(isa: Isa) -> Option<Kind> {
         let shift = |left, logic| Kind::Shift { left, logic };
         Some(match isa {
@@ -184,7 +184,7 @@ impl Kind {
     }
 }
 
-/// What an operation computes, if the template can do it. `rows` are those of the program.
+/// The operation, if the template can handle its operands. `rows` are the program's constants.
 pub fn kind(op: &Op, rows: &[Row]) -> Option<Kind> {
     let kind = op.kind?;
     if let Kind::LoadLocal { words } | Kind::StoreLocal { words } = kind {
@@ -217,7 +217,7 @@ pub fn kind(op: &Op, rows: &[Row]) -> Option<Kind> {
     (has_template && usize::from(op.dest) < REGISTERS).then_some(kind)
 }
 
-/// The offset in thread-local storage at which a load or store starts, if all lanes have the same.
+/// The constant offset in thread-local storage of a load or store, if it has one.
 pub fn local_offset(op: &Op) -> Option<u16> {
     let src = &op.src[0];
     let [low, high] = [0, 1].map(|word| uniforms::special(Special::ThreadLocalPointer, word));
@@ -226,18 +226,18 @@ pub fn local_offset(op: &Op) -> Option<u16> {
     (plain && offset.is_multiple_of(4)).then_some(offset)
 }
 
-/// Where the value of a source comes from.
+/// The origin of a source's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// The same bits in all lanes, with what is selected of them.
+    /// The same bits in all lanes, after selection.
     Bits(u32),
-    /// A register of the warp, of which something may be selected.
+    /// A register of the warp, before selection.
     Register(u16),
-    /// A row that all warps share, counted from the first of them.
+    /// An index into the rows that all warps share.
     Shared(u16),
 }
 
-/// Where a source's value is; `None` if templates cannot have it.
+/// The origin of a source's value; `None` if templates cannot read it.
 pub fn value(src: &Src, rows: &[Row]) -> Option<Value> {
     let same = |row: &Row| {
         let [first, rest @ ..] = src.apply(row).0;
@@ -256,12 +256,12 @@ pub fn value(src: &Src, rows: &[Row]) -> Option<Value> {
     Some(Value::Shared(src.row - REGISTERS as u16)).filter(|_| selects(src.select))
 }
 
-/// Whether templates can select so.
+/// Whether templates support a selection.
 fn selects(select: Select) -> bool {
     !matches!(select, Select::HalvesOfBytes { signed: true, .. })
 }
 
-/// Whether a condition holds for integers by one comparison, and whether that is to be inverted; `None` if it always holds.
+/// The integer comparison of a condition, and whether to invert it; `None` if it always holds.
 pub fn integer_condition(condition: Condition) -> Option<(u8, bool)> {
     use tepui_hostvec::asm::integer::{EQUAL, GREATER, LESS, NOT_EQUAL};
     match condition {
@@ -275,7 +275,7 @@ pub fn integer_condition(condition: Condition) -> Option<(u8, bool)> {
     }
 }
 
-/// The comparison of floats by which a condition holds.
+/// The float comparison of a condition.
 pub fn float_condition(condition: Condition) -> u8 {
     use tepui_hostvec::asm::float;
     match condition {

@@ -1,19 +1,19 @@
-//! Translates runs of operations to machine code of the host (x86-64 with AVX2).
+//! Translates sequences of operations to host code (x86-64 with AVX2).
 //!
-//! The interpreter spends most of an operation's time on moving rows of lanes through memory. A *block* is a run of
-//! operations that begins where lanes may meet or branches go, and ends behind a branch or before an operation that the
-//! interpreter alone executes. It becomes code that reads and writes the warp's registers eight lanes at a time; operations
-//! without a template are calls of their handlers. Blocks jump to one another as long as all lanes that execute take the
-//! same way and none waits where they go; else code is left, and the interpreter goes on. All is there twice: for warps whose
-//! lanes all execute, and with the lanes of a mask. Code counts each block against the budget as the interpreter would, so
-//! either goes on where the other stopped.
+//! The interpreter spends most of an operation's time on moving rows of lanes through memory. A *block* is a sequence
+//! of operations that begins where lanes may reconverge or branches lead, and ends after a branch or before an
+//! operation that only the interpreter executes. It is translated to code that reads and writes the warp's registers
+//! eight lanes at a time; operations without a template are calls of their handlers. Blocks jump to each other as long
+//! as all executing lanes take the same way and none waits at the target; otherwise the code returns to the
+//! interpreter. There are two versions of each block: for warps whose lanes all execute, and for a mask of lanes. Code
+//! counts each block against the budget as the interpreter would, so either continues where the other stopped.
 //!
-//! `kind` says for which operations there are templates, `templates` has these, `block` finds blocks and translates them, and
-//! `code` is what can be executed.
+//! `kind` lists the operations that have templates, `templates` contains these, `block` finds and translates blocks,
+//! and `code` is the executable result.
 //!
-//! Templates touch the warp's registers, the rows that all warps have, and the fields of [`HostState`] and
-//! `code::Context`, nothing else; `block` has compared each row with the number of them. So no address outside can be
-//! formed, whatever a program says.
+//! Templates access the warp's registers, the rows that all warps have, and the fields of [`HostState`] and
+//! `code::Context`, nothing else; `block` has checked each row index against their number. So a program cannot make
+//! code that accesses other addresses.
 
 #[cfg(target_arch = "x86_64")]
 mod block;
@@ -42,32 +42,32 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::program::Program;
 use super::row::LANES;
 
-/// What translated code keeps of a warp beside its registers.
+/// State of a warp for translated code, in addition to its registers.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct HostState {
-    /// The lanes that execute, of which `row` is the mask.
+    /// The executing lanes, of which `row` is the expanded mask.
     pub exec: u32,
-    /// All bits of the lanes that execute.
+    /// All ones for executing lanes.
     pub row: [u32; LANES],
 }
 
-/// A program's translation, made when the program has run for a while.
+/// A program's translation, made when the program has run a number of times.
 pub struct Lazy {
-    /// Runs until then.
+    /// Remaining runs until the translation.
     left: AtomicU32,
     translated: OnceLock<Option<Translated>>,
 }
 
 impl Lazy {
-    /// A translation that is made after so many runs of a warp; never after `u32::MAX`.
+    /// A translation that is made after `runs` runs of warps; never if it is `u32::MAX`.
     pub fn after(runs: u32) -> Lazy {
         let never = runs == u32::MAX;
         let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
         Lazy { left: AtomicU32::new(runs), translated }
     }
 
-    /// The program's translation, once there is one.
+    /// The program's translation, once it exists.
     #[inline]
     pub fn get(&self, program: &Program) -> Option<&Translated> {
         if let Some(translated) = self.translated.get() {

@@ -1,13 +1,13 @@
-//! Translations where there is no translator for the host: none.
+//! Stub for hosts without a translator.
 
 use super::super::op::Lanes;
 use super::super::program::Program;
 use super::super::run::Trapped;
 
-/// A program's translation, of which there is none.
+/// A program's translation, which does not exist on this host.
 pub enum Translated {}
 
-/// A block of one.
+/// A block of a translation.
 pub enum Block {}
 
 impl Translated {

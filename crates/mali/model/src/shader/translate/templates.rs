@@ -1,4 +1,4 @@
-//! Templates: each does for eight lanes at a time what the handler of its operation does for all.
+//! Templates: each computes for eight lanes at a time what the handler of its operation computes for all.
 
 use tepui_hostvec::asm::{
     ALL, Condition as Flags, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, float, integer,
@@ -17,7 +17,7 @@ use super::kind::{
 
 /// The result of a template, before it is written.
 const RESULT: V = V(0);
-/// An outcome of a comparison.
+/// The result of a comparison.
 const OUTCOME: Mask = Mask::In(14);
 /// A second one.
 const OTHER: Mask = Mask::In(13);
@@ -27,15 +27,15 @@ const MINUS_ONE: u32 = (-1f32).to_bits();
 const SIGN: u32 = 1 << 31;
 const ONES: u32 = u32::MAX;
 
-/// Which lanes take a branch.
+/// The lanes that take a branch.
 pub enum Taken {
-    /// All of them, whatever they are.
+    /// All executing lanes.
     Always,
-    /// Those of [`TAKEN`] that execute.
+    /// The executing lanes of [`TAKEN`].
     Lanes,
 }
 
-/// The lanes of each part for which the condition of a branch holds.
+/// The lanes of each part that satisfy a branch's condition.
 const TAKEN: [Mask; PARTS] = [OTHER, OUTCOME];
 
 /// The rounding of the host: exceptions masked. source: Intel's Software Developer's Manual, VROUNDPS
@@ -49,7 +49,7 @@ fn rounding(mode: RoundMode) -> u8 {
 }
 
 impl Translator<'_> {
-    /// An operation with a template that goes on at the next.
+    /// Translates an operation that falls through to the next.
     pub fn template(&mut self, op: &Op, kind: Kind, index: usize) {
         if let Kind::LoadLocal { words } | Kind::StoreLocal { words } = kind {
             return self.local(op, kind, words, index);
@@ -61,7 +61,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Loads or stores words of thread-local storage, of which the interpreter does what is not there.
+    /// Loads or stores words of thread-local storage; the interpreter handles accesses past its end.
     fn local(&mut self, op: &Op, kind: Kind, words: u8, index: usize) {
         let first = usize::from(local_offset(op).unwrap_or_default());
         let end = first + 4 * usize::from(words);
@@ -101,7 +101,7 @@ impl Translator<'_> {
                 self.load(d, op, 0, part);
                 self.load(V(1), op, 1, part);
                 match self.value(&op.src[2]) {
-                    // The product alone, rounded once; its zeros keep their sign.
+                    // The product only, rounded once; its zeros keep their sign.
                     Some(Value::Bits(SIGN)) => {
                         self.asm.vector(Vop::MULPS, d, ALL, d, Rm::Reg(V(1)), None);
                     }
@@ -194,7 +194,7 @@ impl Translator<'_> {
         value(src, self.program_rows)
     }
 
-    /// A source: in a scratch register if no instruction can read it where it lies.
+    /// A source: in a scratch register if no instruction can read it in place.
     fn operand(&mut self, scratch: V, src: &Src, part: usize) -> Rm {
         let (base, row) = match self.value(src) {
             Some(Value::Bits(bits)) => return Rm::Constant(bits),
@@ -219,9 +219,9 @@ impl Translator<'_> {
         Rm::Reg(scratch)
     }
 
-    /// What is selected of a row.
+    /// Selects a part of a row.
     fn select(&mut self, d: V, select: Select, from: Rm) -> Rm {
-        // Bytes of a word, those from 4 on zero.
+        // Shuffles the bytes of a word; indices from 4 on give zero.
         let mut bytes = |places: [u8; 4]| {
             self.asm.load(d, from);
             let byte = |i: usize| match places[i % 4] {
@@ -249,7 +249,7 @@ impl Translator<'_> {
         }
     }
 
-    /// So many bits from a place on, with their sign.
+    /// Sign-extends a bit field.
     fn signed(&mut self, d: V, from: Rm, bits: u8, first: u8) -> Rm {
         self.asm.load(d, from);
         if first + bits < 32 {
@@ -273,10 +273,10 @@ impl Translator<'_> {
         self.asm.vector(vop, RESULT, ALL, RESULT, b, None);
     }
 
-    /// The clamp of a float.
+    /// Clamps a float.
     fn clamp(&mut self, op: &Op) {
         let d = RESULT;
-        // Both give their last operand for a NaN and for two zeros.
+        // Both return their last operand for NaN and for two zeros.
         let mut bound = |vop: Vop, bits: u32| {
             self.asm.vector(vop, d, ALL, d, Rm::Constant(bits), None);
         };
@@ -294,7 +294,8 @@ impl Translator<'_> {
         }
     }
 
-    /// The lesser or greater float: of a number and NaN the number, of two zeros what both orders give together.
+    /// The minimum or maximum: for a number and NaN the number, for two zeros the combination of both operand
+    /// orders.
     fn extreme(&mut self, op: &Op, part: usize, vop: Vop, both: Vop) {
         let (d, a, b) = (RESULT, V(1), V(2));
         self.load(a, op, 0, part);
@@ -309,7 +310,7 @@ impl Translator<'_> {
         self.clamp(op);
     }
 
-    /// The nearest integer that there is; NaN becomes 0.
+    /// The nearest representable integer; NaN becomes 0.
     fn nearest_int(&mut self, op: &Op, part: usize, signed: bool) {
         const LIMIT: u32 = 2_147_483_648f32.to_bits();
         let (d, a) = (RESULT, V(1));
@@ -319,12 +320,12 @@ impl Translator<'_> {
             self.asm.vector(Vop::RNDSCALEPS, a, ALL, V(0), Rm::Reg(a), how);
         }
         if !signed {
-            // The last operand if one is a NaN.
+            // The last operand if one is NaN.
             self.asm.vector(Vop::MAXPS, a, ALL, a, Rm::Constant(0), None);
             self.asm.vector(Vop::CVTTPS2UDQ, d, ALL, V(0), Rm::Reg(a), None);
             return;
         }
-        // What is too large becomes the least integer.
+        // Too large numbers are converted to the minimum integer.
         self.asm.vector(Vop::CVTTPS2DQ, d, ALL, V(0), Rm::Reg(a), None);
         let limit = Rm::Constant(LIMIT);
         self.asm.compare(Vop::CMPPS, Mask::In(2), ALL, a, limit, float::GREATER_EQUAL);
@@ -433,7 +434,7 @@ impl Translator<'_> {
 
     // ---- destinations ----
 
-    /// Writes the result of a part to the lanes that execute, and keeps it.
+    /// Writes the result of a part to the executing lanes, and caches it.
     fn write(&mut self, op: &Op, part: usize) {
         let base = usize::from(op.dest) * ROW_BYTES + part * PART_BYTES;
         let to = Rm::Mem(REGISTERS, base as i32);
@@ -457,7 +458,7 @@ impl Translator<'_> {
         self.write_row(base, part, value);
     }
 
-    /// Writes a part of a row in the lanes that execute, and keeps it.
+    /// Writes a part of a row in the executing lanes, and caches it.
     fn write_row(&mut self, base: u16, part: usize, value: V) {
         let to = Rm::Mem(REGISTERS, base.into());
         let old = self.rows.held(base).map_or(to, Rm::Reg);
@@ -475,7 +476,7 @@ impl Translator<'_> {
 
     // ---- branches ----
 
-    /// Finds the lanes that take a branch.
+    /// Computes the lanes that take a branch.
     pub fn taken(&mut self, op: &Op, kind: Kind) -> Taken {
         let if_zero = op.flags & IF_ZERO != 0;
         let always = match (kind, [0, 1].map(|k| self.value(&op.src[k]))) {
@@ -503,7 +504,7 @@ impl Translator<'_> {
         Taken::Lanes
     }
 
-    /// Goes to a label if no lane that executes takes the branch, and to another if all do.
+    /// Jumps to a label if no executing lane takes the branch, and to another if all do.
     pub fn test_taken(&mut self, none: Label, all: Label) {
         let [any, rest] = [Mask::In(0), Mask::In(1)];
         let [first, second] = TAKEN;

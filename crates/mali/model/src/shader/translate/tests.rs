@@ -1,4 +1,4 @@
-//! Translated code and the interpreter leave the same.
+//! Translated code and the interpreter give the same results.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Bits that are something as a float, as an integer or as halves.
+    /// Bits that are interesting as a float, as an integer or as halves.
     fn word(&mut self) -> u32 {
         const SPECIAL: [u32; 12] = [
             0,
@@ -56,10 +56,10 @@ impl Random {
     }
 }
 
-/// What a program leaves: how it stopped, the lanes that execute, the instructions it took, registers.
+/// The final state of a program: how it stopped, the executing lanes, the instructions it took, registers.
 type Left = (Result<Stop, String>, u64, Vec<Row>);
 
-/// Runs a program from the same start, interpreted or translated.
+/// Runs a program from the same initial state, interpreted or translated.
 fn left(code: &[u8], translated: bool, mask: u16, mut random: Random) -> Left {
     let mut program = Program::decode(0x4000, code.to_vec());
     program.translation = Lazy::after(if translated { 0 } else { u32::MAX });
@@ -79,7 +79,7 @@ fn left(code: &[u8], translated: bool, mask: u16, mut random: Random) -> Left {
     (result, budget, warp.registers[..COMMON].to_vec())
 }
 
-/// Whether a result may be another NaN: the host's depends on the order of operands.
+/// Whether a result may be a different NaN: the host's depends on the order of operands.
 fn gives_float(kind: Kind) -> bool {
     use Kind::{
         AddFloat, AddFloatImmediate, FromHalf, Maximum, Minimum, MultiplyAdd, Reciprocal, Round,
@@ -97,7 +97,7 @@ fn gives_float(kind: Kind) -> bool {
     )
 }
 
-/// Every instruction with a template, with all that it can select and modify, in all and in some lanes.
+/// Every instruction with a template, with all selections and modifiers, in all and in some lanes.
 #[test]
 fn instructions_give_the_same() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -134,12 +134,12 @@ fn instructions_give_the_same() {
             }
         }
     }
-    // Each kind of instruction was there, but the branches.
+    // Each kind of instruction was tested, except for branches.
     assert_eq!(compared.len(), 34, "{compared:#?}");
     assert!(compared.values().all(|count| *count > 5), "{compared:#?}");
 }
 
-/// Loops that lanes leave one by one, branches that some take, and what they do to registers.
+/// Loops that lanes leave one by one, branches that some lanes take, and their effects on registers.
 #[test]
 fn lanes_part_and_meet() {
     let source = "
@@ -170,7 +170,7 @@ fn lanes_part_and_meet() {
     }
 }
 
-/// What is stored in thread-local storage is loaded, whether lanes have the same place or each its own.
+/// Values stored in thread-local storage are loaded again, with uniform and with divergent offsets.
 #[test]
 fn threads_have_storage_of_their_own() {
     let store = |offset: u32| {
