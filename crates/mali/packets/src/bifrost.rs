@@ -16,7 +16,7 @@ use crate::shader::ShaderRegisterAllocation;
 use crate::texture::CompareFunction;
 
 bits_enum! {
-    /// When fragments are killed or depths updated.
+    /// The time at which fragments are killed or depths updated.
     pub enum PixelKillV7 = "Pixel Kill (v7)" {
         /// Force Early.
         #[default]
@@ -31,7 +31,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Which index ends a strip.
+    /// The index that ends a strip.
     pub enum PrimitiveRestart = "Primitive Restart" {
         /// None.
         #[default]
@@ -44,7 +44,7 @@ bits_enum! {
 }
 
 packet! {
-    /// How many workgroups, and their size: six numbers less 1, one above the other.
+    /// The number of workgroups, and their size: six numbers minus 1, packed with variable widths.
     pub struct Invocation = "Invocation", 8 bytes
     fields {
         /// Invocations.
@@ -87,7 +87,7 @@ impl Invocation {
 }
 
 packet! {
-    /// What primitives a draw has.
+    /// The primitives of a draw.
     pub struct PrimitiveV7 = "Primitive (v7)", 24 bytes
     fields {
         /// Draw mode.
@@ -358,7 +358,7 @@ packet! {
         blend_shader: Address [448..512] "Blend Shader" since 5 when (|p| p.has_blend_shader);
         /// Blend Equation.
         blend_equation: Nested<BlendEquation> [448..480] "Blend Equation" since 5 when (|p| p.write_enable && !p.has_blend_shader);
-        /// What stands there if nothing is written.
+        /// Unused while nothing is written.
         unused_equation: Hex [448..480] "Unused Equation" since 5 when (|p| !p.write_enable && !p.has_blend_shader);
         /// Blend Constant.
         blend_constant: Float [480..512] "Blend Constant" since 5 when (|p| !p.has_blend_shader);
@@ -380,7 +380,7 @@ packet! {
 }
 
 packet! {
-    /// Where fragments are: depths, and pixels.
+    /// The bounds of fragments: depths, and pixels.
     pub struct Viewport = "Viewport", 32 bytes
     fields {
         /// Minimum X.
@@ -492,7 +492,7 @@ packet! {
 }
 
 bits_enum! {
-    /// How elements of a buffer are found.
+    /// The addressing of a buffer's elements.
     pub enum AttributeTypeV7 = "Attribute Type (v7)" {
         /// By the vertex.
         #[default]
@@ -509,11 +509,11 @@ bits_enum! {
         N3dInterleaved = 6 => "3D Interleaved",
         /// By the primitive.
         N1dPrimitiveIndexBuffer = 7 => "1D Primitive Index Buffer",
-        /// As without write reduction.
+        /// As the type without write reduction.
         N1dPotDivisorWriteReduction = 10 => "1D POT Divisor Write Reduction",
-        /// As without write reduction.
+        /// As the type without write reduction.
         N1dModulusWriteReduction = 11 => "1D Modulus Write Reduction",
-        /// As without write reduction.
+        /// As the type without write reduction.
         N1dNpotDivisorWriteReduction = 12 => "1D NPOT Divisor Write Reduction",
         /// More of the record before.
         Continuation = 32 => "Continuation",

@@ -36,7 +36,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How a value compares with zero, or with another value.
+    /// The comparison of a value with zero, or with another value.
     pub enum CsCondition = "CS Condition" {
         /// Lequal.
         #[default]
@@ -57,7 +57,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What STORE_STATE stores.
+    /// The value that STORE_STATE stores.
     pub enum CsState = "CS State" {
         /// Timestamp.
         #[default]
@@ -72,7 +72,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What HEAP_OPERATION counts.
+    /// The event that HEAP_OPERATION counts.
     pub enum CsHeapEvent = "CS Heap Operation" {
         /// Vertex/Tiler Started.
         #[default]
@@ -85,7 +85,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What becomes of a cache.
+    /// The treatment of a cache.
     pub enum CsFlushMode = "CS Flush Mode" {
         /// None.
         #[default]
@@ -98,7 +98,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Who sees a change of a sync object.
+    /// The observers of a change to a sync object.
     pub enum CsSyncScope = "CS Sync scope" {
         /// System.
         #[default]

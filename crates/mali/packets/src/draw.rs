@@ -599,9 +599,9 @@ packet! {
         round_to_fb_precision: Bool [11..12] "Round to FB precision";
         /// The constant.
         constant: Uint [16..32] "Constant";
-        /// What is blended where a shader does not.
+        /// The equation of fixed-function blending.
         equation: Nested<BlendEquation> [32..64] "Equation";
-        /// Who blends.
+        /// The blending mode: fixed functions, or a shader.
         mode: BlendMode [64..66] "Mode";
         /// The blend shader's address, the lower 32 bits.
         shader_pc: Shr<Uint, 4> [100..128] "Shader PC" when (|p| p.mode == BlendMode::Shader);
@@ -609,7 +609,7 @@ packet! {
         num_comps: Minus<Uint, 1> [67..69] "Num Comps" when (|p| p.mode != BlendMode::Shader);
         /// Fragments whose alpha is 0 change nothing.
         alpha_zero_nop: Bool [69..70] "Alpha Zero NOP" since 2 when (|p| p.mode != BlendMode::Shader);
-        /// Those whose alpha is 1 need no blending.
+        /// Whether fragments whose alpha is 1 are stored without blending.
         alpha_one_store: Bool [70..71] "Alpha One Store" since 2 when (|p| p.mode != BlendMode::Shader);
         /// The render target.
         rt: Uint [80..84] "RT" when (|p| p.mode != BlendMode::Shader);

@@ -508,7 +508,7 @@ bits_enum! {
 }
 
 impl BlockFormatV6 {
-    /// The same layout of later architectures; `None` of one that they lack.
+    /// The same layout of later architectures; `None` for a layout that they lack.
     pub fn later(self) -> Option<BlockFormat> {
         match self {
             BlockFormatV6::TiledUInterleaved => Some(BlockFormat::TiledUInterleaved),
@@ -550,7 +550,7 @@ packet! {
         srgb: Bool [46..47] "sRGB";
         /// Dithering enable.
         dithering_enable: Bool [47..48] "Dithering Enable";
-        /// Where each channel is written to.
+        /// The swizzle of channels between the tile buffer and memory.
         swizzle: Hex [48..60] "Swizzle";
         /// Tiles without a pixel drawn are written.
         clean_pixel_write_enable: Bool [63..64] "Clean Pixel Write Enable";

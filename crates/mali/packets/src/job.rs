@@ -1,4 +1,4 @@
-//! Jobs of GPUs with a job manager (v7, v9): a header of 32 bytes, and what the job's type has behind it.
+//! Jobs of GPUs with a job manager (v7, v9): a header of 32 bytes, followed by the payload of the job's type.
 //!
 // source: Mesa, src/panfrost/lib/genxml/v9.xml.
 
@@ -9,7 +9,7 @@ use crate::cs::TaskAxis;
 use crate::shader::ShaderEnvironment;
 
 bits_enum! {
-    /// What a job does.
+    /// The type of a job.
     pub enum JobType = "Job Type" {
         /// Not started.
         #[default]
@@ -36,7 +36,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What a job writes.
+    /// The value that a job writes.
     pub enum WriteValueType = "Write Value Type" {
         /// Cycle Counter.
         #[default]
@@ -169,9 +169,9 @@ pub mod valhall {
     pub const INDICES: u64 = 120;
     /// The draw descriptor.
     pub const DRAW: u64 = 128;
-    /// What the position shader is given.
+    /// The environment of the position shader.
     pub const POSITION: u64 = 256;
-    /// What the varying shader is given.
+    /// The environment of the varying shader.
     pub const VARYING: u64 = 320;
 }
 

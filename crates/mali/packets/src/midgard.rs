@@ -17,7 +17,7 @@ use crate::job::WriteValueType;
 use crate::texture::{CompareFunction, MipmapMode, TextureDimension, TextureLayout};
 
 bits_enum! {
-    /// How coordinates beyond an image are brought into it.
+    /// The mapping of coordinates outside of an image.
     pub enum WrapModeV5 = "Wrap Mode (v5)" {
         /// Repeat.
         #[default]
@@ -40,7 +40,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What stands for a surface behind a texture descriptor.
+    /// The entry of a surface after a texture descriptor.
     pub enum SurfaceType = "Surface Type" {
         /// An address of 32 bits.
         #[default]
@@ -55,7 +55,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How floats behave.
+    /// Floating-point behaviour.
     pub enum FpMode = "FP Mode" {
         /// GL Inf/NaN Allowed.
         #[default]
@@ -70,7 +70,7 @@ bits_enum! {
 }
 
 packet! {
-    /// The size of a framebuffer and what becomes of it. It stands behind the local storage.
+    /// The size of a framebuffer and its treatment. It follows the local storage.
     pub struct FramebufferParametersV5 = "Framebuffer Parameters (v5)", 24 bytes
     fields {
         /// Width.
@@ -140,7 +140,7 @@ packet! {
 }
 
 packet! {
-    /// Where the tiler has its lists.
+    /// The tiler's lists.
     pub struct TilerContextV5 = "Tiler Context (v5)", 40 bytes
     fields {
         /// Polygon List Size.
@@ -160,11 +160,11 @@ packet! {
 
 /// Bytes from the beginning of a framebuffer to its parts.
 pub mod framebuffer {
-    /// The parameters; local storage stands before them.
+    /// The parameters; local storage precedes them.
     pub const PARAMETERS: u64 = 32;
     /// The tiler's context.
     pub const TILER: u64 = 56;
-    /// What stands behind the tiler's weights: attachments.
+    /// The end of the tiler's weights, which attachments follow.
     pub const END: u64 = 128;
 }
 
@@ -216,7 +216,7 @@ packet! {
 }
 
 packet! {
-    /// How colours of a target are blended.
+    /// The blending of a target's colours.
     pub struct BlendV5 = "Blend (v5)", 16 bytes
     fields {
         /// Load Destination.
@@ -235,7 +235,7 @@ packet! {
         round_to_fb_precision: Bool [11..12] "Round to FB precision";
         /// Shader PC.
         shader_pc: Address [64..128] "Shader PC" when (|p| p.blend_shader);
-        /// What is blended where a shader does not.
+        /// The equation of fixed-function blending.
         equation: Nested<BlendEquation> [64..96] "Equation" when (|p| !p.blend_shader);
         /// Constant.
         constant: Float [96..128] "Constant" when (|p| !p.blend_shader);
@@ -243,7 +243,7 @@ packet! {
 }
 
 packet! {
-    /// A texture. Its surfaces stand behind it, one for each level, layer, face and sample.
+    /// A texture, followed by its surfaces, one for each level, layer, face and sample.
     pub struct TextureV5 = "Texture (v5)", 32 bytes
     fields {
         /// Width.

@@ -11,7 +11,7 @@ use crate::framebuffer::{
 
 /// Bytes from the beginning of a framebuffer to its parts.
 pub mod part {
-    /// The parameters; local storage stands before them.
+    /// The parameters; local storage precedes them.
     pub const PARAMETERS: u64 = 32;
     /// The tiler's context.
     pub const TILER: u64 = 192;
@@ -63,7 +63,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Where the samples of a pixel are.
+    /// The positions of a pixel's samples.
     pub enum SampleLayout = "Sample Layout" {
         /// Ordered 4x Grid.
         #[default]
@@ -171,7 +171,7 @@ packet! {
 }
 
 packet! {
-    /// What a fragment job draws.
+    /// The tiles of a fragment job, and its framebuffer.
     pub struct FragmentJobPayloadV4 = "Fragment Job Payload (v4)", 16 bytes
     fields {
         /// Bound Min X.

@@ -1,4 +1,4 @@
-//! What shaders are given: programs, resource tables, buffers, attributes, local storage.
+//! Inputs of shaders: programs, resource tables, buffers, attributes, local storage.
 //!
 // source: Mesa, src/panfrost/lib/genxml/v10.xml.
 
@@ -178,7 +178,7 @@ packet! {
 }
 
 packet! {
-    /// What a shader of a draw is given.
+    /// The inputs of a draw's shader.
     pub struct ShaderEnvironment = "Shader Environment", 64 bytes
     fields {
         /// Attribute offset.

@@ -759,7 +759,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How texels lie in memory.
+    /// The arrangement of texels in memory.
     pub enum TextureLayout = "Texture Layout" {
         /// None.
         #[default]

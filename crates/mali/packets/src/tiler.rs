@@ -172,7 +172,7 @@ packet! {
         layer_offset: Int [136..145] "Layer offset" before 2;
         /// Heap.
         heap: Address [192..256] "Heap";
-        /// State: the first of words that nobody but the GPU reads.
+        /// State: the first of the words that only the GPU reads.
         state: Hex [1024..1056] "State";
     }
 }
