@@ -335,7 +335,7 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
         threads: options.threads,
         clock: tepui_drm::monotonic_ns,
         check: options.check,
-        most_draws: options.draws.unwrap_or(u64::MAX),
+        max_draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
     };
     let gpu = tepui_intel_model::Gpu::new(chip, model);
@@ -368,7 +368,7 @@ fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer,
     let model = tepui_mali_model::Options {
         threads: options.threads,
         clock: tepui_drm::monotonic_ns,
-        most_draws: options.draws.unwrap_or(u64::MAX),
+        max_draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
     };
     let gpu = tepui_mali_model::Gpu::new(chip, model);

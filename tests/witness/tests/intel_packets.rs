@@ -94,7 +94,7 @@ const LISTS: &[(&str, &str)] = &[
 ];
 
 /// Bytes of the longest command.
-const MOST_BYTES: usize = 1028;
+const MAX_BYTES: usize = 1028;
 
 /// A structure as Mesa prints it.
 #[derive(Debug, Default)]
@@ -160,7 +160,7 @@ fn parse(text: &str) -> Vec<Block> {
                         // Structures inside count their double words anew; addresses go on.
                         let start = *block.start.get_or_insert(address);
                         let at = address.wrapping_sub(start) as usize;
-                        if at < MOST_BYTES {
+                        if at < MAX_BYTES {
                             block.bytes.resize((at + 4).max(block.bytes.len()), 0);
                             block.bytes[at..at + 4].copy_from_slice(&dword.to_le_bytes());
                         }

@@ -67,16 +67,16 @@ fn describe_memory(request: Request, memory: &ClientMemory) -> Record {
     record
 }
 
-/// Decodes the batches of a capture in order, with what earlier batches of a context left.
+/// Decodes the batches of a capture in order, with the state that earlier batches of a context left.
 #[derive(Default)]
 pub struct Describer {
     options: Options,
-    /// By open file and queue.
+    /// Decoder state by open file and queue.
     states: HashMap<(u64, u32), State>,
 }
 
 impl Describer {
-    /// At the beginning of a capture of a GPU with these parameters
+    /// A describer at the beginning of a capture, of a GPU with these parameters
     /// ([`tepui_capture::Process::parameters`]).
     pub fn new(parameters: &[u8], options: Options) -> Describer {
         let id = parameters.get(..2).map(|id| u16::from_le_bytes([id[0], id[1]]));
@@ -85,7 +85,7 @@ impl Describer {
         Describer { options: Options { generation, ..options }, states: HashMap::new() }
     }
 
-    /// A batch that has just started, with everything that it points to.
+    /// Decodes a batch that has just started, with everything that it points to.
     pub fn command(&mut self, memory: &dyn GpuMemory, start: &Start) -> Record {
         let Some(payload) = Payload::read(&start.payload) else {
             return Record::group(format!(

@@ -4,7 +4,7 @@
 //! client, and for every batch the memory of its address space before and after. It writes a
 //! [`tepui_capture`] stream.
 //! [`requests`] tells a recorder of real nodes what `i915`'s requests mean.
-//! A [`Describer`] turns what such a stream holds into records, and a [`Replayer`] executes the batches
+//! A [`Describer`] turns the contents of such a stream into records, and a [`Replayer`] executes the batches
 //! again on a model and compares what they wrote.
 
 mod client;

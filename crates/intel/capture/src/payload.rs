@@ -2,7 +2,7 @@
 
 use tepui_intel_model::Batch;
 
-/// What a capture says of a submission: [`tepui_capture::Start::payload`], 24 bytes, little endian.
+/// A capture's record of a submission: [`tepui_capture::Start::payload`], 24 bytes, little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Payload {
@@ -17,7 +17,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The payload in its bytes, if there are enough.
+    /// Reads the payload from its bytes; `None` if there are too few.
     pub fn read(bytes: &[u8]) -> Option<Payload> {
         bytes.get(..size_of::<Payload>()).map(bytemuck::pod_read_unaligned)
     }

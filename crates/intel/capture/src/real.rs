@@ -19,10 +19,10 @@ use tepui_intel_kernel::chips::{PAGE_BYTES, VA_BITS};
 use crate::client;
 use crate::payload::Payload;
 
-/// Most buffers of a submission that are looked at.
-const MOST_BUFFERS: u32 = 1 << 20;
+/// Limit on the buffers of a submission that are examined.
+const MAX_BUFFERS: u32 = 1 << 20;
 
-/// How the node is asked for what the calls do not say.
+/// Queries to the node for information that the calls do not contain.
 pub(crate) trait Node: Send {
     /// The PCI device id of the chip.
     fn device_id(&self, node: Option<BorrowedFd<'_>>) -> Option<u16>;
@@ -35,11 +35,11 @@ pub(crate) trait Node: Send {
     ) -> Option<Box<dyn Contents>>;
 }
 
-/// The requests of `i915`: address spaces of contexts.
+/// State of `i915`'s requests: address spaces of contexts.
 ///
-/// A submission names the buffers that it sees and, if they are pinned, where; those of clients that
-/// leave the addresses to the kernel are not known before it has answered, so that such submissions
-/// are recorded as requests alone.
+/// A submission names the buffers that it uses and, if they are pinned, their addresses; if a client leaves
+/// the addresses to the kernel, they are not known before the kernel has answered, so such submissions are
+/// recorded as requests only.
 pub(crate) struct I915Requests<N> {
     files: HashMap<u64, File>,
     node: N,
@@ -47,11 +47,11 @@ pub(crate) struct I915Requests<N> {
 
 #[derive(Default)]
 struct File {
-    /// Address spaces that contexts were given.
+    /// Address spaces that were assigned to contexts.
     spaces: HashMap<u32, u32>,
 }
 
-/// The address space of a context that was given none, in the numbering of captures.
+/// The address space of a context without an assigned one, in the numbering of captures.
 const OWN_SPACE: u32 = 1 << 31;
 
 /// The requests of the kernel's own nodes, for a recorder of them.
@@ -198,7 +198,7 @@ impl<N: Node> Requests for I915Requests<N> {
             return None;
         }
         let args: Execbuffer2 = argument(call.before);
-        let count = args.buffer_count.min(MOST_BUFFERS) as usize;
+        let count = args.buffer_count.min(MAX_BUFFERS) as usize;
         let objects = read_array::<ExecObject2>(call.user, args.buffers_ptr, count).ok()?;
         self.files.get(&call.file)?.submission(&args, &objects, size)
     }
@@ -235,7 +235,7 @@ impl Node for Kernel {
         size: u64,
     ) -> Option<Box<dyn Contents>> {
         let node = node?;
-        // Which mode a buffer has depends on where its memory is.
+        // The mode that works depends on the buffer's memory region.
         let offset = [i915::MMAP_OFFSET_WB, i915::MMAP_OFFSET_WC].into_iter().find_map(|flags| {
             let mut args = GemMmapOffset { handle, flags, ..Default::default() };
             real::request(node, Ioctl::GemMmapOffset.info(), &mut args).ok()?;

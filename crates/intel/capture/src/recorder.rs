@@ -10,7 +10,7 @@ use tepui_intel_model::{JobFault, JobStats};
 use crate::client;
 use crate::payload::Payload;
 
-/// Writes what it watches of a virtual device into a stream, which begins when the device is first
+/// Writes the requests and batches of a virtual device into a stream, which begins when the device is first
 /// opened.
 pub struct Recorder(tepui_capture::Recorder);
 

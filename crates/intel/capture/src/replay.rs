@@ -18,7 +18,7 @@ pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
 /// Why a batch cannot be executed again.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
-/// Executes batches of a capture on this model.
+/// A replayer that executes batches on this model.
 pub fn replayer(gpu: Gpu) -> Replayer {
     Replayer::new(Intel(gpu))
 }
@@ -52,7 +52,7 @@ impl Model for Intel {
         self.0.execute(vm, context, batch)
     }
 
-    /// The render targets that the batch drew to, in the order of their first draw.
+    /// The render targets that the batch rendered to, in the order of their first draw.
     fn attachments(
         &self,
         vm: &AddressSpace,

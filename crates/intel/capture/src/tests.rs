@@ -72,7 +72,7 @@ impl Observer for TwoObservers {
     }
 }
 
-/// The virtual device in the place of a real node.
+/// The virtual device, acting as a real node.
 struct VirtualNode(Arc<OnceLock<Arc<File>>>);
 
 struct GemContents(Arc<Gem>);
@@ -131,7 +131,7 @@ fn submit(file: &File, objects: &mut [ExecObject2], context: u32) -> Result<(), 
     file.core().fence(object.handle, 0)?.wait()
 }
 
-/// Runs a client; gives the streams of the recorder of the virtual device and of that of real ones.
+/// Runs a client; returns the streams of the recorders of the virtual device and of real nodes.
 fn session() -> [Vec<u8>; 2] {
     let streams = [SharedBuffer::default(), SharedBuffer::default()];
     let known: Arc<OnceLock<Arc<File>>> = Arc::default();
@@ -200,7 +200,7 @@ fn a_real_node_is_recorded_like_the_virtual_one() {
     };
     assert_eq!(calls(&ours), calls(&theirs));
     assert!(calls(&ours).len() > 10);
-    // The same batches on the same memory, but for the one whose addresses the kernel chose.
+    // Both have the same batches on the same memory, except for the one whose addresses the kernel chose.
     let batches = |stream: &[u8]| {
         let mut reader = Events::new(stream).unwrap();
         let mut out = Vec::new();

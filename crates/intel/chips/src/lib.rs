@@ -1,7 +1,7 @@
 //! The Intel GPUs by name.
 //!
-//! [`CHIPS`] is the table of the GPUs that Tepui can be. What instruction sets, packets, layouts
-//! and models need to know besides follows from the [`Generation`].
+//! [`CHIPS`] is the table of the GPUs that Tepui can emulate. All else that instruction sets, packets,
+//! layouts and models need to know follows from the [`Generation`].
 //!
 //! ```
 //! let skl = tepui_intel_chips::chip("skl").unwrap();
@@ -56,7 +56,7 @@ impl fmt::Display for Generation {
 /// An Intel GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chip {
-    /// The name that commands take, as `skl`: Mesa's name of the platform.
+    /// The name on the command line, such as `skl`: Mesa's name of the platform.
     pub id: &'static str,
     /// The product's name.
     pub name: &'static str,
@@ -64,7 +64,7 @@ pub struct Chip {
     pub device_id: u16,
     /// The generation.
     pub generation: Generation,
-    /// GT number: how large a part of its platform it is.
+    /// GT number: the size of the GPU within its platform.
     pub gt: u8,
     /// Slices.
     pub slices: u32,
@@ -80,7 +80,7 @@ pub struct Chip {
     pub timestamp_hz: u32,
 }
 
-/// Every Intel GPU that Tepui knows.
+/// Every Intel GPU of the table.
 pub const CHIPS: &[Chip] = &[
     Chip {
         id: "skl",
@@ -111,12 +111,12 @@ pub const CHIPS: &[Chip] = &[
 ];
 
 impl Chip {
-    /// All execution units.
+    /// Number of all execution units.
     pub const fn eus(&self) -> u32 {
         self.slices * self.subslices_per_slice * self.eus_per_subslice
     }
 
-    /// All hardware threads.
+    /// Number of all hardware threads.
     pub const fn threads(&self) -> u32 {
         self.eus() * self.threads_per_eu
     }

@@ -1,4 +1,4 @@
-//! Walks a batch: command after command, along jumps and into batches of a second level.
+//! Walks a batch: command after command, along jumps and into second-level batches.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use tepui_packets::Value;
 
 use crate::{Content, Decoder, Problem, Record, address};
 
-/// Most double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST) and the two that it
-/// leaves out.
-const MOST_DWORDS: usize = 513;
+/// Limit on the double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST), plus the two that the
+/// length excludes.
+const MAX_DWORDS: usize = 513;
 
-/// Where a batch goes on after a command.
+/// The continuation of a batch after a command.
 enum Next {
     After,
     Jump(u64),
@@ -20,15 +20,15 @@ enum Next {
 }
 
 impl Decoder<'_, '_> {
-    /// Decodes the batch at an address, with everything that its commands point to. `length` bounds
-    /// its commands up to the first jump; what a jump leads to ends with MI_BATCH_BUFFER_END, or
-    /// where memory does.
+    /// Decodes the batch at an address, with everything that its commands point to. `length` bounds its
+    /// commands up to the first jump; after a jump, commands end with MI_BATCH_BUFFER_END, or at the end of
+    /// memory.
     pub fn batch(&mut self, start: u64, length: u64) -> Record {
         let start = address(start);
         self.level("Batch", start, start.checked_add(length), 0)
     }
 
-    /// Decodes commands from an address on, into children of one record.
+    /// Decodes commands from an address on, as children of one record.
     fn level(
         &mut self,
         title: &'static str,
@@ -40,7 +40,8 @@ impl Decoder<'_, '_> {
         let mut at = start;
         // Targets of the jumps that were taken.
         let mut visited = HashSet::from([start]);
-        // The last command was decided at run time: whether the jump behind it is taken is not known.
+        // Whether the last command was conditional: then it is not known whether the jump that follows is
+        // taken.
         let mut conditional = false;
         while end.is_none_or(|end| at < end) {
             if !self.reader.take() {
@@ -74,7 +75,7 @@ impl Decoder<'_, '_> {
             };
             let next = match next {
                 Next::Jump(target) if !visited.insert(target) => {
-                    // A loop whose end is decided at run time is no mistake.
+                    // A loop with a conditional end is not an error.
                     match conditional {
                         true => record.children.push(see_above(target)),
                         false => record.problems.push(Problem::EndlessLoop { address: target }),
@@ -93,7 +94,7 @@ impl Decoder<'_, '_> {
         batch
     }
 
-    /// Keeps what a command of an earlier batch says, of which its bytes are left.
+    /// Restores the state from a command of an earlier batch, of which only the bytes are left.
     pub fn recall(&mut self, bytes: &[u8]) {
         let Some(header) = bytes.first_chunk::<4>() else { return };
         let header = u32::from_le_bytes(*header);
@@ -103,7 +104,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Where MI_BATCH_BUFFER_START leads. A batch of the second level becomes a child.
+    /// Follows MI_BATCH_BUFFER_START. A second-level batch becomes a child.
     fn jump(&mut self, bytes: &[u8], depth: usize, record: &mut Record) -> Next {
         let Ok((start, _)) = MiBatchBufferStart::unpack_lossy_as(bytes, self.revision()) else {
             return Next::End;
@@ -126,7 +127,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Several MI_NOOPs in a row as one record, with their size.
+    /// Consecutive MI_NOOPs as one record, with their size.
     fn noops(&self, start: u64, end: Option<u64>) -> Option<(Record, u64)> {
         const STEP: u64 = 4096;
         let mut at = start;
@@ -165,7 +166,7 @@ impl Decoder<'_, '_> {
             record.set_packet_as(info, &bytes[..info.size_bytes], self.revision());
             return record;
         }
-        // A shorter form: the fields behind its end are not there.
+        // A shorter form of the command lacks the fields past its end.
         let mut padded = bytes.to_vec();
         padded.resize(info.size_bytes, 0);
         record.set_packet_as(info, &padded, self.revision());
@@ -176,12 +177,12 @@ impl Decoder<'_, '_> {
         record
     }
 
-    /// Reads the command at an address. One that is not declared has a length at least.
+    /// Reads the command at an address. An unknown command still has a length.
     fn fetch(&self, at: u64) -> Result<(Vec<u8>, Option<&'static PacketInfo>), Problem> {
         let header = self.reader.word(at)?;
         let generation = self.options.generation;
         let length = command::length_dwords(generation, header).map(|dwords| dwords as usize);
-        let Some(length) = length.filter(|&dwords| dwords <= MOST_DWORDS) else {
+        let Some(length) = length.filter(|&dwords| dwords <= MAX_DWORDS) else {
             return Err(Problem::UnknownCommand { header });
         };
         Ok((self.reader.bytes(at, 4 * length)?, command::find(generation, header)))

@@ -14,7 +14,7 @@ pub fn fields(list: &'static [Field], bytes: &[u8]) -> Fields {
     shared::fields(list, bytes, inner)
 }
 
-/// As [`fields`], of a structure's type.
+/// Decodes the fields of a typed structure, as [`fields`] does.
 pub fn fields_of<T: KernelStruct>(bytes: &[u8]) -> Fields {
     fields(T::FIELDS, bytes)
 }

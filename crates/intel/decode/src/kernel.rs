@@ -1,4 +1,4 @@
-//! Disassembles kernels, and finds out which surfaces they name.
+//! Disassembles kernels, and collects the surfaces that their messages name.
 
 use tepui_intel_isa::disasm::disassemble;
 use tepui_intel_isa::message::{Descriptor, RenderOp};
@@ -9,30 +9,30 @@ use crate::{Content, Decoder, InstructionError, Problem, Record, address};
 /// Limit on the size of a kernel.
 const MAX_BYTES: usize = 1 << 19;
 
-/// Bytes that are read at once.
+/// Bytes of code that are read in one step.
 const CHUNK_BYTES: usize = 1 << 11;
 
 /// Bytes of the longest instruction.
 const INSTRUCTION_BYTES: usize = 16;
 
-/// Binding table indices from here on are no entries: they name local memory or no surface at all.
+/// The first binding table index that is not an entry: indices from here on name local memory or no surface.
 ///
 /// source: Mesa, brw_eu_defines.h (`GFX9_BTI_BINDLESS`, `GFX7_BTI_SLM`, `GFX8_BTI_STATELESS_*`).
 const RESERVED: u8 = 240;
 
-/// What a kernel's messages name.
+/// Table entries that a kernel's messages use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// Entries of the binding table up to the last one that is named.
+    /// Number of binding table entries, up to the last one that is used.
     pub surfaces: u32,
-    /// Samplers up to the last one that is named.
+    /// Number of samplers, up to the last one that is used.
     pub samplers: u32,
     /// Binding table indices of render target writes.
     pub targets: Vec<u8>,
 }
 
 impl Uses {
-    /// Those of an instruction.
+    /// Adds the uses of an instruction.
     fn add(&mut self, inst: &Inst) {
         let Desc::Immediate(desc) = inst.send.desc else { return };
         if !inst.opcode.is_send() {
@@ -61,8 +61,8 @@ impl Uses {
 }
 
 impl Decoder<'_, '_> {
-    /// Disassembles the kernel at an offset from the instruction base address, up to the first message
-    /// that ends the thread and that no jump passes over.
+    /// Disassembles the kernel at an offset from the instruction base address, up to the first message that
+    /// ends the thread and that no jump target lies beyond.
     pub fn kernel(&mut self, title: &'static str, offset: u64) -> (Record, Uses) {
         let start = address(self.state.instruction_base.wrapping_add(offset));
         let mut record = Record::new(title, start);
@@ -89,7 +89,7 @@ impl Decoder<'_, '_> {
         (record, uses)
     }
 
-    /// The code of a kernel, and why it ends before the thread does.
+    /// The code of a kernel, and the reason if it is incomplete.
     fn code(&self, start: u64, uses: &mut Uses) -> (Vec<u8>, Option<Problem>) {
         let mut code = Vec::new();
         let mut at = 0;

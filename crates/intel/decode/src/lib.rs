@@ -1,21 +1,21 @@
 //! Decodes work submitted to an Intel GPU into readable records.
 //!
-//! A [`Decoder`] starts at the address of a batch, reads GPU memory through [`GpuMemory`], follows
-//! every pointer whose target has a known format, and returns a tree of [`Record`]s: commands with
-//! their fields and addresses, and what they point to as children: batches of a second level,
-//! surface states behind binding tables, samplers with their border colours, viewports, scissors,
-//! blend and colour states, interface descriptors, constants, and the code of kernels. The tree
-//! prints as text (`Display`) and serialises as JSON. Names are those of Mesa's genxml.
+//! A [`Decoder`] starts at the address of a batch, reads GPU memory through [`GpuMemory`], follows every
+//! pointer whose target has a known format, and returns a tree of [`Record`]s: commands with their fields and
+//! addresses, and as children the structures that they point to: second-level batches, surface states of
+//! binding tables, samplers with their border colours, viewports, scissors, blend and colour states,
+//! interface descriptors, constants, and the code of kernels. The tree prints as text (`Display`) and
+//! serialises as JSON. Names are those of Mesa's genxml.
 //!
-//! Pointers are offsets from base addresses that earlier commands set, often those of an earlier
-//! batch, so a decoder begins with the [`State`] that the batch before it left.
+//! Pointers are offsets from base addresses that earlier commands set, often those of an earlier batch, so a
+//! decoder begins with the [`State`] that the previous batch left.
 //!
 //! Decoding terminates for any memory contents: unmapped pages, unknown commands and batches that
 //! loop or never end become [`Problem`]s in the tree, and [`Limits`] bound the work.
 //!
-//! [`mod@batch`] walks commands, [`mod@pointers`] says what each points to, [`mod@states`] decodes
-//! the states there and [`mod@kernel`] code; [`mod@calls`] decodes the arguments of ioctls. Start
-//! reading in [`mod@batch`].
+//! [`mod@batch`] walks commands, [`mod@pointers`] follows their pointers, [`mod@states`] decodes states in
+//! memory and [`mod@kernel`] code; [`mod@calls`] decodes the arguments of ioctls. Start reading in
+//! [`mod@batch`].
 //!
 //! ```
 //! use tepui_intel_decode::{Decoder, Options, State};
@@ -50,13 +50,13 @@ const fn address(canonical: u64) -> u64 {
     canonical & ((1 << ADDRESS_BITS) - 1)
 }
 
-/// Parameters of a [`Decoder`] besides the memory.
+/// Parameters of a [`Decoder`] other than the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The generation of the GPU.
     pub generation: Generation,
-    /// Decode kernels each time something points to them. Otherwise further pointers to the same code
-    /// give a reference to the first.
+    /// Whether kernels are decoded each time something points to them. Otherwise later pointers to the same
+    /// code give a reference to the first.
     pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,
@@ -87,16 +87,16 @@ pub enum Stage {
     Ps,
 }
 
-/// What the state of a stage says of the tables that other commands point to.
+/// Sizes of the tables of a stage, from its state command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageState {
-    /// Entries of the binding table, as the command says or as the kernel uses them; 0 if unknown.
+    /// Entries of the binding table, from the command or from the kernel's messages; 0 if unknown.
     pub surfaces: u32,
     /// Samplers, in the same way.
     pub samplers: u32,
 }
 
-/// What commands leave for the decoding of later ones, batch after batch of one context.
+/// Decoder state that commands leave for later ones, across the batches of one context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// Base of binding tables and the surface states that they name.
@@ -107,11 +107,11 @@ pub struct State {
     pub instruction_base: u64,
     /// Stages by [`Stage`].
     pub stages: [StageState; 5],
-    /// Viewports that primitives may choose, less one.
+    /// Index of the last viewport that primitives may choose.
     pub last_viewport: u32,
-    /// Entries of the pixel shader's binding table that it writes as render targets.
+    /// Entries of the pixel shader's binding table that it uses as render targets.
     pub targets: Vec<u8>,
-    /// Where the pixel shader's binding table is, from the surface state base address.
+    /// Offset of the pixel shader's binding table from the surface state base address.
     pub pixel_table: u64,
 }
 
@@ -120,7 +120,7 @@ pub struct Decoder<'a, 's> {
     reader: Reader<'a>,
     options: Options,
     state: &'s mut State,
-    /// Surface states of render targets that were drawn to.
+    /// Surface states of render targets that were rendered to.
     drawn: Vec<u64>,
     /// Kernels that are in the tree already.
     seen: HashSet<u64>,
@@ -142,8 +142,8 @@ impl<'a, 's> Decoder<'a, 's> {
         }
     }
 
-    /// The addresses of the surface states of all render targets that the commands so far have drawn
-    /// to, in the order of their first draw.
+    /// The addresses of the surface states of all render targets that the commands so far have rendered to,
+    /// in the order of their first draw.
     pub fn drawn(&self) -> &[u64] {
         &self.drawn
     }
@@ -153,7 +153,7 @@ impl<'a, 's> Decoder<'a, 's> {
         revision(self.options.generation)
     }
 
-    /// The problem of a full tree.
+    /// The problem that the tree has reached its limit.
     fn too_much(&self) -> Problem {
         Problem::TooMuch { limit: self.options.limits.records }
     }

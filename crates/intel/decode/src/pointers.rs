@@ -1,4 +1,4 @@
-//! What commands point to, command by command.
+//! Pointers of commands, command by command.
 
 use tepui_intel_chips::Generation;
 use tepui_intel_packets::bindings::State3dConstantBody;
@@ -23,15 +23,15 @@ use tepui_intel_packets::{Packet, PacketInfo};
 use crate::kernel::Uses;
 use crate::{Content, Decoder, Record, Stage, StageState, address};
 
-/// Most bytes of constants that are shown: what MEDIA_CURBE_LOAD and the URB can hold.
-const MOST_CONSTANT_BYTES: u64 = 1 << 17;
+/// Limit on the bytes of constants that are shown: the capacity of MEDIA_CURBE_LOAD and of the URB.
+const MAX_CONSTANT_BYTES: u64 = 1 << 17;
 
-/// The bits of double word 1 that point, in 3DSTATE_BINDING_TABLE_POINTERS_* and in
+/// The pointer bits of double word 1, in 3DSTATE_BINDING_TABLE_POINTERS_* and in
 /// 3DSTATE_SAMPLER_STATE_POINTERS_*. source: genxml
 const TABLE_POINTER: u32 = 0xffe0;
 const SAMPLER_POINTER: u32 = !0x1f;
 
-/// The stage that the end of a command's name says.
+/// The stage that the end of a command's name names.
 fn stage(name: &str) -> Option<Stage> {
     Some(match name.rsplit('_').next()? {
         "VS" => Stage::Vs,
@@ -44,7 +44,8 @@ fn stage(name: &str) -> Option<Stage> {
 }
 
 impl Decoder<'_, '_> {
-    /// Adds what a command points to as children of its record, and keeps what later commands need.
+    /// Adds the structures that a command points to as children of its record, and keeps the state that later
+    /// commands need.
     pub(crate) fn pointers(
         &mut self,
         info: &'static PacketInfo,
@@ -68,7 +69,7 @@ impl Decoder<'_, '_> {
             "3DSTATE_VERTEX_ELEMENTS" => {
                 self.elements(VertexElementState::INFO, rest_at, rest, record, list);
             }
-            // Four streams side by side.
+            // Four interleaved streams.
             "3DSTATE_SO_DECL_LIST" => {
                 self.elements(SoDecl::INFO, rest_at, rest, record, |element, index| Element {
                     info: element,
@@ -165,7 +166,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Unpacks a command; its problems are in its record.
+    /// Unpacks a command; its problems are already in its record.
     fn unpack<P: Packet>(&self, bytes: &[u8]) -> Option<P> {
         P::unpack_lossy_as(bytes, self.revision()).ok().map(|(packet, _)| packet)
     }
@@ -203,7 +204,7 @@ impl Decoder<'_, '_> {
         );
     }
 
-    /// The structures of a list behind the declared part of a command.
+    /// The structures in a list that follows the declared part of a command.
     fn elements(
         &mut self,
         info: &'static PacketInfo,
@@ -230,7 +231,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// The kernel of a stage before pixels, and what it says of the stage's tables.
+    /// Decodes the kernel of a stage before the pixel stage, and notes the sizes of the stage's tables.
     fn stage_kernel(&mut self, name: &'static str, bytes: &[u8], record: &mut Record) {
         macro_rules! parts {
             ($stage:ident, $command:ty) => {
@@ -257,7 +258,7 @@ impl Decoder<'_, '_> {
         self.state.stages[stage as usize] = state;
     }
 
-    /// The kernels of the pixel shader.
+    /// Decodes the kernels of the pixel shader.
     ///
     /// source: SKL PRM volume 2a, 3DSTATE_PS: pointer 0 is that of the narrowest dispatch, except that
     /// with several enabled pointer 1 is that of 32 pixels and pointer 2 that of 16.
@@ -317,7 +318,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Notes the render targets of a draw.
+    /// Records the render targets of a draw.
     fn draw(&mut self) {
         for index in &self.state.targets {
             let table = self.state.surface_base.wrapping_add(self.state.pixel_table);
@@ -331,7 +332,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Constants that are pushed to threads: up to four ranges of 32-byte registers.
+    /// Decodes push constants: up to four ranges of 32-byte registers.
     fn constants(&mut self, bytes: &[u8], record: &mut Record) {
         let Some(bytes) = bytes.get(4..4 + State3dConstantBody::SIZE_BYTES) else { return };
         let Some(body) = self.unpack::<State3dConstantBody>(bytes) else { return };
@@ -356,7 +357,7 @@ impl Decoder<'_, '_> {
             record.problems.push(self.too_much());
             return record;
         }
-        match self.reader.bytes(at, size.min(MOST_CONSTANT_BYTES) as usize) {
+        match self.reader.bytes(at, size.min(MAX_CONSTANT_BYTES) as usize) {
             Ok(bytes) => record.content = Content::Bytes(bytes),
             Err(problem) => record.problems.push(problem),
         }
@@ -370,19 +371,19 @@ struct Element {
     title: String,
 }
 
-/// The counts of a stage's tables: those of the command, which are hints and may be missing, or what
-/// the kernel names.
+/// The sizes of a stage's tables: those of the command, which are hints and may be missing, or those that the
+/// kernel uses.
 fn counts(surfaces: u32, uses: &Uses) -> StageState {
     StageState { surfaces: surfaces.max(uses.surfaces), samplers: uses.samplers }
 }
 
-/// A double word of a command; 0 behind its end.
+/// A double word of a command; 0 past its end.
 fn dword(bytes: &[u8], index: usize) -> u32 {
     let word = bytes.get(4 * index..4 * index + 4);
     word.map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-/// Double words behind the declared part of a command.
+/// Double words after the declared part of a command.
 fn tail(at: u64, bytes: &[u8]) -> Record {
     Record { content: Content::Bytes(bytes.to_vec()), ..Record::new("Further double words", at) }
 }

@@ -1,4 +1,4 @@
-//! Decodes states in memory: surfaces behind binding tables, samplers, viewports, blending.
+//! Decodes states in memory: surface states of binding tables, samplers, viewports, blending.
 
 use tepui_intel_packets::output::{BlendState, BlendStateEntry};
 use tepui_intel_packets::sampler::{SamplerBorderColorState, SamplerState, TextureCoordinateMode};
@@ -7,18 +7,18 @@ use tepui_intel_packets::{Packet, PacketInfo};
 
 use crate::{Content, Decoder, Record, address};
 
-/// Entries that are tried of a binding table whose length nothing says.
+/// Number of entries that are tried if a binding table's length is unknown.
 const GUESSED_ENTRIES: u32 = 32;
 
-/// Render targets of a blend state.
-const MOST_TARGETS: u32 = 8;
+/// Limit on the render targets of a blend state.
+const MAX_TARGETS: u32 = 8;
 
-/// Viewports and scissors.
-const MOST_VIEWPORTS: u32 = 16;
+/// Limit on viewports and scissors.
+const MAX_VIEWPORTS: u32 = 16;
 
 impl Decoder<'_, '_> {
-    /// The surface states that a binding table names, at an offset from the surface state base
-    /// address. Of a table of unknown length (`count` 0) the entries up to the first that names none.
+    /// Decodes the surface states that a binding table names, at an offset from the surface state base
+    /// address. If the length is unknown (`count` 0), the table ends before the first entry that names none.
     pub(crate) fn binding_table(&mut self, offset: u64, count: u32) -> Vec<Record> {
         let table = address(self.state.surface_base.wrapping_add(offset));
         let mut children = Vec::new();
@@ -47,7 +47,7 @@ impl Decoder<'_, '_> {
         children
     }
 
-    /// Whether there is a surface state: a guess.
+    /// Whether there is a surface state at an address: a heuristic.
     fn is_surface(&self, at: u64) -> bool {
         let bytes = self.reader.bytes(at, RenderSurfaceState::SIZE_BYTES);
         bytes.is_ok_and(|bytes| {
@@ -55,7 +55,7 @@ impl Decoder<'_, '_> {
         })
     }
 
-    /// Samplers at an offset from the dynamic state base address; at least one.
+    /// Decodes samplers at an offset from the dynamic state base address; at least one.
     pub(crate) fn samplers(&mut self, offset: u64, count: u32, children: &mut Vec<Record>) {
         let start = self.dynamic(offset);
         for index in 0..count.max(1) {
@@ -76,7 +76,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// States of one kind in a row at an offset from the dynamic state base address.
+    /// Decodes consecutive states of one kind at an offset from the dynamic state base address.
     pub(crate) fn states(
         &mut self,
         info: &'static PacketInfo,
@@ -95,23 +95,23 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// States of which there is one for each viewport.
+    /// Decodes states that exist once per viewport.
     pub(crate) fn viewports(
         &mut self,
         info: &'static PacketInfo,
         offset: u64,
         record: &mut Record,
     ) {
-        let count = (self.state.last_viewport + 1).min(MOST_VIEWPORTS);
+        let count = (self.state.last_viewport + 1).min(MAX_VIEWPORTS);
         self.states(info, offset, count, record);
     }
 
-    /// A blend state and its entries, one for each render target.
+    /// Decodes a blend state and its entries, one per render target.
     pub(crate) fn blend(&mut self, offset: u64, record: &mut Record) {
         let start = self.dynamic(offset);
         let mut blend = self.reader.packet(BlendState::INFO, start);
         let entries = offset.wrapping_add(BlendState::SIZE_BYTES as u64);
-        let count = (self.state.targets.len() as u32).clamp(1, MOST_TARGETS);
+        let count = (self.state.targets.len() as u32).clamp(1, MAX_TARGETS);
         if matches!(blend.content, Content::Packet(_)) {
             self.states(BlendStateEntry::INFO, entries, count, &mut blend);
         }

@@ -1,4 +1,4 @@
-//! Batches in memory: jumps, second levels, states, kernels, and whatever bytes there are.
+//! Batches in memory: jumps, second levels, states, kernels, and arbitrary bytes.
 
 use std::sync::Arc;
 
@@ -36,13 +36,13 @@ impl Made {
 
     fn put(&self, at: usize, bytes: &[u8]) {
         assert!(at + bytes.len() <= SIZE);
-        // SAFETY: inside of the block, which nobody else uses.
+        // SAFETY: inside of the block, to which there is no other reference.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.memory.base().add(at), bytes.len());
         }
     }
 
-    /// Commands from an offset on.
+    /// Writes commands at an offset.
     fn commands(&self, mut at: usize, commands: &[&[u8]]) {
         for command in commands {
             self.put(at, command);
@@ -99,7 +99,7 @@ fn jumps_go_on_and_second_levels_return() {
     let inner = &tree.children[0].children[0];
     assert_eq!(titles(inner), ["MI_LOAD_REGISTER_IMM", "MI_BATCH_BUFFER_END"]);
     assert!(tree.to_string().contains("MI_NOOP at 0xeffe00002000: Repeated=10"), "{tree}");
-    // The length bounds commands up to the first jump.
+    // The length bounds commands up to the first jump only.
     assert_eq!(titles(&made.decode(0, 12)), ["MI_BATCH_BUFFER_START"]);
 }
 
@@ -120,7 +120,7 @@ fn broken_batches_say_where_and_why() {
     made.commands(0x40, &[&jump(0x40, false)]);
     let endless = Problem::EndlessLoop { address: BASE + 0x40 };
     assert_eq!(problems(&made.decode(0, 64)), [(0x40, endless)]);
-    // An unknown command has a length, one of no known type has none.
+    // An unknown command has a length, a command of unknown type has none.
     made.commands(0x100, &[&0x7bff_0001u32.to_le_bytes(), &[0xff; 8], &[0xff; 4]]);
     let unknown = |header| Problem::UnknownCommand { header };
     let expected = [(0x100, unknown(0x7bff_0001)), (0x10c, unknown(u32::MAX))];
@@ -231,7 +231,7 @@ fn draws_tell_their_render_targets() {
 }
 
 proptest! {
-    /// Whatever memory holds, decoding ends, and no tree is larger than the limit.
+    /// Decoding terminates for any memory contents, and no tree exceeds the limit.
     #[test]
     fn any_memory_is_decoded(
         words in prop::collection::vec(any::<[u8; 4]>(), 1..400),

@@ -13,7 +13,7 @@ use crate::rows::{
 };
 use crate::thread::Thread;
 
-/// Runs a generic expression with the type of an operation's arithmetic: of integers, or of all.
+/// Runs a generic expression with the type of an operation's arithmetic: for integers only, or for all types.
 macro_rules! with_bank {
     (int $t:ident, $op:expr, $body:expr) => {
         match $op.arithmetic {
@@ -163,7 +163,7 @@ pub fn xor(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a ^ b))
 }
 
-/// The bits of a shift count that count: 5, or 6 where a 64-bit operand takes part.
+/// The relevant bits of a shift count: 5, or 6 if a 64-bit operand takes part.
 fn shift_mask(op: &Op) -> u32 {
     if op.src[0].ty.bytes() == 8 || op.dst.ty.bytes() == 8 { 63 } else { 31 }
 }
@@ -302,8 +302,8 @@ pub fn mac(t: &mut Thread, op: &Op) -> Done {
     }
 }
 
-/// Completes a product that `mul` began with the low 16 bits of source 1: adds the product with
-/// the high ones; the upper half goes to the destination, the lower stays.
+/// Completes a product that `mul` began with the low 16 bits of source 1: adds the product with the high
+/// ones; the upper half goes to the destination, the lower stays in the accumulator.
 #[inline(always)]
 pub fn mach(t: &mut Thread, op: &Op) -> Done {
     let mut a = load::<i64>(t, op, 0)?;
@@ -476,7 +476,7 @@ pub fn sel(t: &mut Thread, op: &Op) -> Done {
                 }
             }
         } else {
-            // A NaN as the second source loses, as the first it fails the comparison.
+            // NaN as the second source is ignored; as the first source it fails the comparison.
             #[allow(clippy::eq_op, reason = "a NaN is not equal to itself")]
             let nan = |b: T| b != b;
             let n = usize::from(op.n);
@@ -502,7 +502,7 @@ pub fn sel(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, run::<T>(t, op))
 }
 
-/// Compares, and sets the flags and all bits of the destination.
+/// Compares, and writes the flags and all bits of the destination.
 #[inline(always)]
 fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
     let n = usize::from(op.n);
@@ -575,7 +575,7 @@ pub fn dp2(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1])
 }
 
-/// The coefficients p, q, r of a plane: elements 0, 1 and 3 from the first source's element on.
+/// The coefficients p, q, r of a plane: elements 0, 1 and 3, counted from the first source's element.
 fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
     let crate::operand::Layout::Even { base, .. } = op.src[0].layout else {
         return Err(FaultKind::Unsupported("plane coefficients outside of a register"));

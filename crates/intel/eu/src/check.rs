@@ -1,10 +1,10 @@
-//! The checker: reads of general registers that a thread never wrote, which silicon answers with what
-//! the thread before left there.
+//! The checker: finds reads of general registers that a thread never wrote, in which silicon returns what the
+//! previous thread left there.
 //!
-//! It notes byte by byte what was written: by the payload, by instructions for the channels that
-//! execute, by messages. Copies, and instructions that execute whatever the mask, pass on whether a
-//! value was written, since compilers move registers whole; any other use of a value that was not is
-//! a finding, and so are offsets and data of messages of channels that execute.
+//! It tracks writes byte by byte: by the payload, by instructions for the channels that execute, by messages.
+//! Copies, and instructions that ignore the mask, propagate whether a value was written, since compilers move
+//! whole registers; any other use of an unwritten value is a finding, and so are unwritten offsets and data
+//! of messages in executing channels.
 
 use std::collections::HashSet;
 
@@ -16,44 +16,44 @@ use crate::op::Op;
 use crate::operand::{CHANNELS, Layout, address};
 use crate::thread::{REGISTERS, Thread};
 
-/// What a register holds that nothing was written to, while the payload is made.
+/// Pattern that marks unwritten registers while the payload is written.
 const MARK: [u8; 4] = [0xb5, 0xa9, 0x6e, 0x3d];
 
-/// The most findings of one thread, since loops can repeat a mistake without end.
-const MOST: usize = 64;
+/// Limit on the findings of one thread, since loops can repeat a mistake without end.
+const MAX_FINDINGS: usize = 64;
 
-/// What is read although it was never written.
+/// The kind of storage that is read unwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unwritten {
     /// A general register.
     Register,
     /// A byte of the workgroup's local memory.
     Local,
-    /// Memory in a page that nobody ever wrote.
+    /// Memory in a page that was never written.
     Memory,
 }
 
-/// Use of something that was never written.
+/// A use of an unwritten value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What.
+    /// The storage.
     pub unwritten: Unwritten,
     /// Byte offset of the instruction from the program's start.
     pub ip: u32,
     /// The instruction in assembly.
     pub instruction: String,
-    /// What is wrong, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub what: String,
 }
 
-/// What is known of one thread's registers.
+/// The checker's state of one thread.
 #[derive(Debug)]
 pub(crate) struct Checker {
-    /// A bit for each byte of each general register.
+    /// Written bytes of each general register, one bit each.
     written: [u32; REGISTERS],
-    /// The payload has been looked at.
+    /// Whether the payload has been examined.
     begun: bool,
-    /// Instructions that have a finding.
+    /// Instructions that already have a finding.
     seen: HashSet<(Unwritten, u32)>,
     /// Findings, without their instructions.
     found: Vec<Finding>,
@@ -70,7 +70,7 @@ impl Checker {
         self.begun = false;
     }
 
-    /// Sees which registers the payload has, and clears the others.
+    /// Determines which registers the payload has written, and clears the others.
     pub fn begin(&mut self, grf: &mut [u8]) {
         if std::mem::replace(&mut self.begun, true) {
             return;
@@ -94,7 +94,7 @@ impl Checker {
         std::mem::take(&mut self.found)
     }
 
-    /// All bytes of a run were written, or are no general registers.
+    /// Whether all bytes of a run were written, or are not in general registers.
     fn is_written(&self, at: usize, bytes: usize) -> bool {
         (at..at + bytes)
             .take_while(|&byte| byte < GENERAL)
@@ -120,19 +120,20 @@ impl Checker {
 
     /// Adds a finding, unless there was one of its kind for the instruction.
     pub fn note(&mut self, ip: u32, unwritten: Unwritten, what: impl FnOnce() -> String) {
-        if self.found.len() < MOST && self.seen.insert((unwritten, ip)) {
+        if self.found.len() < MAX_FINDINGS && self.seen.insert((unwritten, ip)) {
             let instruction = String::new();
             self.found.push(Finding { unwritten, ip, instruction, what: what() });
         }
     }
 
-    /// Checks an operation that computes, before it executes, and notes what it writes.
+    /// Checks the sources of an arithmetic operation before it executes, and marks its destination as
+    /// written.
     pub fn compute(&mut self, thread: &Thread, op: &Op) {
         let enabled = thread.enabled(op);
         let chosen = thread.predicated(op);
         let selects = op.opcode == Opcode::Sel && op.predicate != 0;
         let executed = if selects { enabled } else { enabled & chosen };
-        // Of each channel, the first byte that a source reads and nobody wrote.
+        // For each channel, the first unwritten byte that a source reads.
         let mut missing = [None; CHANNELS];
         for (k, src) in op.src.iter().enumerate() {
             let used = match (selects, k) {
@@ -177,22 +178,22 @@ impl Checker {
         }
     }
 
-    /// Checks what a message of channels reads.
+    /// Checks the registers that a message reads.
     pub fn message(&mut self, op: &Op, message: &Message) {
         if op.no_mask {
             return;
         }
         let width = usize::from(message.exec_size).min(16);
-        // What counts as the header of a URB message are its channels' handles.
+        // The header of a URB message contains its channels' handles.
         let header = usize::from(message.header && message.sfid != Sfid::Urb);
         let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
         let (bytes, registers) = match offsets(message) {
             Offsets::None => return,
-            // One value a channel.
+            // One value per channel.
             Offsets::First { bytes } => (bytes, header..header + width * bytes / REGISTER_BYTES),
             Offsets::All => (4, header..all),
         };
-        // Registers of one value of all channels.
+        // Registers of one value for all channels.
         let field = (width * bytes / REGISTER_BYTES).max(1);
         for (k, register) in registers.enumerate() {
             let Some(first) = payload_register(message, register) else { return };
@@ -209,7 +210,7 @@ impl Checker {
         }
     }
 
-    /// Notes what a message's response has written.
+    /// Marks the registers of a message's response as written.
     pub fn response(&mut self, message: &Message) {
         let Some(first) = message.dst else { return };
         let width = usize::from(message.exec_size).min(16);
@@ -232,7 +233,7 @@ fn channels(mask: u32) -> impl Iterator<Item = usize> {
     (0..CHANNELS).filter(move |channel| mask >> channel & 1 != 0)
 }
 
-/// The byte of a channel's element; `None` if it is in no register.
+/// The byte of a channel's element; `None` if it is not in a register.
 fn place(thread: &Thread, layout: &Layout, channel: usize, bytes: usize) -> Option<usize> {
     let memory = &thread.memory;
     match layout {
@@ -250,7 +251,7 @@ fn place(thread: &Thread, layout: &Layout, channel: usize, bytes: usize) -> Opti
     }
 }
 
-/// A register of both payloads, one behind the other.
+/// Register `n` of both payloads in sequence.
 fn payload_register(message: &Message, n: usize) -> Option<u8> {
     match n.checked_sub(usize::from(message.src0_registers)) {
         None => Some(message.src0? + n as u8),
@@ -259,11 +260,11 @@ fn payload_register(message: &Message, n: usize) -> Option<u8> {
     }
 }
 
-/// Which part of a payload has a value for each channel that must be there.
+/// The part of a payload with a value for each channel, which must be written.
 enum Offsets {
-    /// It is not known.
+    /// Unknown.
     None,
-    /// The first field: offsets or coordinates, of so many bytes.
+    /// The first field: offsets or coordinates, of `bytes` bytes.
     First { bytes: usize },
     /// All fields, of 32 bits.
     All,
@@ -282,7 +283,7 @@ fn offsets(message: &Message) -> Offsets {
     }
 }
 
-/// The response has 32 bits for each channel that executes, and nothing else.
+/// Whether the response has 32 bits for each channel that executes, and nothing else.
 fn answers_channels(message: &Message) -> bool {
     const HALVES: u32 = 1 << 30;
     let kind = message.desc >> 14 & 0x1f;

@@ -1,8 +1,9 @@
-//! Programs of pixel shaders that copy texels: each pixel loads a texel and writes it to a render target as it is.
+//! Detection of pixel shaders that copy texels: each pixel loads a texel and writes it to a render target
+//! unchanged.
 //!
-//! Drivers copy images, and hand finished ones to window systems, with such programs. What one does is the same for
-//! all pixels, so that whoever runs it may copy areas instead of executing its threads. [`find`] executes a program on
-//! descriptions of values instead of values: what it cannot describe makes it give up.
+//! Drivers copy images, and present finished ones to window systems, with such programs. All pixels do the same at
+//! different coordinates, so that areas can be copied instead of executing threads. [`find`] executes a program on
+//! symbolic values; it gives up at a value that it cannot represent.
 
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type};
 
@@ -11,15 +12,15 @@ use crate::message::{Message, REGISTER_BYTES};
 use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, Layout, Source};
 
-/// Channels of the programs that are looked at.
+/// Channels of the programs that are examined.
 const LANES: usize = 16;
-/// The first bytes of the payload that say where pixels are: X and Y of each square of two by two, in words.
+/// The first payload byte of pixel positions: X and Y of each subspan (2×2 pixels), in words.
 const PLACES: usize = REGISTER_BYTES + 8;
-/// Most instructions of a program that is looked at.
-const MOST: usize = 32;
+/// Limit on the instructions of a program that is examined.
+const MAX_INSTRUCTIONS: usize = 32;
 
-/// A coordinate of the texel that a pixel loads: `offset + scale * (pixel + before)` of floats, made an integer, `+ after`.
-/// What is not the pixel's is the same for all pixels of a primitive, at bytes of the general registers.
+/// A coordinate of the texel that a pixel loads: `offset + scale * (pixel + before)` of floats, converted to an
+/// integer, `+ after`. The parameters are the same for all pixels of a primitive, at bytes of the general registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coordinate {
     /// The integer that is added to the pixel.
@@ -32,49 +33,49 @@ pub struct Coordinate {
     pub after: Option<Term>,
 }
 
-/// An integer that is added.
+/// An integer that is added or subtracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Where it is.
+    /// Its byte in the general registers.
     pub at: u16,
-    /// It is subtracted.
+    /// Whether it is subtracted.
     pub negative: bool,
 }
 
-/// What a program of sixteen pixels does that copies texels.
+/// The effect of a 16-pixel program that copies texels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TexelCopy {
     /// The message that loads texels: its parameters are X, Y and the layer.
     pub load: Message,
     /// X and Y of the texel.
     pub coordinates: [Coordinate; 2],
-    /// Where the layer is, a float that all pixels share; none if the message has no such parameter.
+    /// The byte of the layer, a float that all pixels share; none if the message has no such parameter.
     pub layer: Option<u16>,
-    /// The message that writes them, and ends the thread.
+    /// The message that writes the texels, and ends the thread.
     pub write: Message,
     /// Instructions of a thread.
     pub instructions: u64,
 }
 
-/// What is known of an element of a register.
+/// The symbolic value of a register element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Unknown,
-    /// The number that an instruction has in it.
+    /// An immediate.
     Immediate(i32),
     /// 32 bits of the payload.
     Payload(Term),
     /// X or Y of a pixel as an integer.
     Pixel(Along),
-    /// The same and something added.
+    /// X or Y of a pixel plus an integer.
     Moved(Along, Term),
-    /// One of these as a float.
+    /// One of these converted to a float.
     Float(Along, Option<Term>),
-    /// A coordinate of a pixel's texel as a float.
+    /// A texel coordinate of a pixel, as a float.
     Scaled(Along, Coordinate),
-    /// As an integer.
+    /// A texel coordinate of a pixel, as an integer.
     Texel(Along, Coordinate),
-    /// 32 bits of the payload that were a float, as an integer.
+    /// A float of the payload, converted to an integer.
     Layer(u16),
     /// A component of a channel's texel.
     Loaded {
@@ -83,7 +84,7 @@ enum Value {
     },
 }
 
-/// X (0) or Y (1) of a pixel, counted from the thread's first.
+/// X (0) or Y (1) of a pixel, relative to the thread's first pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Along {
     axis: u8,
@@ -91,14 +92,14 @@ struct Along {
 }
 
 impl Along {
-    /// Where a channel's pixel is.
+    /// The pixel coordinate of a channel.
     fn of_lane(axis: usize, lane: usize) -> Along {
         let pixels = if axis == 0 { lane / 4 * 2 + lane % 2 } else { lane / 2 % 2 };
         Along { axis: axis as u8, pixels: pixels as u8 }
     }
 }
 
-/// A byte of the registers: the element that it belongs to, and which of its bytes it is.
+/// A byte of the registers: the element that it belongs to, and the index of the byte in it.
 #[derive(Clone, Copy)]
 struct Byte {
     value: Value,
@@ -152,7 +153,7 @@ impl Elements {
     }
 }
 
-/// What the payload has at a byte.
+/// The value of the payload at a byte.
 fn payload(at: usize, bytes: usize) -> Value {
     let squares = LANES / 4;
     match bytes {
@@ -166,10 +167,10 @@ fn payload(at: usize, bytes: usize) -> Value {
     }
 }
 
-/// What a program does, if it does nothing but copy texels.
+/// The effect of a program, if it only copies texels.
 pub fn find(ops: &[Op]) -> Option<TexelCopy> {
     let [before @ .., last] = ops else { return None };
-    if ops.len() > MOST || !ops.iter().all(always) {
+    if ops.len() > MAX_INSTRUCTIONS || !ops.iter().all(always) {
         return None;
     }
     let mut registers = Elements(vec![None; GENERAL]);
@@ -197,7 +198,7 @@ pub fn find(ops: &[Op]) -> Option<TexelCopy> {
     Some(TexelCopy { load, coordinates, layer, write, instructions: ops.len() as u64 })
 }
 
-/// Whether an instruction is executed once, for all channels, and derives nothing from its result.
+/// Whether an instruction is executed exactly once, for all channels, without derived flags or accumulator.
 fn always(op: &Op) -> bool {
     let channels = usize::from(op.first) + usize::from(op.n) <= LANES || op.no_mask;
     channels
@@ -209,7 +210,7 @@ fn always(op: &Op) -> bool {
         && !op.reads_state
 }
 
-/// Executes an instruction that computes.
+/// Executes an arithmetic instruction.
 fn compute(op: &Op, registers: &mut Elements) -> Option<()> {
     let n = usize::from(op.n);
     let bytes = op.dst.ty.bytes();
@@ -277,7 +278,7 @@ fn value(op: &Op, source: impl Fn(usize) -> Value) -> Value {
     }
 }
 
-/// The message of an instruction to a unit: of sixteen channels, without a header, and whole in the instruction.
+/// The message of an instruction to a unit, if it has sixteen channels, no header, and immediate descriptors.
 fn message(op: &Op, to: Sfid) -> Option<Message> {
     let known = op.message.as_ref().filter(|message| message.registers.is_none())?;
     let message = Message { channels: (1 << LANES) - 1, ..known.message };
@@ -285,7 +286,7 @@ fn message(op: &Op, to: Sfid) -> Option<Message> {
     (op.flow == Flow::Send && whole && message.sfid == to).then_some(message)
 }
 
-/// A channel of a parameter of a message, if the message has it: each takes two registers.
+/// A channel of a message's parameter, if the message has it: each parameter takes two registers.
 fn parameter(registers: &Elements, message: &Message, number: usize, lane: usize) -> Option<Value> {
     let register = 2 * number + lane / 8;
     let first = usize::from(message.src0_registers);
@@ -352,7 +353,7 @@ mod tests {
     use super::*;
     use crate::Program;
 
-    /// As Mesa's blorp writes it.
+    /// The program that Mesa's blorp emits.
     const COPY: &str = "
         add(32)  g2<1>UW   g1.4<1,4,0>UW  0x11001010V  { align1 WE_all };
         mov(16)  g18<1>D   g9.3<0,1,0>F   { align1 1H };
@@ -390,7 +391,7 @@ mod tests {
         assert!(found.write.end_of_thread);
     }
 
-    /// Where the texels and the pixels that are meant begin elsewhere, as blorp writes it too.
+    /// Copies between areas with different origins, which blorp emits too.
     #[test]
     fn areas_that_are_moved_are_found() {
         let moved = COPY
@@ -416,16 +417,16 @@ mod tests {
         assert_eq!(y.after, Some(Term { at: at(20, 7), negative: false }));
     }
 
-    /// Programs that differ in one instruction, each of which does something else.
+    /// Programs with one changed instruction, none of which is a plain copy.
     #[test]
     fn what_is_no_copy_is_not_found() {
         for (from, to) in [
             // Other pixels.
             ("0x11001010V", "0x11001000V"),
             ("g1.4<1,4,0>UW", "g1.6<1,4,0>UW"),
-            // X and Y exchanged.
+            // X and Y swapped.
             ("g3<1>F    g0<8,8,1>UW", "g3<1>F    g1<8,8,1>UW"),
-            // A coordinate that is computed from something else, or negated.
+            // A coordinate that is computed from another value, or negated.
             ("g6.3<0,1,0>F", "g10<4,4,1>F"),
             ("g14<1>D   g8<8,8,1>F", "g14<1>D   -g8<8,8,1>F"),
             ("g14<1>D   g8<8,8,1>F", "g14<1>D   g3<8,8,1>F"),

@@ -1,4 +1,4 @@
-//! Why a thread cannot go on.
+//! Faults of threads.
 
 use tepui_intel_isa::Sfid;
 
@@ -7,23 +7,23 @@ use tepui_intel_isa::Sfid;
 #[error("{0}")]
 pub struct Refusal(pub String);
 
-/// A fault of a thread: what, where, and the instruction.
+/// A fault of a thread, with its position and instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ip {ip:#x}: {kind}: {instruction}")]
 pub struct Fault {
     /// Byte offset of the instruction from the program's start.
     pub ip: u32,
-    /// The instruction in assembly, or its bytes where it is none.
+    /// The instruction in assembly, or its bytes if they encode none.
     pub instruction: String,
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
-/// What is wrong with an instruction or a thread.
+/// A kind of fault of an instruction or a thread.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The bytes are no instruction.
+    /// The bytes encode no instruction.
     #[error("no instruction ({0})")]
     Decode(String),
     /// Memory that should hold the program cannot be read.
@@ -35,7 +35,7 @@ pub enum FaultKind {
     /// An instruction, a type or a form that the interpreter does not execute.
     #[error("not executed: {0}")]
     Unsupported(&'static str),
-    /// A jump to where no instruction of the program is.
+    /// A jump to an address without an instruction of the program.
     #[error("jump to {0:#x}, where no decoded instruction is")]
     BadJump(i64),
     /// An indirect access outside of the registers.

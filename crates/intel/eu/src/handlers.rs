@@ -13,8 +13,8 @@ fn nop(_: &mut Thread, _: &Op) -> Done {
     Ok(())
 }
 
-/// Instructions are executed in order: there is nothing to wait for but barriers, which
-/// [`crate::op::Flow::Wait`] is for.
+/// Instructions are executed in order, so there is nothing to wait for except barriers, which are
+/// [`crate::op::Flow::Wait`].
 #[inline(always)]
 fn sync(_: &mut Thread, _: &Op) -> Done {
     Ok(())
@@ -53,8 +53,7 @@ macro_rules! handlers {
             }
         }
 
-        /// The handler of an operation that computes; `None` if there is none. It may be called on
-        /// this host.
+        /// The handler of an arithmetic operation; `None` if there is none. This host can execute it.
         pub fn handler(opcode: Opcode) -> Option<Handler> {
             #[cfg(target_arch = "x86_64")]
             if is_wide() {
@@ -69,7 +68,7 @@ macro_rules! handlers {
             }
         }
 
-        /// The handler that copies bits, for `mov` without conversion.
+        /// The handler of `mov` without conversion, which copies bits.
         pub fn copies() -> Handler {
             #[cfg(target_arch = "x86_64")]
             if is_wide() {
@@ -80,7 +79,7 @@ macro_rules! handlers {
     };
 }
 
-/// The host has what the wide handlers are compiled for.
+/// Whether the host has the instruction sets of wide handlers.
 #[cfg(target_arch = "x86_64")]
 fn is_wide() -> bool {
     is_x86_feature_detected!("avx2")
@@ -100,7 +99,7 @@ handlers! {
     copy
 }
 
-/// Does nothing: of operations that flow control executes.
+/// Does nothing; for operations that the thread's flow control executes.
 pub unsafe fn nothing(_: &mut Thread, _: &Op) -> Done {
     Ok(())
 }

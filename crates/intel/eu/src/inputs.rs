@@ -1,8 +1,8 @@
-//! Which general registers a program may read before it has written them.
+//! Inputs of a program: general registers that it may read before it has written them.
 //!
-//! What a register held before a thread must not matter, so that results do not depend on which thread of the host ran
-//! before. Only registers that are read before they are written have to be cleared for that, and of a payload only
-//! these have to be there.
+//! The registers of the previous thread must not affect a thread, so that results do not depend on which host thread
+//! ran before. For that, only registers that are read before they are written have to be cleared, and only these have
+//! to be part of a payload.
 
 use tepui_intel_isa::{Opcode, Sfid};
 
@@ -11,12 +11,12 @@ use crate::message::REGISTER_BYTES;
 use crate::op::{Flow, Op};
 use crate::operand::Layout;
 
-/// The registers that a program may read before it has written them, a bit for each general register.
+/// The registers that a program may read before it has written them, one bit each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inputs {
-    /// Of threads whose channels all execute.
+    /// In threads whose channels all execute.
     pub whole: u128,
-    /// Of all threads: writes of channels that may not execute do not count.
+    /// In all threads: writes of channels that may not execute are ignored.
     pub any: u128,
 }
 
@@ -44,7 +44,7 @@ pub fn inputs(ops: &[Op]) -> Inputs {
 fn inputs_of(ops: &[Op], whole: bool) -> u128 {
     let mut written = Bytes::none();
     let mut inputs = 0;
-    // Operations up to the first that is not always executed exactly once, in this order.
+    // Operations up to the first that is not always executed exactly once, in order.
     let mut straight = true;
     for op in ops {
         straight &= !op.joins;
@@ -64,7 +64,7 @@ fn inputs_of(ops: &[Op], whole: bool) -> u128 {
     inputs
 }
 
-/// Calls `read` with the runs of bytes that an operation may read.
+/// Calls `read` with the byte ranges that an operation may read.
 fn each_read(op: &Op, mut read: impl FnMut(usize, usize)) {
     let n = usize::from(op.n);
     for src in &op.src {
@@ -90,14 +90,14 @@ fn each_read(op: &Op, mut read: impl FnMut(usize, usize)) {
             read(from, count.map_or(GENERAL, |n| from + usize::from(n) * REGISTER_BYTES));
         }
     };
-    // Registers say how long payloads are if descriptors are in registers.
+    // Payload lengths are in registers if the descriptors are.
     let known = |count: u8| message.registers.is_none().then_some(count);
     let message = &message.message;
     payload(message.src0, known(message.src0_registers));
     payload(message.src1, known(message.src1_registers));
 }
 
-/// The run of bytes that an operation writes for sure, in threads whose channels all execute if `whole` says so.
+/// The byte range that an operation certainly writes, in threads whose channels all execute if `whole` is set.
 fn writes(op: &Op, whole: bool) -> Option<(usize, usize)> {
     let n = usize::from(op.n);
     // A selection writes all channels, whatever the predicate.
@@ -106,7 +106,7 @@ fn writes(op: &Op, whole: bool) -> Option<(usize, usize)> {
         return None;
     }
     if let Some(message) = &op.message {
-        // Texels of 32 bits without a header, of all channels.
+        // 32-bit texels without a header, for all channels.
         const HALVES: u32 = 1 << 30;
         let constant = message.registers.is_none();
         let message = &message.message;

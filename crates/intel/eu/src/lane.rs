@@ -1,46 +1,46 @@
-//! Values of a channel: the types that registers hold, and the types that arithmetic is done in.
+//! Values of a channel: types in registers, and types of arithmetic.
 
 use half::f16;
 
 /// A type of elements in registers.
 pub trait Element: Copy {
-    /// Its size.
+    /// Its size in bytes.
     const BYTES: usize;
-    /// From little-endian bytes.
+    /// Reads little-endian bytes.
     fn read(bytes: &[u8]) -> Self;
-    /// To little-endian bytes.
+    /// Writes little-endian bytes.
     fn write(self, bytes: &mut [u8]);
-    /// In a bank.
+    /// Converts to a bank.
     fn load<T: Bank>(self) -> T;
-    /// From a bank: wrapped or, if `saturate`, clamped.
+    /// Converts from a bank: wrapped or, if `saturate`, clamped.
     fn store<T: Bank>(value: T, saturate: bool, mode: FloatMode) -> Self;
-    /// Compared with zero; `None` for a NaN.
+    /// The comparison with zero; `None` for NaN.
     fn sign(self) -> Option<std::cmp::Ordering>;
     /// All bits set, or none.
     fn boolean(value: bool) -> Self;
 }
 
-/// How floats are rounded and what becomes of denormals: bits of cr0.0.
+/// Rounding and denormal modes of floats: bits of cr0.0.
 ///
 /// source: Mesa, `brw_eu_defines.h` (`brw_rnd_mode`, `BRW_CR0_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatMode(pub u32);
 
 impl FloatMode {
-    /// Conversions round toward zero, not to nearest.
+    /// Whether conversions round toward zero instead of to nearest.
     pub fn to_zero(self) -> bool {
         self.0 >> 4 & 3 == 3
     }
 
-    /// The bit that keeps denormals of DF. Threads begin with it.
+    /// The bit that keeps denormals of DF. It is set in new threads.
     pub const KEEPS_DOUBLES: u32 = 1 << 6;
 
-    /// Denormals of F are kept.
+    /// Whether denormals of F are kept.
     pub fn keeps_denormals(self) -> bool {
         self.0 >> 7 & 1 != 0
     }
 
-    /// Denormals of DF are kept.
+    /// Whether denormals of DF are kept.
     pub fn keeps_double_denormals(self) -> bool {
         self.0 & FloatMode::KEEPS_DOUBLES != 0
     }
@@ -48,38 +48,38 @@ impl FloatMode {
 
 /// A type of arithmetic.
 ///
-/// Integers up to 32 bits are computed exactly in 64; where the result depends on its low 32 bits
-/// alone, in 32. 64-bit integers are computed in 128. F and HF are computed in `f32`.
+/// Integers of up to 32 bits are computed exactly in 64 bits, or in 32 if the result depends only on its low
+/// 32 bits. 64-bit integers are computed in 128. F and HF are computed in `f32`.
 pub trait Bank: Copy + Default + PartialOrd {
-    /// It is computed in 32 bits, as registers hold it.
+    /// Whether it is computed in 32 bits, as registers hold it.
     const IS_32: bool = false;
-    /// From 32 bits of a register; for 32-bit banks.
+    /// Converts from 32 bits of a register; for 32-bit banks.
     fn from_bits(bits: u32) -> Self {
         let _ = bits;
         Self::default()
     }
-    /// To 32 bits of a register; for 32-bit banks. Floats are clamped to 0 … 1 if they saturate.
+    /// Converts to 32 bits of a register; for 32-bit banks. Floats are clamped to 0 … 1 if they saturate.
     fn to_bits(self, saturate: bool) -> u32 {
         let _ = saturate;
         0
     }
-    /// From an integer, whose low bits count.
+    /// Converts from an integer; its low bits are used.
     fn signed(value: i64) -> Self;
-    /// From an unsigned integer.
+    /// Converts from an unsigned integer.
     fn unsigned(value: u64) -> Self;
-    /// From a float.
+    /// Converts from a float.
     fn float(value: f32) -> Self;
-    /// From a double.
+    /// Converts from a double.
     fn double(value: f64) -> Self;
-    /// As an integer of a range: clamped to it. Floats are clamped in any case.
+    /// Converts to an integer, clamped to a range. Floats are always clamped.
     fn clamped(self, low: i64, high: i64) -> i64;
-    /// The low 64 bits as an integer, wrapped; floats as they are clamped.
+    /// Converts to an integer: the low 64 bits, wrapped; floats are clamped.
     fn wrapped(self, low: i64, high: i64) -> i64;
-    /// As an unsigned integer of 64 bits.
+    /// Converts to an unsigned integer of 64 bits.
     fn to_u64(self, saturate: bool) -> u64;
-    /// As a float.
+    /// Converts to a float.
     fn to_f32(self, mode: FloatMode) -> f32;
-    /// As a double.
+    /// Converts to a double.
     fn to_f64(self, mode: FloatMode) -> f64;
     /// The sign bit is set.
     fn is_negative(self) -> bool;
@@ -87,11 +87,11 @@ pub trait Bank: Copy + Default + PartialOrd {
     fn negate(self) -> Self;
     /// The absolute value.
     fn absolute(self) -> Self;
-    /// All bits inverted; of floats nothing.
+    /// Inverts all bits; no effect on floats.
     fn invert(self) -> Self;
-    /// Less, equal, greater; `None` with a NaN.
+    /// Less, equal, greater; `None` with NaN.
     fn order(self, other: Self) -> Option<std::cmp::Ordering>;
-    /// Denormals become zero unless the mode keeps them.
+    /// Replaces denormals by zero unless the mode keeps them.
     fn flush(self, mode: FloatMode) -> Self;
 }
 
@@ -263,7 +263,7 @@ fn narrow(value: f64, mode: FloatMode) -> f32 {
     nearest
 }
 
-/// A half float from a float.
+/// Converts a float to a half float.
 #[inline(always)]
 fn halve(value: f32, mode: FloatMode) -> f16 {
     let nearest = f16::from_f32(value);
@@ -363,7 +363,7 @@ macro_rules! float_element {
                 } else if value > zero {
                     if value < one { value } else { one }
                 } else {
-                    // A NaN too.
+                    // Also for NaN.
                     zero
                 }
             }

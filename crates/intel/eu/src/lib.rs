@@ -1,17 +1,16 @@
-//! Threads of Intel's execution units (EUs), independent of what dispatches them and of what their
+//! Threads of Intel's execution units (EUs), independent of their dispatcher and of the units that their
 //! messages reach.
 //!
-//! A dispatcher decodes a [`Program`] once, starts a [`Thread`] with a [`Dispatch`], writes the
-//! payload to its general registers and calls [`Thread::run`] until it says
-//! [`Stop::EndOfThread`]. `send` instructions go to the caller's [`MessageUnit`].
+//! A dispatcher decodes a [`Program`] once, starts a [`Thread`] with a [`Dispatch`], writes the payload to
+//! its general registers and calls [`Thread::run`] until it returns [`Stop::EndOfThread`]. `send`
+//! instructions go to the caller's [`MessageUnit`].
 //!
-//! An instruction of the program is an operation with resolved operands (`op`, `operand`): byte
-//! offsets in one array that holds all registers (`memory`). Its handler (`handlers`, `alu`, `math`)
-//! reads its sources to rows of 32 channels, computes, and writes the enabled ones (`rows`). Flow control keeps
-//! one instruction pointer, and for the channels that are not there the place where they go on
-//! (`thread`). Operations between two messages are translated to the host's vector instructions, with their flow control, once a
-//! program has run a few times (`translate`). A thread can be checked for reads of registers that it never wrote
-//! (`check`, [`Thread::checked`]).
+//! An instruction of the program is an operation with resolved operands (`op`, `operand`): byte offsets in one array
+//! that holds all registers (`memory`). Its handler (`handlers`, `alu`, `math`) reads its sources to rows of 32
+//! channels, computes, and writes the enabled ones (`rows`). Flow control keeps one instruction pointer, and for each
+//! channel that is not there the operation at which it resumes (`thread`). Operations between two messages are
+//! translated to the host's vector instructions, with their flow control, once a program has run a few times
+//! (`translate`). A thread can be checked for reads of registers that it never wrote (`check`, [`Thread::checked`]).
 
 mod alu;
 mod check;

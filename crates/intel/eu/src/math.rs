@@ -28,7 +28,7 @@ pub fn math(t: &mut Thread, op: &Op) -> Result<(), FaultKind> {
         F::IntDiv => integer(t, op, quotient),
         F::IntMod => integer(t, op, remainder),
         F::IntDivMod => {
-            // The remainder goes to the register behind the quotient.
+            // The remainder goes to the register after the quotient.
             let mut second = op.clone();
             let bytes = (usize::from(op.n) * 4).div_ceil(REGISTER_BYTES) * REGISTER_BYTES;
             match &mut second.dst.layout {
@@ -71,7 +71,8 @@ fn integer(t: &mut Thread, op: &Op, f: impl Fn(i64, i64, bool) -> i64) -> Result
     finish(t, op, &row)
 }
 
-/// Rounded toward zero. What division by zero gives is not known; here the greatest magnitude.
+/// The quotient, rounded toward zero. The result of division by zero is not known; here it is the greatest
+/// magnitude.
 fn quotient(a: i64, b: i64, signed: bool) -> i64 {
     match (b, signed) {
         (0, false) => i64::from(u32::MAX),

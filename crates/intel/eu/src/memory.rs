@@ -1,4 +1,4 @@
-//! The registers of a thread as bytes: general registers first, architecture registers behind them.
+//! The registers of a thread as bytes: general registers first, followed by architecture registers.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,8 +10,7 @@ use crate::thread::REGISTERS;
 /// Bytes of the general registers.
 pub const GENERAL: usize = REGISTERS * REGISTER_BYTES;
 
-/// Where each kind of architecture register lies behind the general ones, in registers, and how
-/// many there are.
+/// Position of each kind of architecture register after the general ones, in registers, and their number.
 const ARCHITECTURE: [(Arf, usize, usize); 11] = [
     (Arf::Null, 0, 2),
     (Arf::Address, 2, 1),
@@ -29,7 +28,8 @@ const ARCHITECTURE: [(Arf, usize, usize); 11] = [
 /// Bytes of all registers.
 pub const TOTAL: usize = GENERAL + 23 * REGISTER_BYTES;
 
-/// The registers' bytes. Where they begin, a vector of the host may, so that whole registers are rows of words.
+/// The registers' bytes, aligned to the host's vectors, so that whole registers can be accessed as rows of
+/// words.
 #[repr(C, align(64))]
 pub struct Bytes([u8; TOTAL]);
 

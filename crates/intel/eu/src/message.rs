@@ -1,4 +1,4 @@
-//! Messages: what `send` hands to the shared functions, and what these see of the thread.
+//! Messages: what `send` passes to the shared functions, and their view of the thread.
 
 use tepui_intel_isa::{Sfid, message as fields};
 
@@ -14,7 +14,7 @@ pub const REGISTER_BYTES: usize = 32;
 pub struct Message {
     /// Byte offset of the instruction from the program's start.
     pub ip: u32,
-    /// The unit that it is for.
+    /// The unit that receives it.
     pub sfid: Sfid,
     /// The descriptor: bits 18:0 are the function control, as the unit defines them; immediate, or
     /// the value of a0.
@@ -25,9 +25,9 @@ pub struct Message {
     pub exec_size: u8,
     /// Number of the instruction's first channel within the thread's 32.
     pub channel_offset: u8,
-    /// Channels for which the message is executed: bit n is the instruction's channel n (channel
-    /// [`Self::channel_offset`] + n of the thread). Flow control, dispatch mask and predicate are
-    /// in it; all channels where the instruction has no mask.
+    /// Channels that execute the message: bit n is the instruction's channel n (channel
+    /// [`Self::channel_offset`] + n of the thread), with flow control, dispatch mask and predicate applied;
+    /// all channels if the instruction has no mask.
     pub channels: u32,
     /// First register of the payload; `None` for the null register.
     pub src0: Option<u8>,
@@ -41,14 +41,14 @@ pub struct Message {
     pub dst: Option<u8>,
     /// Registers of the response (bits 24:20 of the descriptor).
     pub dst_registers: u8,
-    /// The first register of the payload is a header (bit 19).
+    /// Whether the first register of the payload is a header (bit 19).
     pub header: bool,
-    /// The thread ends with this message.
+    /// Whether the thread ends with this message.
     pub end_of_thread: bool,
 }
 
 impl Message {
-    /// Sets the descriptors, and what they say of registers.
+    /// Sets the descriptors, and the register counts that they contain.
     pub(crate) fn describe(&mut self, desc: u32, ex_desc: u32) {
         (self.desc, self.ex_desc) = (desc, ex_desc);
         self.src0_registers = fields::payload_registers(desc);
@@ -63,7 +63,7 @@ impl Message {
     }
 }
 
-/// The sending thread, as a unit sees it: the registers that the message names.
+/// A unit's view of the sending thread: the registers that the message names.
 pub struct ThreadView<'t> {
     thread: &'t mut Thread,
     message: &'t Message,
@@ -87,8 +87,8 @@ impl<'t> ThreadView<'t> {
         self.registers(self.message.src1, self.message.src1_registers)
     }
 
-    /// The registers of the response. Bytes that the unit does not write keep their values, so a
-    /// unit that honours the channel mask writes the enabled channels alone.
+    /// The registers of the response. Bytes that the unit does not write keep their values, so a unit that
+    /// respects the channel mask writes only the enabled channels.
     #[inline]
     pub fn response(&mut self) -> &mut [u8] {
         match self.message.dst {
@@ -102,8 +102,8 @@ impl<'t> ThreadView<'t> {
         }
     }
 
-    /// Register `n` of the payload as eight double words: zeros where the payload has no such
-    /// register. Register `src0_registers` and above are those of the second payload.
+    /// Register `n` of the payload as eight double words: zeros if the payload has no such register.
+    /// Registers from `src0_registers` on are those of the second payload.
     #[inline]
     pub fn dwords(&self, n: usize) -> [u32; 8] {
         let first = self.payload();
@@ -116,8 +116,8 @@ impl<'t> ThreadView<'t> {
             .map_or([0; 8], |register| bytemuck::cast::<_, [u32; 8]>(*register).map(u32::from_le))
     }
 
-    /// Registers `n` to `n` + `ROWS` / 2 of one payload as rows of sixteen double words; `None` where the payloads do not have
-    /// them all in one, and on hosts with another order of bytes.
+    /// Registers `n` to `n` + `ROWS` / 2 of one payload as rows of sixteen double words; `None` if they are not all in
+    /// one of the payloads, and on big-endian hosts.
     #[inline]
     pub fn rows<const ROWS: usize>(&self, n: usize) -> Option<&[[u32; 16]; ROWS]> {
         let first = self.payload();
@@ -130,14 +130,14 @@ impl<'t> ThreadView<'t> {
         rows.try_into().ok().filter(|_| cfg!(target_endian = "little"))
     }
 
-    /// The registers of the response as such rows.
+    /// The registers of the response as rows of sixteen double words.
     #[inline]
     pub fn response_rows(&mut self) -> Option<&mut [[u32; 16]]> {
         let little = cfg!(target_endian = "little");
         bytemuck::try_cast_slice_mut(self.response()).ok().filter(|_| little)
     }
 
-    /// Writes eight double words to register `n` of the response, where `mask` has a channel's bit.
+    /// Writes eight double words to register `n` of the response, in the channels of `mask`.
     #[inline]
     pub fn respond(&mut self, n: usize, dwords: [u32; 8], mask: u8) {
         let response = self.response();
@@ -181,29 +181,28 @@ impl<'t> ThreadView<'t> {
     }
 }
 
-/// What the thread does after a message.
+/// The continuation of a thread after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It goes on, or ends if the message said so.
+    /// It continues, or ends if the message says so.
     Done,
-    /// It goes on, but [`Thread::run`] returns [`crate::Stop::Yielded`] first: the unit has to do
-    /// something that it cannot do while the thread is lent to it.
+    /// It continues, but [`Thread::run`] returns [`crate::Stop::Yielded`] first: the unit has work that it
+    /// cannot do while it borrows the thread.
     Yield,
 }
 
-/// The shared functions behind the execution units: sampler, data ports, URB, gateway, render
-/// cache. The model implements it.
+/// The shared functions outside of the execution units: sampler, data ports, URB, gateway, render cache. The
+/// model implements it.
 ///
-/// A barrier works so: the gateway counts the threads of the group that sent the barrier message,
-/// and when the last one has, calls [`Thread::notify`] for each. A thread that executes `wait n0`
-/// without a notification stops with [`crate::Stop::Waiting`]; it is run again after its
-/// notification.
+/// Barriers work as follows: the gateway counts the threads of the group that sent the barrier message, and
+/// after the last one calls [`Thread::notify`] for each. A thread that executes `wait n0` without a
+/// notification stops with [`crate::Stop::Waiting`]; it is run again after its notification.
 pub trait MessageUnit {
     /// Executes a message and writes its response.
     ///
     /// # Errors
-    /// The unit does not know the message, or the message faults; the interpreter makes a
-    /// [`crate::Fault`] of it with the instruction that sent it.
+    /// The unit does not know the message, or the message faults; the interpreter converts this to a
+    /// [`crate::Fault`] with the instruction that sent it.
     fn send(&mut self, thread: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal>;
 
     /// Takes the findings of a thread that is checked ([`Thread::checked`]).

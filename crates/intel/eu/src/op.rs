@@ -1,4 +1,4 @@
-//! A decoded operation: what a handler needs, resolved once.
+//! A decoded operation: the operands of a handler, resolved once.
 
 use tepui_intel_isa::{Condition, Desc, MathFunction, Opcode};
 
@@ -7,7 +7,7 @@ use crate::operand::{Source, Target, lanes};
 use crate::thread::Thread;
 
 /// Executes an operation. Unsafe, because it may be compiled for a host with wide vectors;
-/// `handlers::handler` gives those that this host executes.
+/// `handlers::handler` returns only those that this host can execute.
 pub type Handler = unsafe fn(&mut Thread, &Op) -> Result<(), FaultKind>;
 
 /// The type that an operation computes in.
@@ -25,40 +25,41 @@ pub enum Arithmetic {
     Double,
 }
 
-/// What an operation does to the instruction pointer.
+/// The effect of an operation on the instruction pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// A handler computes; the next operation follows.
     None,
     /// Flow control, by its opcode; jumps are indices of operations.
     Branch(Opcode, u32, u32),
-    /// `jmpi` with a constant: an index.
+    /// `jmpi` with a constant: the index of the target.
     Jump(u32),
-    /// `wait`: the double word of n0.
+    /// `wait`, with the double word of n0.
     Wait(u8),
     /// A message.
     Send,
 }
 
-/// A message as far as it is known before it is sent.
+/// The parts of a message that are known before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
-    /// All but the channels, and but the descriptors and what follows from them if registers have these.
+    /// The message without its channels, and without descriptors and register counts if descriptors are in
+    /// registers.
     pub message: crate::message::Message,
     /// Both descriptors, if one is in a register.
     pub registers: Option<[Desc; 2]>,
 }
 
-/// Where 32-bit elements are that need no conversion.
+/// Location of 32-bit elements that need no conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direct {
-    /// Elsewhere, or they need one.
+    /// Another location, or elements that need a conversion.
     No,
-    /// One behind the other, from this byte on.
+    /// Consecutive elements, from this byte on.
     Row(u16),
     /// One element for all channels, at this byte.
     Scalar(u16),
-    /// These bits for all channels.
+    /// An immediate.
     Bits(u32),
 }
 
@@ -66,15 +67,15 @@ pub enum Direct {
 #[derive(Clone, Debug)]
 pub struct Op {
     pub opcode: Opcode,
-    /// It moves bits as they are.
+    /// Whether it copies bits without change.
     pub copies: bool,
     pub handler: Handler,
     pub flow: Flow,
-    /// Channels may wait to go on here.
+    /// Whether waiting channels may resume here.
     pub joins: bool,
     /// Byte offset in the program.
     pub ip: u32,
-    /// Channels.
+    /// Number of channels.
     pub n: u8,
     /// The first channel.
     pub first: u8,
@@ -83,24 +84,24 @@ pub struct Op {
     pub predicate: u8,
     pub inverse: bool,
     pub align16: bool,
-    /// First bit of the flags, of 64: f0 has 0 to 31, f1 32 to 63.
+    /// First bit in the 64 flag bits: f0 has 0 to 31, f1 32 to 63.
     pub flag: u8,
     pub condition: Condition,
     pub saturate: bool,
     pub acc_write: bool,
-    /// Negated sources are inverted.
+    /// Whether it is a bitwise operation, which inverts negated sources.
     pub logic: bool,
     pub arithmetic: Arithmetic,
     pub function: Option<MathFunction>,
     pub dst: Target,
     pub src: [Source; 3],
-    /// Short cuts to the sources.
+    /// Direct locations of the sources.
     pub direct: [Direct; 3],
-    /// First byte of a destination of 32-bit elements, one behind the other, where nothing is
-    /// derived from the result.
+    /// First byte of a destination of consecutive 32-bit elements, if nothing else is derived from the
+    /// result.
     pub direct_dst: Option<u16>,
     pub message: Option<Message>,
-    /// Reads channel enables, ip or the timestamp: they are written to the registers before.
+    /// Whether it reads channel enables, ip or the timestamp: these registers are updated before it executes.
     pub reads_state: bool,
 }
 

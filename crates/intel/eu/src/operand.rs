@@ -7,34 +7,34 @@ use crate::fault::FaultKind;
 use crate::lane::{Bank, Element, FloatMode};
 use crate::memory::{self, TOTAL};
 
-/// Most channels of an instruction.
+/// Maximum number of channels of an instruction.
 pub const CHANNELS: usize = 32;
 
 /// A value for each channel.
 pub type Row<T> = [T; CHANNELS];
 
-/// Where the elements of an operand are.
+/// Locations of an operand's elements.
 #[derive(Clone, Debug)]
 pub enum Layout {
     /// Element i at `base + i * stride`, in bytes.
     Even {
         /// Byte of element 0.
         base: u16,
-        /// Bytes from one to the next; 0 for one element for all.
+        /// Stride in bytes; 0 for one element for all channels.
         stride: u16,
     },
     /// Element i at `table[i]`.
     Table(Box<[u16; CHANNELS]>),
-    /// At a0's word plus `offset` plus `table[i]`.
+    /// Element i at a0's word plus `offset` plus `table[i]`.
     Indirect {
         /// The word of a0.
         word: u8,
         /// Added to it.
         offset: i16,
-        /// Bytes behind that.
+        /// Byte offsets of the elements.
         table: Box<[u16; CHANNELS]>,
     },
-    /// Each row of `width` elements at a word of a0 of its own.
+    /// Each row of `width` elements at its own word of a0.
     PerRow {
         /// The word for the first row.
         word: u8,
@@ -42,14 +42,14 @@ pub enum Layout {
         offset: i16,
         /// Elements of a row.
         width: u8,
-        /// Bytes from one to the next.
+        /// Stride in bytes.
         stride: u16,
     },
-    /// The same bits for all.
+    /// The same bits for all channels.
     Scalar(u64),
-    /// Eight small integers, again and again.
+    /// Eight small integers, repeated.
     Integers([i8; 8]),
-    /// Four small floats, again and again.
+    /// Four small floats, repeated.
     Floats([f32; 4]),
 }
 
@@ -68,9 +68,9 @@ pub struct Target {
     /// `None` for the null register.
     pub layout: Option<Layout>,
     pub ty: Type,
-    /// Channels that Align16 writes, of 32.
+    /// Mask of the channels, of 32, that Align16 writes.
     pub mask: u32,
-    /// It is an accumulator: 32-bit integers keep bits above the 32.
+    /// Whether it is an accumulator, in which 32-bit integers keep bits above the 32.
     pub accumulator: bool,
 }
 
@@ -125,7 +125,7 @@ impl Source {
                 match even {
                     true => Layout::Even { base: base as u16, stride },
                     false => Layout::Table(Box::new(table.map(|offset| {
-                        // Channels that the instruction does not have stay inside.
+                        // Elements of unused channels stay inside of the register file.
                         (base as u16 + offset).min((TOTAL - bytes) as u16)
                     }))),
                 }
@@ -143,14 +143,14 @@ impl Source {
         Ok(Source { layout, ty: src.ty, negate: src.negate, abs: src.abs })
     }
 
-    /// The register, if it is one.
+    /// Whether a source is an architecture register of this kind.
     pub fn reads(src: &Src, arf: Arf) -> bool {
         matches!(src.place, Place::Direct { register: Register::Architecture(kind, _), .. } if kind == arf)
     }
 
-    /// Reads the row, with modifiers; `logic` inverts where others negate.
+    /// Reads the row and applies the modifiers; `logic` inverts instead of negating.
     ///
-    /// Not inlined: there is one copy for each arithmetic, not one for each operation.
+    /// Not inlined: there is one copy per type of arithmetic, not one per operation.
     #[inline(never)]
     pub fn load<T: Bank>(
         &self,
@@ -256,7 +256,7 @@ impl Source {
     }
 }
 
-/// A byte of the general registers that a0 names.
+/// The byte of the general registers that a0 addresses.
 pub fn address(
     memory: &[u8; TOTAL],
     word: u8,
@@ -304,7 +304,7 @@ impl Target {
         Ok(Target { layout, ty: dst.ty, mask, accumulator })
     }
 
-    /// Writes elements of the channels of a mask.
+    /// Writes elements in the channels of a mask.
     #[inline(never)]
     pub fn scatter<E: Element>(
         &self,

@@ -1,4 +1,4 @@
-//! A program decoded once: what threads execute.
+//! A decoded program, which threads execute.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use crate::translate::{Lazy, Translated};
 /// Runs of threads before a program is translated: short programs that run once are not worth it.
 const RUNS_BEFORE_TRANSLATION: u32 = 8;
 
-/// Most bytes of a program.
+/// Limit on the bytes of a program.
 pub const LIMIT: u32 = 1 << 20;
 
-/// A program: the instructions that can be reached from its entry, ready to be executed. Immutable,
-/// so that threads on several cores share it.
+/// A program: the instructions that can be reached from its entry, ready for execution. Immutable, so that
+/// threads on several cores share it.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) ops: Vec<Op>,
-    /// The instructions behind the operations, for messages.
+    /// The instructions of the operations, for messages.
     insts: Vec<Inst>,
     inputs: Inputs,
     channels: u32,
@@ -37,8 +37,8 @@ pub struct Program {
 impl Program {
     /// Decodes the instructions that can be reached from byte `entry`.
     ///
-    /// `read` fills a buffer with the memory from an offset on and says whether it could; offsets
-    /// count from the program's start (the kernel start pointer), as jumps do.
+    /// `read` fills a buffer with the memory from an offset on and returns whether it could; offsets are
+    /// relative to the program's start (the kernel start pointer), as jumps are.
     ///
     /// # Errors
     /// An instruction that cannot be decoded or executed, or unreadable memory.
@@ -61,7 +61,7 @@ impl Program {
                     open.push(target(ip, jump).map_err(|kind| bare(ip, kind, &inst))?);
                 }
                 if inst.opcode == Opcode::Break {
-                    // Channels go on behind the `while`, which is reached too.
+                    // Channels resume after the `while`, so that is reachable too.
                     open.push(target(ip, inst.uip).map_err(|kind| bare(ip, kind, &inst))?);
                 }
                 let ends = inst.opcode.is_send() && inst.send.end_of_thread
@@ -92,7 +92,7 @@ impl Program {
         })
     }
 
-    /// The program, translated to host code after so many runs of a thread; `None` for never.
+    /// Sets the number of runs of threads after which the program is translated; `None` for never.
     #[must_use]
     pub fn translated_after(mut self, runs: Option<u32>) -> Program {
         self.translation = Lazy::after(runs.unwrap_or(u32::MAX));
@@ -109,12 +109,12 @@ impl Program {
         &self.inputs
     }
 
-    /// What it does, if it is a pixel shader of sixteen pixels that only copies texels.
+    /// The effect of the program, if it is a pixel shader of sixteen pixels that only copies texels.
     pub fn copies(&self) -> Option<&TexelCopy> {
         self.copies.as_deref()
     }
 
-    /// The channels that its instructions have, those without a mask apart.
+    /// The channels of its instructions, except for those without a mask.
     pub(crate) fn channels(&self) -> u32 {
         self.channels
     }
@@ -125,7 +125,7 @@ impl Program {
     }
 
     fn build(entry: u32, found: BTreeMap<u32, Inst>) -> Result<Program, Fault> {
-        // The entry has index 0: instructions before it, which only jumps reach, come last.
+        // The entry has index 0: preceding instructions, which only jumps reach, come last.
         let before = found.range(..entry);
         let order: Vec<(u32, Inst)> =
             found.range(entry..).chain(before).map(|(ip, inst)| (*ip, *inst)).collect();
@@ -183,7 +183,7 @@ impl Program {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The thread ran past the last instruction.
+    /// The fault of a thread that ran past the last instruction.
     pub(crate) fn fault_at_end(&self, next: u32) -> Fault {
         let ip = self.ops.last().map_or(0, |op| op.ip);
         Fault { kind: FaultKind::BadJump(i64::from(next)), ..self.fault(ip, FaultKind::Unreadable) }
@@ -229,13 +229,13 @@ fn jumps(inst: &Inst) -> Vec<i32> {
     }
 }
 
-/// The distance of `jmpi`, which counts from the next instruction, made one from this.
+/// The offset of `jmpi`, which is relative to the next instruction, converted to one from this instruction.
 fn jump_offset(inst: &Inst) -> Option<i32> {
     let bits = inst.src[0].immediate_bits()?;
     Some((bits as u32 as i32).wrapping_add(inst.bytes() as i32))
 }
 
-/// The arithmetic of an instruction: integers where no source is a float.
+/// The arithmetic of an instruction: integers if no source is a float.
 fn arithmetic(inst: &Inst) -> Arithmetic {
     let sources = &inst.src[..inst.sources()];
     let real = sources.iter().filter(|src| src.place != Place::NULL);
@@ -250,7 +250,7 @@ fn arithmetic(inst: &Inst) -> Arithmetic {
     {
         return Arithmetic::Int128;
     }
-    // Where only the low 32 bits count.
+    // The result depends only on the low 32 bits.
     let wraps = match inst.opcode {
         Opcode::Mov | Opcode::Add | Opcode::Mul | Opcode::Mad | Opcode::Shl => true,
         Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not => true,
@@ -271,7 +271,7 @@ fn arithmetic(inst: &Inst) -> Arithmetic {
     }
 }
 
-/// Moves that only copy bits: no conversion, no modifier, nothing derived from the value.
+/// Whether a move only copies bits: no conversion, no modifier, nothing derived from the value.
 fn copies(inst: &Inst) -> bool {
     let plain = |src: &Src| !src.negate && !src.abs && src.ty == inst.dst.ty;
     let accumulator = |place: Place| {
@@ -285,7 +285,7 @@ fn copies(inst: &Inst) -> bool {
         && !accumulator(inst.dst.place)
 }
 
-/// The unsigned integer of a type's size: bits without meaning.
+/// The unsigned integer type of a type's size.
 fn bits_of(ty: Type) -> Type {
     match ty.bytes() {
         1 => Type::UB,
@@ -423,7 +423,7 @@ fn lower(
     })
 }
 
-/// A type that the arithmetic computes in as registers hold it.
+/// Whether the arithmetic computes in the type as registers hold it.
 fn fits(ty: Type, arithmetic: Arithmetic) -> bool {
     match arithmetic {
         Arithmetic::Float => ty == Type::F,
@@ -432,7 +432,8 @@ fn fits(ty: Type, arithmetic: Arithmetic) -> bool {
     }
 }
 
-/// The short cut to a source, if there is one. Fewer than eight channels are not worth it.
+/// The direct location of a source, if it has one. Not used for fewer than eight channels, for which it is
+/// not worth it.
 fn direct(src: &Source, arithmetic: Arithmetic, n: usize) -> Direct {
     match src.layout {
         _ if !fits(src.ty, arithmetic) || n < 8 => Direct::No,

@@ -1,7 +1,7 @@
 //! Sums, products and fused products that are rounded toward zero.
 //!
-//! The host rounds to the nearest. What is lost by that is computed, too, and if the result is then farther from zero
-//! than the exact value, the next number toward zero is taken.
+//! The host rounds to nearest. The rounding error is computed too, and if the result is farther from zero than the
+//! exact value, the next number toward zero is taken.
 
 /// A float that can be rounded toward zero.
 pub trait TowardZero: Copy {
@@ -13,7 +13,7 @@ pub trait TowardZero: Copy {
     fn fused(a: Self, b: Self, c: Self) -> Self;
 }
 
-/// The rounding error of a sum: what is exactly missing to it.
+/// The exact rounding error of a sum.
 ///
 /// source: Knuth, "The Art of Computer Programming", volume 2, 4.2.2 (TwoSum).
 fn error_of_sum(a: f64, b: f64, sum: f64) -> f64 {
@@ -21,7 +21,7 @@ fn error_of_sum(a: f64, b: f64, sum: f64) -> f64 {
     (a - (sum - part)) + (b - part)
 }
 
-/// The nearest value, one step toward zero if the exact one is less by `error`.
+/// The nearest value, moved one step toward zero if `error` says that the exact one is smaller in magnitude.
 fn step(nearest: f64, error: f64) -> f64 {
     if nearest.is_infinite() {
         return f64::MAX.copysign(nearest);

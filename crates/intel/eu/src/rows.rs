@@ -11,10 +11,10 @@ use crate::op::{Direct, Op};
 use crate::operand::{CHANNELS, Row};
 use crate::thread::Thread;
 
-/// What a handler returns.
+/// The result of a handler.
 pub type Done = Result<(), FaultKind>;
 
-/// Whether a condition holds for a comparison's outcome; `None` is a NaN.
+/// Whether a comparison's outcome satisfies a condition; `None` is NaN.
 #[inline(always)]
 pub fn holds(condition: Condition, order: Option<Ordering>) -> bool {
     match (condition, order) {
@@ -41,8 +41,8 @@ pub fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind>
     Ok(row)
 }
 
-/// Applies a function to channels in eights, which are the host's vectors: the loops have constant
-/// lengths. Channels behind the last one are computed too, and not written.
+/// Applies a function to channels in groups of eight, which are the host's vectors: the loops have constant
+/// lengths. Unused channels of the last group are computed too, but not written.
 #[inline(always)]
 pub fn map<T: Copy>(a: &mut Row<T>, n: usize, f: impl Fn(T) -> T) {
     for eight in &mut a.as_chunks_mut::<8>().0[..n.div_ceil(8)] {
@@ -52,7 +52,7 @@ pub fn map<T: Copy>(a: &mut Row<T>, n: usize, f: impl Fn(T) -> T) {
     }
 }
 
-/// As [`map`], of two rows.
+/// As [`map`], for two rows.
 #[inline(always)]
 pub fn zip<T: Copy>(a: &mut Row<T>, b: &Row<T>, n: usize, f: impl Fn(T, T) -> T) {
     let b = b.as_chunks::<8>().0;
@@ -63,7 +63,7 @@ pub fn zip<T: Copy>(a: &mut Row<T>, b: &Row<T>, n: usize, f: impl Fn(T, T) -> T)
     }
 }
 
-/// Reads 32-bit elements as they are. Rows of eight, so that the host's vectors are full.
+/// Reads 32-bit elements without conversion, in rows of eight, to fill the host's vectors.
 #[inline(always)]
 pub fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
     let n = usize::from(op.n);
@@ -99,7 +99,7 @@ pub fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
     }
 }
 
-/// What is derived from a result beside the destination.
+/// Outputs of an operation in addition to the destination.
 #[derive(Clone, Copy)]
 pub struct Derived {
     pub condition: Condition,
@@ -127,7 +127,7 @@ pub fn finish<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>) -> Done {
     }
 }
 
-/// Writes 32-bit elements as they are.
+/// Writes 32-bit elements without conversion.
 #[inline(always)]
 pub fn store_direct<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32, base: usize) {
     let n = usize::from(op.n);
@@ -216,7 +216,7 @@ pub fn finish_as<T: Bank, E: Element>(
     Ok(())
 }
 
-/// Writes the accumulator: integers with the bits above 32, floats as they are.
+/// Writes the accumulator: integers with the bits above 32, floats without conversion.
 #[cold]
 pub fn accumulate<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) {
     let float = op.dst.ty.is_float();
@@ -236,7 +236,7 @@ pub fn accumulate<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) {
     }
 }
 
-/// Writes what was selected: the condition says what is selected and writes no flags.
+/// Writes the result of a selection: the condition determines the selection and writes no flags.
 #[inline(always)]
 pub fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
     match op.direct_dst {
@@ -251,7 +251,7 @@ pub fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32
     }
 }
 
-/// A bit for each channel whose operands satisfy a condition.
+/// A mask of the channels whose operands satisfy a condition.
 #[inline(always)]
 pub fn outcomes<T: Bank>(condition: Condition, n: usize, a: &Row<T>, b: &Row<T>) -> u32 {
     #[inline(always)]

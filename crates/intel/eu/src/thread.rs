@@ -21,71 +21,71 @@ pub const REGISTERS: usize = 128;
 /// MXCSR: exceptions masked; and with FTZ and DAZ. source: Intel's Software Developer's Manual, volume 1, 10.2.3
 const FLOAT_CONTROL: [u32; 2] = [0x1f80, 0x9fc0];
 
-/// How a thread starts.
+/// Initial state of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dispatch {
-    /// Channels that are enabled: sr0.2, bit n is channel n.
+    /// Dispatch mask, sr0.2: bit n enables channel n.
     pub mask: u32,
     /// sr0.3, the vector mask of pixel shaders: all channels of subspans with a pixel inside.
     pub vector_mask: u32,
-    /// sr0.0: where the thread runs, for programs that ask.
+    /// sr0.0: where the thread runs, for programs that read it.
     pub state: u32,
     /// cr0.0 at the start: float mode (IEEE or alternative), rounding, denormals.
     pub control: u32,
 }
 
-/// Why [`Thread::run`] returned.
+/// The reason why [`Thread::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The thread sent its last message.
     EndOfThread,
     /// It waits for a notification (`wait n0`): run it again after [`Thread::notify`].
     Waiting,
-    /// A message asked for it ([`crate::Outcome::Yield`]): run it again.
+    /// A message requested it ([`crate::Outcome::Yield`]): run it again.
     Yielded,
 }
 
-/// A thread: registers, flags, accumulators, flow control. About 5 KiB; a dispatcher keeps one for
-/// each hardware thread that it plays and starts it again with [`Thread::start`].
+/// A thread: registers, flags, accumulators, flow control. About 5 KiB; a dispatcher keeps one for each
+/// hardware thread and starts it again with [`Thread::start`].
 ///
-/// Flow control keeps a mask of the channels that are at the instruction pointer, and for each
-/// other channel the operation at which it goes on.
+/// Flow control keeps a mask of the channels that are at the instruction pointer, and for each other channel
+/// the operation at which it resumes.
 pub struct Thread {
     pub(crate) memory: Box<Bytes>,
-    /// Bits above the 32 that an integer accumulator's elements have in the registers.
+    /// Bits above the 32 in the registers that elements of an integer accumulator have.
     acc_high: [i32; CHANNELS],
     /// Channels that the dispatch enabled.
     dispatched: u32,
     /// Channels that are at the instruction pointer.
     pub(crate) active: u32,
-    /// Index of the operation at which each other channel goes on.
+    /// Index of the operation at which each other channel resumes.
     pub(crate) resume: [u32; CHANNELS],
     /// Index of the next operation.
     next: u32,
     /// Instructions since the start.
     executed: u64,
-    /// What translated code reads and writes.
+    /// State for translated code.
     pub(crate) host: HostState,
     /// The checker, in checked threads.
     pub(crate) checker: Option<Box<Checker>>,
 }
 
-/// A thread's state that translated code needs beside the registers.
+/// State of a thread for translated code, in addition to the registers.
 #[derive(Debug, Default)]
 pub(crate) struct HostState {
     /// Operations that may still be executed.
     pub left: i64,
     /// The channels of `exec_row`.
     pub exec: u32,
-    /// All ones for each of them.
+    /// All ones for each channel of `exec`.
     pub exec_row: [u32; CHANNELS],
-    /// The host's float control as Rust expects it, and with denormals as zeros.
+    /// The host's float control as Rust expects it, and with denormals flushed to zero.
     pub float_control: [u32; 2],
     /// The fault of an operation in translated code.
     pub fault: Option<FaultKind>,
-    /// What a unit panicked with that translated code sent a message to.
+    /// The payload of a unit's panic during a message from translated code.
     pub panic: Option<Box<dyn Any + Send>>,
-    /// Why a message that translated code sent stops the thread.
+    /// The reason why a message from translated code stops the thread.
     pub stop: Option<Stop>,
 }
 
@@ -105,15 +105,15 @@ impl Thread {
         }
     }
 
-    /// The same thread, but one that reports uses of registers that were never written
-    /// ([`MessageUnit::found`]). Its programs are not translated.
+    /// The same thread, but reporting uses of registers that were never written ([`MessageUnit::found`]). Its
+    /// programs are not translated.
     #[must_use]
     pub fn checked(self) -> Thread {
         Thread { checker: Some(Box::new(Checker::new())), ..self }
     }
 
-    /// Makes it a fresh thread at the program's entry. The general registers keep what was written
-    /// to them: write the payload before or after ([`Thread::grf_mut`]).
+    /// Restarts the thread at the program's entry. The general registers keep their values: write the payload
+    /// before or after ([`Thread::grf_mut`]).
     pub fn start(&mut self, dispatch: &Dispatch) {
         self.memory[memory::GENERAL..].fill(0);
         self.acc_high = [0; CHANNELS];
@@ -130,8 +130,8 @@ impl Thread {
     }
 
     /// Clears the general registers that a program may read before it has written them, so that nothing depends on
-    /// what earlier threads left. Call it before the payload is written; `mask` are the channels that execute, and `payload`
-    /// has a bit for each register that is written whole then.
+    /// earlier threads. Call it before the payload is written; `mask` are the channels that execute, and `payload` has
+    /// a bit for each register that the payload writes entirely.
     pub fn clear_for(&mut self, program: &Program, mask: u32, payload: u128) {
         if let Some(checker) = &mut self.checker {
             checker.mark(&mut self.memory[..memory::GENERAL]);
@@ -155,7 +155,7 @@ impl Thread {
         &self.memory[..memory::GENERAL]
     }
 
-    /// The general registers, to write.
+    /// The general registers, for writing.
     #[inline]
     pub fn grf_mut(&mut self) -> &mut [u8] {
         &mut self.memory[..memory::GENERAL]
@@ -169,13 +169,13 @@ impl Thread {
         }
     }
 
-    /// A notification arrives: n0.0 counts up. The gateway calls it when a barrier is complete.
+    /// Delivers a notification: increments n0.0. The gateway calls it when a barrier is complete.
     pub fn notify(&mut self) {
         let count = read32(&self.memory, memory::NOTIFICATION);
         write32(&mut self.memory, memory::NOTIFICATION, count.wrapping_add(1));
     }
 
-    /// A flag register of 32 bits: f0 or f1.
+    /// A 32-bit flag register: f0 or f1.
     pub fn flag(&self, register: usize) -> u32 {
         read32(&self.memory, memory::FLAG + register % 2 * REGISTER_BYTES)
     }
@@ -185,7 +185,7 @@ impl Thread {
         self.active
     }
 
-    /// Instructions that were executed since the start.
+    /// Number of instructions executed since the start.
     pub fn executed(&self) -> u64 {
         self.executed
     }
@@ -195,7 +195,7 @@ impl Thread {
         FloatMode(read32(&self.memory, memory::CONTROL))
     }
 
-    /// Channels of an operation that flow control and dispatch enable.
+    /// Channels of an operation that are enabled by flow control and dispatch.
     #[inline(always)]
     pub(crate) fn enabled(&self, op: &Op) -> u32 {
         let channels = if op.no_mask { u32::MAX } else { self.active >> op.first };
@@ -207,7 +207,7 @@ impl Thread {
         u64::from(self.flag(0)) | u64::from(self.flag(1)) << 32
     }
 
-    /// Channels of an operation that the predicate enables; all without one.
+    /// Channels of an operation that are enabled by the predicate; all if it has none.
     #[inline(always)]
     pub(crate) fn predicated(&self, op: &Op) -> u32 {
         if op.predicate == 0 { op.all() } else { self.predicate(op) }
@@ -244,8 +244,8 @@ impl Thread {
 
     /// The accumulator's element for channel `i` of an operation.
     ///
-    /// Integers have room for eight channels, floats for sixteen. source: Mesa,
-    /// `brw_ir_performance.cpp` (`accum_reg_of_channel`).
+    /// The accumulator holds eight integers or sixteen floats. source: Mesa, `brw_ir_performance.cpp`
+    /// (`accum_reg_of_channel`).
     pub(crate) fn accumulator_lane(&self, op: &Op, i: usize, float: bool) -> usize {
         if op.dst.accumulator {
             return i;
@@ -273,10 +273,10 @@ impl Thread {
 
     /// Runs until the thread ends or waits.
     ///
-    /// `budget` counts down with each instruction; at 0 the watchdog ends the thread.
+    /// `budget` is decremented by each instruction; at 0 the watchdog ends the thread.
     ///
     /// # Errors
-    /// The first fault; the thread cannot go on after it.
+    /// The first fault; the thread cannot continue after it.
     pub fn run(
         &mut self,
         program: &Program,
@@ -320,7 +320,7 @@ impl Thread {
                         return Err(program.fault(ip, kind));
                     }
                 }
-                // At an operation that begins a block, the budget is at its end.
+                // At an operation that begins a block, the budget is exhausted.
                 if translated.block(self.next).is_none() {
                     continue;
                 }
@@ -372,7 +372,7 @@ impl Thread {
         result
     }
 
-    /// Lets the checker look at an operation, in checked threads.
+    /// Lets the checker examine an operation, in checked threads.
     #[inline(always)]
     fn check(&mut self, look: impl FnOnce(&mut Checker, &Thread)) {
         if let Some(mut checker) = self.checker.take() {
@@ -415,7 +415,7 @@ impl Thread {
                 let at = memory::NOTIFICATION + usize::from(dword & 7) * 4;
                 match read32(&self.memory, at) {
                     0 => {
-                        // Not executed: it comes again.
+                        // Not executed: it will be executed again.
                         self.executed -= 1;
                         *budget += 1;
                         return Ok(Some(Stop::Waiting));
@@ -442,7 +442,7 @@ impl Thread {
         self.host.fault.take().unwrap_or(FaultKind::Unreadable)
     }
 
-    /// Channels that wait for this operation become active.
+    /// Activates the channels that wait for this operation.
     fn join(&mut self) {
         let mut waiting = self.dispatched & !self.active;
         while waiting != 0 {
@@ -454,7 +454,7 @@ impl Thread {
         }
     }
 
-    /// Channels leave and go on elsewhere.
+    /// Deactivates channels until another operation.
     fn park(&mut self, channels: u32, at: u32) {
         let mut left = channels;
         while left != 0 {
@@ -464,7 +464,7 @@ impl Thread {
         self.active &= !channels;
     }
 
-    /// Flow control. A branch jumps to JIP only if no channel goes on behind it.
+    /// Executes flow control. A branch jumps to JIP only if no channel continues with the next instruction.
     fn branch(&mut self, op: &Op, opcode: Opcode, jip: u32, uip: u32) {
         let here = op.all() << op.first;
         let channels = self.active & here;
@@ -473,7 +473,7 @@ impl Thread {
         match opcode {
             Opcode::If => self.park(channels & !chosen, jip),
             Opcode::Else => self.park(channels, uip),
-            // What breaks goes on behind the loop's `while`, which UIP names.
+            // A break continues after the loop's `while`, to which UIP points.
             Opcode::Break => self.park(chosen, uip + 1),
             Opcode::Cont | Opcode::Halt => self.park(chosen, uip),
             Opcode::While => {
@@ -491,13 +491,13 @@ impl Thread {
         self.next = if goes_on { behind } else { jip };
     }
 
-    /// A channel waits for an operation.
+    /// Whether a channel waits for an operation.
     fn waits_for(&self, at: u32) -> bool {
         let waiting = self.dispatched & !self.active;
         (0..CHANNELS).any(|channel| waiting >> channel & 1 != 0 && self.resume[channel] == at)
     }
 
-    /// Writes what registers say of the thread's state.
+    /// Updates the registers that reflect the thread's state.
     #[cold]
     fn publish(&mut self, op: &Op) {
         write32(&mut self.memory, memory::CHANNELS, self.active);
@@ -520,7 +520,7 @@ impl Thread {
         }
     }
 
-    /// Sends the message of an operation; returns whether the thread ends with it, and what the unit says.
+    /// Sends the message of an operation; returns whether the thread ends with it, and the unit's outcome.
     #[inline(always)]
     fn try_send(
         &mut self,
@@ -550,18 +550,19 @@ impl Thread {
     }
 }
 
-/// What comes of a message.
+/// The continuation of a thread after a message, in a form for translated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// The thread goes on.
+    /// The thread continues.
     GoesOn,
-    /// The thread ends, or stops behind it.
+    /// The thread ends, or stops after the message.
     Stops(Stop),
-    /// The thread cannot go on: the host's fields have the fault. A fault in this type would be returned through memory.
+    /// The thread cannot continue: its host state contains the fault. A fault in this type would be returned through
+    /// memory.
     Failed,
 }
 
-/// For each group of `size` bits: all bits set if any is, or if all are.
+/// Combines flags of groups of `size` bits: each group becomes all ones if any bit is set, or if all are.
 fn group(bits: u32, size: u32, all: bool) -> u32 {
     let ones = lanes(size as usize);
     (0..32 / size).fold(0, |result, n| {

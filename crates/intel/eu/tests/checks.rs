@@ -9,7 +9,7 @@ use tepui_intel_eu::{
 };
 use tepui_intel_isa::{Generation, asm};
 
-/// Answers every message with 7 in the channels that execute.
+/// A unit that answers every message with 7 in the channels that execute.
 #[derive(Default)]
 struct Sevens(Vec<Finding>);
 
@@ -27,7 +27,7 @@ impl MessageUnit for Sevens {
     }
 }
 
-/// The findings of a thread of 16 channels, of which `mask` execute; g1 to g3 are its payload.
+/// The findings of a thread of 16 channels, of which those of `mask` execute; g1 to g3 are its payload.
 fn findings(text: &str, mask: u32) -> Vec<Finding> {
     let code = asm::assemble(Generation::Gen9, &format!("{text}\n{END}"));
     let code = code.unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
@@ -36,7 +36,7 @@ fn findings(text: &str, mask: u32) -> Vec<Finding> {
     let mut thread = Thread::new().checked();
     let mut unit = Sevens::default();
     for _ in 0..2 {
-        // What the thread before left does not count.
+        // Values that an earlier thread left are not a payload.
         thread.clear_for(&program, mask, 0);
         thread.start(&Dispatch { mask, vector_mask: mask, state: 0, control: 0 });
         thread.write_payload(1, &[0; 24]);
@@ -48,7 +48,7 @@ fn findings(text: &str, mask: u32) -> Vec<Finding> {
     found[..half].to_vec()
 }
 
-/// The only finding: its place and text.
+/// The instruction and the text of the only finding.
 fn one(text: &str, mask: u32) -> (u32, String) {
     let found = findings(text, mask);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -91,7 +91,7 @@ fn writes_of_other_channels_do_not_count() {
         (-f0.0) mov(16) g4<1>UD 1UD {{ align1 1H }};
         {ADD}"
     );
-    // All channels are below 1, so that none is written.
+    // All channels are below 1, so none is written.
     assert!(one(&text, 0xffff).1.contains("channels 0xffff"));
 }
 
@@ -123,7 +123,7 @@ fn planes_read_pairs_of_registers() {
 
 #[test]
 fn messages_read_offsets_and_write_responses() {
-    // An untyped read of one double word a channel (SIMD16: bits 13:12), offsets in g2 and g3.
+    // An untyped read of one double word per channel (SIMD16: bits 13:12), offsets in g2 and g3.
     let read = |payload: u8| {
         format!(
             "send(16) g12<1>UD g{payload}<8,8,1>UD 0x04205e01 dp data 1 MsgDesc: mlen 2 ex_mlen 0 rlen 2 {{ align1 1H }};"

@@ -19,7 +19,7 @@ enum Statement {
     /// `a = b ^ c`
     Xor(usize, usize, usize),
     If(Condition, Vec<Statement>, Vec<Statement>),
-    /// So many rounds, if nothing breaks.
+    /// A number of iterations, unless it breaks.
     Loop(i32, Vec<Statement>),
     Break(Option<Condition>),
     Continue(Option<Condition>),
@@ -83,7 +83,7 @@ impl Random {
     }
 }
 
-/// What a channel does after a statement.
+/// The control flow of a channel after a statement.
 #[derive(PartialEq)]
 enum Next {
     On,
@@ -136,8 +136,7 @@ fn execute(block: &[Statement], v: &mut [i32; VARIABLES]) -> Next {
     Next::On
 }
 
-/// Makes assembly as Mesa does: JIP names the end of the innermost block, UIP the end of the
-/// construct.
+/// Emits assembly as Mesa does: JIP names the end of the innermost block, UIP the end of the construct.
 struct Assembly {
     text: String,
     labels: usize,
@@ -160,8 +159,7 @@ impl Assembly {
         self.line(&format!("cmp.l.f0.0(16) null<1>D g{a}<8,8,1>D g{b}<8,8,1>D {{ align1 1H }}"));
     }
 
-    /// `end` is the label of the innermost enclosing block's end, `while_label` that of the loop's
-    /// `while`.
+    /// `end` is the label of the innermost enclosing block's end, `while_label` that of the loop's `while`.
     fn block(&mut self, block: &[Statement], end: Option<&str>, while_label: Option<&str>) {
         for statement in block {
             self.statement(statement, end, while_label);
@@ -194,7 +192,7 @@ impl Assembly {
                     ));
                     self.block(then, Some(&at_else), while_label);
                     let _ = writeln!(self.text, "{at_else}:");
-                    // Gen9's way: a nop before the endif, and branch control.
+                    // Gen9's form: a nop before the endif, and branch control.
                     let at_nop = self.label();
                     self.line(&format!(
                         "else(16) JIP: {at_nop} UIP: {at_endif} {{ align1 1H BranchCtrl }}"
@@ -339,7 +337,8 @@ fn collatz() {
     }
 }
 
-/// Loops whose channels leave at their `while`, in different rounds, and some within a branch that only some take.
+/// Loops whose channels leave at their `while`, in different iterations, and some within a branch that only some
+/// take.
 #[test]
 fn channels_leave_loops_at_different_rounds() {
     let text = "

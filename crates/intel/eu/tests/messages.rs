@@ -1,4 +1,4 @@
-//! Messages of interpreted and of translated programs: what units do shows alike.
+//! Messages of interpreted and of translated programs: the outcomes of units have the same effects.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use common::{KEEPS_DENORMALS, assert_same, program};
 use tepui_intel_eu::{Dispatch, Message, MessageUnit, Outcome, Refusal, Stop, Thread, ThreadView};
 
-/// What a unit does at its third message.
+/// The outcome of a unit's third message.
 #[derive(Clone, Copy)]
 enum Third {
     Answers,
@@ -16,7 +16,7 @@ enum Third {
     Panics,
 }
 
-/// Answers each message with the number of messages so far, in the channels that execute.
+/// A unit that answers each message with the number of messages so far, in the channels that execute.
 struct Counter {
     sent: u32,
     third: Third,
@@ -48,7 +48,7 @@ send(8) g10<1>UD g20<8,8,1>UD 0x02106efe dp data 1 MsgDesc: { align1 1Q };
 add(8) g21<1>UD g21<8,8,1>UD g10<8,8,1>UD { align1 1Q };
 ";
 
-/// The thread and how it stopped: at the third message, and at the end if it goes on.
+/// The thread and how it stopped: at the third message, and at the end if it continues.
 fn run(third: Third, translated: bool) -> (Thread, Vec<Result<Stop, String>>) {
     let program = program(PROGRAM).translated_after(translated.then_some(0));
     let mut thread = Thread::new();

@@ -1,4 +1,5 @@
-//! Random instructions never make interpreter or translation panic or hang: they execute them or say why not, and agree.
+//! Random instructions never make interpreter or translation panic or hang: they execute them or return a fault, and
+//! agree.
 
 mod common;
 
@@ -7,7 +8,7 @@ use tepui_intel_eu::{
 };
 use tepui_intel_isa::{Generation, asm, random};
 
-/// Answers each message with its own payload; every fourth gives way to the dispatcher.
+/// A unit that answers each message with its own payload; every fourth message yields to the dispatcher.
 struct Echo(u32);
 
 impl MessageUnit for Echo {
@@ -56,7 +57,7 @@ fn random_programs() {
         executed += a.executed();
         let text = || format!("seed {seed}");
         assert_eq!(fault, other, "seed {seed}");
-        // The registers of a thread that failed are not looked at any more.
+        // The registers of a failed thread are not used any more.
         if fault.is_none() {
             common::assert_same(&a, &b, &text());
         }
@@ -83,7 +84,7 @@ fn execute(program: &Program, seed: u64) -> (Thread, Option<Fault>) {
     let mut budget = 200;
     for _ in 0..4 {
         if let Err(fault) = thread.run(program, &mut units, &mut budget) {
-            // A fault names its place.
+            // A fault has a position.
             let known =
                 matches!(fault.kind, FaultKind::Watchdog(_)) || !fault.instruction.is_empty();
             assert!(known, "{fault}");

@@ -1,4 +1,4 @@
-//! Single instructions, each compared with plain arithmetic over the lanes.
+//! Single instructions, each compared with plain arithmetic over the channels.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{dwords, floats, run, try_run};
 use half::f16;
 use tepui_intel_eu::Thread;
 
-/// Values that have shown mistakes before: signs, limits, patterns.
+/// Values that have revealed mistakes before: signs, limits, patterns.
 const VALUES: [u32; 16] = [
     0,
     1,
@@ -76,7 +76,7 @@ fn integers() {
     unary(&one("fbl", "UD"), |a| if a == 0 { u32::MAX } else { a.trailing_zeros() });
     unary(&one("fbh", "UD"), |a| if a == 0 { u32::MAX } else { a.leading_zeros() });
     unary("fbh(16) g10<1>UD g2<8,8,1>D { align1 1H };", |a| {
-        // GLSL's findMSB counts from the other side.
+        // GLSL's findMSB counts from the other end.
         let bits = if (a as i32) < 0 { !a } else { a };
         if bits == 0 { u32::MAX } else { bits.leading_zeros() }
     });
@@ -132,7 +132,7 @@ fn comparisons() {
 
 #[test]
 fn wide_products() {
-    // High halves of products, as Mesa makes them.
+    // High halves of products, as Mesa computes them.
     binary(
         "mul(8) acc0<1>UD g2<8,8,1>UD g4<16,8,2>UW { align1 1Q };
          mach(8) g10<1>UD g2<8,8,1>UD g4<8,8,1>UD { align1 1Q AccWrEnable };
@@ -421,7 +421,7 @@ fn conversions() {
     }
 }
 
-/// cr0 chooses rounding and denormals.
+/// cr0 selects rounding and denormals.
 #[test]
 fn float_modes() {
     let set = |t: &mut Thread| t.write_payload(2, &[0.1f32.to_bits(), 1e-40f32.to_bits()]);
@@ -439,7 +439,7 @@ fn float_modes() {
     assert!(half(10) < 0.1 && (half(11) - 0.1).abs() <= (half(10) - 0.1).abs());
     assert_eq!(floats(&thread, 12, 2), [0.1, 1e-40]);
     assert_eq!(floats(&thread, 13, 2), [0.1, 0.0]);
-    // A move that converts nothing keeps the bits.
+    // A move without conversion keeps the bits.
     assert_eq!(floats(&thread, 14, 2), [0.1, 1e-40]);
 }
 
@@ -492,7 +492,7 @@ fn regions() {
         let value = |n: usize| values.get(n).copied().unwrap_or(0);
         assert_eq!(dwords(&thread, 10, 8), indices.map(value), "{region}");
     }
-    // Destination strides leave what is between.
+    // Destination strides leave the bytes between elements unchanged.
     let thread = run("mov(8) g10<2>UW 7UW { align1 1Q };", 0xff, |t| {
         t.write_payload(10, &[u32::MAX; 8]);
     });
@@ -548,7 +548,7 @@ fn planes() {
         },
     );
     for i in 0..16 {
-        // u and v alternate each eight channels.
+        // u and v alternate every eight channels.
         let u = (i / 8 * 16 + i % 8) as f32;
         let v = u + 8.0;
         assert_eq!(floats(&thread, 10, 16)[i], 2.0 * u + 3.0 * v + 5.0);

@@ -1,4 +1,5 @@
-//! Random straight programs of the operations that have templates: interpreter and translation leave the same.
+//! Random straight-line programs of the operations that have templates: interpreter and translation give the
+//! same state.
 
 mod common;
 
@@ -6,7 +7,8 @@ use std::fmt::Write as _;
 
 use common::try_run_with;
 
-/// The first register of a type's. Floats have their own: which NaN a float operation gives is open, integers would tell.
+/// The first register of a type. Floats have registers of their own: the bits of a NaN from a float operation are
+/// unspecified, and integer operations would reveal them.
 fn first(ty: &str) -> u64 {
     if ty == "F" { 10 } else { 30 }
 }
@@ -35,7 +37,8 @@ impl Random {
         all[self.below(all.len() as u64) as usize]
     }
 
-    /// A source: a row of registers that may lie across others' rows, one element for all channels, or a constant.
+    /// A source: a row of registers that may overlap the rows of others, one element for all channels, or a
+    /// constant.
     fn source(&mut self, ty: &str, modifiers: &[&str], constants: bool) -> String {
         let modifier = self.of(modifiers);
         let register = first(ty) + self.below(12);
@@ -45,7 +48,7 @@ impl Random {
                 format!("{}F", self.of(&["0x3f800000", "0xc0490fdb", "0x0", "0x7f800000"]))
             }
             1 if constants => format!("0x{:08x}{ty}", self.of(&[1u32, 5, 31, 0x7fff_ffff, 240])),
-            // One of each four channels, and pairs of it.
+            // One of each four channels, and pairs of these.
             2 => {
                 let region = self.of(&["<4,4,0>", "<4,2,0>"]);
                 format!("{modifier}g{register}.{}{region}{ty}", self.below(4))
@@ -67,7 +70,7 @@ impl Random {
         }
     }
 
-    /// An instruction on 16 bits, or one that copies what does not lie side by side.
+    /// An instruction on 16 bits, or one that copies non-contiguous elements.
     fn narrow(&mut self, text: &mut String) {
         let n = self.of(&[8, 16, 16, 32]);
         let half = match n {
@@ -205,7 +208,7 @@ impl Random {
                 format!("{predicate}{op}{sat}{derive}({n}) g{dst}<1>{ty} {a} {b}")
             }
         };
-        // Gen9 has instructions of three sources in Align16 alone.
+        // Gen9 has instructions of three sources in Align16 only.
         let access = if body.contains("<4,4,1>") { "align16" } else { "align1" };
         let _ = writeln!(text, "{body} {{ {access} {mask}{half} }};");
     }
@@ -234,7 +237,7 @@ fn straight_programs() {
             }
         }
         let mask = if random.one_in(2) { u32::MAX } else { random.next() as u32 };
-        // Denormals kept or not, rounding to nearest or towards zero.
+        // Denormals kept or flushed, rounding to nearest or toward zero.
         let control = random.of(&[0x80, 0, 0xb0, 0x30]);
         let registers: Vec<u32> = (0..46 * 8).map(|_| random.word()).collect();
         let ran = try_run_with(&text, mask, control, |t| t.write_payload(0, &registers));

@@ -1,5 +1,5 @@
-//! The compacted form of 64 bits: which bits of the long form a pattern stands for, and what stands
-//! as it is.
+//! The compacted form of 64 bits: the bits of the long form that a pattern replaces, and the bits that are
+//! copied.
 //!
 //! source: Mesa, `src/intel/compiler/brw_eu_compact.c`.
 
@@ -11,25 +11,25 @@ use crate::table::field::{self as f, Run, run};
 use crate::table::opcode::{Form, Opcode};
 use crate::types::{Place, Type};
 
-/// An index of the short form that stands for bits of the long form, most significant run first.
+/// An index in the short form that replaces bits of the long form, most significant run first.
 struct Pattern {
     index: &'static [Run],
     table: &'static [u64],
     bits: &'static [Run],
     what: &'static str,
-    /// Runs that belong to an immediate if there is one; they count as zero then.
+    /// Runs that belong to the immediate if there is one; they are treated as zero then.
     covered: &'static [Run],
 }
 
-/// Bits that stand in both forms: the short form's run, the long form's.
+/// Bits that are in both forms: the short form's run, the long form's.
 type Copied = (Run, Run);
 
 struct Layout {
     patterns: &'static [Pattern],
-    /// The pattern of source 1, which gives way to an immediate.
+    /// The pattern of source 1, which an immediate replaces.
     source1: Option<Pattern>,
     copied: &'static [Copied],
-    /// Source 1's register number, which gives way to an immediate.
+    /// Source 1's register number, which an immediate replaces.
     source1_register: Option<Copied>,
     /// The immediate in the short form, most significant run first.
     immediate: &'static [Run],
@@ -295,7 +295,7 @@ fn immediate_type(generation: Generation, bits: u128) -> Option<Type> {
     Type::from_code(generation, Place::Immediate, code as u8)
 }
 
-/// The bits of an immediate that the short form keeps; `None` if the others matter.
+/// The bits of an immediate that the short form keeps; `None` if information would be lost.
 fn shorten(generation: Generation, ty: Type, value: u32) -> Option<u64> {
     let candidate = match generation {
         Generation::Gen9 => value & 0x1fff,
@@ -309,8 +309,8 @@ fn shorten(generation: Generation, ty: Type, value: u32) -> Option<u64> {
     (lengthen(generation, ty, candidate) == Some(value)).then_some(u64::from(candidate))
 }
 
-/// The immediate that the bits of the short form stand for. Gen9 repeats bit 12 in the bits above;
-/// Gen12 keeps the high bits of floats, and repeats bit 11 of signed integers.
+/// The immediate that the short form's bits encode. Gen9 repeats bit 12 in the bits above; Gen12 keeps the
+/// high bits of floats, and repeats bit 11 of signed integers.
 fn lengthen(generation: Generation, ty: Type, short: u32) -> Option<u32> {
     let extend = |value: u32, bits: u32| ((value << (32 - bits)) as i32 >> (32 - bits)) as u32;
     let twice = |value: u32| (value & 0xffff) | value << 16;
@@ -326,10 +326,10 @@ fn lengthen(generation: Generation, ty: Type, short: u32) -> Option<u32> {
     })
 }
 
-/// The short form of a long one.
+/// Compacts a long form.
 ///
 /// # Errors
-/// It has none.
+/// It has no short form.
 pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     let code = f::OPCODE.get(generation, bits) as u8;
     let layout = layout(generation, code);
@@ -341,7 +341,7 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     let pattern = |short: &mut u128, p: &Pattern| {
         let zero = if immediate.is_some() { p.covered } else { &[] };
         let value = gather(bits, p.bits, zero);
-        // Several rows may differ in covered bits alone: the one that has none of them comes first.
+        // Several rows may differ only in covered bits: the one in which these are zero comes first.
         let visible = |entry: u64| {
             let mut long = 0;
             scatter(&mut long, p.bits, entry);
@@ -376,14 +376,14 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     }
     put(&mut short, (29, 29), 1);
     let short = short as u64;
-    // What the short form says has to be the whole instruction.
+    // The short form must encode the whole instruction.
     if expand(generation, short)? != bits {
         return Err(FieldError::NotCompactable("bits that it does not have"));
     }
     Ok(short)
 }
 
-/// The long form of a short one.
+/// Expands a short form.
 ///
 /// # Errors
 /// Reserved bits are set.

@@ -15,12 +15,12 @@ use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
 
-/// Text that knows its column.
+/// Text output that tracks its column.
 #[derive(Default)]
 struct Line {
     text: String,
     start: usize,
-    /// Characters of this line that columns do not count: Mesa's does not count descriptors.
+    /// Characters of this line that are not counted as columns: Mesa's column count excludes descriptors.
     uncounted: usize,
 }
 
@@ -29,7 +29,7 @@ impl Line {
         self.text.len() - self.start - self.uncounted
     }
 
-    /// A space, and further ones up to a column.
+    /// Writes a space, and further ones up to a column.
     fn pad(&mut self, column: usize) {
         let spaces = column.saturating_sub(self.column()).max(1);
         self.text.extend(std::iter::repeat_n(' ', spaces));
@@ -58,18 +58,18 @@ impl Write for Line {
 /// Names of jump targets, by byte offset.
 pub type Labels = HashMap<usize, usize>;
 
-/// An instruction's text at a place of a program.
+/// An instruction's text at an offset of a program.
 pub struct Text<'a> {
     /// The instruction.
     pub inst: &'a Inst,
-    /// Where it is.
+    /// Its byte offset.
     pub offset: usize,
     /// Names for its jump targets; other targets are written as offsets.
     pub labels: &'a Labels,
 }
 
 impl fmt::Display for Inst {
-    /// The text of the instruction alone: jumps are offsets in bytes.
+    /// The text without its context: jumps are offsets in bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Text { inst: self, offset: 0, labels: &Labels::new() }.fmt(f)
     }
@@ -312,7 +312,7 @@ fn address(w: &mut Line, dword: u8, suffix: &str) -> fmt::Result {
     }
 }
 
-/// A register, a subregister in elements, an indirect place.
+/// Writes a register, a subregister in elements, or an indirect operand.
 fn place(w: &mut Line, place: Place, ty: Type) -> fmt::Result {
     match place {
         Place::Direct { register, byte } => {
@@ -416,7 +416,7 @@ fn ternary_src(w: &mut Line, src: &Src) -> fmt::Result {
     write!(w, "{}", src.ty)
 }
 
-/// A number of the vector immediate VF: sign, three bits of exponent, four of mantissa.
+/// The value of an element of the vector immediate VF: sign, three bits of exponent, four of mantissa.
 ///
 /// source: Mesa, `brw_packed_float.c` (`brw_vf_to_float`).
 pub fn vf_to_f32(bits: u8) -> f32 {
@@ -487,28 +487,28 @@ fn general(value: f64) -> String {
     format!("{}e{exponent_sign}{:02}", trim(mantissa), exponent.abs())
 }
 
-/// What stands at a place of the code.
+/// The contents of a listed offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// An instruction.
     Inst(Box<Inst>),
-    /// No instruction; the next one is looked for 16 bytes further, or 8 if the bytes claim to be
+    /// Bytes that encode no instruction; decoding continues 16 bytes further, or 8 if the bytes claim to be
     /// compacted.
     Error(DecodeError),
-    /// The code's end, where a label stands.
+    /// The end of the code, if a label is there.
     End,
 }
 
-/// A place of the code.
+/// An entry of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it begins.
+    /// Its byte offset.
     pub offset: usize,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What it is.
+    /// Its contents.
     pub content: Content,
-    /// Number of the label that stands here.
+    /// Number of the label at this offset.
     pub label: Option<usize>,
     /// Its text; for errors, the bytes as a comment.
     pub text: String,
@@ -516,8 +516,7 @@ pub struct Listed {
 
 /// Disassembles code from an offset up to its end.
 ///
-/// The code of a whole shader ends with zeros or constants behind the last `send`; `end` stops
-/// there.
+/// The code of a whole shader is followed by zeros or constants after the last `send`; `end` stops there.
 pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Listed> {
     let mut found = Vec::new();
     let mut offset = start;
@@ -566,7 +565,7 @@ pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Lis
         Listed { offset, bytes, content, label: labels.get(&offset).copied(), text }
     };
     let mut listed: Vec<Listed> = found.into_iter().map(list).collect();
-    // A label behind the last instruction.
+    // A label after the last instruction.
     if let Some(label) = labels.get(&offset) {
         listed.push(Listed {
             offset,
@@ -580,7 +579,7 @@ pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Lis
 }
 
 impl Listed {
-    /// The text with the label before it, as the assembler reads it.
+    /// The text preceded by its label, as the assembler reads it.
     pub fn labelled(&self) -> String {
         match self.label {
             Some(label) => format!("LABEL{label}:\n{}", self.text),
@@ -604,8 +603,8 @@ pub fn program(generation: Generation, code: &[u8]) -> String {
     text
 }
 
-/// Where a shader's code ends: behind the first `send` that ends the thread and that no jump
-/// passes over, or where an illegal instruction (zeros) stands.
+/// The end of a shader's code: after the first `send` that ends the thread and that no jump target lies
+/// beyond, or at an illegal instruction (zeros).
 pub fn end(generation: Generation, code: &[u8]) -> usize {
     let mut offset = 0;
     let mut furthest = 0;

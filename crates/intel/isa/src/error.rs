@@ -1,18 +1,18 @@
-//! Errors, with where they are.
+//! Errors of the encoding, with their position.
 
 use tepui_intel_chips::Generation;
 
-/// Bytes that are no instruction.
+/// Bytes that encode no instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset:#x}: {kind}")]
 pub struct DecodeError {
-    /// Where the instruction begins.
+    /// Offset of the instruction.
     pub offset: usize,
-    /// Why it is none.
+    /// The reason.
     pub kind: FieldError,
 }
 
-/// A field that has no meaning, or a value that a field cannot hold.
+/// A field with an invalid value, or a value that a field cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldError {
@@ -48,7 +48,7 @@ pub enum FieldError {
     Unencodable {
         /// The field.
         field: &'static str,
-        /// What should be there.
+        /// A description of the expected value.
         what: String,
     },
     /// The generation has no such field, and it is not at its default.
@@ -59,7 +59,7 @@ pub enum FieldError {
         /// The generation.
         generation: Generation,
     },
-    /// A form of operand that is not known.
+    /// An unknown form of operand.
     #[error("not known: {0}")]
     Unknown(&'static str),
     /// Bits that the short form does not have are not zero.

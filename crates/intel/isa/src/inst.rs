@@ -7,7 +7,7 @@ use crate::sfid::Sfid;
 use crate::swsb::Swsb;
 use crate::table::opcode::{Form, Opcode};
 
-/// A condition of a comparison, or of a result. source: Mesa, `brw_eu_defines.h`.
+/// A conditional modifier. source: Mesa, `brw_eu_defines.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Condition {
@@ -35,7 +35,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// All, with their names in assembly.
+    /// All conditions, with their names in assembly.
     pub const ALL: &[(Condition, &str)] = &[
         (Condition::None, ""),
         (Condition::Zero, ".z"),
@@ -49,7 +49,7 @@ impl Condition {
         (Condition::Unordered, ".u"),
     ];
 
-    /// The one with a code.
+    /// The condition with a code.
     pub fn from_code(code: u8) -> Option<Condition> {
         Condition::ALL.get(usize::from(code)).map(|(condition, _)| *condition)
     }
@@ -72,10 +72,10 @@ pub const PREDICATES_ALIGN16: [&str; 8] = ["", "", ".x", ".y", ".z", ".w", ".any
 /// A predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Predicate {
-    /// How flags become enables: 0 no predicate, 1 the channel's own flag, above that an index of
-    /// [`PREDICATES`] or [`PREDICATES_ALIGN16`].
+    /// Combination of flags into channel enables: 0 no predicate, 1 the channel's own flag, above that an
+    /// index of [`PREDICATES`] or [`PREDICATES_ALIGN16`].
     pub control: u8,
-    /// The flags are inverted first.
+    /// Whether the flags are inverted first.
     pub inverse: bool,
 }
 
@@ -91,18 +91,18 @@ pub struct Flag {
 /// A descriptor of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Desc {
-    /// In the instruction.
+    /// An immediate in the instruction.
     Immediate(u32),
-    /// In a0, at this double word (0 for the descriptor of a split send).
+    /// The double word of a0 that holds it (0 for the descriptor of a split send).
     Address(u8),
 }
 
-/// What only `send` has.
+/// Parameters of `send` instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Send {
     /// The shared function.
     pub sfid: Sfid,
-    /// The thread ends.
+    /// Whether the thread ends.
     pub end_of_thread: bool,
     /// The descriptor of a split send, or the immediate one of `send`.
     pub desc: Desc,
@@ -111,7 +111,7 @@ pub struct Send {
 }
 
 impl Send {
-    /// A message to nobody.
+    /// A message to the null function.
     pub const NULL: Send = Send {
         sfid: Sfid::Null,
         end_of_thread: false,
@@ -129,9 +129,9 @@ pub struct Inst {
     pub opcode: Opcode,
     /// Channels: 1, 2, 4, 8, 16 or 32.
     pub exec_size: u8,
-    /// Number of its first channel within the thread's 32: a multiple of 4.
+    /// Index of its first channel within the thread's 32: a multiple of 4.
     pub channel_offset: u8,
-    /// Channels are executed whether enabled or not.
+    /// Whether all channels execute, ignoring enables.
     pub no_mask: bool,
     /// Align16 access mode (Gen9).
     pub align16: bool,
@@ -141,17 +141,17 @@ pub struct Inst {
     pub condition: Condition,
     /// Flag register of predicate and conditional modifier.
     pub flag: Flag,
-    /// Saturates the result.
+    /// Whether the result is saturated.
     pub saturate: bool,
     /// Breakpoint.
     pub debug: bool,
-    /// Writes the accumulator too; in branches: branch control.
+    /// Also writes the accumulator; in branches: branch control.
     pub acc_write: bool,
     /// Thread control: 1 atomic, 2 switch (Gen9); 1 atomic (Gen12).
     pub thread_control: u8,
-    /// The destination dependency is not cleared (Gen9).
+    /// Whether the destination dependency is not cleared (Gen9).
     pub no_dd_clear: bool,
-    /// The destination dependency is not checked (Gen9).
+    /// Whether the destination dependency is not checked (Gen9).
     pub no_dd_check: bool,
     /// Scoreboard (Gen12).
     pub swsb: Swsb,
@@ -159,18 +159,18 @@ pub struct Inst {
     pub function: u8,
     /// The destination.
     pub dst: Dst,
-    /// The sources; those that the operation does not have are [`Src::NULL`].
+    /// The sources; missing ones are [`Src::NULL`].
     pub src: [Src; 3],
     /// Jump offset in bytes, from this instruction.
     pub jip: i32,
     /// Second jump offset.
     pub uip: i32,
-    /// What only messages have.
+    /// Parameters of messages.
     pub send: Send,
     /// Encoded in 64 bits.
     pub compacted: bool,
-    /// Bits that no operand explains, as the difference to what Mesa's assembler sets there; 0 in
-    /// what compilers make. Fields of operands that the instruction does not have are among them.
+    /// Bits that no operand explains, as the difference to those that Mesa's assembler sets; 0 in compiled
+    /// code. They include fields of operands that the instruction does not have.
     pub unusual: u128,
 }
 
@@ -206,7 +206,7 @@ impl Inst {
         }
     }
 
-    /// Its operands.
+    /// The form of its operands.
     pub fn form(&self) -> Form {
         self.opcode.form(self.generation)
     }
@@ -227,16 +227,16 @@ impl Inst {
         if self.compacted { 8 } else { 16 }
     }
 
-    /// The flag register stands in the text: a predicate reads it or the condition writes it.
+    /// Whether the flag register is part of the text: a predicate reads it or the condition writes it.
     pub fn uses_flag(&self) -> bool {
         self.predicate.control != 0
             || self.condition != Condition::None && !self.opcode.condition_without_flag()
     }
 
-    /// Has a conditional modifier's field: messages, `math` and `sync` have other things there.
+    /// Whether it has a conditional modifier field: messages, `math` and `sync` use the bits otherwise.
     pub fn has_condition(&self) -> bool {
         let other = self.opcode.is_send() || matches!(self.opcode, Opcode::Math | Opcode::Sync);
-        // An immediate of 64 bits lies over the field.
+        // A 64-bit immediate overlaps the field.
         let covered = self.generation >= Generation::Gen12
             && self.src[0].immediate_bits().is_some()
             && self.src[0].ty.bytes() == 8;

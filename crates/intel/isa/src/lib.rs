@@ -2,20 +2,20 @@
 //!
 //! # What is here
 //!
-//! * The [tables](table): opcodes and bit fields of Gen9 and Gen12, patterns of compacted
-//!   instructions; [types]; [shared functions](sfid).
-//! * The typed instruction [`Inst`]; [`Inst::decode`] and [`Inst::encode`], exact inverses: bits
-//!   that no operand explains are kept ([`Inst::unusual`]). Only where an immediate covers part of
-//!   a compacted pattern do several compacted forms mean the same; one of them is encoded.
+//! * The [tables](table): opcodes and bit fields of Gen9 and Gen12, patterns of compacted instructions;
+//! [types]; [shared functions](sfid).
+//! * The typed instruction [`Inst`]; [`Inst::decode`] and [`Inst::encode`], exact inverses: bits that no
+//! operand explains are kept ([`Inst::unusual`]). The exception is an immediate that covers part of a
+//! compacted pattern: then several compacted forms have the same meaning; one of them is encoded.
 //! * Text in Mesa's syntax: `Display`, the [disassembler](disasm) and the [assembler](asm).
 //! * [Message descriptors](message), the [scoreboard](swsb), the [rules](validate) that hardware
 //!   adds to the encoding, [random instructions](random) for tests, the [manual].
 //!
 //! # How data flows
 //!
-//! [`codec`] walks an instruction and names a field of the table for each part of it; an encoder
-//! writes the field, a decoder reads it, so that there is one description for both. [`compact`]
-//! maps 64-bit forms to 128-bit ones before that.
+//! [`codec`] walks an instruction and names a field of the table for each part of it; an encoder writes the
+//! field, a decoder reads it, so that there is one description for both. [`compact`] maps 64-bit forms to
+//! 128-bit ones first.
 //!
 //! A generation is added with a variant of [`Generation`], a column in the tables of fields, opcodes
 //! and types, and its patterns of compacted instructions.

@@ -15,7 +15,7 @@ use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::{Place, Type};
 use crate::validate::Rule;
 
-/// What holds for all instructions: operands, text, flow control.
+/// Facts about all instructions: operands, text, flow control.
 const INTRODUCTION: &str = include_str!("manual.md");
 
 /// The whole manual of a generation.
@@ -65,7 +65,7 @@ pub fn opcodes(generation: Generation) -> Vec<Opcode> {
     opcodes
 }
 
-/// The entry of an operation: what it does, its codes, examples.
+/// The entry of an operation: its summary, its codes, examples.
 pub fn entry(generation: Generation, mnemonic: &str) -> Option<String> {
     let opcode = Opcode::from_mnemonic(generation, mnemonic)?;
     let mut out = format!("### {opcode}\n\n{}\n\n", opcode.summary());

@@ -1,4 +1,4 @@
-//! Message descriptors: what the 32 bits of a `send` say to each shared function.
+//! Message descriptors: the meaning of the 32 bits for each shared function.
 //!
 //! source: Mesa, `brw_eu.h` (fields), `brw_eu_defines.h` (codes), `brw_disasm.c` (names).
 
@@ -152,7 +152,7 @@ functions! {
 }
 
 functions! {
-    /// Where the pixel interpolator evaluates.
+    /// The position at which the pixel interpolator evaluates.
     InterpolatorOp:
     SharedOffset = 0 "per_message_offset" "At an offset in the message.";
     Sample = 1 "sample_position" "At a sample.";
@@ -181,7 +181,7 @@ pub const fn response_registers(desc: u32) -> u8 {
     bits(desc, 24, 20) as u8
 }
 
-/// The payload begins with a header.
+/// Whether the payload begins with a header.
 pub const fn has_header(desc: u32) -> bool {
     bits(desc, 19, 19) != 0
 }
@@ -227,13 +227,13 @@ pub enum Descriptor {
     },
     /// Data port, first set, scratch memory (bit 18).
     Scratch {
-        /// Writes.
+        /// Whether it writes.
         write: bool,
-        /// Dwords of each channel, not owords.
+        /// Whether it transfers dwords of each channel instead of owords.
         dwords: bool,
-        /// Lines are invalidated after the read.
+        /// Whether lines are invalidated after the read.
         invalidate: bool,
-        /// Registers: the power of two.
+        /// Base-2 logarithm of the number of registers.
         block: u8,
         /// Offset in registers.
         offset: u16,
@@ -253,11 +253,11 @@ pub enum Descriptor {
         op: Option<RenderOp>,
         /// Layout of a write's payload.
         write: Option<RenderWrite>,
-        /// Channels 16 to 31 of the dispatch.
+        /// Whether it is for channels 16 to 31 of the dispatch.
         high: bool,
-        /// The thread's last render target write.
+        /// Whether it is the thread's last render target write.
         last: bool,
-        /// Bits 13:8, of which [`Self::Render::write`] and the flags are part.
+        /// Bits 13:8, which contain [`Self::Render::write`] and the flags.
         control: u8,
         /// Binding table index.
         surface: u8,
@@ -270,9 +270,9 @@ pub enum Descriptor {
         code: u8,
         /// Offset in owords (Gen9 counts 128-bit units), added to each handle.
         offset: u16,
-        /// Each channel has an offset.
+        /// Whether each channel has an offset.
         per_slot: bool,
-        /// The payload has channel masks.
+        /// Whether the payload has channel masks.
         masked: bool,
     },
     /// Gateway.
@@ -284,18 +284,18 @@ pub enum Descriptor {
     ThreadSpawner,
     /// Pixel interpolator.
     Interpolator {
-        /// Where it evaluates.
+        /// The position at which it evaluates.
         op: InterpolatorOp,
-        /// 16 channels, not 8.
+        /// 16 channels instead of 8.
         simd16: bool,
-        /// Linear, not perspective.
+        /// Linear instead of perspective interpolation.
         linear: bool,
-        /// Channels 16 to 31.
+        /// Whether it is for channels 16 to 31.
         high: bool,
         /// Offset or sample.
         data: u8,
     },
-    /// A function whose messages are not known.
+    /// A function whose messages are unknown.
     Unknown,
 }
 
@@ -361,12 +361,12 @@ impl Descriptor {
     }
 }
 
-/// The name of an operation, or that its code is reserved.
+/// The name of an operation; a note if its code is reserved.
 fn name(name: Option<&'static str>) -> &'static str {
     name.unwrap_or("reserved")
 }
 
-/// How many owords, and bits 4:3 of the control.
+/// Number of owords, from bits 4:3 of the control.
 struct Owords(u8);
 
 impl fmt::Display for Owords {
@@ -377,7 +377,7 @@ impl fmt::Display for Owords {
 }
 
 impl fmt::Display for Descriptor {
-    /// As Mesa's disassembler writes it behind `MsgDesc:`.
+    /// The text of Mesa's disassembler after `MsgDesc:`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Descriptor::Sampler { op, simd, half, surface, sampler } => {

@@ -8,7 +8,7 @@ use crate::types::Type;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Arf {
-    /// Reads as nothing, writes go nowhere.
+    /// Reads as nothing; writes are dropped.
     Null = 0x0,
     /// Addresses for indirect operands and descriptors: 16 words.
     Address = 0x1,
@@ -33,7 +33,8 @@ pub enum Arf {
 }
 
 impl Arf {
-    /// All, with the letters in assembly. source: Mesa, `brw_disasm.c` (`reg`), `brw_eu_defines.h`.
+    /// All architecture registers, with the letters in assembly. source: Mesa, `brw_disasm.c` (`reg`),
+    /// `brw_eu_defines.h`.
     pub const ALL: &[(Arf, &str)] = &[
         (Arf::Null, "null"),
         (Arf::Address, "a"),
@@ -53,7 +54,7 @@ impl Arf {
         Arf::ALL.iter().find(|(arf, _)| *arf == self).map_or("", |(_, letters)| letters)
     }
 
-    /// There is one register of the kind, whose name has no number.
+    /// Whether there is only one register of this kind, whose name has no number.
     pub const fn is_single(self) -> bool {
         matches!(self, Arf::Null | Arf::Ip)
     }
@@ -106,7 +107,7 @@ impl fmt::Display for Register {
     }
 }
 
-/// Where an operand is.
+/// The location of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In a register.
@@ -118,12 +119,12 @@ pub enum Place {
     },
     /// In the general registers, at a0's value plus an offset, in bytes.
     Indirect {
-        /// Subregister of a0, 0 to 15; of the first channel where each row has its own.
+        /// Subregister of a0, 0 to 15; of the first channel if each row has its own.
         address: u8,
         /// Added to it: -512 to 511.
         offset: i16,
     },
-    /// In the instruction. Immediates of 16 bits stand twice in 32.
+    /// An immediate. 16-bit values are repeated in both halves of 32 bits.
     Immediate(u64),
 }
 
@@ -137,7 +138,7 @@ impl Place {
     }
 }
 
-/// How a source's elements lie for the channels.
+/// The arrangement of a source's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
     /// `<vertical,width,horizontal>`: rows of `width` elements, `horizontal` elements apart; rows
@@ -150,15 +151,15 @@ pub enum Region {
         /// 0, 1, 2 or 4.
         horizontal: u8,
     },
-    /// `<VxH,width,horizontal>`: each row has an address register of its own.
+    /// `<VxH,width,horizontal>`: each row has its own address register.
     PerRow {
         /// 1, 2, 4, 8 or 16.
         width: u8,
         /// 0, 1, 2 or 4.
         horizontal: u8,
     },
-    /// Align16: groups of four components in the order that `swizzle` says (two bits each, x
-    /// lowest), groups `vertical` elements apart.
+    /// Align16: groups of four components in the order given by `swizzle` (two bits each, x lowest), groups
+    /// `vertical` elements apart.
     Swizzle {
         /// 0 to 32.
         vertical: u8,
@@ -179,13 +180,13 @@ impl Region {
 /// A destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dst {
-    /// Where it is.
+    /// Its location.
     pub place: Place,
     /// Its type.
     pub ty: Type,
-    /// Elements from one channel to the next: 1, 2 or 4 (0 is reserved, and encodable).
+    /// Stride between channels in elements: 1, 2 or 4 (0 is reserved, and encodable).
     pub stride: u8,
-    /// Align16: components that are written, x in bit 0. 15 in Align1.
+    /// Align16: mask of the components that are written, x in bit 0. 15 in Align1.
     pub writemask: u8,
 }
 
@@ -197,15 +198,15 @@ impl Dst {
 /// A source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Src {
-    /// Where it is.
+    /// Its location.
     pub place: Place,
     /// Its type.
     pub ty: Type,
-    /// Negated; inverted in a bitwise operation.
+    /// Negated; inverted in bitwise operations.
     pub negate: bool,
-    /// Its absolute value, before the negation.
+    /// Absolute value, taken before the negation.
     pub abs: bool,
-    /// How its elements lie.
+    /// The arrangement of its elements.
     pub region: Region,
 }
 
@@ -214,7 +215,7 @@ impl Src {
     pub const NULL: Src =
         Src { place: Place::NULL, ty: Type::UD, negate: false, abs: false, region: Region::VECTOR };
 
-    /// An immediate. Values of 16 bits are put into both halves.
+    /// An immediate source. 16-bit values are repeated in both halves.
     pub const fn immediate(ty: Type, value: u64) -> Src {
         let value = match ty.immediate_bytes() {
             2 => (value & 0xffff) | (value & 0xffff) << 16,

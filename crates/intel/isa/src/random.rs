@@ -9,9 +9,8 @@ use crate::swsb::{Swsb, Token};
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
 
-/// A random instruction that can be encoded, from a source of random bits. Its operands are of all
-/// kinds that the encoding has; whether the hardware allows them together is
-/// [`crate::validate`]'s question.
+/// A random instruction that can be encoded, from a source of random bits. Its operands are of all kinds that
+/// the encoding has; the hardware may forbid their combination, see [`crate::validate`].
 pub fn inst(generation: Generation, bits: &mut dyn FnMut() -> u64) -> Inst {
     loop {
         let inst = Random(bits).attempt(generation);

@@ -1,4 +1,4 @@
-//! Reading tokens of assembly text.
+//! Reads tokens of assembly text.
 
 /// A mistake in assembly text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,7 +8,7 @@ pub struct AsmError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
 }
 
@@ -21,7 +21,7 @@ pub struct At {
 
 pub type Result<T, E = At> = std::result::Result<T, E>;
 
-/// A place in the text.
+/// A position in the text.
 pub struct Scanner<'s> {
     source: &'s str,
     at: usize,
@@ -44,7 +44,7 @@ impl<'s> Scanner<'s> {
         Err(At { at: self.at, message: message.to_string() })
     }
 
-    /// Line and column of a place.
+    /// The error with the line and column of a position.
     pub fn error(&self, at: At) -> AsmError {
         let before = &self.source[..at.at];
         let line_start = before.rfind('\n').map_or(0, |n| n + 1);
@@ -55,7 +55,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     pub fn blank(&mut self) {
         loop {
             let rest = self.rest();
@@ -76,7 +76,7 @@ impl<'s> Scanner<'s> {
         self.rest().is_empty()
     }
 
-    /// Takes text that stands right here.
+    /// Consumes a text if it is next.
     pub fn take(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -85,7 +85,7 @@ impl<'s> Scanner<'s> {
         found
     }
 
-    /// Takes text behind white space.
+    /// Skips white space, then consumes a text if it is next.
     pub fn accept(&mut self, text: &str) -> bool {
         self.blank();
         self.take(text)
@@ -95,7 +95,7 @@ impl<'s> Scanner<'s> {
         if self.accept(text) { Ok(()) } else { self.fail(format!("expected '{text}'")) }
     }
 
-    /// The characters right here that satisfy a condition.
+    /// Consumes the characters that satisfy a condition.
     pub fn run(&mut self, accept: impl Fn(char) -> bool) -> &'s str {
         let rest = self.rest();
         let end = rest.find(|c| !accept(c)).unwrap_or(rest.len());
@@ -103,13 +103,13 @@ impl<'s> Scanner<'s> {
         &rest[..end]
     }
 
-    /// A word of letters, digits and underscores.
+    /// Consumes a word of letters, digits and underscores.
     pub fn word(&mut self) -> &'s str {
         self.blank();
         self.run(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// A decimal number right here.
+    /// Parses a decimal number without leading white space.
     pub fn decimal(&mut self) -> Result<u64> {
         let from = self.at;
         let digits = self.run(|c| c.is_ascii_digit());
@@ -122,7 +122,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// A number, decimal or hexadecimal (lower case, so that types can follow), with a sign.
+    /// Parses a signed number, decimal or hexadecimal (lower case, so that types can follow).
     pub fn integer(&mut self) -> Result<u64> {
         self.blank();
         let from = self.at;
@@ -143,7 +143,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// A hexadecimal number of up to 128 bits.
+    /// Parses a hexadecimal number of up to 128 bits.
     pub fn wide(&mut self) -> Result<u128> {
         self.expect("0x")?;
         let digits = self.run(|c| c.is_ascii_hexdigit());
@@ -153,12 +153,12 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Passes over everything up to a character, which is left.
+    /// Skips everything up to a character, which is not consumed.
     pub fn skip_to(&mut self, end: char) {
         self.at += self.rest().find(end).unwrap_or(self.rest().len());
     }
 
-    /// After a mistake in what began at `from`: behind the next semicolon.
+    /// Recovers from a mistake in text that began at `from`: continues after the next semicolon.
     pub fn recover(&mut self, from: usize) {
         if self.at == from {
             self.at += self.rest().chars().next().map_or(0, char::len_utf8);

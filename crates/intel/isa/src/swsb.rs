@@ -1,11 +1,11 @@
-//! Software scoreboard of Gen12: what an instruction waits for, and the token that it sets.
+//! Software scoreboard of Gen12: the dependencies of an instruction, and the token that it sets.
 //!
 //! source: Mesa, `brw_eu_defines.h` (`tgl_swsb_encode`, `tgl_swsb_decode`).
 
-/// How an instruction uses a token.
+/// The use of a token by an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Token {
-    /// Sets it: later instructions can wait for this one.
+    /// Sets the token: later instructions can wait for this one.
     Set,
     /// Waits until its sources are read.
     Src,
@@ -16,9 +16,9 @@ pub enum Token {
 /// A scoreboard annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Swsb {
-    /// Waits for the instruction this many before it in order: 1 to 7; 0 for none.
+    /// Waits for the in-order instruction at this distance before it: 1 to 7; 0 for none.
     pub distance: u8,
-    /// A token, 0 to 15, and what is done with it.
+    /// A token, 0 to 15, and its use.
     pub token: Option<(u8, Token)>,
 }
 
@@ -26,8 +26,8 @@ impl Swsb {
     /// Waits for nothing.
     pub const NONE: Swsb = Swsb { distance: 0, token: None };
 
-    /// The code; `unordered` instructions (messages, `math`) set the token that stands beside a
-    /// distance, others wait for its destination. `None` if the combination does not exist.
+    /// The code; `unordered` instructions (messages, `math`) set the token that is combined with a distance,
+    /// others wait for its destination. `None` if the combination does not exist.
     pub fn code(self, unordered: bool) -> Option<u8> {
         let combined = if unordered { Token::Set } else { Token::Dst };
         match (self.distance, self.token) {

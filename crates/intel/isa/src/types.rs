@@ -28,12 +28,12 @@ macro_rules! types {
                 match self { $(Type::$name => $text,)* }
             }
 
-            /// Bytes of an element: of a vector immediate, of the elements that it stands for.
+            /// Bytes of an element; for a vector immediate, of the elements that it expands to.
             pub const fn bytes(self) -> usize {
                 match self { $(Type::$name => $bytes,)* }
             }
 
-            /// What its elements are.
+            /// The kind of its elements.
             pub const fn kind(self) -> Kind {
                 match self { $(Type::$name => Kind::$kind,)* }
             }
@@ -47,7 +47,7 @@ macro_rules! types {
     (@ $code:literal) => { Some($code) };
 }
 
-/// What the elements of a type are.
+/// The kind of a type's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Unsigned integers.
@@ -76,33 +76,32 @@ types! {
     VF "VF" 4 Float    reg -  imm 5,  gen12 8,  ternary9 -, "Immediate of four 8-bit floating-point numbers.";
 }
 
-/// Where a type stands in the encoding: the codes differ.
+/// The position of a type in the encoding, which determines the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A register operand with one or two sources.
     Register,
     /// An immediate operand.
     Immediate,
-    /// An operand of an instruction with three sources; on Gen12 with the kind that the execution
-    /// type says.
+    /// An operand of an instruction with three sources; on Gen12 the execution type determines the kind.
     Ternary {
-        /// The execution type is floating point.
+        /// Whether the execution type is floating point.
         float: bool,
     },
 }
 
 impl Type {
-    /// A vector immediate: its 32 bits hold several numbers.
+    /// Whether it is a vector immediate: its 32 bits hold several numbers.
     pub const fn is_vector(self) -> bool {
         matches!(self, Type::UV | Type::V | Type::VF)
     }
 
-    /// A floating-point type.
+    /// Whether it is a floating-point type.
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), Kind::Float)
     }
 
-    /// A signed integer type.
+    /// Whether it is a signed integer type.
     pub const fn is_signed(self) -> bool {
         matches!(self.kind(), Kind::Signed)
     }
@@ -112,14 +111,14 @@ impl Type {
         if self.is_vector() { 4 } else { self.bytes() }
     }
 
-    /// The code at a place of the encoding; `None` where the type cannot stand.
+    /// The code at a position of the encoding; `None` if the type is not allowed there.
     pub fn code(self, generation: Generation, place: Place) -> Option<u8> {
         let (register, immediate, gen12, ternary) = self.row();
         match (generation, place) {
             (Generation::Gen9, Place::Register) => register,
             (Generation::Gen9, Place::Immediate) => immediate,
             (Generation::Gen9, Place::Ternary { .. }) => ternary,
-            // A byte cannot be an immediate: the codes are those of the vectors.
+            // A byte cannot be an immediate: those codes belong to vectors.
             (Generation::Gen12, Place::Immediate) if self.bytes() == 1 => None,
             (Generation::Gen12, Place::Immediate) => Some(gen12),
             (Generation::Gen12, Place::Register) if !self.is_vector() => Some(gen12),

@@ -1,7 +1,7 @@
-//! Rules that an instruction has to keep beyond its encoding: regions, types, operands of single
-//! operations, messages.
+//! Rules for instructions that the encoding does not imply: regions, types, operands of single operations,
+//! messages.
 //!
-//! What breaks a rule is encodable, and undefined on hardware. source: Mesa,
+//! An instruction that violates a rule is encodable, and undefined on hardware. source: Mesa,
 //! `src/intel/compiler/brw_eu_validate.c`, which cites Intel's manuals for each rule. Rules about
 //! workarounds, mixed half floats and indirect destinations of single generations are not here.
 
@@ -75,7 +75,7 @@ rules! {
 /// Checks an instruction.
 ///
 /// # Errors
-/// The rules that it breaks, in the order of [`Rule::ALL`].
+/// The rules that it violates, in the order of [`Rule::ALL`].
 pub fn check(inst: &Inst) -> Result<(), Vec<Rule>> {
     let mut found = Vec::new();
     let mut broken = |rule: Rule, is: bool| {

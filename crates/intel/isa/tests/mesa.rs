@@ -1,4 +1,4 @@
-//! The test cases of Mesa's assembler: text, and the bytes that it has to become.
+//! The test cases of Mesa's assembler: text, and its expected bytes.
 //!
 //! They are part of Mesa's source, which `tools/mesa source` downloads from Debian.
 
@@ -17,14 +17,13 @@ fn cases(generation: &str) -> PathBuf {
     root.join("src/intel/compiler/tests").join(generation)
 }
 
-/// The bytes of a file of hexadecimal numbers, a line for each instruction.
+/// The bytes of a file of hexadecimal numbers, one line per instruction.
 fn expected(file: &Path) -> Vec<u8> {
     let text = std::fs::read_to_string(file).expect("the expected bytes");
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).expect("a byte")).collect()
 }
 
-/// Assembles all cases; decodes, prints and assembles what they became. Returns how many
-/// instructions there were.
+/// Assembles all cases; decodes, prints and assembles the results. Returns the number of instructions.
 fn check(generation: Generation, folder: &str) -> usize {
     let mut instructions = 0;
     for entry in std::fs::read_dir(cases(folder)).expect("a folder of cases") {
@@ -44,12 +43,12 @@ fn check(generation: Generation, folder: &str) -> usize {
         assert_eq!(code.len(), expected.len(), "{name}");
         let text = disasm::program(generation, &code);
         assert_eq!(asm::assemble(generation, &text).as_ref(), Ok(&code), "{name}\n{text}");
-        // Compaction changes no meaning: what is short expands to what was long.
+        // Compaction does not change the meaning: short forms expand to the long ones.
         let compacted = asm::assemble_compacting(generation, &source).expect("the same text");
         assert!(compacted.len() <= code.len(), "{name}");
         let text = disasm::program(generation, &compacted);
         assert_eq!(asm::assemble(generation, &text).as_ref(), Ok(&compacted), "{name}\n{text}");
-        // Mesa's assembler has checked them.
+        // Mesa's assembler accepts them, so they satisfy the rules.
         for offset in (0..code.len()).step_by(16) {
             let inst = Inst::decode(generation, &code, offset).expect("an instruction");
             assert_eq!(validate::check(&inst), Ok(()), "{name}: {inst}");

@@ -1,4 +1,4 @@
-//! Encoding, decoding and text lead back to each other, for random instructions and random bits.
+//! Encoding, decoding and text are inverses, for random instructions and random bits.
 
 use proptest::prelude::*;
 use tepui_intel_isa::{Generation, Inst, Opcode, asm, compact, random};
@@ -38,8 +38,8 @@ proptest! {
         agree(&random::inst(generation, &mut bits(seed)))?;
     }
 
-    /// A compacted form leads to its instruction and back. Where an immediate covers bits of a
-    /// pattern, several compacted forms are the same instruction; one of them is encoded.
+    /// A compacted form decodes to its instruction and back. If an immediate covers bits of a pattern,
+    /// several compacted forms are the same instruction; one of them is encoded.
     #[test]
     fn compacted(generation in generation(), short: u64) {
         let short = short | 1 << 29;
@@ -60,7 +60,7 @@ proptest! {
         agree(&inst)?;
     }
 
-    /// Text never panics.
+    /// Arbitrary text never panics.
     #[test]
     fn arbitrary_text(generation in generation(), text in "[a-z0-9(){}<>,.;: \\-+UDFW]{0,80}") {
         let _ = asm::assemble(generation, &text);

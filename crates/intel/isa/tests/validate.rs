@@ -1,4 +1,4 @@
-//! Each rule has an instruction that breaks it and nothing else, and one beside it that does not.
+//! Each rule has an instruction that violates only this rule, and a similar one that violates none.
 
 use tepui_intel_isa::validate::{Rule, check};
 use tepui_intel_isa::{Generation, asm};
@@ -8,7 +8,7 @@ fn broken(generation: Generation, text: &str) -> Vec<Rule> {
     check(&inst).err().unwrap_or_default()
 }
 
-/// Rule, an instruction that breaks it, one that keeps it.
+/// A rule, an instruction that violates it, and one that satisfies it.
 const GEN9: &[(Rule, &str, &str)] = &[
     (
         Rule::NullSource,

@@ -1,4 +1,4 @@
-//! What the kernel interface tells of a chip: its PCI node and the parameters of GETPARAM.
+//! Facts about a chip in the kernel interface: its PCI node and the parameters of GETPARAM.
 
 use tepui_drm::Errno;
 use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
@@ -12,11 +12,11 @@ pub const PAGE_SHIFT: u32 = 12;
 /// Bits of a GPU address.
 pub const VA_BITS: u32 = 48;
 
-/// Size of the global address space that GET_APERTURE tells.
+/// Size of the global address space, as reported by GET_APERTURE.
 pub const APERTURE_BYTES: u64 = 1 << 32;
 
-/// The revision that sysfs and GETPARAM tell. A choice: a late stepping of Skylake GT2; drivers
-/// have workarounds for early ones.
+/// The revision in sysfs and GETPARAM. A choice: a late stepping of Skylake GT2; drivers have workarounds for
+/// early ones.
 pub const REVISION: u8 = 6;
 
 /// The PCI node of a chip. All of Intel's integrated GPUs are the function 00:02.0.
@@ -42,8 +42,8 @@ pub fn node(chip: &Chip) -> Node {
 /// # Errors
 /// `EINVAL` for an unknown parameter, `ENODEV` for one that the chip does not have.
 ///
-/// source: i915_drm.h; which parameters render nodes of Gen9 and Gen12 answer with which values is
-/// that of drivers/gpu/drm/i915/i915_getparam.c.
+/// source: i915_drm.h; the set of parameters and values on Gen9 and Gen12 is that of
+/// drivers/gpu/drm/i915/i915_getparam.c.
 pub fn parameter(chip: &Chip, which: i32) -> Result<i32, Errno> {
     let slice_mask = (1 << chip.slices) - 1;
     let subslice_mask = (1 << chip.subslices_per_slice) - 1;
@@ -78,7 +78,7 @@ pub fn parameter(chip: &Chip, which: i32) -> Result<i32, Errno> {
         | param::HAS_BSD
         | param::HAS_VEBOX
         | param::HAS_LLC => 1,
-        // Only the render engine isolates contexts: bit of its class.
+        // Only the render engine isolates contexts: the bit of its class.
         param::HAS_CONTEXT_ISOLATION => 1,
         // Full PPGTT with 48 bits.
         param::HAS_ALIASING_PPGTT => 3,

@@ -1,4 +1,4 @@
-//! Contexts: an address space, a list of engines, parameters, and the queues of what was submitted.
+//! Contexts: an address space, a list of engines, parameters, and queues of submissions.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,10 @@ use crate::query::ENGINES;
 use crate::queue::Queue;
 use crate::vm::Vm;
 
-/// Most engines of a context: as many as the ring selector of a submission can name.
+/// Limit on the engines of a context: the ring selector of a submission can name no more.
 const MAX_ENGINES: usize = 64;
 
-/// What the parameters of a context hold.
+/// The parameters of a context.
 #[derive(Clone)]
 pub struct Parameters {
     priority: i64,
@@ -29,20 +29,21 @@ pub struct Parameters {
     persistent: bool,
     no_error_capture: bool,
     vm: Arc<Vm>,
-    /// The engines by index; without a list, the ring selector names rings as before lists came.
+    /// The engines by index; without a list, the ring selector names rings, as in the interface before engine
+    /// lists.
     engines: Option<Vec<Option<EngineClassInstance>>>,
 }
 
 /// A context of an open file.
 pub struct Context {
     parameters: Mutex<Parameters>,
-    /// The queues of engines that were used, by index of the engine.
+    /// The queues of engines that have been used, by index of the engine.
     queues: Mutex<Vec<(usize, Arc<Queue>)>>,
     /// Batches of this context that faulted.
     pub(crate) faults: Arc<AtomicU32>,
-    /// Submissions that were cancelled for an earlier fault.
+    /// Submissions that were cancelled because of an earlier fault.
     pub(crate) cancelled: Arc<AtomicU32>,
-    /// Nothing more is executed.
+    /// Whether the context is banned, so that nothing more is executed.
     pub(crate) banned: Arc<AtomicBool>,
 }
 
@@ -67,8 +68,8 @@ impl Parameters {
     /// Sets a parameter. `vm` finds an address space by its id.
     ///
     /// # Errors
-    /// `EINVAL` for an unknown parameter or a value that it cannot have, `EPERM` for one that needs
-    /// privileges, `ENODEV` for what the device does not have.
+    /// `EINVAL` for an unknown parameter or an invalid value, `EPERM` for one that needs privileges, `ENODEV`
+    /// for one that the device does not support.
     pub fn set(
         &mut self,
         chip: &Chip,
@@ -85,7 +86,7 @@ impl Parameters {
                 let priority = args.value as i64;
                 let most = uapi::MAX_USER_PRIORITY;
                 require(priority.abs() <= most, "the priority is outside of its range")?;
-                // Clients without privileges may not go above the default.
+                // Clients without privileges may not exceed the default.
                 if priority > 0 {
                     return Err(Refusal { errno: Errno::PERM, why: "a priority above 0" });
                 }
@@ -132,7 +133,7 @@ impl Parameters {
         let missing = Refusal { errno: Errno::INVAL, why: "there is no such engine" };
         let engine = match &self.engines {
             Some(list) => list.get(selector).copied().flatten(),
-            // The rings 0 and 1 are render; those of copy and video are not there.
+            // The rings 0 and 1 are render; copy and video rings do not exist.
             None if selector <= 1 => ENGINES.first().copied(),
             None => None,
         };
@@ -141,8 +142,8 @@ impl Parameters {
     }
 }
 
-/// Reads the list of engines of `CONTEXT_PARAM_ENGINES`: a pointer to extensions, then pairs of
-/// class and instance. An empty argument takes the list away.
+/// Reads the list of engines of `CONTEXT_PARAM_ENGINES`: a pointer to extensions, followed by pairs of class
+/// and instance. An empty argument removes the list.
 fn engines(
     user: &dyn UserMemory,
     args: &ContextParam,
@@ -157,7 +158,7 @@ fn engines(
     let count = (size - HEAD) / EACH;
     require(count <= MAX_ENGINES, "more engines than a submission can name")?;
     let extensions: u64 = read_value(user, args.value)?;
-    // Load balancing, bonds and parallel submission: there are no two engines of a class.
+    // Load balancing, bonds and parallel submission: no class has two engines.
     require(extensions == 0, "extensions of engines need several engines of a class")?;
     let at = args.value.checked_add(HEAD as u64).ok_or(Errno::FAULT)?;
     let list = tepui_drm::user::read_array::<EngineClassInstance>(user, at, count)?;
@@ -185,8 +186,8 @@ fn sseu(chip: &Chip) -> ContextParamSseu {
     }
 }
 
-/// The configuration of slices is that of the whole chip; any other is refused, as it is where the
-/// kernel is not told to allow it.
+/// Checks the configuration of slices: it must be that of the whole chip; others are refused, as the kernel
+/// does unless it is told to allow them.
 fn check_sseu(chip: &Chip, user: &dyn UserMemory, args: &ContextParam) -> Result<(), Refusal> {
     require(args.size as usize >= size_of::<ContextParamSseu>(), "size is too small")?;
     let mut given: ContextParamSseu = read_value(user, args.value)?;
@@ -227,7 +228,7 @@ impl Context {
         Ok(())
     }
 
-    /// Gets a parameter. `name` gives an address space an id.
+    /// Gets a parameter. `name` assigns an id to an address space.
     pub fn get(
         &self,
         chip: &Chip,
@@ -263,7 +264,7 @@ impl Context {
         Ok(())
     }
 
-    /// The queue of the engine that a submission's flags select; made at its first use.
+    /// The queue of the engine that a submission's flags select; created at its first use.
     pub fn queue(
         self: &Arc<Self>,
         device: &Arc<Device>,
@@ -288,7 +289,7 @@ impl Context {
         lock(&self.parameters).recoverable
     }
 
-    /// Whether nothing more is executed.
+    /// Whether the context is banned, so that nothing more is executed.
     pub fn is_banned(&self) -> bool {
         self.banned.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! EXECBUFFER2: checks a submission and takes it apart.
+//! EXECBUFFER2: checks a submission and decodes it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::queue::Pinned;
 use crate::relocation;
 use crate::vm::Vm;
 
-/// Most buffers and most fences of a submission. A choice, far above what clients use.
-const MOST: u64 = 1 << 20;
+/// Limit on the buffers and the fences of a submission. A choice, far above what clients use.
+const MAX_ITEMS: u64 = 1 << 20;
 
 /// A checked submission.
 pub(crate) struct Checked {
@@ -33,18 +33,17 @@ pub(crate) struct Checked {
     pub waits: Vec<Fence>,
     /// Sync objects to signal, with the timeline point or 0.
     pub signals: Vec<(Arc<Syncobj>, u64)>,
-    /// The buffers again with the implicit use of each: written or only read.
+    /// The buffers with their implicit use: written or only read.
     pub users: Vec<(Arc<Gem>, bool)>,
 }
 
-/// An address of 48 bits in the form that has the upper bits equal to bit 47.
+/// The canonical form of a 48-bit address, whose upper bits equal bit 47.
 pub(crate) fn canonical(address: u64) -> u64 {
     let unused = 64 - VA_BITS;
     ((address << unused) as i64 >> unused) as u64
 }
 
-/// The 48 bits of an address in the form that has the upper bits equal to bit 47; `None` for any
-/// other.
+/// The 48-bit address of a canonical form; `None` if the upper bits differ from bit 47.
 fn of_canonical(address: u64) -> Option<u64> {
     (canonical(address) == address).then_some(address & ((1 << VA_BITS) - 1))
 }
@@ -52,8 +51,8 @@ fn of_canonical(address: u64) -> Option<u64> {
 /// Checks a submission.
 ///
 /// # Errors
-/// Those of the interface: `EINVAL` for a bad argument, `ENOENT` for a handle that names nothing,
-/// `EPERM` for what needs privileges, `ENOSPC` for buffers that overlap.
+/// Errors of the interface: `EINVAL` for a bad argument, `ENOENT` for an unknown handle, `EPERM` for
+/// operations that need privileges, `ENOSPC` for buffers that overlap.
 ///
 /// source: i915_drm.h; the order of checks is that of i915_gem_execbuffer.c.
 pub(crate) fn check(
@@ -64,7 +63,7 @@ pub(crate) fn check(
 ) -> Result<Checked, Refusal> {
     check_flags(args)?;
     require(
-        args.buffer_count > 0 && u64::from(args.buffer_count) <= MOST,
+        args.buffer_count > 0 && u64::from(args.buffer_count) <= MAX_ITEMS,
         "buffer_count is 0 or too large",
     )?;
     let objects = read_array::<ExecObject2>(user, args.buffers_ptr, args.buffer_count as usize)?;
@@ -154,13 +153,12 @@ fn check_object(object: &ExecObject2) -> Result<(), Refusal> {
         !pinned || object.offset.is_multiple_of(PAGE_BYTES),
         "a pinned address is not page-aligned",
     )?;
-    require(u64::from(object.relocation_count) <= MOST, "a buffer has too many relocations")
+    require(u64::from(object.relocation_count) <= MAX_ITEMS, "a buffer has too many relocations")
 }
 
-/// Where each buffer will be: at the address of the client, or at one that is chosen.
+/// The address of each buffer: the client's, or a chosen one.
 fn addresses(vm: &Vm, objects: &[ExecObject2], gems: &[Arc<Gem>]) -> Result<Vec<u64>, Refusal> {
-    /// Without SUPPORTS_48B_ADDRESS the last page of the lower 4 GiB is left free.
-    /// source: i915_gem_execbuffer.c (`eb_vma_misplaced`, `eb_pin_flags`)
+    /// Limit of buffers without SUPPORTS_48B_ADDRESS: the last page of the lower 4 GiB is left free.
     const LOW: u64 = (1 << 32) - PAGE_BYTES;
     let is_high = |o: &ExecObject2| o.flags & exec_object::SUPPORTS_48B_ADDRESS != 0;
     let mut taken = Vec::with_capacity(objects.len());
@@ -215,7 +213,7 @@ fn fences(
     if args.flags & (exec::FENCE_IN | exec::FENCE_SUBMIT) != 0 {
         let fence = sync_file::import(&core.device().registry, user, args.rsvd2 as u32 as i32)
             .map_err(|_| Refusal { errno: Errno::INVAL, why: "no sync file" })?;
-        // FENCE_SUBMIT waits until the other submission starts; to wait for its end is allowed.
+        // FENCE_SUBMIT waits until the other submission starts; waiting for its end is allowed, too.
         waits.push(fence);
     }
     let mut add = |fence: &ExecFence, point: u64| -> Result<(), Refusal> {
@@ -236,7 +234,7 @@ fn fences(
         Ok(())
     };
     if args.flags & exec::FENCE_ARRAY != 0 {
-        require(u64::from(args.num_cliprects) <= MOST, "too many fences")?;
+        require(u64::from(args.num_cliprects) <= MAX_ITEMS, "too many fences")?;
         let count = args.num_cliprects as usize;
         for fence in read_array::<ExecFence>(user, args.cliprects_ptr, count)? {
             add(&fence, 0)?;
@@ -250,7 +248,7 @@ fn fences(
             require(!seen, "timeline fences twice")?;
             seen = true;
             let list: ExecTimelineFences = read_value(user, at)?;
-            require(list.fence_count <= MOST, "too many fences")?;
+            require(list.fence_count <= MAX_ITEMS, "too many fences")?;
             let count = list.fence_count as usize;
             let fences = read_array::<ExecFence>(user, list.handles_ptr, count)?;
             let points = read_array::<u64>(user, list.values_ptr, count)?;
@@ -260,7 +258,7 @@ fn fences(
     Ok(())
 }
 
-/// Attaches the fence of a submission to what it signals and to its buffers.
+/// Attaches the fence of a submission to the sync objects that it signals and to its buffers.
 pub(crate) fn attach(checked: &Checked, done: &Fence) {
     for (object, point) in &checked.signals {
         put_fence(object, *point, done.clone());

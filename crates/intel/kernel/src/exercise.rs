@@ -14,7 +14,7 @@ use tepui_softgpu::AddressSpace;
 
 use crate::{Device, Execute, File, Options};
 
-/// Reads the first word of the batch, and faults if that is odd: enough to have both ends.
+/// Executor that reads the first word of the batch, and faults if it is odd, so that both outcomes occur.
 struct Reader;
 
 impl Execute for Reader {
@@ -42,7 +42,7 @@ const EXTENSION: usize = FAMILY + 0x200;
 const ITEMS: usize = FAMILY + 0x300;
 const ENGINES: usize = FAMILY + 0x400;
 
-/// Drives two opens of a device, whose chip the first byte chooses, with requests made of `input`, and closes them.
+/// Drives two opens of a device, whose chip the first byte selects, with requests made of `input`, and closes them.
 ///
 /// # Panics
 /// If a buffer outlives the files, or a handle is given twice: bugs.
@@ -77,7 +77,8 @@ impl Family for I915 {
         put(OBJECTS, bytes_of(&[object(1, 1 << 20), object(2, 1 << 40), object(1, 1 << 21)]));
         let fence = |handle, flags| ExecFence { handle, flags };
         put(FENCES, bytes_of(&[fence(1, 1), fence(2, 2), fence(2, 2), fence(1, 3)]));
-        // An extension of name 0: timeline fences, memory regions, a parameter, by where it stands.
+        // Extensions of name 0: timeline fences, memory regions, or a parameter, depending on the request
+        // that points to them.
         put(EXTENSION, bytes_of(&UserExtension::default()));
         put(EXTENSION + 32, bytes_of(&[2u64, BASE + FENCES as u64, BASE + POINTS as u64]));
         let item = |query_id, length| i915::QueryItem {

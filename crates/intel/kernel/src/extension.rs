@@ -5,8 +5,8 @@ use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::i915::UserExtension;
 use tepui_drm::user::{UserMemory, read_value};
 
-/// Most extensions of one request; the kernel's limit, so that a list that is a ring ends.
-const MOST: u32 = 512;
+/// Limit on the extensions of one request; the kernel's, so that a cyclic list ends.
+const MAX_EXTENSIONS: u32 = 512;
 
 /// Calls `each` with the name and the address of every extension of a chain.
 pub fn walk(
@@ -14,7 +14,7 @@ pub fn walk(
     mut at: u64,
     mut each: impl FnMut(u32, u64) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
-    let mut left = MOST;
+    let mut left = MAX_EXTENSIONS;
     while at != 0 {
         require(left > 0, "the chain of extensions does not end")?;
         left -= 1;

@@ -24,21 +24,20 @@ use crate::queue::Submission;
 use crate::vm::Vm;
 use crate::{exec as submission, extension, query};
 
-/// The register behind timestamps of the render engine, as REG_READ names it.
+/// The register that contains timestamps of the render engine, as REG_READ names it.
 const RENDER_TIMESTAMP: u64 = 0x2358;
 
-/// An open file of the device. Dropping it cancels submissions that have not started and frees its
-/// objects.
+/// An open file of the device. Dropping it cancels submissions that have not started and frees its objects.
 pub struct File {
     id: u64,
     device: Arc<Device>,
     core: CoreFile,
     vms: Mutex<Ids<Arc<Vm>>>,
     contexts: Mutex<Ids<Arc<Context>>>,
-    /// The context 0 that every file has.
+    /// The default context of the file, with id 0.
     default_context: Arc<Context>,
-    /// Set when the file is closed; queues, also those of destroyed contexts, then cancel what has
-    /// not started.
+    /// Set when the file is closed; queues, also those of destroyed contexts, then cancel submissions that
+    /// have not started.
     closed: Arc<AtomicBool>,
 }
 
@@ -72,7 +71,7 @@ impl File {
         &self.device
     }
 
-    /// The DRM core's part of the open file: GEM handles and sync objects.
+    /// The DRM core's state of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
         &self.core
     }
@@ -93,9 +92,9 @@ impl File {
     /// place; pointers in it are followed through `user`.
     ///
     /// # Errors
-    /// Those of the interface: `EINVAL` for a bad argument, `ENOENT` for an id that names nothing,
-    /// `EFAULT` for a bad pointer, `EIO` from a context that is lost; `ENODEV` for what the chip does
-    /// not have; `ENOTTY` for a request that is not DRM's.
+    /// Errors of the interface: `EINVAL` for a bad argument, `ENOENT` for an unknown id, `EFAULT` for a bad
+    /// pointer, `EIO` from a banned context; `ENODEV` for features that the chip does not have; `ENOTTY` for
+    /// a request that is not DRM's.
     pub fn ioctl(
         &self,
         user: &dyn UserMemory,
@@ -177,7 +176,7 @@ impl File {
                 let known = matches!(args.madv, uapi::MADV_WILLNEED | uapi::MADV_DONTNEED);
                 require(known, "no such advice")?;
                 self.core.gem(args.handle)?;
-                // Nothing is ever dropped.
+                // Pages are never purged.
                 args.retained = 1;
                 Ok(())
             }),
@@ -209,7 +208,7 @@ impl File {
             Ioctl::GetResetStats => with(arg, |args: &mut uapi::ResetStats| {
                 require(args.flags == 0 && args.pad == 0, "flags or pad are not 0")?;
                 let context = self.context(args.ctx_id)?;
-                // The count of all resets is for privileged clients.
+                // The count of all resets is reserved to privileged clients.
                 args.reset_count = 0;
                 args.batch_active = context.faults.load(Ordering::Acquire);
                 args.batch_pending = context.cancelled.load(Ordering::Acquire);
@@ -252,7 +251,7 @@ impl File {
         Ok(())
     }
 
-    /// `GEM_CREATE`: the flags' place is padding, and there are no extensions.
+    /// `GEM_CREATE`: the field of the flags is padding, and there are no extensions.
     fn gem_create(&self, args: &mut uapi::GemCreateExt) -> Result<(), Refusal> {
         self.new_buffer(args)
     }
@@ -271,14 +270,14 @@ impl File {
                 placed = true;
                 let list: uapi::GemCreateExtMemoryRegions = read_value(user, at)?;
                 require(list.pad == 0, "pad is not 0")?;
-                // There is one region, and each may stand in the list once.
+                // There is one region, and each may appear once in the list.
                 require(list.num_regions == 1, "the list of regions is empty or too long")?;
                 let regions = read_array::<uapi::MemoryClassInstance>(user, list.regions, 1)?;
                 let system = uapi::MemoryClassInstance::default();
                 require(regions == [system], "no such memory region")
             }
             uapi::GEM_CREATE_EXT_PROTECTED_CONTENT => Err(Errno::NODEV.into()),
-            // The table of policies can be chosen from Meteor Lake on.
+            // Only Meteor Lake and later can select from the PAT.
             uapi::GEM_CREATE_EXT_SET_PAT => Err(Errno::NODEV.into()),
             _ => require(false, "unknown extension"),
         })?;
@@ -297,7 +296,7 @@ impl File {
         Ok(())
     }
 
-    /// Maps inside of the ioctl.
+    /// Maps a buffer within the ioctl.
     ///
     /// source: i915_gem_mman.c (`i915_gem_mmap_ioctl`); later generations than Gen12 refuse it.
     fn gem_mmap(&self, user: &dyn UserMemory, args: &mut uapi::GemMmap) -> Result<(), Refusal> {
@@ -323,7 +322,7 @@ impl File {
         Ok(())
     }
 
-    /// The range of a buffer that PREAD or PWRITE names.
+    /// The range of a buffer for PREAD or PWRITE.
     fn range(&self, handle: u32, offset: u64, size: u64) -> Result<(Arc<Gem>, usize), Refusal> {
         let gem = self.core.gem(handle)?;
         buffer(&gem)?.require_own(Errno::INVAL)?;

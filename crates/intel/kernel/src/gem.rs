@@ -1,4 +1,4 @@
-//! Buffers: their memory, and what SET_TILING and SET_CACHING keep for them.
+//! Buffer objects: their memory, and the state of SET_TILING and SET_CACHING.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
@@ -13,20 +13,20 @@ use tepui_softgpu::Memory;
 
 use crate::chips::PAGE_BYTES;
 
-/// The memory behind a buffer.
+/// The driver's data of a buffer object.
 pub struct Buffer {
     /// The memory, whole pages.
     pub memory: Arc<Memory>,
-    /// The tiling that a fence register would give the buffer. Nothing of the model reads it: it is
-    /// what one client tells another through GET_TILING.
+    /// The tiling for a fence register. The model does not read it: it is information that one client passes
+    /// to another through GET_TILING.
     pub tiling: AtomicU32,
     /// The caching that was set.
     pub caching: AtomicU32,
-    /// The GPU may not write: a client's own pages that it offers for reading.
+    /// Whether the GPU may not write: a client's own pages that it offers for reading.
     pub read_only: bool,
-    /// The memory consists of a client's own pages.
+    /// Whether the memory consists of a client's own pages.
     pub of_client: bool,
-    /// Submissions that name the buffer and have not ended, and whether its handle was closed.
+    /// Number of unfinished submissions that name the buffer, and whether its handle was closed.
     uses: Mutex<Uses>,
 }
 
@@ -52,7 +52,7 @@ impl Buffer {
         }
     }
 
-    /// Refuses what is not for a client's own pages.
+    /// Refuses operations that are not allowed on a client's own pages.
     ///
     /// source: i915_gem_userptr.c and i915_gem_tiling.c give these errors.
     pub fn require_own(&self, errno: Errno) -> Result<(), Refusal> {
@@ -62,27 +62,27 @@ impl Buffer {
         }
     }
 
-    /// A submission names the buffer.
+    /// Records that a submission names the buffer.
     pub fn begin_use(&self) {
         lock(&self.uses).submissions += 1;
     }
 
-    /// A submission that named the buffer ended. True if that was the last one and the handle is
-    /// closed: then the buffer is to be unbound.
+    /// Records that a submission that named the buffer has ended. True if it was the last one and the handle
+    /// is closed: then the buffer must be unbound.
     pub fn end_use(&self) -> bool {
         let mut uses = lock(&self.uses);
         uses.submissions = uses.submissions.saturating_sub(1);
         uses.closed && uses.submissions == 0
     }
 
-    /// The handle was closed. True if no submission uses the buffer: then it is to be unbound.
+    /// Records that the handle was closed. True if no submission uses the buffer: then it must be unbound.
     pub fn close(&self) -> bool {
         let mut uses = lock(&self.uses);
         uses.closed = true;
         uses.submissions == 0
     }
 
-    /// A handle of the buffer exists (again): an imported buffer may have been closed before.
+    /// Records that a handle of the buffer exists: an imported buffer may have been closed before.
     pub fn reopen(&self) {
         lock(&self.uses).closed = false;
     }
@@ -98,7 +98,7 @@ impl Backing for Buffer {
     }
 
     fn file(&self) -> Option<BorrowedFd<'_>> {
-        // The file behind a client's pages is not the buffer's alone.
+        // The file of a client's pages contains more than this buffer.
         self.memory.file().filter(|_| !self.of_client)
     }
 }
@@ -118,7 +118,7 @@ pub fn allocate(size: u64) -> Result<Buffer, Refusal> {
 /// A buffer of the client's own pages.
 ///
 /// # Errors
-/// Those of the interface. source: i915_gem_userptr.c, in its order of checks.
+/// Errors of the interface. source: i915_gem_userptr.c, in its order of checks.
 pub fn client_pages(user: &dyn UserMemory, args: &uapi::GemUserptr) -> Result<Buffer, Refusal> {
     let known = uapi::USERPTR_READ_ONLY | uapi::USERPTR_PROBE | uapi::USERPTR_UNSYNCHRONIZED;
     require(args.flags & !known == 0, "unknown flags")?;
@@ -159,7 +159,7 @@ pub fn import(fd: OwnedFd, size: u64) -> Result<Box<dyn Backing>, Errno> {
     Ok(Box::new(Buffer::new(memory)))
 }
 
-/// The driver's object of a buffer.
+/// The driver's data of a buffer.
 pub fn buffer(gem: &Gem) -> Result<&Buffer, Refusal> {
     gem.backing::<Buffer>().ok_or(Errno::INVAL.into())
 }

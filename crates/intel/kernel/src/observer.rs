@@ -7,7 +7,7 @@ use tepui_softgpu::AddressSpace;
 /// A submission at the moment the GPU executes it.
 #[derive(Clone, Copy)]
 pub struct Execution<'a> {
-    /// Which open file, as in [`tepui_drm::device::Call::file`].
+    /// The open file, as in [`tepui_drm::device::Call::file`].
     pub file: u64,
     /// The context's id in the file.
     pub context: u32,
@@ -17,16 +17,16 @@ pub struct Execution<'a> {
     pub submission: u64,
     /// The batch.
     pub batch: Batch,
-    /// The address space that the GPU sees.
+    /// The GPU's address space.
     pub vm: &'a AddressSpace,
 }
 
 /// Observes ioctls (see [`CallObserver`]) and the execution of batches. The callbacks below run on
 /// the queue's thread, so the queue makes no progress meanwhile.
 pub trait Observer: CallObserver {
-    /// A batch is about to be executed.
+    /// Called when a batch is about to be executed.
     fn starting(&self, _execution: &Execution<'_>) {}
 
-    /// A batch has been executed.
+    /// Called when a batch has been executed.
     fn finished(&self, _execution: &Execution<'_>, _result: &Result<JobStats, JobFault>) {}
 }

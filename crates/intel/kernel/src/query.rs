@@ -10,15 +10,14 @@ use tepui_drm::uapi::i915::{
 use tepui_drm::user::{UserMemory, read_value};
 use tepui_intel_chips::Chip;
 
-/// The engines: render alone. Copy, video and video-enhance engines are not modelled, so they are
-/// not offered.
+/// The engines: render only. Copy, video and video-enhance engines are not modelled, so they are not offered.
 pub const ENGINES: &[EngineClassInstance] =
     &[EngineClassInstance { engine_class: uapi::ENGINE_CLASS_RENDER, engine_instance: 0 }];
 
-/// Bytes of system memory that the memory region tells. A choice.
+/// Size of the system memory region. A choice.
 const SYSTEM_MEMORY_BYTES: u64 = 16 << 30;
 
-/// Answers all items of a request. What goes wrong with an item is its `length`, negative.
+/// Answers all items of a request. The error of an item is its `length`, negative.
 pub fn answer(chip: &Chip, user: &dyn UserMemory, args: &Query) -> Result<(), Refusal> {
     require(args.flags == 0, "flags is not 0")?;
     for index in 0..u64::from(args.num_items) {
@@ -40,7 +39,8 @@ fn answer_item(chip: &Chip, user: &dyn UserMemory, item: &QueryItem) -> Result<i
         query::TOPOLOGY_INFO if item.flags == 0 => topology(chip),
         query::ENGINE_INFO if item.flags == 0 => engines(),
         query::MEMORY_REGIONS if item.flags == 0 => memory_regions(),
-        // There is no GuC before Gen12.5 that submits, no table of it, and no performance counter.
+        // There is no GuC submission before Gen12.5, no hardware configuration table, and no performance
+        // counter.
         query::HWCONFIG_BLOB | query::GUC_SUBMISSION_VERSION => return Err(Errno::NODEV),
         query::GEOMETRY_SUBSLICES | query::PERF_CONFIG => return Err(Errno::NODEV),
         _ => return Err(Errno::INVAL),
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_topology_of_tiger_lake_takes_30_bytes() {
-        // source: a run of ANV on a Tiger Lake asks for so many.
+        // source: the size that a run of ANV on a Tiger Lake requests.
         let tgl = tepui_intel_chips::chip("tgl").unwrap();
         assert_eq!(topology(tgl).len(), 30);
         let skl = topology(tepui_intel_chips::chip("skl").unwrap());

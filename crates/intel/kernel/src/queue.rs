@@ -1,5 +1,5 @@
-//! Queues: the submissions of a context to one engine wait for their fences and are executed one at
-//! a time in order.
+//! Queues: the submissions of a context to one engine wait for their fences and are executed one at a time,
+//! in order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use crate::gem::buffer;
 use crate::observer::Execution;
 use crate::vm::Vm;
 
-/// A buffer of a submission and the address of 48 bits at which the client pinned it.
+/// A buffer of a submission, and the 48-bit address at which the client pinned it.
 pub(crate) struct Pinned {
     pub gem: Arc<Gem>,
     pub address: u64,
@@ -51,8 +51,8 @@ struct Worker {
 }
 
 impl Queue {
-    /// Creates the queue of a context, named by its id, and one of its engines, and its thread. Once `file_closed` is set and waiters are woken
-    /// ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
+    /// Creates the queue of a context, named by its id, and one of its engines, and its thread. Once `file_closed` is
+    /// set and waiters are woken ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
     pub fn new(
         device: Arc<Device>,
         file: u64,
@@ -68,7 +68,8 @@ impl Queue {
             context: id,
             engine,
             vm: context.vm(),
-            // A context that is gone executes what was submitted, and nobody sees its state after.
+            // A destroyed context still executes its submissions, but its state cannot be observed
+            // afterwards.
             recoverable: Box::new(move || weak.upgrade().is_some_and(|c| c.is_recoverable())),
             faults: context.faults.clone(),
             cancelled: context.cancelled.clone(),
@@ -80,7 +81,7 @@ impl Queue {
         Ok(Queue { sender })
     }
 
-    /// Hands a submission to the queue's thread.
+    /// Passes a submission to the queue's thread.
     pub fn push(&self, submission: Submission) -> Result<(), Errno> {
         self.sender.send(submission).map_err(|lost| {
             lost.0.done.signal(Err(Errno::CANCELED));
@@ -155,7 +156,7 @@ impl Worker {
                 Ok(())
             }
             Err(fault) => {
-                // Before anyone can see the fence: the next request tells of the reset.
+                // This must precede the fence's signal: the next request reports the reset.
                 self.faults.fetch_add(1, Ordering::Release);
                 if (self.recoverable)() {
                     *state = self.device.gpu.context();

@@ -1,5 +1,5 @@
-//! Relocations: places in buffers that hold addresses of others, for clients that let the kernel choose
-//! where buffers are.
+//! Relocations: positions in buffers that hold addresses of others, for clients that let the kernel choose
+//! addresses.
 //!
 //! source: i915_gem_execbuffer.c (`eb_relocate_vma`, `eb_relocate_entry`, `relocate_entry`), i915_drm.h.
 
@@ -16,14 +16,14 @@ use tepui_drm::user::{UserMemory, read_array};
 use crate::exec::canonical;
 use crate::gem::buffer;
 
-/// Bytes of an address in a buffer: from Gen8 on two double words.
+/// Bytes of an address in a buffer: two double words since Gen8.
 const ADDRESS_BYTES: u64 = 8;
 
-/// Writes the addresses of buffers where relocations ask for them, unless the client has written them
-/// already; tells for each buffer whether a relocation says that it is written.
+/// Writes the addresses of buffers at the positions of relocations, unless the client has already written
+/// them; returns for each buffer whether a relocation says that it is written.
 ///
 /// # Errors
-/// `ENOENT` for a target that the submission does not name, `EINVAL` for a bad place or domain.
+/// `ENOENT` for a target that the submission does not name, `EINVAL` for a bad position or domain.
 pub(crate) fn relocate(
     user: &dyn UserMemory,
     args: &Execbuffer2,
@@ -32,7 +32,7 @@ pub(crate) fn relocate(
     addresses: &[u64],
 ) -> Result<Vec<bool>, Refusal> {
     let mut written = vec![false; objects.len()];
-    // With NO_RELOC the client promises that all is right if no buffer has moved.
+    // With NO_RELOC the client promises that addresses are right if no buffer has moved.
     let moved = objects.iter().zip(addresses).any(|(o, &at)| o.offset != canonical(at));
     if args.flags & exec::NO_RELOC != 0 && !moved {
         return Ok(written);
@@ -50,7 +50,7 @@ pub(crate) fn relocate(
         buffer(gem)?.require_own(Errno::FAULT)?;
         let count = object.relocation_count as usize;
         let entries = read_array::<RelocationEntry>(user, object.relocs_ptr, count)?;
-        // What still runs may read the old address.
+        // Submissions that are still running may read the old address.
         gem.users(true).wait().ok();
         for (index, entry) in entries.iter().enumerate() {
             let to = target(entry.target_handle).ok_or(Refusal {
@@ -92,7 +92,7 @@ fn check(entry: &RelocationEntry, size: u64) -> Result<(), Refusal> {
     require(entry.offset.is_multiple_of(4), "a relocation is not at a double word")
 }
 
-/// Tells the client where its buffers are.
+/// Writes the addresses of buffers back to the client.
 pub(crate) fn tell(
     user: &dyn UserMemory,
     args: &Execbuffer2,

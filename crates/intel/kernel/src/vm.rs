@@ -1,8 +1,8 @@
 //! Address spaces and the buffers that submissions pinned in them.
 //!
-//! The client chooses addresses ("softpin") and names them with each submission; a buffer stays
-//! bound at its address until another one is pinned over it or its handle is closed. For buffers
-//! that the client does not pin, an address is chosen ([`Vm::place`]).
+//! The client chooses addresses ("softpin") and names them with each submission; a buffer stays bound at its
+//! address until another one is pinned over it or its handle is closed. For buffers that the client does not
+//! pin, an address is chosen ([`Vm::place`]).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -19,12 +19,11 @@ use crate::gem::buffer;
 pub struct Vm {
     /// The page tables.
     space: AddressSpace,
-    /// Where each buffer is bound, by the address of its memory's structure.
+    /// The address at which each buffer is bound, by the pointer to its memory.
     bound: Mutex<HashMap<*const Memory, u64>>,
-    /// Where submissions that have not run yet will bind buffers for which this device chose the
-    /// address.
+    /// The ranges at which pending submissions will bind buffers whose address this device chose.
     placed: Mutex<HashMap<*const Memory, (u64, u64)>>,
-    /// Held for reading while a batch runs; memory that was unbound is released when nobody does.
+    /// Held for reading while a batch runs; unbound memory is released when no batch runs.
     running: RwLock<()>,
 }
 
@@ -45,8 +44,7 @@ impl Default for Vm {
 }
 
 impl Vm {
-    /// Binds a buffer at an address of 48 bits, in place of what was there and of where it was
-    /// bound before.
+    /// Binds a buffer at a 48-bit address, in place of existing mappings and of its own previous one.
     pub fn pin(&self, gem: &Gem, address: u64) -> Result<(), Refusal> {
         let memory = &buffer(gem)?.memory;
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,12 +75,11 @@ impl Vm {
         Ok(())
     }
 
-    /// Chooses an address of 48 bits for a buffer: the one that it has, if that suits, then `hint`,
-    /// else the lowest that is free. `taken` are the ranges that the submission's other buffers
-    /// take, in any order.
+    /// Chooses a 48-bit address for a buffer: its current one, if that is suitable, then `hint`, else the
+    /// lowest free one. `taken` are the ranges of the submission's other buffers, in any order.
     ///
     /// # Errors
-    /// `ENOSPC` if there is no room below `limit`.
+    /// `ENOSPC` if there is no free range below `limit`.
     pub fn place(
         &self,
         gem: &Gem,
@@ -136,7 +133,7 @@ impl Vm {
         Ok(chosen)
     }
 
-    /// Unbinds what is left of a buffer at its address.
+    /// Unbinds the remaining mappings of a buffer at its address.
     fn unbind_memory(&self, memory: &Arc<Memory>, address: u64) {
         let end = address + memory.size() as u64;
         let mut at = address;
@@ -166,8 +163,8 @@ impl Vm {
         self.release();
     }
 
-    /// Unbinds buffers of a client's own pages that it has unmapped: the GPU would reach nothing, or
-    /// what is mapped there since.
+    /// Unbinds buffers of a client's own pages that the client has unmapped: the GPU would reach nothing, or
+    /// memory that has been mapped there since.
     pub fn forget_unmapped(&self) {
         let gone: Vec<_> = self
             .space
@@ -197,7 +194,7 @@ impl Vm {
         self.space.mappings().iter().map(|m| (m.address, m.length)).collect()
     }
 
-    /// Releases unbound memory if no batch runs; otherwise the one that ends last does.
+    /// Releases unbound memory if no batch runs; otherwise the last batch to end does.
     fn release(&self) {
         if let Ok(_nobody) = self.running.try_write() {
             self.space.release_retired();

@@ -56,7 +56,7 @@ fn store(address: u64, value: u32) -> [u32; 6] {
     [STORE, address as u32, (address >> 32) as u32, value, END, 0]
 }
 
-/// Submits and waits for the end; the error is that of the batch.
+/// Submits and waits for the end; returns the batch's error.
 fn run(file: &File, objects: &mut [ExecObject2], flags: u64) -> Result<(), Errno> {
     let mut object = drm::SyncobjCreate::default();
     ask(file, drm::Ioctl::SyncobjCreate.info().request, &mut object).unwrap();
@@ -105,10 +105,10 @@ fn relocations_say_where_buffers_are() {
         assert!(at != 1 && at.is_multiple_of(4096) && at != code, "{at:#x} {code:#x}");
         assert_eq!(relocations[0].presumed_offset, at);
         assert_eq!(u64::from(read(&file, batch, 4)), at + 64);
-        // With what it was told the client has right addresses, and nothing is written.
+        // Addresses that the kernel returned before are right, so nothing is written.
         write(&file, data, 64, &[0]);
         relocations[0].delta = 128;
-        // The device reads it at its address.
+        // The device reads it through its address.
         std::hint::black_box(&mut relocations);
         assert_eq!(run(&file, &mut objects, lut | exec::NO_RELOC), Ok(()));
         assert_eq!((read(&file, data, 64), objects[0].offset), (0x1234, at));
@@ -133,7 +133,7 @@ fn chosen_addresses_make_room_for_pinned_ones() {
     assert_eq!(run(&file, &mut objects, 0), Ok(()));
     let first = objects[0].offset;
     assert!(first > 0 && first.is_multiple_of(1 << 16));
-    // Pinned where the other one was.
+    // Pinned at the address of the other one.
     let mut objects = [
         object(a, first, 0, 0),
         object(b, first, exec_object::PINNED, 0),
@@ -235,14 +235,14 @@ fn a_clients_own_pages_are_a_buffer() {
     }
     let handle = userptr(&file, pages.address(), size, uapi::USERPTR_PROBE).unwrap();
     let batch = create(&file, PAGE as u64);
-    // As Intel's OpenCL driver does: the GPU's address is the CPU's.
+    // The GPU's address is the CPU's, as in Intel's OpenCL driver.
     write(&file, batch, 0, &store(pages.address() + 4100, 77));
     let flags = exec_object::PINNED | exec_object::SUPPORTS_48B_ADDRESS;
     let object = |handle, offset| ExecObject2 { handle, offset, flags, ..Default::default() };
     let mut objects = [object(handle, pages.address()), object(batch, 1 << 20)];
     assert_eq!(run(&file, &mut objects, 0), Ok(()));
     assert_eq!(pages.word(4100), 77);
-    // What is for buffers of the kernel's memory.
+    // Operations that are only for buffers of the kernel's memory.
     let mut offset = uapi::GemMmapOffset { handle, ..Default::default() };
     assert_eq!(ask(&file, Ioctl::GemMmapOffset.info().request, &mut offset), Err(Errno::NODEV));
     let mut pread = uapi::GemPread { handle, size: 4, ..Default::default() };
@@ -258,7 +258,7 @@ fn a_clients_own_pages_are_a_buffer() {
     let mut objects = [object(handle, pages.address()), object(batch, 1 << 20)];
     assert_eq!(run(&file, &mut objects, 0), Err(Errno::IO));
     assert_eq!(pages.word(4100), 77);
-    // Pages that are gone.
+    // Pages that have been unmapped.
     pages.unmap();
     assert_eq!(run(&file, &mut objects, 0), Err(Errno::FAULT));
 }

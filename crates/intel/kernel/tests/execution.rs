@@ -1,5 +1,5 @@
-//! Batches through the ioctls: what the command streamer does with memory and registers, how a fault
-//! ends a context, and what becomes of buffers.
+//! Batches through the ioctls: accesses of the command streamer to memory and registers, the end of a context
+//! after a fault, and the lifetime of buffers.
 
 use bytemuck::{Pod, bytes_of_mut};
 use tepui_drm::Errno;
@@ -15,7 +15,7 @@ use tepui_intel_packets::mi::{
 use tepui_intel_packets::state::{PipeControl, PostSyncOperation};
 use tepui_softgpu::JobFaultKind;
 
-/// Where the two buffers of a client are pinned.
+/// Addresses at which the two buffers of a client are pinned.
 const BATCH: u64 = 0x1_0000_0000;
 const DATA: u64 = 0x7fff_0000_0000;
 
@@ -39,8 +39,8 @@ impl Client {
             report_faults: false,
             model: tepui_intel_model::Options {
                 clock: tepui_drm::monotonic_ns,
-                most_wait_ns: 50_000_000,
-                most_commands: 10_000,
+                max_wait_ns: 50_000_000,
+                max_commands: 10_000,
                 ..Default::default()
             },
             ..Options::default()
@@ -66,7 +66,7 @@ impl Client {
         Client { file, handles: [batch, data, object.handle], context: context.ctx_id }
     }
 
-    /// The place of a byte of a buffer.
+    /// The host address of a byte range of a buffer.
     fn place(&self, which: usize, at: usize, bytes: usize) -> *mut u8 {
         assert!(at + bytes <= 4096);
         let gem = self.file.core().gem(self.handles[which]).unwrap();
@@ -75,7 +75,7 @@ impl Client {
 
     fn write(&self, which: usize, at: usize, bytes: &[u8]) {
         let to = self.place(which, at, bytes.len());
-        // SAFETY: the buffer has so many bytes and lives as long as the file; the GPU is waited for
+        // SAFETY: the buffer has at least these bytes and lives as long as the file; the GPU is waited for
         // before it is written.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
     }
@@ -110,7 +110,7 @@ impl Client {
         ask(&self.file, Ioctl::GemExecbuffer2.info().request, &mut args)
     }
 
-    /// Submits and waits for the end; the error is that of the batch.
+    /// Submits and waits for the end; returns the batch's error.
     fn run(&self, commands: &[u8]) -> Result<(), Errno> {
         self.submit(commands)?;
         self.file.core().fence(self.handles[2], 0).unwrap().wait()

@@ -11,13 +11,13 @@ use crate::{Kind, Layout, Msaa, Tiling};
 /// An auxiliary surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aux {
-    /// Which one.
+    /// The kind of auxiliary surface.
     pub what: AuxKind,
     /// Bytes of a row of tiles divided by the tile's rows.
     pub row_pitch_B: u64,
-    /// Rows of the image's pixels (samples) that the distance of two layers stands for.
+    /// Distance of two layers, in rows of the image's pixels (samples).
     pub qpitch_px: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size_B: u64,
 }
 
@@ -26,9 +26,9 @@ pub struct Aux {
 pub enum AuxKind {
     /// Ranges of depths: 16 bytes for 8×4 pixels.
     Hiz,
-    /// Which cache lines of a colour image are compressed or clear: two bits for 128 bytes.
+    /// Compression and clear state of a colour image's cache lines: two bits for 128 bytes.
     Ccs,
-    /// Which slice holds each sample of a pixel.
+    /// The slice that holds each sample of a pixel.
     Mcs,
 }
 
@@ -43,11 +43,11 @@ impl AuxKind {
     }
 }
 
-/// Bytes and rows of a Y tile, in which all auxiliary surfaces lie.
+/// Bytes and rows of a Y tile, the tiling of all auxiliary surfaces.
 const TILE_B: (u64, u64) = (128, 32);
 
 impl Layout {
-    /// The auxiliary surface that the image can have.
+    /// The auxiliary surface that the image may have.
     pub fn aux(&self) -> Option<Aux> {
         let desc = self.desc();
         if !desc.may_have_aux {
@@ -92,7 +92,7 @@ impl Layout {
                 if block.width_px == 1 && matches!(block.bytes, 4 | 8 | 16) =>
             {
                 let block = (32 / block.bytes, 4);
-                // An element for each pair of cache lines; layers are 256 rows apart at least.
+                // One element for each pair of cache lines; layers are at least 256 rows apart.
                 let align_el = (128 / block.0, 64 / block.1);
                 let (tile_el, qpitch_align_el) = ((128, 128), if three { 128 } else { 64 });
                 (AuxKind::Ccs, Tree { block, align_el, tile_el, qpitch_align_el, ..tree })

@@ -7,7 +7,7 @@ use tepui_format::info::{Component, Encoding};
 use tepui_layout::Shape;
 use tepui_tiling::AddressBits;
 
-/// How elements are arranged.
+/// The arrangement of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tiling {
     /// Rows of elements.
@@ -16,7 +16,7 @@ pub enum Tiling {
     X,
     /// Tiles of 128 bytes by 32 rows, in columns of 16 bytes.
     Y,
-    /// Tiles of 64 by 64 bytes of stencil; bits of column and row alternate.
+    /// Tiles of 64 by 64 bytes of stencil; bits of column and row are interleaved.
     W,
     /// Tiles of 4 KiB whose shape depends on the bytes of an element, with a tail of small levels.
     Yf,
@@ -50,8 +50,7 @@ impl Tiling {
         }
     }
 
-    /// Which bits of a byte's offset in a tile come from its column and its row; `None` for linear
-    /// images.
+    /// The bits of a byte's offset in a tile that come from its column and its row; `None` for linear images.
     ///
     /// source: Mesa, docs/isl/tiling.rst (X, Y, W); drm_fourcc.h, `I915_FORMAT_MOD_Yf_TILED`: 16 bytes by
     /// 4 rows make 64 bytes, four of these a unit of 256, four units a group and four groups the
@@ -69,7 +68,7 @@ impl Tiling {
         Some(AddressBits { x, y })
     }
 
-    /// Bytes of a row of a tile and its rows, as pitches count them: a W tile is as wide as a Y tile,
+    /// Bytes of a row of a tile, and its rows, in the units of pitches: a W tile is as wide as a Y tile,
     /// since two of its rows count as one. source: Mesa, isl.c, `isl_tiling_get_info`.
     pub(crate) fn physical(self, element_B: u32) -> (u64, u64) {
         match self {
@@ -90,7 +89,7 @@ impl FromStr for Tiling {
     }
 }
 
-/// What the pixels of an image are.
+/// The kind of an image's pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Colours.
@@ -102,7 +101,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a format; `None` for depth and stencil together, which Gen9 keeps in two images.
+    /// The kind of a format; `None` for combined depth and stencil, which Gen9 keeps in two images.
     pub fn of(format: Format) -> Option<Kind> {
         let Encoding::DepthStencil(channels) = format.info().encoding else {
             return Some(Kind::Colour);
@@ -116,17 +115,17 @@ impl Kind {
     }
 }
 
-/// What an image is and how it is stored.
+/// The description of an image and its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageDesc {
     /// Format and size.
     pub shape: Shape,
-    /// How elements are arranged.
+    /// The arrangement of elements.
     pub tiling: Tiling,
-    /// The image may have an auxiliary surface (CCS), for which levels of colours are aligned to 16
-    /// elements instead of 4.
+    /// Whether the image may have an auxiliary surface (CCS), for which levels of colour images are aligned
+    /// to 16 elements instead of 4.
     pub may_have_aux: bool,
-    /// Row stride of a linear image in bytes; otherwise the least that it can have.
+    /// Row stride of a linear image in bytes; otherwise the minimum is used.
     pub linear_stride_B: Option<u32>,
 }
 

@@ -27,7 +27,7 @@ pub enum LayoutError {
     Size { size_B: u64 },
 }
 
-/// Which images a tiling is for.
+/// Images that a tiling is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation.
 pub enum TilingRule {
@@ -43,7 +43,7 @@ pub enum TilingRule {
     SamplesInY,
 }
 
-/// Which strides an image may have.
+/// Strides that an image may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation.
 pub enum StrideRule {

@@ -10,14 +10,14 @@ use crate::{
     Tiling, TilingRule, tail,
 };
 
-/// Where the samples of a pixel are.
+/// The storage of a pixel's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Msaa {
-    /// There is one.
+    /// There is one sample.
     None,
-    /// In slices of their own, one behind the other (MSFMT_MSS).
+    /// In slices of their own, one after the other (MSFMT_MSS).
     Array,
-    /// Side by side, in a surface that is as much larger (MSFMT_DEPTH_STENCIL).
+    /// Interleaved, in a proportionally larger surface (MSFMT_DEPTH_STENCIL).
     Interleaved,
 }
 
@@ -25,26 +25,25 @@ pub enum Msaa {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     desc: ImageDesc,
-    /// What the pixels are.
+    /// The kind of pixels.
     pub kind: Kind,
-    /// Where samples are.
+    /// The storage of samples.
     pub msaa: Msaa,
     /// Alignment of levels in elements: HALIGN and VALIGN, or the tile of Yf.
     pub align_el: Extent<El>,
-    /// Bytes from row to row (of linear images) or, divided by the rows of a tile, from row of tiles to
-    /// row of tiles; for W tiles of two rows together. 1D images of tiling linear have no pitch: their
-    /// layers follow one another.
+    /// Bytes from row to row (for linear images) or from row of tiles to row of tiles, divided by the rows of
+    /// a tile; for W tiles, per two rows. Linear 1D images have no pitch: their layers are consecutive.
     pub row_pitch_B: u64,
     /// Rows of elements from layer to layer (slice to slice, sample to sample).
     pub qpitch_el: u32,
-    /// Level from which on all share a tile (Mip Tail Start LOD).
+    /// Level from which on all levels share a tile (Mip Tail Start LOD).
     pub tail: Option<u32>,
     /// Bytes of the image.
     pub size_B: u64,
-    /// What the image's address is a multiple of.
+    /// Alignment of the image's address.
     pub alignment_B: u64,
     levels: Vec<Level>,
-    /// Rows of elements of the whole surface.
+    /// Total height of the surface in rows of elements.
     height_el: u64,
 }
 
@@ -55,7 +54,7 @@ pub struct Level {
     pub extent_px: Extent<Px>,
     /// Depth in pixels.
     pub depth_px: u32,
-    /// Width and height in elements; of interleaved samples, in samples.
+    /// Width and height in elements; in samples if these are interleaved.
     pub extent_el: Extent<El>,
     /// First column, row and slice in elements, from the start of a layer.
     pub origin_el: [u32; 3],
@@ -98,8 +97,7 @@ impl Layout {
             align_el,
             tail,
             qpitch_align_el: match shape.dimension {
-                // source: SKL PRM, RENDER_SURFACE_STATE, Surface QPitch: of tiled 3D surfaces whole
-                // tiles.
+                // source: SKL PRM, RENDER_SURFACE_STATE, Surface QPitch: whole tiles for tiled 3D surfaces.
                 Dimension::D3 if desc.tiling != Tiling::Linear => tile_el(desc).1,
                 _ => 1,
             },
@@ -143,7 +141,7 @@ impl Layout {
             tail,
             size_B,
             alignment_B: match desc.tiling {
-                // source: Mesa, isl.c (`isl_calc_base_alignment`): whole elements for what is rendered to.
+                // source: Mesa, isl.c (`isl_calc_base_alignment`): whole elements for render targets.
                 Tiling::Linear => u64::from(block.bytes).next_power_of_two(),
                 _ => tile_B * tile_rows,
             },
@@ -162,13 +160,13 @@ impl Layout {
         &self.levels
     }
 
-    /// The tile in elements; a single element of linear images.
+    /// The tile in elements; a single element for linear images.
     pub fn tile_el(&self) -> Extent<El> {
         let (w, h) = tile_el(&self.desc);
         Extent::new(w, h)
     }
 
-    /// The position of an element in the order of its tile; of linear images, the column.
+    /// The index of an element within its tile; for linear images, the column.
     pub fn index_in_tile(&self, x: u32, y: u32) -> u32 {
         match (self.desc.tiling, self.plane()) {
             (Tiling::Linear, _) | (_, Err(_)) => x,
@@ -218,7 +216,7 @@ impl Layout {
         self.desc.tiling == Tiling::Yf && self.desc.shape.dimension == Dimension::D3
     }
 
-    /// The whole surface for the tiling kernels.
+    /// The whole surface as a plane of the tiling kernels.
     pub(crate) fn plane(&self) -> Result<Plane, PlaneError> {
         let element_B = self.desc.shape.format.info().block.bytes;
         let order = match self.desc.tiling.bits(element_B) {
@@ -239,7 +237,7 @@ impl Layout {
     }
 }
 
-/// Whether levels and layers stand in rows: 1D images of tiling linear.
+/// Whether levels and layers are consecutive rows: linear 1D images.
 ///
 /// source: Mesa, isl.c (`isl_surf_choose_dim_layout`).
 fn is_rows(desc: &ImageDesc) -> bool {
@@ -288,7 +286,7 @@ fn align_el(desc: &ImageDesc, kind: Kind) -> (u32, u32) {
     }
 }
 
-/// Samples of a pixel across and down where they are interleaved.
+/// Width and height of the grid of a pixel's samples, if these are interleaved.
 ///
 /// source: Mesa, isl.c (`isl_get_interleaved_msaa_px_size_sa`).
 fn sample_grid(samples: u32) -> (u32, u32) {
@@ -296,10 +294,10 @@ fn sample_grid(samples: u32) -> (u32, u32) {
     (1 << log2.div_ceil(2), 1 << (log2 / 2))
 }
 
-/// Where a sample stands of an image whose samples are interleaved.
+/// The position of a sample in an image with interleaved samples.
 ///
-/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits of
-/// the sample's number come before the others.
+/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits of the
+/// sample's number are inserted before the others.
 fn interleave(samples: u32, (x, y): (u32, u32), s: u32) -> (u32, u32) {
     let (x0, y0) = (x & 1, y & 1);
     match samples {
@@ -314,11 +312,11 @@ fn interleave(samples: u32, (x, y): (u32, u32), s: u32) -> (u32, u32) {
 ///
 /// source: Mesa, isl.c (`isl_choose_miptail_start_level`).
 fn tail_start(desc: &ImageDesc) -> Option<u32> {
-    /// Levels that a tail can hold: rows of the table from the one of 4 KiB tiles on.
-    const MOST: [u32; 2] = [11, 12];
+    /// Maximum number of levels of a tail: rows of the table from that of 4 KiB tiles on.
+    const MAX_TAIL_LEVELS: [u32; 2] = [11, 12];
     let shape = &desc.shape;
     let three = shape.dimension == Dimension::D3;
-    // Compression does not work with tails of three dimensions.
+    // Compression does not work with 3D tails.
     if desc.tiling != Tiling::Yf || shape.samples > 1 || three && desc.may_have_aux {
         return None;
     }
@@ -331,16 +329,16 @@ fn tail_start(desc: &ImageDesc) -> Option<u32> {
         shape.height_px.div_ceil(block.height_px),
         shape.depth_px,
     ];
-    let most = MOST[usize::from(three)];
+    let most = MAX_TAIL_LEVELS[usize::from(three)];
     (shape.levels.saturating_sub(most)..shape.levels).find(|&level| {
-        // Observed in ANV's sizes: a level of three dimensions must be smaller than the slot.
+        // Observed in ANV's sizes: a 3D level must be smaller than the slot.
         let fits =
             |axis: usize| minify(size[axis], level) + u32::from(three) <= tile[axis] - first[axis];
         (0..3).all(fits)
     })
 }
 
-/// Levels side by side in one row, layers one behind the other.
+/// Levels next to each other in one row, layers one after the other.
 ///
 /// source: Mesa, isl.c (`isl_calc_phys_total_extent_el_gfx9_1d`).
 fn rows(tree: &Tree, element_B: u32) -> (Laid, u64, u64) {
@@ -356,7 +354,7 @@ fn rows(tree: &Tree, element_B: u32) -> (Laid, u64, u64) {
     (Laid { origins_el, qpitch_el: 1, width_el, height_el }, row_B, row_B * height_el)
 }
 
-/// Levels and layers of two and three dimensions.
+/// Levels and layers of 2D and 3D images.
 fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError> {
     let laid = tree.lay_out();
     let least_B = tree.pitch_B(&laid);
@@ -369,7 +367,7 @@ fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError>
         None => least_B,
     };
     if desc.tiling == Tiling::Yf && desc.shape.dimension == Dimension::D3 {
-        // Tiles are as deep as wide: a row of tiles holds several slices.
+        // Tiles are as deep as they are wide: a row of tiles holds several slices.
         let element_B = desc.shape.format.info().block.bytes;
         let [w, h, d] = yf3_tile_el(element_B).map(u64::from);
         let pitch_B = laid.width_el.div_ceil(w) * w * u64::from(element_B);
@@ -383,7 +381,7 @@ fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError>
     Ok((laid, pitch_B, size_B))
 }
 
-/// Checks the rules of the hardware; gives the kind of the image.
+/// Checks the rules of the hardware; returns the kind of the image.
 fn check(desc: &ImageDesc) -> Result<Kind, LayoutError> {
     let Shape { format, dimension, samples, levels, .. } = desc.shape;
     let limits = Limits {

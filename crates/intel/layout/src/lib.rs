@@ -1,10 +1,9 @@
 //! Image layouts of Intel's GPUs, generation Gen9: the address of every pixel.
 //!
-//! An image is one surface: rows of elements, or rows of tiles ([`Tiling`]). All levels and layers
-//! lie in it side by side: level 0, level 1 below it, level 2 to the right of level 1, and all others
-//! below level 2; layers follow one another [`Layout::qpitch_el`] rows apart, and so do the slices of
-//! 3D images and the samples of coloured multisampled ones. The samples of depth and stencil lie
-//! interleaved in a larger surface instead.
+//! An image is one surface: rows of elements, or rows of tiles ([`Tiling`]). It contains all levels and
+//! layers: level 0, level 1 below it, level 2 to the right of level 1, and all others below level 2; layers
+//! follow one another [`Layout::qpitch_el`] rows apart, and so do the slices of 3D images and the samples of
+//! multisampled colour images. The samples of depth and stencil are interleaved in a larger surface instead.
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for pitches, sizes and
 //! addresses. [`Layout::tile`] and [`Layout::detile`] copy rectangles between raster images and the
@@ -41,14 +40,14 @@ pub use tepui_layout::{
     Dimension, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,
 };
 
-/// The largest width, height and cube's side. source: Mesa, isl.h (`isl_surf_init`'s limits of
-/// Gen9 are those of RENDER_SURFACE_STATE: 14 bits that hold the size less one).
+/// The maximum width, height and side of a cube. source: Mesa, isl.h (`isl_surf_init`'s limits of Gen9 are
+/// those of RENDER_SURFACE_STATE: 14 bits that hold the size minus one).
 pub const MAX_EXTENT: u32 = 1 << 14;
 
-/// The largest depth and the most layers: 11 bits. source: genxml, RENDER_SURFACE_STATE.
+/// The maximum depth and number of layers: 11 bits. source: genxml, RENDER_SURFACE_STATE.
 pub const MAX_LAYERS: u32 = 1 << 11;
 
-/// The most samples of a pixel. source: genxml, RENDER_SURFACE_STATE.
+/// The maximum number of samples of a pixel. source: genxml, RENDER_SURFACE_STATE.
 pub const MAX_SAMPLES: u32 = 16;
 
 /// The largest image. source: SKL PRM volume 5, "Maximum Surface Size in Bytes".

@@ -1,4 +1,4 @@
-//! The arrangement that all surfaces share, auxiliary ones included: levels side by side, layers one
+//! The arrangement that all surfaces share, including auxiliary ones: levels next to each other, layers one
 //! below the other, in units of samples or elements.
 //!
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`,
@@ -10,25 +10,25 @@ pub(crate) const fn minify(size: u32, level: u32) -> u32 {
     if size == 0 { 1 } else { size }
 }
 
-/// What a miptree is computed from.
+/// Parameters of a miptree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree {
     /// Level 0 in samples.
     pub width_sa: u32,
     pub height_sa: u32,
-    /// Levels.
+    /// Number of levels.
     pub levels: u32,
-    /// Layers, slices of level 0, or layers times samples.
+    /// Number of layers, of slices of level 0, or of layers times samples.
     pub layers: u32,
     /// Size of a block.
     pub block: (u32, u32),
     /// Alignment of levels in elements.
     pub align_el: (u32, u32),
-    /// The level from which on all share a tile.
+    /// The level from which on all levels share a tile.
     pub tail: Option<u32>,
-    /// What the distance of layers is a multiple of, in rows of elements.
+    /// Alignment of the distance of layers, in rows of elements.
     pub qpitch_align_el: u32,
-    /// The tile in elements, and as pitches count it: bytes and rows.
+    /// The tile in elements, and in units of pitches: bytes and rows.
     pub tile_el: (u32, u32),
     pub tile_B: (u64, u64),
 }
@@ -36,11 +36,11 @@ pub(crate) struct Tree {
 /// A miptree.
 #[derive(Clone, Debug)]
 pub(crate) struct Laid {
-    /// Where each level begins in a layer, in elements: column and row.
+    /// Origin of each level in a layer, in elements: column and row.
     pub origins_el: Vec<(u32, u32)>,
     /// Rows of elements from layer to layer.
     pub qpitch_el: u32,
-    /// Elements of the whole surface: width and rows.
+    /// Size of the whole surface in elements: width and rows.
     pub width_el: u64,
     pub height_el: u64,
 }
@@ -61,7 +61,7 @@ impl Tree {
             let w = minify(self.width_sa, level).next_multiple_of(align_sa.0);
             let h = minify(self.height_sa, level).next_multiple_of(align_sa.1);
             (width_sa, height_sa) = (width_sa.max(x + w), height_sa.max(y + h));
-            // The levels of a tail stand where its first does.
+            // All levels of a tail have the origin of the first one.
             match level {
                 _ if self.tail == Some(level) => {}
                 1 => x += w,
@@ -69,7 +69,7 @@ impl Tree {
             }
         }
         if self.levels == 1 && self.tail != Some(0) {
-            // Nothing follows that would have to be aligned.
+            // Nothing follows a single level that would have to be aligned.
             (width_sa, height_sa) = (self.width_sa, self.height_sa);
         }
         let qpitch_el = height_sa.next_multiple_of(align_sa.1) / block_h;
@@ -83,7 +83,7 @@ impl Tree {
         }
     }
 
-    /// Bytes of a row of tiles' rows, and of the whole surface with a given pitch.
+    /// Pitch in bytes: a row of tiles has this many bytes for each of the tile's rows.
     pub fn pitch_B(&self, laid: &Laid) -> u64 {
         laid.width_el.div_ceil(self.tile_el.0.into()) * self.tile_B.0
     }

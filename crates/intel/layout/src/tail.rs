@@ -1,4 +1,4 @@
-//! Mip tails: where the small levels of an image in Yf tiles stand in their common tile.
+//! Mip tails: positions of the small levels of an image in Yf tiles within their common tile.
 //!
 //! source: SKL PRM volume 5, "Tiling and Mip Tail"; the numbers are those of Mesa, isl.c
 //! (`skl_std_y_2d_miptail_offset_el`, `skl_std_y_3d_miptail_offset_el`, from the fifth row on).
@@ -18,7 +18,7 @@ const TWO: [[[u8; 2]; 5]; 11] = [
     [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]],
 ];
 
-/// The same of three dimensions: column, row and slice.
+/// Column, row and slice of each level of a 3D image, in the same order.
 const THREE: [[[u8; 3]; 5]; 12] = [
     [[0, 8, 0], [0, 8, 0], [0, 8, 0], [0, 4, 0], [0, 4, 0]],
     [[0, 0, 8], [0, 0, 8], [0, 0, 4], [0, 0, 4], [0, 0, 4]],
@@ -34,8 +34,8 @@ const THREE: [[[u8; 3]; 5]; 12] = [
     [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
 ];
 
-/// Column, row and slice of the tail's level `level` for elements of so many bytes; the last level's
-/// for all that come after it.
+/// Column, row and slice of level `level` of the tail, for elements of `element` bytes; levels past the last
+/// slot have its position.
 pub fn offset(three: bool, level: u32, element: u32) -> [u32; 3] {
     let column = element.trailing_zeros().min(4) as usize;
     let level = level as usize;
@@ -64,7 +64,7 @@ mod tests {
                 let rows = if three { THREE.len() } else { TWO.len() } as u32;
                 let mut seen = HashSet::new();
                 for level in 0..rows {
-                    // The largest level of a tail has half of the tile in its last axis.
+                    // The largest level of a tail occupies half of the tile on its last axis.
                     let first = offset(three, 0, 1 << bits);
                     let size: [u32; 3] = std::array::from_fn(|axis| {
                         let whole: u32 = tile[axis];

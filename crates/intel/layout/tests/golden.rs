@@ -46,7 +46,7 @@ fn parse(text: &str) -> Line<'_> {
         samples: number(samples),
         levels: number(levels),
     };
-    // Three components fit no tiles: ANV adds a fourth.
+    // No tiling supports three components: ANV adds a fourth.
     let format = match (tiling, format) {
         ("optimal", Format::R32G32B32_SFLOAT) => Format::R32G32B32A32_SFLOAT,
         _ => format,
@@ -75,7 +75,7 @@ fn parse(text: &str) -> Line<'_> {
     }
 }
 
-/// Bytes of an image, and of the auxiliary surface that it cannot do without: that of coloured samples.
+/// Bytes of an image, and of the auxiliary surface that it requires: that of colour samples.
 fn sizes(line: &Line<'_>, tiling: Tiling) -> Option<u64> {
     // Mip tails are for images without compression.
     let may_have_aux = tiling != Tiling::Yf;
@@ -88,7 +88,7 @@ fn sizes(line: &Line<'_>, tiling: Tiling) -> Option<u64> {
     Some(layout.size_B * copies + mcs)
 }
 
-/// Tiles of 64 KiB, Ys, which this crate does not lay out; ANV takes them for few images.
+/// Whether ANV uses Ys (64 KiB tiles), which this crate does not lay out; ANV does for few images.
 fn is_ys(line: &Line<'_>) -> bool {
     line.alignment_B == 1 << 16
 }
@@ -102,7 +102,7 @@ fn sizes_are_those_of_anv() {
         }
         count += 1;
         let size_B = sizes(&line, line.desc.tiling).unwrap();
-        // ANV takes tiles Yf where they need less memory, for some images and not for others.
+        // ANV uses Yf tiles if they need less memory, for some images only.
         let yf_B = sizes(&line, Tiling::Yf).filter(|_| line.desc.tiling == Tiling::Y);
         if yf_B.is_some_and(|yf_B| yf_B < size_B && yf_B == line.without_aux_B) {
             yf_count += 1;
@@ -113,7 +113,7 @@ fn sizes_are_those_of_anv() {
         let copies = if line.text.starts_with("ASTC") { 2 } else { 1 };
         assert_eq!(layout.alignment_B, line.alignment_B, "{}", line.text);
         let aux = layout.aux().filter(|aux| aux.what != AuxKind::Mcs);
-        // Which formats and usages have one is the driver's choice.
+        // The driver chooses the formats and usages that have one.
         if line.with_aux_B > line.without_aux_B && copies == 1 {
             aux_count += 1;
             let aux_B = aux.map(|aux| aux.size_B);
@@ -133,7 +133,7 @@ fn linear_levels_are_where_anv_says() {
             let at = Texel { level, layer: shape.layers - 1, ..Texel::default() };
             assert_eq!(layout.texel_offset_B(at), Some(offset_B), "{}", line.text);
             assert_eq!(layout.row_pitch_B, pitch_B, "{}", line.text);
-            // Of compressed images ANV multiplies rows of texels with the pitch of rows of blocks.
+            // For compressed images ANV multiplies rows of texels by the pitch of rows of blocks.
             let block = u64::from(shape.format.info().block.height_px);
             let rows_B = u64::from(layout.qpitch_el) * layout.row_pitch_B * block;
             assert!(layer_B == rows_B || shape.layers.max(shape.depth_px) == 1, "{}", line.text);

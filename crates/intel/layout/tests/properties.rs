@@ -1,4 +1,4 @@
-//! What must hold of every layout.
+//! Properties that hold for every layout.
 #![allow(non_snake_case)]
 
 use std::collections::HashSet;
@@ -57,7 +57,7 @@ prop_compose! {
 
 fn layouts(max: u32) -> impl Strategy<Value = Layout> {
     images(max).prop_filter_map("no layout", |desc| {
-        // Strides are for linear images.
+        // Only linear images have a stride.
         let plain = ImageDesc { linear_stride_B: None, ..desc };
         Layout::new(&desc).or_else(|_| Layout::new(&plain)).ok()
     })
@@ -107,7 +107,7 @@ proptest! {
         prop_assert!(layout.size_B.is_multiple_of(layout.row_pitch_B));
     }
 
-    /// Pixels that are tiled stand where their addresses say, and come back.
+    /// Tiled pixels are at their addresses, and are read back.
     #[test]
     fn tiled_pixels_come_back(layout in layouts(60), pick in any::<[u32; 3]>()) {
         let shape = layout.desc().shape;

@@ -1,4 +1,4 @@
-//! The state of a context: what commands set and later commands use.
+//! The state of a context, which commands set and later commands use.
 
 use std::collections::HashMap;
 
@@ -9,31 +9,31 @@ use tepui_intel_packets::state::Pipeline;
 
 use crate::registers::Registers;
 
-/// Base addresses, 48 bits each.
+/// Base addresses, as 48-bit addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bases {
-    /// Of stateless messages and scratch memory.
+    /// Base of stateless messages and scratch memory.
     pub general: u64,
-    /// Of binding tables and the surface states that they name.
+    /// Base of binding tables and the surface states that they name.
     pub surface: u64,
-    /// Of samplers, constants, interface descriptors, blend states and viewports.
+    /// Base of samplers, constants, interface descriptors, blend states and viewports.
     pub dynamic: u64,
-    /// Of indirect data of walkers.
+    /// Base of indirect data of walkers.
     pub indirect: u64,
-    /// Of kernels.
+    /// Base of kernels.
     pub instruction: u64,
-    /// Of surface states that messages name without a binding table.
+    /// Base of surface states that messages name without a binding table.
     pub bindless_surface: u64,
-    /// Surface states that are there, less one.
+    /// Number of bindless surface states, minus one.
     pub bindless_surface_count: u32,
-    /// Of the table that leads from surfaces to their CCS (Gen12); 0 if there is none.
+    /// Base of the table that maps surfaces to their CCS (Gen12); 0 if there is none.
     pub auxiliary_table: u64,
 }
 
-/// The state of a context. A context that has executed nothing has it all zero.
+/// The state of a context. A context that has executed nothing is all zero.
 #[derive(Clone, Debug)]
 pub struct HardwareContext {
-    /// The generation of the GPU, which says what commands and states mean.
+    /// The generation of the GPU, which determines the meaning of commands and states.
     pub generation: Generation,
     /// Registers.
     pub registers: Registers,
@@ -43,18 +43,17 @@ pub struct HardwareContext {
     pub pipeline: Pipeline,
     /// The last MEDIA_VFE_STATE.
     pub vfe: Option<MediaVfeState>,
-    /// What the last MEDIA_CURBE_LOAD loaded.
+    /// Constants of the last MEDIA_CURBE_LOAD.
     pub constants: Vec<u8>,
-    /// What the last MEDIA_INTERFACE_DESCRIPTOR_LOAD loaded.
+    /// Descriptors of the last MEDIA_INTERFACE_DESCRIPTOR_LOAD.
     pub descriptors: Vec<u8>,
     /// The vertex buffers by their index: VERTEX_BUFFER_STATE.
     pub vertex_buffers: HashMap<u32, [u8; 16]>,
-    /// Instances to an element of a vertex buffer, by the vertex element's index; elements that go on
-    /// with vertices are not in it.
+    /// Instance step rates by the vertex element's index; elements that advance per vertex are not in it.
     pub instancing: HashMap<u32, u32>,
     /// The buffers of stream output by their index: 3DSTATE_SO_BUFFER.
     pub stream_buffers: HashMap<u32, Vec<u8>>,
-    /// The last command of each kind that sets state of the 3D pipeline, by its name.
+    /// The last command of each kind that sets 3D pipeline state, by its name.
     pub latched: HashMap<&'static str, Vec<u8>>,
 }
 

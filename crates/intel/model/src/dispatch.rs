@@ -1,4 +1,4 @@
-//! Thread dispatch of compute: workgroups, their threads and what these start with.
+//! Thread dispatch of compute: workgroups, their threads, and the payload of threads.
 //!
 //! A workgroup's threads run one after the other on one worker of the host, each until it ends or
 //! waits at a barrier; local memory belongs to the group. Groups are independent, so workers take
@@ -23,49 +23,49 @@ const UNIT: Unit = Unit::Dispatch;
 /// Bytes of a general register.
 const REGISTER_BYTES: usize = 32;
 
-/// Most threads of a workgroup: the counters of a walker have six bits each, an interface
+/// Limit on the threads of a workgroup: the counters of a walker have six bits each, an interface
 /// descriptor's ten.
-const MOST_THREADS: u32 = 1 << 10;
+const MAX_THREADS: u32 = 1 << 10;
 
-/// A dispatch: what a walker and its interface descriptor say.
+/// A dispatch, from a walker and its interface descriptor.
 pub(crate) struct Dispatch {
     pub bases: Bases,
     pub descriptor: InterfaceDescriptorData,
     pub vfe: MediaVfeState,
     /// The first workgroup.
     pub start: [u32; 3],
-    /// One behind the last.
+    /// One past the last workgroup.
     pub end: [u32; 3],
-    /// Channels of a thread.
+    /// Number of channels of a thread.
     pub lanes: u32,
     /// Threads of a workgroup.
     pub threads: [u32; 3],
-    /// Channels of the last thread of a row, and of the threads of the last row.
+    /// Execution masks of the last thread of a row, and of the threads of the last row.
     pub right_mask: u32,
     pub bottom_mask: u32,
-    /// Constants: those of all threads, then those of each.
+    /// Constants: those for all threads, followed by those for each.
     pub constants: Vec<u8>,
-    /// Registers of constants that all threads get.
+    /// Number of constant registers that all threads share.
     pub cross_thread: usize,
-    /// Registers of constants of each thread.
+    /// Number of constant registers per thread.
     pub per_thread: usize,
-    /// The constants are the walker's indirect data and not those of MEDIA_CURBE_LOAD.
+    /// Whether the constants are the walker's indirect data instead of those of MEDIA_CURBE_LOAD.
     pub indirect: bool,
 }
 
 impl Dispatch {
-    /// Threads of a workgroup.
+    /// Number of threads of a workgroup.
     fn thread_count(&self) -> u32 {
         self.threads.iter().product()
     }
 
-    /// Channels of all threads that are enabled.
+    /// Number of enabled channels of all threads.
     pub fn invocations(&self) -> u64 {
         let group: u32 = (0..self.thread_count()).map(|n| self.mask(n).count_ones()).sum();
         u64::from(group) * self.groups().unwrap_or(0) as u64
     }
 
-    /// Number of workgroups, if the host can count them.
+    /// Number of workgroups, if it fits a host integer.
     fn groups(&self) -> Option<usize> {
         let mut count = 1usize;
         for (start, end) in self.start.iter().zip(&self.end) {
@@ -95,7 +95,7 @@ impl Dispatch {
         }
     }
 
-    /// The channels of a thread that are enabled.
+    /// The enabled channels of a thread.
     fn mask(&self, thread: u32) -> u32 {
         let all = if self.lanes == 32 { u32::MAX } else { (1 << self.lanes) - 1 };
         let [width, height, _] = self.threads;
@@ -105,7 +105,7 @@ impl Dispatch {
         all & right & bottom
     }
 
-    /// The control register at a thread's start.
+    /// The initial control register of a thread.
     ///
     /// source: Mesa, brw_eu_defines.h (`BRW_CR0_*`): bit 0 alternative float mode, bits 5:4
     /// rounding, bits 6, 7 and 10 keep denormals of 64, 32 and 16 bits.
@@ -135,7 +135,7 @@ impl Dispatch {
     }
 }
 
-/// A kernel that was decoded, and what memory held where it was read.
+/// A decoded kernel, with the code that it was decoded from.
 pub(crate) struct CachedProgram {
     pieces: Vec<(u32, Vec<u8>)>,
     program: Program,
@@ -154,8 +154,8 @@ pub(crate) fn program(
     vm: &AddressSpace,
     kernel: u64,
 ) -> Result<Arc<CachedProgram>, JobFault> {
-    /// Decoded kernels that are kept.
-    const MOST: usize = 1024;
+    /// Limit on the decoded kernels that are kept.
+    const MAX_PROGRAMS: usize = 1024;
     let mut memory = Memory::new(vm);
     let cached = {
         let programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,14 +181,14 @@ pub(crate) fn program(
     let program = loaded.map_err(|fault| thread_fault(kernel, fault))?;
     let cached = Arc::new(CachedProgram { pieces, program });
     let mut programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
-    if programs.len() >= MOST {
+    if programs.len() >= MAX_PROGRAMS {
         programs.clear();
     }
     programs.insert(kernel, cached.clone());
     Ok(cached)
 }
 
-/// The model's fault of an EU's.
+/// Converts a fault of an EU to the model's.
 pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
     let (unit, kind) = match &fault.kind {
         EuFault::Decode(_) | EuFault::BadJump(_) => (Unit::ExecutionUnit, FaultKind::Undecodable),
@@ -208,7 +208,7 @@ pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
     }
 }
 
-/// Places of threads in scratch memory: each workgroup takes those of its threads while it runs.
+/// Slots of threads in scratch memory: each workgroup takes those of its threads while it runs.
 struct Slots {
     free: Mutex<Vec<u32>>,
     changed: Condvar,
@@ -237,11 +237,11 @@ impl Slots {
     }
 }
 
-/// What a worker has: threads and memory that groups use one after the other.
+/// The state of a worker: threads and memory that its groups use one after the other.
 struct Worker<'a> {
     threads: Vec<Thread>,
     ports: Ports<'a>,
-    /// Instructions that may still be executed.
+    /// Number of instructions that may still be executed.
     budget: u64,
     stats: JobStats,
 }
@@ -254,8 +254,7 @@ pub(crate) fn run(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let count = dispatch.thread_count();
-    if count > MOST_THREADS || count != dispatch.descriptor.number_of_threads_in_gpgpu_thread_group
-    {
+    if count > MAX_THREADS || count != dispatch.descriptor.number_of_threads_in_gpgpu_thread_group {
         let what = "the walker's threads are not those of the interface descriptor";
         return Err(JobFault::new(UNIT, what));
     }
@@ -271,13 +270,13 @@ pub(crate) fn run(
     let kernel = dispatch.bases.instruction + dispatch.descriptor.kernel_start_pointer;
     let cached = program(gpu, vm, kernel)?;
     let shared = Shared::new(gpu, kernel, dispatch);
-    // Scratch memory is there for so many threads.
+    // Scratch memory is allocated for this number of threads.
     let resident = dispatch.vfe.maximum_number_of_threads + 1;
     let slots = Slots::new((resident / count).max(1));
     let begin = |_core| Worker {
         threads: Vec::new(),
         ports: Ports::new(vm, &shared, dispatch.local_bytes()),
-        budget: gpu.options.most_instructions,
+        budget: gpu.options.max_instructions,
         stats: JobStats::default(),
     };
     let run = |worker: &mut Worker<'_>, group: usize| {
@@ -331,7 +330,7 @@ impl Worker<'_> {
                         progress = true;
                         left.push(number);
                     }
-                    // Nothing but the `wait` itself: no progress.
+                    // Only the `wait` itself was executed: no progress.
                     Stop::Waiting => {
                         progress |= executed > 1;
                         left.push(number);
@@ -352,7 +351,7 @@ impl Worker<'_> {
     }
 }
 
-/// Makes a thread ready: its payload, channels and modes.
+/// Initialises a thread: its payload, channels and modes.
 fn start(
     thread: &mut Thread,
     dispatch: &Dispatch,
@@ -381,8 +380,8 @@ fn start(
         }
     };
     let [cross, own] = [dispatch.cross_thread, dispatch.per_thread].map(|n| n * REGISTER_BYTES);
-    // In memory what all threads get comes first. In registers it does too, but for indirect data, where
-    // each thread's own comes first: observed in the code of Intel's OpenCL compiler, which uses indirect
+    // In memory the shared constants come first. In registers they do too, except for indirect data, where
+    // each thread's own come first: observed in the code of Intel's OpenCL compiler, which uses indirect
     // data, and of Mesa's, which does not.
     let (cross_at, own_at) = if dispatch.indirect { (own, 0) } else { (0, cross) };
     put(REGISTER_BYTES + cross_at, 0, dispatch.cross_thread);

@@ -1,7 +1,7 @@
 //! Batches made of bytes, for fuzzers and property tests.
 //!
-//! Memory holds a batch of commands whose headers are mostly valid, states behind it, and a kernel's
-//! place; the input chooses a chip, commands and what fills them, with addresses mostly tamed to where memory is.
+//! Memory holds a batch of commands whose headers are mostly valid, followed by states, and space for a kernel;
+//! the input chooses a chip, commands and their contents, with addresses mostly limited to mapped memory.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use crate::{Batch, Gpu, JobStats, Options};
 
-/// Where memory is.
+/// Address of the mapped memory.
 const BASE: u64 = 0x1_0000;
-/// Bytes of it.
+/// Bytes of mapped memory.
 const BYTES: usize = 1 << 16;
-/// Where states begin.
+/// Address of the states.
 const STATES: u64 = BASE + 0x4000;
-/// Most commands of a batch.
-const MOST_COMMANDS: usize = 200;
+/// Limit on the commands of a batch.
+const MAX_COMMANDS: usize = 200;
 
-/// Takes bytes off the front of the input; zeros when it is used up.
+/// Takes bytes from the front of the input; zeros at its end.
 fn take<const N: usize>(input: &mut &[u8]) -> [u8; N] {
     let mut bytes = [0; N];
     let (head, rest) = input.split_at(N.min(input.len()));
@@ -29,15 +29,15 @@ fn take<const N: usize>(input: &mut &[u8]) -> [u8; N] {
     bytes
 }
 
-/// Executes a batch that `input` describes; the result if it did not fault.
+/// Executes a batch that `input` describes; returns the result if it did not fault.
 pub fn run(mut input: &[u8]) -> Option<JobStats> {
     let [which] = take(&mut input);
     let chip = &CHIPS[usize::from(which) % CHIPS.len()];
     let options = Options {
         threads: 1,
-        most_commands: 1000,
-        most_instructions: 100_000,
-        most_wait_ns: 0,
+        max_commands: 1000,
+        max_instructions: 100_000,
+        max_wait_ns: 0,
         ..Options::default()
     };
     let vm = AddressSpace::new(12, 48);
@@ -47,7 +47,7 @@ pub fn run(mut input: &[u8]) -> Option<JobStats> {
         .filter(|info| info.fixed.iter().any(|f| f.name == "Command Type"))
         .collect();
     let mut batch = Vec::new();
-    for _ in 0..MOST_COMMANDS {
+    for _ in 0..MAX_COMMANDS {
         if input.is_empty() || batch.len() > 0x3000 {
             break;
         }
@@ -58,7 +58,7 @@ pub fn run(mut input: &[u8]) -> Option<JobStats> {
         for word in 1..words {
             let raw = u32::from_le_bytes(take(&mut input));
             let value = match (mode >> (word % 7)) & 1 {
-                // The place of something in memory, 64 bytes aligned, with the lowest bit.
+                // The 64-byte aligned offset of something in memory, with the lowest bit.
                 0 => (STATES as u32 + (raw & 0x3fc0)) | raw & 1,
                 _ => raw & 0x3ff,
             };
@@ -71,7 +71,7 @@ pub fn run(mut input: &[u8]) -> Option<JobStats> {
         }
         batch.extend(bytes);
     }
-    // The end, whatever was before.
+    // The end of the batch, whatever precedes it.
     batch.extend(0x0500_0000u32.to_le_bytes());
     vm.write(BASE, &batch).ok()?;
     let states = &input[..input.len().min(BYTES - 0x4000)];

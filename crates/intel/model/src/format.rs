@@ -1,6 +1,6 @@
-//! Surface formats: texels as they stand in memory, and as messages carry them.
+//! Surface formats: texels in memory, and their components in messages.
 //!
-//! [`TABLE`] says which format of `tepui_format` a number means, whose codecs convert.
+//! [`TABLE`] maps numbers to formats of `tepui_format`, whose codecs convert.
 //!
 //! source: Mesa, isl.h (`isl_format`). isl names channels from the lowest bits up, Vulkan names packed
 //! ones from the highest down.
@@ -15,7 +15,7 @@ use tepui_format::texel::{TexelCodec, load};
 use tepui_intel_chips::Generation;
 use tepui_texel::{Packer, Pick, Unpacker};
 
-/// How texels are converted.
+/// The conversion of texels.
 #[derive(Clone, Copy)]
 enum Codec {
     /// One by one.
@@ -33,14 +33,14 @@ pub(crate) struct Format {
     /// Texels of a block, across and down: 1 unless compressed.
     pub block: [u32; 2],
     codec: Codec,
-    /// What stands in alpha's place is ignored.
+    /// Whether the alpha bits are ignored.
     opaque: bool,
-    /// Components are integers.
+    /// Whether components are integers.
     integer: bool,
-    /// Typed reads convert it.
+    /// The first generation whose typed reads convert the format; none if all return raw bits.
     converted: Option<Generation>,
-    /// How texels of all lanes are unpacked and packed together; none for blocks, and for formats that the loops
-    /// over lanes do not know.
+    /// Vectorised unpacking and packing of texels; none for blocks, and for formats that the vector code does
+    /// not support.
     pub unpacker: Option<Unpacker>,
     pub packer: Option<Packer>,
 }
@@ -51,13 +51,13 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// Bytes of the largest texel or block.
-pub(crate) const MOST_BYTES: usize = 16;
+/// Maximum number of bytes of a texel or block.
+pub(crate) const MAX_BYTES: usize = 16;
 
 /// The components of a texel in their order.
 const COMPONENTS: [Component; 4] = [Component::R, Component::G, Component::B, Component::A];
 
-/// Numbers of formats, and what they are.
+/// The formats by number.
 const TABLE: &[(u32, F)] = &[
     (0x000, F::R32G32B32A32_SFLOAT),
     (0x001, F::R32G32B32A32_SINT),
@@ -123,7 +123,7 @@ const TABLE: &[(u32, F)] = &[
     (0x142, F::R8_SINT),
     (0x143, F::R8_UINT),
     (0x144, F::A8_UNORM),
-    // Drivers take it for one channel: the others are swizzled away.
+    // Drivers use it for one channel: the others are removed by the swizzle.
     (0x14c, F::R8_SRGB),
     (0x149, F::R8_SSCALED),
     (0x14a, F::R8_USCALED),
@@ -153,7 +153,7 @@ const TABLE: &[(u32, F)] = &[
     (0x1a3, F::BC7_SRGB_BLOCK),
     (0x1a4, F::BC6H_UFLOAT_BLOCK),
     (0x1a8, F::R8G8B8_SRGB),
-    // ETC1, of whose blocks ETC2 reads each the same.
+    // ETC1, each of whose blocks is a valid ETC2 block with the same texels.
     (0x1a9, F::ETC2_R8G8B8_UNORM_BLOCK),
     (0x1aa, F::ETC2_R8G8B8_UNORM_BLOCK),
     (0x1ab, F::EAC_R11_UNORM_BLOCK),
@@ -208,7 +208,7 @@ const TABLE: &[(u32, F)] = &[
     (0x27f, F::ASTC_12x12_UNORM_BLOCK),
 ];
 
-/// Formats that have room where these have alpha, which reads as 1. source: Mesa, isl.h
+/// Formats with padding in place of alpha, which reads as 1. source: Mesa, isl.h
 const OPAQUE: &[(u32, F)] = &[
     (0x006, F::R32G32B32A32_SFLOAT),
     (0x08e, F::R16G16B16A16_UNORM),
@@ -273,7 +273,7 @@ impl Format {
         })
     }
 
-    /// What the components of [`Format::raw`] are divided by.
+    /// The divisors of the components of [`Format::raw`].
     pub fn divisor(&self) -> [f32; 4] {
         match &self.unpacker {
             Some(unpacker) if !self.integer => unpacker.divisor,
@@ -281,8 +281,8 @@ impl Format {
         }
     }
 
-    /// As [`Format::unpack`], but fixed-point components are the integers that are stored: a weighted sum of them
-    /// is exact, so that all who filter get the same bits.
+    /// As [`Format::unpack`], but fixed-point components are the stored integers: their weighted sums are exact,
+    /// so that all filters give the same bits.
     pub fn raw(&self, texel: &[u8], place: [u32; 2]) -> [u32; 4] {
         let Some(unpacker) = self.unpacker.as_ref().filter(|_| !self.integer) else {
             return self.unpack(texel, place);
@@ -296,7 +296,7 @@ impl Format {
         })
     }
 
-    /// Where a component comes from: missing colours are 0, a missing alpha is 1.
+    /// The source of a component: missing colours are 0, a missing alpha is 1.
     pub fn pick(&self, component: usize) -> Pick {
         let there = match &self.format.info().encoding {
             Encoding::Plain(channels) => channels.get(COMPONENTS[component]).is_some(),
@@ -310,7 +310,7 @@ impl Format {
         }
     }
 
-    /// The bits of a texel that components have, lowest word first; `None` if they do not have bits of their own.
+    /// The bits of a texel that components occupy, lowest word first; `None` if components share bits.
     pub fn mask(&self, components: [bool; 4]) -> Option<[u32; 4]> {
         let Encoding::Plain(channels) = &self.format.info().encoding else { return None };
         let chosen = COMPONENTS.into_iter().zip(components).filter(|(_, chosen)| *chosen);
@@ -320,19 +320,19 @@ impl Format {
         Some([0, 1, 2, 3].map(|word| (bits >> (32 * word)) as u32))
     }
 
-    /// Whether it is another one, too.
+    /// Whether both are the same format.
     pub fn is(&self, other: &Format) -> bool {
         self.format == other.format && self.opaque == other.opaque
     }
 
-    /// Whether a texel that is unpacked and packed again has the bits that it had.
+    /// Whether unpacking and packing a texel restores its bits.
     pub fn keeps_bits(&self) -> bool {
-        /// Bits of the widest component that a float keeps apart for sure.
-        const MOST: u32 = 16;
+        /// Maximum width in bits of a component whose values stay distinct as floats.
+        const MAX_BITS: u32 = 16;
         let Encoding::Plain(channels) = &self.format.info().encoding else { return false };
         let exact = match self.numeric() {
             Numeric::Uint | Numeric::Sint => true,
-            Numeric::Unorm => channels.as_slice().iter().all(|c| u32::from(c.bits) <= MOST),
+            Numeric::Unorm => channels.as_slice().iter().all(|c| u32::from(c.bits) <= MAX_BITS),
             _ => false,
         };
         let bits =
@@ -340,7 +340,7 @@ impl Format {
         exact && !self.opaque && self.packer.is_some() && bits as usize == 8 * self.bytes
     }
 
-    /// The kind of numbers.
+    /// The numeric type.
     pub fn numeric(&self) -> Numeric {
         self.format.info().numeric()
     }
@@ -350,7 +350,7 @@ impl Format {
         self.integer
     }
 
-    /// A colour with what the format does not have: missing colours are 0, a missing alpha is 1.
+    /// Replaces components that the format does not have: missing colours by 0, a missing alpha by 1.
     pub fn present(&self, colour: [u32; 4]) -> [u32; 4] {
         std::array::from_fn(|c| match self.pick(c) {
             Pick::Channel(_) => colour[c],
@@ -359,19 +359,19 @@ impl Format {
         })
     }
 
-    /// The texels of a block, row by row; nothing is written for formats without blocks.
+    /// Decodes the texels of a block, row by row; writes nothing for uncompressed formats.
     pub fn decode_block(&self, block: &[u8], texels: &mut [[f32; 4]; MAX_BLOCK_PX]) {
         if let Codec::Block(codec) = &self.codec {
             codec.decode(block, texels);
         }
     }
 
-    /// What 1 is in the format's kind of numbers.
+    /// The value 1 in the format's numeric type.
     pub fn one(&self) -> u32 {
         if self.integer { 1 } else { 1.0f32.to_bits() }
     }
 
-    /// The four components of a texel, floats or integers of 32 bits. `place` is the texel's within
+    /// The four components of a texel, as 32-bit floats or integers. `place` is the texel's position within
     /// its block. Missing colours are 0, a missing alpha is 1.
     pub fn unpack(&self, texel: &[u8], place: [u32; 2]) -> [u32; 4] {
         let mut texel = match &self.codec {
@@ -390,11 +390,11 @@ impl Format {
         texel
     }
 
-    /// The four components of a texel as typed reads return them: formats that the data port does not
-    /// convert come as their bits, 32 to a component.
+    /// The four components of a texel as typed reads return them: formats that the data port does not convert
+    /// are returned as raw bits, 32 per component.
     ///
     /// source: Mesa, isl_storage_image.c (`isl_lower_storage_image_format`): shaders read surfaces of these
-    /// formats as if they were R32_UINT or R32G32_UINT, and convert themselves.
+    /// formats as R32_UINT or R32G32_UINT, and convert themselves.
     pub fn read(&self, texel: &[u8], generation: Generation) -> [u32; 4] {
         if self.converted.is_some_and(|since| since <= generation) {
             return self.unpack(texel, [0; 2]);
@@ -403,8 +403,7 @@ impl Format {
         [bits as u32, (bits >> 32) as u32, 0, 1]
     }
 
-    /// Writes a texel. Integers that do not fit are clamped. Nothing is written to blocks: no message
-    /// can.
+    /// Packs a texel. Integers that do not fit are clamped. Blocks are not written: no message can.
     pub fn pack(&self, value: [u32; 4], texel: &mut [u8]) {
         if let Some(bits) = self.packed(value) {
             texel.copy_from_slice(&bits.to_le_bytes()[..texel.len()]);
@@ -419,7 +418,7 @@ impl Format {
         }
     }
 
-    /// Takes over the components of `write` of another texel; the others keep their bits.
+    /// Copies the components selected by `write` from another texel; the others keep their bits.
     pub fn merge(&self, new: &[u8], write: [bool; 4], texel: &mut [u8]) {
         let Encoding::Plain(channels) = &self.format.info().encoding else {
             // Components that share an exponent are written together.
@@ -450,7 +449,7 @@ mod tests {
         for &(number, format) in TABLE.iter().chain(OPAQUE) {
             let found = find(number).unwrap();
             for _ in 0..64 {
-                let mut bytes = [0; MOST_BYTES];
+                let mut bytes = [0; MAX_BYTES];
                 for byte in &mut bytes[..found.bytes] {
                     seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                     *byte = (seed >> 24) as u8;
@@ -490,7 +489,7 @@ mod tests {
     fn every_row_has_a_codec() {
         for &(number, format) in TABLE {
             let found = find(number).unwrap_or_else(|| panic!("{}", format.name()));
-            assert!(found.bytes <= MOST_BYTES, "{}", format.name());
+            assert!(found.bytes <= MAX_BYTES, "{}", format.name());
         }
     }
 

@@ -16,17 +16,17 @@ use crate::stream::Stream;
 pub struct Options {
     /// Worker threads; 0 takes one for each core of the host.
     pub threads: usize,
-    /// Nanoseconds of a monotonic clock, from which the timestamps come.
+    /// The clock from which timestamps come: monotonic, in nanoseconds.
     pub clock: fn() -> u64,
-    /// Commands of a batch after which it counts as endless.
-    pub most_commands: u64,
-    /// Draws of a batch that are executed; later ones do nothing.
-    pub most_draws: u64,
-    /// Instructions of a walker after which it counts as endless.
-    pub most_instructions: u64,
-    /// Nanoseconds that MI_SEMAPHORE_WAIT waits.
-    pub most_wait_ns: u64,
-    /// Run the checker: report reads of registers and memory that were never written.
+    /// Commands of a batch after which it is treated as endless.
+    pub max_commands: u64,
+    /// Draws of a batch that are executed; later ones are skipped.
+    pub max_draws: u64,
+    /// Instructions of a walker after which it is treated as endless.
+    pub max_instructions: u64,
+    /// Maximum time in nanoseconds that MI_SEMAPHORE_WAIT waits.
+    pub max_wait_ns: u64,
+    /// Whether to run the checker, which reports reads of registers and memory that were never written.
     pub check: bool,
 }
 
@@ -39,28 +39,27 @@ impl Default for Options {
         Options {
             threads: 0,
             clock: no_clock,
-            most_commands: 100_000_000,
-            most_draws: u64::MAX,
-            most_instructions: 200_000_000_000,
-            most_wait_ns: 10_000_000_000,
+            max_commands: 100_000_000,
+            max_draws: u64::MAX,
+            max_instructions: 200_000_000_000,
+            max_wait_ns: 10_000_000_000,
             check: false,
         }
     }
 }
 
-/// The command streamer's clock at a time of `clock`: ticks of [`Chip::timestamp_hz`], the lower 36
-/// bits.
+/// The command streamer's timestamp at a time of `clock`: ticks of [`Chip::timestamp_hz`], the lower 36 bits.
 pub fn timestamp(chip: &Chip, clock: fn() -> u64) -> u64 {
     let ticks = u128::from(clock()) * u128::from(chip.timestamp_hz) / 1_000_000_000;
     ticks as u64 & ((1 << 36) - 1)
 }
 
-/// A GPU. One value serves all contexts and all threads that submit.
+/// A GPU. One value serves all contexts and all submitting threads.
 pub struct Gpu {
     pub(crate) chip: &'static Chip,
     pub(crate) options: Options,
     pub(crate) pool: WorkerPool,
-    /// Kernels that were decoded, by their address; what memory held there is compared before use.
+    /// Decoded kernels by address; their code is compared with memory before use.
     pub(crate) programs: Mutex<HashMap<u64, Arc<CachedProgram>>>,
     /// Reports of checked threads.
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
@@ -95,7 +94,7 @@ impl Gpu {
         Ok(stats)
     }
 
-    /// The command streamer's clock.
+    /// The command streamer's timestamp.
     pub fn timestamp(&self) -> u64 {
         timestamp(self.chip, self.options.clock)
     }

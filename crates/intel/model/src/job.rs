@@ -1,4 +1,4 @@
-//! What the model executes and how that ends: batches, results, faults.
+//! Work for the model and its outcome: batches, results, faults.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
 pub struct Batch {
     /// GPU address of the first command, 48 bits.
     pub address: u64,
-    /// Bytes up to the end of the buffer, or as many as the client said.
+    /// Bytes up to the end of the buffer, or the length that the client gave.
     pub length: u64,
 }
 
@@ -24,24 +24,24 @@ pub struct JobStats {
     pub draws: u64,
     /// EU threads that ran.
     pub threads: u64,
-    /// Instructions executed, counted once a thread.
+    /// Instructions executed, counted once per thread.
     pub instructions: u64,
-    /// The reports of the checker, each once in the GPU's life.
+    /// The reports of the checker, each only once in the GPU's life.
     pub reports: Vec<Report>,
 }
 
 /// Kinds of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReportKind {
-    /// A register is read that the thread never wrote.
+    /// Read of a register that the thread never wrote.
     UnwrittenRegister,
-    /// A byte of local memory is read that the workgroup never wrote.
+    /// Read of a byte of local memory that the workgroup never wrote.
     UnwrittenLocal,
-    /// A byte of memory is read whose page nobody ever wrote.
+    /// Read of a byte of memory whose page was never written.
     UnwrittenMemory,
 }
 
-/// A finding of the checker: a mistake of a program that silicon would hide.
+/// A finding of the checker: a mistake in a program that silicon would hide.
 pub type Report = tepui_softgpu::Report<ReportKind>;
 
 /// The hardware units that raise faults.

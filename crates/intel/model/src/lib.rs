@@ -1,13 +1,12 @@
 //! The model of Intel's GPUs: it executes batches of commands and the machine code that they
 //! dispatch.
 //!
-//! A batch goes to the command streamer ([`stream`](self#modules)), which reads commands through the
-//! address space and executes them one by one on the state of a context ([`HardwareContext`]). A
-//! GPGPU_WALKER becomes a dispatch: for each workgroup, threads of the EU interpreter
-//! (`tepui_intel_eu`) are given their payload and run, together up to each barrier; their messages go
-//! to the data port, the gateway and the sampler.
+//! A batch goes to the command streamer ([`stream`](self#modules)), which reads commands through the address
+//! space and executes them one by one on the state of a context ([`HardwareContext`]). A GPGPU_WALKER becomes
+//! a dispatch: for each workgroup, threads of the EU interpreter (`tepui_intel_eu`) get their payload and
+//! run, together up to each barrier; their messages go to the data port, the gateway and the sampler.
 //!
-//! The model sees addresses, bytes, registers and packets, as silicon does. What it does not execute
+//! The model sees addresses, bytes, registers and packets, as silicon does. Anything that it does not execute
 //! is a typed fault that names it ([`JobFault`]).
 //!
 //! # Modules
@@ -19,8 +18,8 @@
 //! | `render` | the 3D pipeline, from vertices to pixels |
 //! | `port` | messages: data port, gateway, surfaces, images |
 //! | `format` | surface formats |
-//! | `picture` | what render targets hold, for tools |
-//! | `registers`, `context`, `memory` | what commands and threads read and write |
+//! | `picture` | contents of render targets, for tools |
+//! | `registers`, `context`, `memory` | state that commands and threads read and write |
 
 mod context;
 mod dispatch;

@@ -1,8 +1,8 @@
-//! Memory as units of Intel GPUs reach it: the 48 bits of an address lead through the page table.
+//! Memory access of Intel's units: the 48 bits of an address are translated by the page table.
 
 use tepui_softgpu::{AddressSpace, Fault, Protection, UnitMemory};
 
-/// Bits of a GPU address; the upper bits repeat the highest of them and are left away.
+/// Bits of a GPU address; the upper bits repeat the highest of them and are ignored.
 pub const ADDRESS_BITS: u32 = 48;
 
 /// The 48 bits of an address.
@@ -10,7 +10,7 @@ pub const fn address(canonical: u64) -> u64 {
     canonical & ((1 << ADDRESS_BITS) - 1)
 }
 
-/// An address space as one thread of the host uses it.
+/// An address space as accessed by one host thread.
 pub struct Memory<'a>(UnitMemory<'a>);
 
 impl<'a> Memory<'a> {
@@ -37,13 +37,13 @@ impl<'a> Memory<'a> {
         self.0.write(address(at), from)
     }
 
-    /// Where bytes are on the host; see [`UnitMemory::window`].
+    /// The host address of a range of bytes; see [`UnitMemory::window`].
     #[inline]
     pub fn window(&mut self, at: u64, bytes: u64, need: Protection) -> Option<*mut u8> {
         self.0.window(address(at), bytes, need)
     }
 
-    /// Whether the page that holds an address was ever written; of one that is not bound, that is so.
+    /// Whether the page that contains an address was ever written; true if it is not bound.
     #[cold]
     pub fn was_written(&self, at: u64) -> bool {
         self.0.space().was_written(address(at))
@@ -58,15 +58,15 @@ impl<'a> Memory<'a> {
         Ok(u32::from_le_bytes(self.0.read_array(address(at))?))
     }
 
-    /// Changes a double word in one step; returns the old value.
+    /// Atomically updates a double word; returns the old value.
     ///
     /// # Errors
-    /// The page is not bound, or the address is not that of a double word.
+    /// The page is not bound, or the address is not aligned to a double word.
     pub fn update_u32(&mut self, at: u64, change: impl Fn(u32) -> u32) -> Result<u32, Fault> {
         self.0.update_u32(address(at), change)
     }
 
-    /// As [`Memory::update_u32`], of 64 bits.
+    /// As [`Memory::update_u32`], for 64 bits.
     ///
     /// # Errors
     /// As [`Memory::update_u32`].

@@ -1,11 +1,11 @@
 //! Registers that commands read and write.
 //!
 //! Most are memory without a meaning of their own here: drivers set them for workarounds and cache
-//! partitions. Those with a meaning have a constant.
+//! partitions. Registers with a meaning have a constant.
 
 use std::collections::HashMap;
 
-/// Low half of the clock of the render engine; the high half is 4 bytes behind.
+/// Low half of the clock of the render engine; the high half follows.
 pub const TIMESTAMP: u32 = 0x2358;
 /// First operand of MI_PREDICATE, 64 bits.
 pub const PREDICATE_SRC0: u32 = 0x2400;
@@ -17,19 +17,19 @@ pub const PREDICATE_DATA: u32 = 0x2410;
 pub const PREDICATE_RESULT: u32 = 0x2418;
 /// Workgroups of an indirect dispatch: three registers, X, Y, Z.
 pub const DISPATCH_DIMENSIONS: u32 = 0x2500;
-/// Numbers of an indirect draw.
+/// Parameters of an indirect draw: the first vertex.
 pub const DRAW_START_VERTEX: u32 = 0x2430;
-/// Vertices of an instance.
+/// Number of vertices of an instance.
 pub const DRAW_VERTEX_COUNT: u32 = 0x2434;
-/// Instances.
+/// Number of instances.
 pub const DRAW_INSTANCE_COUNT: u32 = 0x2438;
 /// The first instance.
 pub const DRAW_START_INSTANCE: u32 = 0x243c;
-/// What is added to indices.
+/// Base vertex, added to indices.
 pub const DRAW_BASE_VERTEX: u32 = 0x2440;
-/// The three numbers of an extended draw (Gen12).
+/// The three additional parameters of an extended draw (Gen12).
 pub const DRAW_EXTENDED: u32 = 0x2690;
-/// Debug mode of the command streamer; a bit of it says what addresses of constants count from.
+/// Debug mode of the command streamer; one of its bits selects the base of constant addresses.
 pub const CS_DEBUG_MODE2: u32 = 0x20d8;
 /// Statistics of the pipeline, 64 bits each: vertices and primitives that were fetched.
 pub const IA_VERTICES: u32 = 0x2310;
@@ -37,13 +37,13 @@ pub const IA_VERTICES: u32 = 0x2310;
 pub const IA_PRIMITIVES: u32 = 0x2318;
 /// Vertices that were shaded.
 pub const VS_INVOCATIONS: u32 = 0x2320;
-/// Patches of hull shaders.
+/// Patches processed by hull shaders.
 pub const HS_INVOCATIONS: u32 = 0x2300;
 /// Invocations of domain shaders.
 pub const DS_INVOCATIONS: u32 = 0x2308;
 /// Invocations of geometry shaders.
 pub const GS_INVOCATIONS: u32 = 0x2328;
-/// Primitives that geometry shaders made.
+/// Primitives emitted by geometry shaders.
 pub const GS_PRIMITIVES: u32 = 0x2330;
 /// Primitives that reached the clipper.
 pub const CL_INVOCATIONS: u32 = 0x2338;
@@ -55,15 +55,15 @@ pub const CS_INVOCATIONS: u32 = 0x2290;
 pub const PS_INVOCATIONS: u32 = 0x2348;
 /// Samples that passed depth and stencil tests.
 pub const PS_DEPTH: u32 = 0x2350;
-/// Primitives that stream output wrote, 64 bits; those of other streams follow.
+/// Primitives that stream output has written, 64 bits; those of other streams follow.
 pub const SO_PRIMITIVES_WRITTEN: u32 = 0x5200;
-/// Primitives that stream output would have written with enough room.
+/// Primitives that stream output would have written to buffers of sufficient size.
 pub const SO_PRIMITIVES_NEEDED: u32 = 0x5240;
-/// Bytes of each buffer of stream output that are written.
+/// Write offset of each buffer of stream output, in bytes.
 pub const SO_WRITE_OFFSET: u32 = 0x5280;
-/// Address of the table of auxiliary surfaces (Gen12), 64 bits.
+/// Address of the auxiliary table (Gen12), 64 bits.
 pub const AUX_TABLE: u32 = 0x4200;
-/// Invalidates what is cached of the table of auxiliary surfaces (Gen12); 0 when that is done.
+/// Invalidates caches of the auxiliary table (Gen12); reads 0 when that is done.
 pub const CCS_AUX_INV: u32 = 0x4208;
 /// The sixteen general registers of the command streamer, 64 bits each.
 pub const GENERAL: u32 = 0x2600;
@@ -71,14 +71,14 @@ pub const GENERAL: u32 = 0x2600;
 /// Bytes of the register space.
 const SPACE_BYTES: u32 = 1 << 23;
 
-/// Most registers that hold a value. A batch that sets more is at fault: there are no so many.
-const MOST: usize = 1 << 14;
+/// Limit on the registers that hold a value; a batch that sets more faults, as silicon has fewer registers.
+const MAX_REGISTERS: usize = 1 << 14;
 
-/// The register file of a context. What was never written reads 0.
+/// The register file of a context. Registers that were never written read 0.
 #[derive(Clone, Debug, Default)]
 pub struct Registers(HashMap<u32, u32>);
 
-/// A register that there is not.
+/// The error of a register that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no register {0:#x}")]
 pub struct NoRegister(pub u32);
@@ -92,10 +92,10 @@ impl Registers {
     /// Sets a register.
     ///
     /// # Errors
-    /// The offset is outside of the register space, not that of a double word, or more registers
-    /// hold values than there are.
+    /// The offset is outside of the register space, is not aligned to a double word, or too many registers
+    /// hold values.
     pub fn set(&mut self, offset: u32, value: u32) -> Result<(), NoRegister> {
-        if offset >= SPACE_BYTES || !offset.is_multiple_of(4) || self.0.len() >= MOST {
+        if offset >= SPACE_BYTES || !offset.is_multiple_of(4) || self.0.len() >= MAX_REGISTERS {
             return Err(NoRegister(offset));
         }
         self.0.insert(offset, value);

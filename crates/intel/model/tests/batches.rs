@@ -1,4 +1,4 @@
-//! Random batches: no panic, and an end.
+//! Random batches neither panic nor run forever.
 
 use proptest::prelude::*;
 use tepui_intel_model::exercise;

@@ -10,7 +10,7 @@ use tepui_drm::user::UserMemory;
 use crate::interface::Interface;
 
 /// Limit on the objects of an array whose own pointers are followed.
-const MOST_OBJECTS: u64 = 1024;
+const MAX_OBJECTS: u64 = 1024;
 
 /// The memory that a request's pointers lead to, after the call.
 pub fn memory(
@@ -42,7 +42,7 @@ fn with_syncs<T: bytemuck::Pod>(
     syncs: impl Fn(&T) -> ObjArray,
 ) -> Vec<Pointer> {
     let mut all = vec![array(field, objects)];
-    for index in 0..u64::from(objects.count).min(MOST_OBJECTS) {
+    for index in 0..u64::from(objects.count).min(MAX_OBJECTS) {
         let mut bytes = vec![0; size_of::<T>().min(objects.stride as usize)];
         let at = objects.array.wrapping_add(index * u64::from(objects.stride));
         if user.read(at, &mut bytes).is_ok() {

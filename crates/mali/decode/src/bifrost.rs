@@ -25,7 +25,7 @@ pub(crate) enum DrawStage {
 }
 
 /// Limit on the texture surfaces that are shown.
-pub(crate) const MOST_SURFACES: u64 = 6 * 2048;
+pub(crate) const MAX_SURFACES: u64 = 6 * 2048;
 
 /// Bytes of a renderer state's first part, which its blend descriptors follow.
 const STATE: u64 = RendererState::SIZE_BYTES as u64;
@@ -105,7 +105,7 @@ impl Decoder<'_> {
             * u64::from(texture.sample_count)
             * faces;
         record.children =
-            self.array(SurfaceWithStride::INFO, texture.surfaces, count.min(MOST_SURFACES));
+            self.array(SurfaceWithStride::INFO, texture.surfaces, count.min(MAX_SURFACES));
         record
     }
 

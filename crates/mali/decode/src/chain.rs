@@ -20,7 +20,7 @@ use crate::resources::Stage;
 use crate::{Decoder, Problem, Record};
 
 /// Limit on the jobs of a chain that are shown.
-const MOST_JOBS: usize = 1 << 16;
+const MAX_JOBS: usize = 1 << 16;
 
 /// The inputs of a shader stage, from its environment.
 fn stage(e: &ShaderEnvironment) -> Stage {
@@ -43,7 +43,7 @@ impl Decoder<'_> {
                 record.problems.push(Problem::EndlessLoop { address: at });
                 break;
             }
-            if self.reader.left() == 0 || jobs.len() > MOST_JOBS {
+            if self.reader.left() == 0 || jobs.len() > MAX_JOBS {
                 record.problems.push(self.too_much());
                 break;
             }
@@ -119,17 +119,17 @@ impl Decoder<'_> {
     }
 
     /// Decodes words of a job that no packet declares.
-    fn words(&mut self, at: u64, list: &[(&'static str, u64, Kind)]) -> Record {
+    fn words(&mut self, at: u64, list: &[(&'static str, u64, WordKind)]) -> Record {
         let mut fields = Vec::new();
         let mut record = Record::group("Pointers and sizes");
         for (name, offset, kind) in list {
             let value = match kind {
-                Kind::Address => self.address(at.wrapping_add(*offset)).map(Value::Address),
-                Kind::Float => {
+                WordKind::Address => self.address(at.wrapping_add(*offset)).map(Value::Address),
+                WordKind::Float => {
                     let word = self.reader.word(at.wrapping_add(*offset));
                     word.map(|word| Value::Float(f32::from_bits(word)))
                 }
-                Kind::Uint => {
+                WordKind::Uint => {
                     let word = self.reader.word(at.wrapping_add(*offset));
                     word.map(|word| Value::Uint(word.into()))
                 }
@@ -151,10 +151,10 @@ impl Decoder<'_> {
         job.children.push(self.words(
             at,
             &[
-                ("Instance count", valhall::INSTANCES, Kind::Uint),
-                ("Tiler", valhall::TILER, Kind::Address),
-                ("Primitive size", valhall::SIZE, Kind::Float),
-                ("Indices", valhall::INDICES, Kind::Address),
+                ("Instance count", valhall::INSTANCES, WordKind::Uint),
+                ("Tiler", valhall::TILER, WordKind::Address),
+                ("Primitive size", valhall::SIZE, WordKind::Float),
+                ("Indices", valhall::INDICES, WordKind::Address),
             ],
         ));
         job.children.push(self.reader.packet(Allocation::INFO, place(valhall::ALLOCATION)));
@@ -191,10 +191,10 @@ impl Decoder<'_> {
         job.children.push(self.reader.packet(PrimitiveV7::INFO, primitive));
         let read = self.reader.value::<PrimitiveV7>(primitive);
         let sized = read.as_ref().is_ok_and(|p| p.has_sizes());
-        let sizes = if sized { Kind::Address } else { Kind::Float };
+        let sizes = if sized { WordKind::Address } else { WordKind::Float };
         // Midgard has both elsewhere: the tiler in the framebuffer, the primitive size after the draw.
         if !self.is_midgard() {
-            let tiler = ("Tiler", bifrost::TILER, Kind::Address);
+            let tiler = ("Tiler", bifrost::TILER, WordKind::Address);
             job.children.push(self.words(at, &[("Primitive size", bifrost::SIZE, sizes), tiler]));
             if let Ok(tiler) = self.address(place(bifrost::TILER)) {
                 job.children.push(self.tiler(tiler));
@@ -213,7 +213,7 @@ impl Decoder<'_> {
 
 /// The interpretation of a word.
 #[derive(Clone, Copy)]
-enum Kind {
+enum WordKind {
     Address,
     Float,
     Uint,

@@ -16,7 +16,7 @@ use tepui_mali_packets::midgard::{
 use tepui_mali_packets::sfbd::{self, FramebufferParametersV4};
 use tepui_mali_packets::texture::TextureDimension;
 
-use crate::bifrost::MOST_SURFACES;
+use crate::bifrost::MAX_SURFACES;
 use crate::{Content, Decoder, InstructionError, Problem, Record};
 
 /// Flags in the addresses of framebuffers, and the tag in the addresses of shaders.
@@ -79,7 +79,7 @@ impl Decoder<'_> {
         let samples = if t.dimension == TextureDimension::N3d { 1 } else { t.depth };
         let count = u64::from(t.levels) * u64::from(t.array_size) * u64::from(samples) * faces;
         let surfaces = at.wrapping_add(TextureV5::SIZE_BYTES as u64);
-        record.children = self.array(SurfaceWithStride::INFO, surfaces, count.min(MOST_SURFACES));
+        record.children = self.array(SurfaceWithStride::INFO, surfaces, count.min(MAX_SURFACES));
         record
     }
 

@@ -15,10 +15,10 @@ const DESCRIPTOR: u64 = 32;
 const TABLES: u64 = 0x3f;
 
 /// Limit on the bytes of a table: its index has 16 bits.
-const MOST_TABLE: u64 = 1 << 21;
+const MAX_TABLE_BYTES: u64 = 1 << 21;
 
 /// Limit on the texture planes that are shown.
-const MOST_PLANES: u64 = 6 * 2048;
+const MAX_PLANES: u64 = 6 * 2048;
 
 /// Address bits of a uniform pointer; the bits above are the number of pairs of words.
 const UNIFORM_ADDRESS: u64 = (1 << 48) - 1;
@@ -38,7 +38,7 @@ impl Decoder<'_> {
             if let Ok(entry) = self.reader.value::<Resource>(at)
                 && entry.address != 0
             {
-                self.descriptors(entry.address, entry.size.min(MOST_TABLE), &mut table);
+                self.descriptors(entry.address, entry.size.min(MAX_TABLE_BYTES), &mut table);
             }
             let full = self.reader.left() == 0;
             record.children.push(table);
@@ -80,7 +80,7 @@ impl Decoder<'_> {
     pub(crate) fn planes(&mut self, texture: &Texture, record: &mut Record) {
         let faces = if texture.dimension == TextureDimension::Cube { 6 } else { 1 };
         let count = u64::from(texture.levels) * u64::from(texture.array_size) * faces;
-        for index in 0..count.min(MOST_PLANES) {
+        for index in 0..count.min(MAX_PLANES) {
             let at = texture.surfaces.wrapping_add(index * Plane::SIZE_BYTES as u64);
             let title = format!("{} {index}", Plane::INFO.name);
             record.children.push(self.reader.packet_as(title, Plane::INFO, at));

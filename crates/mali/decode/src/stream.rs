@@ -8,7 +8,7 @@ use tepui_mali_streams::{BYTES, Error, Memory, Step, text};
 use crate::{Content, Decoder, InstructionError, Problem, Reader, Record, State};
 
 /// Limit on the executions of one instruction by a stream; loops over layers are short.
-const MOST_TIMES: u32 = 1 << 14;
+const MAX_EXECUTIONS: u32 = 1 << 14;
 
 /// Memory as the stream sees it: its own stores overlay the memory's contents.
 struct Overlay<'r, 'a> {
@@ -87,7 +87,7 @@ impl Decoder<'_> {
             let times = walk.times.entry(at).or_insert(0);
             *times += 1;
             let first = *times == 1;
-            if *times > MOST_TIMES {
+            if *times > MAX_EXECUTIONS {
                 walk.flush(&mut record);
                 record.problems.push(Problem::EndlessLoop { address: at });
                 break;

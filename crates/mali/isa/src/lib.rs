@@ -50,6 +50,6 @@ pub mod validate;
 pub use asm::{AsmError, ParseError};
 pub use error::{DecodeError, FieldError};
 pub use inst::Inst;
-pub use modifier::{Flow, Kind, Modifier, ModifierValue};
+pub use modifier::{Flow, Modifier, ModifierKind, ModifierValue};
 pub use operand::{Dest, Halves, Operand, Source, Special, Staging, Swizzle};
 pub use table::{Op, ROWS, Row};

@@ -49,7 +49,7 @@ pub fn manual() -> String {
     out
 }
 
-fn values(out: &mut String, kind: &crate::Kind) {
+fn values(out: &mut String, kind: &crate::ModifierKind) {
     out.push_str("| value | name |\n| --: | --- |\n");
     for (value, name) in kind.values.iter().enumerate() {
         if let Some(name) = name {

@@ -1,6 +1,6 @@
 //! Modifiers: the parts of a mnemonic after its name, each a field of a few bits.
 //!
-//! A [`Kind`] lists the names of a field's values; a [`Modifier`] is a kind at a position in the instruction
+//! A [`ModifierKind`] lists the names of a field's values; a [`Modifier`] is a kind at a position in the instruction
 //! word. Each kind with more than two values is also an enumeration, which
 //! [`Inst::modifier`](crate::Inst::modifier) returns.
 //!
@@ -8,7 +8,7 @@
 
 /// The values of a modifier.
 #[derive(Debug)]
-pub struct Kind {
+pub struct ModifierKind {
     /// Its name.
     pub name: &'static str,
     /// Its description.
@@ -19,7 +19,7 @@ pub struct Kind {
     pub default: Option<u8>,
 }
 
-impl Kind {
+impl ModifierKind {
     /// The name of a value.
     pub fn name_of(&self, value: u8) -> Option<&'static str> {
         self.values.get(usize::from(value)).copied().flatten()
@@ -36,7 +36,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Modifier {
     /// Its values.
-    pub kind: &'static Kind,
+    pub kind: &'static ModifierKind,
     /// The lowest bit.
     pub start: u8,
     /// The number of bits.
@@ -60,7 +60,7 @@ impl PartialEq for Modifier {
 /// An enumeration of a kind's values.
 pub trait ModifierValue: Copy + Eq {
     /// The kind.
-    const KIND: &'static Kind;
+    const KIND: &'static ModifierKind;
     /// The enumerator of a value.
     fn from_raw(raw: u8) -> Option<Self>;
     /// The value.
@@ -91,7 +91,7 @@ macro_rules! kinds {
             }
 
             impl ModifierValue for $name {
-                const KIND: &'static Kind = &Kind {
+                const KIND: &'static ModifierKind = &ModifierKind {
                     name: $text,
                     doc: concat!($($doc),+),
                     values: &values::<{ 1 << $bits }>(&[$(($raw, $label)),*]),
@@ -117,7 +117,7 @@ macro_rules! kinds {
         )*
 
         /// All kinds with more than two values.
-        pub const KINDS: &[&Kind] = &[$(<$name as ModifierValue>::KIND),*];
+        pub const KINDS: &[&ModifierKind] = &[$(<$name as ModifierValue>::KIND),*];
     };
 }
 
@@ -416,7 +416,7 @@ macro_rules! fields {
             $(
                 #[doc = $doc]
                 pub const $flag: Modifier = Modifier {
-                    kind: &Kind {
+                    kind: &ModifierKind {
                         name: $label,
                         doc: $doc,
                         values: &[Some(""), Some($label)],
@@ -429,7 +429,7 @@ macro_rules! fields {
             $(
                 #[doc = concat!("[`", stringify!($name), "`] from bit ", stringify!($start), " on.")]
                 pub const $field: Modifier = Modifier {
-                    kind: &Kind { name: $text, ..*<$name as ModifierValue>::KIND },
+                    kind: &ModifierKind { name: $text, ..*<$name as ModifierValue>::KIND },
                     start: $start,
                     bits: $bits,
                 };

@@ -19,15 +19,15 @@ use crate::{Device, Execute, File, Options, Queues};
 pub struct Reader;
 
 /// The queues of a [`Reader`]: the stream of each, and its state.
-struct Reading(Vec<(Stream, QueueState)>);
+struct ReaderQueues(Vec<(Stream, QueueState)>);
 
 impl Execute for Reader {
     fn group(&self, queues: usize) -> Box<dyn Queues> {
-        Box::new(Reading(vec![(Stream { address: 0, size: 0 }, QueueState::Idle); queues]))
+        Box::new(ReaderQueues(vec![(Stream { address: 0, size: 0 }, QueueState::Idle); queues]))
     }
 }
 
-impl Queues for Reading {
+impl Queues for ReaderQueues {
     fn state(&self, queue: usize) -> Option<QueueState> {
         self.0.get(queue).map(|(_, state)| *state)
     }

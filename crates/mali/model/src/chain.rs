@@ -25,7 +25,7 @@ use tepui_softgpu::{AddressSpace, Fault, UnitMemory, catch_panic};
 use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
-use crate::render::draw::{self, Call, Draw};
+use crate::render::draw::{self, Draw, DrawCall};
 use crate::render::scene::Scenes;
 use crate::render::stage::StageAddresses;
 use crate::render::vertex::{HIGHEST, Vertices};
@@ -34,10 +34,10 @@ use crate::render::{fragment, indexed, midgard, renderer_state};
 const UNIT: Unit = Unit::JobManager;
 
 /// Limit on the jobs of a chain: their indices have 16 bits.
-const MOST_JOBS: usize = 1 << 16;
+const MAX_JOBS: usize = 1 << 16;
 
 /// Limit on the framebuffers that a chain records as rendered.
-const MOST_FRAMES: usize = 1 << 10;
+const MAX_FRAMES: usize = 1 << 10;
 
 /// Bytes of a header.
 const HEADER: u64 = 32;
@@ -121,11 +121,11 @@ fn chain(
     context.frames.clear();
     let mut ended = HashSet::from([0]);
     let mut at = first;
-    for _ in 0..MOST_JOBS {
+    for _ in 0..MAX_JOBS {
         if at == 0 {
             return Ok(stats);
         }
-        if stats.commands >= gpu.options.most_commands {
+        if stats.commands >= gpu.options.max_commands {
             break;
         }
         let done = job(gpu, vm, context, at, &mut ended, &mut stats);
@@ -179,7 +179,7 @@ fn job(
         JobType::Vertex if is_bifrost => indexed::vertices(gpu, vm, at, stats)?,
         JobType::Tiler | JobType::IndexedVertex if is_bifrost => {
             stats.draws += 1;
-            if stats.draws <= gpu.options.most_draws {
+            if stats.draws <= gpu.options.max_draws {
                 let shades = header.job_type == JobType::IndexedVertex;
                 indexed::primitives(gpu, vm, &mut context.scenes, at, shades, stats)?;
             }
@@ -206,13 +206,13 @@ fn job(
         JobType::MallocVertex => {
             let call = draw_call(&mut memory, at)?;
             stats.draws += 1;
-            if stats.draws <= gpu.options.most_draws {
+            if stats.draws <= gpu.options.max_draws {
                 draw::run(gpu, vm, &mut context.scenes, call, stats)?;
             }
         }
         JobType::Fragment => {
             let p = fragment_payload(gpu, &mut memory, payload)?;
-            if context.frames.len() < MOST_FRAMES {
+            if context.frames.len() < MAX_FRAMES {
                 context.frames.push(p.framebuffer);
             }
             // Bounds are tiles.
@@ -281,7 +281,7 @@ fn write_value(gpu: &Gpu, memory: &mut UnitMemory<'_>, at: u64) -> Result<(), Jo
 }
 
 /// The draw call of a job that allocates its vertices.
-fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
+fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<DrawCall, JobFault> {
     let place = |offset: u64| at.wrapping_add(offset);
     let primitive: Primitive = packet(memory, place(valhall::PRIMITIVE))?;
     let allocation: Allocation = packet(memory, place(valhall::ALLOCATION))?;
@@ -326,7 +326,7 @@ fn draw_call(memory: &mut UnitMemory<'_>, at: u64) -> Result<Call, JobFault> {
         restart: primitive.primitive_restart.then_some(HIGHEST),
         draw_id: 0,
     };
-    Ok(Call {
+    Ok(DrawCall {
         flags,
         tiler: address(memory, place(valhall::TILER))?,
         position: stage(&position),

@@ -114,11 +114,11 @@ pub(crate) fn execute(
             Launch::of_stage(stage, dispatch.offset, *size)?
         }
     };
-    let budget = Budget::new(0, gpu.options.most_instructions);
+    let budget = Budget::new(0, gpu.options.max_instructions);
     if copied::execute(gpu, vm, &launch, dispatch.groups, &budget, stats)? {
         return Ok(());
     }
-    let places = Places::new(&launch, gpu.pool.workers());
+    let places = WorkgroupSlots::new(&launch, gpu.pool.workers());
     let begin = |_| Worker {
         warps: Vec::new(),
         running: Vec::new(),
@@ -270,20 +270,20 @@ fn padded(word: u32) -> [u8; 16] {
 
 /// A slot for a workgroup: a core, and the index of the slot on it.
 #[derive(Clone, Copy)]
-struct Place {
+struct WorkgroupSlot {
     core: u32,
     number: u32,
 }
 
 /// The free slots for workgroups. Their number is limited by the memory that the driver provides: a workgroup
 /// waits until one is free.
-struct Places {
-    free: Mutex<Vec<Place>>,
+struct WorkgroupSlots {
+    free: Mutex<Vec<WorkgroupSlot>>,
     changed: Condvar,
 }
 
-impl Places {
-    fn new(launch: &Launch, workers: usize) -> Places {
+impl WorkgroupSlots {
+    fn new(launch: &Launch, workers: usize) -> WorkgroupSlots {
         let cores: Vec<u32> = (0..64).filter(|n| SHADER_PRESENT >> n & 1 != 0).collect();
         let threads = launch.threads.next_multiple_of(LANES as u32);
         let mut on_core = (MAX_THREADS / threads).max(1);
@@ -291,12 +291,13 @@ impl Places {
             on_core = on_core.min(launch.storage.wls_instances);
         }
         let on_core = on_core.clamp(1, workers.div_ceil(cores.len()).max(1) as u32);
-        let place = |number: u32| cores.iter().map(move |core| Place { core: *core, number });
+        let place =
+            |number: u32| cores.iter().map(move |core| WorkgroupSlot { core: *core, number });
         let free = (0..on_core).rev().flat_map(place).collect();
-        Places { free: Mutex::new(free), changed: Condvar::new() }
+        WorkgroupSlots { free: Mutex::new(free), changed: Condvar::new() }
     }
 
-    fn with<T>(&self, body: impl FnOnce(Place) -> T) -> T {
+    fn with<T>(&self, body: impl FnOnce(WorkgroupSlot) -> T) -> T {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let place = loop {
             match free.pop() {
@@ -330,7 +331,7 @@ impl Worker<'_> {
         &mut self,
         launch: &Launch,
         budget: &Budget,
-        place: Place,
+        place: WorkgroupSlot,
         index: [u32; 3],
     ) -> Result<(), JobFault> {
         let count = launch.threads.div_ceil(LANES as u32) as usize;
@@ -372,7 +373,7 @@ impl Worker<'_> {
         &mut self,
         launch: &Launch,
         budget: &Budget,
-        place: Place,
+        place: WorkgroupSlot,
         number: usize,
     ) -> Result<Stop, JobFault> {
         let threads = launch.threads.next_multiple_of(LANES as u32);

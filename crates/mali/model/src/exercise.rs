@@ -35,9 +35,9 @@ const CODE: u64 = BASE + 0x3000;
 /// Address of the data.
 const DATA: u64 = BASE + 0x4000;
 /// Limit on the instructions of a stream.
-const MOST_COMMANDS: usize = 64;
+const MAX_COMMANDS: usize = 64;
 /// Limit on the instructions of a shader.
-const MOST_INSTRUCTIONS: u64 = 64;
+const MAX_INSTRUCTIONS: u64 = 64;
 
 /// Random bits from bytes; a fixed sequence once they are used up.
 struct Bits<'a> {
@@ -133,13 +133,13 @@ fn command(bits: &mut Bits<'_>) -> Option<u64> {
 
 /// Limits of an exercise. The last bit of the input selects whether programs are translated immediately or
 /// never.
-fn options(input: &[u8], most_commands: u64, most_instructions: u64) -> Options {
+fn options(input: &[u8], max_commands: u64, max_instructions: u64) -> Options {
     let translated = input.last().is_some_and(|byte| byte & 1 != 0);
     let runs_before_translation = if translated { 0 } else { u32::MAX };
     Options {
         threads: 1,
-        most_commands,
-        most_instructions,
+        max_commands,
+        max_instructions,
         runs_before_translation,
         ..Options::default()
     }
@@ -174,7 +174,7 @@ pub fn run(input: &[u8]) -> Option<Vec<Completion>> {
     vm.write(STATES + 0x100, &pack(&buffer)?).ok()?;
     let table = Resource { address: STATES + 0x100, size: 32, ..Default::default() };
     vm.write(STATES + 0x140, &pack(&table)?).ok()?;
-    let count = bits.next() % MOST_INSTRUCTIONS;
+    let count = bits.next() % MAX_INSTRUCTIONS;
     for index in 0..count {
         let word = instruction(&mut bits);
         vm.write(CODE + 8 * index, &word.to_le_bytes()).ok()?;
@@ -198,7 +198,7 @@ pub fn run(input: &[u8]) -> Option<Vec<Completion>> {
         for destination in [40, 42, 44, 46] {
             stream.extend(pack(&CsMove { immediate: DATA, destination })?);
         }
-        for _ in 0..bits.next() as usize % MOST_COMMANDS {
+        for _ in 0..bits.next() as usize % MAX_COMMANDS {
             stream.extend(command(&mut bits)?.to_le_bytes());
         }
         let address = BASE + 0x1000 * queue;

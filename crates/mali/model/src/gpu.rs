@@ -21,11 +21,11 @@ pub struct Options {
     /// The clock from which timestamps come: monotonic, in nanoseconds.
     pub clock: fn() -> u64,
     /// Instructions of a command stream, or jobs of a chain, after which it is treated as endless.
-    pub most_commands: u64,
+    pub max_commands: u64,
     /// Instructions of a dispatch, counted once per warp, after which it is treated as endless.
-    pub most_instructions: u64,
+    pub max_instructions: u64,
     /// Draws of a stream after which further ones are skipped: for tools that search for a draw.
-    pub most_draws: u64,
+    pub max_draws: u64,
     /// Runs of a program in the interpreter, counted in warps, before it is translated to host code; `u32::MAX` means
     /// never.
     pub runs_before_translation: u32,
@@ -42,9 +42,9 @@ impl Default for Options {
         Options {
             threads: 0,
             clock: no_clock,
-            most_commands: 100_000_000,
-            most_instructions: 200_000_000_000,
-            most_draws: u64::MAX,
+            max_commands: 100_000_000,
+            max_instructions: 200_000_000_000,
+            max_draws: u64::MAX,
             runs_before_translation: 32,
             find_copies: true,
         }
@@ -81,7 +81,7 @@ impl Gpu {
     /// The program at an address, decoded at its first use and again when memory has changed there.
     pub(crate) fn program(&self, memory: &mut UnitMemory<'_>, address: u64) -> Arc<Program> {
         /// Limit on the decoded programs that are kept.
-        const MOST: usize = 4096;
+        const MAX_PROGRAMS: usize = 4096;
         let cached = {
             let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
             programs.get(&address).cloned()
@@ -100,7 +100,7 @@ impl Gpu {
         program.translation = Lazy::after(self.options.runs_before_translation);
         let program = Arc::new(program);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if programs.len() >= MOST {
+        if programs.len() >= MAX_PROGRAMS {
             programs.clear();
         }
         programs.insert(address, program.clone());

@@ -21,7 +21,7 @@ pub struct Picture {
 }
 
 /// Limit on the pixels of a picture.
-const MOST_TEXELS: u64 = 1 << 25;
+const MAX_TEXELS: u64 = 1 << 25;
 
 impl Picture {
     /// The attachments of a framebuffer pointer that are written to memory.
@@ -37,7 +37,7 @@ impl Picture {
         let framebuffer = Framebuffer::read(arch, &mut memory, pointer)?;
         let p = &framebuffer.parameters;
         let size = [p.width, p.height];
-        if u64::from(size[0]) * u64::from(size[1]) > MOST_TEXELS {
+        if u64::from(size[0]) * u64::from(size[1]) > MAX_TEXELS {
             return Err(JobFault::new(Unit::Fragment, "an attachment too large for a picture"));
         }
         let mut all = Vec::new();

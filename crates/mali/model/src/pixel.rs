@@ -50,7 +50,7 @@ struct Rows {
 
 impl Rows {
     /// The conversion of a format with a component order; none if the format has no separate components.
-    fn new(format: Format, order: &Order) -> Option<Rows> {
+    fn new(format: Format, order: &ComponentMap) -> Option<Rows> {
         let Encoding::Plain(components) = &format.info().encoding else { return None };
         let names = [Component::R, Component::G, Component::B, Component::A];
         components.get(Component::R)?;
@@ -127,7 +127,7 @@ impl Scale {
 
 /// Four channels in registers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NumericType {
     /// Floating point.
     Float,
     /// Signed integers.
@@ -168,7 +168,7 @@ impl PixelFormat {
         }
         let codec = TexelCodec::new(format).ok()?;
         let rows = if scale.is_none() { Rows::new(format, &order) } else { None };
-        let Order { channels, sources, missing } = order;
+        let ComponentMap { channels, sources, missing } = order;
         Some(PixelFormat { codec, channels, sources, missing, signed, scale, present, unorm, rows })
     }
 
@@ -207,12 +207,12 @@ impl PixelFormat {
     }
 
     /// The numeric type of the format's channels in registers.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> NumericType {
         match (self.codec.is_float(), self.signed) {
-            (true, _) => Kind::Float,
-            _ if self.scale.is_some() => Kind::Float,
-            (false, true) => Kind::Signed,
-            (false, false) => Kind::Unsigned,
+            (true, _) => NumericType::Float,
+            _ if self.scale.is_some() => NumericType::Float,
+            (false, true) => NumericType::Signed,
+            (false, false) => NumericType::Unsigned,
         }
     }
 
@@ -222,8 +222,8 @@ impl PixelFormat {
     }
 
     /// Replaces channels that the format does not have by 0 or 1.
-    pub fn present(&self, channels: [u32; 4], kind: Kind) -> [u32; 4] {
-        let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+    pub fn present(&self, channels: [u32; 4], kind: NumericType) -> [u32; 4] {
+        let one = if kind == NumericType::Float { 1f32.to_bits() } else { 1 };
         std::array::from_fn(|c| match self.present[c] {
             true => channels[c],
             false if self.missing[c] => one,
@@ -237,21 +237,21 @@ impl PixelFormat {
     }
 
     /// The channels of a pixel, as bits of floats or integers.
-    pub fn unpack(&self, bytes: &[u8], kind: Kind) -> [u32; 4] {
+    pub fn unpack(&self, bytes: &[u8], kind: NumericType) -> [u32; 4] {
         let raw = load(bytes);
         let components = match (kind, self.scale) {
-            (Kind::Float, Some(scale)) => {
+            (NumericType::Float, Some(scale)) => {
                 self.codec.unpack_u32(raw).map(|v| scale.unpack(v).to_bits())
             }
-            (Kind::Float, None) => self.codec.unpack_f32(raw).map(f32::to_bits),
-            (Kind::Signed | Kind::Unsigned, _) => self.codec.unpack_u32(raw),
+            (NumericType::Float, None) => self.codec.unpack_f32(raw).map(f32::to_bits),
+            (NumericType::Signed | NumericType::Unsigned, _) => self.codec.unpack_u32(raw),
         };
-        let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+        let one = if kind == NumericType::Float { 1f32.to_bits() } else { 1 };
         self.read_from(components, one)
     }
 
     /// Unpacks pixels that are words, in the lanes of a mask; other lanes of `out` are unchanged.
-    pub fn unpack_rows(&self, words: &[Row; 4], mask: u16, kind: Kind, out: &mut [Row; 4]) {
+    pub fn unpack_rows(&self, words: &[Row; 4], mask: u16, kind: NumericType, out: &mut [Row; 4]) {
         let Some(rows) = self.rows.as_ref().filter(|_| kind == self.kind()) else {
             for lane in numbers(mask) {
                 let bytes = bytes(&words.each_ref().map(|row| row.0[lane]));
@@ -283,7 +283,7 @@ impl PixelFormat {
 
     /// Packs colours into words in the lanes of a mask if pixels are of this kind; the values of other lanes are
     /// unspecified.
-    pub fn pack_rows(&self, colours: &[Row; 4], mask: u16, kind: Kind) -> Option<[Row; 4]> {
+    pub fn pack_rows(&self, colours: &[Row; 4], mask: u16, kind: NumericType) -> Option<[Row; 4]> {
         let rows = self.rows.as_ref().filter(|_| kind == self.kind())?;
         let mut components = [[0; LANES]; 4];
         for (component, channel) in components.iter_mut().zip(self.channels) {
@@ -307,7 +307,7 @@ impl PixelFormat {
     }
 
     /// Packs a pixel; the first [`PixelFormat::bytes`] bytes of the result are valid.
-    pub fn pack(&self, channels: [u32; 4], kind: Kind) -> [u8; 16] {
+    pub fn pack(&self, channels: [u32; 4], kind: NumericType) -> [u8; 16] {
         let mut components = [0; 4];
         for (component, channel) in self.channels.iter().enumerate() {
             if let Some(channel) = channel {
@@ -315,16 +315,16 @@ impl PixelFormat {
             }
         }
         let raw = match (kind, self.scale) {
-            (Kind::Float, Some(scale)) => {
+            (NumericType::Float, Some(scale)) => {
                 let numbers = components.map(|v| scale.pack(f32::from_bits(v)));
                 match self.signed {
                     true => self.codec.pack_i32(numbers.map(|v| v as i32)),
                     false => self.codec.pack_u32(numbers),
                 }
             }
-            (Kind::Float, None) => self.codec.pack_f32(components.map(f32::from_bits)),
-            (Kind::Signed, _) => self.codec.pack_i32(components.map(|v| v as i32)),
-            (Kind::Unsigned, _) => self.codec.pack_u32(components),
+            (NumericType::Float, None) => self.codec.pack_f32(components.map(f32::from_bits)),
+            (NumericType::Signed, _) => self.codec.pack_i32(components.map(|v| v as i32)),
+            (NumericType::Unsigned, _) => self.codec.pack_u32(components),
         };
         raw.to_le_bytes()
     }
@@ -353,24 +353,27 @@ static NAMED: LazyLock<[[Option<Format>; 256]; 2]> = LazyLock::new(|| {
 });
 
 /// The component orders of all twelve-bit codes.
-static ORDERS: LazyLock<Vec<Option<Order>>> =
-    LazyLock::new(|| (0..1 << 12).map(Order::new).collect());
+static ORDERS: LazyLock<Vec<Option<ComponentMap>>> =
+    LazyLock::new(|| (0..1 << 12).map(ComponentMap::new).collect());
 
 /// Mapping between channels and stored components.
 #[derive(Clone, Copy)]
-struct Order {
+struct ComponentMap {
     channels: [Option<usize>; 4],
     sources: [Option<usize>; 4],
     missing: [bool; 4],
 }
 
-impl Order {
+impl ComponentMap {
     /// Decodes a component order, or v6's swizzle, which is encoded differently.
-    fn new(bits: u32) -> Option<Order> {
-        let mut order =
-            Order { channels: [None; 4], sources: [None; 4], missing: [false, false, false, true] };
+    fn new(bits: u32) -> Option<ComponentMap> {
+        let mut order = ComponentMap {
+            channels: [None; 4],
+            sources: [None; 4],
+            missing: [false, false, false, true],
+        };
         let Some(named) = ComponentOrder::from_raw(u64::from(bits)) else {
-            return Order::swizzle(bits);
+            return ComponentMap::swizzle(bits);
         };
         let letters = named.to_string();
         if letters.len() != 4 {
@@ -380,7 +383,7 @@ impl Order {
         if letters.matches('R').count() > 1 {
             let digits = letters.chars().map(|letter| "RGBA01".find(letter));
             let swizzle = digits.rev().try_fold(0, |bits, digit| Some(bits << 3 | digit? as u32));
-            return Order::swizzle(swizzle?);
+            return ComponentMap::swizzle(swizzle?);
         }
         for (component, letter) in letters.chars().enumerate() {
             let channel = match letter {
@@ -403,8 +406,9 @@ impl Order {
     /// Decodes v6's swizzle: three bits per channel: a component, 0 or 1.
     ///
     // source: Mesa, pan_format.h (`PAN_V6_SWIZZLE`)
-    fn swizzle(bits: u32) -> Option<Order> {
-        let mut order = Order { channels: [None; 4], sources: [None; 4], missing: [false; 4] };
+    fn swizzle(bits: u32) -> Option<ComponentMap> {
+        let mut order =
+            ComponentMap { channels: [None; 4], sources: [None; 4], missing: [false; 4] };
         for channel in 0..4 {
             match bits >> (3 * channel) & 7 {
                 component @ 0..4 => {
@@ -477,35 +481,41 @@ mod tests {
     fn components_go_to_their_channels() {
         let rgba = format(Code::Rgba8Unorm, ComponentOrder::Rgba);
         let one = 1f32.to_bits();
-        assert_eq!(rgba.unpack(&[255, 0, 255, 0], Kind::Float), [one, 0, one, 0]);
+        assert_eq!(rgba.unpack(&[255, 0, 255, 0], NumericType::Float), [one, 0, one, 0]);
         let bgra = format(Code::Rgba8Unorm, ComponentOrder::Bgra);
-        assert_eq!(bgra.unpack(&[255, 0, 0, 255], Kind::Float), [0, 0, one, one]);
-        assert_eq!(bgra.pack([0, 0, one, one], Kind::Float)[..4], [255, 0, 0, 255]);
+        assert_eq!(bgra.unpack(&[255, 0, 0, 255], NumericType::Float), [0, 0, one, one]);
+        assert_eq!(bgra.pack([0, 0, one, one], NumericType::Float)[..4], [255, 0, 0, 255]);
         // Stencil reads as red with the order that drivers use.
         let stencil = format(Code::S8, ComponentOrder::Grba);
-        assert_eq!(stencil.unpack(&[7], Kind::Unsigned)[..2], [7, 0]);
+        assert_eq!(stencil.unpack(&[7], NumericType::Unsigned)[..2], [7, 0]);
         let integers = format(Code::Rg16i, ComponentOrder::Rgb1);
-        assert_eq!((integers.bytes(), integers.kind()), (4, Kind::Signed));
-        let found = integers.unpack(&[0xff, 0xff, 5, 0], Kind::Signed);
+        assert_eq!((integers.bytes(), integers.kind()), (4, NumericType::Signed));
+        let found = integers.unpack(&[0xff, 0xff, 5, 0], NumericType::Signed);
         assert_eq!(found, [u32::MAX, 5, 0, 1]);
-        let packed = integers.pack([(-2i32) as u32, 70_000, 9, 9], Kind::Signed);
+        let packed = integers.pack([(-2i32) as u32, 70_000, 9, 9], NumericType::Signed);
         assert_eq!(packed[..4], [0xfe, 0xff, 0xff, 0x7f]);
         let float = format(Code::R32f, ComponentOrder::Rgb1);
-        assert_eq!(float.unpack(&2.5f32.to_le_bytes(), Kind::Float), [2.5f32.to_bits(), 0, 0, one]);
+        assert_eq!(
+            float.unpack(&2.5f32.to_le_bytes(), NumericType::Float),
+            [2.5f32.to_bits(), 0, 0, one]
+        );
         let fixed = format(Code::R32Fixed, ComponentOrder::Rgb1);
         let bytes = (-3i32 << 15).to_le_bytes();
-        assert_eq!(fixed.unpack(&bytes, Kind::Float), [(-1.5f32).to_bits(), 0, 0, one]);
+        assert_eq!(fixed.unpack(&bytes, NumericType::Float), [(-1.5f32).to_bits(), 0, 0, one]);
         let snorm = format(Code::Rg32Snorm, ComponentOrder::Rgb1);
         let bytes: Vec<u8> = [i32::MIN, i32::MAX].iter().flat_map(|v| v.to_le_bytes()).collect();
-        assert_eq!(snorm.kind(), Kind::Float);
-        assert_eq!(snorm.unpack(&bytes, Kind::Float), [(-1f32).to_bits(), one, 0, one]);
-        assert_eq!(snorm.pack([0xc000_0000, one, 0, 0], Kind::Float)[..5], [1, 0, 0, 0x80, 255]);
+        assert_eq!(snorm.kind(), NumericType::Float);
+        assert_eq!(snorm.unpack(&bytes, NumericType::Float), [(-1f32).to_bits(), one, 0, one]);
+        assert_eq!(
+            snorm.pack([0xc000_0000, one, 0, 0], NumericType::Float)[..5],
+            [1, 0, 0, 0x80, 255]
+        );
         let unorm = format(Code::R32Unorm, ComponentOrder::Rgb1);
         let half = 0x8000_0000u32.to_le_bytes();
-        assert_eq!(unorm.unpack(&half, Kind::Float), [0.5f32.to_bits(), 0, 0, one]);
-        assert_eq!(unorm.pack([2f32.to_bits(), 0, 0, 0], Kind::Float)[..4], [255; 4]);
+        assert_eq!(unorm.unpack(&half, NumericType::Float), [0.5f32.to_bits(), 0, 0, one]);
+        assert_eq!(unorm.pack([2f32.to_bits(), 0, 0, 0], NumericType::Float)[..4], [255; 4]);
         let packed = format(Code::Rgb565, ComponentOrder::Rgb1);
-        assert_eq!(packed.unpack(&[0x1f, 0], Kind::Float), [one, 0, 0, one]);
+        assert_eq!(packed.unpack(&[0x1f, 0], NumericType::Float), [one, 0, 0, one]);
         assert!(PixelFormat::new((Code::Bc1Unorm.raw() << 12) as u32).is_none());
     }
 
@@ -532,7 +542,7 @@ mod tests {
                 let specials = [f32::NAN, -1.0, 0.0, 0.5, 1.0, 2.0, f32::INFINITY, 0.3];
                 let colours: [Row; 4] = std::array::from_fn(|_| {
                     Row(std::array::from_fn(|_| match kind {
-                        Kind::Float => specials[random() as usize >> 8 & 7].to_bits(),
+                        NumericType::Float => specials[random() as usize >> 8 & 7].to_bits(),
                         _ => random(),
                     }))
                 });
@@ -570,10 +580,10 @@ mod tests {
         let one = 1f32.to_bits();
         // Luminance and alpha: red three times, then green.
         let grey = of(Code::Rg8Unorm, [0, 0, 0, 1]);
-        assert_eq!(grey.unpack(&[255, 0], Kind::Float), [one, one, one, 0]);
-        let packed = grey.pack([one, 7, 7, one], Kind::Float);
+        assert_eq!(grey.unpack(&[255, 0], NumericType::Float), [one, one, one, 0]);
+        let packed = grey.pack([one, 7, 7, one], NumericType::Float);
         assert_eq!(packed[..2], [255, 255]);
         let bgr1 = of(Code::Rgba8Unorm, [2, 1, 0, 5]);
-        assert_eq!(bgr1.unpack(&[255, 0, 0, 0], Kind::Float), [0, 0, one, one]);
+        assert_eq!(bgr1.unpack(&[255, 0, 0, 0], NumericType::Float), [0, 0, one, one]);
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn can_run(vm: &AddressSpace, queue: &Queue) -> bool {
 }
 
 /// Limit on the framebuffers of one run that are recorded.
-const MOST_FRAMES: usize = 4096;
+const MAX_FRAMES: usize = 4096;
 
 struct FrontEnd<'a> {
     gpu: &'a Gpu,
@@ -132,7 +132,7 @@ impl FrontEnd<'_> {
         }
         self.queue.state = QueueState::Ready;
         self.queue.stats.commands += 1;
-        if self.queue.stats.commands > self.gpu.options.most_commands {
+        if self.queue.stats.commands > self.gpu.options.max_commands {
             return Err(JobFault::endless(UNIT));
         }
         if let Step::Work(opcode) = step {
@@ -177,7 +177,7 @@ impl FrontEnd<'_> {
             }
             CsOpcode::RunFragment => {
                 let frame = self.pair(40)?;
-                if self.frames.len() < MOST_FRAMES {
+                if self.frames.len() < MAX_FRAMES {
                     self.frames.push(frame);
                 }
                 let scissor: Scissor =

@@ -165,7 +165,7 @@ impl Machine {
 
     fn with(options: Options) -> Machine {
         let chip = tepui_mali_chips::chip("mali-g610").unwrap();
-        let options = Options { most_instructions: 50_000_000, ..options };
+        let options = Options { max_instructions: 50_000_000, ..options };
         let vm = address_space();
         let memory = Arc::new(Memory::new(SIZE as usize).unwrap());
         vm.bind(BASE, memory, 0, SIZE, Protection::READ | Protection::WRITE).unwrap();

@@ -33,8 +33,8 @@ impl Machine {
         let chip = tepui_mali_chips::chip("mali-g610").unwrap();
         let options = Options {
             clock: || 1234,
-            most_commands: 100_000,
-            most_instructions: 50_000_000,
+            max_commands: 100_000,
+            max_instructions: 50_000_000,
             ..options
         };
         let vm = address_space();

@@ -12,18 +12,18 @@ use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, Layout};
 use crate::thread::{HostState, Thread};
 
-/// The thread.
+/// The pointer to the thread.
 pub const THREAD: Gpr = Gpr::RBX;
-/// Its registers.
+/// The pointer to its registers.
 pub const REGISTERS: Gpr = Gpr::RBP;
-/// The program's operations.
+/// The pointer to the program's operations.
 const OPS: Gpr = Gpr::R15;
-/// What messages are sent to.
+/// The pointer to the units that receive messages.
 const UNITS: Gpr = Gpr::R13;
-/// Registers that callers keep.
+/// Callee-saved registers.
 const KEPT: [Gpr; 4] = [THREAD, REGISTERS, OPS, UNITS];
 
-/// Vector registers that keep rows which the thread's registers have too.
+/// Vector registers that cache rows of the thread's registers.
 const POOL: std::ops::Range<u8> = 6..13;
 
 /// Offset of a field of the thread.
@@ -34,19 +34,19 @@ macro_rules! field {
 }
 pub(super) use field;
 
-/// How code finds the thread of a program with so many channels.
+/// The thread's layout for generated code of a program with `lanes` channels.
 fn group(lanes: usize) -> Group {
     Group {
         lanes,
         base: THREAD,
         exec: std::mem::offset_of!(Thread, active) as i32,
         exec_row: field!(exec_row),
-        // No template asks which channels exist.
+        // No template needs to know which channels exist.
         alive: field!(exec),
     }
 }
 
-/// Translates a program; `None` where the host cannot run it or there is nothing to translate.
+/// Translates a program; `None` if the host cannot run the code or there is nothing to translate.
 pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
     if !Target::Avx2.is_available() {
         return None;
@@ -86,8 +86,7 @@ pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
     Translated::new(&code, blocks, channels)
 }
 
-/// Where blocks begin: at the first operation, behind those that are not translated and those of flow control, and where
-/// flow control goes.
+/// Starts of blocks: the first operation, operations after untranslated ones and flow control, and jump targets.
 fn starts(ops: &[Op], channels: u32) -> Vec<bool> {
     let mut starts = vec![false; ops.len() + 1];
     starts[0] = true;
@@ -106,7 +105,7 @@ fn starts(ops: &[Op], channels: u32) -> Vec<bool> {
     starts
 }
 
-/// Operations of the block that begins with one; none if that is not translated.
+/// Number of operations of the block that begins with one; none if that is not translated.
 fn length(ops: &[Op], starts: &[bool], first: usize, channels: u32) -> usize {
     let mut end = first;
     while end < ops.len() && (end == first || !starts[end]) && within(&ops[end]) {
@@ -116,12 +115,12 @@ fn length(ops: &[Op], starts: &[bool], first: usize, channels: u32) -> usize {
     end - first + usize::from(flows && (end == first || !starts[end]))
 }
 
-/// An operation that only computes, in the same float mode as before.
+/// Whether an operation only computes, without changing the float mode.
 fn within(op: &Op) -> bool {
     op.flow == Flow::None && !op.reads_state && !writes_control(op)
 }
 
-/// The float mode may change.
+/// Whether an operation may change the float mode.
 fn writes_control(op: &Op) -> bool {
     match op.dst.layout {
         Some(Layout::Even { base, stride }) => {
@@ -148,23 +147,23 @@ unsafe extern "sysv64" fn step(thread: *mut Thread, op: *const Op) -> u32 {
     }
 }
 
-/// A translation under way.
+/// State of a translation.
 pub struct Translator {
     pub asm: Assembler,
-    /// The version at hand writes only the channels of the mask.
+    /// Whether the current version writes only the channels of the mask.
     pub masked: bool,
-    /// Channels of all operations that the mask matters to.
+    /// The channels of all operations with a mask.
     pub channels: u32,
-    /// Where each block is, for threads whose channels all execute and for others, and where code goes that leaves for an
-    /// operation, as far as something goes there.
+    /// Labels of blocks, for threads whose channels all execute and for others, and labels of exits to operations;
+    /// created on demand.
     labels: Vec<[Option<Label>; 2]>,
     exits: Vec<Option<Label>>,
-    /// Blocks that were translated, of both versions.
+    /// Whether each block was translated, for both versions.
     placed: Vec<[bool; 2]>,
-    /// Denormals of floats are zeros.
+    /// Whether denormals of floats are flushed to zero.
     pub flush: bool,
     out: Label,
-    /// The rows of eight channels that vector registers hold.
+    /// The rows of eight channels that vector registers cache.
     pub rows: HeldRows,
 }
 
@@ -186,12 +185,12 @@ impl Translator {
         }
     }
 
-    /// Saves what callers keep, and jumps to the block.
+    /// Saves callee-saved registers, and jumps to the block.
     fn enter(&mut self) {
         for r in KEPT {
             self.asm.push(r);
         }
-        // Calls want a multiple of 16.
+        // Calls require a stack alignment of 16.
         self.asm.move_stack(-8);
         self.asm.mov(THREAD, Gpr::RDI);
         self.asm.mov(REGISTERS, Gpr::RSI);
@@ -201,7 +200,7 @@ impl Translator {
         self.asm.jump_register(Gpr::RCX);
     }
 
-    /// Restores what callers keep, and returns.
+    /// Restores callee-saved registers, and returns.
     fn exit(&mut self) {
         let out = self.out;
         self.asm.place(out);
@@ -214,7 +213,7 @@ impl Translator {
         self.asm.ret();
     }
 
-    /// Denormals become zeros in templates, and are kept in what the compiler made.
+    /// Sets the host's denormal mode: flushed in templates, kept in compiled handlers.
     fn set_denormals(&mut self, flush: bool) {
         if self.flush {
             let at = field!(float_control) + 4 * i32::from(flush);
@@ -222,7 +221,7 @@ impl Translator {
         }
     }
 
-    /// Where an operation's code is in a version.
+    /// The label of an operation in a version.
     pub fn label(&mut self, index: usize, masked: bool) -> Label {
         let label = self.labels[index][usize::from(masked)];
         label.unwrap_or_else(|| {
@@ -232,7 +231,7 @@ impl Translator {
         })
     }
 
-    /// A version of a block.
+    /// Translates a version of a block.
     fn block(&mut self, ops: &[Op], kinds: &[Option<Kind>], run: std::ops::Range<usize>) {
         let (first, end) = (run.start, run.end);
         let begin = self.label(first, self.masked);
@@ -243,7 +242,7 @@ impl Translator {
         if self.masked && ops[first].joins {
             self.join(first);
         }
-        // The interpreter finds out where the budget ends.
+        // The interpreter determines where the budget ends.
         let exit = self.exit_for(first);
         self.asm.compare_memory_word(THREAD, field!(left), run.len() as i32);
         self.asm.jump_if(Condition::Less, exit);
@@ -266,7 +265,7 @@ impl Translator {
         self.asm.jump(next);
     }
 
-    /// Where code goes that leaves for an operation.
+    /// The label of the exit to an operation.
     pub fn exit_for(&mut self, index: usize) -> Label {
         let exit = self.exits[index];
         exit.unwrap_or_else(|| {
@@ -276,7 +275,7 @@ impl Translator {
         })
     }
 
-    /// What leaves translated code: for operations that were not translated, and where the budget ends.
+    /// Emits the exits of translated code: for untranslated operations, and for the end of the budget.
     fn stubs(&mut self) {
         let out = self.out;
         for index in 0..self.labels.len() {

@@ -1,4 +1,4 @@
-//! A translated program, and how its blocks are entered.
+//! A translated program, and the entry to its blocks.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,36 +10,36 @@ use crate::op::Op;
 use crate::operand::CHANNELS;
 use crate::thread::{Sent, Thread};
 
-/// A run of operations that is translated. The default has none.
+/// A sequence of operations that is translated. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Operations.
+    /// Number of operations.
     pub length: u32,
-    /// Where its code is for threads whose channels all execute.
+    /// Code offset for threads whose channels all execute.
     pub whole: u32,
-    /// Where it is for others.
+    /// Code offset for other threads.
     pub masked: u32,
 }
 
-/// Set in what code returns if the operation failed.
+/// Flag in the code's return value if the operation failed.
 pub const FAILED: u64 = 1 << 32;
-/// Set in what code returns if the thread stops behind a message.
+/// Flag in the code's return value if the thread stops after a message.
 const STOPPED: u64 = 1 << 33;
 
 /// Sends the message of an operation; returns 0, [`FAILED`] or [`STOPPED`].
 type Send = unsafe extern "sysv64" fn(*mut Thread, *const Op, *const Units<'_>) -> u64;
 
-/// What messages of translated code are sent to. Code calls the function at its first byte.
+/// The units that receive messages from translated code. Code calls the function at its first byte.
 #[repr(C)]
 pub struct Units<'u> {
     send: Send,
-    /// A `&mut U`, of the type that `send` was made for.
+    /// A `&mut U`, of the type for which `send` was instantiated.
     units: *mut (),
     lifetime: PhantomData<&'u mut ()>,
 }
 
 impl<'u> Units<'u> {
-    /// The units behind a reference.
+    /// Wraps a reference to units.
     #[inline]
     pub fn new<U: MessageUnit + ?Sized>(units: &'u mut &mut U) -> Units<'u> {
         Units { send: send::<U>, units: std::ptr::from_mut(units).cast(), lifetime: PhantomData }
@@ -49,7 +49,8 @@ impl<'u> Units<'u> {
 /// Sends the message of an operation to units of a type.
 ///
 /// # Safety
-/// The units must be those of [`Units::new`] of this type, and nobody else may have them or the thread.
+/// The units must be those of [`Units::new`] of this type, and there must be no other reference to them or
+/// the thread.
 unsafe extern "sysv64" fn send<U: MessageUnit + ?Sized>(
     thread: *mut Thread,
     op: *const Op,
@@ -58,7 +59,7 @@ unsafe extern "sysv64" fn send<U: MessageUnit + ?Sized>(
     // SAFETY: the caller's promise.
     let (thread, op, units) =
         unsafe { (&mut *thread, &*op, &mut *(*units).units.cast::<&mut U>()) };
-    // No panic may pass through translated code.
+    // A panic must not unwind through translated code.
     match catch_unwind(AssertUnwindSafe(|| thread.send(op, &mut **units))) {
         Ok(Sent::GoesOn) => 0,
         Ok(Sent::Stops(stop)) => {
@@ -73,8 +74,8 @@ unsafe extern "sysv64" fn send<U: MessageUnit + ?Sized>(
     }
 }
 
-/// The entry of all code: thread, its registers, the program's operations, the code of a block, what messages are sent to.
-/// Returns the operation at which the thread goes on, [`FAILED`] and the one that failed, or [`STOPPED`] and the message.
+/// The entry of all code: thread, its registers, the program's operations, the code of a block, the units. Returns the
+/// operation at which the thread continues, [`FAILED`] and the one that failed, or [`STOPPED`] and the message.
 type Enter = unsafe extern "sysv64" fn(
     thread: *mut Thread,
     registers: *mut u8,
@@ -83,10 +84,10 @@ type Enter = unsafe extern "sysv64" fn(
     units: *const Units<'_>,
 ) -> u64;
 
-/// Where a thread goes on.
+/// The continuation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At an operation, now.
+    /// At an operation, immediately.
     Now(u32),
     /// At an operation, after it has stopped.
     AfterStop(u32),
@@ -103,7 +104,7 @@ pub struct Translated {
 }
 
 impl Translated {
-    /// Puts code where it can be executed; the entry is its start. `None` if the host gives no memory for that.
+    /// Makes code executable; the entry is its start. `None` if the host provides no memory for it.
     pub fn new(code: &[u8], blocks: Vec<Block>, channels: u32) -> Option<Translated> {
         Some(Translated { code: Executable::new(code)?, blocks, channels })
     }
@@ -114,17 +115,17 @@ impl Translated {
         self.blocks.get(index as usize).copied().filter(|block| block.length != 0)
     }
 
-    /// Whether code can run a thread with these channels: it keeps masks of as many as the program has.
+    /// Whether code can run a thread with these channels: its masks have only the program's channels.
     #[inline]
     pub fn suits(&self, dispatched: u32) -> bool {
         self.channels >> 16 != 0 || dispatched >> 16 == 0
     }
 
-    /// Runs a thread from a block on, until an operation comes that is not translated, the budget of the thread does not
-    /// suffice for a block, or a message stops it. Returns where it goes on.
+    /// Runs a thread from a block on, until an operation is not translated, the thread's budget does not suffice for a
+    /// block, or a message stops it. Returns where it continues.
     ///
     /// # Errors
-    /// The index of the operation that failed; the thread has the fault, or what a unit panicked with.
+    /// The index of the operation that failed; the thread has the fault, or the payload of a unit's panic.
     #[inline]
     pub fn run(
         &self,
@@ -145,8 +146,9 @@ impl Translated {
             block.masked
         };
         let registers = thread.memory.as_mut_ptr();
-        // SAFETY: `block::translate` made the code for these operations and this host. It touches the registers, the channels that
-        // execute or wait, and the host's fields of the thread, and calls handlers that this host executes and the units' function.
+        // SAFETY: `block::translate` made the code for these operations and this host. It accesses the registers, the
+        // masks of executing and waiting channels, and the thread's host state, and calls handlers that this host can
+        // execute and the units' function.
         let next = unsafe {
             let enter: Enter = std::mem::transmute(self.code.at(0));
             enter(thread, registers, ops.as_ptr(), self.code.at(place), units)

@@ -1,9 +1,9 @@
 //! Flow control within translated code.
 //!
-//! Code keeps what the interpreter keeps: the channels that execute (`active`), and for each other channel the operation
-//! at which it goes on (`resume`), so that either goes on where the other stopped. The version for threads whose channels
-//! all execute has no waiting channels to look for; where channels leave, it goes on in the other version, which comes
-//! back where all have joined.
+//! Code maintains the interpreter's state: the channels that execute (`active`), and for each other channel the
+//! operation at which it resumes (`resume`), so that either continues where the other stopped. The version for threads
+//! whose channels all execute has no waiting channels to look for; if channels leave, it continues in the other
+//! version, which returns when all have rejoined.
 
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Mask, Rm, V, Vop, integer};
 use tepui_intel_isa::Opcode;
@@ -14,45 +14,45 @@ use crate::message::REGISTER_BYTES;
 use crate::op::{Flow, Op};
 use crate::thread::{HostState, Thread};
 
-/// What an operation of flow control does.
+/// The template of a flow control operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowKind {
-    /// Channels wait for an operation; if none is left, the thread goes on at another.
+    /// Channels wait for an operation; if none is left, the thread continues at another.
     Park {
-        /// Those of the predicate, or the others.
+        /// Whether those of the predicate wait, or the others.
         chosen: bool,
         at: u32,
         jip: u32,
     },
-    /// As [`FlowKind::Park`], but none leaves.
+    /// As [`FlowKind::Park`], but no channel leaves.
     Endif(u32),
-    /// Channels of the predicate go back, if there are any; then the others wait behind.
+    /// Channels of the predicate go back, if there are any; the others wait for the next operation.
     While(u32),
     Jump(u32),
     /// A message.
     Send,
 }
 
-/// The channels of a part that go on.
+/// The channels of a part that continue.
 const STAY: Mask = Mask::In(11);
-/// Those that leave.
+/// The channels that leave.
 const LEAVE: Mask = Mask::In(12);
-/// Those of the predicate.
+/// The channels of the predicate.
 const PREDICATE: Mask = Mask::In(13);
-/// Those that execute.
+/// The channels that execute.
 const EXECUTE: Mask = Mask::In(10);
 const VALUE: V = V(9);
 const SCRATCH: V = V(8);
 
-/// Where the channels that execute are.
+/// Offset of the mask of executing channels.
 const ACTIVE: i32 = std::mem::offset_of!(Thread, active) as i32;
-/// Where each other channel goes on.
+/// Offset of the operations at which other channels resume.
 const RESUME: i32 = std::mem::offset_of!(Thread, resume) as i32;
 
 /// Bytes of a part of a row.
 const PART_BYTES: i32 = 32;
 
-/// The template of an operation of flow control, if there is one. `channels` are those of the program.
+/// The template of a flow control operation, if there is one. `channels` are those of the program.
 pub fn kind(op: &Op, channels: u32) -> Option<FlowKind> {
     let plain = op.first == 0
         && matches!(op.n, 8 | 16 | 32)
@@ -77,7 +77,8 @@ pub fn kind(op: &Op, channels: u32) -> Option<FlowKind> {
 }
 
 impl Translator {
-    /// Channels that wait for an operation execute again. Goes on in the other version if all do.
+    /// Reactivates the channels that wait for an operation. Continues in the other version if all execute
+    /// then.
     pub fn join(&mut self, index: usize) {
         for part in 0..self.asm.parts() as u8 {
             self.waiting(part, index);
@@ -92,20 +93,21 @@ impl Translator {
         self.asm.jump_if(Condition::Zero, whole);
     }
 
-    /// The channels of a part that wait for an operation, to [`STAY`]; others may have it there, too.
+    /// Puts the channels of a part that wait for an operation into [`STAY`]; others may have the same value
+    /// there.
     fn waiting(&mut self, part: u8, index: usize) {
         self.asm.load(VALUE, Rm::Mem(THREAD, RESUME + PART_BYTES * i32::from(part)));
         let constant = Rm::Constant(index as u32);
         self.asm.compare(Vop::PCMPD, STAY, ALL, VALUE, constant, integer::EQUAL);
     }
 
-    /// The row of the mask that `set_exec` left is that of these channels.
+    /// Records that the mask row from `set_exec` is that of these channels.
     fn noted(&mut self) {
         self.asm.load_half(Gpr::RAX, THREAD, ACTIVE);
         self.asm.store_low(THREAD, field!(exec), Gpr::RAX);
     }
 
-    /// An operation of flow control.
+    /// Translates a flow control operation.
     pub fn flow(&mut self, ops: &[Op], index: usize, kind: FlowKind) {
         let op = &ops[index];
         match kind {
@@ -120,7 +122,7 @@ impl Translator {
                 }
             }
             FlowKind::Park { chosen, at, jip } => {
-                // Where all take the same way, nothing changes.
+                // If all channels take the same way, nothing changes.
                 if !self.masked && op.predicate != 0 {
                     let behind = self.label(index + 1, false);
                     self.uniform(op, !chosen, behind);
@@ -128,7 +130,7 @@ impl Translator {
                 for part in 0..self.asm.parts() as u8 {
                     self.executing(part);
                     if part >= op.n / 8 {
-                        // Channels that the program does not have.
+                        // Excludes channels that the program does not have.
                         self.asm.set_exec(part, EXECUTE, ALL, SCRATCH);
                         continue;
                     }
@@ -163,7 +165,7 @@ impl Translator {
         self.asm.mask_not(mask, mask);
     }
 
-    /// The channels of a part that execute, to [`EXECUTE`].
+    /// Loads the executing channels of a part into [`EXECUTE`].
     fn executing(&mut self, part: u8) {
         match self.masked {
             true => self.asm.mask_move(EXECUTE, Mask::Exec(part)),
@@ -171,21 +173,21 @@ impl Translator {
         }
     }
 
-    /// Those of [`LEAVE`] wait for an operation.
+    /// Lets the channels of [`LEAVE`] wait for an operation.
     fn park(&mut self, part: u8, at: u32) {
         self.asm.load(VALUE, Rm::Constant(at));
         let resume = Rm::Mem(THREAD, RESUME + PART_BYTES * i32::from(part));
         self.asm.store(resume, LEAVE, VALUE);
     }
 
-    /// Goes to a label if the predicate is true for all channels, or for none.
+    /// Jumps to a label if the predicate is true for all channels, or for none.
     fn uniform(&mut self, op: &Op, all: bool, to: tepui_hostvec::asm::Label) {
         let shift = op.flag & 31;
         if u64::from(self.channels) << shift >> 32 != 0 {
             return;
         }
         let register = (memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES) as i32;
-        // No more than what one comparison writes.
+        // At most the bits that one comparison writes.
         let bits = if self.channels >> 16 == 0 && shift.is_multiple_of(16) {
             self.asm.load_short(Gpr::RAX, REGISTERS, register + shift as i32 / 8);
             self.channels
@@ -198,7 +200,7 @@ impl Translator {
         self.asm.jump_if(Condition::Zero, to);
     }
 
-    /// If no channel executes and none waits for the next operation, the thread goes on at another.
+    /// If no channel executes and none waits for the next operation, continues at another.
     fn nobody(&mut self, ops: &[Op], index: usize, jip: u32) {
         let behind = index + 1;
         self.asm.test_exec();
@@ -223,7 +225,7 @@ impl Translator {
             let again = self.label(jip, self.masked);
             match self.masked {
                 false => self.asm.jump(again),
-                // Without channels it is over.
+                // The loop ends when no channel is left.
                 true => {
                     self.asm.test_exec();
                     self.asm.jump_if(Condition::NotZero, again);
@@ -236,7 +238,7 @@ impl Translator {
             self.uniform(op, true, again);
             self.uniform(op, false, over);
         }
-        // Whether any goes back.
+        // Whether any channel goes back.
         let go_back = self.asm.label();
         for part in 0..op.n / 8 {
             self.executing(part);

@@ -1,4 +1,4 @@
-//! Says for which operations there are templates.
+//! Operations for which there are translation templates.
 
 use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
 
@@ -6,46 +6,45 @@ use crate::memory;
 use crate::op::{Arithmetic, Flow, Op};
 use crate::operand::{CHANNELS, Layout, Source};
 
-/// Channels of a vector of the host.
+/// Channels of a host vector.
 pub const PART: usize = 8;
-/// Bytes of one.
+/// Bytes of a host vector.
 pub const PART_B: usize = 4 * PART;
 
-/// Where a source's elements of 32 bits are.
+/// Location of a source's 32-bit elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// One behind the other, from this byte on.
+    /// Consecutive, from this byte on.
     Row(u16),
-    /// One for all channels, at this byte.
+    /// One element for all channels, at this byte.
     Scalar(u16),
-    /// These bits for all channels.
+    /// An immediate.
     Bits(u32),
-    /// For each four channels four elements side by side, from this byte on, in the order that two bits for each channel
-    /// say.
+    /// Four consecutive elements for each four channels, from this byte on, in an order of two bits per channel.
     Quads { base: u16, order: u8 },
-    /// 16 bits each, one behind the other, from this byte on.
+    /// Consecutive 16-bit elements, from this byte on.
     Words { base: u16, signed: bool },
-    /// 16 bits for all channels, at this byte.
+    /// One 16-bit element for all channels, at this byte.
     ScalarWord { base: u16, signed: bool },
 }
 
-/// What a template does.
+/// The operation of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Nothing,
-    /// One element, of a constant.
+    /// A constant element.
     Constant(u32),
     Copy,
     FloatMove,
     IntMove,
-    /// Integers to floats; whether they are signed.
+    /// Integers to floats; true for signed integers.
     ToFloat(bool),
-    /// Floats to integers; whether these are signed.
+    /// Floats to integers; true for signed integers.
     ToInt(bool),
     Float,
     Plane,
     Int,
-    /// Minimum or maximum, or by the predicate.
+    /// Minimum or maximum, or a selection by the predicate.
     SelectFloat,
     SelectInt {
         signed: bool,
@@ -54,16 +53,16 @@ pub enum Kind {
     CompareInt {
         signed: bool,
     },
-    /// Sums or copies of 16 bits, sixteen at a time. Only where all channels execute, as the next.
+    /// Sums or copies of 16-bit elements, sixteen at a time. Only if all channels execute, like the next two.
     Words,
-    /// A copy of elements that lie anywhere.
+    /// A copy of elements at arbitrary locations.
     Pieces,
     /// A copy of eight elements to every second one of two registers.
     Spread,
 }
 
 impl Kind {
-    /// The template is only for operations all of whose channels execute.
+    /// Whether the template is only for operations whose channels all execute.
     pub fn needs_all(self) -> bool {
         matches!(self, Kind::Words | Kind::Pieces)
     }
@@ -73,7 +72,7 @@ fn is_word(ty: Type) -> bool {
     matches!(ty, Type::F | Type::D | Type::UD)
 }
 
-/// Where a source's elements are, if they have 32 bits and lie side by side.
+/// The location of a source's elements, if they have 32 bits and are contiguous.
 pub fn value(src: &Source, n: usize) -> Option<Value> {
     match src.layout {
         _ if !is_word(src.ty) => None,
@@ -85,7 +84,7 @@ pub fn value(src: &Source, n: usize) -> Option<Value> {
     }
 }
 
-/// Elements of 32 bits that lie as [`Value::Quads`] says.
+/// 32-bit elements in the arrangement of [`Value::Quads`].
 fn quads(table: &[u16; CHANNELS], n: usize) -> Option<Value> {
     let base = table[0] & !15;
     let place = |i: usize| (table[i].wrapping_sub(base) / 4) & 3;
@@ -94,7 +93,7 @@ fn quads(table: &[u16; CHANNELS], n: usize) -> Option<Value> {
     (n >= PART && (0..n).all(fits)).then_some(Value::Quads { base, order })
 }
 
-/// As [`value`], also for integers of 16 bits.
+/// As [`value`], and also for 16-bit integers.
 fn int_value(src: &Source, n: usize) -> Option<Value> {
     let signed = match src.ty {
         Type::W => true,
@@ -110,7 +109,7 @@ fn int_value(src: &Source, n: usize) -> Option<Value> {
     }
 }
 
-/// Where the elements of a source are, as the operation's arithmetic reads them.
+/// The location of a source's elements, as the operation's arithmetic reads them.
 pub fn operand(op: &Op, k: usize) -> Option<Value> {
     let n = usize::from(op.n);
     let wide = op.arithmetic == Arithmetic::Int64 && matches!(op.opcode, Opcode::Mov | Opcode::Cmp);
@@ -128,14 +127,14 @@ pub fn row(op: &Op) -> Option<u16> {
     }
 }
 
-/// Whether a part that is written changes what a later part reads: handlers read all before they write.
+/// Whether writing a part changes the sources of a later part: handlers read all before they write.
 fn overlaps(op: &Op, first: u16, bytes: usize) -> bool {
     let (Some(row), n) = (row(op), usize::from(op.n)) else { return false };
     let (row, first) = (usize::from(row), usize::from(first));
     n > PART && first < row + 4 * n && row < first + bytes && first != row
 }
 
-/// Whether integers of both sources are ordered alike; constants without a sign are of either kind.
+/// Whether integers of both sources compare as signed or unsigned; non-negative constants match both.
 fn signedness(op: &Op) -> Option<bool> {
     let of = |k: usize| {
         let src = &op.src[k];
@@ -153,7 +152,7 @@ fn signedness(op: &Op) -> Option<bool> {
     }
 }
 
-/// Sources of an operation that has a template.
+/// Number of sources of an operation that has a template.
 pub fn sources(op: &Op) -> usize {
     match op.opcode {
         Opcode::Mad | Opcode::Lrp | Opcode::Csel => 3,
@@ -196,7 +195,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
         Some(Layout::Even { stride: 4, .. }) => is_word(op.dst.ty),
         Some(_) => false,
     };
-    // Derived conditions need an order of the result.
+    // Derived conditions need an ordered type of the result.
     let derived = match op.condition {
         Condition::None | Condition::Zero | Condition::NotZero => true,
         Condition::Greater | Condition::GreaterEqual | Condition::Less | Condition::LessEqual => {
@@ -239,7 +238,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
     let floats = all(|ty| ty == Type::F) && op.arithmetic == Arithmetic::Float;
     let ints = all(|ty| ty != Type::F);
     let int_dst = op.dst.ty != Type::F;
-    // Magnitudes of integers are rare, and so are words that are inverted.
+    // Absolute values of integers are rare, and so are inverted words.
     let narrow = |src: &Source| matches!(src.ty, Type::W | Type::UW);
     let inverted = op.logic && op.src[..n].iter().any(|src| src.negate && narrow(src));
     let no_abs = op.src[..n].iter().all(|src| !src.abs) && !inverted;
@@ -294,7 +293,8 @@ pub fn kind(op: &Op) -> Option<Kind> {
     })
 }
 
-/// Whether `pln` has its operands where the template reads them: coefficients in one register, coordinates in pairs of registers.
+/// Whether `pln` has its operands where the template reads them: coefficients in one register, coordinates in pairs of
+/// registers.
 fn plane(op: &Op) -> bool {
     let (Layout::Even { base: plane, .. }, Layout::Even { base: at, .. }) =
         (&op.src[0].layout, &op.src[1].layout)
@@ -315,22 +315,22 @@ fn plane(op: &Op) -> bool {
 /// Channels of a vector of words.
 pub const WORDS: usize = 16;
 
-/// Where the words of a source are.
+/// Location of a source's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordValue {
-    /// One behind the other, from this byte on.
+    /// Consecutive, from this byte on.
     Row(u16),
-    /// One for all channels, at this byte.
+    /// One word for all channels, at this byte.
     Scalar(u16),
-    /// One for each four channels, from this byte on.
+    /// One word per four channels, from this byte on.
     Fours(u16),
-    /// Eight constants, again and again.
+    /// Eight constants, repeated.
     Constants([i8; 8]),
-    /// The same bits for all.
+    /// The same bits for all channels.
     Bits(u16),
 }
 
-/// Where a source has its words, if it is one of these.
+/// The location of a source's words, if it is one of these.
 pub fn word_value(src: &Source, n: usize) -> Option<WordValue> {
     if src.negate || src.abs || !matches!(src.ty, Type::W | Type::UW | Type::V | Type::UV) {
         return None;
@@ -348,7 +348,7 @@ pub fn word_value(src: &Source, n: usize) -> Option<WordValue> {
     }
 }
 
-/// The template of an operation on words, and of copies of what lies anywhere.
+/// The template of an operation on words, or of a copy with arbitrary locations.
 fn words(op: &Op) -> Option<Kind> {
     let (Some(Layout::Even { base: to, stride }), n) = (&op.dst.layout, usize::from(op.n)) else {
         return None;
@@ -404,10 +404,10 @@ fn words(op: &Op) -> Option<Kind> {
     Some(Kind::Words)
 }
 
-/// A copy of elements that lie neither side by side nor at one place as runs of bytes: where each goes, where it comes
-/// from, and its length, a multiple of four. `None` if there are many or they are short.
+/// Byte ranges of a copy whose elements are neither contiguous nor one for all: destination, source, and length, a
+/// multiple of four. `None` if there are many ranges or they are short.
 pub fn pieces(op: &Op) -> Option<Vec<(u16, u16, u16)>> {
-    const MOST: usize = 8;
+    const MAX_RUNS: usize = 8;
     let Some(Layout::Even { base: to, stride }) = op.dst.layout else { return None };
     let bytes = op.dst.ty.bytes() as u16;
     let n = usize::from(op.n);
@@ -425,5 +425,5 @@ pub fn pieces(op: &Op) -> Option<Vec<(u16, u16, u16)>> {
         }
     }
     let whole = runs.iter().all(|(_, _, length)| length.is_multiple_of(4));
-    (whole && runs.len() <= MOST).then_some(runs)
+    (whole && runs.len() <= MAX_RUNS).then_some(runs)
 }

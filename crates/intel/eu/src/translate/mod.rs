@@ -1,18 +1,20 @@
-//! Translates runs of operations to machine code of the host (x86-64 with AVX2).
+//! Translates sequences of operations to host code (x86-64 with AVX2).
 //!
-//! The interpreter spends most of an instruction's time on finding out what to do and on moving rows
-//! of channels through memory. A *block* is a run of operations that begins where channels may join or flow control goes, and ends
-//! with flow control, with a message, or before a read of the thread's state. It becomes code that reads and writes the
-//! thread's registers eight channels at a time; operations without a template are calls of their handlers. Blocks jump to one
-//! another, and call the units for messages, so that a thread may stay in translated code from its start to its end. All is there twice: for threads whose
-//! channels all execute, and with the channels of a mask. Code keeps the channels that execute and wait as the interpreter does, and
-//! counts each block against the thread's budget, so interpreter and translation agree and either goes on where the other stopped.
+//! The interpreter spends most of an instruction's time on decoding and on moving rows of channels through memory. A
+//! *block* is a sequence of operations that begins where channels may rejoin or flow control leads, and ends with flow
+//! control, with a message, or before a read of the thread's state. It is translated to code that reads and writes the
+//! thread's registers eight channels at a time; operations without a template are calls of their handlers. Blocks jump
+//! to each other, and call the units for messages, so that a thread may stay in translated code from its start to its
+//! end. There are two versions of each block: for threads whose channels all execute, and for a mask of channels. Code
+//! tracks executing and waiting channels as the interpreter does, and counts each block against the thread's budget, so
+//! interpreter and translation agree and either continues where the other stopped.
 //!
-//! `block` finds the blocks and translates them, `kind` says for which operations there are templates, `templates` has these, `flow`
-//! those of flow control, and `code` what can be executed.
+//! `block` finds and translates blocks, `kind` lists the operations that have templates, `templates` contains these,
+//! `flow` those of flow control, and `code` is the executable result.
 //!
-//! Templates touch the thread's register file, whose offsets `Source::new` and `Target::new` have compared with its end, the masks of
-//! its channels and the fields of `HostState`, nothing else. So no address outside of them can be formed, whatever a program says.
+//! Templates access the thread's register file, against whose end `Source::new` and `Target::new` have checked all
+//! offsets, the masks of its channels and the fields of `HostState`, nothing else. So a program cannot make code that
+//! accesses other addresses.
 
 mod block;
 mod code;
@@ -28,16 +30,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::lane::FloatMode;
 use crate::op::Op;
 
-/// A program's translation, made when the program has run for a while.
+/// A program's translation, made when the program has run a number of times.
 #[derive(Debug)]
 pub struct Lazy {
-    /// Runs until then.
+    /// Remaining runs until the translation.
     left: AtomicU32,
-    /// For each float mode: [`mode_index`].
+    /// Translations for each float mode, see [`mode_index`].
     translated: [OnceLock<Option<Translated>>; MODES],
 }
 
-/// Float modes that make a difference to translated code.
+/// Number of float modes that affect translated code.
 const MODES: usize = 4;
 
 fn mode_index(mode: FloatMode) -> usize {
@@ -45,7 +47,7 @@ fn mode_index(mode: FloatMode) -> usize {
 }
 
 impl Lazy {
-    /// A translation that is made after so many runs of a thread; never after `u32::MAX`.
+    /// A translation that is made after `runs` runs of threads; never if it is `u32::MAX`.
     pub fn after(runs: u32) -> Lazy {
         let never = runs == u32::MAX;
         let translated =
@@ -53,7 +55,7 @@ impl Lazy {
         Lazy { left: AtomicU32::new(runs), translated }
     }
 
-    /// The translation for threads with this float mode, once there is one.
+    /// The translation for threads with this float mode, once it exists.
     pub fn get(&self, ops: &[Op], control: u32) -> Option<&Translated> {
         let mode = FloatMode(control);
         let translated = &self.translated[mode_index(mode)];

@@ -1,4 +1,4 @@
-//! Templates: each does for eight channels at a time what the handler of its operation does for all.
+//! Templates: each computes for eight channels at a time what the handler of its operation computes for all.
 
 use tepui_hostvec::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
@@ -17,13 +17,13 @@ use crate::thread::{HostState, Thread};
 const RESULT: V = V(0);
 /// The predicate.
 const PREDICATE: Mask = Mask::In(13);
-/// An outcome of a comparison.
+/// The result of a comparison.
 const OUTCOME: Mask = Mask::In(14);
 
 const ONE: u32 = 1f32.to_bits();
 const SIGN: u32 = 1 << 31;
 
-/// Rounding immediates, exceptions masked. source: Intel's Software Developer's Manual, VROUNDPS
+/// Rounding immediates, with exceptions masked. source: Intel's Software Developer's Manual, VROUNDPS
 mod round {
     pub const EVEN: u8 = 8;
     pub const DOWN: u8 = 9;
@@ -32,7 +32,7 @@ mod round {
 }
 
 impl Translator {
-    /// An operation with a template.
+    /// Translates an operation that has a template.
     pub fn template(&mut self, op: &Op, kind: Kind) {
         if let (Kind::Constant(bits), Some(base)) = (kind, row(op)) {
             self.rows.forget(base, 4);
@@ -88,7 +88,7 @@ impl Translator {
 
     // ---- sources ----
 
-    /// A source's elements without modifiers: in a scratch register if no instruction can read them where they lie.
+    /// A source's elements without modifiers: in a scratch register if no instruction can read them in place.
     fn operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
         match operand(op, k) {
             Some(Value::Quads { base, order }) => {
@@ -105,7 +105,7 @@ impl Translator {
                 Rm::Reg(scratch)
             }
             Some(Value::ScalarWord { base, signed }) => {
-                // The double word around it, shifted up and down.
+                // The double word that contains it, shifted up and down.
                 self.asm.load(scratch, Rm::Broadcast(REGISTERS, i32::from(base & !3)));
                 if base & 2 == 0 {
                     self.asm.shift(Shift::Left, scratch, scratch, 16);
@@ -139,7 +139,7 @@ impl Translator {
         }
     }
 
-    /// The same as an operand.
+    /// A float with its modifiers, as an instruction operand.
     fn float_operand(&mut self, scratch: V, op: &Op, k: usize, part: usize) -> Rm {
         if !op.src[k].abs && !op.src[k].negate {
             return self.operand(scratch, op, k, part);
@@ -171,7 +171,7 @@ impl Translator {
         Rm::Reg(scratch)
     }
 
-    /// Denormals become zeros where only bits were moved.
+    /// Flushes denormals to zero if only bits were moved.
     fn flush(&mut self, v: V) {
         if self.flush {
             self.asm.vector(Vop::MULPS, v, ALL, v, Rm::Constant(ONE), None);
@@ -232,7 +232,8 @@ impl Translator {
         }
     }
 
-    /// An operand that is no broadcast, which multiply-adds cannot have beside two scratch registers.
+    /// The operand, loaded to a scratch register if it is a broadcast, which multiply-adds with two scratch
+    /// registers cannot use.
     fn in_memory_or(&mut self, scratch: V, a: Rm) -> Rm {
         match a {
             Rm::Broadcast(..) => {
@@ -249,7 +250,7 @@ impl Translator {
         self.asm.vector(vop, RESULT, ALL, RESULT, b, None);
     }
 
-    /// Plane equation: q v + (p u + r), fused twice.
+    /// Plane equation: q v + (p u + r), with two fused multiply-adds.
     fn plane(&mut self, op: &Op, part: usize) {
         let (Layout::Even { base: plane, .. }, Layout::Even { base: at, .. }) =
             (&op.src[0].layout, &op.src[1].layout)
@@ -267,18 +268,18 @@ impl Translator {
         self.asm.vector(Vop::FMADD213PS, RESULT, ALL, V(2), Rm::Reg(V(1)), None);
     }
 
-    /// The nearest integer that there is; NaN becomes 0.
+    /// The nearest representable integer; NaN becomes 0.
     fn nearest_int(&mut self, op: &Op, part: usize, signed: bool) {
         const LIMIT: u32 = 2_147_483_648f32.to_bits();
         let d = RESULT;
         self.float(V(1), op, 0, part);
         if !signed {
-            // The last operand if one is a NaN.
+            // The last operand if one is NaN.
             self.asm.vector(Vop::MAXPS, V(1), ALL, V(1), Rm::Constant(0), None);
             self.asm.vector(Vop::CVTTPS2UDQ, d, ALL, V(0), Rm::Reg(V(1)), None);
             return;
         }
-        // What is too large becomes the least integer.
+        // Too large numbers are converted to the minimum integer.
         self.asm.vector(Vop::CVTTPS2DQ, d, ALL, V(0), Rm::Reg(V(1)), None);
         let (large, number) = (Mask::In(2), Mask::In(3));
         let limit = Rm::Constant(LIMIT);
@@ -335,7 +336,7 @@ impl Translator {
             self.predicate(op, part);
             PREDICATE
         } else {
-            // A NaN as the second source loses, as the first it fails the comparison.
+            // NaN as the second source is ignored; as the first source it fails the comparison.
             let nan = Mask::In(3);
             self.float_outcome(op.condition, a, Rm::Reg(b));
             self.asm.compare(Vop::CMPPS, nan, ALL, b, Rm::Reg(b), float::UNORDERED);
@@ -420,7 +421,7 @@ impl Translator {
         }
     }
 
-    /// A copy of all channels, in runs of bytes.
+    /// A copy of all channels, as byte ranges.
     fn pieces(&mut self, op: &Op) {
         self.asm.forget();
         for (to, from, length) in pieces(op).unwrap_or_default() {
@@ -441,13 +442,14 @@ impl Translator {
         }
     }
 
-    /// A copy of eight elements to every second one of two registers, as halves of addresses are put together.
+    /// A copy of eight elements to every second element of two registers, as used to assemble the halves of
+    /// addresses.
     fn spread(&mut self, op: &Op) {
         let Some(base) = row(op) else { return };
         self.asm.forget();
         let (mask, other) = (V(1), usize::from(base) % 8 / 4);
         let first = base & !7;
-        // Four elements become those of even places, and are copied to those of odd ones if they belong there.
+        // Four elements are moved to the even positions, or copied to the odd ones if they belong there.
         const TWICE: u8 = 0b10_10_00_00;
         let widen = |t: &mut Translator, d: V, from: Rm| {
             t.asm.vector(Vop::PMOVZXDQ, d, ALL, V(0), from, None);
@@ -485,7 +487,7 @@ impl Translator {
 
     // ---- comparisons ----
 
-    /// The channels in which a condition holds, in [`OUTCOME`].
+    /// Computes the channels in which a condition holds, in [`OUTCOME`].
     fn float_outcome(&mut self, condition: Condition, a: V, b: Rm) {
         let predicate = match condition {
             Condition::Zero => float::EQUAL,
@@ -537,7 +539,7 @@ impl Translator {
         }
     }
 
-    /// The flags of a part's channels, in [`PREDICATE`].
+    /// Loads the flags of a part's channels, into [`PREDICATE`].
     pub fn predicate(&mut self, op: &Op, part: usize) {
         self.asm.byte_to_mask(PREDICATE, REGISTERS, flag_byte(op, part));
         if op.inverse {
@@ -567,7 +569,7 @@ impl Translator {
             self.asm.vector(Vop::PBLENDMD, V(4), enabled, old, Rm::Reg(new), None);
             flags = Mask::In(4);
         }
-        // Where the flags of all parts are one behind the other, they are written at once.
+        // If the flags of all parts are consecutive, they are written with one store.
         let parts = usize::from(op.n) / PART;
         if usize::from(op.flag & 31) + parts * PART <= 32 {
             self.asm.mask_to_bytes(part, parts, REGISTERS, flag_byte(op, 0), flags);
@@ -582,7 +584,7 @@ impl Translator {
     fn finish(&mut self, op: &Op, kind: Kind, part: usize) {
         debug_assert!(sources(op) <= op.src.len());
         if op.saturate && op.dst.ty == Type::F {
-            // Both give their last operand for a NaN and for two zeros.
+            // Both return their last operand for NaN and for two zeros.
             self.asm.vector(Vop::MAXPS, RESULT, ALL, RESULT, Rm::Constant(0), None);
             self.asm.vector(Vop::MINPS, RESULT, ALL, RESULT, Rm::Constant(ONE), None);
         }
@@ -601,7 +603,7 @@ impl Translator {
         }
     }
 
-    /// Writes [`RESULT`] to the enabled channels of the row at a byte, and keeps it.
+    /// Writes [`RESULT`] to the enabled channels of the row at a byte, and caches it.
     fn store(&mut self, base: u16, enabled: Option<Mask>) {
         let to = Rm::Mem(REGISTERS, i32::from(base));
         let old = self.rows.held(base);
@@ -619,7 +621,7 @@ impl Translator {
     }
 }
 
-/// Where the flags of a part's channels are.
+/// The byte of the flags of a part's channels.
 fn flag_byte(op: &Op, part: usize) -> i32 {
     let first = (usize::from(op.flag) + 8 * part) & 31;
     (memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES + first / 8) as i32

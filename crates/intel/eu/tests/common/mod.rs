@@ -8,7 +8,7 @@ use tepui_intel_eu::{
 };
 use tepui_intel_isa::{Generation, asm};
 
-/// Accepts the message that ends a thread, and no other.
+/// A unit that accepts the message that ends a thread, and no other.
 pub struct Nobody;
 
 impl MessageUnit for Nobody {
@@ -20,11 +20,11 @@ impl MessageUnit for Nobody {
     }
 }
 
-/// What ends a compute thread.
+/// The message that ends a compute thread.
 pub const END: &str =
     "send(8) null<1>UD g127<8,8,1>UD 0x82000010 thread_spawner MsgDesc: { align1 WE_all 1Q EOT };";
 
-/// Decodes a program, with the message behind it that ends the thread.
+/// Decodes a program, followed by the message that ends the thread.
 pub fn program(text: &str) -> Program {
     let code = asm::assemble(Generation::Gen9, &format!("{text}\n{END}"));
     let code = code.unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
@@ -34,7 +34,8 @@ pub fn program(text: &str) -> Program {
 /// Float control that keeps denormals of F, as most tests expect.
 pub const KEEPS_DENORMALS: u32 = 0x80;
 
-/// A thread that has run a program: `set` writes registers before it. The translated program must leave the same.
+/// A thread that has run a program: `set` writes registers before it. The translated program must give the same
+/// state.
 pub fn try_run(text: &str, mask: u32, set: impl FnOnce(&mut Thread)) -> Result<Thread, Fault> {
     try_run_with(text, mask, KEEPS_DENORMALS, set)
 }
@@ -62,7 +63,7 @@ pub fn try_run_with(
     Ok(thread)
 }
 
-/// Two threads have the same registers, but for which NaN a float operation gave.
+/// Asserts that two threads have the same registers, except for the bits of NaNs.
 pub fn assert_same(a: &Thread, b: &Thread, text: &str) {
     assert_eq!(a.executed(), b.executed(), "instructions\n{text}");
     for register in 0..2 {

@@ -21,13 +21,13 @@ use parse::Parser;
 
 pub use crate::scan::AsmError;
 
-/// Where a jump goes.
+/// The target of a jump.
 enum Target<'s> {
     Label(&'s str, usize),
     Offset,
 }
 
-/// An instruction of the text, its jumps not resolved.
+/// An instruction of the text, with unresolved jumps.
 struct Item<'s> {
     at: usize,
     inst: Inst,
@@ -35,7 +35,7 @@ struct Item<'s> {
     uip: Target<'s>,
 }
 
-/// Assembles a program as it stands: instructions with the option `compacted` take 8 bytes.
+/// Assembles a program without changes: instructions with the option `compacted` take 8 bytes.
 ///
 /// # Errors
 /// All mistakes, in the order of the text.
@@ -49,7 +49,7 @@ pub fn assemble(generation: Generation, source: &str) -> Result<Vec<u8>, Vec<Asm
     Program::parse(generation, source)?.encode()
 }
 
-/// Assembles a program with every instruction compacted that can be, as Mesa's compiler does.
+/// Assembles a program and compacts every instruction that has a compacted form, as Mesa's compiler does.
 ///
 /// # Errors
 /// As [`assemble`].
@@ -66,7 +66,7 @@ pub fn assemble_compacting(generation: Generation, source: &str) -> Result<Vec<u
     Ok(code)
 }
 
-/// Parses one instruction; its jumps have to be offsets.
+/// Parses one instruction; its jumps must be offsets.
 ///
 /// # Errors
 /// The mistake.
@@ -83,7 +83,7 @@ pub fn parse(generation: Generation, source: &str) -> Result<Inst, AsmError> {
 struct Program<'s> {
     scanner: Scanner<'s>,
     items: Vec<Item<'s>>,
-    /// Labels, by the instruction that they stand before.
+    /// Labels, with the index of the instruction that follows.
     labels: HashMap<&'s str, usize>,
 }
 
@@ -168,8 +168,8 @@ impl<'s> Program<'s> {
                 item.inst = Inst { compacted: true, ..eased };
             }
         }
-        // Shorter code changes offsets, so that a jump may no longer fit; its length then changes
-        // others.
+        // Shorter code changes offsets, so that a jump may no longer fit its compacted form; it then gets
+        // longer and changes other offsets.
         loop {
             self.resolve()?;
             let mut changed = false;
@@ -191,7 +191,7 @@ fn fits(inst: &Inst) -> bool {
     short.encode_long().is_ok_and(|long| compact::compact(inst.generation, long).is_ok())
 }
 
-/// Changes types where that keeps the meaning and gives a compacted form.
+/// Changes types if the meaning stays the same and the instruction then has a compacted form.
 ///
 /// source: Mesa, `brw_eu_compact.c` (`precompact`).
 fn ease(inst: &mut Inst) {

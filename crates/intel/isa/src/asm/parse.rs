@@ -1,4 +1,4 @@
-//! Parsing one instruction.
+//! Parses one instruction.
 
 use tepui_intel_chips::Generation;
 
@@ -12,11 +12,11 @@ use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
 
-/// A source as written: its region depends on the access mode, which comes last.
+/// A source as written: its region depends on the access mode, which follows the operands.
 struct Written {
     at: usize,
     src: Src,
-    /// Numbers between the angle brackets.
+    /// Region numbers between the angle brackets.
     region: WrittenRegion,
     swizzle: Option<u8>,
 }
@@ -92,7 +92,7 @@ impl<'p, 's> Parser<'p, 's> {
         }
     }
 
-    /// `(+f0.0.any8h)`: inverse, flag, name of the control.
+    /// Parses a predicate, `(+f0.0.any8h)`: inverse, flag, name of the control.
     fn predicate(&mut self) -> Result<Option<(bool, Flag, &'s str)>> {
         if !self.s.accept("(") {
             return Ok(None);
@@ -114,7 +114,7 @@ impl<'p, 's> Parser<'p, 's> {
 
     fn predicate_control(&self, at: usize, name: &str, align16: bool) -> Result<u8> {
         let names: &[&str] = if align16 { &PREDICATES_ALIGN16 } else { &PREDICATES };
-        // Index 0 is no predicate.
+        // Index 0 means no predicate.
         match names[1..].iter().position(|n| *n == name) {
             Some(n) => Ok(n as u8 + 1),
             None => Err(At { at, message: format!("no predicate control '{name}' here") }),
@@ -132,7 +132,7 @@ impl<'p, 's> Parser<'p, 's> {
         Ok(Flag { register, half })
     }
 
-    /// A decimal number up to a limit.
+    /// Parses a decimal number up to a limit.
     fn small(&mut self, limit: u8) -> Result<u8> {
         let at = self.s.position();
         match self.s.decimal()? {
@@ -233,10 +233,10 @@ impl<'p, 's> Parser<'p, 's> {
                 self.s.blank();
                 inst.send.desc = self.desc()?;
                 if let Desc::Address(_) = inst.send.desc {
-                    // The bits that the register stands for.
+                    // The descriptor register is followed by its bits.
                     self.s.integer()?;
                 } else if let Desc::Immediate(bits) = inst.send.desc {
-                    // The end of the thread stands as an option too.
+                    // The end of the thread is an option too.
                     inst.send.desc = Desc::Immediate(bits & 0x7fff_ffff);
                 }
                 self.message(inst)?;
@@ -253,7 +253,7 @@ impl<'p, 's> Parser<'p, 's> {
         Ok(written)
     }
 
-    /// A label or an offset in bytes.
+    /// Parses a label or an offset in bytes.
     fn jump(&mut self, what: &str, offset: &mut i32) -> Result<Target<'s>> {
         self.s.accept(what);
         self.s.blank();
@@ -287,7 +287,7 @@ impl<'p, 's> Parser<'p, 's> {
         }
     }
 
-    /// The shared function; what stands behind `MsgDesc:` explains the descriptor and is not read.
+    /// Parses the shared function; the text after `MsgDesc:` explains the descriptor and is skipped.
     fn message(&mut self, inst: &mut Inst) -> Result<()> {
         self.s.blank();
         let names = Sfid::ALL.iter().filter(|sfid| self.s.rest().starts_with(sfid.name()));
@@ -357,7 +357,7 @@ impl<'p, 's> Parser<'p, 's> {
         }
     }
 
-    /// A register's name: `g12`, `acc0`, `null`.
+    /// Parses a register's name: `g12`, `acc0`, `null`.
     fn register(&mut self) -> Result<Register> {
         self.s.blank();
         let rest = self.s.rest();
@@ -383,7 +383,7 @@ impl<'p, 's> Parser<'p, 's> {
         }
     }
 
-    /// A register with its subregister in elements, or an indirect place.
+    /// Parses a register with its subregister in elements, or an indirect operand.
     fn place(&mut self) -> Result<(Place, u64)> {
         self.s.blank();
         if self.s.take("g[a0") || self.s.take("r[a0") {
@@ -410,7 +410,7 @@ impl<'p, 's> Parser<'p, 's> {
         Ok((Place::register(register), element))
     }
 
-    /// Puts a subregister into a place.
+    /// Sets the subregister of a location, in elements.
     fn element(&self, at: usize, place: Place, element: u64, ty: Type) -> Result<Place> {
         let Place::Direct { register, .. } = place else { return Ok(place) };
         match element.checked_mul(ty.bytes() as u64) {
@@ -451,7 +451,7 @@ impl<'p, 's> Parser<'p, 's> {
         Type::from_letters(letters).ok_or_else(|| At { at, message: "expected a type".to_owned() })
     }
 
-    /// A payload of a split send: `g12UD`, `g12.1UD` from its second half.
+    /// Parses a payload of a split send: `g12UD`, `g12.1UD` from its second half.
     fn payload(&mut self) -> Result<Place> {
         let at = self.s.position();
         let (place, half) = self.place()?;
@@ -557,7 +557,7 @@ impl<'p, 's> Parser<'p, 's> {
     }
 }
 
-/// A source's region, with the access mode known.
+/// A source with its region, once the access mode is known.
 fn finish(inst: &Inst, written: Written) -> Result<Src> {
     let Written { at, mut src, region, swizzle } = written;
     if src.immediate_bits().is_some() {
@@ -591,7 +591,7 @@ fn finish(inst: &Inst, written: Written) -> Result<Src> {
     Ok(src)
 }
 
-/// `2Q`: eights, `2H`: sixteens, `2N`: fours.
+/// The channel offset of `2Q` (eights), `2H` (sixteens) or `2N` (fours).
 fn channel_offset(word: &str) -> Option<u8> {
     let (number, unit) = word.split_at_checked(1)?;
     let unit = match unit {

@@ -1,4 +1,4 @@
-//! Reading and writing fields, and what several kinds of operands share.
+//! Reads and writes fields, and the encodings that several kinds of operands share.
 
 use tepui_intel_chips::Generation;
 
@@ -58,7 +58,7 @@ pub(super) fn reserved(field: &'static Field, value: u64) -> FieldError {
     FieldError::Reserved { field: field.name, value }
 }
 
-/// A field of one bit. Where the generation has none it must be off.
+/// A field of one bit. If the generation does not have the field, the value must be false.
 pub(super) fn bit(c: &mut impl Coder, field: &'static Field, value: &mut bool) -> Result<()> {
     let mut number = u64::from(*value);
     whole(c, field, &mut number)?;
@@ -84,7 +84,7 @@ pub(super) fn number(c: &mut impl Coder, field: &'static Field, value: &mut u8) 
     Ok(())
 }
 
-/// A value of a list, by its index.
+/// A value in a list, by its index.
 pub(super) fn one_of(
     c: &mut impl Coder,
     field: &'static Field,
@@ -103,7 +103,7 @@ pub(super) const VERTICAL: [u8; 7] = [0, 1, 2, 4, 8, 16, 32];
 pub(super) const WIDTH: [u8; 5] = [1, 2, 4, 8, 16];
 pub(super) const STRIDE: [u8; 4] = [0, 1, 2, 4];
 pub(super) const TERNARY_VERTICAL: [u8; 4] = [0, 1, 4, 8];
-/// Code of a vertical stride: an address register for each row.
+/// Vertical stride code for an address register per row.
 pub(super) const PER_ROW: u64 = 15;
 
 pub(super) fn ty(
@@ -114,7 +114,7 @@ pub(super) fn ty(
 ) -> Result<()> {
     let generation = c.generation();
     let code = ty.code(generation, place).ok_or_else(|| unencodable(field, *ty));
-    // A reader's type is a default that need not stand here.
+    // When decoding, the type is a default that need not be encodable.
     let code = c.raw(field, u64::from(code.unwrap_or(255)))?;
     *ty = Type::from_code(generation, place, code as u8).ok_or_else(|| match code {
         255 => unencodable(field, *ty),
@@ -134,7 +134,7 @@ pub(super) fn register(
     Ok(())
 }
 
-/// What a place is, as the file field and its neighbours say.
+/// The kind of an operand's location, from the file field and its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Architecture,
@@ -150,8 +150,7 @@ pub(super) fn kind(place: Place) -> Kind {
     }
 }
 
-/// The register file: two bits on Gen9; on Gen12 a bit for immediates (where there can be one), and
-/// one bit.
+/// The register file: two bits on Gen9; on Gen12 one bit for immediates (if they are allowed), and one bit.
 pub(super) fn file(
     c: &mut impl Coder,
     immediate: Option<&'static Field>,
@@ -179,7 +178,7 @@ pub(super) fn file(
     Ok(if c.raw(field, code & 1)? != 0 { Kind::General } else { Kind::Architecture })
 }
 
-/// A subregister has to begin at an element: the text counts elements.
+/// A subregister must begin at an element, because text counts elements.
 pub(super) fn aligned(field: &'static Field, byte: u8, ty: Type) -> Result<()> {
     match usize::from(byte) % ty.bytes() {
         0 => Ok(()),
@@ -200,7 +199,7 @@ pub(super) fn indirect(
     if !(-512..512).contains(&offset) {
         return Err(unencodable(offset_field, offset));
     }
-    // On Gen12 the fields overlap: the offset is written first.
+    // On Gen12 the fields overlap, so the offset is written first.
     let raw = c.raw(offset_field, u64::from(offset as u16 & 0x3ff))?;
     number(c, address_field, &mut address)?;
     let offset = ((raw as i16) << 6) >> 6;

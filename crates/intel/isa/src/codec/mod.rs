@@ -32,7 +32,7 @@ fn jump(c: &mut impl Coder, field: &'static Field, offset: &mut i32) -> Result<(
     Ok(())
 }
 
-/// All fields of an instruction but its opcode.
+/// All fields of an instruction except for its opcode.
 fn instruction(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     let form = inst.form();
     if inst.opcode == Opcode::Nop {
@@ -123,7 +123,7 @@ fn controls(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     Ok(())
 }
 
-/// The field that holds a condition, or what `math` and `sync` do.
+/// The field that holds a condition, or the function of `math` and `sync`.
 fn function(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     if inst.has_condition() {
         let code = c.raw(&f::CONDITION, inst.condition as u64)?;
@@ -149,7 +149,7 @@ fn function(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     Err(reserved(&f::CONDITION, u64::from(inst.function)))
 }
 
-/// What Mesa's assembler (25.0) writes to a branch beside its jumps, and its driver (26.1) does
+/// Bits that Mesa's assembler (25.0) sets in a branch in addition to its jumps, and its driver (26.1) does
 /// not: the null register as destination; on Gen12 a type for source 0.
 pub(crate) fn branch_extras(inst: &Inst) -> u128 {
     let mut bits = 0;
@@ -168,7 +168,7 @@ pub(crate) fn branch_extras(inst: &Inst) -> u128 {
     bits
 }
 
-/// What Mesa's assembler writes to fields that belong to no operand of the instruction.
+/// Bits that Mesa's assembler sets in fields that belong to no operand of the instruction.
 fn implied(inst: &Inst) -> u128 {
     let mut bits = branch_extras(inst);
     let mut set = |field: &Field, value: u64| field.set(inst.generation, &mut bits, value);
@@ -186,7 +186,7 @@ fn implied(inst: &Inst) -> u128 {
                 && inst.src[0].immediate_bits().is_some()
                 && inst.src[0].ty.immediate_bytes() < 8 =>
         {
-            // The absent second source has the immediate's type.
+            // The missing second source has the immediate's type.
             let code = inst.src[0].ty.code(inst.generation, types::Place::Immediate);
             set(&f::SRC1_TYPE, u64::from(code.unwrap_or(0)));
         }
@@ -255,10 +255,10 @@ impl Inst {
         Ok(writer.bits ^ self.unusual)
     }
 
-    /// Decodes a 128-bit form; `compacted` says that it stood in 64 bits.
+    /// Decodes a 128-bit form; `compacted` says that it was expanded from 64 bits.
     ///
     /// # Errors
-    /// The bits are no instruction.
+    /// The bits encode no instruction.
     pub fn decode_long(generation: Generation, bits: u128, compacted: bool) -> Result<Inst> {
         let code = f::OPCODE.get(generation, bits) as u8;
         let opcode = Opcode::from_code(generation, code);
@@ -286,7 +286,7 @@ impl Inst {
     /// Decodes the instruction at a byte of the code.
     ///
     /// # Errors
-    /// The bytes are no instruction, or end within it.
+    /// The bytes encode no instruction, or end within it.
     pub fn decode(generation: Generation, code: &[u8], offset: usize) -> Result<Inst, DecodeError> {
         let at = |kind| DecodeError { offset, kind };
         let rest = code.get(offset..).unwrap_or(&[]);

@@ -73,7 +73,7 @@ pub(super) fn dst(c: &mut impl Coder, align16: bool, dst: &mut Dst) -> Result<()
     bit(c, &f::DST_INDIRECT, &mut is_indirect)?;
     ty(c, &f::DST_TYPE, types::Place::Register, &mut dst.ty)?;
     if align16 {
-        // The stride is not used; the hardware wants it to be 1.
+        // The stride is not used, but hardware requires it to be 1.
         dst.stride = 1;
     }
     one_of(c, &f::DST_STRIDE, &STRIDE, &mut dst.stride)?;
@@ -81,7 +81,7 @@ pub(super) fn dst(c: &mut impl Coder, align16: bool, dst: &mut Dst) -> Result<()
         if align16 {
             return Err(FieldError::Unknown("an indirect destination in Align16"));
         }
-        // Gen12 has no file beside an indirect place.
+        // Gen12 has no file field for an indirect operand.
         if c.generation() == Generation::Gen9 && c.raw(&f::DST_FILE, 1)? != 1 {
             return Err(reserved(&f::DST_FILE, 0));
         }

@@ -16,7 +16,7 @@ pub(super) fn send(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     bit(c, &f::SEND_EOT, &mut inst.send.end_of_thread)?;
     dst(c, inst.align16, &mut inst.dst)?;
     src(c, 0, inst.align16, &mut inst.src[0])?;
-    // The descriptor stands as an immediate second source, or is register a0.
+    // The descriptor is encoded as an immediate second source, or is register a0.
     let immediate = matches!(inst.send.desc, Desc::Immediate(_));
     let code = c.raw(&f::SRC1_FILE, if immediate { 3 } else { 0 })?;
     match code {
@@ -52,7 +52,7 @@ pub(super) fn sfid(c: &mut impl Coder, sfid: &mut Sfid) -> Result<()> {
     Ok(())
 }
 
-/// A payload or response of a split send: a register, on Gen9 from its first or second half.
+/// A payload or response of a split send: a register; on Gen9 it may begin in the second half.
 pub(super) fn send_register(
     c: &mut impl Coder,
     file_field: Option<&'static Field>,

@@ -11,7 +11,7 @@ use crate::operand::{Place, Region, Register, Src};
 use crate::table::field::{self as f, Field};
 use crate::types::{self, Type};
 
-/// The bit fields of one source of three.
+/// The bit fields of one of three sources.
 pub(super) struct TernaryFields {
     immediate: &'static Field,
     file: &'static Field,
@@ -76,7 +76,7 @@ pub(super) static TERNARY: [TernaryFields; 3] = [
     },
 ];
 
-/// Three sources in Align16 (Gen9).
+/// Encodes three sources in Align16 (Gen9).
 pub(super) fn ternary16(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     if !inst.align16 {
         return Err(FieldError::Unknown("three sources in Align1 on Gen9"));
@@ -99,7 +99,7 @@ pub(super) fn ternary16(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     dst.place = Place::Direct { register: reg, byte: dword * 4 };
     dst.stride = 1;
 
-    // One type for all sources; where it is a float, sources 1 and 2 say if they are half floats.
+    // All sources share one type; if it is a float, sources 1 and 2 say whether they are half floats.
     let mut common = inst.src[0].ty;
     ty(c, &f::T_SRC_TYPE, place, &mut common)?;
     let floats = matches!(common, Type::F | Type::HF);
@@ -126,7 +126,7 @@ pub(super) fn ternary_register(
     field: &'static Field,
     value: &mut Register,
 ) -> Result<()> {
-    // A reader's default is the null register.
+    // When decoding, the default is the null register.
     let code = match *value {
         Register::General(n) => n,
         Register::NULL => 0,
@@ -161,7 +161,7 @@ pub(super) fn ternary16_source(
     }
     let mut swizzle = match src.region {
         Region::Swizzle { vertical: 4, swizzle } => swizzle,
-        // The default of a reader.
+        // The default when decoding.
         Region::VECTOR => Region::XYZW,
         _ => return Err(unencodable(fields.swizzle, "this region")),
     };
@@ -170,7 +170,7 @@ pub(super) fn ternary16_source(
     Ok(())
 }
 
-/// Three sources in Align1 (Gen12).
+/// Encodes three sources in Align1 (Gen12).
 pub(super) fn ternary1(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     let dst = &mut inst.dst;
     let mut float = dst.ty.is_float();
@@ -228,7 +228,7 @@ pub(super) fn ternary1_source(
     let Region::Rows { mut vertical, width: given, mut horizontal } = src.region else {
         return Err(unencodable(fields.horizontal, "this region"));
     };
-    // A reader's default is <8,8,1>, which source 2 cannot have.
+    // When decoding, the default is <8,8,1>, which source 2 cannot have.
     if fields.vertical.is_none() && src.region == Region::VECTOR && src.place == Place::NULL {
         vertical = horizontal;
     }

@@ -1,5 +1,5 @@
-//! Patterns of compacted instructions: an index in the short form stands for a pattern of bits of
-//! the long form. Which bits, [`super::super::compact`] says.
+//! Patterns of compacted instructions: an index in the short form replaces a pattern of bits of the long
+//! form. [`super::super::compact`] lists the bits.
 //!
 //! source: Mesa, `src/intel/compiler/brw_eu_compact.c`.
 

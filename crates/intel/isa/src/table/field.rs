@@ -1,4 +1,4 @@
-//! The table of bit fields: where each field of an instruction stands, for each generation.
+//! The table of bit fields: the position of each field of an instruction, by generation.
 //!
 //! source: Mesa, `src/intel/compiler/brw_eu_inst.h`.
 
@@ -7,8 +7,8 @@ use tepui_intel_chips::Generation;
 /// A run of bits, highest and lowest included.
 pub type Run = (u8, u8);
 
-/// A field: its runs of bits from the most significant to the least, for each generation. Empty
-/// where a generation does not have it.
+/// A field: its runs of bits from the most significant to the least, by generation. Empty if a generation
+/// does not have it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name.
@@ -48,7 +48,7 @@ impl Field {
         value
     }
 
-    /// Puts a value into an instruction. The value has to fit.
+    /// Sets the value in an instruction. The value must fit.
     pub fn set(&self, generation: Generation, bits: &mut u128, value: u64) {
         let mut value = u128::from(value);
         for &(high, low) in self.runs(generation).iter().rev() {

@@ -7,7 +7,7 @@ use std::fmt;
 
 use tepui_intel_chips::Generation;
 
-/// Which operands an instruction has.
+/// The form of an instruction's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// None.
@@ -54,7 +54,7 @@ macro_rules! opcodes {
                 match self { $(Opcode::$name => $text,)* }
             }
 
-            /// The code on a generation; `None` where it does not exist.
+            /// The code on a generation; `None` if it does not exist.
             pub const fn code(self, generation: Generation) -> Option<u8> {
                 match generation {
                     Generation::Gen9 => match self { $(Opcode::$name => opcodes!(@ $gen9),)* },
@@ -62,7 +62,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// A line about it.
+            /// Its summary, in one line.
             pub const fn summary(self) -> &'static str {
                 match self { $(Opcode::$name => $doc,)* }
             }
@@ -171,17 +171,17 @@ impl Opcode {
         }
     }
 
-    /// Sends a message.
+    /// Whether it sends a message.
     pub const fn is_send(self) -> bool {
         matches!(self, Opcode::Send | Opcode::Sendc | Opcode::Sends | Opcode::Sendsc)
     }
 
-    /// A bitwise operation: a negated source is an inverted one.
+    /// Whether it is a bitwise operation, in which a negated source is an inverted one.
     pub const fn is_logic(self) -> bool {
         matches!(self, Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not)
     }
 
-    /// Has the branch control bit in place of the accumulator's.
+    /// Whether the accumulator bit is a branch control bit.
     pub const fn has_branch_control(self) -> bool {
         matches!(
             self,
@@ -202,7 +202,7 @@ impl Opcode {
         )
     }
 
-    /// The conditional modifier does not write a flag register.
+    /// Whether the conditional modifier does not write a flag register.
     pub const fn condition_without_flag(self) -> bool {
         matches!(self, Opcode::Sel | Opcode::Csel | Opcode::If | Opcode::While)
     }
@@ -224,10 +224,10 @@ macro_rules! functions {
         }
 
         impl $enum {
-            /// All of them.
+            /// All values.
             pub const ALL: &[$enum] = &[$($enum::$name,)*];
 
-            /// The one with a code.
+            /// The value with a code.
             pub const fn from_code(code: u8) -> Option<$enum> {
                 match code {
                     $($code => Some($enum::$name),)*

@@ -4,7 +4,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::{Payload, Ports, Space, lanes, put_u32, put_u64, refuse, unimplemented};
 
-/// An operation of an atomic message, and what it needs.
+/// An operation of an atomic message, and its operands.
 ///
 /// source: Mesa, brw_eu_defines.h (`BRW_AOP_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Operation {
         found.copied().ok_or_else(|| unimplemented(format!("the atomic operation {code}")))
     }
 
-    /// Operands in the message.
+    /// Number of operands in the message.
     pub fn operands(self) -> usize {
         match self {
             Operation::Increment | Operation::Decrement | Operation::PreDecrement => 0,
@@ -65,7 +65,8 @@ impl Operation {
         }
     }
 
-    /// The new value. `first` is what a comparison compares with, `second` what it then stores.
+    /// The new value. `first` is the operand, or the compared value; `second` is the value that a successful
+    /// comparison stores.
     pub fn apply(self, old: u64, first: u64, second: u64, bits: u32) -> u64 {
         let unused = 64 - bits;
         let mask = u64::MAX >> unused;
@@ -95,7 +96,7 @@ impl Operation {
         new & mask
     }
 
-    /// What a message returns: the old value, but for the decrement before.
+    /// The value that a message returns: the old value, except for the pre-decrement.
     pub fn result(self, old: u64) -> u64 {
         match self {
             Operation::PreDecrement => old.wrapping_sub(1),
@@ -105,7 +106,7 @@ impl Operation {
 }
 
 impl Ports<'_> {
-    /// Changes a value in one step; returns the old one, 0 outside of a surface.
+    /// Atomically updates a value; returns the old one, or 0 outside of a surface.
     pub(super) fn update(
         &mut self,
         space: Space,
@@ -119,7 +120,7 @@ impl Ports<'_> {
                 if !offset.is_multiple_of(bytes as u64) {
                     return Err(refuse("an atomic operation on an unaligned address"));
                 }
-                // Only this worker runs threads of the group.
+                // Only this worker runs threads of the group, so no atomic operation is necessary.
                 let mut old = [0; 8];
                 self.load(space, offset, &mut old[..bytes])?;
                 let old = u64::from_le_bytes(old);
@@ -135,7 +136,7 @@ impl Ports<'_> {
         self.update_at(at, bits, change)
     }
 
-    /// As [`Ports::update`], at an address.
+    /// As [`Ports::update`], for an address.
     pub(super) fn update_at(
         &mut self,
         at: u64,

@@ -1,12 +1,13 @@
-//! Auxiliary surfaces: what CCS, MCS and HiZ say of the blocks of an image.
+//! Auxiliary surfaces: the states of an image's blocks in CCS, MCS and HiZ.
 //!
-//! The texels of an image are always whole here, so that of the states which an auxiliary surface can tell
-//! apart two matter: a block is clear (its texels are the clear colour, whatever memory holds), or it is not.
+//! The texels of an image are always uncompressed here, so that only two of the states in an auxiliary
+//! surface matter: a block is clear (its texels are the clear colour, whatever memory holds), or it is not.
 //!
 //! | surface | an element is | clear | not |
 //! | --- | --- | --- | --- |
 //! | CCS | 2 bits for a pair of cache lines | 3 | 0, which drivers write too |
-//! | CCS of Gen12 | 4 bits for the same, where a [table](super::auxiliary_table) leads | all ones | 0 |
+//! | CCS of Gen12 | 4 bits for a pair of cache lines, found through a [table](super::auxiliary_table) | all
+//! ones | 0 |
 //! | MCS | 8 to 64 bits for a pixel | all ones | the number of a slice for each sample |
 //! | HiZ | 16 bytes for 8 by 4 pixels | all zeros | anything else |
 //!
@@ -26,22 +27,22 @@ use crate::memory::{Memory, address};
 
 const TILE_BYTES: u64 = 4096;
 
-/// Pixels of a tile's side, of which [`AuxiliaryPlane::clear_blocks`] tells.
+/// Side in pixels of the tiles of [`AuxiliaryPlane::clear_blocks`].
 const SIDE: u32 = tepui_raster::TILE_SIDE as u32;
 
 /// Kinds of auxiliary surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Colours.
+    /// For colour images.
     Ccs,
-    /// Colours on Gen12.
+    /// For colour images on Gen12, found through the table.
     InTable,
-    /// Samples, with the bytes of an element.
+    /// For samples of colour images.
     Mcs {
         /// Bytes of an element.
         bytes: u32,
     },
-    /// Depths.
+    /// For depth.
     Hiz,
 }
 
@@ -49,7 +50,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Auxiliary {
     pub kind: Kind,
-    /// GPU address; of the table, where that leads to it.
+    /// GPU address of the surface, or of the table that maps to it.
     base: u64,
     /// Bytes of a row of tiles, divided by the rows of a tile.
     pitch: u64,
@@ -61,7 +62,7 @@ pub(crate) struct Auxiliary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AuxiliaryPlane {
     surface: Auxiliary,
-    /// The image's address, pitch and bytes of a texel, if a table leads from there to the CCS.
+    /// The image's address, pitch and bytes per texel, if a table maps these to the CCS.
     image: (u64, u64, u64),
     /// Pixels of an element.
     block: [u32; 2],
@@ -74,9 +75,9 @@ pub(crate) struct AuxiliaryPlane {
 }
 
 impl Auxiliary {
-    /// The auxiliary surface that a surface state names; on Gen12 with the address of the table that leads to it.
+    /// The auxiliary surface that a surface state names; on Gen12 with the address of the table that maps to it.
     ///
-    /// Assumption: what depth and stencil buffers keep in a CCS says nothing, as their texels are always written.
+    /// Assumption: the CCS of depth and stencil buffers can be ignored, as their texels are always written.
     pub fn of(state: &RenderSurfaceState, samples: u32, table: u64) -> Option<Auxiliary> {
         use AuxiliarySurfaceMode as Mode;
         if state.auxiliary_surface_base_address == 0 {
@@ -97,7 +98,7 @@ impl Auxiliary {
             (Mode::AuxHiz, _) => Kind::Hiz,
             _ => return None,
         };
-        // source: Mesa, isl_surface_state.c: the field counts rows of pixels of the image, four to a unit.
+        // source: Mesa, isl_surface_state.c: the field counts rows of pixels of the image, in units of four.
         let rows = 4 * u64::from(state.auxiliary_surface_qpitch);
         Some(Auxiliary {
             kind,
@@ -110,7 +111,7 @@ impl Auxiliary {
         })
     }
 
-    /// The HiZ buffer at an address, with the bytes of a row and the rows of pixels of a layer.
+    /// The HiZ buffer at an address, with its pitch in bytes and the rows of pixels per layer.
     pub fn hiz(base: u64, pitch: u64, qpitch_px: u64) -> Auxiliary {
         Auxiliary { kind: Kind::Hiz, base: address(base), pitch, qpitch: qpitch_px / 4 }
     }
@@ -137,14 +138,14 @@ impl Auxiliary {
         }
     }
 
-    /// A level, with its place found once.
+    /// A level, with its position computed once.
     pub fn plane(self, image: &Image, level: u32) -> AuxiliaryPlane {
         let block = self.block(image);
         let size = |level| {
             let [width, height, _] = image.level_size(level);
             [width.div_ceil(block[0]), height.div_ceil(block[1])]
         };
-        // What a table leads to follows the texels of the image.
+        // The layout of a CCS found through a table follows the texels of the image.
         let [left, top] = match self.kind {
             Kind::InTable => image.level_place(level),
             _ => level_origin(level, self.align(), size),
@@ -181,7 +182,7 @@ impl Auxiliary {
             Kind::Mcs { .. } => 32,
             Kind::Hiz | Kind::InTable => 16,
         };
-        // Rows of tiles stand one behind the other.
+        // Rows of tiles are consecutive.
         let row_bytes = 32 * self.pitch;
         let from = self.base + first / tile_rows * row_bytes;
         let to = self.base + last.div_ceil(tile_rows) * row_bytes;
@@ -200,7 +201,8 @@ impl Auxiliary {
         })
     }
 
-    /// The same where a table leads to the CCS: of all 64 KiB that the image reaches.
+    /// As [`Auxiliary::has_clear_blocks`], for a CCS found through a table: examines all 64 KiB pages of the
+    /// image.
     fn has_clear_blocks_in_table(self, memory: &mut Memory<'_>, image: &Image) -> bool {
         let layers = match image.dimension {
             Dimension::Three => image.size[2],
@@ -236,7 +238,7 @@ impl Kind {
     }
 }
 
-/// What an MCS says of a pixel whose samples are all in their own slices.
+/// The MCS value of a pixel whose samples are all in their own slices.
 pub(crate) fn own_slices(samples: u32) -> u64 {
     match samples {
         2 => 0b10,
@@ -246,7 +248,7 @@ pub(crate) fn own_slices(samples: u32) -> u64 {
     }
 }
 
-/// The slice that a sample is in.
+/// The slice that contains a sample.
 pub(crate) fn slice(samples: u32, mcs: u64, sample: u32) -> u32 {
     let bits = match samples {
         2 => 1,
@@ -256,7 +258,7 @@ pub(crate) fn slice(samples: u32, mcs: u64, sample: u32) -> u32 {
     (mcs >> (bits * (sample & 15)) & ((1 << bits) - 1)) as u32 & (samples - 1)
 }
 
-/// Whether an MCS says that a pixel is clear.
+/// Whether an MCS value means that the pixel is clear.
 ///
 /// source: Mesa, blorp_nir_builder.h (`blorp_nir_mcs_is_clear_color`).
 pub(crate) fn is_clear_pixel(samples: u32, mcs: u64) -> bool {
@@ -269,7 +271,7 @@ pub(crate) fn is_clear_pixel(samples: u32, mcs: u64) -> bool {
     mcs & ones == ones
 }
 
-/// What stands for a block of HiZ that is not clear.
+/// The HiZ value of a block that is not clear.
 const NOT_CLEAR: [u8; 16] = [0xff; 16];
 
 impl AuxiliaryPlane {
@@ -278,21 +280,22 @@ impl AuxiliaryPlane {
         self.block
     }
 
-    /// The address of an element, and its bits' place in the byte.
+    /// The address of an element, and the position of its bits in the byte.
     fn element(&self, [x, y]: [u32; 2], layer: u32) -> (u64, u32) {
         let layer = u64::from(self.base_layer.wrapping_add(layer));
         let x = self.left + u64::from(x);
         let y = self.top + u64::from(y) + layer * self.surface.qpitch;
         let Auxiliary { base, pitch, kind, .. } = self.surface;
         let (at, bit) = match kind {
-            // Assumption: of the eight rows of eight bytes in a cache line each byte has two by two elements.
+            // Assumption: each byte of a cache line, which is eight rows of eight bytes, has two by two
+            // elements.
             Kind::Ccs => {
                 let tile = y / 128 * 32 * pitch + x / 128 * TILE_BYTES;
                 let line = x % 128 / 16 * 512 + y % 128 / 16 * 64;
                 (tile + line + y % 16 / 2 * 8 + x % 16 / 2, (y & 1) * 4 + (x & 1) * 2)
             }
             Kind::Mcs { bytes } => (place(Tiling::Y, pitch, x * u64::from(bytes), y), 0),
-            // Where the table is asked: the first texel of the block.
+            // The table is indexed by the address of the block's first texel.
             Kind::InTable => {
                 let (image, pitch, bytes) = self.image;
                 let [width, height] = self.block.map(u64::from);
@@ -301,7 +304,7 @@ impl AuxiliaryPlane {
                 let y = y + layer * self.surface.qpitch;
                 return (image + place(Tiling::Y, pitch, x * bytes, y), 0);
             }
-            // Two columns of elements in each column of 16 bytes.
+            // Each column of 16 bytes has two columns of elements.
             Kind::Hiz => {
                 let tile = y / 16 * 32 * pitch + x / 16 * TILE_BYTES;
                 (tile + x % 16 / 2 * 512 + (2 * (y % 16) + x % 2) * 16, 0)
@@ -310,7 +313,7 @@ impl AuxiliaryPlane {
         (base + at, bit as u32)
     }
 
-    /// What an MCS says of a pixel.
+    /// Reads the MCS value of a pixel.
     ///
     /// # Errors
     /// The page is not bound.
@@ -324,7 +327,7 @@ impl AuxiliaryPlane {
         Ok(u64::from_le_bytes(value))
     }
 
-    /// Sets what an MCS says of a pixel.
+    /// Writes the MCS value of a pixel.
     ///
     /// # Errors
     /// The page is not bound.
@@ -345,7 +348,7 @@ impl AuxiliaryPlane {
         }
     }
 
-    /// Whether an element of a CCS or of HiZ says that its block is clear.
+    /// Whether the block of an element is clear. For a CCS and for HiZ.
     ///
     /// # Errors
     /// The page is not bound.
@@ -393,7 +396,7 @@ impl AuxiliaryPlane {
         self.is_clear(memory, [x / self.block[0], y / self.block[1]], layer)
     }
 
-    /// Sets whether a block is clear. Nothing happens outside of the level.
+    /// Sets whether a block is clear. Blocks outside of the level are ignored.
     ///
     /// # Errors
     /// The page is not bound.
@@ -417,7 +420,7 @@ impl AuxiliaryPlane {
             }
             Kind::InTable => {
                 let Some(ccs) = table::find(memory, self.surface.base, at)? else {
-                    // A surface without a CCS is as it is; it cannot be cleared by marks.
+                    // A surface without a CCS has no clear state, so it cannot be fast-cleared.
                     let kind = FaultKind::Unmapped;
                     let fault = Fault { address: at, access: Access::Write, kind };
                     return if clear { Err(fault) } else { Ok(()) };
@@ -438,7 +441,7 @@ impl AuxiliaryPlane {
         self.block.map(|size| (SIDE / size).max(1))
     }
 
-    /// The clear blocks of a tile of pixels, a bit each, row by row.
+    /// A mask of the clear blocks of a tile of pixels, row by row.
     ///
     /// # Errors
     /// A page is not bound.
@@ -471,7 +474,7 @@ impl AuxiliaryPlane {
 }
 
 impl AuxiliaryPlane {
-    /// Two rows of elements of a CCS that are in bytes of their own, one behind the other; `None` if these are not, or not all
+    /// Two rows of elements of a CCS that exactly fill consecutive bytes; `None` if they do not, or are not all
     /// inside of the level.
     pub fn two_rows(&self, first: [u32; 2], columns: u32, layer: u32) -> Option<TwoRows> {
         let [x, y] = first;
@@ -483,7 +486,7 @@ impl AuxiliaryPlane {
     }
 }
 
-/// Two rows of at most sixteen elements of a CCS, two by two in a byte.
+/// Two rows of at most sixteen elements of a CCS, with two by two elements per byte.
 #[derive(Clone, Copy)]
 pub(crate) struct TwoRows {
     at: u64,
@@ -491,7 +494,7 @@ pub(crate) struct TwoRows {
 }
 
 impl TwoRows {
-    /// The elements of each row that say their blocks are clear, a bit each.
+    /// A mask of the clear blocks of each row.
     ///
     /// # Errors
     /// The page is not bound.
@@ -508,7 +511,7 @@ impl TwoRows {
         Ok(clear)
     }
 
-    /// Says of all their blocks that they are clear, or are not.
+    /// Sets whether all blocks are clear.
     ///
     /// # Errors
     /// The page is not bound.
@@ -546,7 +549,7 @@ mod tests {
             (0..16).flat_map(|y| (0..16).map(move |x| hiz.element([x, y], 0).0)).collect();
         assert_eq!(places.len(), 256);
         assert!(places.iter().all(|&at| at < 4096 && at % 16 == 0));
-        // A cache line of a CCS is 16 by 16 elements, and lines stand as in a Y tile.
+        // A cache line of a CCS is 16 by 16 elements, and lines are arranged as in a Y tile.
         assert_eq!(ccs.element([15, 15], 0).0 / 64, 0);
         assert_eq!(ccs.element([0, 16], 0).0, 64);
         assert_eq!(ccs.element([16, 0], 0).0, 512);

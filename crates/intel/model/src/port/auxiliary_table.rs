@@ -1,6 +1,6 @@
-//! The table that leads from a surface to its CCS on Gen12 (AUX-TT).
+//! The table that maps a surface to its CCS on Gen12 (AUX-TT).
 //!
-//! It has three levels, like a page table. 64 KiB of a surface have 256 bytes of CCS, so that 4 bits stand for two
+//! It has three levels, like a page table. 64 KiB of a surface have 256 bytes of CCS, so that 4 bits cover two
 //! cache lines.
 //!
 //! source: Mesa, intel_aux_map.c: levels, entries and granularity.
@@ -9,16 +9,17 @@ use tepui_softgpu::Fault;
 
 use crate::memory::{Memory, address};
 
-/// Bytes of a surface that an entry of the last level is for.
+/// Bytes of a surface that an entry of the last level covers.
 pub(crate) const PAGE_BYTES: u64 = 64 << 10;
 /// Bytes of their CCS.
 pub(crate) const CCS_BYTES: usize = 256;
 
-/// The levels: the lowest bit of the index in an address, the bits of the index, and the address bits of an entry.
+/// The levels: the lowest bit of the index in an address, the number of index bits, and the address bits of an
+/// entry.
 const LEVELS: [(u32, u32, u64); 3] =
     [(36, 12, 0xffff_ffff_8000), (24, 12, 0xffff_ffff_e000), (16, 8, 0xffff_ffff_ff00)];
 
-/// The address of the CCS of the 64 KiB that hold an address, if the table has one.
+/// The address of the CCS for the 64 KiB that contain an address, if the table has one.
 ///
 /// # Errors
 /// Memory of the table is not bound.
@@ -38,10 +39,10 @@ pub(crate) fn find(memory: &mut Memory<'_>, table: u64, at: u64) -> Result<Optio
     Ok(Some(next))
 }
 
-/// The place of the 4 bits of a block in the CCS of its 64 KiB, from the address of its first byte: byte and bit. A
-/// block is two cache lines side by side in a tile Y.
+/// The position of a block's 4 bits in the CCS of its 64 KiB, from the address of its first byte: byte and bit. A
+/// block is two horizontally adjacent cache lines of a Y tile.
 ///
-/// Assumption: the bits of the 32 blocks of a tile stand column by column. Only the GPU sees it.
+/// Assumption: the bits of a tile's 32 blocks are in column order. Only the GPU reads them.
 pub(crate) fn place(at: u64) -> (u64, u32) {
     let tile = (at % PAGE_BYTES) >> 12;
     let block = 32 * tile + (at >> 10 & 3) * 8 + (at >> 6 & 7);
@@ -53,9 +54,9 @@ pub(crate) fn has_clear(ccs: &[u8; CCS_BYTES]) -> bool {
     ccs.iter().any(|byte| byte & 0xf == CLEAR || byte >> 4 == CLEAR)
 }
 
-/// What the 4 bits say of a block that is clear.
+/// The 4 bits of a clear block.
 ///
-/// Assumption: drivers only write zeros, for blocks that are not.
+/// Assumption: drivers only write zeros, for blocks that are not clear.
 pub(crate) const CLEAR: u8 = 0xf;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Block messages: runs of 16 bytes at one address for the whole thread. Reads do not look at channels;
-//! of writes, each channel enables the double word of its number.
+//! Block messages: runs of 16 bytes at one address for the whole thread. Reads ignore channels; in writes,
+//! each channel enables the double word of its number.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::{Payload, Ports, Space, refuse};
 
-/// Bytes of the unit of blocks, an OWORD.
+/// Bytes of an OWORD, the unit of blocks.
 const OWORD: u64 = 16;
 
-/// OWORDs of a block, and the place of the first in its register.
+/// Number of OWORDs of a block, and the index of the first one within its register.
 ///
 /// source: Mesa, brw_eu_defines.h (`BRW_DATAPORT_OWORD_BLOCK_*`).
 fn size(control: u32) -> Result<(usize, usize), Refusal> {
@@ -23,8 +23,8 @@ fn size(control: u32) -> Result<(usize, usize), Refusal> {
 }
 
 impl Ports<'_> {
-    /// The first byte of a block of data cache 0: the header's third double word, which counts bytes
-    /// in unaligned reads and OWORDs else.
+    /// The first byte of a block of data cache 0: the header's third double word, in bytes for unaligned
+    /// reads and in OWORDs otherwise.
     fn block_start(message: &Message, header: Option<[u32; 8]>) -> Result<u64, Refusal> {
         let offset = header.ok_or_else(|| refuse("a block message without a header"))?[2];
         let unaligned = message.desc >> 14 & 0x1f == 1;
@@ -57,7 +57,7 @@ impl Ports<'_> {
         Ok(u64::from(header[0]) | u64::from(header[1]) << 32)
     }
 
-    /// Reads double word by double word, so that the part of a block inside of a surface is read.
+    /// Reads double word by double word, so that the part of a block inside of the surface is read.
     fn read_owords(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -94,8 +94,8 @@ impl Ports<'_> {
         self.write_owords(message, &payload, Space::Flat(0), at, size(message.desc >> 8)?)
     }
 
-    /// Spills in divergent flow rely on the channels: Mesa (brw_reg_allocate.cpp) stores without
-    /// reading first. Double words beyond the instruction's channels are written.
+    /// Spills in divergent control flow rely on the channels: Mesa (brw_reg_allocate.cpp) stores without
+    /// reading first. Double words past the instruction's channels are written.
     fn write_owords(
         &mut self,
         message: &Message,
@@ -116,7 +116,7 @@ impl Ports<'_> {
         Ok(())
     }
 
-    /// Whole registers of scratch memory: spills.
+    /// Scratch block messages, for spills: whole registers of scratch memory.
     ///
     /// source: IVB PRM volume 4 part 1, "scratch block": bit 17 writes, bits 13:12 are the number of
     /// registers less one, bits 11:0 the offset in registers.

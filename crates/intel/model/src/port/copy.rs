@@ -1,8 +1,7 @@
-//! Areas of pixels whose threads copy texels, copied without executing the threads.
+//! Copies areas of pixels whose threads copy texels, without executing the threads.
 //!
-//! Each message of such a thread is what [`super::sampler`] and [`super::render`] would do: texels come from where the
-//! sampler finds them (clear blocks included), and go where render target writes put them. What does not suit is left to
-//! threads.
+//! The messages of such a thread have the effect of [`super::sampler`] and [`super::render`]: texels are read as the
+//! sampler does (clear blocks included), and written as render target writes do. Unsupported cases are left to threads.
 
 use tepui_intel_eu::TexelCopy;
 
@@ -10,9 +9,9 @@ use super::Ports;
 use super::render::writes_rows;
 use super::sampler::loads_first_level;
 use super::surface::Surface;
-use crate::format::MOST_BYTES;
+use crate::format::MAX_BYTES;
 
-/// An area of pixels, and the texels that they load.
+/// An area of pixels, and the area of texels that they load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CopiedArea {
     /// The first texel, and its layer.
@@ -24,12 +23,12 @@ pub(crate) struct CopiedArea {
 }
 
 impl Ports<'_> {
-    /// Copies an area as threads of a program would, all of whose pixels are covered; `false` if that is for the threads to do.
+    /// Copies an area as threads of a program would, with all pixels covered; `false` if the threads have to do it.
     pub fn copy_texels(&mut self, copy: &TexelCopy, area: &CopiedArea) -> bool {
         if !loads_first_level(&copy.load) || !writes_rows(&copy.write) {
             return false;
         }
-        // Threads say what is wrong with a surface.
+        // Threads report errors of a surface.
         let (Ok(bound), Ok(binding)) = (self.bound(&copy.load), self.target(&copy.write)) else {
             return false;
         };
@@ -71,10 +70,10 @@ impl Ports<'_> {
             level.copy_area(to, &source, from, size);
             return true;
         };
-        let mut clear = [0; MOST_BYTES];
+        let mut clear = [0; MAX_BYTES];
         let clear = &mut clear[..format.bytes];
         format.pack(bound.texture.clear, clear);
-        // Block by block, of which those side by side that are alike go together.
+        // Block by block; adjacent blocks with the same state are merged.
         let block = marks.block();
         let next = |at: u32, side: u32, end: u32| (at / side + 1).saturating_mul(side).min(end);
         let [right, bottom] = [from[0] + width, from[1] + height];

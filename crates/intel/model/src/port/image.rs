@@ -1,4 +1,4 @@
-//! Where the texels of an image are.
+//! Addresses of an image's texels.
 //!
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
@@ -18,15 +18,14 @@ impl Image {
         }
     }
 
-    /// Whether its levels and layers stand in rows without a pitch: images of one dimension, unless they are tiled (as
-    /// depth is), when they stand like those of two.
-    /// source: Mesa, isl.c (`isl_surf_choose_dim_layout`)
+    /// Whether its levels and layers are consecutive rows without a pitch: 1D images, unless they are tiled (as depth
+    /// is), in which case they are arranged like 2D images.
     pub fn is_rows(&self) -> bool {
         self.dimension == Dimension::One && self.tiling == Tiling::Linear
     }
 
-    /// The first element (texel or block) of a level within a layer: column and row. Levels are
-    /// aligned in elements.
+    /// The first element (texel or block) of a level within a layer: column and row. Levels are aligned in
+    /// elements.
     pub(super) fn level_place(&self, level: u32) -> [u64; 2] {
         let halign = u64::from(self.align[0]);
         let [width, height] = self.format.block;
@@ -35,7 +34,7 @@ impl Image {
             [w.div_ceil(width), h.div_ceil(height)].map(u64::from)
         };
         if self.is_rows() {
-            // Levels stand side by side.
+            // Levels are next to each other.
             let before: u64 = (0..level).map(|l| size(l)[0].next_multiple_of(halign)).sum();
             return [before, 0];
         }
@@ -47,9 +46,9 @@ impl Image {
         self.level_plane(level).texel(self, [x, y], layer, 0)
     }
 
-    /// A level, with its place found once.
+    /// A level, with its position computed once.
     pub fn level_plane(&self, level: u32) -> LevelPlane {
-        // The levels of a tail stand in the tile of its first.
+        // All levels of a tail are in the tile of the first one.
         let [left, top] = self.level_place(level.min(self.tail));
         let [width, height, _] = self.level_size(level);
         let (left, top, first) = match level.checked_sub(self.tail) {
@@ -73,10 +72,11 @@ impl Image {
         }
     }
 
-    /// A level as the sampler reads it: of images of three dimensions Render Target View Extent says how many slices are
-    /// rendered to, and the sampler has all from Minimum Array Element on.
+    /// A level as the sampler reads it: for 3D images, Render Target View Extent is the number of slices that are
+    /// rendered to, and the sampler can read all from Minimum Array Element on.
     ///
-    /// source: Mesa, isl_surface_state.c: Skylake is the first whose sampler heeds Minimum Array Element.
+    /// source: Mesa, isl_surface_state.c: Skylake is the first generation whose sampler uses Minimum Array
+    /// Element.
     pub fn sampled_plane(&self, level: u32) -> LevelPlane {
         let plane = self.level_plane(level);
         match self.dimension {
@@ -87,7 +87,7 @@ impl Image {
         }
     }
 
-    /// Whether a texel belongs to a block that is clear, of an image that [may have such](Image::may_be_clear).
+    /// Whether a texel belongs to a clear block, for an image that [may have some](Image::may_be_clear).
     pub fn is_clear(
         &self,
         memory: &mut Memory<'_>,
@@ -101,7 +101,7 @@ impl Image {
         }
     }
 
-    /// Layers, or slices of a level.
+    /// Number of layers, or of slices of a level.
     fn layers_at(&self, level: u32) -> u32 {
         match self.dimension {
             Dimension::Three => (self.size[2] >> level.min(31)).max(1).min(self.layers),
@@ -110,8 +110,8 @@ impl Image {
     }
 }
 
-/// The first element of a level in a layer of two dimensions, from the sizes of levels in elements: level 2 stands
-/// to the right of level 1, all others below level 2.
+/// The first element of a level in a 2D layer, from the sizes of levels in elements: level 2 is to the right of
+/// level 1, all others below level 2.
 pub(super) fn level_origin(
     level: u32,
     align: [u32; 2],
@@ -138,15 +138,15 @@ pub(crate) struct LevelPlane {
     pub layers: u32,
     left: u64,
     top: u64,
-    /// The slice that stands first, of levels in a tail of three dimensions.
+    /// The first slice of the level, for levels in a 3D tail.
     first: u32,
-    /// What is added to layers.
+    /// Added to the layer.
     base_layer: u32,
 }
 
 impl LevelPlane {
-    /// The column and the row at which a layer begins, of images of two dimensions and one sample whose texels are no
-    /// blocks; `None` where they do not fit 32 bits.
+    /// The first column and row of a layer, for single-sampled, uncompressed 2D images; `None` if they do not fit 32
+    /// bits.
     pub fn first(&self, image: &Image, layer: u32) -> Option<[u64; 2]> {
         let layer = u64::from(self.base_layer.wrapping_add(layer));
         let row = layer.checked_mul(image.qpitch)?.checked_add(self.top)?;
@@ -154,7 +154,7 @@ impl LevelPlane {
         (fits(row) && fits(self.left)).then_some([self.left, row])
     }
 
-    /// The address of a sample of a texel of a layer (or slice); `None` outside of the image.
+    /// The address of a sample of a texel in a layer (or slice); `None` outside of the image.
     #[inline]
     pub fn texel(&self, image: &Image, [x, y]: [u32; 2], layer: u32, sample: u32) -> Option<u64> {
         if x >= self.size[0] || y >= self.size[1] || layer >= self.layers {
@@ -164,7 +164,7 @@ impl LevelPlane {
         let ([x, y], layer) = match image.samples {
             1 => ([x, y], u64::from(layer)),
             samples if image.interleaved => (interleave(samples, [x, y], sample), layer.into()),
-            // The samples of a layer are slices, one behind the other.
+            // The samples of a layer are consecutive slices.
             samples => ([x, y], u64::from(layer) * u64::from(samples) + u64::from(sample)),
         };
         let [width, height] = image.format.block;
@@ -192,10 +192,10 @@ impl LevelPlane {
     }
 }
 
-/// The offset of an element of an image of three dimensions in Yf or Ys tiles.
+/// The byte offset of an element of a 3D image in Yf or Ys tiles.
 ///
-/// Assumption: tiles of one depth are QPitch rows of elements, each as deep as a tile, from those of the
-/// next; within a tile elements stand row by row, slice by slice. Nobody but the GPU reads them.
+/// Assumption: tiles of consecutive depth are QPitch rows of elements times the depth of a tile apart; within
+/// a tile, elements are ordered row by row, slice by slice. Only the GPU reads them.
 fn place_of_three(image: &Image, element: u32, tile: [u32; 3], [x, y, z]: [u64; 3]) -> u64 {
     let [width, height, depth] = tile.map(u64::from);
     let bytes = width * height * depth * u64::from(element);
@@ -204,10 +204,10 @@ fn place_of_three(image: &Image, element: u32, tile: [u32; 3], [x, y, z]: [u64; 
     tile + ((z % depth * height + y % height) * width + x % width) * u64::from(element)
 }
 
-/// Where a sample stands of an image whose samples stand side by side.
+/// The position of a sample in an image with interleaved samples.
 ///
-/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits
-/// of the sample's number come before the others.
+/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits of the
+/// sample's number are inserted before the others.
 fn interleave(samples: u32, [x, y]: [u32; 2], s: u32) -> [u32; 2] {
     let (x0, y0) = (x & 1, y & 1);
     match samples {
@@ -264,7 +264,7 @@ pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
             let within = blocks << 6 | (y & 3) << 4 | x & 15;
             y / height * height * pitch + x / width * TILE_BYTES + within
         }
-        // Assumption: elements stand row by row. Nobody but the GPU reads such tiles.
+        // Assumption: elements are ordered row by row. Only the GPU reads such tiles.
         Tiling::Ys { element } => {
             let [width, height] = ys_tile(element).map(u64::from);
             let tile = y / height * height * pitch + x / width * width * height;
@@ -272,7 +272,7 @@ pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
         }
         // Found by `place_of_three`.
         Tiling::Yf3 { .. } | Tiling::Ys3 { .. } => 0,
-        // 64 bytes by 64 rows of stencil: bits of X and Y alternate.
+        // 64 bytes by 64 rows of stencil: bits of X and Y are interleaved.
         Tiling::W => {
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
             let within = bit(x, 0, 0)

@@ -1,4 +1,4 @@
-//! Messages of the pixel interpolator: barycentric coordinates at places that a shader chooses.
+//! Messages of the pixel interpolator: barycentric coordinates at positions that a shader chooses.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
@@ -13,7 +13,7 @@ mod place {
     pub const SLOT_OFFSET: u32 = 3;
 }
 
-/// A number of sixteenths of a pixel, four bits with a sign.
+/// A signed four-bit number of sixteenths of a pixel.
 fn sixteenths(bits: u32) -> f64 {
     f64::from((bits << 28) as i32 >> 28) / 16.0
 }
@@ -55,7 +55,8 @@ impl Ports<'_> {
                 _ => from_centre([0, 1].map(|k| sixteenths(payload.u32(k * width / 8, lane)))),
             };
             let found = back_end.interpolation.at(linear, point);
-            // As in a thread's payload: eight channels of the first, then of the second.
+            // As in a thread's payload: eight channels of the first coordinate, followed by those of the
+            // second.
             for (k, value) in found.into_iter().enumerate() {
                 put_u32(view, 2 * (lane / 8) + k, lane % 8, value.to_bits());
             }

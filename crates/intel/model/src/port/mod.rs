@@ -1,10 +1,10 @@
-//! Messages of EU threads: the shared functions behind `send`.
+//! Messages of EU threads: the shared functions that `send` reaches.
 //!
-//! [`Ports`] is what the threads of a workgroup send to. Which unit a message is for says its shared
-//! function; the data ports' messages are told apart by the message type in their descriptor
-//! (bits 18:14). [`untyped`] has untyped surface messages and their A64 forms, [`scattered`] bytes
-//! and double words, [`block`] runs of 16 bytes, [`atomic`] atomics, [`typed`] images, [`surface`]
-//! what binding tables point to.
+//! [`Ports`] receives the messages of a workgroup's threads. The shared function of a message determines the
+//! unit; messages of the data ports are distinguished by the message type in their descriptor (bits 18:14).
+//! [`untyped`] has untyped surface messages and their A64 forms, [`scattered`] bytes and double words,
+//! [`block`] runs of 16 bytes, [`atomic`] atomics, [`typed`] images, [`surface`] the surface states of
+//! binding tables.
 //!
 //! source: Mesa, brw_eu.h (`brw_dp_*_desc`) and brw_eu_defines.h; IVB PRM volume 4 part 1.
 
@@ -52,12 +52,12 @@ use surface::Surface;
 use tepui_texel::Kernels;
 use window::Window;
 
-/// Why a message is refused, and who refuses it.
+/// A refusal of a message, with its reason.
 pub(crate) fn refuse(what: impl Display) -> Refusal {
     Refusal(what.to_string())
 }
 
-/// A message that the model does not know.
+/// The refusal of a message that the model does not know.
 fn unimplemented(what: impl Display) -> Refusal {
     refuse(format!("{what} is not executed by this model yet"))
 }
@@ -72,11 +72,11 @@ mod index {
     pub const STATELESS: u32 = 253;
     /// The surface state is named by the extended descriptor.
     pub const BINDLESS: u32 = 252;
-    /// All below are places in the binding table.
+    /// All indices below are entries of the binding table.
     pub const FIRST_RESERVED: usize = 252;
 }
 
-/// What all threads of a dispatch share.
+/// State that all threads of a dispatch share.
 pub(crate) struct Shared {
     bases: Bases,
     generation: Generation,
@@ -86,7 +86,7 @@ pub(crate) struct Shared {
     timestamp: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Address of the threads' program, for reports.
     kernel: u64,
-    /// Where reports go, if threads are checked.
+    /// The receiver of reports, if threads are checked.
     reports: Option<Arc<Reports<ReportKind>>>,
 }
 
@@ -102,7 +102,7 @@ impl Shared {
         tepui_intel_packets::revision(self.generation)
     }
 
-    /// Of a program at an address, with a binding table and samplers at addresses.
+    /// The state of a program at an address, with a binding table and samplers at addresses.
     pub fn of(gpu: &Gpu, kernel: u64, bases: Bases, binding_table: u64, samplers: u64) -> Shared {
         let (chip, clock) = (gpu.chip, gpu.options.clock);
         Shared {
@@ -116,7 +116,7 @@ impl Shared {
         }
     }
 
-    /// GPU address of the table of auxiliary surfaces; 0 if there is none.
+    /// GPU address of the table that maps to auxiliary surfaces; 0 if there is none.
     pub fn auxiliary_table(&self) -> u64 {
         self.bases.auxiliary_table
     }
@@ -132,10 +132,10 @@ impl Shared {
     }
 }
 
-/// Where a message's addresses lead.
+/// The memory that a message's addresses refer to.
 #[derive(Clone, Copy)]
 enum Space {
-    /// A surface; offsets beyond its end read 0 and are not written.
+    /// A surface; reads past its end return 0, and writes there are dropped.
     Surface(Surface),
     /// The workgroup's local memory.
     Local,
@@ -143,30 +143,30 @@ enum Space {
     Flat(u64),
 }
 
-/// The units as the threads of one workgroup reach them.
+/// The units that the threads of one workgroup can reach.
 pub(crate) struct Ports<'a> {
     shared: &'a Shared,
     memory: Memory<'a>,
     local: Vec<u8>,
-    /// The bytes of local memory that the workgroup wrote, in checked dispatches.
+    /// Bytes of local memory that the workgroup has written, in checked dispatches.
     written: Vec<bool>,
-    /// What a message of a checked thread read although it was never written: local memory or memory, at an offset.
+    /// Unwritten local memory or memory that a message of a checked thread has read, at an offset.
     unwritten: Option<(Unwritten, u64)>,
-    /// Threads that reached the barrier.
+    /// Number of threads that have reached the barrier.
     arrived: usize,
-    /// Surfaces as far as messages named them, and their places by the address of their state and by their index in
-    /// the binding table.
+    /// Surfaces that messages have named so far, and their indices here by the address of their state and by their
+    /// index in the binding table.
     surfaces: Vec<Bound>,
     by_state: FxHashMap<u64, u32>,
     by_index: [u32; index::FIRST_RESERVED],
-    /// The entries of the vertices of a vertex shader's thread.
+    /// The URB entries of a vertex shader thread's vertices.
     urb: Vec<u32>,
-    /// What the pixels of a pixel shader's thread are written to.
+    /// The back end to which a pixel shader thread's pixels are written.
     pixels: Option<Box<BackEnd<'a>>>,
-    /// Render targets by their place in the binding table, and of which places it is known what is there.
+    /// Render targets by their binding table index, and the indices that have been examined.
     targets: Vec<Option<Box<Target>>>,
     known_targets: Vec<bool>,
-    /// Samplers by their address, as far as messages named them.
+    /// Samplers by their address, as far as messages have named them.
     samplers: Vec<(u64, Sampler)>,
     blocks: BlockCache,
     kernels: &'static Kernels<LANES, Unit>,
@@ -176,12 +176,12 @@ pub(crate) struct Ports<'a> {
 /// Channels of the widest message.
 const LANES: usize = 16;
 
-/// A surface that messages named.
+/// A surface that a message has named.
 struct Bound {
     surface: Surface,
-    /// What the sampler keeps of it for messages that it reads with all channels together.
+    /// The sampler's cached state for messages that it executes for all channels together.
     texture: Texture,
-    /// Where it is on the host, if it is a buffer that is contiguous there; none before a message asked.
+    /// Its host memory, if it is a buffer that is contiguous there; none until a message needs it.
     window: Option<Option<Window>>,
 }
 
@@ -219,18 +219,18 @@ impl<'a> Ports<'a> {
         self.pixels.as_deref_mut()
     }
 
-    /// The URB as far as the next thread's handles reach.
+    /// The URB, sized for the next thread's handles.
     pub fn urb_mut(&mut self) -> &mut Vec<u32> {
         &mut self.urb
     }
 
-    /// A new workgroup: nobody is at its barrier. Local memory keeps what it held, as on silicon.
+    /// Begins a workgroup: no thread is at its barrier. Local memory keeps its contents, as on silicon.
     pub fn begin_group(&mut self) {
         self.arrived = 0;
         self.written.fill(false);
     }
 
-    /// Whether all threads of the group reached the barrier; the next one begins then.
+    /// Whether all threads of the group have reached the barrier; if so, resets it.
     pub fn barrier_complete(&mut self, threads: usize) -> bool {
         let complete = self.arrived >= threads;
         if complete {
@@ -244,8 +244,7 @@ impl<'a> Ports<'a> {
         let bti = message.desc & 0xff;
         Ok(match bti {
             index::BINDLESS => {
-                // The handle stands in the upper 20 bits, in units of 64 bytes.
-                // source: Mesa, anv: bindless surface handles are shifted by 6 and by 6 again.
+                // The handle is in the upper 20 bits, in units of 64 bytes.
                 self.shared.bases.bindless_surface + u64::from(message.ex_desc >> 12 << 6)
             }
             index::STATELESS | index::STATELESS_COHERENT | index::LOCAL => {
@@ -265,7 +264,7 @@ impl<'a> Ports<'a> {
         Ok(self.surfaces[place].surface)
     }
 
-    /// The place of that among the surfaces that messages named.
+    /// The index here of the surface of a message.
     #[inline]
     fn bound(&mut self, message: &Message) -> Result<usize, Refusal> {
         let known = self.by_index.get((message.desc & 0xff) as usize);
@@ -296,7 +295,7 @@ impl<'a> Ports<'a> {
         Ok(place as usize)
     }
 
-    /// Where the addresses of a message lead. `header` is the base of stateless messages.
+    /// The memory that the addresses of a message refer to. `header` contains the base of stateless messages.
     fn space(&mut self, message: &Message, header: Option<[u32; 8]>) -> Result<Space, Refusal> {
         Ok(match message.desc & 0xff {
             index::LOCAL => Space::Local,
@@ -319,7 +318,7 @@ impl<'a> Ports<'a> {
         self.shared.reports.is_some()
     }
 
-    /// Sees whether bytes that are read were ever written.
+    /// Checks whether bytes that are read were ever written.
     #[cold]
     fn look_for_unwritten(&mut self, space: &Space, offset: u64, bytes: usize) {
         let first = match space {
@@ -340,7 +339,7 @@ impl<'a> Ports<'a> {
         (!self.memory.was_written(at)).then_some((Unwritten::Memory, at))
     }
 
-    /// Reads bytes at an offset. What lies outside of a surface or of local memory reads 0.
+    /// Reads bytes at an offset. Bytes outside of a surface or of local memory read 0.
     #[inline]
     fn load(&mut self, space: Space, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
         into.fill(0);
@@ -364,7 +363,7 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Reads bytes that all lie inside of the surface or local memory; `None` if they do not.
+    /// Reads bytes that are all inside of the surface or local memory; `None` if they are not.
     #[inline(always)]
     fn load_inside<const N: usize>(
         &mut self,
@@ -391,7 +390,7 @@ impl<'a> Ports<'a> {
         Ok(Some(bytes))
     }
 
-    /// Writes bytes at an offset. What lies outside of a surface or of local memory is lost.
+    /// Writes bytes at an offset. Bytes outside of a surface or of local memory are dropped.
     #[inline]
     fn store(&mut self, space: Space, offset: u64, from: &[u8]) -> Result<(), Refusal> {
         match space {
@@ -412,7 +411,7 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Notes that local memory was written, in checked dispatches.
+    /// Records that local memory was written, in checked dispatches.
     #[inline]
     fn wrote_local(&mut self, at: usize, bytes: usize) {
         if let Some(written) = self.written.get_mut(at..at + bytes) {
@@ -426,7 +425,7 @@ impl<'a> Ports<'a> {
         view: &mut ThreadView<'_>,
         message: &Message,
     ) -> Result<(), Refusal> {
-        // Scratch blocks have a layout of their own.
+        // Scratch blocks have a different descriptor layout.
         if message.desc >> 18 & 1 != 0 {
             return self.scratch_block(view, message);
         }
@@ -435,7 +434,7 @@ impl<'a> Ports<'a> {
             8 => self.block_write(view, message),
             3 | 4 => self.scattered_read(view, message),
             11 | 12 => self.scattered_write(view, message),
-            // Fences: everything is done when its message is.
+            // Fences: the effects of earlier messages are already complete.
             7 => Ok(()),
             other => Err(unimplemented(format!("message {other:#x} of data cache 0"))),
         }
@@ -470,7 +469,7 @@ impl<'a> Ports<'a> {
     /// Messages of the gateway.
     fn gateway(&mut self, view: &mut ThreadView<'_>, message: &Message) -> Result<(), Refusal> {
         match message.desc & 7 {
-            // Opening and closing reserve registers for messages that nobody sends here.
+            // Opening and closing reserve registers for messages that are never sent here.
             0 | 1 => Ok(()),
             3 => {
                 let now = (self.shared.timestamp)();
@@ -492,7 +491,7 @@ impl MessageUnit for Ports<'_> {
             Sfid::DataCache0 | Sfid::ConstantCache => self.data_cache_0(view, message)?,
             Sfid::DataCache1 => self.data_cache_1(view, message)?,
             Sfid::Gateway => self.gateway(view, message)?,
-            // It ends compute threads; the message itself says so.
+            // Ends compute threads, which the message flag already does.
             Sfid::ThreadSpawner => {}
             Sfid::Null => {}
             Sfid::Sampler if self.load_strip(view, message) => {}
@@ -533,19 +532,19 @@ impl MessageUnit for Ports<'_> {
     }
 }
 
-/// The payload of a message: both sources of a split send, one behind the other.
+/// The payload of a message: both sources of a split send in sequence.
 struct Payload {
-    bytes: [u8; Payload::MOST],
+    bytes: [u8; Payload::MAX_BYTES],
     header: Option<[u32; 8]>,
 }
 
 impl Payload {
-    /// Bytes of the longest payload: 15 registers, twice for split sends.
-    const MOST: usize = 2 * 15 * 32 + 64;
+    /// Limit on the bytes of a payload: 15 registers, twice for split sends.
+    const MAX_BYTES: usize = 2 * 15 * 32 + 64;
 
     /// Copies the payload, without its header.
     fn new(view: &ThreadView<'_>, message: &Message) -> Payload {
-        let mut bytes = [0; Payload::MOST];
+        let mut bytes = [0; Payload::MAX_BYTES];
         let (first, second) = (view.payload(), view.payload1());
         let skip = if message.header { 32.min(first.len()) } else { 0 };
         let body = &first[skip..];
@@ -578,7 +577,7 @@ fn lanes(message: &Message, width: usize) -> impl Iterator<Item = usize> + use<>
     (0..width).filter(move |lane| channels >> lane & 1 != 0)
 }
 
-/// Writes a channel's double word of the response's field that begins at register `register`.
+/// Writes a channel's double word to the field of the response that begins at register `register`.
 fn put_u32(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u32) {
     let at = 32 * register + 4 * lane;
     if let Some(to) = view.response().get_mut(at..at + 4) {
@@ -603,7 +602,7 @@ mod tests {
     use crate::context::Bases;
     use crate::gpu::{Gpu, Options};
 
-    /// What reading four bytes finds.
+    /// The finding of a read of four bytes.
     fn read(ports: &mut Ports<'_>, space: Space, offset: u64) -> Option<(Unwritten, u64)> {
         ports.load(space, offset, &mut [0; 4]).expect("bound");
         ports.unwritten.take()

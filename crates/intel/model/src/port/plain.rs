@@ -1,8 +1,8 @@
-//! Levels of images that are contiguous in host memory, for loops over all lanes of a message.
+//! Levels of images that are contiguous in host memory, for vectorised access by all lanes of a message.
 //!
-//! A message reads or writes the texels of up to sixteen channels. Where the image is single-sampled and lies in
-//! rows or in tiles X or Y, the place of a texel is the sum of a part that depends on its column and one that
-//! depends on its row ([`LevelLayout`]), which `tepui_texel` computes for all channels at once.
+//! A message reads or writes the texels of up to sixteen channels. If the image is single-sampled and linear or
+//! in X or Y tiles, the offset of a texel is the sum of a part that depends on its column and one that depends
+//! on its row ([`LevelLayout`]), which `tepui_texel` computes for all channels at once.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::image::LevelPlane;
 use super::surface::{Dimension, Image, Tiling};
 use crate::memory::Memory;
 
-/// A layer of a level, and where it is on the host.
+/// A layer of a level, and its location on the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainLevel {
     /// Width and height in texels.
@@ -22,18 +22,19 @@ pub(crate) struct PlainLevel {
     first: [u32; 2],
     columns: Columns,
     rows: Rows,
-    /// Bits of a texel's bytes.
+    /// Base-2 logarithm of a texel's bytes.
     pub shift: u32,
     /// The image's first byte. All texels of the level are inside of memory that is bound to the image's addresses,
-    /// and that stays until no batch runs.
+    /// and that stays bound while a batch runs.
     host: *mut u8,
     linear: bool,
 }
 
-// SAFETY: threads of the host may all read and write what memory the GPU has, as silicon's units do.
+// SAFETY: host threads may concurrently read and write the GPU's memory, as silicon's units do.
 unsafe impl Send for PlainLevel {}
 
-/// How a column becomes texels: those of whole tiles, those of a tile's columns of 16 bytes, and the rest.
+/// Decomposition of a column into texels: those of whole tiles, those of a tile's columns of 16 bytes, and
+/// the rest.
 #[derive(Clone, Copy, Debug)]
 struct Columns {
     tile: u32,
@@ -44,7 +45,7 @@ struct Columns {
     rest: u32,
 }
 
-/// How a row becomes texels: those of whole rows of tiles, and the rest.
+/// Decomposition of a row into texels: those of whole rows of tiles, and the rest.
 #[derive(Clone, Copy, Debug)]
 struct Rows {
     tile: u32,
@@ -54,8 +55,8 @@ struct Rows {
 }
 
 impl PlainLevel {
-    /// The layer of a level, to be accessed as `need` says; `None` if it is not contiguous, or not as this module
-    /// wants it.
+    /// The layer of a level, for the access `need`; `None` if it is not contiguous, or its layout is not
+    /// supported.
     pub fn new(
         memory: &mut Memory<'_>,
         image: &Image,
@@ -74,7 +75,7 @@ impl PlainLevel {
         }
         let [left, top] = level.first(image, layer)?;
         let [width, height] = level.size.map(u64::from);
-        // Bytes across and rows of a tile.
+        // Width in bytes and height in rows of a tile.
         let [across, down] = match image.tiling {
             Tiling::Linear => [bytes, 1],
             Tiling::X => [512, 8],
@@ -82,12 +83,12 @@ impl PlainLevel {
             _ => return None,
         };
         let pitch = image.pitch;
-        // No column leaves the pitch, so that no texel lies behind the last row of tiles.
+        // No column exceeds the pitch, so that no texel lies past the last row of tiles.
         if !pitch.is_multiple_of(across) || (left + width) * bytes > pitch {
             return None;
         }
         let span = (top + height).next_multiple_of(down).checked_mul(pitch)?;
-        // Linear images may end with their last texel.
+        // A linear image may end with its last texel.
         let span = match image.tiling {
             Tiling::Linear => span - pitch + (left + width) * bytes,
             _ => span,
@@ -154,13 +155,13 @@ impl PlainLevel {
         })
     }
 
-    /// Whether the level's first column in the image is a multiple of a power of two, so that pixels which begin at a
-    /// multiple of it stay in one column of 16 bytes if they fit one.
+    /// Whether the level's first column in the image is a multiple of a power of two, so that pixels that begin at a
+    /// multiple of it stay in one column of 16 bytes if they fit in one.
     pub fn begins_at_multiple(&self, pixels: u32) -> bool {
         self.first[0].is_multiple_of(pixels)
     }
 
-    /// Fills an area, as far as it is inside of the level, which was asked for to be written.
+    /// Fills the part of an area that is inside of the level, which must be writable.
     pub fn fill(&self, [columns, rows]: [Range<u32>; 2], texel: &[u8]) {
         debug_assert_eq!(texel.len(), 1 << self.shift);
         const PATTERN: usize = 64;
@@ -171,7 +172,7 @@ impl PlainLevel {
         for part in pattern.chunks_exact_mut(texel.len()) {
             part.copy_from_slice(texel);
         }
-        // Texels that lie side by side, up to the end of a row or of a tile's column.
+        // Contiguous texels, up to the end of a row or of a tile's column.
         let mut x = columns.start;
         while x < columns.end {
             let run = self.side_by_side(x).min(columns.end - x);
@@ -179,7 +180,7 @@ impl PlainLevel {
             for y in rows.clone() {
                 let element = column.wrapping_add(self.plain_line(y));
                 let to = self.host.wrapping_add((element as usize) << self.shift);
-                // SAFETY: the texels are inside of the level, one behind the other.
+                // SAFETY: the texels are inside of the level, and contiguous.
                 let to =
                     unsafe { std::slice::from_raw_parts_mut(to, (run as usize) << self.shift) };
                 let (whole, rest) = to.as_chunks_mut::<PATTERN>();
@@ -190,22 +191,22 @@ impl PlainLevel {
         }
     }
 
-    /// Texels that lie side by side in memory from a column on.
+    /// Number of contiguous texels from a column on.
     fn side_by_side(&self, x: u32) -> u32 {
         let place = x.wrapping_add(self.first[0]) & self.columns.rest;
         (self.columns.rest - place).saturating_add(1)
     }
 
-    /// Whether all of an area is inside of the level.
+    /// Whether an area is entirely inside of the level.
     pub fn has(&self, at: [u32; 2], size: [u32; 2]) -> bool {
         (0..2)
             .all(|axis| at[axis].checked_add(size[axis]).is_some_and(|end| end <= self.size[axis]))
     }
 
-    /// Copies an area of another level, whose texels have as many bytes. Both areas are inside of their levels, of which this one was
-    /// asked for to be written.
+    /// Copies an area of another level, whose texels have the same size. Both areas must be inside of their levels, and
+    /// this level must be writable.
     pub fn copy_area(&self, to: [u32; 2], source: &PlainLevel, from: [u32; 2], size: [u32; 2]) {
-        /// Bytes of a column of a tile Y.
+        /// Bytes of a column of a Y tile.
         const COLUMN: usize = 16;
         assert!(self.shift == source.shift && self.has(to, size) && source.has(from, size));
         let mut x = 0;
@@ -219,7 +220,7 @@ impl PlainLevel {
                 let from = source.host.wrapping_add((line as usize) << self.shift);
                 let line = right.wrapping_add(self.plain_line(to[1] + y));
                 let to = self.host.wrapping_add((line as usize) << self.shift);
-                // SAFETY: the texels are inside of their levels, in each one behind the other; the two may overlap.
+                // SAFETY: the texels are inside of their levels, and contiguous in each; the two may overlap.
                 unsafe {
                     match bytes {
                         COLUMN => to
@@ -234,14 +235,14 @@ impl PlainLevel {
     }
 
     /// The first byte of the image. Texels of the level are at their [`element`](LevelLayout::element) times their
-    /// bytes from there, for the access that [`PlainLevel::new`] was asked for.
+    /// size from there, for the access that was given to [`PlainLevel::new`].
     #[inline(always)]
     pub fn host(&self) -> *mut u8 {
         self.host
     }
 }
 
-/// Rows of four become columns: the words of four texels those of four components, and back.
+/// Transposes blocks of four: the words of four texels become those of four components, and vice versa.
 #[inline(always)]
 pub(crate) fn transposed([a, b, c, d]: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     [

@@ -8,7 +8,7 @@ use super::{LANES, Payload, Ports, lanes, put_u32, refuse, unimplemented};
 use crate::render::target::{Target, Written};
 use crate::render::write::Rows;
 
-/// Forms of a render target write.
+/// Payload forms of a render target write.
 ///
 /// source: Mesa, brw_eu_defines.h (`BRW_DATAPORT_RENDER_TARGET_WRITE_*`).
 mod form {
@@ -21,16 +21,16 @@ mod form {
 
 /// Whether a message writes the pixels of sixteen channels to the first target, without a header.
 pub(super) fn writes_rows(message: &Message) -> bool {
-    /// Message, form, half, and whether there is a header.
+    /// Message, form, half, and header bits.
     const FORM: u32 = 0xf << 14 | 7 << 8 | 1 << 11 | 1 << 19;
     const WRITE: u32 = 12 << 14 | form::SIMD16 << 8;
     message.desc & FORM == WRITE
 }
 
 impl Ports<'_> {
-    /// source: Mesa, brw_eu.h (`brw_fb_write_desc`): bits 17:14 message, bits 10:8 form, bit 11 the
-    /// upper sixteen channels of a thread of 32. brw_lower_logical_sends.cpp
-    /// (`lower_fb_write_logical_send`): the order of what a payload may have.
+    /// source: Mesa, brw_eu.h (`brw_fb_write_desc`): bits 17:14 message, bits 10:8 form, bit 11 the upper
+    /// sixteen channels of a thread of 32. brw_lower_logical_sends.cpp (`lower_fb_write_logical_send`): the
+    /// order of a payload's optional parts.
     #[inline(never)]
     pub(super) fn render_target_write(
         &mut self,
@@ -53,7 +53,7 @@ impl Ports<'_> {
                 return Err(unimplemented(format!("the form {other} of render target writes")));
             }
         };
-        // Gen12 has in the extended descriptor what Gen9 has in the header, and whether there is a target at all.
+        // Gen12 has the header's fields in the extended descriptor, including whether there is a target at all.
         let extended = (self.shared.generation == Generation::Gen12).then_some(message.ex_desc);
         let no_target = extended.is_some_and(|bits| bits >> 20 & 1 != 0);
         let binding = if no_target { 0 } else { self.target(message)? };
@@ -66,7 +66,7 @@ impl Ports<'_> {
         let mut target = target.and_then(|target| target.as_deref_mut());
         let registers = width / 8;
         let header = if message.header { view.dwords(0) } else { [0; 8] };
-        // The header has two registers, of which `Payload` takes off one.
+        // The header has two registers, of which `Payload` removes one.
         let skip = usize::from(message.header);
         let mut next = usize::from(message.header);
         let mut part = |there: bool, registers: usize| {
@@ -85,7 +85,7 @@ impl Ports<'_> {
         let colour = part(true, if replicated { 1 } else { 4 * registers }).unwrap_or(0);
         let second = part(dual, 4);
         let depth = part(back_end.output.depth_present, registers);
-        // Without a header it is 3DSTATE_PS_EXTRA that says whether there are stencils.
+        // Without a header, 3DSTATE_PS_EXTRA determines whether stencil is present.
         let stencil = part(
             match message.header {
                 true => header[0] >> 14 & 1 != 0,
@@ -93,7 +93,7 @@ impl Ports<'_> {
             },
             1,
         );
-        // The pixels that are left, if shaders may discard: the upper register's last double word.
+        // The remaining pixels, if shaders may discard: the last double word of the upper register.
         let index = extended.map_or(header[2], |bits| bits >> 12) as usize & 7;
         let first = usize::from(message.channel_offset);
         if let Some(target) = &target {
@@ -148,7 +148,7 @@ impl Ports<'_> {
                 colour: own,
                 second: second.map(colours).unwrap_or_default(),
                 alpha: f32::from_bits(alpha.map_or(own[3], |at| payload.u32(at, lane))),
-                // Sixteen bits for each of sixteen channels.
+                // Sixteen bits per channel, for sixteen channels.
                 mask: mask.map(|at| {
                     let place = channel % 16;
                     payload.u32(at, place / 2) >> (16 * (place % 2)) & 0xffff
@@ -161,8 +161,8 @@ impl Ports<'_> {
         Ok(())
     }
 
-    /// Executes a write of a strip, all of whose pixels are written, without looking at single channels. `false` if the message is
-    /// something else.
+    /// Executes a write of a strip whose pixels are all written, without examining single channels. `false` for other
+    /// messages.
     pub(super) fn store_strip(
         &mut self,
         view: &ThreadView<'_>,
@@ -213,7 +213,7 @@ impl Ports<'_> {
         Ok(())
     }
 
-    /// The place of a message's render target; there is none if its surface is null.
+    /// The index of a message's render target; none if its surface is null.
     #[inline]
     pub(super) fn target(&mut self, message: &Message) -> Result<usize, Refusal> {
         let index = (message.desc & 0xff) as usize;

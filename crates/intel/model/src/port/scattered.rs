@@ -1,4 +1,4 @@
-//! Scattered messages: a byte, a word, a double word or more for each channel.
+//! Scattered messages: a byte, a word, a double word or more per channel.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
@@ -6,16 +6,16 @@ use super::{Payload, Ports, Space, lanes, put_u32, put_u64, refuse, unimplemente
 
 /// The form of a scattered message.
 struct Form {
-    /// Channels.
+    /// Number of channels.
     width: usize,
     /// Bytes of a channel's element.
     bytes: usize,
-    /// Bytes of an offset's unit.
+    /// Unit of an offset in bytes.
     unit: u64,
 }
 
 impl Form {
-    /// Messages of data cache 0.
+    /// The form of a data cache 0 message.
     ///
     /// source: Mesa, brw_eu.h: bit 0 is SIMD16; of bytes, bits 3:2 are the logarithm of the
     /// element's bytes; offsets of double words count double words
@@ -33,7 +33,7 @@ impl Form {
         }
     }
 
-    /// Messages with addresses of 64 bits.
+    /// The form of a message with 64-bit addresses.
     ///
     /// source: Mesa, brw_eu.h: bits 1:0 are the element (byte, double word, quad word), bits 3:2 the
     /// logarithm of their number, bit 4 SIMD16.

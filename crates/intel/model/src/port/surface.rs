@@ -1,4 +1,4 @@
-//! Surfaces, as messages use them: RENDER_SURFACE_STATE read once.
+//! Surfaces: decoded RENDER_SURFACE_STATE.
 
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
@@ -6,10 +6,10 @@ use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
 
 use super::auxiliary::{Auxiliary, Kind};
 use super::{Shared, refuse, unimplemented};
-use crate::format::{self, Format, MOST_BYTES};
+use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
 
-/// The number of the format of untyped buffers.
+/// The format number of untyped buffers.
 ///
 /// source: Mesa, isl.h (`ISL_FORMAT_RAW`).
 const RAW: u32 = 0x1ff;
@@ -17,7 +17,7 @@ const RAW: u32 = 0x1ff;
 /// A surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Surface {
-    /// Reads give 0, writes are lost.
+    /// A null surface: reads return 0, writes are dropped.
     Null,
     /// A buffer.
     Buffer(Buffer),
@@ -32,26 +32,26 @@ pub(crate) struct Buffer {
     pub base: u64,
     /// Number of elements.
     pub elements: u64,
-    /// Bytes from one element to the next.
+    /// Stride of elements in bytes.
     pub pitch: u64,
     /// The format of typed access; none for RAW.
     pub format: Option<&'static Format>,
-    /// Where the sampler's channels come from.
+    /// The swizzle of the sampler's channels.
     pub swizzle: [u32; 4],
 }
 
 /// The dimensions of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
-    /// One, and layers.
+    /// 1D, with layers.
     One,
-    /// Two, and layers. Cubes are six layers each.
+    /// 2D, with layers. A cube is six layers.
     Two,
-    /// Three.
+    /// 3D.
     Three,
 }
 
-/// How elements are arranged in memory.
+/// The arrangement of elements in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tiling {
     /// Row by row.
@@ -67,7 +67,7 @@ pub(crate) enum Tiling {
         /// Bytes of an element.
         element: u32,
     },
-    /// The same of three dimensions.
+    /// Yf tiles of a 3D image.
     Yf3 {
         /// Bytes of an element.
         element: u32,
@@ -77,7 +77,7 @@ pub(crate) enum Tiling {
         /// Bytes of an element.
         element: u32,
     },
-    /// The same of three dimensions.
+    /// Ys tiles of a 3D image.
     Ys3 {
         /// Bytes of an element.
         element: u32,
@@ -85,7 +85,7 @@ pub(crate) enum Tiling {
 }
 
 impl Tiling {
-    /// Elements of a tile across and down, where levels are aligned to whole tiles.
+    /// Width and height of a tile in elements, if levels are aligned to whole tiles.
     pub(crate) fn tile_elements(self) -> Option<[u32; 2]> {
         match self {
             Tiling::Yf { element } => {
@@ -109,7 +109,7 @@ impl Tiling {
     }
 }
 
-/// Elements across, down and deep of a Yf tile of three dimensions.
+/// Width, height and depth in elements of a 3D Yf tile.
 ///
 /// source: Mesa, isl.c (`isl_tiling_get_info`).
 pub(crate) fn yf3_tile(element: u32) -> [u32; 3] {
@@ -122,7 +122,7 @@ pub(crate) fn yf3_tile(element: u32) -> [u32; 3] {
     }
 }
 
-/// Bytes across and rows of a Yf tile.
+/// Width in bytes and height in rows of a Yf tile.
 ///
 /// source: Mesa, isl.c (`isl_tiling_get_info`).
 pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
@@ -133,7 +133,7 @@ pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
     }
 }
 
-/// Elements across, down and deep of a Ys tile of three dimensions.
+/// Width, height and depth in elements of a 3D Ys tile.
 ///
 /// source: Mesa, isl.c (`isl_tiling_get_info`).
 pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
@@ -141,7 +141,7 @@ pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
     [4 * width, 2 * height, 2 * depth]
 }
 
-/// Bytes across and rows of a Ys tile.
+/// Width in bytes and height in rows of a Ys tile.
 ///
 /// source: Mesa, isl.c (`isl_tiling_get_info`).
 pub(crate) fn ys_tile(element: u32) -> [u32; 2] {
@@ -155,47 +155,47 @@ pub(crate) struct Image {
     pub base: u64,
     /// Dimensions.
     pub dimension: Dimension,
-    /// Cubes: RESINFO counts cubes instead of layers.
+    /// Whether it is a cube, for which RESINFO returns the number of cubes instead of layers.
     pub cube: bool,
-    /// An array: RESINFO tells its length.
+    /// Whether it is an array, whose length RESINFO returns.
     pub array: bool,
-    /// Size of level 0 in texels: width, height, depth (1 unless of three dimensions).
+    /// Size of level 0 in texels: width, height, depth (1 unless 3D).
     pub size: [u32; 3],
-    /// Layers, or slices that may be reached.
+    /// Number of accessible layers or slices.
     pub layers: u32,
-    /// The first of them.
+    /// The first accessible layer or slice.
     pub first_layer: u32,
-    /// The level that coordinates are about.
+    /// The level that coordinates refer to.
     pub level: u32,
-    /// The level that is rendered to: the same field tells the sampler how many there are.
+    /// The level that is rendered to: for the sampler, the same field is the number of levels.
     pub target_level: u32,
-    /// Levels from there on.
+    /// Number of levels from there on.
     pub levels: u32,
-    /// Bytes of a row of texels, or of tiles' rows.
+    /// Pitch in bytes, of rows of texels or of tiles.
     pub pitch: u64,
-    /// Rows from one layer to the next.
+    /// Distance of layers in rows.
     pub qpitch: u64,
     /// Alignment of levels in texels, horizontal and vertical.
     pub align: [u32; 2],
-    /// How texels are arranged.
+    /// The arrangement of texels.
     pub tiling: Tiling,
-    /// The level from which on all share a tile.
+    /// The level from which on all levels share a tile.
     pub tail: u32,
-    /// An offset in texels, of views of single levels.
+    /// An offset in texels, for views of single levels.
     pub offset: [u32; 2],
     /// The format.
     pub format: &'static Format,
-    /// Where the sampler's channels come from.
+    /// The swizzle of the sampler's channels.
     pub swizzle: [u32; 4],
     /// Samples of a texel.
     pub samples: u32,
-    /// Samples stand side by side in rows, not in slices.
+    /// Whether samples are interleaved in rows instead of being in slices.
     pub interleaved: bool,
-    /// The colour of fast clears.
+    /// The fast clear colour.
     pub clear: [u32; 4],
     /// Its auxiliary surface.
     pub auxiliary: Option<Auxiliary>,
-    /// The sampler has to look at that: a block may be clear.
+    /// Whether the sampler must check the auxiliary surface, because a block may be clear.
     pub may_be_clear: bool,
 }
 
@@ -228,8 +228,8 @@ impl Surface {
         }
     }
 
-    /// Finds out whether the sampler has to look for clear blocks. Only a fast clear makes any, so that a surface
-    /// without one has none until the next draw.
+    /// Determines whether the sampler must check for clear blocks. Only a fast clear creates any, so that a
+    /// surface without one has none until the next draw.
     pub fn look_for_clear_blocks(&mut self, memory: &mut Memory<'_>) {
         if let Surface::Image(image) = self
             && let Some(auxiliary) =
@@ -263,8 +263,8 @@ fn swizzle(state: &RenderSurfaceState) -> [u32; 4] {
 
 impl Buffer {
     fn of(state: &RenderSurfaceState) -> Result<Buffer, Refusal> {
-        // source: Mesa, isl_surface_state.c: the number of elements less one is spread over width
-        // (7 bits), height (14 bits) and depth (11 bits).
+        // source: Mesa, isl_surface_state.c: the number of elements minus one is spread over width (7 bits),
+        // height (14 bits) and depth (11 bits).
         let elements =
             u64::from(state.depth) << 21 | u64::from(state.height) << 7 | u64::from(state.width);
         let format = match state.surface_format {
@@ -287,24 +287,25 @@ impl Buffer {
 }
 
 impl Image {
-    /// Its auxiliary surface, if that says which slice has a sample.
+    /// Its auxiliary surface, if that is an MCS, which maps samples to slices.
     pub fn mcs(&self) -> Option<Auxiliary> {
         self.auxiliary.filter(|auxiliary| matches!(auxiliary.kind, Kind::Mcs { .. }))
     }
 
-    /// The clear colour as a texel of the image has it.
+    /// The clear colour as a texel of the image.
     ///
-    /// Assumption: the sampler returns what a texel would hold, not the colour of the surface state as it is.
+    /// Assumption: the sampler returns the value of a texel in the image's format, not the colour of the
+    /// surface state.
     pub fn clear_texel(&self) -> [u32; 4] {
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..self.format.bytes];
         self.format.pack(self.clear, texel);
         self.format.unpack(texel, [0; 2])
     }
 
-    /// The same as filters want it.
+    /// The clear colour as filters read it, see [`Format::raw`].
     pub fn clear_raw(&self) -> [u32; 4] {
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..self.format.bytes];
         self.format.pack(self.clear, texel);
         self.format.raw(texel, [0; 2])
@@ -357,7 +358,7 @@ impl Image {
             target_level: state.mip_count_lod,
             levels: state.mip_count_lod + 1,
             pitch: u64::from(state.surface_pitch) + 1,
-            // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): stencils of three dimensions go on by twice as much.
+            // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): 3D stencil has twice the pitch.
             qpitch: match (tiling, three) {
                 (Tiling::W, true) => u64::from(state.surface_qpitch) * 8,
                 _ => u64::from(state.surface_qpitch) * 4,

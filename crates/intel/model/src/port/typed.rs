@@ -6,9 +6,9 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 use super::atomic::Operation;
 use super::surface::{Dimension, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse};
-use crate::format::{Format, MOST_BYTES};
+use crate::format::{Format, MAX_BYTES};
 
-/// Channels of a typed message: there is no SIMD16.
+/// Channels of a typed message: SIMD16 does not exist.
 const WIDTH: usize = 8;
 
 impl Surface {
@@ -23,8 +23,7 @@ impl Surface {
             }
             Surface::Image(image) => {
                 let (y, layer) = match (image.dimension, image.array) {
-                    // source: SKL PRM volume 7, "typed surface messages": the layer of an array of
-                    // one dimension is V.
+                    // source: SKL PRM volume 7, "typed surface messages": the layer of a 1D array is V.
                     (Dimension::One, true) => (0, v),
                     (Dimension::One, false) => (0, 0),
                     (Dimension::Two, false) if !image.cube => (v, 0),
@@ -37,7 +36,7 @@ impl Surface {
 }
 
 impl Surface {
-    /// What a typed read outside of the surface returns: a texel of zeros.
+    /// The result of a typed read outside of the surface: a texel of zeros.
     ///
     /// source: Vulkan specification, "robustImageAccess2": an alpha that the format does not have is 1.
     fn outside(&self, generation: Generation) -> [u32; 4] {
@@ -46,17 +45,18 @@ impl Surface {
             Surface::Buffer(buffer) => buffer.format,
             Surface::Image(image) => Some(image.format),
         };
-        format.map_or([0; 4], |format| format.read(&[0; MOST_BYTES][..format.bytes], generation))
+        format.map_or([0; 4], |format| format.read(&[0; MAX_BYTES][..format.bytes], generation))
     }
 }
 
-/// Components that a message leaves out: bits 3:0 of its control.
+/// Components that a message excludes: bits 3:0 of its control.
 fn components(message: &Message) -> impl Iterator<Item = usize> + use<> {
     let control = message.desc >> 8;
     (0..4).filter(move |c| control >> c & 1 == 0)
 }
 
-/// Registers of a message's payload behind its header. A split send may break it anywhere, between two coordinates too.
+/// Number of registers of a message's payload after its header. A split send may split it anywhere, also between two
+/// coordinates.
 fn registers(message: &Message) -> usize {
     let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
     all - usize::from(message.header)
@@ -79,7 +79,7 @@ impl Ports<'_> {
         for lane in lanes(message, WIDTH) {
             let value = match surface.typed(coordinates(&payload, lane, registers))? {
                 Some((at, format)) => {
-                    let mut bytes = [0; MOST_BYTES];
+                    let mut bytes = [0; MAX_BYTES];
                     let texel = &mut bytes[..format.bytes];
                     self.memory.read(at, texel).map_err(refuse)?;
                     format.read(texel, self.shared.generation)
@@ -101,7 +101,7 @@ impl Ports<'_> {
         let payload = Payload::new(view, message);
         let surface = self.surface(message)?;
         let count = components(message).count();
-        // Coordinates come first.
+        // Coordinates precede the data.
         let registers = registers(message).saturating_sub(count);
         for lane in lanes(message, WIDTH) {
             let found = surface.typed(coordinates(&payload, lane, registers))?;
@@ -110,7 +110,7 @@ impl Ports<'_> {
             for (place, component) in components(message).enumerate() {
                 value[component] = payload.u32(registers + place, lane);
             }
-            let mut bytes = [0; MOST_BYTES];
+            let mut bytes = [0; MAX_BYTES];
             let texel = &mut bytes[..format.bytes];
             format.pack(value, texel);
             self.memory.write(at, texel).map_err(refuse)?;

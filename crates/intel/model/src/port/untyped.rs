@@ -1,4 +1,4 @@
-//! Untyped surface messages: one to four double words for each channel.
+//! Untyped surface messages: one to four double words per channel.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_softgpu::Protection;
@@ -6,22 +6,22 @@ use tepui_softgpu::Protection;
 use super::window::Offsets;
 use super::{Ports, Space, lanes, refuse};
 
-/// Most channels of a message.
+/// Maximum number of channels of a message.
 const CHANNELS: usize = 16;
 /// Bytes of a register.
 const REGISTER_B: usize = 32;
 
 /// The control field of an untyped surface message: bits 13:8 of the descriptor.
 struct Control {
-    /// Components that are read or written, a bit each.
+    /// Mask of the components that are read or written.
     components: u32,
-    /// Channels of the message.
+    /// Number of channels of the message.
     width: usize,
 }
 
 impl Control {
-    /// source: Mesa, brw_eu.h: bits 3:0 mask the components that are left out (MDC_CMASK), bits 5:4
-    /// the SIMD mode (MDC_SM3).
+    /// source: Mesa, brw_eu.h: bits 3:0 mask the excluded components (MDC_CMASK), bits 5:4 the SIMD mode
+    /// (MDC_SM3).
     fn of(message: &Message) -> Result<Control, Refusal> {
         let control = message.desc >> 8 & 0x3f;
         let width = match control >> 4 {
@@ -43,22 +43,22 @@ impl Control {
         message.channels & all_lanes(self.width)
     }
 
-    /// Registers of a double word for each channel.
+    /// Number of registers of a double word per channel.
     fn registers(&self) -> usize {
         self.width / 8
     }
 
-    /// Components from the first to the last.
+    /// Number of components up to the last one.
     fn words(&self) -> usize {
         32 - self.components.leading_zeros() as usize
     }
 
-    /// Whether these are all.
+    /// Whether all components up to the last one are selected.
     fn is_dense(&self) -> bool {
         self.components.wrapping_add(1).is_power_of_two()
     }
 
-    /// What a payload has for each component from a register on, in rows.
+    /// The payload's rows for each component, from a register on.
     fn rows<'r>(
         &self,
         view: &ThreadView<'_>,
@@ -73,14 +73,14 @@ impl Control {
         rows
     }
 
-    /// Their numbers.
+    /// The indices of the components.
     fn each(&self) -> impl Iterator<Item = usize> + use<> {
         let components = self.components;
         (0..4).filter(move |c| components >> c & 1 != 0)
     }
 }
 
-/// The part of a payload, without its header, that begins at a register: that of the first or of the second source.
+/// The part of a payload, without its header, that begins at a register of the first or of the second source.
 fn field<'v>(view: &'v ThreadView<'_>, message: &Message, register: usize) -> &'v [u8] {
     let first = view.payload();
     let skip = if message.header { REGISTER_B.min(first.len()) } else { 0 };
@@ -91,7 +91,7 @@ fn field<'v>(view: &'v ThreadView<'_>, message: &Message, register: usize) -> &'
     }
 }
 
-/// A double word for each channel, from a register on; 0 behind the payload's end.
+/// A double word per channel, from a register on; 0 past the payload's end.
 #[inline]
 fn words(view: &ThreadView<'_>, message: &Message, register: usize) -> [u32; CHANNELS] {
     let first = usize::from(message.header) + register;
@@ -117,7 +117,7 @@ fn addresses(view: &ThreadView<'_>, message: &Message) -> [u64; CHANNELS] {
     all
 }
 
-/// A bit for each channel of a message.
+/// A mask of all channels of a message.
 fn all_lanes(width: usize) -> u32 {
     (1 << width) - 1
 }
@@ -179,8 +179,8 @@ impl Ports<'_> {
         }
     }
 
-    /// Reads the elements of the channels one after the other. `WORDS` of `BYTES` cover the components: an element is read at once
-    /// where it lies inside, else one component after the other.
+    /// Reads the elements of the channels one after the other. `WORDS` words of `BYTES` bytes cover the components: an
+    /// element inside of the surface is read at once, otherwise one component after the other.
     fn read_each<const WORDS: usize, const BYTES: usize>(
         &mut self,
         response: &mut [u8],
@@ -256,7 +256,7 @@ impl Ports<'_> {
         self.write_components(view, message, &control, Space::Flat(0), 2 * control.registers(), at)
     }
 
-    /// Writes the components that stand in the payload from register `data` on.
+    /// Writes the components that are in the payload from register `data` on.
     fn write_components(
         &mut self,
         view: &ThreadView<'_>,

@@ -1,8 +1,8 @@
 //! Untyped messages to memory that is contiguous on the host: local memory, and buffers in one bound range.
 //!
-//! Each message compares the offsets of its channels with the window's end before it touches anything, so that no
-//! address outside of the window can be formed; a message with a channel outside takes the general way, which reads zeros
-//! and loses writes there.
+//! Each message compares the offsets of its channels with the window's end before any access, so that no address
+//! outside of the window can be formed; a message with a channel outside takes the general path, where reads return
+//! zeros and writes are dropped.
 
 use tepui_intel_eu::{Message, Refusal};
 use tepui_softgpu::Protection;
@@ -13,15 +13,15 @@ use super::{LANES, Ports, index};
 /// Memory on the host.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// The first of so many bytes, which may be read and written while the batch runs.
+    /// The first byte of the window, which may be read and written while the batch runs.
     host: *mut u8,
     bytes: u64,
 }
 
-// SAFETY: threads of the host may all read and write what memory the GPU has, as silicon's units do.
+// SAFETY: host threads may concurrently read and write the GPU's memory, as silicon's units do.
 unsafe impl Send for Window {}
 
-/// The offsets of a message's channels, which are those of a mask.
+/// The offsets of a message's channels, and their mask.
 pub(super) struct Offsets {
     pub at: [u32; LANES],
     pub exec: u32,
@@ -30,7 +30,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Whether all channels execute and each is `step` bytes behind the one before.
+    /// Whether all channels execute and consecutive channels are `step` bytes apart.
     #[inline(always)]
     fn follow(&self, step: u32) -> bool {
         let mut apart = 0;
@@ -40,7 +40,7 @@ impl Offsets {
         apart == 0 && self.exec == (1 << self.width) - 1
     }
 
-    /// Whether all channels have so many bytes in a window.
+    /// Whether `bytes` bytes at the offset of each channel are inside of a window.
     #[inline(always)]
     fn inside(&self, window: &Window, bytes: u64) -> bool {
         let mut most = 0;
@@ -57,7 +57,7 @@ impl Offsets {
 }
 
 impl Ports<'_> {
-    /// The window that a message's offsets are in, if there is one.
+    /// The window that a message's offsets refer to, if there is one.
     #[inline]
     pub(super) fn window(&mut self, message: &Message) -> Result<Option<Window>, Refusal> {
         if self.checks() {
@@ -87,8 +87,8 @@ impl Ports<'_> {
 }
 
 impl Ports<'_> {
-    /// A window that has `bytes` bytes at the 64-bit address of each channel, and the offsets in it; `None` if they are not in
-    /// one bound range.
+    /// A window that contains `bytes` bytes at the 64-bit address of each channel, and the offsets in it; `None` if
+    /// they are not in one bound range.
     #[inline]
     pub(super) fn window_of_addresses(
         &mut self,
@@ -97,7 +97,7 @@ impl Ports<'_> {
         bytes: u64,
         need: Protection,
     ) -> Option<(Window, Offsets)> {
-        const MOST: u64 = 1 << 31;
+        const MAX_SPAN: u64 = 1 << 31;
         if self.checks() || exec == 0 {
             return None;
         }
@@ -107,7 +107,7 @@ impl Ports<'_> {
             least = least.min(at | !executes);
             most = most.max(at & executes);
         }
-        let bytes = (most - least).checked_add(bytes).filter(|&bytes| bytes <= MOST)?;
+        let bytes = (most - least).checked_add(bytes).filter(|&bytes| bytes <= MAX_SPAN)?;
         let host = self.memory.window(least, bytes, need)?;
         let offsets = at.map(|at| at.wrapping_sub(least) as u32);
         Some((Window { host, bytes }, Offsets { at: offsets, exec, width: width as usize }))
@@ -115,7 +115,7 @@ impl Ports<'_> {
 }
 
 impl Window {
-    /// Reads elements of so many double words as a mask of components has bits, the lowest ones. `false` if it has others, or a
+    /// Reads the lowest components of elements, as many as the mask has bits. `false` if the mask has gaps, or a
     /// channel is outside.
     #[inline(always)]
     pub fn read_components(
@@ -171,11 +171,11 @@ impl Window {
         true
     }
 
-    /// The double words at an offset that was found to be inside.
+    /// The double words at an offset that has been checked.
     #[inline(always)]
     fn element<const N: usize>(&self, at: u32) -> [[u8; 4]; N] {
         debug_assert!(u64::from(at) + 4 * N as u64 <= self.bytes);
-        // SAFETY: as said.
+        // SAFETY: the caller has checked the offset.
         unsafe { self.host.wrapping_add(at as usize).cast::<[[u8; 4]; N]>().read_unaligned() }
     }
 
@@ -214,7 +214,7 @@ mod tests {
         *seed >> 8
     }
 
-    /// Offsets of all patterns: side by side, at one place, anywhere, some behind the end.
+    /// Random offsets in several patterns: contiguous, uniform, arbitrary, some past the end.
     fn offsets(seed: &mut u32) -> Offsets {
         let width = [8, 16][random(seed) as usize % 2];
         let start = random(seed) % 1024;

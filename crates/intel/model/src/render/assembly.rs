@@ -1,4 +1,4 @@
-//! Primitive assembly: from vertices in their order to points, lines, triangles and rectangles.
+//! Primitive assembly: from a sequence of vertices to points, lines, triangles and rectangles.
 
 use tepui_raster::{Assembler, Kind, Provoking, Topology};
 
@@ -28,7 +28,7 @@ mod topology {
     pub const TRIFAN_NOSTIPPLE: u32 = 22;
 }
 
-/// Which vertex of a primitive gives constant attributes, as 3DSTATE_SF says it.
+/// The provoking vertices of 3DSTATE_SF, which give constant attributes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProvokingVertices {
     pub lines: u32,
@@ -36,15 +36,15 @@ pub(super) struct ProvokingVertices {
     pub fans: u32,
 }
 
-/// Vertices of neighbours, which only geometry shaders see.
+/// Positions of adjacent vertices, which only geometry shaders see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Adjacency {
     None,
-    /// Of four vertices the second and third.
+    /// The first and fourth of four vertices; the second and third are the line.
     Lines,
-    /// All but the first and the last.
+    /// The first and the last vertex of a strip.
     LineStrip,
-    /// Every second.
+    /// Every second vertex.
     Alternate,
 }
 
@@ -52,19 +52,20 @@ enum Adjacency {
 pub(super) struct Assembly {
     assembler: Assembler,
     adjacency: Adjacency,
-    /// Primitives are rectangles.
+    /// Whether primitives are rectangles.
     pub rectangles: bool,
-    /// The number of the vertex that gives constant attributes.
+    /// The index of the provoking vertex.
     pub provoking: usize,
-    /// Vertices since the start or the last restart.
+    /// Number of vertices since the start or the last restart.
     seen: u64,
-    /// With neighbours, a vertex that counts when another follows: primitives without their last neighbour are incomplete.
+    /// With adjacency, a vertex that is used when another follows: primitives without their last adjacent vertex are
+    /// incomplete.
     before: Option<u32>,
-    /// Primitives of the instance so far.
+    /// Number of primitives of the instance so far.
     number: u32,
 }
 
-/// An assembled primitive: three vertices (points and lines repeat theirs) and its number.
+/// An assembled primitive: three vertices (points and lines repeat theirs) and its index.
 pub(super) type Assembled = ([u32; 3], u32);
 
 impl Assembly {
@@ -101,7 +102,7 @@ impl Assembly {
             Topology::TriangleFan => provoking.fans.min(2),
             _ => provoking.strips.min(2),
         };
-        // A fan's second vertex is the assembler's second, whichever it is asked for.
+        // A fan's second vertex is the assembler's second, whichever one is requested.
         let last = select == 2 && kind != Topology::TriangleFan;
         let order = if last { Provoking::Last } else { Provoking::First };
         Ok(Assembly {
@@ -115,7 +116,7 @@ impl Assembly {
         })
     }
 
-    /// What the primitives are.
+    /// The kind of the primitives.
     pub fn kind(&self) -> Kind {
         self.assembler.kind()
     }
@@ -152,7 +153,7 @@ impl Assembly {
         });
     }
 
-    /// Ends a sequence: what is incomplete is dropped, a loop is closed.
+    /// Ends a sequence: incomplete primitives are dropped, a loop is closed.
     pub fn restart(&mut self, out: &mut Vec<Assembled>) {
         self.seen = 0;
         self.before = None;
@@ -163,7 +164,7 @@ impl Assembly {
         });
     }
 
-    /// The end of an instance: primitives are counted from 0 again.
+    /// Ends an instance: primitives are counted from 0 again.
     pub fn end_instance(&mut self, out: &mut Vec<Assembled>) {
         self.restart(out);
         self.number = 0;

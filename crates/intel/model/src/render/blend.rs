@@ -20,15 +20,15 @@ use crate::memory::Memory;
 /// Channels of a message.
 pub(crate) const LANES: usize = 16;
 
-/// The colours of all channels of a message, a row for each component.
+/// The colours of all channels of a message, one row per component.
 pub(crate) type Colours = [Floats<LANES>; 4];
 
-/// Most render targets.
-pub(crate) const MOST_TARGETS: usize = 8;
+/// Maximum number of render targets.
+pub(crate) const MAX_TARGETS: usize = 8;
 
 /// The blending of a draw.
 pub(crate) struct Blending {
-    pub entries: [Blend; MOST_TARGETS],
+    pub entries: [Blend; MAX_TARGETS],
     pub alpha_to_coverage: bool,
     pub alpha_to_one: bool,
     /// The test that a pixel's alpha must pass against a value.
@@ -39,7 +39,7 @@ pub(crate) struct Blending {
 /// The blending of a render target.
 #[derive(Clone, Copy)]
 pub(crate) struct Blend {
-    /// Components that are written.
+    /// Mask of the components that are written.
     pub write: [bool; 4],
     pub enabled: bool,
     /// Functions and factors (source, destination) of colours and of alpha.
@@ -49,7 +49,7 @@ pub(crate) struct Blend {
 }
 
 impl Blend {
-    /// Everything is written as it is.
+    /// Writes everything without blending.
     const NONE: Blend = Blend {
         write: [true; 4],
         enabled: false,
@@ -58,7 +58,7 @@ impl Blend {
         logic: None,
     };
 
-    /// Whether what the target holds does not matter.
+    /// Whether the result is independent of the target's contents.
     pub fn replaces(&self) -> bool {
         !self.enabled && self.logic.is_none() && self.write == [true; 4]
     }
@@ -79,26 +79,26 @@ mod factor {
     pub const SRC1_COLOR: u32 = 9;
     pub const SRC1_ALPHA: u32 = 10;
     pub const ZERO: u32 = 17;
-    /// Added to a factor, one less it.
+    /// Added to a factor's code for one minus the factor.
     pub const INVERSE: u32 = 16;
 }
 
 impl Blending {
-    /// Everything is written as it is.
+    /// Writes everything without blending.
     pub const NONE: Blending = Blending {
-        entries: [Blend::NONE; MOST_TARGETS],
+        entries: [Blend::NONE; MAX_TARGETS],
         alpha_to_coverage: false,
         alpha_to_one: false,
         alpha_test: None,
         constant: [0.0; 4],
     };
 
-    /// Whether a pixel's alpha changes what it covers.
+    /// Whether a pixel's alpha affects its coverage.
     pub fn changes_coverage(&self) -> bool {
         self.alpha_test.is_some() || self.alpha_to_coverage
     }
 
-    /// What a context says of blending.
+    /// The blending state of a context.
     pub fn of(context: &HardwareContext, memory: &mut Memory<'_>) -> Result<Blending, JobFault> {
         let mut blending = Blending::NONE;
         let mut alpha_reference = 0.0;
@@ -130,8 +130,8 @@ impl Blending {
         blending.alpha_to_coverage = state.alpha_to_coverage_enable;
         blending.alpha_to_one = state.alpha_to_one_enable;
         let separate = state.independent_alpha_blend_enable;
-        let mut bytes = [0; BlendStateEntry::SIZE_BYTES * MOST_TARGETS];
-        // Drivers leave out the entries of targets that are not there, maybe at the end of memory.
+        let mut bytes = [0; BlendStateEntry::SIZE_BYTES * MAX_TARGETS];
+        // Drivers omit the entries of missing targets, possibly at the end of memory.
         for (index, bytes) in bytes.chunks_exact_mut(BlendStateEntry::SIZE_BYTES).enumerate() {
             let at = at + (BlendState::SIZE_BYTES + index * bytes.len()) as u64;
             if memory.read(at, bytes).is_err() && index == 0 {
@@ -141,7 +141,7 @@ impl Blending {
         for (entry, bytes) in
             blending.entries.iter_mut().zip(bytes.chunks_exact(BlendStateEntry::SIZE_BYTES))
         {
-            // What follows the last entry may be anything.
+            // Bytes after the last entry are arbitrary.
             if let Ok(state) = BlendStateEntry::unpack(bytes) {
                 *entry = Blend::of(&state, separate);
             }
@@ -149,7 +149,7 @@ impl Blending {
         Ok(blending)
     }
 
-    /// As [`Blending::blend`], of all channels of a message.
+    /// As [`Blending::blend`], for all channels of a message.
     pub fn blend_rows(
         &self,
         blend: &Blend,
@@ -166,7 +166,7 @@ impl Blending {
         self.blend_rows_any(blend, numeric, source, second, old)
     }
 
-    /// As [`Blending::blend_rows_any`], in wide vectors.
+    /// As [`Blending::blend_rows_any`], with wide vectors.
     ///
     /// # Safety
     /// The host must have AVX2.
@@ -192,7 +192,7 @@ impl Blending {
         second: &Colours,
         old: &Colours,
     ) -> Colours {
-        // Inputs are clamped to what the target can hold; a NaN stays one.
+        // Inputs are clamped to the target's range; NaN stays NaN.
         let range = match numeric {
             Numeric::Unorm | Numeric::Srgb => Some([0.0, 1.0]),
             Numeric::Snorm => Some([-1.0, 1.0]),
@@ -247,7 +247,7 @@ impl Blending {
                 Function::Add => each!(i => a[i] * f[i] + b[i] * t[i]),
                 Function::Subtract => each!(i => a[i] * f[i] - b[i] * t[i]),
                 Function::ReverseSubtract => each!(i => b[i] * t[i] - a[i] * f[i]),
-                // Without factors.
+                // Functions without factors.
                 Function::Min => each!(i => a[i].min(b[i])),
                 Function::Max => each!(i => a[i].max(b[i])),
             }
@@ -264,7 +264,7 @@ impl Blending {
         second: [f32; 4],
         old: [f32; 4],
     ) -> [f32; 4] {
-        // Inputs are clamped to what the target can hold.
+        // Inputs are clamped to the target's range.
         let clamp = |v: f32| match numeric {
             Numeric::Unorm | Numeric::Srgb => v.clamp(0.0, 1.0),
             Numeric::Snorm => v.clamp(-1.0, 1.0),
@@ -297,7 +297,7 @@ impl Blending {
                 Function::Add => a * value(from, c) + b * value(to, c),
                 Function::Subtract => a * value(from, c) - b * value(to, c),
                 Function::ReverseSubtract => b * value(to, c) - a * value(from, c),
-                // Without factors.
+                // Functions without factors.
                 Function::Min => a.min(b),
                 Function::Max => a.max(b),
             }
@@ -353,7 +353,7 @@ pub(crate) fn logic(operation: LogicOpFunction, new: u128, old: u128) -> u128 {
     }
 }
 
-/// Whether logical operations change texels of a format: those of floats and sRGB they leave alone.
+/// Whether logical operations apply to a format: float and sRGB formats are not changed.
 pub(crate) fn has_logic(format: &Format) -> bool {
     !matches!(format.numeric(), Numeric::Sfloat | Numeric::Ufloat | Numeric::Srgb)
 }
@@ -372,7 +372,7 @@ impl Blending {
         let write = [0, 1, 2, 3].map(|c| next() >> 9 & 1 == 0 || mask >> c & 1 != 0);
         let entry = Blend { write, enabled, colour, alpha, logic: None };
         Blending {
-            entries: [entry; MOST_TARGETS],
+            entries: [entry; MAX_TARGETS],
             constant: [0.25, 0.5, 0.75, 1.0],
             ..Blending::NONE
         }
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(out, [0.25, 0.75, 0.5, 0.75]);
     }
 
-    /// Every function with every factor, of numbers of each kind.
+    /// Every function with every factor, for each numeric type.
     #[test]
     fn rows_are_blended_as_single_colours() {
         let blending = blending();

@@ -1,4 +1,4 @@
-//! Pixel shaders that copy texels: areas of whole strips are copied instead of shaded.
+//! Pixel shaders that copy texels: areas of whole strips are copied without shading.
 
 use tepui_intel_eu::{Term, TexelCopy};
 use tepui_raster::TILE_SIDE;
@@ -8,10 +8,10 @@ use super::pixel::PixelShader;
 use super::tile::{STRIP, Worker, whole_strips};
 use crate::port::CopiedArea;
 
-/// Where the texels are that the pixels of a primitive load.
+/// The source texels of a primitive's pixels.
 struct Source<'s> {
     copy: &'s TexelCopy,
-    /// What is added to a pixel's place, in two steps of which neither becomes negative.
+    /// The distance from a pixel to its texel, in two steps, neither of which becomes negative.
     distance: [[i32; 2]; 2],
     layer: u32,
 }
@@ -28,9 +28,9 @@ impl Source<'_> {
 }
 
 impl PixelShader {
-    /// The texels of a primitive, if the program does nothing but copy them, and they are as large as pixels.
+    /// The source of a primitive, if the program only copies texels at a scale of one.
     fn copied_source(&self, attributes: &[u32]) -> Option<Source<'_>> {
-        /// Floats up to a few times this have all halves.
+        /// Floats up to a small multiple of this represent all multiples of one half.
         const FARTHEST: i32 = 1 << 20;
         let copy = self.variant.program.program().copies()?;
         let bits = |at: u16| self.setup_dword(attributes, at.into());
@@ -44,7 +44,7 @@ impl PixelShader {
         let mut distance = [[0; 2]; 2];
         for (distance, coordinate) in distance.iter_mut().zip(&copy.coordinates) {
             let (scale, offset) = (float(coordinate.scale)?, float(coordinate.offset)?);
-            // Drivers add a half, for centres of pixels, which is cut off again where nothing is negative.
+            // Drivers add one half, for centres of pixels, which is truncated again if nothing is negative.
             if scale != 1.0 || (2.0 * offset).fract() != 0.0 {
                 return None;
             }
@@ -56,7 +56,8 @@ impl PixelShader {
 }
 
 impl Worker<'_, '_> {
-    /// Copies what strips of a tile's rows the shader only copies; returns the columns of each pair of rows that are done.
+    /// Copies the strips of a tile's rows for which the shader only copies; returns the completed columns of each pair
+    /// of rows.
     pub fn copied(
         &mut self,
         corner: [u32; 2],
@@ -72,7 +73,7 @@ impl Worker<'_, '_> {
         let (pairs, _) = passed.as_chunks::<2>();
         let mut next = 0;
         while let Some(&pair) = pairs.get(next) {
-            // Pairs of rows that have the same strips go together.
+            // Pairs of rows with the same strips are merged.
             let columns = whole_strips(pair);
             let alike = pairs[next..].iter().take_while(|&&pair| whole_strips(pair) == columns);
             let rows = alike.count();

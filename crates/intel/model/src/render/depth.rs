@@ -1,4 +1,4 @@
-//! Depth and stencil buffers: where they are, and tiles of them while pixels are tested.
+//! Depth and stencil buffers: their images, and their tiles while pixels are tested.
 
 use tepui_intel_chips::Generation;
 use tepui_intel_packets::gen12;
@@ -11,7 +11,7 @@ use tepui_softgpu::{Fault, Protection};
 
 use super::plain_tile;
 use super::state::{State, latched, latched_as};
-use super::{MOST_SAMPLES, UNIT, unimplemented};
+use super::{MAX_SAMPLES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -19,17 +19,17 @@ use crate::port::auxiliary::{Auxiliary, AuxiliaryPlane};
 use crate::port::plain::PlainLevel;
 use crate::port::surface::{Dimension, Image, Tiling};
 
-/// How depths are kept.
+/// The format of depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DepthFormat {
     /// 32 bits, a float.
     Float,
-    /// So many bits, 0 to 1 in equal steps.
+    /// Unsigned normalised, with a number of bits.
     Unorm(u32),
 }
 
 impl DepthFormat {
-    /// A depth as memory has it.
+    /// Packs a depth for memory.
     #[inline(always)]
     pub fn pack(self, depth: f32) -> u32 {
         match self {
@@ -42,7 +42,7 @@ impl DepthFormat {
         }
     }
 
-    /// A depth from memory.
+    /// Unpacks a depth from memory.
     #[inline(always)]
     pub fn unpack(self, texel: u32) -> f32 {
         match self {
@@ -54,7 +54,7 @@ impl DepthFormat {
         }
     }
 
-    /// What a depth becomes in the buffer.
+    /// The depth after a round trip through the buffer's format.
     pub fn quantise(self, depth: f32) -> f32 {
         match self {
             DepthFormat::Float => depth,
@@ -67,18 +67,18 @@ impl DepthFormat {
 /// The depth and stencil buffers of a draw.
 pub(super) struct Buffers {
     pub depth: Option<(Image, DepthFormat)>,
-    /// The hierarchical depth buffer, which says what blocks are clear.
+    /// The hierarchical depth buffer, which marks clear blocks.
     pub hiz: Option<AuxiliaryPlane>,
     /// The depth of clear blocks.
     pub clear: f32,
     pub stencil: Option<Image>,
-    /// 3DSTATE_DEPTH_BUFFER and 3DSTATE_STENCIL_BUFFER let them be written.
+    /// Whether 3DSTATE_DEPTH_BUFFER and 3DSTATE_STENCIL_BUFFER enable writes.
     depth_write: bool,
     stencil_write: bool,
     samples: u32,
 }
 
-/// A view of a buffer in tiles of a kind.
+/// A view of a buffer with a tiling.
 fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) -> Option<Image> {
     Some(Image {
         base: depth.surface_base_address,
@@ -113,18 +113,18 @@ fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) 
 }
 
 impl Buffers {
-    /// The buffers of a context, for draws of so many samples.
+    /// The buffers of a context, for draws of `samples` samples.
     pub fn of(context: &HardwareContext, samples: u32) -> Result<Buffers, JobFault> {
-        /// Surface Type of no surface.
+        /// Surface Type of a null surface.
         const NULL: u32 = 7;
         let mut state: State3dDepthBuffer = latched_as::<_, gen12::State3dDepthBuffer>(context)?;
         let stencil_state: State3dStencilBuffer =
             latched_as::<_, gen12::State3dStencilBuffer>(context)?;
-        // The size and the layers of stencils: those of the depth buffer, or on Gen12 their own.
+        // Size and layers of stencil: those of the depth buffer, or on Gen12 its own.
         let mut of_stencil = state;
         if context.generation == Generation::Gen12 {
-            // Whether stencils are written stands with the stencil buffer, and what the hierarchical
-            // buffer says is not kept: depths are always written to the depth buffer.
+            // The stencil buffer has the write enable of stencil. The hierarchical buffer is not maintained:
+            // depth is always written to the depth buffer.
             let stencil: gen12::State3dStencilBuffer = latched(context)?;
             state.stencil_write_enable = stencil.stencil_write_enable;
             state.hierarchical_depth_buffer_enable = false;
@@ -142,8 +142,8 @@ impl Buffers {
                 ..of_stencil
             };
         }
-        // source: Mesa, isl.c (`isl_choose_image_alignment_el`) for Gen8 and later: depth is aligned
-        // to 4 by 4 elements, of 16 bits to 8 by 4, stencil to 8 by 8; isl_gfx12.c
+        // source: Mesa, isl.c (`isl_choose_image_alignment_el`) for Gen8 and later: depth is aligned to 4 by
+        // 4 elements, 16-bit depth to 8 by 4, stencil to 8 by 8; isl_gfx12.c
         // (`isl_gfx12_choose_image_alignment_el`) for Gen12. The commands have no field.
         let align = |element: usize| match (context.generation, element) {
             (Generation::Gen9, 2) => [8, 4],
@@ -152,7 +152,7 @@ impl Buffers {
             (Generation::Gen12, 2) => [8, 8],
             (Generation::Gen12, _) => [8, 4],
         };
-        // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencils in tiles Y.
+        // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencil in Y tiles.
         let (stencil_tiling, stencil_align) = match context.generation {
             Generation::Gen9 => (Tiling::W, [8, 8]),
             Generation::Gen12 => (Tiling::Y, [16, 8]),
@@ -201,7 +201,7 @@ impl Buffers {
         let hiz =
             depth.as_ref().filter(|_| state.hierarchical_depth_buffer_enable).map(|(image, _)| {
                 let pitch = u64::from(hiz_state.surface_pitch) + 1;
-                // source: Mesa, isl_emit_depth_stencil.c: the field counts rows of pixels, four to a unit.
+                // source: Mesa, isl_emit_depth_stencil.c: the field counts rows of pixels, in units of four.
                 let qpitch = 4 * u64::from(hiz_state.surface_qpitch);
                 Auxiliary::hiz(hiz_state.surface_base_address, pitch, qpitch)
                     .plane(image, image.level)
@@ -217,7 +217,7 @@ impl Buffers {
         })
     }
 
-    /// The unit of a bias of depths; none for floats.
+    /// The unit of the depth bias; none for floats.
     pub fn bias_unit(&self) -> Option<f64> {
         match self.depth {
             Some((_, DepthFormat::Unorm(bits))) => Some(1.0 / f64::from(1u32 << bits)),
@@ -225,12 +225,12 @@ impl Buffers {
         }
     }
 
-    /// The tests of front and of back faces.
+    /// The tests of front-facing and of back-facing primitives.
     pub fn tests(&self, state: &State) -> [Tests; 2] {
         let s = &state.depth_stencil;
         let depth_test = s.depth_test_enable && self.depth.is_some();
         let depth = if depth_test { compare(s.depth_test_function) } else { Compare::ALWAYS };
-        // Writes do not need the test: drivers clear without it.
+        // Writes do not depend on the test: drivers clear without it.
         let write = s.depth_buffer_write_enable && self.depth_write && self.depth.is_some();
         let writes = s.stencil_buffer_write_enable && self.stencil_write;
         let enabled = s.stencil_test_enable && self.stencil.is_some();
@@ -256,7 +256,7 @@ impl Buffers {
         [front, back].map(|stencil| Tests { depth, write, stencil: enabled.then_some(stencil) })
     }
 
-    /// The pixels of a tile's row that are inside of an image.
+    /// Number of pixels of a tile's row that are inside of an image.
     fn columns(image: &Image, corner: [u32; 2], row: usize) -> Option<usize> {
         let [width, height, _] = image.level_size(image.level);
         let y = corner[1] + row as u32;
@@ -267,7 +267,7 @@ impl Buffers {
     pub fn load(
         &self,
         memory: &mut Memory<'_>,
-        tile: &mut DepthStencil<MOST_SAMPLES>,
+        tile: &mut DepthStencil<MAX_SAMPLES>,
         corner: [u32; 2],
         layer: u32,
         [depth, stencil]: [bool; 2],
@@ -295,11 +295,11 @@ impl Buffers {
         self.load_rest(memory, tile, corner, layer, [depth, stencil])
     }
 
-    /// Reads what says that depths are clear, and stencil.
+    /// Reads the clear state of depth blocks, and stencil.
     fn load_rest(
         &self,
         memory: &mut Memory<'_>,
-        tile: &mut DepthStencil<MOST_SAMPLES>,
+        tile: &mut DepthStencil<MAX_SAMPLES>,
         corner: [u32; 2],
         layer: u32,
         [depth, stencil]: [bool; 2],
@@ -323,11 +323,11 @@ impl Buffers {
         Ok(())
     }
 
-    /// Puts the clear depth in the place of what memory has of clear blocks.
+    /// Replaces the depth of clear blocks by the clear depth.
     fn load_clear(
         &self,
         memory: &mut Memory<'_>,
-        tile: &mut DepthStencil<MOST_SAMPLES>,
+        tile: &mut DepthStencil<MAX_SAMPLES>,
         corner: [u32; 2],
         layer: u32,
     ) -> Result<(), Fault> {
@@ -349,7 +349,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Says of all blocks of a tile that they are not clear, as their depths are in memory.
+    /// Marks all blocks of a tile as not clear, as their depths are in memory.
     fn store_not_clear(
         &self,
         memory: &mut Memory<'_>,
@@ -371,7 +371,7 @@ impl Buffers {
     pub fn store(
         &self,
         memory: &mut Memory<'_>,
-        tile: &mut DepthStencil<MOST_SAMPLES>,
+        tile: &mut DepthStencil<MAX_SAMPLES>,
         corner: [u32; 2],
         layer: u32,
         [depth, stencil]: [bool; 2],

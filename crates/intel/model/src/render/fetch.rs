@@ -11,23 +11,23 @@ use crate::job::JobFault;
 use crate::memory::Memory;
 use crate::registers;
 
-/// Most elements of a vertex.
+/// Maximum number of elements of a vertex.
 ///
 /// source: SKL PRM volume 2a, VERTEX_ELEMENT_STATE.
-const MOST_ELEMENTS: usize = 34;
+const MAX_ELEMENTS: usize = 34;
 
 /// A vertex to fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Input {
-    /// The place in the vertex buffers.
+    /// The index in the vertex buffers.
     pub index: u32,
-    /// The number that shaders see.
+    /// The vertex ID that shaders see.
     pub id: u32,
-    /// The instance, from 0.
+    /// The instance index, from 0.
     pub instance: u32,
 }
 
-/// Where an element comes from.
+/// The source of an element.
 struct Element {
     /// The buffer's address and bytes; none if there is no buffer.
     buffer: Option<(u64, u64)>,
@@ -35,22 +35,23 @@ struct Element {
     offset: u64,
     source: Source,
     controls: [VertexComponentControl; 4],
-    /// Its first double word in the vertex.
+    /// The index of its first double word in the vertex.
     place: usize,
-    /// Instances to an element of the buffer; none if it goes on with vertices.
+    /// Instance step rate; none if the element advances per vertex.
     step: Option<u32>,
 }
 
-/// How an element's components stand in memory.
+/// The format of an element's components in memory.
 #[derive(Clone, Copy)]
 enum Source {
-    /// As texels do.
+    /// Texels of a surface format.
     Format(&'static Format),
-    /// So many double words, signed or not, to be floats; maybe fixed-point numbers of 16 bits behind the point.
+    /// Scaled numbers: double words, signed or not, that become floats; possibly fixed-point numbers with 16
+    /// fractional bits.
     Scaled { count: usize, signed: bool, fixed: bool },
-    /// So many numbers of 64 bits that become floats of 32.
+    /// Numbers of 64 bits that become 32-bit floats.
     Doubles(usize),
-    /// So many numbers of 64 bits that are stored as they are.
+    /// Numbers of 64 bits that are stored without conversion.
     Wide(usize),
 }
 
@@ -91,7 +92,7 @@ impl Source {
         }
     }
 
-    /// The four components, where they have 32 bits.
+    /// The four components, if they have 32 bits.
     fn unpack(self, bytes: &[u8]) -> [u32; 4] {
         let mut values = [0, 0, 0, 1.0f32.to_bits()];
         match self {
@@ -118,20 +119,20 @@ impl Source {
 /// Fetches vertices.
 pub(super) struct Fetcher {
     elements: Vec<Element>,
-    /// Double words of a vertex.
+    /// Number of double words of a vertex.
     dwords: usize,
     start_instance: u32,
-    /// Element and component of the vertex number, and of the instance number.
+    /// Indices of the components of the vertex ID, and of the instance ID.
     vertex_id: Option<usize>,
     instance_id: Option<usize>,
-    /// Components that are the same in all vertices of a draw, and their values.
+    /// Components that are constant over a draw, and their values.
     constants: Vec<(usize, u32)>,
-    /// The components that are pushed to a vertex shader's registers, by their place in the vertex.
+    /// The components that are pushed to a vertex shader's registers, by their index in the vertex.
     pushed: Vec<u16>,
 }
 
 impl Fetcher {
-    /// What the context says of vertices.
+    /// The vertex fetch state of a context.
     pub fn new(
         context: &HardwareContext,
         state: &State,
@@ -143,7 +144,7 @@ impl Fetcher {
         let mut elements: Vec<Element> = Vec::new();
         let mut dwords = 0;
         for (index, bytes) in bytes.chunks_exact(VertexElementState::SIZE_BYTES).enumerate() {
-            if index >= MOST_ELEMENTS {
+            if index >= MAX_ELEMENTS {
                 return Err(JobFault::new(UNIT, "more vertex elements than there are"));
             }
             elements.push(element(context, &unpack(context, bytes)?, index, dwords)?);
@@ -166,7 +167,7 @@ impl Fetcher {
         );
         let numbers: State3dVfSgvs2 = latched(context)?;
         let extended = |n: u32| context.registers.get(registers::DRAW_EXTENDED + 4 * n);
-        // Either the draw's own number, or the one that an extended draw has besides.
+        // Either the draw's own parameter, or that of an extended draw.
         let first = if numbers.xp0_source_select == 1 { base_vertex } else { extended(0) };
         let instance = if numbers.xp1_source_select == 1 { start_instance } else { extended(1) };
         let constants = [
@@ -187,7 +188,7 @@ impl Fetcher {
         let constants = constants.collect();
         let mut pushed = Vec::new();
         for (index, element) in elements.iter().enumerate() {
-            // Each component has a bit, of 64 bits too.
+            // Each component has a bit, also if it has 64 bits.
             let parts = if matches!(element.source, Source::Wide(_)) { 2 } else { 1 };
             for place in 0..element.dwords() {
                 let bit = 4 * index + place / parts;
@@ -199,7 +200,7 @@ impl Fetcher {
         Ok(Fetcher { elements, dwords, start_instance, vertex_id, instance_id, constants, pushed })
     }
 
-    /// Double words of a vertex.
+    /// Number of double words of a vertex.
     pub fn dwords(&self) -> usize {
         self.dwords
     }
@@ -209,7 +210,7 @@ impl Fetcher {
         &self.pushed
     }
 
-    /// Fetches a vertex: four components of each element. What lies outside of a buffer is 0.
+    /// Fetches a vertex: four components of each element. Elements outside of a buffer are 0.
     pub fn fetch(
         &self,
         memory: &mut Memory<'_>,
@@ -218,7 +219,7 @@ impl Fetcher {
     ) -> Result<(), JobFault> {
         for element in &self.elements {
             let to = &mut vertex[element.place..element.place + element.dwords()];
-            let mut bytes = [0; Element::MOST_BYTES];
+            let mut bytes = [0; Element::MAX_BYTES];
             let there = element.read(memory, input, self.start_instance, &mut bytes)?;
             if matches!(element.source, Source::Wide(_)) {
                 element.store_wide(&bytes, to);
@@ -254,7 +255,7 @@ impl Fetcher {
 /// Whether 3DSTATE_VF_COMPONENT_PACKING keeps a component.
 fn packed(context: &HardwareContext, place: u16) -> bool {
     let bytes = context.latched.get("3DSTATE_VF_COMPONENT_PACKING");
-    // Four bits for each element, behind the header.
+    // Four bits per element, after the header.
     let byte = bytes.and_then(|b| b.get(4 + usize::from(place) / 8));
     byte.is_none_or(|byte| byte >> (place % 8) & 1 != 0)
 }
@@ -291,10 +292,10 @@ fn element(
 }
 
 impl Element {
-    /// Bytes of the longest element.
-    const MOST_BYTES: usize = 32;
+    /// Maximum number of bytes of an element.
+    const MAX_BYTES: usize = 32;
 
-    /// Double words in the vertex. Of 64-bit components those that are not stored take no room.
+    /// Number of double words in the vertex. 64-bit components that are not stored take no space.
     ///
     /// source: Mesa, genX_pipeline.c (`vertex_element_comp_control`), which cites the manual: such elements have
     /// 128 or 256 bits.
@@ -313,7 +314,7 @@ impl Element {
         memory: &mut Memory<'_>,
         input: Input,
         start_instance: u32,
-        into: &mut [u8; Element::MOST_BYTES],
+        into: &mut [u8; Element::MAX_BYTES],
     ) -> Result<bool, JobFault> {
         let index = match self.step {
             None => input.index,
@@ -332,8 +333,8 @@ impl Element {
         Ok(true)
     }
 
-    /// Stores components of 64 bits.
-    fn store_wide(&self, bytes: &[u8; Element::MOST_BYTES], to: &mut [u32]) {
+    /// Stores 64-bit components.
+    fn store_wide(&self, bytes: &[u8; Element::MAX_BYTES], to: &mut [u32]) {
         let stored = self.controls.iter().zip(bytes.as_chunks::<8>().0);
         let stored = stored.filter(|(control, _)| **control != VertexComponentControl::Nostore);
         for ((control, bytes), to) in stored.zip(to.chunks_exact_mut(2)) {
@@ -351,7 +352,7 @@ impl Element {
 /// The indices of a draw.
 pub(super) struct Indices {
     address: u64,
-    /// Bytes of the buffer, and of an index.
+    /// Size of the buffer in bytes, and of an index.
     size: u64,
     bytes: usize,
     /// The index that restarts primitives.

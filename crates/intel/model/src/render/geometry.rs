@@ -1,5 +1,5 @@
-//! Clipper, setup and attribute setup: from assembled primitives to shapes on the screen and the
-//! planes that pixel threads interpolate with.
+//! Clipper, setup and attribute setup: from assembled primitives to shapes on the screen and the plane
+//! equations of pixel threads.
 
 use tepui_raster::{
     ClipVolume, DepthBias, DepthRange, FillRule, Grid, Interpolation, Kind, Limits, Outline, Piece,
@@ -20,39 +20,39 @@ use crate::job::JobFault;
 /// pixels is an assumption; no API can tell.
 pub(super) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
-/// Largest coordinate of a pixel.
-const MOST_PIXELS: u32 = 16384;
+/// Maximum width and height in pixels.
+const MAX_PIXELS: u32 = 16384;
 
-/// What pixels need of a primitive.
+/// Data of a primitive that pixels need.
 pub(super) struct Primitive {
-    /// It faces the viewer.
+    /// Whether it is front-facing.
     pub front: bool,
-    /// A filled triangle: neither a point nor a line.
+    /// Whether it is a filled triangle: neither a point nor a line.
     pub polygon: bool,
     /// The layer of the render targets.
     pub layer: u32,
     /// Its viewport.
     pub viewport: u32,
-    /// Depths are clamped to this range.
+    /// The range to which depths are clamped.
     pub depth_range: [f32; 2],
-    /// The depth in the window.
+    /// The plane of window depth.
     pub depth: WindowPlane,
     pub interpolation: Barycentrics,
-    /// Of a line: its dashes, and whether it is smooth.
+    /// For lines: the dashes, and the parameters of smooth lines.
     pub dashes: Option<Dashes>,
     pub smooth: Option<Smooth>,
-    /// Where its attributes begin in [`Scene::attributes`].
+    /// Offset of its attributes in [`Scene::attributes`].
     pub attributes: usize,
 }
 
-/// The barycentric coordinates of a primitive as planes over the window.
+/// The barycentric coordinates of a primitive as plane equations over the window.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Barycentrics {
     /// 1/w.
     one_over_w: WindowPlane,
     /// The coordinates of the second and third vertex, over w.
     perspective: [WindowPlane; 2],
-    /// The same, linear on the screen.
+    /// The coordinates of the second and third vertex, linear on the screen.
     linear: [WindowPlane; 2],
 }
 
@@ -63,7 +63,7 @@ pub(super) fn value(plane: &WindowPlane, [x, y]: [f64; 2]) -> f64 {
 }
 
 impl Barycentrics {
-    /// The coordinates at a point of the window.
+    /// The barycentric coordinates at a point of the window.
     pub fn at(&self, linear: bool, point: [f64; 2]) -> [f32; 2] {
         if linear {
             return self.linear.map(|plane| value(&plane, point) as f32);
@@ -72,7 +72,7 @@ impl Barycentrics {
         self.perspective.map(|plane| (value(&plane, point) * w) as f32)
     }
 
-    /// As [`Barycentrics::at`], at a row of points.
+    /// As [`Barycentrics::at`], for a row of points.
     #[inline(always)]
     pub fn rows<const N: usize>(
         &self,
@@ -93,7 +93,7 @@ impl Barycentrics {
         }
     }
 
-    /// As [`Barycentrics::w`], at a row of points.
+    /// As [`Barycentrics::w`], for a row of points.
     #[inline(always)]
     pub fn w_rows<const N: usize>(&self, [x, y]: [&[f64; N]; 2], out: &mut [f64; N]) {
         for i in 0..N {
@@ -107,13 +107,13 @@ impl Barycentrics {
     }
 }
 
-/// What is to be drawn.
+/// Primitives to be rendered.
 #[derive(Default)]
 pub(super) struct Scene {
     pub primitives: Vec<Primitive>,
     /// Shapes of all primitives in order.
     pub shapes: Vec<Shape>,
-    /// Attributes as pixel threads get them: for each component four double words.
+    /// Attributes in the layout of pixel threads: four double words per component.
     pub attributes: Vec<u32>,
 }
 
@@ -125,7 +125,7 @@ impl Scene {
     }
 }
 
-/// How polygons are drawn.
+/// The fill mode of polygons.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fill {
     Solid,
@@ -143,15 +143,15 @@ pub(super) struct Geometry<'a> {
     provoking: usize,
     /// Unit of the depth bias; none for floats.
     bias_unit: Option<f64>,
-    /// The dashes of lines.
+    /// The pattern of dashed lines.
     pattern: Option<Pattern>,
     counter: Counter,
     pieces: Vec<Piece>,
-    /// Primitives that reached the clipper, and that it passed on.
+    /// Number of primitives that reached the clipper, and that it passed on.
     pub counts: [u64; 2],
 }
 
-/// What a vertex's header says.
+/// The header of a vertex.
 struct Header {
     layer: u32,
     viewport: u32,
@@ -166,7 +166,7 @@ impl Header {
     }
 }
 
-/// A range of depths in order, without NaN.
+/// A range of depths, ordered and without NaN.
 fn depth_range(from: f32, to: f32) -> [f32; 2] {
     let [from, to] = [from, to].map(|v| if v.is_nan() { 0.0 } else { v });
     [from.min(to), from.max(to)]
@@ -202,13 +202,13 @@ impl<'a> Geometry<'a> {
         })
     }
 
-    /// The number of the vertex with which a primitive begins for those outside: the fan's second where
-    /// it provokes, else the first.
+    /// The index of the vertex that counts as a primitive's first outside of the hardware: the second one for
+    /// fans if it provokes, else the first.
     pub fn turned(&self) -> usize {
         usize::from(self.kind == Kind::Triangle && self.provoking == 1)
     }
 
-    /// Vertices of a primitive.
+    /// Number of vertices of a primitive.
     pub fn vertices_of_primitive(&self) -> usize {
         match self.kind {
             Kind::Point => 1,
@@ -217,7 +217,7 @@ impl<'a> Geometry<'a> {
         }
     }
 
-    /// Double words of a primitive's attributes.
+    /// Number of double words of a primitive's attributes.
     pub fn attribute_dwords(&self) -> usize {
         self.attributes.dwords()
     }
@@ -225,7 +225,7 @@ impl<'a> Geometry<'a> {
     /// Adds primitives to a scene.
     ///
     /// # Errors
-    /// Primitives other than rectangles come in pixels.
+    /// Primitives other than rectangles in window coordinates.
     pub fn add(
         &mut self,
         vertices: &Vertices,
@@ -250,7 +250,7 @@ impl<'a> Geometry<'a> {
         Ok(())
     }
 
-    /// What a viewport leaves of the screen.
+    /// The intersection of a viewport's extents and the drawing rectangle.
     fn limits(&self, viewport: &ViewportState) -> Limits {
         let rectangle = &self.state.rectangle;
         let mut min =
@@ -272,18 +272,18 @@ impl<'a> Geometry<'a> {
                 [s.scissor_rectangle_x_max + 1, s.scissor_rectangle_y_max + 1],
             );
         }
-        // source: SKL PRM volume 7, "viewport extents": pixels outside are not drawn, unless the
-        // transform is off.
+        // source: SKL PRM volume 7, "viewport extents": pixels outside are not drawn, unless the viewport
+        // transform is disabled.
         if self.state.sf.viewport_transform_enable {
-            let low = |v: f32| v.ceil().clamp(0.0, MOST_PIXELS as f32) as u32;
-            let high = |v: f32| (v.floor() + 1.0).clamp(0.0, MOST_PIXELS as f32) as u32;
+            let low = |v: f32| v.ceil().clamp(0.0, MAX_PIXELS as f32) as u32;
+            let high = |v: f32| (v.floor() + 1.0).clamp(0.0, MAX_PIXELS as f32) as u32;
             let v = &viewport.sf;
             cut(
                 [low(v.x_min_viewport), low(v.y_min_viewport)],
                 [high(v.x_max_viewport), high(v.y_max_viewport)],
             );
         }
-        Limits { min, max: max.map(|v| v.min(MOST_PIXELS)), samples: None }
+        Limits { min, max: max.map(|v| v.min(MAX_PIXELS)), samples: None }
     }
 
     fn layer(&self, header: &Header) -> u32 {
@@ -294,8 +294,8 @@ impl<'a> Geometry<'a> {
         (header.viewport & 15).min(self.state.clip.maximum_vp_index)
     }
 
-    /// A rectangle of three corners in pixels: lower right, lower left, upper left in the drivers'
-    /// order, though any three do.
+    /// Adds a rectangle of three corners in pixels: lower right, lower left, upper left in the drivers'
+    /// order, though any three corners work.
     fn rectangle(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
         let (three, number) = *assembled;
         let entries = three.map(|v| vertices.entry(v));
@@ -306,7 +306,7 @@ impl<'a> Geometry<'a> {
         if !(0..2).all(|axis| low(axis) < high(axis)) {
             return;
         }
-        // Without w, and as two triangles: the fourth corner is opposite of the one in the middle.
+        // Without w, and as two triangles: the fourth corner is opposite to the middle one.
         let window = corners.map(|c| [c[0], c[1], c[2], 1.0]);
         let at = |c: [f32; 2]| c.map(|v| GRID.snap(v));
         let (x, y) = ([low(0), high(0)], [low(1), high(1)]);
@@ -361,7 +361,7 @@ impl<'a> Geometry<'a> {
         let clip = entries.map(position);
         // source: SKL PRM volume 7: eight clip distances follow the position.
         let (vs, ds, gs) = (&self.state.vs, &self.state.ds, &self.state.gs);
-        // The last stage's command says which distances it has.
+        // The command of the last stage enables the distances.
         let [mut clips, mut culls] = match (gs.enable, ds.enable) {
             (true, _) => [
                 gs.user_clip_distance_clip_test_enable_bitmask,
@@ -448,7 +448,7 @@ impl<'a> Geometry<'a> {
             );
             return;
         }
-        // Each line for itself.
+        // Each line is clipped separately.
         for piece in std::mem::take(&mut self.pieces) {
             let ends = [piece.xy[0], piece.xy[1]];
             let before = scene.primitives.len();
@@ -466,7 +466,7 @@ impl<'a> Geometry<'a> {
         }
     }
 
-    /// Whether lines are smooth. Those of several samples are by their samples.
+    /// Whether lines are smooth. With several samples, coverage of samples antialiases lines.
     fn smooth(&self) -> bool {
         self.state.raster.antialiasing_enable && self.state.samples() == 1
     }
@@ -480,7 +480,7 @@ impl<'a> Geometry<'a> {
         }
     }
 
-    /// A width of 0 is the thinnest line that there is.
+    /// The line width; a width of 0 means the thinnest line.
     fn line_width(&self) -> f32 {
         let width = self.state.sf.line_width;
         if width == 0.0 { 1.0 } else { width }
@@ -496,7 +496,7 @@ impl<'a> Geometry<'a> {
         width.max(clip.minimum_point_width).min(clip.maximum_point_width)
     }
 
-    /// The bias of a primitive's depths.
+    /// The depth bias of a primitive.
     fn bias(&self, drawn: Kind) -> Option<DepthBias> {
         let raster = &self.state.raster;
         let enabled = match drawn {
@@ -512,7 +512,7 @@ impl<'a> Geometry<'a> {
         })
     }
 
-    /// Adds the shapes of the pieces, and the primitive if something is left of it.
+    /// Adds the shapes of the pieces, and the primitive if any shape is left.
     #[expect(clippy::too_many_arguments, reason = "all that is known of a primitive")]
     fn emit(
         &mut self,
@@ -529,8 +529,8 @@ impl<'a> Geometry<'a> {
         scene: &mut Scene,
     ) {
         let primitive = scene.primitives.len() as u32;
-        // source: SKL PRM volume 7, "multisample rasterization modes": with API Mode DX9/OGL a pixel is covered by
-        // its centre, unless DX Multisample Rasterization Enable is set.
+        // source: SKL PRM volume 7, "multisample rasterization modes": with API Mode DX9/OGL the centre of a pixel
+        // decides about its coverage, unless DX Multisample Rasterization Enable is set.
         let raster = &self.state.raster;
         let centre_only = self.state.samples() > 1
             && raster.api_mode == 0
@@ -554,8 +554,8 @@ impl<'a> Geometry<'a> {
             planes.point_coordinates(&GRID, window[0], size_px, top)
         });
         let (one_over_w, perspective, linear) = match point {
-            // The barycentric coordinates of a point are its coordinates from 0 to 1, which only
-            // attributes replaced by them look at: all others have the same value everywhere.
+            // The barycentric coordinates of a point are its point coordinates from 0 to 1, which are used
+            // only by attributes that are replaced by them: all others are constant.
             Some([x, y]) => (
                 [0.0, 0.0, 1.0 / f64::from(window[0][3])],
                 [x, y].map(|p| planes.divide_by_w(p)),

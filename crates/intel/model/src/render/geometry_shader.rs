@@ -1,8 +1,7 @@
 //! The geometry shader stage: primitives in, strips of vertices out.
 //!
-//! A thread has eight channels: eight primitives, or eight invocations of one. Each channel has an
-//! entry of the URB to which it writes how many vertices there are, bits that end strips, and the
-//! vertices.
+//! A thread has eight channels: eight primitives, or eight invocations of one. Each channel has a URB entry
+//! to which it writes the number of vertices, bits that end strips, and the vertices.
 
 use tepui_intel_eu::Thread;
 use tepui_softgpu::AddressSpace;
@@ -20,36 +19,36 @@ use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::port::Ports;
 
-/// Double words of 32 bytes.
+/// Double words of an HWORD (32 bytes).
 const HWORD: usize = 8;
 
 /// The geometry shader of a draw.
 pub(super) struct GeometryStage {
     shader: Shader,
-    /// Vertices of a primitive.
+    /// Number of vertices of a primitive.
     vertices_in: usize,
     invocations: u32,
     primitive_id: bool,
     handles: bool,
-    /// Registers of each vertex that are pushed, and the first double word of them.
+    /// Number of registers of each vertex that are pushed, and the first double word of them.
     pushed: usize,
     pushed_from: usize,
-    /// Double words of a channel's entry.
+    /// Number of double words of a channel's entry.
     entry: usize,
-    /// Double words before the vertices, and of a vertex.
+    /// Number of double words before the vertices, and of a vertex.
     header: usize,
     vertex: usize,
-    /// Vertices that each channel makes, if that is always the same.
+    /// Number of vertices that each channel emits, if it is constant.
     fixed: Option<u32>,
-    /// Bits of the header say where strips end, not which stream vertices are for.
+    /// Whether control data bits in the header end strips; otherwise they are stream IDs of vertices.
     cuts: bool,
     topology: u32,
     provoking: ProvokingVertices,
 }
 
-/// What a channel made.
+/// The output of a channel.
 struct Made {
-    /// Vertices with their entries, whether a strip ends behind, and their streams.
+    /// Vertices with their entries, whether a strip ends after each, and their streams.
     vertices: Vec<u32>,
     ends: Vec<bool>,
     streams: Vec<u8>,
@@ -80,7 +79,7 @@ impl GeometryStage {
             alternative: gs.floating_point_mode,
         };
         let fixed = gs.static_output.then_some(gs.static_output_vertex_count);
-        // A number of vertices takes 32 bytes.
+        // The number of vertices takes 32 bytes.
         let count = if fixed.is_some() { 0 } else { HWORD };
         Ok(GeometryStage {
             shader: Shader::new(gpu, vm, context, &command, bindings)?,
@@ -90,10 +89,10 @@ impl GeometryStage {
             handles: gs.include_vertex_handles,
             pushed: 8 * gs.vertex_urb_entry_read_length as usize,
             pushed_from: 8 * gs.vertex_urb_entry_read_offset as usize,
-            // The allocation size counts 64 bytes, less one.
+            // The allocation size is in units of 64 bytes, minus one.
             entry: 16 * (state.gs_urb.gs_urb_entry_allocation_size as usize + 1),
             header: count + HWORD * gs.control_data_header_size as usize,
-            // The size of a vertex counts 16 bytes, less one.
+            // The size of a vertex is in units of 16 bytes, minus one.
             vertex: 4 * (gs.output_vertex_size as usize + 1),
             fixed,
             cuts: !gs.control_data_format,
@@ -102,9 +101,9 @@ impl GeometryStage {
         })
     }
 
-    /// Double words of a vertex that comes out.
+    /// Number of double words of an output vertex.
     pub fn stride(&self) -> usize {
-        // As many as fixed functions look at.
+        // At least the part that fixed functions read.
         self.vertex.max(16)
     }
 
@@ -113,13 +112,13 @@ impl GeometryStage {
         u64::from(self.invocations)
     }
 
-    /// What its primitives are assembled with.
+    /// The assembler of its output primitives.
     pub fn assembly(&self) -> Result<Assembly, JobFault> {
         Assembly::new(self.topology, self.provoking)
     }
 
-    /// Runs the shader for primitives; adds the vertices that come out, and the primitives that they
-    /// make in each stream.
+    /// Runs the shader for primitives; adds the output vertices, and the primitives that they form in each
+    /// stream.
     pub fn run(
         &self,
         Machine { gpu, vm }: Machine<'_>,
@@ -129,7 +128,7 @@ impl GeometryStage {
         assembled: &mut [Vec<Assembled>; STREAMS],
         stats: &mut JobStats,
     ) -> Result<u64, JobFault> {
-        // The invocations of a thread.
+        // The channels of each thread.
         let mut threads: Vec<Vec<(u32, u32)>> = Vec::new();
         let all = |n: u32| (0..self.invocations).map(move |instance| (n, instance));
         if self.invocations == 1 {
@@ -150,7 +149,7 @@ impl GeometryStage {
             core,
             thread: self.shader.shared.thread(),
             ports: Ports::new(vm, &self.shader.shared, 0),
-            budget: gpu.options.most_instructions,
+            budget: gpu.options.max_instructions,
             stats: JobStats::default(),
         };
         let items: Vec<_> = threads.iter().zip(&mut results).collect();
@@ -182,7 +181,7 @@ impl GeometryStage {
                 output.data.extend_from_slice(entry);
                 output.data.resize((number as usize + 1) * stride, 0);
                 if *stream > 0 {
-                    // Strips of several streams do not exist: there are points only.
+                    // Several streams can only have points, not strips.
                     let list = &mut assembled[usize::from(*stream) % STREAMS];
                     list.push(([number; 3], list.len() as u32));
                     continue;
@@ -198,7 +197,7 @@ impl GeometryStage {
     }
 }
 
-/// What a worker has.
+/// The state of a worker.
 struct Worker<'a> {
     stage: &'a GeometryStage,
     input: &'a Vertices,
@@ -217,13 +216,13 @@ impl Worker<'_> {
         let thread = &mut self.thread;
         let mask = (1u32 << lanes.len()) - 1;
         let start = stage.shader.start(thread, mask, self.core);
-        // The channels' own entries come first in the URB, then those of the vertices.
+        // The channels' own entries are first in the URB, followed by those of the vertices.
         let urb = self.ports.urb_mut();
         urb.clear();
         urb.resize(LANES * stage.entry, 0);
         let grf = thread.grf_mut();
-        // source: Mesa, brw_fs_thread_payload.cpp (`gs_thread_payload`): r1 handles and, in bits
-        // 31:27, the invocation; then the primitive's number, then a handle for each vertex.
+        // source: Mesa, brw_fs_thread_payload.cpp (`gs_thread_payload`): r1 has handles and, in bits 31:27,
+        // the invocation; followed by the primitive's index, and a handle per vertex.
         let mut register = 2;
         let single = stage.invocations == 1;
         for (lane, (number, instance)) in lanes.iter().enumerate() {
@@ -235,7 +234,7 @@ impl Worker<'_> {
             }
         }
         register += usize::from(stage.primitive_id);
-        // Invocations of one primitive share its vertices, whose handles are side by side.
+        // Invocations of one primitive share its vertices, whose handles are adjacent.
         let primitives = if single { lanes } else { &lanes[..1] };
         for (lane, (number, _)) in primitives.iter().enumerate() {
             let window = &self.windows[*number as usize];
@@ -267,14 +266,14 @@ impl Worker<'_> {
 }
 
 impl GeometryStage {
-    /// Reads what a channel wrote to its entry.
+    /// Reads the output of a channel from its entry.
     fn made(&self, entry: &[u32]) -> Made {
         let room = entry.len().saturating_sub(self.header) / self.vertex;
         let count = self.fixed.unwrap_or(entry[0]).min(room as u32) as usize;
         let bits = if self.fixed.is_some() { 0 } else { HWORD };
         let mut made = Made { vertices: Vec::new(), ends: Vec::new(), streams: Vec::new() };
         for vertex in 0..count {
-            // Streams take two bits of a vertex.
+            // Stream IDs take two bits per vertex.
             let stream = entry.get(bits + vertex / 16).copied().unwrap_or(0) >> (2 * (vertex % 16));
             let has_streams = !self.cuts && bits < self.header;
             made.streams.push(if has_streams { stream as u8 & 3 } else { 0 });

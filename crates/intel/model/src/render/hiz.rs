@@ -1,8 +1,8 @@
 //! Operations on depth and stencil buffers without a draw: 3DSTATE_WM_HZ_OP.
 //!
-//! A clear marks blocks of the hierarchical depth buffer where there is one, and fills the depth buffer where
-//! there is none or a block is covered in part. A depth resolve puts the clear depth in the place of marks; a
-//! resolve of the hierarchical buffer removes marks.
+//! A clear marks blocks of the hierarchical depth buffer if there is one, and fills the depth buffer if there
+//! is none or a block is covered in part. A depth resolve replaces marks by the clear depth; a resolve of the
+//! hierarchical buffer removes marks.
 
 use std::ops::Range;
 
@@ -18,10 +18,10 @@ use crate::port::auxiliary::AuxiliaryPlane;
 use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
 
-/// Columns and rows.
+/// Ranges of columns and rows.
 type Area = [Range<u32>; 2];
 
-/// Executes an operation; a command without one is the end of another.
+/// Executes an operation; a command without one ends the previous one.
 pub(crate) fn operate(
     vm: &AddressSpace,
     context: &HardwareContext,

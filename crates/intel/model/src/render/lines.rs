@@ -1,4 +1,4 @@
-//! Lines that are not plain: dashed ones (stipple), and smooth ones (antialiased).
+//! Dashed (stippled) and smooth (antialiased) lines.
 
 use tepui_intel_packets::pixel::State3dLineStipple;
 use tepui_raster::TILE_SIDE;
@@ -8,18 +8,18 @@ use super::state::{State, latched};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 
-/// The pattern of dashes of a draw.
+/// The stipple pattern of a draw.
 #[derive(Clone, Copy)]
 pub(super) struct Pattern {
     bits: u32,
-    /// Pixels of a bit.
+    /// Number of pixels per bit.
     repeat: u32,
-    /// A line goes on where the last one ended.
+    /// Whether a line continues the pattern where the previous one ended.
     strips: bool,
 }
 
 impl Pattern {
-    /// What a context says of dashes; none if lines are solid.
+    /// The stipple pattern of a context; none if lines are solid.
     pub fn of(context: &HardwareContext, state: &State) -> Result<Option<Pattern>, JobFault> {
         /// Topologies of lines that share vertices. source: genxml, 3D_Prim_Topo_Type.
         const STRIPS: [u32; 3] = [3, 10, 16];
@@ -36,29 +36,29 @@ impl Pattern {
     }
 }
 
-/// Where the dashes of a line are.
+/// The dashes of a line.
 #[derive(Clone, Copy)]
 pub(super) struct Dashes {
     pattern: Pattern,
     /// The axis along which pixels are counted.
     axis: usize,
-    /// The first pixel, and whether the line goes on to greater ones.
+    /// The first pixel, and whether pixel coordinates increase along the line.
     first: i32,
     up: bool,
-    /// Pixels of the lines before it.
+    /// Number of pixels of the lines before it.
     before: u32,
 }
 
-/// Counts the pixels of lines, one after the other.
+/// Counts the pixels of consecutive lines.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counter {
     pixels: u32,
-    /// The vertex at which the last line ended.
+    /// The end vertex of the previous line.
     last: Option<u32>,
 }
 
 impl Counter {
-    /// The dashes of a line between two vertices, whose ends on the screen are in sub-pixels.
+    /// The dashes of a line between two vertices, whose window positions are in sub-pixels.
     pub fn next(
         &mut self,
         pattern: Pattern,
@@ -71,7 +71,7 @@ impl Counter {
         self.last = Some(to);
         let long = [0, 1].map(|axis| (q[axis] - p[axis]).abs());
         let axis = usize::from(long[1] > long[0]);
-        // The first pixel whose centre is not before a place.
+        // The first pixel whose centre is at or after a position.
         let pixel = GRID.pixel() as i32;
         let at = |place: i32| {
             (place - pixel / 2).div_euclid(pixel)
@@ -102,11 +102,11 @@ impl Dashes {
     }
 }
 
-/// A smooth line: the alpha of its pixels is scaled by how much of them it covers.
+/// A smooth line: the alpha of its pixels is scaled by their coverage.
 #[derive(Clone, Copy)]
 pub(crate) struct Smooth {
     from: [f32; 2],
-    /// Along the line, of length 1.
+    /// Unit vector along the line.
     way: [f32; 2],
     length: f32,
     half_width: f32,
@@ -123,15 +123,16 @@ impl Smooth {
         Smooth { from, way, length, half_width: width / 2.0 }
     }
 
-    /// The width of a plain line that has all its pixels.
+    /// The width of a plain line that covers all of its pixels.
     pub(super) fn outline_px(width: f32) -> f32 {
-        // Across an axis a diagonal line is wider by the root of 2.
+        // Measured across an axis, a diagonal line is wider by the square root of 2.
         (width + 1.0) * std::f32::consts::SQRT_2
     }
 
-    /// How much of a pixel is covered.
+    /// The coverage of a pixel.
     ///
-    /// Assumption: the distance of the pixel's centre from the line's sides and ends decides, half a pixel to either side.
+    /// Assumption: coverage depends on the distance of the pixel's centre from the line's sides and ends, over half a
+    /// pixel to either side.
     pub fn coverage(&self, [x, y]: [u32; 2]) -> f32 {
         let [x, y] = [x as f32 + 0.5 - self.from[0], y as f32 + 0.5 - self.from[1]];
         let along = x * self.way[0] + y * self.way[1];
@@ -141,7 +142,7 @@ impl Smooth {
         side * end
     }
 
-    /// The columns of a tile's row that are covered at all.
+    /// The columns of a tile's row that are at least partly covered.
     pub(super) fn row(&self, corner: [u32; 2], line: usize) -> u32 {
         (0..TILE_SIDE as u32)
             .filter(|x| self.coverage([corner[0] + x, corner[1] + line as u32]) > 0.0)
@@ -164,7 +165,7 @@ mod tests {
         // Ten pixels to the right, from column 2 on: eight of sixteen are drawn.
         let first = counter.next(pattern(true), [0, 1], [[px(2), 0], [px(12), 0]]);
         assert_eq!(first.row([0, 0], 0) & 0xfff, 0x3fc);
-        // Then down: pixels 10 to 31 are left out, 32 and on are drawn.
+        // Then down: pixels 10 to 31 are skipped, 32 and up are drawn.
         let second = counter.next(pattern(true), [1, 2], [[px(12), 0], [px(12), px(30)]]);
         assert_eq!((0..30).find(|&y| second.row([0, 0], y) != 0), Some(22));
         // Without strips, and to the left: from column 11 down.

@@ -7,12 +7,12 @@
 //!    ──target──▶ late tests, blending ([`blend`]), texels
 //! ```
 //!
-//! Vertices come in batches of bounded size; a batch is a [`geometry::Scene`] of shapes, which is
-//! drawn before the next begins. [`hiz`] has operations on depth without a draw. Fills and copies
-//! of drivers are rectangle lists in pixels and take the same way.
+//! Vertices come in batches of bounded size; a batch is a [`geometry::Scene`] of shapes, which is rendered
+//! before the next begins. [`hiz`] has operations on depth without a draw. Fills and copies of drivers are
+//! rectangle lists in pixels and take the same path.
 //!
-//! Texels are written to memory as they are, uncompressed. Auxiliary surfaces (CCS, MCS, HiZ) say which
-//! blocks are clear: a fast clear marks them, a write or a resolve puts the clear colour in the place of a mark.
+//! Texels are written to memory uncompressed. Auxiliary surfaces (CCS, MCS, HiZ) mark clear blocks: a fast clear
+//! sets marks, a write or a resolve replaces a mark by the clear colour.
 
 mod assembly;
 pub(crate) mod blend;
@@ -72,10 +72,11 @@ const UNIT: Unit = Unit::Pixels;
 /// Bytes of a general register.
 const REGISTER_BYTES: usize = 32;
 
-/// Most samples of a pixel.
-pub(crate) const MOST_SAMPLES: usize = 16;
+/// Maximum number of samples of a pixel.
+pub(crate) const MAX_SAMPLES: usize = 16;
 
-/// Vertices that are processed before primitives are made of them, and the bytes of their entries.
+/// Limit on the vertices that are processed before primitives are assembled from them, and on the bytes of
+/// their entries.
 const BATCH_VERTICES: usize = 1 << 14;
 const BATCH_BYTES: usize = 1 << 26;
 
@@ -90,7 +91,7 @@ fn unimplemented(what: &str) -> JobFault {
     JobFault::unimplemented(UNIT, what)
 }
 
-/// The numbers of a draw.
+/// The parameters of a draw.
 struct Counts {
     vertices: u32,
     first: u32,
@@ -121,7 +122,7 @@ impl Counts {
     }
 }
 
-/// Draws.
+/// Executes draws.
 ///
 /// # Errors
 /// A command or state of the draw is not valid or not executed by the model, memory is not bound, or
@@ -144,7 +145,7 @@ pub(crate) fn draw(
     }
     let mut memory = Memory::new(vm);
     let stream_output = StreamOutput::of(context)?;
-    // Where nothing is drawn, the state of pixels is that of an earlier draw, and may be in memory no more.
+    // If nothing is drawn, pixel state is left over from an earlier draw, and may not be in memory any more.
     let draws =
         !state.rejects_all() && stream_output.as_ref().is_none_or(|stream| !stream.discards);
     let output = output(context, &state, draws.then_some(&mut memory))?;
@@ -155,7 +156,7 @@ pub(crate) fn draw(
         true => Some(PixelShader::new(gpu, vm, context, &state, &mut memory)?),
         false => None,
     };
-    // What Gen12 calls the vertex location: with indices what is added to them, else the first vertex.
+    // Gen12's vertex location: with indices the base vertex, otherwise the first vertex.
     let base = if primitive.vertex_access_type { counts.base_vertex as u32 } else { counts.first };
     let fetcher = Fetcher::new(context, &state, counts.start_instance, base)?;
     let stage = VertexStage::new(gpu, vm, context, &state, fetcher)?;
@@ -174,7 +175,7 @@ pub(crate) fn draw(
     };
     let (assembly, stage_assembly) = match &shaded {
         _ if tessellation.is_some() => {
-            /// The topology of patches of one vertex; those of more follow.
+            /// The topology of patches of one vertex; those of more vertices follow.
             const PATCHLIST_1: u32 = 0x20;
             let Some(size) = state.topology.checked_sub(PATCHLIST_1 - 1).filter(|&n| n > 0) else {
                 return Err(JobFault::new(UNIT, "tessellation of other primitives than patches"));
@@ -250,14 +251,14 @@ pub(crate) fn draw(
         true => Some(Indices::of(&state)?),
         false => None,
     };
-    // Each primitive of these stages may become many.
+    // Each primitive may become many in these stages.
     let most = if shaded.is_some() || tessellation.is_some() {
         BATCH_VERTICES / 16
     } else {
         BATCH_VERTICES
     };
     let limit = (BATCH_BYTES / (4 * stage.stride)).clamp(1, most);
-    let mut budget = gpu.options.most_instructions;
+    let mut budget = gpu.options.max_instructions;
     for instance in 0..counts.instances {
         for number in 0..counts.vertices {
             budget = budget.checked_sub(1).ok_or_else(|| {
@@ -294,26 +295,26 @@ pub(crate) fn draw(
     totals.count(context, &state, clipped).map_err(|e| JobFault::new(UNIT, e.to_string()))
 }
 
-/// What happens in a batch, in order.
+/// A step of a batch, in order.
 enum Step {
     Vertex,
     Restart,
     EndInstance,
 }
 
-/// The primitives that vertices make.
+/// Assembly of primitives from vertices.
 enum Primitives {
     Plain(Assembly),
-    /// For a geometry shader.
+    /// Assembly for a geometry shader.
     Shaded(Windows, Vec<Window>),
-    /// For tessellation.
+    /// Assembly for tessellation.
     Patches(Patches),
 }
 
-/// Patches of so many vertices.
+/// Assembly of patches with a number of vertices.
 struct Patches {
     size: usize,
-    /// Vertices of the next one.
+    /// Vertices of the incomplete patch.
     pending: Vec<u32>,
     number: u32,
     list: Vec<Patch>,
@@ -344,7 +345,7 @@ impl Primitives {
         }
     }
 
-    /// Takes the next step of a batch; plain primitives that it completes go to `out`.
+    /// Executes the next step of a batch; plain primitives that it completes go to `out`.
     fn step(
         &mut self,
         step: &Step,
@@ -374,24 +375,24 @@ impl Primitives {
     }
 }
 
-/// A draw in execution.
+/// A draw that is being executed.
 struct Run<'a> {
     drawing: Drawing<'a>,
-    /// Vertices may come again.
+    /// Whether vertices may be repeated.
     indexed: bool,
     stage: &'a VertexStage,
     tessellation: Option<&'a Tessellation>,
-    /// Vertices that tessellation made.
+    /// Output vertices of tessellation.
     tessellated: Vertices,
     shaded: Option<&'a GeometryStage>,
     primitives: Primitives,
-    /// Vertices that the geometry shader made.
+    /// Output vertices of the geometry shader.
     made: Vertices,
     geometry: Geometry<'a>,
     vertices: Vertices,
     scene: Scene,
     stream_output: Option<StreamOutput>,
-    /// Primitives of each stream; only geometry shaders have several.
+    /// Primitives of each stream; only geometry shaders have several streams.
     assembled: [Vec<Assembled>; STREAMS],
     /// Vertices of the batch that are not processed yet, and the steps between them.
     inputs: Vec<Input>,
@@ -400,7 +401,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The vertices of the batch, each once if indices name it again, and the place of each in order,
+    /// The vertices of the batch, without repetitions if they are indexed, and the index of each in order,
     /// counted from `next` on.
     fn unique(&self, next: u32) -> (Vec<Input>, Vec<u32>) {
         let mut unique: Vec<Input> = Vec::with_capacity(self.inputs.len());
@@ -462,7 +463,7 @@ impl Run<'_> {
 
     /// Processes the batch: vertices, primitives, pixels.
     fn batch(&mut self, stats: &mut JobStats) -> Result<(), JobFault> {
-        // Vertices that primitives still need move to the front.
+        // Vertices that later primitives still need move to the front.
         let stride = self.stage.stride;
         let mut kept = Vec::new();
         for (place, held) in self.primitives.held().into_iter().enumerate() {
@@ -492,7 +493,7 @@ impl Run<'_> {
         if let Some(stream) = &mut self.stream_output {
             let mut memory = Memory::new(vm);
             let count = self.geometry.vertices_of_primitive();
-            // Fans begin with the vertex that provokes: Vulkan counts it as the first.
+            // Fans begin with the provoking vertex, which Vulkan counts as the first.
             let first = self.geometry.turned();
             for list in self.assembled.iter().map(Vec::as_slice).enumerate() {
                 stream.write(&mut memory, vertices, list, count, first)?;

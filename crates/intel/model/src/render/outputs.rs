@@ -1,10 +1,10 @@
-//! What the pixel threads of a draw write to, from the state of a context.
+//! Output state of a draw's pixel threads, from the state of a context.
 
 use tepui_intel_packets::Packet as _;
 use tepui_intel_packets::pixel::{State3dPolyStippleOffset, State3dPolyStipplePattern};
 use tepui_raster::{Samples, TILE_SIDE, Tests};
 
-use super::MOST_SAMPLES;
+use super::MAX_SAMPLES;
 use super::blend::Blending;
 use super::depth::{Buffers, DepthFormat};
 use super::geometry::GRID;
@@ -14,7 +14,7 @@ use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
 
-/// What pixel threads write to, as far as it does not depend on depth; without memory if there are none.
+/// The output state, except for the parts that depend on depth; without memory if there are no pixel threads.
 pub(super) fn output(
     context: &HardwareContext,
     state: &State,
@@ -43,18 +43,18 @@ pub(super) fn output(
         operation: match state.ps.render_target_resolve_type {
             0 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Clear),
             0 => None,
-            // source: Mesa, blorp_genX_exec_brw.h: FAST_CLEAR_0 (gen120.xml) makes what is in a CCS zero.
+            // source: Mesa, blorp_genX_exec_brw.h: FAST_CLEAR_0 (gen120.xml) zeroes the CCS.
             2 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Forget),
-            // Partial and full resolves are the same where colours are never compressed.
+            // Partial and full resolves are the same, because colours are never compressed.
             _ => Some(BlockOperation::Resolve),
         },
         depth_store: false,
     })
 }
 
-/// Adds what depends on depth and stencil: the tests, and when they are done.
+/// Completes the output state with depth and stencil: the tests, and when they are executed.
 pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) -> Output {
-    /// Early Depth/Stencil Control: the shader runs first; tests come first.
+    /// Values of Early Depth/Stencil Control: the shader runs first; tests come first.
     const SHADER_FIRST: u32 = 1;
     const TESTS_FIRST: u32 = 2;
     let extra = &state.extra;
@@ -67,7 +67,7 @@ pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) ->
         || output.blending.alpha_test.is_some();
     let late = state.has_pixel_shader()
         && match state.wm.early_depth_stencil_control {
-            // Where all pass, it does not matter who is first.
+            // If all fragments pass, the order does not matter.
             SHADER_FIRST => changes || !tests.iter().all(Tests::is_trivial),
             TESTS_FIRST => false,
             _ => changes,
@@ -81,8 +81,8 @@ pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) ->
     }
 }
 
-/// The pattern of polygons, as it stands in tiles: these begin where the pattern does, 32 pixels apart. Bit 0 is the left
-/// column.
+/// The polygon stipple pattern in tile coordinates: tiles begin where the pattern does, 32 pixels apart. Bit 0 is the
+/// left column.
 fn stipple(context: &HardwareContext) -> Result<[u32; TILE_SIDE], JobFault> {
     let offset: State3dPolyStippleOffset = latched(context)?;
     let pattern = context.latched.get(State3dPolyStipplePattern::INFO.name);
@@ -96,11 +96,11 @@ fn stipple(context: &HardwareContext) -> Result<[u32; TILE_SIDE], JobFault> {
     Ok(words)
 }
 
-/// The places of samples in sixteenths of a pixel.
-fn positions(state: &State, count: usize) -> [[u8; 2]; MOST_SAMPLES] {
+/// The sample positions in sixteenths of a pixel.
+fn positions(state: &State, count: usize) -> [[u8; 2]; MAX_SAMPLES] {
     let p = &state.pattern;
     let at = |x: f64, y: f64| [(x * 16.0) as u8, (y * 16.0) as u8];
-    let mut positions = [[8; 2]; MOST_SAMPLES];
+    let mut positions = [[8; 2]; MAX_SAMPLES];
     let list: &[[u8; 2]] = match count {
         1 => &[at(f64::from(p.n1x_sample0_x_offset), f64::from(p.n1x_sample0_y_offset))],
         2 => &[

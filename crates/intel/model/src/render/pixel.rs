@@ -1,4 +1,4 @@
-//! Pixel threads: their programs, their payload, and which pixels they get.
+//! Pixel threads: their programs, their payload, and their pixels.
 
 use std::sync::Arc;
 
@@ -19,68 +19,68 @@ use crate::job::{FaultKind, JobFault};
 use crate::memory::Memory;
 use crate::port::{Ports, Shared};
 
-/// A program of a pixel shader.
+/// A dispatch variant of a pixel shader's program.
 pub(super) struct Variant {
     pub lanes: usize,
     kernel: u64,
     pub program: Arc<CachedProgram>,
-    /// The register at which constants begin; attributes follow them.
+    /// The register at which constants begin, which attributes follow.
     pub start: usize,
 }
 
 /// The pixel shader of a draw.
 pub(super) struct PixelShader {
     pub variant: Variant,
-    /// The primitive's topology, as the header names it.
+    /// The primitive's topology, as in the payload header.
     topology: u32,
-    /// The generation, which says what a payload has where.
+    /// The generation, which determines the layout of payloads.
     pub generation: Generation,
     header: [u32; 8],
     scratch_bytes: u32,
     pub constants: Vec<u8>,
     pub control: u32,
-    /// All channels of subspans run, not only those that are covered.
+    /// Whether all channels of subspans run, not only covered ones.
     vector_mask: bool,
-    /// Bits of 3DSTATE_WM: perspective (pixel, centroid, sample), then linear.
+    /// Barycentric modes of 3DSTATE_WM: perspective (pixel, centroid, sample), then linear.
     barycentrics: u32,
     depth: bool,
     w: bool,
     coverage: bool,
-    /// Places of samples in the payload.
+    /// Whether the payload contains sample offsets.
     pub offsets: bool,
-    /// A thread's channels are samples, not pixels.
+    /// Whether a thread's channels are samples instead of pixels.
     pub per_sample: bool,
-    /// Depth and W are those of samples or centroids: Position ZW Interpolation Mode.
+    /// Position ZW Interpolation Mode: whether depth and W are at the pixel's centre, centroid or sample.
     position_mode: u32,
     pub shared: Shared,
 }
 
-/// Four channels: a square of two by two pixels, or one sample of it.
+/// A subspan: two by two pixels, or one sample of each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Subspan {
     /// The upper left pixel.
     pub place: [u32; 2],
-    /// The covered samples of each pixel.
+    /// The covered samples of each pixel, after tests.
     pub covered: [u32; 4],
-    /// The samples of each pixel that are covered before tests.
+    /// The covered samples of each pixel, before tests.
     pub coverage: [u32; 4],
-    /// The sample, in threads of samples.
+    /// The sample, in per-sample threads.
     pub sample: u8,
 }
 
-/// What a thread is run for.
+/// Parameters of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'w> {
-    /// The worker, which has scratch memory of its own.
+    /// The index of the worker, which has its own scratch memory.
     pub core: u32,
     pub primitive: &'w Primitive,
     /// The primitive's attributes.
     pub attributes: &'w [u32],
-    /// At most as many as the program has room for.
+    /// The subspans, at most as many as the program has channels for.
     pub subspans: &'w [Subspan],
 }
 
-/// Registers of a thread, as payloads are put to them.
+/// General registers of a thread, for writing payloads.
 pub(super) struct Registers<'t>(pub &'t mut [u8]);
 
 impl Registers<'_> {
@@ -151,7 +151,7 @@ impl PixelShader {
         })
     }
 
-    /// Subspans of a thread.
+    /// Number of subspans of a thread.
     pub fn subspans(&self) -> usize {
         self.variant.lanes / 4
     }
@@ -223,7 +223,7 @@ impl PixelShader {
                 let subspan = subspans.get(4 * half + lane / 4)?;
                 Some((lane, subspan, lane % 4))
             });
-            // Where a value of a channel is taken: the pixel's centre, centroid or sample.
+            // The position at which a channel's value is evaluated: the pixel's centre, centroid or sample.
             let point = |subspan: &Subspan, pixel: usize, mode: u32| {
                 let [x, y] = corner(subspan, pixel);
                 let sample = match mode {
@@ -241,15 +241,15 @@ impl PixelShader {
                 for (lane, subspan, pixel) in lanes.clone() {
                     let at = point(subspan, pixel, mode % 3);
                     let [b, c] = primitive.interpolation.at(mode >= 3, at);
-                    // Eight channels of the first, then of the second coordinate.
+                    // Eight channels of the first coordinate, followed by those of the second.
                     let register = next + 2 * (lane / 8);
                     grf.put(register, lane % 8, b.to_bits());
                     grf.put(register + 1, lane % 8, c.to_bits());
                 }
                 next += width / 4;
             }
-            // Position ZW Interpolation Mode: 0 pixel, 1 centroid... 3 sample; threads of samples
-            // have their own.
+            // Position ZW Interpolation Mode: 0 pixel, 1 centroid... 3 sample; per-sample threads use their
+            // own sample.
             let mode = match (self.per_sample, self.position_mode) {
                 (true, _) | (_, 3) => 2,
                 (_, 2) => 1,
@@ -257,7 +257,7 @@ impl PixelShader {
             };
             if self.depth {
                 for (lane, subspan, pixel) in lanes.clone() {
-                    // It is clamped when it is tested, not here.
+                    // Depth is clamped when it is tested, not here.
                     let z = value(&primitive.depth, point(subspan, pixel, mode)) as f32;
                     grf.put(next + lane / 8, lane % 8, z.to_bits());
                 }
@@ -271,7 +271,7 @@ impl PixelShader {
                 next += width / 8;
             }
             if self.offsets {
-                // A byte each for X and Y, in sixteenths of a pixel.
+                // One byte each for X and Y, in sixteenths of a pixel.
                 for (lane, subspan, pixel) in lanes.clone() {
                     let sample = match self.per_sample {
                         true => Some(usize::from(subspan.sample)),
@@ -297,13 +297,13 @@ impl PixelShader {
         self.execute(thread, ports, budget)
     }
 
-    /// The first register of the payload, and what it says of the primitive.
+    /// The first register of the payload, and its primitive information.
     pub fn header(&self, primitive: &Primitive, core: u32) -> ([u32; 8], u32) {
         let mut header = self.header;
         // source: SNB PRM volume 2 part 1, "PS thread payload": bits 4:0 are the topology; Mesa,
-        // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the
-        // word must not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the
-        // viewport (`fetch_viewport_index`). On Gen12 these stand in r1.1.
+        // brw_fs_nir.cpp (`emit_frontfacing_interpolation`): bit 15 is set for back faces, and the word must
+        // not be 0; bits 26:16 are the layer (`fetch_render_target_array_index`), and bits 30:27 the viewport
+        // (`fetch_viewport_index`). On Gen12 they are in r1.1.
         let polygon = u32::from(!primitive.front) << 15
             | (primitive.layer & 0x7ff) << 16
             | primitive.viewport << 27;
@@ -315,7 +315,7 @@ impl PixelShader {
         (header, polygon)
     }
 
-    /// The end of the payload: constants and the primitive's attributes.
+    /// Writes the end of the payload: constants and the primitive's attributes.
     pub fn setup(&self, grf: &mut Registers<'_>, attributes: &[u32]) {
         let start = (self.variant.start * REGISTER_BYTES).min(grf.0.len());
         let setup = &mut grf.0[start..];
@@ -327,7 +327,7 @@ impl PixelShader {
         }
     }
 
-    /// What the setup data of the payload has at a byte of the general registers: 32 bits.
+    /// The 32 bits of setup data at a byte of the general registers.
     pub fn setup_dword(&self, attributes: &[u32], byte: usize) -> Option<u32> {
         let at = byte.checked_sub(self.variant.start * REGISTER_BYTES)?;
         match at.checked_sub(self.constants.len()) {
@@ -336,7 +336,7 @@ impl PixelShader {
         }
     }
 
-    /// Runs a thread that has its payload to its end; returns the instructions that it executed.
+    /// Runs a thread with a complete payload to its end; returns the number of executed instructions.
     pub fn execute(
         &self,
         thread: &mut Thread,
@@ -353,17 +353,17 @@ impl PixelShader {
         Ok(before - *budget)
     }
 
-    /// Rows of a payload that have a value for each pixel of one sample.
+    /// Number of payload rows with a value per single-sampled pixel.
     pub fn rows_of_pixels(&self) -> usize {
-        // Each of these has two coordinates.
+        // Each barycentric mode has two coordinates.
         2 * self.barycentrics.count_ones() as usize
             + usize::from(self.depth)
             + usize::from(self.w)
             + usize::from(self.coverage)
     }
 
-    /// The part of the payload behind the header for a half of a thread whose pixels have one sample, at `sample`; returns
-    /// the register behind it. Registers that the program does not read are left out.
+    /// Writes the part of the payload after the header for half of a thread with single-sampled pixels, at `sample`;
+    /// returns the next register. Registers that the program does not read are skipped.
     pub fn payload_of_pixels(
         &self,
         grf: &mut Registers<'_>,
@@ -392,16 +392,16 @@ impl PixelShader {
             if wanted & registers(next, next + width / 4) != 0 {
                 let [b, c] =
                     points.barycentrics(&primitive.interpolation, mode >= 3, mode % 3 == 2);
-                // Eight channels of the first, then of the second coordinate.
+                // Eight channels of the first coordinate, followed by those of the second.
                 row(grf, &b, 2, next);
                 row(grf, &c, 2, next + 1);
             }
             next += width / 4;
         }
-        // Position ZW Interpolation Mode, as in threads of several samples.
+        // Position ZW Interpolation Mode, as in multisampled threads.
         let of_sample = self.per_sample || self.position_mode == 3;
         if self.depth {
-            // It is clamped when it is tested, not here.
+            // Depth is clamped when it is tested, not here.
             row(grf, &points.depths(&primitive.depth, of_sample), 1, next);
             next += width / 8;
         }
@@ -422,7 +422,7 @@ impl PixelShader {
     }
 }
 
-/// The set of general registers from one to before another.
+/// The set of general registers from `first` up to `end`, exclusive.
 pub(super) fn registers(first: usize, end: usize) -> u128 {
     let below = |n: usize| u128::MAX.checked_shr(128 - n.min(128) as u32).unwrap_or(0);
     below(end) & !below(first)
@@ -433,7 +433,7 @@ fn corner(subspan: &Subspan, pixel: usize) -> [u32; 2] {
     [subspan.place[0] + pixel as u32 % 2, subspan.place[1] + pixel as u32 / 2]
 }
 
-/// The sample at which a pixel's centroid is taken; none for its centre.
+/// The sample at which a pixel's centroid is evaluated; none for its centre.
 ///
 /// Assumption: the first covered sample, unless all or none are.
 fn centroid(coverage: u32, count: usize) -> Option<usize> {
@@ -441,10 +441,10 @@ fn centroid(coverage: u32, count: usize) -> Option<usize> {
     (coverage != 0 && !all).then(|| coverage.trailing_zeros() as usize)
 }
 
-/// The program that is used: its channels, its offset and the register at which constants begin.
+/// The dispatch variant: its channels, its offset and the register at which constants begin.
 ///
-/// source: Mesa, brw_compiler.h (`_brw_wm_prog_data_prog_offset`): a program that is alone has kernel
-/// 0; of several, SIMD8 has kernel 0, SIMD32 kernel 1, SIMD16 kernel 2.
+/// source: Mesa, brw_compiler.h (`_brw_wm_prog_data_prog_offset`): a single program is kernel 0; with
+/// several, SIMD8 is kernel 0, SIMD32 kernel 1, SIMD16 kernel 2.
 fn choose(ps: &State3dPs) -> Result<(usize, u64, u32), JobFault> {
     let zero =
         (ps.kernel_start_pointer_0, ps.dispatch_grf_start_register_for_constant_setup_data_0);

@@ -1,18 +1,18 @@
-//! Depths of a tile, read from and written to a level that is contiguous in host memory.
+//! Depth of a tile, read from and written to a level that is contiguous in host memory.
 
 use tepui_raster::{DepthStencil, TILE_SIDE};
 use tepui_texel::{LevelLayout, Vectors};
 
-use super::MOST_SAMPLES;
+use super::MAX_SAMPLES;
 use super::depth::DepthFormat;
 use crate::port::plain::PlainLevel;
 
-type Tile = DepthStencil<MOST_SAMPLES>;
+type Tile = DepthStencil<MAX_SAMPLES>;
 
-/// Pixels that lie side by side in memory, in a row or a column of 16 bytes.
+/// Pixels that are contiguous in memory, in a row or a column of 16 bytes.
 const TOGETHER: usize = 4;
 
-/// Whether the functions of this module can access a level: it lies in tiles, and begins at a multiple of four pixels.
+/// Whether this module supports a level: it must be tiled, and begin at a multiple of four pixels.
 pub(super) fn suits(level: &PlainLevel) -> bool {
     !level.is_linear() && level.begins_at_multiple(TOGETHER as u32) && matches!(level.shift, 1 | 2)
 }
@@ -23,7 +23,7 @@ pub(super) fn load(level: &PlainLevel, format: DepthFormat, tile: &mut Tile, cor
         let mut texels = [0u32; TILE_SIDE];
         for (four, &place) in texels.as_chunks_mut::<TOGETHER>().0.iter_mut().zip(places) {
             // SAFETY: the pixels of the row up to the next multiple of four are inside of the level's memory, as
-            // `each_row` says.
+            // guaranteed by `each_row`.
             *four = unsafe {
                 match level.shift {
                     1 => place.cast::<[u16; TOGETHER]>().read_unaligned().map(u32::from),
@@ -35,7 +35,7 @@ pub(super) fn load(level: &PlainLevel, format: DepthFormat, tile: &mut Tile, cor
     });
 }
 
-/// Writes them.
+/// Writes the depths of the pixels that a tile has in a level that [`suits`].
 pub(super) fn store(level: &PlainLevel, format: DepthFormat, tile: &mut Tile, corner: [u32; 2]) {
     each_row(level, corner, |y, count, places| {
         let mut texels = [0u32; TILE_SIDE];
@@ -55,8 +55,9 @@ pub(super) fn store(level: &PlainLevel, format: DepthFormat, tile: &mut Tile, co
     });
 }
 
-/// Calls `row` with the number of each row of a tile inside of the level, its pixels inside of it, and where each first
-/// of four is. A level's memory has whole tiles of the image, which begin and end at multiples of four pixels.
+/// Calls `row` with the index of each row of a tile inside of the level, the number of its pixels inside, and the
+/// address of each group of four. A level's memory has whole tiles of the image, which begin and end at multiples of
+/// four pixels.
 fn each_row(level: &PlainLevel, corner: [u32; 2], mut row: impl FnMut(usize, usize, &[*mut u8])) {
     let [width, height] = level.size();
     let count = (width.saturating_sub(corner[0]) as usize).min(TILE_SIDE);
@@ -159,7 +160,7 @@ mod tests {
             (0x10a, DepthFormat::Unorm(16)),
         ];
         for (number, kept) in formats {
-            // Texels of which each has another depth.
+            // Texels with distinct depths.
             let bytes: Vec<u8> = match kept {
                 DepthFormat::Unorm(16) => {
                     (0..BYTES / 2).flat_map(|i| (i as u16).to_le_bytes()).collect()
@@ -209,7 +210,7 @@ mod tests {
                         let depth = tile.depth_row(0, y)[x];
                         let texel = u32::from_le_bytes(texel);
                         assert_eq!(depth, kept.unpack(texel), "{kept:?} {place:?}");
-                        // What is written back, which is another depth.
+                        // Writes back a different depth.
                         let new = 1.0 - depth;
                         tile.depth_row(0, y)[x] = new;
                         let from = (at - BASE) as usize;

@@ -1,4 +1,4 @@
-//! Where pixels are, and what a primitive has there, for all channels of a message.
+//! Positions of pixels, and values of a primitive there, for all channels of a message.
 
 use tepui_raster::WindowPlane;
 use tepui_texel::Vectors;
@@ -6,14 +6,15 @@ use tepui_texel::Vectors;
 use super::geometry::{Barycentrics, value};
 use super::pixel::Subspan;
 
-/// The centres or samples of the pixels of up to four subspans.
+/// The centres or sample positions of the pixels of up to four subspans.
 pub(super) struct Points {
-    /// The left upper corners of pixels; zeros behind the last subspan.
+    /// The upper left corners of pixels; zeros after the last subspan.
     corner: [[f64; 16]; 2],
     sample: [f32; 2],
 }
 
-/// Compiles a function for hosts with wide vectors, too, and calls what the host can run.
+/// Compiles a function twice, the second time for hosts with wide vectors, and calls the variant for this
+/// host.
 macro_rules! wide {
     ($(#[$doc:meta])* fn $name:ident, $inner:ident (&$this:ident $(, $arg:ident : $ty:ty)*) -> $result:ty $body:block) => {
         $(#[$doc])*

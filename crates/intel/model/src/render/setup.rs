@@ -1,8 +1,8 @@
-//! Attribute setup: which parts of vertices pixel threads get, and how.
+//! Attribute setup: the parts of vertices that pixel threads get, and their form.
 //!
-//! An attribute's component becomes four double words: the differences of the second and the third
-//! vertex from the first, one that is unused, and the first vertex's value. `pln` adds up value and
-//! differences times barycentric coordinates.
+//! An attribute's component becomes four double words: the differences of the second and the third vertex
+//! from the first, one that is unused, and the first vertex's value. `pln` adds the value and the differences
+//! times barycentric coordinates.
 
 use tepui_intel_packets::raster::SfOutputAttributeDetail;
 
@@ -10,23 +10,23 @@ use super::UNIT;
 use super::state::State;
 use crate::job::JobFault;
 
-/// Most attributes of a pixel thread.
-const MOST_ATTRIBUTES: u32 = 32;
+/// Maximum number of attributes of a pixel thread.
+const MAX_ATTRIBUTES: u32 = 32;
 
-/// Where an attribute's components come from.
+/// The source of an attribute's components.
 #[derive(Clone, Copy)]
 struct Attribute {
-    /// Its place in a vertex's entry, in double words.
+    /// Its offset in a vertex's entry, in double words.
     source: usize,
-    /// A second place, taken for faces that turn away.
+    /// A second offset, used for back faces.
     back: usize,
-    /// What components are replaced by.
+    /// The replacement of each component.
     replaced: [Replaced; 4],
     constant: bool,
     point_coordinates: bool,
 }
 
-/// What an attribute's component is replaced by.
+/// The replacement of an attribute's component.
 #[derive(Clone, Copy)]
 enum Replaced {
     Not,
@@ -41,7 +41,7 @@ impl Attributes {
     pub fn new(state: &State) -> Result<Attributes, JobFault> {
         let sbe = &state.sbe;
         let count = sbe.number_of_sf_output_attributes;
-        if count > MOST_ATTRIBUTES {
+        if count > MAX_ATTRIBUTES {
             return Err(JobFault::new(UNIT, "3DSTATE_SBE: more attributes than there are"));
         }
         let s = &state.swizzles;
@@ -63,14 +63,14 @@ impl Attributes {
             s.attribute_14,
             s.attribute_15,
         ];
-        // The read offset counts pairs of vectors.
+        // The read offset is in units of two vectors.
         let first = 8 * sbe.vertex_urb_entry_read_offset as usize;
         let attribute = |index: u32| {
-            // Only the first sixteen are swizzled.
+            // Only the first sixteen attributes can be swizzled.
             let detail = details.get(index as usize).filter(|_| sbe.attribute_swizzle_enable);
             let source = detail.map_or(index, |d| d.source_attribute) as usize;
             let source = first + 4 * source;
-            // Swizzle Select 1 and 3 take the next attribute for back faces.
+            // Swizzle Select 1 and 3 use the next attribute for back faces.
             let back = match detail {
                 Some(d) if d.swizzle_select & 1 != 0 => source + 4,
                 _ => source,
@@ -115,7 +115,7 @@ impl Attributes {
         Ok(Attributes((0..count).map(attribute).collect()))
     }
 
-    /// Double words of a primitive's attributes.
+    /// Number of double words of a primitive's attributes.
     pub fn dwords(&self) -> usize {
         16 * self.0.len()
     }

@@ -1,4 +1,4 @@
-//! What the shaders before the pixel shader have in common: their program, header and constants.
+//! Shaders of the stages before the pixel shader: program, header and constants.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::port::{Ports, Shared};
 /// Channels of the threads of these stages.
 pub(super) const LANES: usize = 8;
 
-/// What a stage's command says of its shader.
+/// Shader parameters of a stage's command.
 pub(super) struct Command {
     /// Offset of the program.
     pub kernel: u64,
     pub scratch: u64,
     pub scratch_size: u32,
-    /// The register at which constants begin; what the URB gives follows them.
+    /// The register at which constants begin, which URB data follows.
     pub first: u32,
-    /// Floats are not those of IEEE 754.
+    /// Whether floats use the alternative mode instead of IEEE 754.
     pub alternative: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Shader {
     program: Arc<CachedProgram>,
     kernel: u64,
     header: [u32; 8],
-    /// Bytes of scratch memory of a thread; 0 if it has none.
+    /// Bytes of scratch memory per thread; 0 if it has none.
     scratch_bytes: u32,
     constants: Vec<u8>,
     first: usize,
@@ -74,8 +74,8 @@ impl Shader {
         })
     }
 
-    /// Makes a thread ready: its channels, header and constants. Returns the first byte behind the
-    /// constants. `core` is the worker, which has scratch memory of its own.
+    /// Initialises a thread: its channels, header and constants. Returns the first byte after the constants.
+    /// `core` is the index of the worker, which has its own scratch memory.
     pub fn start(&self, thread: &mut Thread, mask: u32, core: u32) -> usize {
         thread.clear_for(self.program.program(), mask, 0);
         let dispatch = Dispatch { mask, vector_mask: mask, state: 0, control: self.control };

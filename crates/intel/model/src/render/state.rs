@@ -42,7 +42,7 @@ pub(super) fn latched<P: Packet>(context: &HardwareContext) -> Result<P, JobFaul
     }
 }
 
-/// As [`latched`], of a command that Gen12 has in another form, `New`.
+/// As [`latched`], for a command that has another form on Gen12, `New`.
 pub(super) fn latched_as<P: Packet, New: Packet + Into<P>>(
     context: &HardwareContext,
 ) -> Result<P, JobFault> {
@@ -55,13 +55,13 @@ pub(super) fn latched_as<P: Packet, New: Packet + Into<P>>(
     }
 }
 
-/// Unpacks a packet; a field that is out of its range is a fault.
+/// Unpacks a packet; an out-of-range field is a fault.
 pub(super) fn unpack<P: Packet>(context: &HardwareContext, bytes: &[u8]) -> Result<P, JobFault> {
     P::unpack_as(bytes, context.revision())
         .map_err(|problem| JobFault::new(UNIT, problem.to_string()))
 }
 
-/// Reads a packet from memory, of a kind that all generations have alike.
+/// Reads a packet from memory, whose format is the same on all generations.
 pub(super) fn read<P: Packet>(memory: &mut Memory<'_>, at: u64) -> Result<P, JobFault> {
     let mut bytes = [0; 128];
     let bytes = &mut bytes[..P::INFO.size_bytes];
@@ -103,7 +103,7 @@ impl State {
     /// Reads the state of a context.
     ///
     /// # Errors
-    /// A command has a field out of its range, or enables what the model does not execute.
+    /// A command has an out-of-range field, or enables a feature that the model does not execute.
     pub fn of(context: &HardwareContext) -> Result<State, JobFault> {
         let topology: State3dVfTopology = latched(context)?;
         let mask: State3dSampleMask = latched(context)?;
@@ -140,7 +140,7 @@ impl State {
         Ok(state)
     }
 
-    /// Refuses what the model does not draw.
+    /// Refuses features that the model does not support.
     fn check(&self) -> Result<(), JobFault> {
         let stages = [self.hs.enable, self.te.te_enable, self.ds.enable];
         if stages.contains(&true) && stages.contains(&false) {
@@ -166,15 +166,15 @@ impl State {
         self.hs.enable
     }
 
-    /// Whether the clipper lets nothing through.
+    /// Whether the clipper rejects everything.
     pub fn rejects_all(&self) -> bool {
-        /// Clip Mode that does so.
+        /// The Clip Mode that rejects everything.
         const REJECT_ALL: u32 = 3;
         self.clip.clip_enable && self.clip.clip_mode == REJECT_ALL
     }
 
-    /// Whether there is a pixel shader. Drivers that draw for stream output alone leave 3DSTATE_PS_EXTRA
-    /// as it was, and 3DSTATE_PS without any dispatch.
+    /// Whether there is a pixel shader. Drivers that draw only for stream output leave 3DSTATE_PS_EXTRA
+    /// unchanged, and 3DSTATE_PS without an enabled dispatch.
     pub fn has_pixel_shader(&self) -> bool {
         let ps = &self.ps;
         let dispatched = ps.n8_pixel_dispatch_enable
@@ -183,13 +183,13 @@ impl State {
         self.extra.pixel_shader_valid && dispatched
     }
 
-    /// Samples of a pixel.
+    /// Number of samples of a pixel.
     pub fn samples(&self) -> usize {
         1 << self.multisample.number_of_multisamples
     }
 }
 
-/// Refuses what only Gen12 has and the model does not draw.
+/// Refuses features of Gen12 that the model does not support.
 fn check_gen12(context: &HardwareContext) -> Result<(), JobFault> {
     let replication: gen12::State3dPrimitiveReplication = latched(context)?;
     let bounds: gen12::State3dDepthBounds = latched(context)?;
@@ -206,13 +206,13 @@ fn check_gen12(context: &HardwareContext) -> Result<(), JobFault> {
     Ok(())
 }
 
-/// What the threads of a stage get besides their payload.
+/// Inputs of a stage's threads other than the payload.
 pub(super) struct Bindings {
     /// GPU address of the binding table.
     pub table: u64,
     /// GPU address of the samplers.
     pub samplers: u64,
-    /// The same as the dynamic state's offset, for the header of the payload.
+    /// The offset of the samplers from the dynamic state base, for the header of the payload.
     pub sampler_offset: u32,
     /// The binding table's offset, for the header.
     pub table_offset: u32,
@@ -221,7 +221,7 @@ pub(super) struct Bindings {
 }
 
 impl Bindings {
-    /// With the offsets of a binding table and of samplers, and the constants that are pushed.
+    /// The bindings, from the offsets of a binding table and of samplers, and the pushed constants.
     fn of(
         context: &HardwareContext,
         memory: &mut Memory<'_>,
@@ -320,17 +320,17 @@ impl Bindings {
     }
 }
 
-/// Reads the ranges of a 3DSTATE_CONSTANT command, one behind the other.
+/// Reads the ranges of a 3DSTATE_CONSTANT command, one after the other.
 fn pushed(
     context: &HardwareContext,
     memory: &mut Memory<'_>,
     body: &State3dConstantBody,
 ) -> Result<Vec<u8>, JobFault> {
     const REGISTER_BYTES: usize = 32;
-    /// Registers of a thread, and so the most that can be pushed.
-    const MOST: usize = 128;
-    // source: genxml, CS_DEBUG_MODE2: with bit 4 addresses are absolute, else buffer 0 counts from
-    // the dynamic state's base.
+    /// Number of registers of a thread, and so the limit on pushed constants.
+    const MAX_PUSHED: usize = 128;
+    // source: genxml, CS_DEBUG_MODE2: with bit 4 addresses are absolute, otherwise buffer 0 is relative to
+    // the dynamic state base.
     let absolute = context.registers.get(registers::CS_DEBUG_MODE2) >> 4 & 1 != 0;
     let ranges = [
         (body.buffer_0, body.read_length_0),
@@ -343,7 +343,7 @@ fn pushed(
         let base = if index == 0 && !absolute { context.bases.dynamic } else { 0 };
         let from = bytes.len();
         let to = from + REGISTER_BYTES * registers as usize;
-        if to > MOST * REGISTER_BYTES {
+        if to > MAX_PUSHED * REGISTER_BYTES {
             return Err(JobFault::new(
                 UNIT,
                 "more constants are pushed than a thread has registers",
@@ -359,7 +359,7 @@ fn pushed(
     Ok(bytes)
 }
 
-/// A viewport's states.
+/// The states of a viewport.
 #[derive(Clone, Copy)]
 pub(super) struct ViewportState {
     pub sf: SfClipViewport,
@@ -367,7 +367,7 @@ pub(super) struct ViewportState {
     pub scissor: ScissorRect,
 }
 
-/// The viewports of a draw, as far as its vertices can name them.
+/// The viewports of a draw that its vertices can select.
 pub(super) fn viewports(
     context: &HardwareContext,
     memory: &mut Memory<'_>,

@@ -1,10 +1,10 @@
-//! The statistics of the pipeline: what draws count, and the registers that have the sums.
+//! Pipeline statistics: counts of draws, and the registers that accumulate them.
 
 use super::state::{self, State};
 use crate::context::HardwareContext;
 use crate::registers::{self, NoRegister};
 
-/// What a draw counts.
+/// The counts of a draw.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Totals {
     pub vertices: u64,
@@ -19,7 +19,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Adds to the registers of the pipeline's statistics.
+    /// Adds the counts to the pipeline statistics registers.
     pub fn count(
         &self,
         context: &mut HardwareContext,

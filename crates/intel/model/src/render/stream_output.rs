@@ -1,4 +1,4 @@
-//! Stream output (transform feedback): vertices of assembled primitives go to buffers.
+//! Stream output (transform feedback): writes vertices of assembled primitives to buffers.
 
 use tepui_intel_packets::stages::{SoDecl, State3dSoBuffer, State3dSoDeclList, State3dStreamout};
 
@@ -11,25 +11,25 @@ use crate::job::JobFault;
 use crate::memory::Memory;
 use crate::registers::{self, NoRegister};
 
-/// Buffers of stream output.
+/// Number of stream output buffers.
 const BUFFERS: usize = 4;
-/// Streams of a geometry shader.
+/// Number of streams of a geometry shader.
 pub(super) const STREAMS: usize = 4;
 
-/// Where a component of a vertex goes.
+/// The destination of a component of a vertex.
 struct Component {
     buffer: usize,
-    /// Its place in the vertex's entry; none for a hole, which is left as it is.
+    /// Its offset in the vertex's entry; none for a hole, which is skipped.
     place: Option<usize>,
 }
 
-/// A stream of vertices.
+/// A vertex stream.
 #[derive(Default)]
 struct Stream {
     components: Vec<Component>,
-    /// Buffers that the stream goes to.
+    /// Mask of the buffers that the stream is written to.
     selected: u32,
-    /// Primitives that there would be room for, and that were written.
+    /// Number of primitives needed (that would have fit in sufficient buffers), and written.
     needed: u64,
     written: u64,
 }
@@ -37,21 +37,21 @@ struct Stream {
 /// The stream output of a draw.
 pub(super) struct StreamOutput {
     streams: [Stream; STREAMS],
-    /// The stream that is drawn.
+    /// The stream that is rasterised.
     pub drawn: usize,
-    /// Address and bytes of each buffer.
+    /// Address and size in bytes of each buffer.
     buffers: [Option<(u64, u64)>; BUFFERS],
-    /// Bytes from vertex to vertex.
+    /// Strides of vertices in bytes.
     pitches: [u64; BUFFERS],
-    /// Where the next vertex goes.
+    /// Write offsets.
     offsets: [u64; BUFFERS],
-    /// Nothing is drawn.
+    /// Whether rasterisation is disabled.
     pub discards: bool,
     counts: bool,
 }
 
 impl StreamOutput {
-    /// What a context says of stream output; `None` where it is off.
+    /// The stream output state of a context; `None` if it is disabled.
     pub fn of(context: &HardwareContext) -> Result<Option<StreamOutput>, JobFault> {
         let state: State3dStreamout = latched(context)?;
         if !state.so_function_enable {
@@ -82,9 +82,9 @@ impl StreamOutput {
         let mut streams: [Stream; STREAMS] = Default::default();
         for (index, stream) in streams.iter_mut().enumerate() {
             stream.selected = selected[index];
-            // The read offset counts pairs of vectors.
+            // The read offset is in units of two vectors.
             let first = if offsets[index] { 8 } else { 0 };
-            // An entry has the declarations of four streams.
+            // An entry contains a declaration for each of four streams.
             for entry in entries.chunks_exact(8).take(counts[index] as usize) {
                 let at = index * SoDecl::SIZE_BYTES;
                 let decl: SoDecl = unpack(context, &entry[at..at + SoDecl::SIZE_BYTES])?;
@@ -103,7 +103,7 @@ impl StreamOutput {
             if let Some(bytes) = context.stream_buffers.get(&(index as u32)) {
                 let state: State3dSoBuffer = unpack(context, bytes)?;
                 if state.so_buffer_enable {
-                    // The size counts double words, less one.
+                    // The size is in double words, minus one.
                     let size = 4 * (u64::from(state.surface_size) + 1);
                     *buffer = Some((state.surface_base_address, size));
                 }
@@ -128,8 +128,8 @@ impl StreamOutput {
         }))
     }
 
-    /// Writes primitives of a stream, of so many vertices, as long as all buffers have room. `first` is the number
-    /// of the vertex that is written first, before those that follow it around the primitive.
+    /// Writes primitives of a stream, with a number of vertices each, while they fit in all buffers. `first` is
+    /// the index of the vertex that is written first, before those that follow it around the primitive.
     pub fn write(
         &mut self,
         memory: &mut Memory<'_>,
@@ -170,7 +170,7 @@ impl StreamOutput {
         Ok(())
     }
 
-    /// Keeps where the next draw goes on, and counts.
+    /// Stores the write offsets for the next draw, and the statistics.
     pub fn finish(
         &self,
         context: &mut HardwareContext,

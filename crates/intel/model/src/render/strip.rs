@@ -1,6 +1,7 @@
-//! Threads of strips: eight by two pixels of one sample, all of them covered.
+//! Threads for strips: eight by two single-sampled pixels, all of them covered.
 //!
-//! Most pixel threads have such, so that what other threads have to find out pixel by pixel is known of these.
+//! Most pixel threads are for strips, for which properties that other threads determine pixel by pixel are
+//! known.
 
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::Thread;
@@ -11,8 +12,8 @@ use crate::job::JobFault;
 use crate::port::Ports;
 
 impl PixelShader {
-    /// Whether a thread for each strip of eight by two pixels can be made in short. Threads that are checked get payloads
-    /// register by register.
+    /// Whether the fast path can run a thread per strip of eight by two pixels. Checked threads get payloads register
+    /// by register.
     pub fn takes_strips(&self) -> bool {
         self.variant.lanes == 16
             && self.generation == Generation::Gen9
@@ -20,7 +21,8 @@ impl PixelShader {
             && !self.shared.checks()
     }
 
-    /// As [`PixelShader::run`], for the strip that begins at a pixel: eight by two pixels of one sample, all of them covered.
+    /// As [`PixelShader::run`], for the strip that begins at a pixel: eight by two single-sampled pixels, all of them
+    /// covered.
     pub fn run_strip(
         &self,
         thread: &mut Thread,

@@ -1,8 +1,8 @@
-//! The pixel back end: what a pixel thread's render target writes reach.
+//! The pixel back end: executes a pixel thread's render target writes.
 //!
-//! Samples that passed the early tests are blended into the targets; where tests come late (shaders
-//! that discard, compute depth, or write memory first) they are done at a thread's first write of a
-//! pixel, which decides for all targets.
+//! Samples that passed the early tests are blended into the targets; late tests (for shaders that discard,
+//! compute depth, or write memory first) are executed at a thread's first write of a pixel, and apply to all
+//! targets.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
 use tepui_softgpu::{Fault, Protection};
 
-use super::MOST_SAMPLES;
-use super::blend::{Blend, Blending, MOST_TARGETS, has_logic, logic};
+use super::MAX_SAMPLES;
+use super::blend::{Blend, Blending, MAX_TARGETS, has_logic, logic};
 use super::depth::DepthFormat;
 use super::geometry::Barycentrics;
 use super::lines::Smooth;
-use crate::format::MOST_BYTES;
+use crate::format::MAX_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{AuxiliaryPlane, Kind, TwoRows, is_clear_pixel, own_slices, slice};
 use crate::port::image::LevelPlane;
@@ -26,48 +26,48 @@ use crate::port::surface::Image;
 /// Channels of the widest thread.
 pub(crate) const LANES: usize = 32;
 
-/// What the pixel threads of a draw share.
+/// Output state that the pixel threads of a draw share.
 pub(crate) struct Output {
     pub blending: Blending,
-    pub samples: Samples<MOST_SAMPLES>,
-    /// Samples that are written at all.
+    pub samples: Samples<MAX_SAMPLES>,
+    /// The sample mask.
     pub sample_mask: u32,
-    /// The pixels of a tile in which polygons are drawn, a word a row; all without a pattern.
+    /// Stipple pattern of polygons in a tile, one word per row; none if it is disabled.
     pub stipple: Option<[u32; TILE_SIDE]>,
     /// The tests of front and back faces.
     pub tests: [Tests; 2],
-    /// Tests are done at render target writes.
+    /// Whether tests are executed at render target writes.
     pub late: bool,
-    /// How depths are kept.
+    /// The format of depth.
     pub depth_format: DepthFormat,
-    /// Source depths are part of render target writes, coverage is, and stencils are.
+    /// Whether render target writes contain source depth, coverage, and stencil.
     pub depth_present: bool,
     pub mask_present: bool,
     pub stencil_present: bool,
-    /// The draw clears or resolves blocks of its targets.
+    /// The clear or resolve operation on blocks of the targets, if the draw is one.
     pub operation: Option<BlockOperation>,
     pub depth_store: bool,
 }
 
-/// What a draw does to the blocks that its pixels stand for, instead of writing pixels.
+/// An operation of a draw on the blocks that its pixels cover, instead of writing pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockOperation {
-    /// They become clear.
+    /// Marks blocks as clear.
     Clear,
-    /// Those that are clear become colours.
+    /// Writes the clear colour to clear blocks.
     Resolve,
-    /// They are not clear any more: what the surface holds counts.
+    /// Removes clear marks, so that the surface's contents are used.
     Forget,
 }
 
-/// A pixel of a thread as it is written.
+/// The data of a pixel write.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Written {
     pub colour: [u32; 4],
     pub second: [u32; 4],
-    /// The alpha that coverage comes from.
+    /// The alpha for alpha to coverage.
     pub alpha: f32,
-    /// The coverage that the shader computed.
+    /// The coverage mask that the shader computed.
     pub mask: Option<u32>,
     pub depth: Option<f32>,
     pub stencil: Option<u8>,
@@ -78,18 +78,18 @@ pub(crate) struct Target {
     pub image: Image,
     pub level: LevelPlane,
     pub auxiliary: Option<AuxiliaryPlane>,
-    /// Pixels that one of a fast clear's or of a resolve's rectangle stands for.
+    /// Size in pixels of the block that a pixel of a fast clear's or a resolve's rectangle covers.
     block: [u32; 2],
     pub order: Order,
     /// The clear colour as a texel.
-    clear: [u8; MOST_BYTES],
-    /// The layer that [`write_rows`](BackEnd::write_rows) wrote last, if it can write that.
+    clear: [u8; MAX_BYTES],
+    /// The layer that [`write_rows`](BackEnd::write_rows) wrote last, if it supports it.
     pub plain: Option<(u32, Option<PlainLevel>)>,
 }
 
 impl Target {
     pub fn new(image: Image) -> Target {
-        // source: Mesa, blorp_clear.c (`get_fast_clear_rect`): how rectangles are scaled down.
+        // source: Mesa, blorp_clear.c (`get_fast_clear_rect`): the scale of rectangles.
         let in_table = image.auxiliary.is_some_and(|a| a.kind == Kind::InTable);
         let block = match (image.samples, image.format.bytes) {
             (1, bytes) if in_table => [256 / bytes.clamp(1, 256) as u32, 16],
@@ -98,7 +98,7 @@ impl Target {
             (8, _) => [2, 2],
             _ => [1, 2],
         };
-        let mut clear = [0; MOST_BYTES];
+        let mut clear = [0; MAX_BYTES];
         image.format.pack(image.clear, &mut clear[..image.format.bytes]);
         Target {
             block,
@@ -112,28 +112,28 @@ impl Target {
     }
 }
 
-/// The order of a target's components: for each of the shader's the number of the one in the texel.
+/// The component order of a target: for each component of the shader, the index in the texel.
 ///
-/// source: SKL PRM volume 2d, RENDER_SURFACE_STATE "Shader Channel Select": those of a render target may only
-/// change the order of components. Assumption: a select names where the shader's component goes. Drivers only
-/// swap red and blue, which is the same either way.
+/// source: SKL PRM volume 2d, RENDER_SURFACE_STATE "Shader Channel Select": for a render target it may only
+/// permute components. Assumption: a select is the destination of the shader's component. Drivers only swap
+/// red and blue, for which destination and source are the same.
 #[derive(Clone, Copy)]
 pub(crate) struct Order([u8; 4]);
 
 impl Order {
-    /// The order of a surface's selects; that of the texel if they are none.
+    /// The order of a surface's selects; the identity if they are invalid.
     pub fn of(selects: [u32; 4]) -> Order {
         let order = selects.map(|select| select.wrapping_sub(4) as u8);
         let all = (0..4).all(|component| order.contains(&component));
         Order(if all { order } else { [0, 1, 2, 3] })
     }
 
-    /// Whether texels have the shader's order.
+    /// Whether the order is the identity.
     pub fn is_same(self) -> bool {
         self.0 == [0, 1, 2, 3]
     }
 
-    /// From the shader's order to the texel's.
+    /// Permutes from the shader's order to the texel's.
     pub fn stored<T: Copy>(self, shader: [T; 4]) -> [T; 4] {
         let mut texel = shader;
         for (value, to) in shader.into_iter().zip(self.0) {
@@ -142,7 +142,7 @@ impl Order {
         texel
     }
 
-    /// From the texel's order to the shader's.
+    /// Permutes from the texel's order to the shader's.
     pub fn seen<T: Copy>(self, texel: [T; 4]) -> [T; 4] {
         self.0.map(|from| texel[usize::from(from & 3)])
     }
@@ -153,40 +153,42 @@ impl Order {
 struct ClearBlocks {
     /// The number of the tile, counted from 1.
     tile: u64,
-    /// A bit for each block.
+    /// One bit per block.
     clear: u128,
 }
 
-/// The back end as a worker has it: the tile that it draws, and the pixels of the thread that runs.
+/// The back end of a worker: the tile that it renders, and the pixels of the current thread.
 pub(crate) struct BackEnd<'a> {
     pub output: &'a Output,
     /// The tile's depth and stencil.
-    pub tile: DepthStencil<MOST_SAMPLES>,
+    pub tile: DepthStencil<MAX_SAMPLES>,
     /// The tile's first pixel.
     pub corner: [u32; 2],
-    /// X and Y of each channel.
+    /// X and Y of each channel's pixel.
     pub places: [[u32; 2]; LANES],
-    /// The samples of each channel that the primitive covers and that passed early tests.
+    /// The samples of each channel's pixel that the primitive covers and that passed early tests.
     pub covered: [u32; LANES],
-    /// The sample of each channel, in threads of samples.
+    /// The sample of each channel, in per-sample threads.
     pub samples_of: [u8; LANES],
-    /// The first pixel, if the thread's are a strip, and whether channels have what it says ([`BackEnd::spread`]).
+    /// The first pixel, if the thread is for a strip, and whether the per-channel data has been filled in
+    /// ([`BackEnd::spread`]).
     pub strip: Option<[u32; 2]>,
     spread: bool,
     /// The primitive's barycentric coordinates.
     pub interpolation: Barycentrics,
     /// The layer of the render targets.
     pub layer: u32,
-    /// The primitive: its face, its smooth sides, its depths from the tile's corner on, and their range.
+    /// The primitive: its face, its smooth line, its depth plane relative to the tile's corner, and the depth
+    /// range.
     pub front: bool,
     pub smooth: Option<Smooth>,
     pub plane: Plane,
     pub depth_range: [f32; 2],
-    /// Channels whose late tests are done.
+    /// Mask of the channels whose late tests have been executed.
     pub tested: u32,
-    /// Samples that passed depth and stencil tests.
+    /// Number of samples that passed depth and stencil tests.
     pub passed: u64,
-    /// The number of the tile, and the clear blocks of targets by their place in the binding table.
+    /// The number of the tile, and the clear blocks of targets by their binding table index.
     tile_number: u64,
     clear_blocks: Vec<ClearBlocks>,
 }
@@ -215,14 +217,15 @@ impl<'a> BackEnd<'a> {
         }
     }
 
-    /// A new tile begins.
+    /// Begins a tile.
     pub fn begin_tile(&mut self, corner: [u32; 2], layer: u32) {
         self.corner = corner;
         self.layer = layer;
         self.tile_number += 1;
     }
 
-    /// The next thread's pixels are a strip: eight by two, in squares of two by two, all of them covered.
+    /// Sets the next thread's pixels to a strip: eight by two, in subspans of two by two, all of them
+    /// covered.
     #[inline(always)]
     pub fn begin_strip(&mut self, first: [u32; 2]) {
         self.tested = 0;
@@ -230,7 +233,7 @@ impl<'a> BackEnd<'a> {
         self.spread = false;
     }
 
-    /// Writes to each channel of a strip what the strip says of it. Whoever looks at channels calls it first.
+    /// Fills in the per-channel data of a strip. Code that reads per-channel data calls it first.
     pub fn spread(&mut self) {
         let Some([x, y]) = self.strip.filter(|_| !self.spread) else { return };
         for (lane, place) in (0u32..).zip(&mut self.places[..16]) {
@@ -242,8 +245,8 @@ impl<'a> BackEnd<'a> {
         self.spread = true;
     }
 
-    /// Finds out which blocks of a target in the tile are clear, before pixels are written to it. `place` is the
-    /// target's in the binding table.
+    /// Determines the clear blocks of a target in the tile, before pixels are written to it. `place` is the
+    /// target's binding table index.
     ///
     /// # Errors
     /// Memory of its auxiliary surface is not bound.
@@ -275,7 +278,7 @@ impl<'a> BackEnd<'a> {
         Ok(())
     }
 
-    /// Writes the colours of a pixel's block if it is clear, which it is no more then.
+    /// Writes the clear colour to a pixel's block if it is clear, and unmarks it.
     #[inline]
     pub fn unclear(
         &mut self,
@@ -299,7 +302,7 @@ impl<'a> BackEnd<'a> {
         Ok(())
     }
 
-    /// What a target holds of a channel's pixel, or of its sample; zeros outside of the target.
+    /// The target's value of a channel's pixel, or of its sample; zeros outside of the target.
     ///
     /// # Errors
     /// Memory of the target is not bound.
@@ -323,7 +326,7 @@ impl<'a> BackEnd<'a> {
         let Some(at) = target.level.texel(image, place, self.layer, sample) else {
             return Ok([0; 4]);
         };
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..image.format.bytes];
         memory.read(at, texel)?;
         Ok(target.order.seen(image.format.unpack(texel, [0; 2])))
@@ -338,17 +341,17 @@ impl<'a> BackEnd<'a> {
         at(&self.plane, column + x, row + y).clamp(low, high)
     }
 
-    /// The tests of the primitive's face.
+    /// The tests for the primitive's face.
     pub fn tests(&self) -> &'a Tests {
         &self.output.tests[usize::from(!self.front)]
     }
 
-    /// Whether some block of a target in the tile is clear.
+    /// Whether any block of a target in the tile is clear.
     pub fn has_clear_blocks(&self, index: usize) -> bool {
         self.clear_blocks.get(index).is_some_and(|known| known.clear != 0)
     }
 
-    /// The samples of a channel's pixel that a write goes to.
+    /// The samples of a channel's pixel that a write affects.
     pub fn samples(&mut self, lane: usize, written: &Written) -> u32 {
         let changes = written.mask.is_some() || self.output.blending.changes_coverage();
         if !self.output.late && !changes || self.tested >> lane & 1 != 0 {
@@ -365,7 +368,7 @@ impl<'a> BackEnd<'a> {
             mask = 0;
         }
         if self.output.blending.alpha_to_coverage {
-            // Assumption: as many samples as alpha times their number, from the first on.
+            // Assumption: alpha times the number of samples, from the first sample on.
             let count = self.output.samples.count as f32;
             let n = (written.alpha.clamp(0.0, 1.0) * count + 0.5) as u32;
             mask &= (1u32 << n) - 1;
@@ -396,8 +399,8 @@ impl<'a> BackEnd<'a> {
         mask
     }
 
-    /// Writes a channel's pixel to a target; `None` for a surface that is not there. The target has a number, for
-    /// its blending, and a place in the binding table.
+    /// Writes a channel's pixel to a target; `None` for a null surface. The target has an index for its blending,
+    /// and a binding table index.
     ///
     /// # Errors
     /// Memory of the target is not bound.
@@ -431,12 +434,12 @@ impl<'a> BackEnd<'a> {
             let alpha = f32::from_bits(written.colour[3]) * smooth.coverage(place);
             written.colour[3] = alpha.to_bits();
         }
-        let blend = &output.blending.entries[index % MOST_TARGETS];
+        let blend = &output.blending.entries[index % MAX_TARGETS];
         while samples != 0 {
             let sample = samples.trailing_zeros();
             samples &= samples - 1;
             let Some(at) = level.texel(image, place, self.layer, sample) else { continue };
-            let mut bytes = [0; MOST_BYTES];
+            let mut bytes = [0; MAX_BYTES];
             let texel = &mut bytes[..image.format.bytes];
             if blend.replaces() {
                 image.format.pack(target.order.stored(written.colour), texel);
@@ -451,7 +454,7 @@ impl<'a> BackEnd<'a> {
 }
 
 impl Target {
-    /// Clears or resolves the blocks that a pixel stands for.
+    /// Clears or resolves the blocks that a pixel covers.
     fn operate(
         &self,
         memory: &mut Memory<'_>,
@@ -466,7 +469,7 @@ impl Target {
         }
         let [columns, rows] = [place[0] * width, place[1] * height];
         let Some(auxiliary) = &self.auxiliary else {
-            // There is nothing to resolve, and no block to mark.
+            // Without an auxiliary surface there is nothing to resolve, and no block to mark.
             let area = [columns..columns + width, rows..rows + height];
             return match operation {
                 BlockOperation::Clear => self.fill(memory, area, layer),
@@ -540,7 +543,7 @@ impl Target {
         if upper | lower != 0 { two.set(memory, false) } else { Ok(()) }
     }
 
-    /// Writes the colours of a clear block, which it is no more then.
+    /// Writes the clear colour to a clear block, and unmarks it.
     fn resolve(&self, memory: &mut Memory<'_>, element: [u32; 2], layer: u32) -> Result<(), Fault> {
         let Some(auxiliary) = &self.auxiliary else { return Ok(()) };
         let [width, height] = auxiliary.block();
@@ -575,7 +578,7 @@ impl Target {
         Ok(())
     }
 
-    /// Puts the samples of a pixel in their own slices, if the target has an MCS that says otherwise.
+    /// Moves the samples of a pixel to their own slices, if the target's MCS maps them otherwise.
     fn own_slices(
         &self,
         memory: &mut Memory<'_>,
@@ -596,7 +599,7 @@ impl Target {
         if is_clear_pixel(image.samples, mcs) {
             self.fill(memory, [x..x + 1, y..y + 1], layer)?;
         } else {
-            let mut texels = [[0; MOST_BYTES]; MOST_SAMPLES];
+            let mut texels = [[0; MAX_BYTES]; MAX_SAMPLES];
             let bytes = image.format.bytes;
             for (sample, texel) in (0..image.samples).zip(&mut texels) {
                 let from = slice(image.samples, mcs, sample);
@@ -625,7 +628,7 @@ fn combine(
     let (format, order) = (target.image.format, target.order);
     let mut colour = written.colour;
     if let Some(operation) = blend.logic.filter(|_| has_logic(format)) {
-        let mut new = [0; MOST_BYTES];
+        let mut new = [0; MAX_BYTES];
         let new = &mut new[..texel.len()];
         format.pack(order.stored(colour), new);
         let result = logic(operation, bits(new), bits(texel));
@@ -641,7 +644,7 @@ fn combine(
         let result = blending.blend(blend, format.numeric(), source, second, old);
         colour = result.map(f32::to_bits);
     }
-    let mut new = [0; MOST_BYTES];
+    let mut new = [0; MAX_BYTES];
     let new = &mut new[..texel.len()];
     format.pack(order.stored(colour), new);
     format.merge(new, order.stored(blend.write), texel);

@@ -1,8 +1,8 @@
 //! Tessellation: hull shader threads, the tessellator, domain shader threads.
 //!
 //! A thread of the hull shader has eight channels: eight vertices of one patch, or one vertex of each of
-//! eight patches. The threads of a patch share its entry of the URB and may wait for one another. A
-//! thread of the domain shader has eight points of one patch.
+//! eight patches. The threads of a patch share its URB entry and may wait for each other. A thread of the
+//! domain shader has eight points of one patch.
 
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Stop, Thread};
@@ -20,7 +20,7 @@ use crate::job::{FaultKind, JobFault, JobStats};
 use crate::memory::Memory;
 use crate::port::Ports;
 
-/// A patch: its vertices, and its number.
+/// A patch: its vertices, and its primitive ID.
 pub(super) struct Patch {
     pub vertices: Vec<u32>,
     pub number: u32,
@@ -29,20 +29,20 @@ pub(super) struct Patch {
 /// The tessellation of a draw.
 pub(super) struct Tessellation {
     hull: Shader,
-    /// Patches of a thread.
+    /// Number of patches per thread.
     together: usize,
-    /// Threads of these patches.
+    /// Number of threads for these patches.
     instances: u32,
-    /// Where r0.2 has the thread's number.
+    /// Position of the thread's number in r0.2.
     instance_shift: u32,
     primitive_id: bool,
-    /// Double words of a patch's entry.
+    /// Number of double words of a patch's entry.
     patch: usize,
     domain: Shader,
-    /// Registers of a patch's entry that are pushed.
+    /// Number of registers of a patch's entry that are pushed.
     pushed: usize,
     pushed_from: usize,
-    /// Double words of a point's entry.
+    /// Number of double words of a point's entry.
     pub stride: usize,
     shape: Domain,
     header: Header,
@@ -50,17 +50,17 @@ pub(super) struct Tessellation {
     output: Output,
 }
 
-/// Where a patch's entry has its factors.
+/// The layout of tessellation factors in a patch's entry.
 ///
-/// source: genxml, gen200.xml, 3DSTATE_TE "Patch Header Layout", which Mesa 26.1 sets on Gen12 too; brw_nir.c
-/// (`remap_tess_levels_reversed`) of later sources: the layouts.
+/// source: genxml, gen200.xml, 3DSTATE_TE "Patch Header Layout", which Mesa 26.1 also sets on Gen12;
+/// brw_nir.c (`remap_tess_levels_reversed`) of later sources: the layouts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Header {
-    /// In the eighth double word and those before it.
+    /// In the eighth double word and the preceding ones.
     Legacy,
-    /// In the first double word and those behind it.
+    /// In the first double word and the following ones.
     Reversed,
-    /// The same, with the inner factor of triangles where that of quads is.
+    /// As [`Header::Reversed`], with the inner factor of triangles at the position of that of quads.
     ReversedInsideSeparate,
 }
 
@@ -71,7 +71,7 @@ impl Tessellation {
         context: &HardwareContext,
         state: &State,
     ) -> Result<Tessellation, JobFault> {
-        /// Dispatch Mode of one patch a thread, and of eight.
+        /// Dispatch Mode of one patch per thread, and of eight.
         const ONE_PATCH: u32 = 0;
         const EIGHT_PATCHES: u32 = 2;
         let (hs, te, ds) = (&state.hs, &state.te, &state.ds);
@@ -115,7 +115,7 @@ impl Tessellation {
                 }
             },
         };
-        // Allocation sizes count 64 bytes, less one.
+        // Allocation sizes are in units of 64 bytes, minus one.
         let entry = |size: u32| 16 * (size as usize + 1);
         Ok(Tessellation {
             hull,
@@ -158,7 +158,7 @@ impl Tessellation {
         })
     }
 
-    /// The topology of what comes out, as 3D_Prim_Topo_Type has it.
+    /// The topology of the output, as a 3D_Prim_Topo_Type.
     pub fn topology(&self) -> u32 {
         match self.output {
             Output::Points => 1,
@@ -167,7 +167,8 @@ impl Tessellation {
         }
     }
 
-    /// Tessellates patches: adds the vertices, and those of each primitive with its patch's number.
+    /// Tessellates patches: adds the output vertices, and the vertices of each primitive with its patch's
+    /// primitive ID.
     pub fn run(
         &self,
         machine: Machine<'_>,
@@ -207,7 +208,7 @@ impl Tessellation {
             let out = &mut output.data[first as usize * stride..];
             self.domain(machine, entry, patch.number, &made.points, out, stats)?;
             invocations += made.points.len() as u64;
-            // Those of points and lines are repeated.
+            // Vertices of points and lines are repeated.
             let corners = self.output.corners();
             primitives.extend(made.indices.chunks_exact(corners).map(|points| {
                 let three = [0, 1, 2].map(|k: usize| first + points[k.min(corners - 1)]);
@@ -217,7 +218,7 @@ impl Tessellation {
         Ok([patches.len() as u64, invocations])
     }
 
-    /// The factors of a patch's entry.
+    /// The tessellation factors in a patch's entry.
     ///
     /// source: Mesa, brw_nir.c (`remap_tess_levels`).
     fn factors(&self, entry: &[u32]) -> Factors {
@@ -243,14 +244,14 @@ impl Tessellation {
         patches: &[Patch],
         out: &mut [u32],
     ) -> Result<(), JobFault> {
-        // Channels that have no vertex of a single patch are left to the shader.
+        // Channels without a vertex of a single patch are masked by the shader.
         let single = self.together == 1;
         let mask = if single { 0xff } else { (1u32 << patches.len()) - 1 };
         let count = self.instances as usize;
         while worker.threads.len() < count {
             worker.threads.push(worker.ports.thread());
         }
-        // The patches' entries come first in the URB, then those of their vertices.
+        // The patches' entries are first in the URB, followed by those of their vertices.
         let urb = worker.ports.urb_mut();
         urb.clear();
         urb.resize(LANES * self.patch, 0);
@@ -271,10 +272,10 @@ impl Tessellation {
         for (instance, thread) in worker.threads[..count].iter_mut().enumerate() {
             self.hull.start(thread, mask, worker.core);
             let grf = thread.grf_mut();
-            // source: Mesa, brw_compile_tcs.cpp (`brw_set_tcs_invocation_id`): bits 23:17 of r0.2, on
-            // Gen12 22:16, are the thread's number; brw_fs_thread_payload.cpp (`tcs_thread_payload`): of a single patch
-            // r0.0 is the handle, r0.1 the number, and r1 to r4 are the vertices' handles; of eight
-            // handles of the patches, their numbers, then a register of handles for each vertex.
+            // source: Mesa, brw_compile_tcs.cpp (`brw_set_tcs_invocation_id`): bits 23:17 of r0.2, on Gen12 22:16, are
+            // the thread's number; brw_fs_thread_payload.cpp (`tcs_thread_payload`): for a single patch r0.0 is the
+            // handle, r0.1 the primitive ID, and r1 to r4 are the vertices' handles; for eight, handles of the patches
+            // and their primitive IDs, followed by a register of handles per vertex.
             put(grf, 0, 2, (instance as u32) << self.instance_shift);
             if let ([patch], true) = (patches, single) {
                 put(grf, 0, 0, 0);
@@ -353,8 +354,8 @@ impl Tessellation {
             let handle = (urb.len() / 4) as u32;
             urb.extend_from_slice(entry);
             let grf = thread.grf_mut();
-            // source: Mesa, brw_fs_thread_payload.cpp (`tes_thread_payload`): r0.0 the patch, r0.1
-            // its number, three registers of coordinates, then handles.
+            // source: Mesa, brw_fs_thread_payload.cpp (`tes_thread_payload`): r0.0 the patch, r0.1 its
+            // primitive ID, three registers of coordinates, followed by handles.
             put(grf, 0, 0, handle);
             put(grf, 0, 1, number);
             for (lane, &[u, v]) in points.iter().enumerate() {
@@ -387,7 +388,7 @@ impl Tessellation {
     }
 }
 
-/// The factors of a patch.
+/// The tessellation factors of a patch.
 struct Factors {
     outer: [f32; 4],
     inner: [f32; 2],
@@ -400,7 +401,7 @@ fn count(stats: &mut JobStats, parts: &[JobStats]) {
     }
 }
 
-/// What a worker has.
+/// The state of a worker.
 struct Worker<'a> {
     core: u32,
     threads: Vec<Thread>,
@@ -415,7 +416,7 @@ impl<'a> Worker<'a> {
             core,
             threads: Vec::new(),
             ports: Ports::new(vm, &shader.shared, 0),
-            budget: gpu.options.most_instructions,
+            budget: gpu.options.max_instructions,
             stats: JobStats::default(),
         }
     }

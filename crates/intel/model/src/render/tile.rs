@@ -1,7 +1,7 @@
 //! Rasterisation tile by tile: covered samples, early tests, pixel threads.
 //!
-//! A tile's shapes are drawn in their order by one worker, so that pictures are the same at any
-//! number of threads.
+//! One worker renders a tile's shapes in their order, so that pictures are the same for any number of
+//! threads.
 
 use tepui_intel_eu::Thread;
 use tepui_raster::{Bins, Compare, Coverage, Shape, TILE_SIDE, Tests};
@@ -11,36 +11,36 @@ use super::depth::Buffers;
 use super::geometry::{Primitive, Scene};
 use super::pixel::{PixelShader, Subspan, Work};
 use super::target::{BackEnd, Output};
-use super::{MOST_SAMPLES, UNIT};
+use super::{MAX_SAMPLES, UNIT};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::port::{Ports, Shared};
 
-/// Pixels across a strip, which is two high.
+/// Width of a strip in pixels; its height is two.
 pub(super) const STRIP: u32 = 8;
-/// Pixels of a tile's side.
+/// Side of a tile in pixels.
 const SIDE: u32 = TILE_SIDE as u32;
 
-/// What drawing a scene needs.
+/// State for rendering a scene.
 pub(super) struct Drawing<'a> {
     pub gpu: &'a Gpu,
     pub vm: &'a AddressSpace,
     pub buffers: &'a Buffers,
     pub output: &'a Output,
     pub shader: Option<&'a PixelShader>,
-    /// What threads share where there is no shader: nothing is ever sent.
+    /// Shared thread state if there is no shader: no message is ever sent.
     pub shared: &'a Shared,
-    /// Double words of a primitive's attributes.
+    /// Number of double words of a primitive's attributes.
     pub attribute_dwords: usize,
 }
 
-/// What a scene's pixels count.
+/// Counts of a scene's pixels.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
-    /// Samples that passed all tests.
+    /// Number of samples that passed all tests.
     pub passed: u64,
-    /// Pixels that were shaded.
+    /// Number of pixels that were shaded.
     pub shaded: u64,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Part {
 }
 
 impl Drawing<'_> {
-    /// Draws a scene.
+    /// Renders a scene.
     pub fn draw(&self, scene: &Scene, stats: &mut JobStats) -> Result<Counts, JobFault> {
         let mut counts = Counts::default();
         let mut layers: Vec<u32> = scene.primitives.iter().map(|p| p.layer).collect();
@@ -86,7 +86,7 @@ impl Drawing<'_> {
                 ports: Ports::of_pixels(self.vm, shared, BackEnd::new(self.output)),
                 coverage: Coverage::default(),
                 pending: Vec::new(),
-                budget: self.gpu.options.most_instructions,
+                budget: self.gpu.options.max_instructions,
                 part: Part { stats: JobStats::default(), counts: Counts::default() },
             };
             let run = |worker: &mut Worker<'_, '_>, [x, y]: [u32; 2]| {
@@ -113,7 +113,7 @@ impl Drawing<'_> {
     }
 }
 
-/// The columns of a pair of rows whose strips have all their pixels.
+/// The columns of a pair of rows whose strips are fully covered.
 pub(super) fn whole_strips([upper, lower]: [u32; 2]) -> u32 {
     let both = upper & lower;
     let pairs = both & both >> 1;
@@ -121,7 +121,7 @@ pub(super) fn whole_strips([upper, lower]: [u32; 2]) -> u32 {
     (fours & fours >> 4 & 0x0101_0101) * 0xff
 }
 
-/// What a worker has.
+/// The state of a worker.
 pub(super) struct Worker<'w, 'a> {
     pub drawing: &'w Drawing<'a>,
     pub scene: &'w Scene,
@@ -129,7 +129,7 @@ pub(super) struct Worker<'w, 'a> {
     memory: Memory<'w>,
     thread: Thread,
     pub ports: Ports<'w>,
-    coverage: Coverage<MOST_SAMPLES>,
+    coverage: Coverage<MAX_SAMPLES>,
     /// Subspans for the next thread.
     pending: Vec<Subspan>,
     pub budget: u64,
@@ -141,7 +141,7 @@ impl<'w> Worker<'w, '_> {
         self.ports.pixels_mut().ok_or_else(|| JobFault::new(UNIT, "pixels without a back end"))
     }
 
-    /// Draws the shapes of a tile.
+    /// Renders the shapes of a tile.
     fn tile(
         &mut self,
         corner: [u32; 2],
@@ -149,7 +149,7 @@ impl<'w> Worker<'w, '_> {
         shapes: impl Iterator<Item = u32>,
     ) -> Result<(), JobFault> {
         let output = self.drawing.output;
-        // What no test looks at is not read: there may be no buffer behind it.
+        // Depth and stencil are read only if a test uses them: otherwise there may be no buffer.
         let looked_at = [
             output.tests.iter().any(|t| t.write || t.depth != Compare::ALWAYS),
             output.tests.iter().any(|t| t.stencil.is_some()),
@@ -187,7 +187,7 @@ impl<'w> Worker<'w, '_> {
         Ok(())
     }
 
-    /// Tests and shades what a shape covers.
+    /// Tests and shades the pixels that a shape covers.
     fn shape(&mut self, corner: [u32; 2], primitive: &Primitive) -> Result<(), JobFault> {
         let output = self.drawing.output;
         let count = output.samples.count;
@@ -204,10 +204,10 @@ impl<'w> Worker<'w, '_> {
         if count == 1 {
             return self.shape_of_pixels(corner, primitive, tests);
         }
-        // Pairs of rows, so that subspans are whole.
+        // Pairs of rows, because subspans have two rows.
         for y in (from & !1..to).step_by(2) {
-            let mut covered = [[0u32; 2]; MOST_SAMPLES];
-            let mut passed = [[0u32; 2]; MOST_SAMPLES];
+            let mut covered = [[0u32; 2]; MAX_SAMPLES];
+            let mut passed = [[0u32; 2]; MAX_SAMPLES];
             let mut any = [0u32; 2];
             for sample in 0..count {
                 if output.sample_mask >> sample & 1 == 0 {
@@ -248,7 +248,7 @@ impl<'w> Worker<'w, '_> {
         self.flush(primitive)
     }
 
-    /// As [`Worker::shape`], of pixels of one sample.
+    /// As [`Worker::shape`], for single-sampled pixels.
     fn shape_of_pixels(
         &mut self,
         corner: [u32; 2],
@@ -285,7 +285,7 @@ impl<'w> Worker<'w, '_> {
             true => self.copied(corner, primitive, &passed),
             false => [0; TILE_SIDE / 2],
         };
-        // Pairs of rows, so that subspans are whole.
+        // Pairs of rows, because subspans have two rows.
         for y in (from & !1..to).step_by(2) {
             let [covered, passed] = [covered, passed].map(|rows| [rows[y], rows[y + 1]]);
             let pixels = passed[0].count_ones() + passed[1].count_ones();
@@ -322,8 +322,8 @@ impl<'w> Worker<'w, '_> {
         self.flush(primitive)
     }
 
-    /// Runs a thread for each strip of eight by two pixels of a pair of rows whose pixels are all shaded; returns the columns
-    /// of these.
+    /// Runs a thread for each strip of eight by two pixels of a pair of rows whose pixels are all shaded; returns the
+    /// columns of these strips.
     fn strips(
         &mut self,
         [left, top]: [u32; 2],
@@ -347,7 +347,7 @@ impl<'w> Worker<'w, '_> {
         Ok(done)
     }
 
-    /// The pixels of a row that stipple, dashes and smooth sides leave.
+    /// The pixels of a row that stipple, dashes and smooth lines leave.
     fn pattern(&self, corner: [u32; 2], line: usize, primitive: &Primitive) -> u32 {
         let stipple = self.drawing.output.stipple.as_ref().filter(|_| primitive.polygon);
         let mut bits = stipple.map_or(u32::MAX, |rows| rows[line]);
@@ -364,14 +364,14 @@ impl<'w> Worker<'w, '_> {
         Ok(self.back_end()?.plane)
     }
 
-    /// Makes subspans of a pair of rows.
+    /// Creates subspans from a pair of rows.
     fn pair(
         &mut self,
         corner: [u32; 2],
         y: usize,
         primitive: &Primitive,
-        covered: &[[u32; 2]; MOST_SAMPLES],
-        passed: &[[u32; 2]; MOST_SAMPLES],
+        covered: &[[u32; 2]; MAX_SAMPLES],
+        passed: &[[u32; 2]; MAX_SAMPLES],
         any: u32,
     ) -> Result<(), JobFault> {
         let Some(shader) = self.drawing.shader else { return Ok(()) };
@@ -417,7 +417,7 @@ impl<'w> Worker<'w, '_> {
         if full { self.flush(primitive) } else { Ok(()) }
     }
 
-    /// Runs the thread of the subspans that wait.
+    /// Runs the thread of the pending subspans.
     fn flush(&mut self, primitive: &Primitive) -> Result<(), JobFault> {
         let Some(shader) = self.drawing.shader else { return Ok(()) };
         if self.pending.is_empty() {

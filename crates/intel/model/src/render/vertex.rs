@@ -1,7 +1,7 @@
-//! The vertex stage: vertices are fetched and, eight to a thread, run through the vertex shader.
+//! The vertex stage: vertices are fetched and, eight per thread, processed by the vertex shader.
 //!
-//! What comes out is an entry of the URB for each vertex, all of one size, side by side in one arena.
-//! Without a vertex shader the elements are the entry.
+//! The output is a URB entry per vertex, all of one size, consecutive in one arena. Without a vertex shader
+//! the fetched elements are the entry.
 
 use tepui_intel_eu::Thread;
 use tepui_softgpu::AddressSpace;
@@ -16,12 +16,12 @@ use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::port::Ports;
 
-/// Double words of the first entry's part that fixed functions read: header, position, distances.
+/// Minimum number of double words of an entry, which fixed functions read: header, position, distances.
 const LEAST_DWORDS: usize = 16;
 
 /// URB entries of vertices.
 pub(super) struct Vertices {
-    /// Double words of an entry.
+    /// Number of double words of an entry.
     pub stride: usize,
     /// The entries.
     pub data: Vec<u32>,
@@ -38,9 +38,9 @@ impl Vertices {
 pub(super) struct VertexStage {
     pub fetcher: Fetcher,
     shader: Option<Shader>,
-    /// Registers of vertices.
+    /// Number of registers of pushed vertex data.
     registers: usize,
-    /// Double words of a vertex's entry.
+    /// Number of double words of a vertex's entry.
     pub stride: usize,
 }
 
@@ -67,9 +67,9 @@ impl VertexStage {
             alternative: vs.floating_point_mode,
         };
         let shader = Shader::new(gpu, vm, context, &command, bindings)?;
-        // Entries are pushed in pairs of elements.
+        // Entries are pushed in units of two elements.
         let registers = 8 * vs.vertex_urb_entry_read_length as usize;
-        // The allocation size counts 64 bytes, less one.
+        // The allocation size is in units of 64 bytes, minus one.
         let stride = 16 * (state.vs_urb.vs_urb_entry_allocation_size as usize + 1);
         let stride = stride.max(LEAST_DWORDS);
         Ok(VertexStage { fetcher, shader: Some(shader), registers, stride })
@@ -102,7 +102,7 @@ impl VertexStage {
             thread: shader.shared.thread(),
             ports: Ports::new(vm, &shader.shared, 0),
             vertex: vec![0; self.fetcher.dwords()],
-            budget: gpu.options.most_instructions,
+            budget: gpu.options.max_instructions,
             stats: JobStats::default(),
         };
         let items: Vec<_> = inputs.chunks(LANES).zip(out.chunks_mut(LANES * self.stride)).collect();
@@ -125,7 +125,7 @@ impl VertexStage {
     }
 }
 
-/// What a worker has.
+/// The state of a worker.
 struct Worker<'a> {
     stage: &'a VertexStage,
     shader: &'a Shader,
@@ -145,7 +145,7 @@ impl Worker<'_> {
         let thread = &mut self.thread;
         let mask = (1u32 << inputs.len()) - 1;
         let start = shader.start(thread, mask, self.core);
-        // The handles of the entries count 16 bytes from the first vertex's on.
+        // The handles of the entries are in units of 16 bytes, relative to the first vertex's.
         let handle = |lane: usize| (lane * self.stage.stride / 4) as u32;
         thread.write_payload(1, &std::array::from_fn::<u32, LANES, _>(handle));
         let grf = thread.grf_mut();

@@ -1,46 +1,47 @@
-//! Primitives as geometry shaders get them: with the vertices of their neighbours, if there are any.
+//! Primitives as inputs of geometry shaders: with adjacent vertices, if the topology has them.
 
 use std::collections::VecDeque;
 
 use super::assembly::{Assembled, Assembly, ProvokingVertices};
 use crate::job::JobFault;
 
-/// Most vertices of a primitive.
-pub(super) const MOST_VERTICES: usize = 6;
+/// Maximum number of vertices of a primitive.
+pub(super) const MAX_VERTICES: usize = 6;
 
-/// A primitive: its vertices, and its number.
+/// A primitive: its vertices, and its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    pub vertices: [u32; MOST_VERTICES],
+    pub vertices: [u32; MAX_VERTICES],
     pub number: u32,
 }
 
-/// How primitives with neighbours follow from vertices.
+/// The assembly rule of primitives with adjacency.
 enum Kind {
-    /// Vertices of a primitive, and by how many the next begins later.
+    /// Number of vertices of a primitive, and the distance between the first vertices of consecutive
+    /// primitives.
     Every(usize, usize),
-    /// Triangle strips, in which the last triangle has another neighbour.
+    /// Triangle strips, in which the last triangle has a different adjacent vertex.
     Strip,
 }
 
 /// Assembles primitives.
 pub(super) enum Windows {
-    /// Without neighbours.
+    /// Primitives without adjacency.
     Plain(Assembly, Vec<Assembled>),
     Adjacent {
         kind: AdjacentKind,
-        /// Odd triangles of strips keep their last vertex at its place, not their first.
+        /// Whether odd triangles of strips keep their last vertex in place instead of their first.
         trailing: bool,
         /// Vertices that are still needed.
         sequence: VecDeque<u32>,
-        /// Vertices and primitives since the start or the last restart.
+        /// Number of vertices and of primitives since the start or the last restart.
         seen: usize,
         made: u32,
         number: u32,
     },
 }
 
-/// The topologies with neighbours.
+/// The topologies with adjacency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AdjacentKind {
     Lines,
@@ -72,7 +73,7 @@ impl Windows {
             11 => AdjacentKind::Triangles,
             12 => AdjacentKind::TriangleStrip,
             _ => {
-                // Strips are turned so that the last or the first vertex stays at its place.
+                // Strip triangles are rotated so that the last or the first vertex stays in place.
                 let strips = if trailing { 2 } else { 0 };
                 let order = ProvokingVertices { lines: 0, strips, fans: 0 };
                 return Ok(Windows::Plain(Assembly::new(topology, order)?, Vec::new()));
@@ -103,13 +104,13 @@ impl Windows {
                 match kind.kind() {
                     Kind::Every(size, step) => {
                         if sequence.len() == size {
-                            let mut vertices = [0; MOST_VERTICES];
+                            let mut vertices = [0; MAX_VERTICES];
                             vertices.iter_mut().zip(&*sequence).for_each(|(to, v)| *to = *v);
                             sequence.drain(..step);
                             add(vertices, number, out);
                         }
                     }
-                    // A triangle is not the last as soon as there is another one.
+                    // A triangle is known not to be the last when another one follows.
                     Kind::Strip if *seen >= 8 && seen.is_multiple_of(2) => {
                         let before = sequence.len() - 8;
                         let at = |k: usize| sequence[before + k];
@@ -117,7 +118,7 @@ impl Windows {
                         let vertices = strip(*made, *trailing, &at, before, sequence, neighbour);
                         *made += 1;
                         add(vertices, number, out);
-                        // The next triangle begins two vertices later and has a neighbour two before.
+                        // The next triangle begins two vertices later and has an adjacent vertex two before.
                         while sequence.len() > 8 {
                             sequence.pop_front();
                         }
@@ -151,7 +152,7 @@ impl Windows {
         }
     }
 
-    /// The end of an instance: primitives are counted from 0 again.
+    /// Ends an instance: primitives are counted from 0 again.
     pub fn end_instance(&mut self, out: &mut Vec<Window>) {
         self.restart(out);
         match self {
@@ -161,8 +162,8 @@ impl Windows {
     }
 }
 
-/// A triangle of a strip with neighbours: corners and neighbours in turn. `at` counts from its first
-/// corner; the neighbour across its edge to the triangle before stands two vertices earlier.
+/// A triangle of a strip with adjacency: corners and adjacent vertices alternate. `at` is relative to its
+/// first corner; the vertex across its edge to the previous triangle is two vertices earlier.
 ///
 /// source: Vulkan specification, "Triangle Strips With Adjacency".
 fn strip(
@@ -172,7 +173,7 @@ fn strip(
     before: usize,
     sequence: &VecDeque<u32>,
     next: u32,
-) -> [u32; MOST_VERTICES] {
+) -> [u32; MAX_VERTICES] {
     let earlier = match number {
         0 => at(1),
         _ => before.checked_sub(2).and_then(|k| sequence.get(k)).copied().unwrap_or(at(1)),
@@ -184,7 +185,7 @@ fn strip(
     }
 }
 
-fn add(vertices: [u32; MOST_VERTICES], number: &mut u32, out: &mut Vec<Window>) {
+fn add(vertices: [u32; MAX_VERTICES], number: &mut u32, out: &mut Vec<Window>) {
     out.push(Window { vertices, number: *number });
     *number = number.wrapping_add(1);
 }
@@ -199,7 +200,7 @@ fn drain(list: &mut Vec<Assembled>, out: &mut Vec<Window>) {
 mod tests {
     use super::*;
 
-    fn assemble(topology: u32, trailing: bool, vertices: u32) -> Vec<[u32; MOST_VERTICES]> {
+    fn assemble(topology: u32, trailing: bool, vertices: u32) -> Vec<[u32; MAX_VERTICES]> {
         let mut windows = Windows::new(topology, trailing).unwrap();
         let mut out = Vec::new();
         (0..vertices).for_each(|v| windows.push(v, &mut out));
@@ -209,8 +210,8 @@ mod tests {
 
     #[test]
     fn strips_have_the_neighbours_of_the_specification() {
-        // OpenGL, table "Triangles generated by triangle strips with adjacency", counted from 0;
-        // Vulkan turns odd triangles so that they begin with their first vertex.
+        // OpenGL, table "Triangles generated by triangle strips with adjacency", counted from 0; Vulkan
+        // rotates odd triangles so that they begin with their first vertex.
         assert_eq!(assemble(12, true, 6), [[0, 1, 2, 5, 4, 3]]);
         assert_eq!(assemble(12, true, 8), [[0, 1, 2, 6, 4, 3], [4, 0, 2, 5, 6, 7]]);
         assert_eq!(assemble(12, false, 8), [[0, 1, 2, 6, 4, 3], [2, 5, 6, 7, 4, 0]]);

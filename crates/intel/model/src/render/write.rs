@@ -1,7 +1,7 @@
 //! Render target writes of all channels of a message together.
 //!
-//! Where a target has one sample and is contiguous in host memory, the colours of a message are blended and packed in
-//! rows, and of each pair of pixels side by side the texels are written in one. All other writes go pixel by pixel
+//! If a target is single-sampled and contiguous in host memory, the colours of a message are blended and packed in
+//! rows, and the texels of two horizontally adjacent pixels are written together. All other writes go pixel by pixel
 //! ([`BackEnd::write`]), with the same results.
 
 use tepui_format::info::Numeric;
@@ -9,30 +9,30 @@ use tepui_raster::TILE_SIDE;
 use tepui_softgpu::{Fault, Protection};
 use tepui_texel::{Kernels, LevelLayout, Pick, Result as Delivery, Row, Scattered, Tap};
 
-use super::blend::{Blend, LANES, MOST_TARGETS};
+use super::blend::{Blend, LANES, MAX_TARGETS};
 use super::target::{BackEnd, Target, Written};
 use crate::format::Format;
 use crate::memory::Memory;
 use crate::port::Unit;
 use crate::port::plain::{PlainLevel, transposed};
 
-/// Pixels of a tile's side.
+/// Side of a tile in pixels.
 const SIDE: u32 = TILE_SIDE as u32;
 
-/// What a message writes.
+/// The data of a message.
 pub(crate) struct Rows {
     /// The thread's channel that is the message's first.
     pub first: usize,
-    /// The channels that write, counted from there.
+    /// Mask of the channels that write, relative to the first.
     pub channels: u32,
-    /// A row for each component, and those of the second colour of dual source blending.
+    /// One row per component, and those of the second colour of dual source blending.
     pub colour: [Row<LANES>; 4],
     pub second: Option<[Row<LANES>; 4]>,
 }
 
 impl BackEnd<'_> {
-    /// Writes the pixels of a message to a target; `false` if that has to be done pixel by pixel. The target has a
-    /// number, for its blending, and a place in the binding table.
+    /// Writes the pixels of a message to a target; `false` if that has to be done pixel by pixel. The target has
+    /// an index for its blending, and a binding table index.
     ///
     /// # Errors
     /// Memory of the target is not bound.
@@ -45,7 +45,7 @@ impl BackEnd<'_> {
         rows: &Rows,
     ) -> Result<bool, Fault> {
         let output = self.output;
-        let blend = &output.blending.entries[index % MOST_TARGETS];
+        let blend = &output.blending.entries[index % MAX_TARGETS];
         if output.samples.count != 1
             || output.operation.is_some()
             || self.smooth.is_some()
@@ -60,7 +60,7 @@ impl BackEnd<'_> {
             return Ok(true);
         }
         if self.has_clear_blocks(binding) {
-            // A subspan is in one block: these are at least two by two pixels, of the next power of two.
+            // A subspan is in one block: blocks are at least two by two pixels, with power-of-two sizes.
             let subspans = (wanted | wanted >> 1 | wanted >> 2 | wanted >> 3) & 0x1111;
             for lane in tepui_texel::lanes(subspans) {
                 let place = self.places[rows.first + lane];
@@ -72,8 +72,8 @@ impl BackEnd<'_> {
         Ok(true)
     }
 
-    /// As [`BackEnd::write_rows`], of the strip that begins at a pixel, to the first target, where it replaces what that holds.
-    /// `false` if that has to be done otherwise.
+    /// As [`BackEnd::write_rows`], for the strip that begins at a pixel, to the first target, whose contents it
+    /// replaces. `false` if this fast path does not support it.
     ///
     /// # Errors
     /// Memory of the target is not bound.
@@ -111,7 +111,7 @@ impl BackEnd<'_> {
         } else {
             packer.pack(kernels, &target.order.stored(*colour), 0xffff, &mut words);
         }
-        // SAFETY: the pixels of the strip are inside of the level, which was asked for to be written.
+        // SAFETY: the pixels of the strip are inside of the level, which is writable.
         unsafe {
             match runs {
                 Some(runs) if level.shift == 2 => write_runs(&level, runs, &words[0]),
@@ -124,7 +124,7 @@ impl BackEnd<'_> {
         Ok(true)
     }
 
-    /// Whether what pixels write to the first target, of a format, replaces what that holds, whole and for all that are covered.
+    /// Whether pixel writes to the first target, with a format, replace its contents entirely for all covered pixels.
     pub fn replaces(&self, format: &Format) -> bool {
         let output = self.output;
         let blending = &output.blending;
@@ -141,21 +141,21 @@ impl BackEnd<'_> {
             && !blending.alpha_to_one
     }
 
-    /// Counts so many pixels that are written without a thread among those that passed late tests, if tests are late.
+    /// Counts pixels that are written without a thread among those that passed late tests, if tests are late.
     pub fn count_late(&mut self, pixels: u32) {
         if self.output.late {
             self.passed += u64::from(pixels);
         }
     }
 
-    /// Channels pass late tests, and each counts once.
+    /// Counts channels that pass late tests, each only once.
     fn pass(&mut self, channels: u32) {
         let first = channels & !self.tested;
         self.passed += u64::from(first.count_ones());
         self.tested |= first;
     }
 
-    /// The layer of a target that is drawn to.
+    /// The layer of a target that is rendered to.
     pub fn plain_level(&self, memory: &mut Memory<'_>, target: &mut Target) -> Option<PlainLevel> {
         match target.plain {
             Some((layer, level)) if layer == self.layer => level,
@@ -199,11 +199,11 @@ impl BackEnd<'_> {
     }
 }
 
-/// How colours become texels of a target.
+/// Parameters of the conversion of colours to texels of a target.
 struct Store<'t> {
     target: &'t Target,
     format: &'static Format,
-    /// The bits that are written; `None` for all.
+    /// Mask of the bits that are written; `None` for all.
     mask: Option<[u32; 4]>,
     blends: bool,
 }
@@ -243,8 +243,8 @@ impl<'t> Store<'t> {
         };
         let mut old = [[0; LANES]; 4];
         if self.blends || self.mask.is_some() {
-            // SAFETY: the pixels of `wanted` are inside of the level, whose texels may be read; the others' offsets are
-            // 0, which is inside of the image.
+            // SAFETY: the pixels of `wanted` are inside of the level, whose texels may be read; the offsets of others
+            // are 0, which is inside of the image.
             let texels =
                 unsafe { Scattered::new(level.host(), &offsets, wanted, 1 << level.shift) };
             kernels.texels(&texels, &mut old);
@@ -302,7 +302,7 @@ impl<'t> Store<'t> {
                 }
             }
         }
-        // SAFETY: as above: the level was asked for to be written.
+        // SAFETY: as above; the level is writable.
         unsafe {
             match strip {
                 Some(rows) => write_runs(level, rows, &words[0]),
@@ -312,8 +312,8 @@ impl<'t> Store<'t> {
     }
 }
 
-/// The byte offsets of the four runs of 16 bytes, two of each row, that eight by two pixels of 32 bits are, of which all are
-/// inside of the level; `None` if channels stand otherwise, or the pixels do not lie in such runs.
+/// The byte offsets of the four runs of 16 bytes, two per row, that contain a strip of eight by two 32-bit pixels
+/// inside of the level; `None` if channels do not form a strip, or the pixels are not in such runs.
 #[inline(always)]
 fn strip(level: &PlainLevel, places: &[[u32; 2]; LANES]) -> Option<[u32; 4]> {
     let [x, y] = places[0];
@@ -324,7 +324,7 @@ fn strip(level: &PlainLevel, places: &[[u32; 2]; LANES]) -> Option<[u32; 4]> {
     runs(level, [x, y])
 }
 
-/// As [`strip`], of pixels that are known to be one.
+/// As [`strip`], for pixels that are known to form one.
 #[inline(always)]
 fn runs(level: &PlainLevel, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
     if !x.is_multiple_of(4) || !level.begins_at_multiple(4) {
@@ -339,7 +339,7 @@ fn runs(level: &PlainLevel, [x, y]: [u32; 2]) -> Option<[u32; 4]> {
 /// Writes the texels of a strip.
 ///
 /// # Safety
-/// At the offsets there must be room for 16 bytes in the level.
+/// At the offsets there must be 16 bytes of the level.
 #[inline(always)]
 unsafe fn write_runs(level: &PlainLevel, offsets: [u32; 4], words: &Row<LANES>) {
     let host = level.host();
@@ -374,7 +374,8 @@ unsafe fn write_wide(level: &PlainLevel, [x, y]: [u32; 2], words: &[Row<LANES>; 
     }
 }
 
-/// Byte offsets of the texels of subspans: channels of which each four are two by two pixels, the first of even place.
+/// Byte offsets of the texels of subspans: groups of four channels that are two by two pixels, the first at even
+/// coordinates.
 fn offsets(level: &PlainLevel, places: &[[u32; 2]; LANES], wanted: u32) -> Row<LANES> {
     let mut offsets = [0; LANES];
     for (subspan, offsets) in offsets.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -397,14 +398,14 @@ fn offsets(level: &PlainLevel, places: &[[u32; 2]; LANES], wanted: u32) -> Row<L
 /// Writes the texels of channels.
 ///
 /// # Safety
-/// At the offsets of the channels of `wanted`, there must be room for a texel of the level.
+/// At the offsets of the channels of `wanted`, there must be a texel of the level.
 unsafe fn scatter(level: &PlainLevel, offsets: &Row<LANES>, wanted: u32, words: &[Row<LANES>; 4]) {
     let host = level.host();
     let place = |lane: usize| host.wrapping_add(offsets[lane] as usize);
     if level.shift == 2 {
         for (pair, two) in words[0].as_chunks::<2>().0.iter().enumerate() {
             let lane = 2 * pair;
-            // SAFETY: the caller's promise; the texels of a pair lie side by side.
+            // SAFETY: the caller's promise; the texels of a pair are contiguous.
             unsafe {
                 match wanted >> lane & 3 {
                     0 => {}
@@ -437,7 +438,7 @@ mod tests {
     use tepui_raster::{Samples, Tests};
     use tepui_softgpu::AddressSpace;
 
-    use super::super::MOST_SAMPLES;
+    use super::super::MAX_SAMPLES;
     use super::super::blend::Blending;
     use super::super::depth::DepthFormat;
     use super::super::geometry::GRID;
@@ -481,7 +482,7 @@ mod tests {
     fn output(blending: Blending) -> Output {
         Output {
             blending,
-            samples: Samples::<MOST_SAMPLES>::new(&GRID, 1, [[8; 2]; MOST_SAMPLES]),
+            samples: Samples::<MAX_SAMPLES>::new(&GRID, 1, [[8; 2]; MAX_SAMPLES]),
             sample_mask: 1,
             stipple: None,
             tests: [Tests::NONE; 2],
@@ -495,8 +496,8 @@ mod tests {
         }
     }
 
-    /// Random colours in formats of all sizes, blended, masked and replaced: rows leave what single pixels do, and count
-    /// the same.
+    /// Random colours in formats of all sizes, blended, masked and replaced: rows give the same texels and counts as
+    /// single pixels.
     #[test]
     fn rows_write_what_single_pixels_do() {
         let mut seed = 1u32;
@@ -514,13 +515,13 @@ mod tests {
             let image = image(numbers[round % numbers.len()], tiling);
             let mut blending = Blending::random(&mut next);
             blending.alpha_to_one = next() % 4 == 0;
-            // Whole strips, as most threads have, half of them replacing what is there.
+            // Whole strips, as most threads have, half of which replace the contents.
             let whole = next() % 2 == 0;
             if whole && next() % 2 == 0 {
                 blending = Blending::NONE;
             }
             let output = output(blending);
-            // Floats that are finite: which NaN is written is open.
+            // Finite floats, because the bits of a NaN are unspecified.
             let finite = image.format.numeric() == Numeric::Sfloat;
             let bits = if finite { 0x3b } else { 0xff };
             let bytes: Vec<u8> = (0..BYTES).map(|_| next() as u8 & bits).collect();
@@ -538,7 +539,7 @@ mod tests {
             rows.channels = next() & 0xffff;
             rows.first = 16 * (next() % 2) as usize;
             let corner = [0, 0];
-            // Different places: a thread has each pixel once.
+            // Distinct pixels: a thread has each pixel once.
             let start = next() % 77;
             let mut places: [[u32; 2]; 8] = std::array::from_fn(|slot| {
                 let place = (start + 9 * slot as u32) % 77;

@@ -1,4 +1,4 @@
-//! Commands that Gen12 has in another form than Gen9: each becomes what the pipeline reads.
+//! Commands whose form on Gen12 differs from Gen9: each is converted to the form that the pipeline reads.
 
 use tepui_intel_packets::bindings::{
     State3dConstantBody, State3dConstantDs, State3dConstantGs, State3dConstantHs,
@@ -19,7 +19,7 @@ fn invalid(problem: Problem) -> JobFault {
 }
 
 impl Stream<'_> {
-    /// A draw with three numbers more; those of an indirect draw stand in registers.
+    /// A draw with three additional parameters; those of an indirect draw are in registers.
     pub(super) fn extended_draw(&mut self, command: &Command) -> Result<Next, JobFault> {
         let draw: Primitive3dExtended = command.unpack()?;
         if !draw.indirect_parameter_enable {
@@ -32,7 +32,7 @@ impl Stream<'_> {
         self.draw(&draw.into())
     }
 
-    /// Push constants of several stages: for each the same as its own command sets.
+    /// Push constants of several stages: sets the same state as each stage's own command.
     pub(super) fn constants_of_stages(&mut self, command: &Command) -> Result<Next, JobFault> {
         let set: State3dConstantAll = command.unpack()?;
         let mut ranges = command.bytes[State3dConstantAll::SIZE_BYTES..].as_chunks::<8>().0.iter();
@@ -69,13 +69,13 @@ impl Stream<'_> {
         Ok(Next::Continue)
     }
 
-    /// A buffer of stream output, which has a command of its own for each index.
+    /// A stream output buffer, which has a separate command for each index.
     pub(super) fn stream_buffer_index(
         &mut self,
         command: &Command,
         index: u32,
     ) -> Result<Next, JobFault> {
-        // The commands differ by their opcode alone.
+        // The commands differ only by their opcode.
         let mut bytes = command.bytes.to_vec();
         bytes[2] = State3dSoBufferIndex0::INFO
             .fixed

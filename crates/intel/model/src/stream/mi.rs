@@ -26,7 +26,7 @@ fn missing(error: NoRegister) -> JobFault {
     JobFault::new(UNIT, error.to_string())
 }
 
-/// Commands name the global address space, which holds nothing of clients.
+/// Refuses commands that use the global address space, which contains no memory of clients.
 fn own_space(global: bool) -> Result<(), JobFault> {
     match global {
         true => Err(JobFault::new(UNIT, "an address of the global address space")),
@@ -34,7 +34,7 @@ fn own_space(global: bool) -> Result<(), JobFault> {
     }
 }
 
-/// Where the registers of the render engine begin, if an offset counts from there (Gen12).
+/// The base of the render engine's registers, if an offset is relative to it (Gen12).
 fn engine(from_start: u32) -> u32 {
     /// source: Mesa, genxml's registers of the render command streamer.
     const RENDER: u32 = 0x2000;
@@ -99,7 +99,7 @@ impl Stream<'_> {
         Ok(Next::Continue)
     }
 
-    /// The value of a register; the clock is read when it is asked for.
+    /// The value of a register; the clock is read at this moment.
     pub(super) fn register(&self, offset: u32) -> u32 {
         match offset {
             TIMESTAMP => self.gpu.timestamp() as u32,
@@ -109,7 +109,7 @@ impl Stream<'_> {
     }
 
     pub(super) fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
-        // Caches of the table of auxiliary surfaces: there are none, so invalidating them is done at once.
+        // Caches of the auxiliary table: there are none, so invalidation completes immediately.
         let value = if offset == CCS_AUX_INV { 0 } else { value };
         self.context.registers.set(offset, value).map_err(missing)?;
         if matches!(offset.wrapping_sub(AUX_TABLE), 0 | 4) {
@@ -144,8 +144,8 @@ impl Stream<'_> {
         let header = command.dword(0);
         own_space(header >> 22 & 1 != 0)?;
         let at = u64::from(command.dword(1) & !3) | u64::from(command.dword(2)) << 32;
-        // As many double words as the command is long. The bit "Store Qword" does not decide: Mesa
-        // leaves it clear when it stores addresses of 64 bits (mi_builder.h, genX_cmd_buffer.c).
+        // The number of double words follows from the length of the command. The bit "Store Qword" is not
+        // used: Mesa leaves it clear when it stores addresses of 64 bits (mi_builder.h, genX_cmd_buffer.c).
         let data = match command.bytes.len() {
             16.. => &command.bytes[12..],
             _ => return Err(JobFault::new(UNIT, "MI_STORE_DATA_IMM of an unknown length")),
@@ -205,7 +205,7 @@ impl Stream<'_> {
 
     fn semaphore_wait(&mut self, command: &Command) -> Result<(), JobFault> {
         let wait: MiSemaphoreWait = command.unpack()?;
-        let end = (self.gpu.options.clock)().saturating_add(self.gpu.options.most_wait_ns);
+        let end = (self.gpu.options.clock)().saturating_add(self.gpu.options.max_wait_ns);
         let mut looks = 0u32;
         loop {
             let found = match wait.register_poll_mode {
@@ -225,7 +225,7 @@ impl Stream<'_> {
                 return Ok(());
             }
             looks = looks.saturating_add(1);
-            // A clock that stands still must not make the wait endless either.
+            // A clock that does not advance must not make the wait endless.
             if (self.gpu.options.clock)() >= end || looks > 1_000_000 {
                 let what = "MI_SEMAPHORE_WAIT waits for what does not come";
                 return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
@@ -266,7 +266,7 @@ impl Stream<'_> {
     }
 }
 
-/// The new value of an operation of MI_ATOMIC; the operations repeat with 0x20 for 64 bits.
+/// The new value of an MI_ATOMIC operation; the operations repeat with 0x20 for 64 bits.
 ///
 /// source: genxml, Atomic_OPCODE.
 fn mi_atomic(op: u32, old: u64, first: u64, second: u64, bits: u32) -> u64 {
@@ -299,7 +299,7 @@ fn mi_atomic(op: u32, old: u64, first: u64, second: u64, bits: u32) -> u64 {
     new & mask
 }
 
-/// The arithmetic of MI_MATH.
+/// The state of MI_MATH's ALU.
 #[derive(Default)]
 struct Alu {
     a: u64,

@@ -1,8 +1,8 @@
 //! The command streamer: reads a batch command by command and executes it.
 //!
-//! Commands run in order and each is done before the next begins, so that waits and flushes of
-//! caches have nothing to do. [`mi`] has the commands of the memory interface, [`state`] those that
-//! set state, [`walker`] compute. Commands of the 3D pipeline that set state are kept by name
+//! Commands run in order and each is complete before the next begins, so that waits and cache flushes have no
+//! effect. [`mi`] has the commands of the memory interface, [`state`] those that set state, [`walker`]
+//! compute. Commands that set 3D pipeline state are kept by name
 //! ([`crate::context::HardwareContext::latched`]).
 
 mod gen12;
@@ -24,20 +24,20 @@ use crate::render;
 
 const UNIT: Unit = Unit::CommandStreamer;
 
-/// Most batches that are open at once: the first level and one behind it.
+/// Maximum nesting of batches: the first level and the second.
 ///
 /// source: SKL PRM volume 6: a second level batch cannot start a third.
-const MOST_LEVELS: usize = 2;
+const MAX_LEVELS: usize = 2;
 
-/// Most double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST) and the two that it
-/// leaves out.
-const MOST_DWORDS: usize = 513;
+/// Limit on the double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST), plus the two that the
+/// length excludes.
+const MAX_DWORDS: usize = 513;
 
-/// What happens after a command.
+/// The continuation of a batch after a command.
 enum Next {
-    /// The command behind it.
+    /// The next command.
     Continue,
-    /// The command at an address; a second level returns behind this one.
+    /// The command at an address; the end of a second-level batch returns to the next command.
     Jump {
         /// GPU address.
         to: u64,
@@ -48,7 +48,7 @@ enum Next {
     End,
 }
 
-/// One batch in execution.
+/// A batch that is being executed.
 pub(crate) struct Stream<'a> {
     gpu: &'a Gpu,
     vm: &'a AddressSpace,
@@ -57,7 +57,7 @@ pub(crate) struct Stream<'a> {
     stats: JobStats,
 }
 
-/// A command as it stands in memory.
+/// A command in memory.
 struct Command<'c> {
     info: &'static PacketInfo,
     bytes: &'c [u8],
@@ -71,7 +71,7 @@ impl Command<'_> {
             .map_err(|problem| JobFault::new(UNIT, problem.to_string()))
     }
 
-    /// A double word of the command; 0 behind its end.
+    /// A double word of the command; 0 past its end.
     fn dword(&self, index: usize) -> u32 {
         let bytes = self.bytes.get(4 * index..4 * index + 4);
         bytes.map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
@@ -87,10 +87,10 @@ impl<'a> Stream<'a> {
     /// Runs a batch to its end.
     pub fn run(mut self, batch: &Batch) -> Result<JobStats, JobFault> {
         let mut at = address(batch.address);
-        let mut returns: Vec<u64> = Vec::with_capacity(MOST_LEVELS);
-        let mut buffer = [0; 4 * MOST_DWORDS];
+        let mut returns: Vec<u64> = Vec::with_capacity(MAX_LEVELS);
+        let mut buffer = [0; 4 * MAX_DWORDS];
         loop {
-            if self.stats.commands >= self.gpu.options.most_commands {
+            if self.stats.commands >= self.gpu.options.max_commands {
                 return Err(JobFault::new(UNIT, "the batch is taken for endless")
                     .of(FaultKind::Endless)
                     .at_packet(at));
@@ -103,7 +103,7 @@ impl<'a> Stream<'a> {
                 Next::Continue => at = behind,
                 Next::Jump { to, returns: false } => at = address(to),
                 Next::Jump { to, returns: true } => {
-                    if returns.len() + 1 >= MOST_LEVELS {
+                    if returns.len() + 1 >= MAX_LEVELS {
                         let what = "a second level batch starts another one";
                         return Err(JobFault::new(UNIT, what).at_packet(at));
                     }
@@ -146,11 +146,11 @@ impl<'a> Stream<'a> {
             "MEDIA_VFE_STATE" => self.vfe_state(&command),
             "MEDIA_CURBE_LOAD" => self.curbe_load(&command),
             "MEDIA_INTERFACE_DESCRIPTOR_LOAD" => self.interface_descriptor_load(&command),
-            // Walkers read their state before the next command.
+            // Walkers are complete before the next command begins.
             "MEDIA_STATE_FLUSH" => Ok(Next::Continue),
             "GPGPU_WALKER" => self.walker(&command),
             "3DPRIMITIVE" | "3DPRIMITIVE_EXTENDED"
-                if self.stats.draws >= self.gpu.options.most_draws =>
+                if self.stats.draws >= self.gpu.options.max_draws =>
             {
                 Ok(Next::Continue)
             }
@@ -167,7 +167,7 @@ impl<'a> Stream<'a> {
             "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
             "3DSTATE_VERTEX_BUFFERS" => {
                 for state in command.bytes[4..].as_chunks::<16>().0 {
-                    // The uppermost six bits of the first double word are the index.
+                    // The upper six bits of the first double word are the index.
                     self.context.vertex_buffers.insert(u32::from(state[3] >> 2), *state);
                 }
                 Ok(Next::Continue)
@@ -184,7 +184,7 @@ impl<'a> Stream<'a> {
         Ok(Next::Continue)
     }
 
-    /// Keeps a command that sets state.
+    /// Stores a command that sets state.
     fn latch(&mut self, command: &Command) -> Result<Next, JobFault> {
         self.context.latched.insert(command.info.name, command.bytes.to_vec());
         Ok(Next::Continue)
@@ -196,7 +196,7 @@ impl<'a> Stream<'a> {
         self.latch(command)
     }
 
-    /// A buffer of stream output, and where its next vertex goes.
+    /// A stream output buffer, and its write offset.
     fn stream_buffer(&mut self, command: &Command) -> Result<Next, JobFault> {
         self.set_stream_buffer(&command.unpack()?, command.bytes.to_vec())
     }
@@ -206,7 +206,7 @@ impl<'a> Stream<'a> {
         set: &State3dSoBuffer,
         bytes: Vec<u8>,
     ) -> Result<Next, JobFault> {
-        /// The offset that stands in memory.
+        /// Value that means the offset is in memory.
         const FROM_MEMORY: u32 = u32::MAX;
         if set.stream_offset_write_enable {
             let offset = match set.stream_offset {
@@ -222,7 +222,7 @@ impl<'a> Stream<'a> {
         Ok(Next::Continue)
     }
 
-    /// How a vertex element advances with instances.
+    /// The instance step rate of a vertex element.
     fn instancing(&mut self, command: &Command) -> Result<Next, JobFault> {
         let set: State3dVfInstancing = command.unpack()?;
         match set.instancing_enable {

@@ -12,9 +12,9 @@ use crate::memory::address;
 use crate::registers;
 
 impl Stream<'_> {
-    /// Base addresses: each is set only where its enable bit is.
+    /// Base addresses, each of which is set only if its enable bit is.
     pub(super) fn state_base_address(&mut self, command: &Command) -> Result<Next, JobFault> {
-        // What Gen12 adds is the base of samplers without a table, which no message here names.
+        // Gen12 adds the base of bindless samplers, which no message here uses.
         let set: StateBaseAddress = match self.context.generation {
             Generation::Gen9 => command.unpack()?,
             Generation::Gen12 => command.unpack::<gen12::StateBaseAddress>()?.into(),
@@ -57,7 +57,7 @@ impl Stream<'_> {
         Ok(Next::Continue)
     }
 
-    /// The pipeline: set only where the mask has its bits.
+    /// The pipeline, which is set only if the mask has its bits.
     pub(super) fn pipeline_select(&mut self, command: &Command) -> Result<Next, JobFault> {
         let select: PipelineSelect = command.unpack()?;
         if select.mask_bits & 3 == 3 {
@@ -66,7 +66,8 @@ impl Stream<'_> {
         Ok(Next::Continue)
     }
 
-    /// Earlier commands are done, and there are no caches: what is left is the write.
+    /// PIPE_CONTROL: earlier commands are complete, and there are no caches, so only the post-sync write
+    /// remains.
     pub(super) fn pipe_control(&mut self, command: &Command) -> Result<Next, JobFault> {
         let control: PipeControl = command.unpack()?;
         let value = match control.post_sync_operation {

@@ -24,7 +24,7 @@ impl Stream<'_> {
         Ok(Next::Continue)
     }
 
-    /// Reads constants; what memory holds later is not seen.
+    /// Reads constants into the context; later changes of memory have no effect.
     pub(super) fn curbe_load(&mut self, command: &Command) -> Result<Next, JobFault> {
         let load: MediaCurbeLoad = command.unpack()?;
         let at = self.context.bases.dynamic + u64::from(load.curbe_data_start_address);
@@ -42,7 +42,7 @@ impl Stream<'_> {
         Ok(Next::Continue)
     }
 
-    /// Reads so many bytes; the fields that say how many have 17 bits.
+    /// Reads `count` bytes; the fields that hold counts have 17 bits.
     fn bytes(&mut self, at: u64, count: u32) -> Result<Vec<u8>, JobFault> {
         let mut bytes = vec![0; count as usize];
         self.memory.read(at, &mut bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;

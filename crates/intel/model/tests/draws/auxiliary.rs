@@ -1,4 +1,4 @@
-//! Auxiliary surfaces: what fast clears mark, and what becomes of the marks.
+//! Auxiliary surfaces: the blocks that fast clears mark, and the effects of later writes and resolves.
 
 use tepui_intel_packets::output::{
     CompareFunction, State3dViewportStatePointersCc, State3dWmDepthStencil,
@@ -17,7 +17,7 @@ fn bytes(bench: &Bench, at: u64, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// A bench whose render target has a CCS, and of whose upper 32 rows all blocks were cleared.
+/// A bench whose render target has a CCS, with all blocks of the upper 32 rows cleared.
 fn cleared() -> Bench {
     let mut bench = Bench::new();
     let surface = RenderSurfaceState {
@@ -27,7 +27,7 @@ fn cleared() -> Bench {
     };
     bench.set_surface(&surface);
     bench.operation(true, 0);
-    // A pixel stands for 64 by 32.
+    // A pixel covers 64 by 32.
     let pixels = bench.draw([0.0, 0.0, 1.0, 1.0], 0.0);
     assert_filled(&pixels, [0; 4], 0, 0);
     bench.operation(false, 0);
@@ -45,7 +45,7 @@ fn assert_drawn(mut pixels: Vec<u32>, rectangle: [u32; 4]) {
 #[test]
 fn a_fast_clear_marks_blocks_and_leaves_memory() {
     let bench = cleared();
-    // Six by eight blocks of two bits, two by two to a byte, eight bytes to a row.
+    // Six by eight blocks of two bits, two by two per byte, eight bytes per row.
     let ccs = bytes(&bench, CCS, 64);
     let marked = |x: usize, y: usize| x < 3 && y < 4;
     for (at, byte) in ccs.into_iter().enumerate() {
@@ -72,7 +72,7 @@ fn a_resolve_gives_all_blocks_the_clear_colour() {
     }
 }
 
-/// A depth buffer whose hierarchical one says that nothing is clear.
+/// A depth buffer whose hierarchical buffer marks no block as clear.
 fn depths() -> Bench {
     let mut bench = Bench::new();
     bench.put(HIZ, &[1; 4096]);
@@ -91,7 +91,7 @@ fn depths() -> Bench {
 #[test]
 fn a_clear_depth_is_tested_and_not_in_memory() {
     let mut bench = depths();
-    // The block at (16, 28) is covered in part, so that memory has its depths.
+    // The block at (16, 28) is partly covered, so its depths are in memory.
     let clear = State3dWmHzOp { depth_buffer_clear_enable: true, ..Bench::area([0, 0, 20, 30]) };
     bench.hz_op(&clear);
     let pixels = bench.draw([4.0, 4.0, 44.0, 36.0], 0.25);
@@ -100,7 +100,7 @@ fn a_clear_depth_is_tested_and_not_in_memory() {
     assert_eq!(bytes(&bench, DEPTH, 16), [0; 16]);
     assert_eq!(bytes(&bench, DEPTH + 2 * 512 + 28 * 16, 2), 0x8000u16.to_le_bytes());
     assert_eq!(bytes(&bench, HIZ, 16), [0; 16]);
-    // A rectangle elsewhere, so that the resolve is all that writes depth.
+    // A rectangle elsewhere, so that only the resolve writes depth.
     let resolve = State3dWmHzOp {
         depth_buffer_resolve_enable: true,
         ..Bench::area([0, 0, SIZE[0], SIZE[1]])

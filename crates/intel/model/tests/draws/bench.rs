@@ -30,10 +30,10 @@ pub const BLEND: u64 = 0x3200;
 pub const CALC: u64 = 0x3400;
 pub const IMAGE: u64 = 0x10000;
 pub const DEPTH: u64 = 0x20000;
-/// The auxiliary surfaces of the two.
+/// The auxiliary surfaces of the render target and the depth buffer.
 pub const CCS: u64 = 0x30000;
 pub const HIZ: u64 = 0x31000;
-/// Pixels of the images.
+/// Size of the images in pixels.
 pub const SIZE: [u32; 2] = [48, 40];
 
 /// A GPU with memory, and a batch that grows.
@@ -153,7 +153,7 @@ impl Bench {
         }
     }
 
-    /// Takes another surface state for the render target.
+    /// Sets another surface state for the render target.
     pub fn set_surface(&self, state: &RenderSurfaceState) {
         self.put(SURFACE, &state.pack().unwrap());
     }
@@ -231,12 +231,12 @@ impl Bench {
         self.add(&State3dWmHzOp::default().pack().unwrap());
     }
 
-    /// Draws a rectangle of some depth, and runs the batch.
+    /// Draws a rectangle at a depth, and runs the batch.
     pub fn draw(&mut self, rectangle: [f32; 4], z: f32) -> Vec<u32> {
         self.draw_counted(rectangle, z).0
     }
 
-    /// The same, with what the batch counted.
+    /// As [`Bench::draw`], also returning the batch's counts.
     pub fn draw_counted(&mut self, [x0, y0, x1, y1]: [f32; 4], z: f32) -> (Vec<u32>, JobStats) {
         let corners = [[x1, y1, z], [x0, y1, z], [x0, y0, z]];
         let bytes: Vec<u8> = corners.concat().iter().flat_map(|v| v.to_le_bytes()).collect();

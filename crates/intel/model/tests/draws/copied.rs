@@ -1,4 +1,4 @@
-//! Pixel shaders that copy texels: areas that are copied hold what threads would have written.
+//! Pixel shaders that copy texels: copied areas are identical to the output of threads.
 
 use tepui_intel_isa::{Generation, asm};
 use tepui_intel_model::Options;
@@ -10,14 +10,15 @@ use tepui_intel_packets::surface::{
 
 use crate::bench::{BASE, Bench, CCS, KERNEL, SIZE, TABLE};
 
-/// Where the source, its surface state, and the shader's constants are.
+/// Addresses of the source, its surface state, and the shader's constants.
 const SOURCE: u64 = 0x20000;
 const SURFACE: u64 = 0x1200;
 const CONSTANTS: u64 = 0x3800;
-/// Bytes of a row of the source, which lies in tiles Y.
+/// Bytes of a row of the source, which has Y tiles.
 const PITCH: u32 = 256;
 
-/// Loads the texel at the pixel's place, scaled and moved by floats of r6 (X) and r7 (Y), in the layer of r9.3.
+/// Loads the texel at the pixel's coordinates, scaled and offset by floats of r6 (X) and r7 (Y), in the layer
+/// of r9.3.
 const PLAIN: &str = "
     add(32)  g2<1>UW   g1.4<1,4,0>UW  0x11001010V  { align1 WE_all };
     mov(16)  g18<1>D   g9.3<0,1,0>F   { align1 1H };
@@ -33,7 +34,7 @@ const PLAIN: &str = "
     sendsc(16) nullUD g119UD nullUD 0x10031000 0x00000000 render MsgDesc: RT write SIMD16 LastRT Surface = 0 mlen 8 ex_mlen 0 rlen 0 { align1 1H EOT };
 ";
 
-/// The same with r8.0 subtracted from X before, and r8.1 added to Y behind.
+/// As [`PLAIN`], with r8.0 subtracted from X before, and r8.1 added to Y after the scaling.
 fn moved() -> String {
     PLAIN
         .replace(
@@ -55,7 +56,7 @@ struct Case {
     rectangle: [f32; 4],
     scale: f32,
     offset: [f32; 2],
-    /// What is subtracted from X and added to Y.
+    /// Integers that are subtracted from X and added to Y.
     moved: Option<[i32; 2]>,
     layer: f32,
     /// Formats of the source and of the target.
@@ -64,7 +65,7 @@ struct Case {
 }
 
 impl Case {
-    /// Executes it; returns the target's memory and how many threads it counted.
+    /// Executes the copy; returns the target's memory and the number of threads.
     fn run(&self, texels: &[u8], ccs: &[u8], check: bool) -> (Vec<u32>, u64) {
         let mut bench = Bench::with(Options { threads: 2, check, ..Options::default() });
         let code = self.moved.map_or(PLAIN.to_owned(), |_| moved());
@@ -124,7 +125,7 @@ impl Case {
     }
 }
 
-/// Random copies: whether threads are executed (those that are checked are) or areas are copied, makes no difference.
+/// Random copies give the same result whether threads are executed (as for checked ones) or areas are copied.
 #[test]
 fn areas_hold_what_threads_write() {
     let mut seed = 7u32;
@@ -172,7 +173,7 @@ fn areas_hold_what_threads_write() {
     }
 }
 
-/// What is copied is what the source has there.
+/// Copied texels are those of the source.
 #[test]
 fn an_area_is_moved() {
     let texels: Vec<u8> = (0..PITCH * 64).map(|at| (at % 251) as u8).collect();

@@ -1,4 +1,4 @@
-//! Draws of rectangles in pixels, from commands to texels: what is written, and what is not.
+//! Draws of rectangles in pixels, from commands to texels: which pixels are written, and which are not.
 
 mod auxiliary;
 mod bench;
@@ -28,7 +28,7 @@ fn what_lies_outside_of_the_drawing_rectangle_is_not_drawn() {
 fn a_fast_clear_fills_blocks_with_the_surface_s_colour() {
     let mut bench = Bench::new();
     bench.pixel_shader(true);
-    // A pixel stands for 64 by 32.
+    // A pixel covers 64 by 32.
     let pixels = bench.draw([0.0, 0.0, 1.0, 1.0], 0.0);
     assert_filled(&pixels, [0, 0, 48, 32], 0xff00_00ff, 0);
 }
@@ -58,7 +58,7 @@ fn polygons_are_drawn_where_their_pattern_has_bits() {
     let wm = State3dWm { polygon_stipple_enable: true, ..State3dWm::default() };
     bench.add(&wm.pack().unwrap());
     bench.add(&State3dPolyStipplePattern { dword_length: 31 }.pack().unwrap());
-    // Row 4 has the third column from the left, the others nothing.
+    // Row 4 has the third column from the left, the others none.
     for row in 0..32u32 {
         let bits = if row == 4 { 1u32 << 29 } else { 0 };
         bench.add(&bits.to_le_bytes());

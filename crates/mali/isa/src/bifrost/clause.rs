@@ -18,11 +18,11 @@ use super::table::Unit;
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 16;
 /// Maximum number of tuples of a clause.
-pub const MOST_TUPLES: usize = 8;
+pub const MAX_TUPLES: usize = 8;
 /// Maximum number of constants of a clause.
-pub const MOST_CONSTANTS: usize = 6;
+pub const MAX_CONSTANTS: usize = 6;
 /// Maximum number of words of a clause: those of eight tuples, and three of constants.
-pub const MOST_WORDS: usize = 9;
+pub const MAX_WORDS: usize = 9;
 
 /// Two instructions and their ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,16 +55,16 @@ pub struct Clause {
     /// The header.
     pub header: Header,
     /// The tuples, in the order of execution.
-    pub tuples: ArrayVec<Tuple, MOST_TUPLES>,
+    pub tuples: ArrayVec<Tuple, MAX_TUPLES>,
     /// Constants. The lowest four bits come from the byte that chooses them.
-    pub constants: ArrayVec<u64, MOST_CONSTANTS>,
+    pub constants: ArrayVec<u64, MAX_CONSTANTS>,
     /// Modifiers of the first constant if its word is between tuples: two numbers of four bits.
     pub first_modifiers: u8,
 }
 
 /// The contents of a part of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum WordPart {
     /// A number.
     Literal(u8),
     /// The upper three bits of a tuple.
@@ -87,13 +87,13 @@ enum Part {
 
 /// A format of a word: tag (2, 3 and 3 bits from the top), then 60, 15, 30 and 15 bits.
 struct Format {
-    tag: [Part; 3],
-    main: Part,
-    fourth: Part,
-    fifth: Part,
+    tag: [WordPart; 3],
+    main: WordPart,
+    fourth: WordPart,
+    fifth: WordPart,
     /// The first bit of the tuple in the fifth part.
     fifth_start: u32,
-    last: Part,
+    last: WordPart,
     /// The bits of the constant that the parts after the first hold.
     constant: ConstantBits,
 }
@@ -110,17 +110,17 @@ enum ConstantBits {
 }
 
 use ConstantBits::{High, Low, Whole};
-use Part::{
+use WordPart::{
     Constant as C, End as Z, Header as H, Literal as L, Modifiers as M, Tuple as T, Upper as U,
     Uppers, Zero as R,
 };
 
 const fn format(
-    tag: [Part; 3],
-    main: Part,
-    fourth: Part,
-    fifth: (Part, u32),
-    last: Part,
+    tag: [WordPart; 3],
+    main: WordPart,
+    fourth: WordPart,
+    fifth: (WordPart, u32),
+    last: WordPart,
     constant: ConstantBits,
 ) -> Format {
     let (fifth, fifth_start) = fifth;
@@ -146,7 +146,7 @@ const FORMATS: [Format; 14] = [
 ];
 
 /// The formats of a clause's words by the number of tuples.
-const SEQUENCES: [&[usize]; MOST_TUPLES] = [
+const SEQUENCES: [&[usize]; MAX_TUPLES] = [
     &[1],
     &[0, 2],
     &[0, 3, 4],
@@ -158,7 +158,7 @@ const SEQUENCES: [&[usize]; MOST_TUPLES] = [
 ];
 
 /// The position of words of constants by the number of tuples.
-const POSITIONS: [&[u8]; MOST_TUPLES] =
+const POSITIONS: [&[u8]; MAX_TUPLES] =
     [&[0], &[1], &[3], &[2, 5], &[4, 8], &[7, 11, 14], &[6, 10, 13], &[9, 12]];
 
 /// Tags of words of constants: others follow, or the clause ends.
@@ -202,7 +202,7 @@ const TUPLE_BITS: u32 = registers::BITS + 23 + 20;
 /// A clause's bits, unpacked from words.
 #[derive(Default)]
 struct Bits {
-    tuples: [u128; MOST_TUPLES],
+    tuples: [u128; MAX_TUPLES],
     header: u64,
     /// The first constant without its lowest four bits, if its word is between tuples.
     constant: u64,
@@ -215,7 +215,7 @@ const fn mask(bits: u32) -> u64 {
 
 /// Calls `part` for each part of a word: with the lowest bit and the number of bits in the word, the contents,
 /// and the first bit of the contents.
-fn parts(format: &Format, mut part: impl FnMut(u32, u32, Part, u32)) {
+fn parts(format: &Format, mut part: impl FnMut(u32, u32, WordPart, u32)) {
     part(0, 3, format.tag[2], 75);
     part(3, 3, format.tag[1], 75);
     part(6, 2, format.tag[0], 0);
@@ -234,7 +234,7 @@ fn parts(format: &Format, mut part: impl FnMut(u32, u32, Part, u32)) {
 
 impl Bits {
     /// The value of a part; `end` is set in the clause's last word.
-    fn get(&self, part: Part, start: u32, size: u32, end: bool) -> u64 {
+    fn get(&self, part: WordPart, start: u32, size: u32, end: bool) -> u64 {
         let upper = |tuple: usize| (self.tuples[tuple] >> 75) as u64 & 7;
         let value = match part {
             L(value) => value.into(),
@@ -252,7 +252,7 @@ impl Bits {
     }
 
     /// Stores the value of a part.
-    fn put(&mut self, part: Part, start: u32, value: u64) {
+    fn put(&mut self, part: WordPart, start: u32, value: u64) {
         match part {
             L(_) | R | Z => {}
             U(tuple) if start == 75 => self.tuples[tuple] |= u128::from(value) << 75,
@@ -271,7 +271,7 @@ impl Bits {
 
 /// Whether a tag belongs to a format.
 fn has_tag(format: &Format, tag: u8) -> bool {
-    let of = |part: Part, bits: u8| match part {
+    let of = |part: WordPart, bits: u8| match part {
         L(value) => value == bits,
         Z => bits < 2,
         _ => true,
@@ -293,7 +293,7 @@ impl Clause {
         };
         let mut bits = Bits::default();
         let mut place = 0;
-        let mut choices: ArrayVec<usize, MOST_TUPLES> = (0..MOST_TUPLES).collect();
+        let mut choices: ArrayVec<usize, MAX_TUPLES> = (0..MAX_TUPLES).collect();
         let mut end;
         // Reads the words of tuples.
         let count = loop {
@@ -315,7 +315,7 @@ impl Clause {
                 break *first + 1;
             }
         };
-        let mut constants = ArrayVec::<u64, MOST_CONSTANTS>::new();
+        let mut constants = ArrayVec::<u64, MAX_CONSTANTS>::new();
         if has_inner_constant(count) {
             constants.push(bits.constant << 4);
         }

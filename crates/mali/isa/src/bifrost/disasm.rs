@@ -257,7 +257,7 @@ impl fmt::Display for Text<'_> {
 }
 
 /// The register that a result goes to, and the part of it that is written.
-pub type Written = Option<(u8, Access)>;
+pub type ResultWrite = Option<(u8, Access)>;
 
 impl Clause {
     /// The decoded ports of a tuple; `None` if there is no such tuple or the block is reserved.
@@ -266,7 +266,7 @@ impl Clause {
     }
 
     /// The destinations of a tuple's units; `None` if the block that encodes them is reserved.
-    pub fn writes(&self, tuple: usize) -> Option<(Written, Written)> {
+    pub fn writes(&self, tuple: usize) -> Option<(ResultWrite, ResultWrite)> {
         // The first tuple's block has the writes of the last one.
         let next = if tuple + 1 == self.tuples.len() { 0 } else { tuple + 1 };
         let ports = self.ports(next)?;

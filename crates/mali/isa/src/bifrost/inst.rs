@@ -199,7 +199,7 @@ fn decode(op: Op, encoding: &Encoding, bits: u32) -> Result<Option<Inst>, InstEr
         let (number, greater) = (encoding.number(bits), inst.is_ordered());
         // Some modifiers have a field of their own and change the joint one too.
         let own = |index: usize| encoding.direct.iter().any(|(direct, _)| *direct == index);
-        let fits = |case: &&super::table::Case| {
+        let fits = |case: &&super::table::JointCase| {
             let mut values = encoding.joint.iter().zip(&case.values);
             case.number == number
                 && case.greater.is_none_or(|g| g == greater)

@@ -1,6 +1,6 @@
 //! Random instructions and clauses, for property tests and fuzzing.
 
-use super::clause::{Clause, MOST_TUPLES, Tuple, has_inner_constant};
+use super::clause::{Clause, MAX_TUPLES, Tuple, has_inner_constant};
 use super::header::{Flow, Header, Message};
 use super::inst::Inst;
 use super::registers::Registers;
@@ -26,7 +26,7 @@ pub fn inst(unit: Unit, bits: &mut impl FnMut() -> u64) -> Inst {
 
 /// A random clause.
 pub fn clause(bits: &mut impl FnMut() -> u64) -> Clause {
-    let count = 1 + bits() as usize % MOST_TUPLES;
+    let count = 1 + bits() as usize % MAX_TUPLES;
     let block = |first: bool, bits: &mut dyn FnMut() -> u64| {
         let valid = |r: &Registers| r.ports(first).is_some();
         let draw = |_| Registers(bits() & ((1 << super::registers::BITS) - 1));

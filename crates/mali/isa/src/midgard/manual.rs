@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::table::{ALU, AluRow, Kind, MEMORY, MemoryRow, TEXTURE, Unit, Units};
+use super::table::{ALU, AluRow, MEMORY, MemoryRow, SourceType, TEXTURE, Unit, Units};
 
 /// Facts about all instructions.
 const INTRODUCTION: &str = include_str!("manual.md");
@@ -14,11 +14,11 @@ fn units(units: Units) -> String {
     names.join(" ")
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: SourceType) -> &'static str {
     match kind {
-        Kind::Float => "float",
-        Kind::Signed => "signed",
-        Kind::Unsigned => "unsigned",
+        SourceType::Float => "float",
+        SourceType::Signed => "signed",
+        SourceType::Unsigned => "unsigned",
     }
 }
 

@@ -44,7 +44,7 @@ pub mod word;
 pub use bundle::{Alu, Bundle, BundleError, Content, Tag};
 pub use extent::extent;
 pub use fields::signed;
-pub use table::{AluRow, Kind, MemoryRow, TextureRow};
+pub use table::{AluRow, MemoryRow, SourceType, TextureRow};
 
 /// Registers that a chip's texture unit reads and writes: the machine code does not name them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

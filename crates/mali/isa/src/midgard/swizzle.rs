@@ -78,19 +78,20 @@ pub(super) fn write(out: &mut String, swizzle: u32, how: u32, mode: u32, mask: u
 
 /// The slots of a swizzle that text determines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Slots {
+pub(super) struct SwizzleSlots {
     values: u32,
     known: u32,
 }
 
-impl Slots {
+impl SwizzleSlots {
     /// Sets a slot; `None` if it has another value already.
-    pub fn set(self, slot: u32, value: u32) -> Option<Slots> {
+    pub fn set(self, slot: u32, value: u32) -> Option<SwizzleSlots> {
         let mask = 3 << (2 * slot);
         match self.known & mask {
-            0 if slot < 4 && value < 4 => {
-                Some(Slots { values: self.values | value << (2 * slot), known: self.known | mask })
-            }
+            0 if slot < 4 && value < 4 => Some(SwizzleSlots {
+                values: self.values | value << (2 * slot),
+                known: self.known | mask,
+            }),
             0 => None,
             _ => (self.values >> (2 * slot) & 3 == value).then_some(self),
         }
@@ -129,9 +130,9 @@ pub(super) enum Fill {
 }
 
 /// The slots that the letters of a swizzle determine; `None` if [`write`] would not write them.
-pub(super) fn read(letters: &str, how: u32, mode: u32, mask: u32) -> Option<Slots> {
+pub(super) fn read(letters: &str, how: u32, mode: u32, mask: u32) -> Option<SwizzleSlots> {
     let mut letters = letters.chars();
-    let mut slots = Slots::default();
+    let mut slots = SwizzleSlots::default();
     let next = |from: &mut std::str::Chars<'_>| from.next().and_then(component_number);
     if mode != 3 {
         for (n, first) in selectors(how, mode, mask) {

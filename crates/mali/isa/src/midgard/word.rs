@@ -352,10 +352,10 @@ impl Vector {
     }
 
     /// The component of the constants that an element reads.
-    pub(super) fn constant_place(&self, how: u32, element: u32) -> Place {
+    pub(super) fn constant_place(&self, how: u32, element: u32) -> ConstantComponent {
         let bits = self.bits() >> u32::from(how >= expand::LOW);
         if !matches!(bits, 8 | 16) || how >= expand::LOW {
-            return Place { slot: element, scale: 1, first: 0 };
+            return ConstantComponent { slot: element, scale: 1, first: 0 };
         }
         let half = 128 / bits / 2;
         let first = match how {
@@ -365,8 +365,10 @@ impl Vector {
             _ => 0,
         };
         match bits {
-            8 => Place { slot: element >> 1 & 3, scale: 2, first: first + (element & 1) },
-            _ => Place { slot: element & 3, scale: 1, first },
+            8 => {
+                ConstantComponent { slot: element >> 1 & 3, scale: 2, first: first + (element & 1) }
+            }
+            _ => ConstantComponent { slot: element & 3, scale: 1, first },
         }
     }
 
@@ -402,7 +404,7 @@ fn condensed_mask(mask: u32, bits: u32) -> u32 {
 
 /// The component of constants that an element reads: a slot of the swizzle selects it, relative to a first
 /// component.
-pub(super) struct Place {
+pub(super) struct ConstantComponent {
     /// The slot; slots that do not exist read as 0.
     pub slot: u32,
     /// Components for each step of the slot.
@@ -411,7 +413,7 @@ pub(super) struct Place {
     pub first: u32,
 }
 
-impl Place {
+impl ConstantComponent {
     /// The component that a swizzle chooses.
     pub fn component(&self, swizzle: u32) -> u32 {
         self.scale * (swizzle.checked_shr(2 * self.slot).unwrap_or(0) & 3) + self.first

@@ -50,7 +50,7 @@ impl Unit {
 
 /// The place of the secondary opcode: `mask` applies after a shift to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Second {
+pub struct SecondaryOpcode {
     /// Bits to shift.
     pub shift: u8,
     /// Bits that count.
@@ -222,7 +222,7 @@ pub struct Form {
     /// The unit that executes it.
     pub unit: Unit,
     /// The field of the secondary opcode.
-    pub second: Second,
+    pub second: SecondaryOpcode,
     /// Whether it has a destination register.
     pub dest: bool,
     /// Its staging registers.
@@ -238,7 +238,7 @@ pub struct Form {
 const fn of(unit: Unit) -> Form {
     Form {
         unit,
-        second: Second { shift: 0, mask: 0 },
+        second: SecondaryOpcode { shift: 0, mask: 0 },
         dest: false,
         staging: &[],
         sources: &[],
@@ -265,16 +265,16 @@ pub const VARTEX: Form = of(Unit::VaryingTexture);
 pub const MESSAGE: Form = of(Unit::Other);
 
 /// Bits 16 to 19.
-pub const AT_16: Second = Second { shift: 16, mask: 0xf };
+pub const AT_16: SecondaryOpcode = SecondaryOpcode { shift: 16, mask: 0xf };
 /// Bits 16 to 20.
-pub const AT_16_5: Second = Second { shift: 16, mask: 0x1f };
+pub const AT_16_5: SecondaryOpcode = SecondaryOpcode { shift: 16, mask: 0x1f };
 /// Bits 24 to 27.
-pub const AT_24: Second = Second { shift: 24, mask: 0xf };
+pub const AT_24: SecondaryOpcode = SecondaryOpcode { shift: 24, mask: 0xf };
 /// Bits 24 and 25.
-pub const AT_24_2: Second = Second { shift: 24, mask: 3 };
+pub const AT_24_2: SecondaryOpcode = SecondaryOpcode { shift: 24, mask: 3 };
 /// Bits 24, 25 and 32.
-pub const AT_24_AND_32: Second = Second { shift: 24, mask: 0x103 };
+pub const AT_24_AND_32: SecondaryOpcode = SecondaryOpcode { shift: 24, mask: 0x103 };
 /// Bits 27 to 29.
-pub const AT_27: Second = Second { shift: 27, mask: 7 };
+pub const AT_27: SecondaryOpcode = SecondaryOpcode { shift: 27, mask: 7 };
 /// Bits 37 and 38.
-pub const AT_37: Second = Second { shift: 37, mask: 3 };
+pub const AT_37: SecondaryOpcode = SecondaryOpcode { shift: 37, mask: 3 };

@@ -22,7 +22,7 @@ use crate::file::{lock, with};
 use crate::gem::{Buffer, buffer, import, memory};
 
 /// Limit on the handles or sync objects that a submission may name. A choice: the header names no limit.
-const MOST: u32 = 1 << 16;
+const MAX_ITEMS: u32 = 1 << 16;
 
 /// An open file of the device. Dropping it cancels unfinished submissions and frees its objects.
 pub struct File {
@@ -199,7 +199,7 @@ impl File {
         let known = uapi::JD_REQ_FS | uapi::JD_REQ_CYCLE_COUNT;
         require(args.requirements & !known == 0, "unknown requirements")?;
         require(
-            args.in_sync_count <= MOST && args.bo_handle_count <= MOST,
+            args.in_sync_count <= MAX_ITEMS && args.bo_handle_count <= MAX_ITEMS,
             "more sync objects or buffers than can be",
         )?;
         if args.jm_ctx_handle != 0 && lock(&self.contexts).get(args.jm_ctx_handle).is_none() {
@@ -251,7 +251,7 @@ impl File {
     /// Memory is coherent: there is nothing to flush.
     fn sync_bo(&self, user: &dyn UserMemory, args: &mut uapi::SyncBo) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
-        require(args.op_count <= MOST, "more operations than can be")?;
+        require(args.op_count <= MAX_ITEMS, "more operations than can be")?;
         let ops: Vec<uapi::BoSyncOp> = read_array(user, args.ops, args.op_count as usize)?;
         for op in ops {
             let known = op.r#type <= uapi::BO_SYNC_CPU_CACHE_FLUSH_AND_INVALIDATE;

@@ -222,16 +222,16 @@ fn store(
     if upper != 0 {
         return false;
     }
-    let Some(places) = port.places(&addresses, mask, bytes.into(), Protection::WRITE) else {
+    let Some(access) = port.warp_access(&addresses, mask, bytes.into(), Protection::WRITE) else {
         return false;
     };
     match bytes {
-        1 => places.store::<1>(mask, words),
-        2 => places.store::<2>(mask, words),
-        4 => places.store::<4>(mask, words),
-        8 => places.store::<8>(mask, words),
-        12 => places.store::<12>(mask, words),
-        16 => places.store::<16>(mask, words),
+        1 => access.store::<1>(mask, words),
+        2 => access.store::<2>(mask, words),
+        4 => access.store::<4>(mask, words),
+        8 => access.store::<8>(mask, words),
+        12 => access.store::<12>(mask, words),
+        16 => access.store::<16>(mask, words),
         _ => return false,
     }
     true

@@ -27,7 +27,7 @@ const JOB: u64 = BASE;
 /// Address at which vertices store the inputs of fragments.
 const VARYINGS: u64 = VERTICES + 0x1000;
 /// Limit on the clauses of a shader.
-const MOST_CLAUSES: u64 = 6;
+const MAX_CLAUSES: u64 = 6;
 
 const CHIPS: [&str; 2] = ["mali-g52", "mali-g72"];
 
@@ -37,7 +37,7 @@ const END: &str = "clause_0:\nds(0) eos\n{\n    *NOP t0\n    +NOP t1\n}\n";
 /// A shader of random clauses, which ends.
 fn shader(bits: &mut Bits<'_>) -> Vec<u8> {
     let mut code = Vec::new();
-    for _ in 0..bits.next() % MOST_CLAUSES {
+    for _ in 0..bits.next() % MAX_CLAUSES {
         let mut clause = random::clause(&mut || bits.next());
         if clause.header.flow == Flow::End {
             clause.header.flow = Flow::ALL[0];

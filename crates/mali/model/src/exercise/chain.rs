@@ -16,7 +16,7 @@ use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 const JOB: u64 = 512;
 
 /// Limit on the jobs of a chain.
-const MOST: u64 = 6;
+const MAX_JOBS: u64 = 6;
 
 /// Executes the chain that `input` describes; returns its outcome.
 pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
@@ -33,7 +33,7 @@ pub fn run(input: &[u8]) -> Option<Result<JobStats, JobFault>> {
     let end = Inst { flow: Flow::End, ..Inst::new(Op::NOP) }.encode().ok()?;
     vm.write(CODE, &end.to_le_bytes()).ok()?;
     let types = JobType::INFO.values;
-    let count = 1 + bits.next() % MOST;
+    let count = 1 + bits.next() % MAX_JOBS;
     for index in 0..count {
         let at = BASE + JOB * index;
         let kind = types[bits.next() as usize % types.len()].value;

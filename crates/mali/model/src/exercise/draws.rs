@@ -37,7 +37,7 @@ const PICTURE: u64 = BASE + 0x3_0000;
 pub(super) const SIDE: u32 = 40;
 
 /// Limit on the instructions of a shader.
-const MOST_INSTRUCTIONS: u64 = 16;
+const MAX_INSTRUCTIONS: u64 = 16;
 
 /// A shader that reads 16 bytes of the vertex from the buffer, from `offset` on, and stores them as its
 /// result.
@@ -127,7 +127,7 @@ fn target() -> RenderTarget {
 /// Random instructions, with handles of a texture and a sampler for those that need them.
 fn instructions(bits: &mut Bits<'_>) -> Vec<u8> {
     let mut code = Vec::new();
-    for _ in 0..bits.next() % MOST_INSTRUCTIONS {
+    for _ in 0..bits.next() % MAX_INSTRUCTIONS {
         let mut inst = random::inst(&mut || bits.next());
         if inst.flow == Flow::End || inst.op == Op::BRANCHZ || inst.op == Op::BRANCHZI {
             continue;

@@ -18,12 +18,12 @@ use super::{BASE, BYTES, Bits, CODE, DATA, STATES, pack};
 use crate::{Gpu, JobContext, JobFault, JobStats, address_space};
 
 /// Limit on the bundles of a program.
-const MOST_BUNDLES: u64 = 12;
+const MAX_BUNDLES: u64 = 12;
 
 /// A program of random bundles, which ends.
 fn program(bits: &mut Bits<'_>) -> Vec<u8> {
     let mut code = Vec::new();
-    for _ in 0..bits.next() % MOST_BUNDLES {
+    for _ in 0..bits.next() % MAX_BUNDLES {
         let mut bundle = random::bundle(&mut || bits.next());
         if bundle.next == Tag::BREAK {
             bundle.next = Tag::ALU;

@@ -13,7 +13,7 @@ use tepui_mali_packets::framebuffer::{
 use crate::job::{JobFault, Unit};
 
 /// Maximum number of words of a pixel.
-pub(crate) const MOST_WORDS: usize = 4;
+pub(crate) const MAX_WORDS: usize = 4;
 
 /// The conversion of a target's pixels from the tile buffer to memory.
 pub(crate) struct TargetFormat {

@@ -4,7 +4,7 @@ use tepui_mali_packets::draw::BlendMode;
 use tepui_raster::DepthStencil;
 use tepui_softgpu::AddressSpace;
 
-use super::MOST_SAMPLES;
+use super::MAX_SAMPLES;
 use super::fragment::SIDE;
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
@@ -13,7 +13,7 @@ use super::tile::Tile;
 use crate::dispatch;
 use crate::gpu::Gpu;
 use crate::job::JobFault;
-use crate::pixel::{Kind, PixelFormat};
+use crate::pixel::{NumericType, PixelFormat};
 use crate::shader::copies::{self, Copies, Effect, Fetched, Inputs};
 use crate::shader::host::for_hosts;
 use crate::shader::message::{self, Port};
@@ -54,7 +54,7 @@ struct Colour<'c> {
     channels: &'c [copies::Word; 4],
     target: usize,
     format: PixelFormat,
-    kind: Kind,
+    kind: NumericType,
 }
 
 impl Colour<'_> {
@@ -183,7 +183,7 @@ fn write(tile: &mut Tile, colour: &Colour<'_>, fetched: &[Fetched], [x, y]: [usi
 /// Tests depth and stencil of consecutive pixels from a first one on, and writes those that pass.
 #[inline(always)]
 fn test(
-    buffer: &mut DepthStencil<MOST_SAMPLES>,
+    buffer: &mut DepthStencil<MAX_SAMPLES>,
     pipeline: &Pipeline,
     depth: Option<Row>,
     stencil: Option<Row>,

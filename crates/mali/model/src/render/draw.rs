@@ -163,7 +163,7 @@ pub(crate) fn execute(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     stats.draws += 1;
-    if stats.draws > gpu.options.most_draws {
+    if stats.draws > gpu.options.max_draws {
         return Ok(());
     }
     let r = registers;
@@ -233,13 +233,13 @@ pub(crate) fn execute(
         gpu,
         vm,
         scenes,
-        Call { flags, tiler, position, varying, draw, vertices, scissor, size_px },
+        DrawCall { flags, tiler, position, varying, draw, vertices, scissor, size_px },
         stats,
     )
 }
 
 /// The parameters of a draw call, from registers or a job.
-pub(crate) struct Call {
+pub(crate) struct DrawCall {
     pub flags: PrimitiveFlags,
     /// Address of the tiler context.
     pub tiler: u64,
@@ -257,10 +257,10 @@ pub(crate) fn run(
     gpu: &Gpu,
     vm: &AddressSpace,
     scenes: &mut Scenes,
-    call: Call,
+    call: DrawCall,
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
-    let Call { flags, tiler, position, varying, draw, vertices, scissor, size_px } = call;
+    let DrawCall { flags, tiler, position, varying, draw, vertices, scissor, size_px } = call;
     let mut memory = UnitMemory::new(vm);
     let arch = gpu.chip().arch;
     let context = context(arch, &mut memory, tiler)?;
@@ -275,7 +275,8 @@ pub(crate) fn run(
         true => Stage::read(gpu, vm, &varying, ShaderStage::Vertex)?,
         false => None,
     };
-    let setup = geometry::Setup::new(&mut memory, &flags, &draw, &context, scissor, size_px)?;
+    let setup =
+        geometry::PrimitiveSetup::new(&mut memory, &flags, &draw, &context, scissor, size_px)?;
     scenes.change(number, |scene| {
         vertex::draw(
             gpu,

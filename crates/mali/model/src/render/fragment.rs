@@ -123,7 +123,7 @@ pub(crate) fn execute(
         scene,
         pipelines,
         shaders,
-        budget: Budget::new(0, gpu.options.most_instructions),
+        budget: Budget::new(0, gpu.options.max_instructions),
         area: [min, max],
     };
     draw(&frame, vm, &members, stats)

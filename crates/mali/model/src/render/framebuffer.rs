@@ -16,7 +16,7 @@ use tepui_softgpu::UnitMemory;
 use super::colour::TargetFormat;
 use super::geometry::GRID;
 use super::target::Surface;
-use super::{MOST_SAMPLES, MOST_TARGETS, midgard, sfbd};
+use super::{MAX_SAMPLES, MAX_TARGETS, midgard, sfbd};
 use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Fragment;
@@ -54,8 +54,8 @@ pub(crate) struct DepthTarget<F> {
 /// The framebuffer.
 pub(crate) struct Framebuffer {
     pub parameters: FramebufferParameters,
-    pub samples: Samples<MOST_SAMPLES>,
-    pub targets: ArrayVec<Target, MOST_TARGETS>,
+    pub samples: Samples<MAX_SAMPLES>,
+    pub targets: ArrayVec<Target, MAX_TARGETS>,
     pub depth: Option<DepthTarget<ZsFormat>>,
     pub stencil: Option<DepthTarget<SFormat>>,
     /// Whether depth and stencil of tiles in which nothing was drawn are written.
@@ -277,7 +277,7 @@ pub(crate) fn packet<P: Packet>(
 pub(crate) fn samples(
     memory: &mut UnitMemory<'_>,
     parameters: &FramebufferParameters,
-) -> Result<Samples<MOST_SAMPLES>, JobFault> {
+) -> Result<Samples<MAX_SAMPLES>, JobFault> {
     let of_pattern = match parameters.sample_pattern {
         SamplePattern::SingleSampled => 1,
         SamplePattern::Ordered4xGrid | SamplePattern::Rotated4xGrid => 4,
@@ -287,9 +287,9 @@ pub(crate) fn samples(
     // Draws to a framebuffer of one sample may still use several.
     let count = match parameters.sample_count {
         0 | 1 => of_pattern,
-        count => (count as usize).min(MOST_SAMPLES),
+        count => (count as usize).min(MAX_SAMPLES),
     };
-    let mut places = [[8; 2]; MOST_SAMPLES];
+    let mut places = [[8; 2]; MAX_SAMPLES];
     if count > 1 && parameters.sample_locations == 0 {
         places = midgard::places(parameters.sample_pattern);
     } else if count > 1 {

@@ -15,7 +15,7 @@ use tepui_softgpu::UnitMemory;
 
 use super::draw::Draw;
 use super::scene::{Barycentrics, Primitive, Scene};
-use super::vertex::Shaded;
+use super::vertex::ShadedVertex;
 use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Tiler;
@@ -36,7 +36,7 @@ const WINDOW: Viewport = Viewport { scale: [1.0; 3], translate: [0.0; 3] };
 const LARGEST_POINT_PX: f32 = 4095.9375;
 
 /// Parameters of the primitive setup of a draw.
-pub(crate) struct Setup {
+pub(crate) struct PrimitiveSetup {
     topology: Topology,
     provoking: Provoking,
     limits: Limits,
@@ -55,7 +55,7 @@ pub(crate) struct Setup {
     layer_offset: i32,
 }
 
-impl Setup {
+impl PrimitiveSetup {
     /// Reads the parameters of a draw.
     pub fn new(
         memory: &mut UnitMemory<'_>,
@@ -64,7 +64,7 @@ impl Setup {
         context: &TilerContext,
         scissor: Scissor,
         size_px: f32,
-    ) -> Result<Setup, JobFault> {
+    ) -> Result<PrimitiveSetup, JobFault> {
         let topology = match flags.draw_mode {
             DrawMode::Points => Topology::Points,
             DrawMode::Lines => Topology::Lines,
@@ -79,7 +79,7 @@ impl Setup {
         let depth = draw.depth(memory)?;
         let clip = depth.depth_cull_enable;
         let [low, high] = draw.depth_range;
-        Ok(Setup {
+        Ok(PrimitiveSetup {
             topology,
             provoking: match context.first_provoking_vertex {
                 true => Provoking::First,
@@ -162,7 +162,7 @@ pub(crate) fn fullscreen(draw: Draw, context: &TilerContext, scissor: &Scissor, 
 
 /// Turns a draw's vertices into primitives.
 pub(crate) struct Assembly<'a> {
-    setup: &'a Setup,
+    setup: &'a PrimitiveSetup,
     assembler: Assembler,
     kind: Kind,
     provoking: u8,
@@ -179,7 +179,7 @@ impl Assembly<'_> {
     }
 
     /// Adds a vertex of the instance.
-    pub fn vertex(&mut self, vertex: u32, of_instance: &[Shaded], scene: &mut Scene) {
+    pub fn vertex(&mut self, vertex: u32, of_instance: &[ShadedVertex], scene: &mut Scene) {
         let mut made = [[0; 3]; 2];
         let mut count = 0;
         self.assembler.push(vertex, |three| {
@@ -192,7 +192,7 @@ impl Assembly<'_> {
     }
 
     /// Ends a strip.
-    pub fn restart(&mut self, of_instance: &[Shaded], scene: &mut Scene) {
+    pub fn restart(&mut self, of_instance: &[ShadedVertex], scene: &mut Scene) {
         let mut last = None;
         self.assembler.restart(|three| last = Some(three));
         if let Some(three) = last {
@@ -200,7 +200,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn primitive(&mut self, three: &[u32; 3], of_instance: &[Shaded], scene: &mut Scene) {
+    fn primitive(&mut self, three: &[u32; 3], of_instance: &[ShadedVertex], scene: &mut Scene) {
         let number = self.number;
         self.number += 1;
         let setup = self.setup;

@@ -23,7 +23,7 @@ use super::framebuffer::packet;
 use super::renderer_state::{self, addresses, state};
 use super::scene::Scenes;
 use super::stage::{Core, Stage};
-use super::vertex::{HIGHEST, Shaded, Vertices};
+use super::vertex::{HIGHEST, ShadedVertex, Vertices};
 use super::{draw, geometry, midgard};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
@@ -37,20 +37,20 @@ const UNIT: Unit = Unit::Tiler;
 const POSITION_BYTES: u64 = 16;
 
 /// Limit on the vertices of a job, over all instances.
-const MOST_VERTICES: u64 = 1 << 24;
+const MAX_VERTICES: u64 = 1 << 24;
 
 /// Vertices to shade, per instance, and the indices of their results in buffers.
-struct Work<'a> {
+struct VertexWork<'a> {
     vertices: &'a [u32],
     instances: u32,
     /// Vertices of an instance in the buffers.
     instance_size: u32,
 }
 
-impl Work<'_> {
+impl VertexWork<'_> {
     fn total(&self) -> Result<usize, JobFault> {
         let total = self.vertices.len() as u64 * u64::from(self.instances);
-        if total > MOST_VERTICES {
+        if total > MAX_VERTICES {
             let what = format!("a draw of {total} vertices");
             return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
         }
@@ -74,14 +74,14 @@ fn shade(
     gpu: &Gpu,
     vm: &AddressSpace,
     stage: &Stage,
-    work: &Work<'_>,
+    work: &VertexWork<'_>,
     position: u64,
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let total = work.total()?;
     const WARPS: usize = 16;
     let items = total.div_ceil(WARPS * LANES);
-    let budget = Budget::new(0, gpu.options.most_instructions);
+    let budget = Budget::new(0, gpu.options.max_instructions);
     let run = |core: &mut Core<'_>, item: usize| {
         core.begin(stage);
         let from = item * WARPS * LANES;
@@ -106,7 +106,7 @@ fn shade(
 fn start(
     core: &mut Core<'_>,
     stage: &Stage,
-    work: &Work<'_>,
+    work: &VertexWork<'_>,
     first: usize,
     count: usize,
     position: u64,
@@ -150,13 +150,13 @@ pub(crate) fn vertices(
         return Ok(());
     };
     let (_, [_, count, instances]) = invocation.counts();
-    if u64::from(count) * u64::from(instances) > MOST_VERTICES {
+    if u64::from(count) * u64::from(instances) > MAX_VERTICES {
         let what = format!("a job of {count} vertices");
         return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
     }
     let list: Vec<u32> = (0..count).collect();
     let instance_size = padded(d.instance_size_shift, d.instance_size_odd);
-    let work = Work { vertices: &list, instances, instance_size };
+    let work = VertexWork { vertices: &list, instances, instance_size };
     shade(gpu, vm, &stage, &work, 0, stats)
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn primitives(
     };
     let order = indices.order(&mut memory)?;
     let instance_size = padded(d.instance_size_shift, d.instance_size_odd);
-    let work = Work { vertices: &order.unique, instances, instance_size };
+    let work = VertexWork { vertices: &order.unique, instances, instance_size };
     let total = work.total()?;
     if total == 0 {
         return Ok(());
@@ -270,7 +270,8 @@ pub(crate) fn primitives(
         }
     };
     let size_px = f32::from_bits(sizes as u32);
-    let setup = geometry::Setup::new(&mut memory, &flags, &own, &context, scissor, size_px)?;
+    let setup =
+        geometry::PrimitiveSetup::new(&mut memory, &flags, &own, &context, scissor, size_px)?;
     let shaded = positions(&mut memory, &work, d.position, sized, size_px)?;
     scenes.change(number, |scene| {
         scene.draws.push(own);
@@ -300,11 +301,11 @@ pub(crate) fn primitives(
 /// Reads the positions that shaders have stored. Varyings are found by the vertex's index.
 fn positions(
     memory: &mut UnitMemory<'_>,
-    work: &Work<'_>,
+    work: &VertexWork<'_>,
     position: u64,
     sizes: Option<u64>,
     size_px: f32,
-) -> Result<Vec<Shaded>, JobFault> {
+) -> Result<Vec<ShadedVertex>, JobFault> {
     let fault = |fault| JobFault::memory(UNIT, fault);
     let total = work.total()?;
     let mut shaded = Vec::with_capacity(total);
@@ -319,7 +320,7 @@ fn positions(
             size = f16::from_le_bytes(memory.read_array(at).map_err(fault)?).to_f32();
         }
         let position = [0, 1, 2, 3].map(|k| f32::from_le_bytes(words[k]));
-        shaded.push(Shaded { position, size, layer: 0, varyings: linear });
+        shaded.push(ShadedVertex { position, size, layer: 0, varyings: linear });
     }
     Ok(shaded)
 }

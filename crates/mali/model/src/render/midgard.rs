@@ -21,7 +21,7 @@ use tepui_mali_packets::tiler::TilerContext;
 use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::MOST_SAMPLES;
+use super::MAX_SAMPLES;
 use super::framebuffer::packet;
 use super::renderer_state::{self, StateAddresses};
 use super::sfbd;
@@ -113,7 +113,7 @@ pub(crate) fn context(
 }
 
 /// Sample positions of a pattern, in 1/16 of a pixel.
-pub(crate) fn places(pattern: SamplePattern) -> [[u8; 2]; MOST_SAMPLES] {
+pub(crate) fn places(pattern: SamplePattern) -> [[u8; 2]; MAX_SAMPLES] {
     let at: &[[i8; 2]] = match pattern {
         SamplePattern::SingleSampled => &[[0, 0]],
         SamplePattern::Ordered4xGrid => &[[-4, -4], [4, -4], [-4, 4], [4, 4]],
@@ -140,7 +140,7 @@ pub(crate) fn places(pattern: SamplePattern) -> [[u8; 2]; MOST_SAMPLES] {
             [-7, -8],
         ],
     };
-    let mut places = [[8; 2]; MOST_SAMPLES];
+    let mut places = [[8; 2]; MAX_SAMPLES];
     for (place, at) in places.iter_mut().zip(at) {
         *place = at.map(|v| (v + 8) as u8);
     }

@@ -34,7 +34,7 @@ pub(crate) mod tile;
 pub(crate) mod vertex;
 
 /// Maximum number of samples of a pixel.
-pub(crate) const MOST_SAMPLES: usize = 16;
+pub(crate) const MAX_SAMPLES: usize = 16;
 
 /// Maximum number of render targets.
-pub(crate) const MOST_TARGETS: usize = 8;
+pub(crate) const MAX_TARGETS: usize = 8;

@@ -12,7 +12,7 @@ use tepui_mali_packets::{Packet, revision};
 use tepui_raster::{Compare, DepthBias, Stencil, StencilOp, Tests};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::MOST_TARGETS;
+use super::MAX_TARGETS;
 use super::draw::Draw;
 use super::framebuffer::Framebuffer;
 use super::midgard::{self, MidgardBlend};
@@ -41,9 +41,9 @@ pub(crate) struct Pipeline {
     pub alpha_to_coverage: bool,
     /// Address and mode of the occlusion counter.
     pub occlusion: Option<(u64, OcclusionMode)>,
-    pub blends: ArrayVec<Blend, MOST_TARGETS>,
+    pub blends: ArrayVec<Blend, MAX_TARGETS>,
     /// Blending of Midgard's targets.
-    pub midgard: ArrayVec<MidgardBlend, MOST_TARGETS>,
+    pub midgard: ArrayVec<MidgardBlend, MAX_TARGETS>,
     /// Bytes of a vertex's varyings.
     pub varying_stride: u32,
     /// Whether point coordinates count from below.
@@ -122,7 +122,7 @@ impl Pipeline {
         let (mut blends, mut midgard_blends) = (ArrayVec::new(), ArrayVec::new());
         let targets = match state.blend_count {
             u32::MAX => framebuffer.targets.len() as u32,
-            count => count.min(MOST_TARGETS as u32),
+            count => count.min(MAX_TARGETS as u32),
         };
         for index in 0..targets {
             if gpu.chip().arch.0 < 6 {
@@ -158,7 +158,7 @@ impl Pipeline {
         {
             // A shader may write targets for which the draw has no descriptors. Ignoring such writes is an assumption:
             // PanVK provides one descriptor per target of the pass, whatever the shader writes (panvk_vX_cmd_draw.c).
-            for descriptor in &DESCRIPTORS[(targets as usize).min(MOST_TARGETS)..] {
+            for descriptor in &DESCRIPTORS[(targets as usize).min(MAX_TARGETS)..] {
                 stage.uniforms.set(*descriptor, BlendMode::Off.raw());
             }
         }
@@ -224,7 +224,7 @@ fn ordered([from, to]: [f32; 2]) -> [f32; 2] {
     [from.min(to), from.max(to)]
 }
 
-const DESCRIPTORS: [Special; MOST_TARGETS] = [
+const DESCRIPTORS: [Special; MAX_TARGETS] = [
     Special::BlendDescriptor0,
     Special::BlendDescriptor1,
     Special::BlendDescriptor2,

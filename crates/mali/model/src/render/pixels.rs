@@ -12,7 +12,7 @@ use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::scene::{Primitive, Scene, value};
 use super::tile::{PIXELS, Tile};
-use crate::pixel::{Kind, PixelFormat, bytes, words};
+use crate::pixel::{NumericType, PixelFormat, bytes, words};
 use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
 
@@ -55,7 +55,7 @@ pub(crate) enum Point {
 pub(crate) struct Write<'f> {
     pub target: usize,
     /// The numeric type of the colours.
-    pub kind: Kind,
+    pub kind: NumericType,
     pub mode: BlendMode,
     /// The format of the tile buffer's pixels.
     pub format: &'f PixelFormat,
@@ -300,7 +300,7 @@ impl Pixels {
                     }
                 }
                 let mut old = [Row::splat(0); 4];
-                format.unpack_rows(&there, covered, Kind::Float, &mut old);
+                format.unpack_rows(&there, covered, NumericType::Float, &mut old);
                 let (src, dest) = (floats(colours), floats(&old));
                 let new = blend(&equation, &src, &dest, constant, format.is_unorm());
                 let mut rows = [Row::splat(0); 4];
@@ -336,7 +336,7 @@ impl Pixels {
             let colour = match &equation {
                 Some((equation, constant)) => {
                     let Some(pixel) = self.tile.colour(target, sample, place) else { continue };
-                    let dest = format.unpack(&bytes(&pixel)[..format.bytes()], Kind::Float);
+                    let dest = format.unpack(&bytes(&pixel)[..format.bytes()], NumericType::Float);
                     let [src, dest] = [colour, dest].map(|c| c.map(|bits| [f32::from_bits(bits)]));
                     let new = blend(equation, &src, &dest, *constant, format.is_unorm());
                     new.map(|[value]| value.to_bits())

@@ -10,7 +10,7 @@ use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
 use tepui_raster::{Coverage, TILE_SIDE};
 use tepui_softgpu::AddressSpace;
 
-use super::MOST_SAMPLES;
+use super::MAX_SAMPLES;
 use super::fragment::{Frame, SIDE};
 use super::pipeline::Pipeline;
 use super::pixels::{Lane, Pixels};
@@ -23,9 +23,9 @@ use crate::shader::warp::Warp;
 pub(crate) struct Worker<'f, 'vm> {
     pub(super) frame: &'f Frame<'f>,
     pub(super) core: Core<'vm>,
-    coverage: Coverage<MOST_SAMPLES>,
+    coverage: Coverage<MAX_SAMPLES>,
     /// The draw whose shader is loaded, and its pipeline.
-    current: Option<(Current, &'f Arc<Pipeline>)>,
+    current: Option<(CurrentShader, &'f Arc<Pipeline>)>,
     /// Lanes of the next warp.
     lanes: usize,
     /// Pixels that have a lane in the next warp, one bit per column.
@@ -34,7 +34,7 @@ pub(crate) struct Worker<'f, 'vm> {
 
 /// The owner of the loaded shader: a draw, or a frame shader.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Current {
+enum CurrentShader {
     Draw(u32),
     FrameShader(usize),
 }
@@ -104,7 +104,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         if *mode == Mode::Intersect && !any {
             return Ok(());
         }
-        self.choose(Current::FrameShader(index), pipeline)?;
+        self.choose(CurrentShader::FrameShader(index), pipeline)?;
         if let Some(copies) = &pipeline.copies
             && index < 2
         {
@@ -137,7 +137,11 @@ impl<'f, 'vm> Worker<'f, 'vm> {
     }
 
     /// Loads the shader of a pipeline.
-    fn choose(&mut self, wanted: Current, pipeline: &'f Arc<Pipeline>) -> Result<(), JobFault> {
+    fn choose(
+        &mut self,
+        wanted: CurrentShader,
+        pipeline: &'f Arc<Pipeline>,
+    ) -> Result<(), JobFault> {
         if self.current.is_some_and(|(current, _)| current == wanted) {
             return Ok(());
         }
@@ -160,7 +164,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             return Ok(());
         }
         let primitive = &frame.scene.primitives[shape.primitive as usize];
-        let wanted = Current::Draw(primitive.draw);
+        let wanted = CurrentShader::Draw(primitive.draw);
         let pipeline = match self.current {
             Some((current, pipeline)) if current == wanted => pipeline,
             _ => match frame.pipelines.get(&primitive.draw) {

@@ -9,7 +9,7 @@ use super::draw::Draw;
 use crate::job::{FaultKind, JobFault, Unit};
 
 /// Limit on the bytes of all scenes of a group, above which the heap is treated as exhausted.
-const MOST_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 1 << 30;
 
 /// The barycentric coordinates of a primitive as plane equations over the window.
 #[derive(Clone, Copy, Default)]
@@ -142,8 +142,8 @@ impl Scenes {
         let before = scene.bytes();
         let outcome = body(scene);
         self.bytes = self.bytes - before.min(self.bytes) + scene.bytes();
-        if self.bytes > MOST_BYTES {
-            let what = format!("the primitives need more than {MOST_BYTES} bytes of the heap");
+        if self.bytes > MAX_BYTES {
+            let what = format!("the primitives need more than {MAX_BYTES} bytes of the heap");
             return Err(JobFault::new(Unit::Tiler, what).of(FaultKind::Endless));
         }
         outcome

@@ -17,7 +17,7 @@ use tepui_softgpu::UnitMemory;
 
 use super::colour::TargetFormat;
 use super::framebuffer::{DepthTarget, Framebuffer, Target, later, layered, packet, samples};
-use super::target::{Order, Surface};
+use super::target::{ImageLayout, Surface};
 use crate::job::{JobFault, Unit};
 
 const UNIT: Unit = Unit::Fragment;
@@ -140,8 +140,8 @@ pub(crate) fn framebuffer(memory: &mut UnitMemory<'_>, at: u64) -> Result<Frameb
         clean: target.clean_pixel_write_enable,
     });
     let order = |format| match later(format)? {
-        BlockFormat::Linear => Ok(Order::Linear),
-        BlockFormat::TiledUInterleaved => Ok(Order::UInterleaved),
+        BlockFormat::Linear => Ok(ImageLayout::Linear),
+        BlockFormat::TiledUInterleaved => Ok(ImageLayout::UInterleaved),
         other => Err(JobFault::unimplemented(UNIT, format!("depths in the layout {other}"))),
     };
     let surface = |buffer: &RtBuffer, format| {

@@ -15,7 +15,7 @@ use crate::job::{JobFault, Unit};
 
 /// The memory layout of an image's pixels.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Order {
+pub(crate) enum ImageLayout {
     Linear,
     UInterleaved,
     Interleaved64k,
@@ -36,7 +36,7 @@ pub(crate) struct AfbcImage {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surface {
     pub base: u64,
-    pub order: Order,
+    pub order: ImageLayout,
     /// Stride of rows of pixels, or of tiles, in bytes.
     pub row_stride: u64,
     /// Stride of samples in bytes.
@@ -106,7 +106,7 @@ impl Surface {
     #[inline]
     pub fn run(&self, x: u32) -> u32 {
         match &self.order {
-            Order::Linear => u32::MAX >> 1,
+            ImageLayout::Linear => u32::MAX >> 1,
             _ => 16 - x % 16,
         }
     }
@@ -114,17 +114,17 @@ impl Surface {
     /// Whether the pixels of [`Surface::run`] are contiguous.
     #[inline]
     pub fn is_consecutive(&self) -> bool {
-        matches!(self.order, Order::Linear | Order::Afbc(_))
+        matches!(self.order, ImageLayout::Linear | ImageLayout::Afbc(_))
     }
 
     /// The address of a pixel.
     #[inline]
     pub fn pixel(&self, [x, y]: [u32; 2], sample: u32, bytes: u64) -> u64 {
         let offset = match &self.order {
-            Order::Linear => u64::from(y) * self.row_stride + u64::from(x) * bytes,
-            Order::UInterleaved => u_interleaved([x, y], self.row_stride, bytes),
-            Order::Interleaved64k => interleaved_64k([x, y], self.row_stride, bytes),
-            Order::Afbc(image) => image.body_offset + image.place([x, y], bytes),
+            ImageLayout::Linear => u64::from(y) * self.row_stride + u64::from(x) * bytes,
+            ImageLayout::UInterleaved => u_interleaved([x, y], self.row_stride, bytes),
+            ImageLayout::Interleaved64k => interleaved_64k([x, y], self.row_stride, bytes),
+            ImageLayout::Afbc(image) => image.body_offset + image.place([x, y], bytes),
         };
         self.base.wrapping_add(u64::from(sample) * self.surface_stride).wrapping_add(offset)
     }
@@ -136,7 +136,7 @@ impl Surface {
         [min, max]: [[u32; 2]; 2],
         bytes: u64,
     ) -> Result<(), Fault> {
-        let Order::Afbc(image) = &self.order else { return Ok(()) };
+        let ImageLayout::Afbc(image) = &self.order else { return Ok(()) };
         let size = image.afbc.superblock.extent();
         for y in min[1] / size.h..max[1].div_ceil(size.h) {
             for x in min[0] / size.w..max[0].div_ceil(size.w) {
@@ -232,16 +232,16 @@ fn order(
     superblock: Superblock,
     row_stride: u32,
     body_offset: u32,
-) -> Result<Order, JobFault> {
+) -> Result<ImageLayout, JobFault> {
     let afbc = |tiled| {
         let afbc = Afbc { superblock, tiled, ..Afbc::PLAIN };
         let stride = header_columns(afbc, row_stride.into());
-        Order::Afbc(AfbcImage { afbc, stride, body_offset: body_offset.into() })
+        ImageLayout::Afbc(AfbcImage { afbc, stride, body_offset: body_offset.into() })
     };
     Ok(match format {
-        BlockFormat::Linear => Order::Linear,
-        BlockFormat::TiledUInterleaved => Order::UInterleaved,
-        BlockFormat::Interleaved64k => Order::Interleaved64k,
+        BlockFormat::Linear => ImageLayout::Linear,
+        BlockFormat::TiledUInterleaved => ImageLayout::UInterleaved,
+        BlockFormat::Interleaved64k => ImageLayout::Interleaved64k,
         BlockFormat::Afbc => afbc(false),
         BlockFormat::AfbcTiled => afbc(true),
         BlockFormat::NoWrite => {

@@ -6,14 +6,14 @@ use tepui_mali_packets::framebuffer::{SFormat, ZsFormat};
 use tepui_raster::{DepthStencil, TILE_SIDE};
 use tepui_softgpu::{Fault, Protection, UnitMemory};
 
-use super::colour::{MOST_WORDS, TargetFormat};
+use super::colour::{MAX_WORDS, TargetFormat};
 use super::framebuffer::{Framebuffer, Target};
 use super::target::Surface;
-use super::{MOST_SAMPLES, MOST_TARGETS};
+use super::{MAX_SAMPLES, MAX_TARGETS};
 use crate::shader::host::for_hosts;
 
 /// Maximum number of bytes of a pixel.
-const MOST_BYTES: usize = 4 * MOST_WORDS;
+const MAX_BYTES: usize = 4 * MAX_WORDS;
 
 /// Pixels of a tile.
 pub(crate) const PIXELS: usize = TILE_SIDE * TILE_SIDE;
@@ -23,9 +23,9 @@ pub(crate) struct Tile {
     /// Words of pixels: for each target, for each sample, row by row.
     colours: Vec<u32>,
     /// The first word of each target, and the words of its pixels.
-    targets: ArrayVec<(usize, usize), MOST_TARGETS>,
+    targets: ArrayVec<(usize, usize), MAX_TARGETS>,
     samples: usize,
-    pub depth: DepthStencil<MOST_SAMPLES>,
+    pub depth: DepthStencil<MAX_SAMPLES>,
     /// Whether something was drawn.
     pub dirty: bool,
 }
@@ -91,7 +91,7 @@ impl Tile {
     /// The words of a target's pixel, padded with zeros; `None` if there is no such target.
     #[inline]
     pub fn colour(&mut self, target: usize, sample: usize, place: [u8; 2]) -> Option<[u32; 4]> {
-        let mut words = [0; MOST_WORDS];
+        let mut words = [0; MAX_WORDS];
         for (to, word) in words.iter_mut().zip(self.pixel(target, sample, place)?) {
             *to = *word;
         }
@@ -214,7 +214,7 @@ for_hosts! {
         surface.headers(memory, [min, max], bytes as u64)?;
         // A surface without sample stride gets the first sample.
         let written = if surface.surface_stride == 0 { 1 } else { samples };
-        let mut texels = [0; TILE_SIDE * MOST_BYTES];
+        let mut texels = [0; TILE_SIDE * MAX_BYTES];
         for sample in 0..written {
             for y in min[1]..max[1] {
                 let row = (sample * TILE_SIDE + (y - corner[1]) as usize) * TILE_SIDE;

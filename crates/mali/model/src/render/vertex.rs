@@ -16,7 +16,7 @@ use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::draw::Draw;
-use super::geometry::Setup;
+use super::geometry::PrimitiveSetup;
 use super::scene::Scene;
 use super::stage::{Core, Stage};
 use crate::gpu::Gpu;
@@ -29,7 +29,7 @@ const UNIT: Unit = Unit::Tiler;
 const CHUNK: usize = 1 << 16;
 
 /// Limit on the indices of a draw.
-const MOST_INDICES: usize = 1 << 26;
+const MAX_INDICES: usize = 1 << 26;
 
 /// Bytes of an element of positions.
 const POSITION_BYTES: usize = 16;
@@ -57,7 +57,7 @@ pub(crate) struct Vertices {
 
 /// A shaded vertex.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Shaded {
+pub(crate) struct ShadedVertex {
     /// Window position, with 1/w.
     pub position: [f32; 4],
     /// Diameter of a point.
@@ -68,27 +68,27 @@ pub(crate) struct Shaded {
 }
 
 /// The order of an instance's vertices: indices of its unique vertices, none at the end of a strip.
-pub(crate) struct Order {
+pub(crate) struct VertexOrder {
     pub unique: Vec<u32>,
     pub sequence: Option<Vec<Option<u32>>>,
 }
 
 impl Vertices {
     /// Reads the order of an instance's vertices.
-    pub(crate) fn order(&self, memory: &mut UnitMemory<'_>) -> Result<Order, JobFault> {
+    pub(crate) fn order(&self, memory: &mut UnitMemory<'_>) -> Result<VertexOrder, JobFault> {
         let bytes = match self.index_type {
             IndexType::None => {
                 let unique = (0..self.count).map(|i| i.wrapping_add(self.base));
-                if self.count as usize > MOST_INDICES {
+                if self.count as usize > MAX_INDICES {
                     return Err(too_many(self.count));
                 }
-                return Ok(Order { unique: unique.collect(), sequence: None });
+                return Ok(VertexOrder { unique: unique.collect(), sequence: None });
             }
             IndexType::Uint8 => 1,
             IndexType::Uint16 => 2,
             IndexType::Uint32 => 4u32,
         };
-        if self.count as usize > MOST_INDICES {
+        if self.count as usize > MAX_INDICES {
             return Err(too_many(self.count));
         }
         let start = u64::from(self.first_index) * u64::from(bytes);
@@ -118,7 +118,7 @@ impl Vertices {
             });
             sequence.push(Some(number));
         }
-        Ok(Order { unique, sequence: Some(sequence) })
+        Ok(VertexOrder { unique, sequence: Some(sequence) })
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn draw(
     varying: Option<&Stage>,
     flags: &PrimitiveFlags,
     draw: Draw,
-    setup: &Setup,
+    setup: &PrimitiveSetup,
     scene: &mut Scene,
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
@@ -180,7 +180,7 @@ pub(crate) fn draw(
     };
     scene.draws.push(draw);
     let number = scene.draws.len() as u32 - 1;
-    let budget = Budget::new(0, gpu.options.most_instructions);
+    let budget = Budget::new(0, gpu.options.max_instructions);
     let mut assembly = setup.assembly(number);
     // Processes whole instances, unless one has more vertices than a chunk.
     let at_once = (CHUNK / per_instance.max(1)).max(1) as u32;
@@ -245,7 +245,7 @@ impl Shading<'_> {
         scene: &mut Scene,
         budget: &Budget,
         stats: &mut JobStats,
-    ) -> Result<Vec<Vec<Shaded>>, JobFault> {
+    ) -> Result<Vec<Vec<ShadedVertex>>, JobFault> {
         let total = unique.len() * instances as usize;
         let start = scene.varyings.len();
         let bytes = total * self.varying_bytes();
@@ -260,7 +260,7 @@ impl Shading<'_> {
         let run = |worker: &mut Worker<'_>, item: usize| {
             let from = item * WARPS * LANES;
             let to = (from + WARPS * LANES).min(total);
-            let mut part = Part { from, shaded: Vec::new(), varyings: Vec::new() };
+            let mut part = ShadedRange { from, shaded: Vec::new(), varyings: Vec::new() };
             part.shaded.reserve((to - from) * self.views());
             part.varyings.reserve((to - from) * self.varying_bytes());
             let vertex = |n: usize| {
@@ -277,7 +277,7 @@ impl Shading<'_> {
         let finish = |worker: Worker<'_>| (worker.parts, worker.core.stats);
         let shared = self.gpu.pool.share(0..items, begin, run, finish);
         let (workers, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
-        let mut shaded = vec![vec![Shaded::default(); total]; self.views()];
+        let mut shaded = vec![vec![ShadedVertex::default(); total]; self.views()];
         scene.varyings.resize(start + bytes, 0);
         for (parts, counted) in workers {
             stats.threads += counted.threads;
@@ -308,7 +308,7 @@ impl Shading<'_> {
         range: std::ops::Range<usize>,
         vertex: &dyn Fn(usize) -> (u32, u32),
         budget: &Budget,
-        part: &mut Part,
+        part: &mut ShadedRange,
     ) -> Result<(), JobFault> {
         core.begin(self.position);
         // Four vertices of each view are followed by their sizes and layers.
@@ -334,7 +334,7 @@ impl Shading<'_> {
     }
 
     /// Decodes a vertex from its stored position.
-    fn shaded(&self, bytes: &[u8], view: Option<&u8>) -> Shaded {
+    fn shaded(&self, bytes: &[u8], view: Option<&u8>) -> ShadedVertex {
         let (words, _) = bytes.as_chunks::<4>();
         let position = [0, 1, 2, 3].map(|k| f32::from_le_bytes(words[k]));
         let (mut size, mut layer) = (self.size, 0);
@@ -345,7 +345,7 @@ impl Shading<'_> {
         if self.extended && self.layered {
             layer = further[2];
         }
-        Shaded { position, size, layer: view.copied().unwrap_or(layer), varyings: 0 }
+        ShadedVertex { position, size, layer: view.copied().unwrap_or(layer), varyings: 0 }
     }
 
     fn varyings(
@@ -355,7 +355,7 @@ impl Shading<'_> {
         range: std::ops::Range<usize>,
         vertex: &dyn Fn(usize) -> (u32, u32),
         budget: &Budget,
-        part: &mut Part,
+        part: &mut ShadedRange,
     ) -> Result<(), JobFault> {
         if self.varying_stride == 0 {
             return Ok(());
@@ -413,12 +413,12 @@ impl Shading<'_> {
 /// A worker.
 struct Worker<'vm> {
     core: Core<'vm>,
-    parts: Vec<Part>,
+    parts: Vec<ShadedRange>,
 }
 
 /// A range of shaded vertices.
-struct Part {
+struct ShadedRange {
     from: usize,
-    shaded: Vec<Shaded>,
+    shaded: Vec<ShadedVertex>,
     varyings: Vec<u8>,
 }

@@ -7,7 +7,7 @@ use super::alu::rounding::to_half;
 use super::message::Port;
 use super::operand::Src;
 use super::row::{ALL, Row};
-use super::translate::Kind;
+use super::translate::TemplateOp;
 use super::uniforms::Uniforms;
 use super::warp::{REGISTERS, Warp};
 
@@ -48,7 +48,7 @@ pub enum Next {
 
 /// Conversion and position of a result in the destination register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteMode {
     /// The whole register.
     Word,
     /// Some of its bits, in place: a half of a vector.
@@ -69,7 +69,7 @@ pub struct Op {
     /// The destination register.
     pub dest: u8,
     /// The position of results in it.
-    pub written: Written,
+    pub written: WriteMode,
     /// Control flow after the operation.
     pub next: Next,
     /// The clamp of a float result.
@@ -85,7 +85,7 @@ pub struct Op {
     /// First staging register and number of them: written, read.
     pub staging: [(u8, u8); 2],
     /// The operation of a translation template, if there may be one.
-    pub kind: Option<Kind>,
+    pub kind: Option<TemplateOp>,
     /// The Valhall instruction that it was translated from, if any.
     pub isa: Option<Isa>,
 }
@@ -97,7 +97,7 @@ impl Op {
             run,
             src: [Src::NONE; 4],
             dest: 0,
-            written: Written::Word,
+            written: WriteMode::Word,
             next: match flow {
                 Flow::End => Next::End,
                 Flow::Discard => Next::Discard,
@@ -157,15 +157,15 @@ impl Lanes<'_, '_> {
     /// Writes the destination of the active lanes.
     #[inline(always)]
     pub fn put(&mut self, op: &Op, value: &Row) {
-        if op.written == Written::Word && self.warp.mask == ALL {
+        if op.written == WriteMode::Word && self.warp.mask == ALL {
             self.warp.registers[usize::from(op.dest)] = *value;
             return;
         }
         let (value, bits) = match op.written {
-            Written::Word => (*value, u32::MAX),
-            Written::Bits(bits) => (*value, bits),
-            Written::Lower16 { high } => half(value, high, |v| v as u16),
-            Written::Float16 { high } => {
+            WriteMode::Word => (*value, u32::MAX),
+            WriteMode::Bits(bits) => (*value, bits),
+            WriteMode::Lower16 { high } => half(value, high, |v| v as u16),
+            WriteMode::Float16 { high } => {
                 half(value, high, |v| to_half(f32::from_bits(v), RoundMode::Rte))
             }
         };

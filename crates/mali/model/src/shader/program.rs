@@ -13,14 +13,14 @@ use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
 
 use super::alu::select::Chain;
 use super::alu::{bitwise, convert, float, integer, select, special};
-use super::op::{Handler, Lanes, Next, Op, Trap, Written};
+use super::op::{Handler, Lanes, Next, Op, Trap, WriteMode};
 use super::operand::Src;
 use super::row::Row;
 use super::warp::{COMMON, Warp};
 use super::{bifrost, lane, message, midgard, translate, uniforms};
 
 /// Limit on the instructions of a program.
-const MOST_INSTRUCTIONS: usize = 1 << 20;
+const MAX_INSTRUCTIONS: usize = 1 << 20;
 
 /// A program.
 pub struct Program {
@@ -99,14 +99,14 @@ impl Program {
     ) -> Program {
         let arch = chip.arch;
         if arch.0 < 6 {
-            let most = MOST_INSTRUCTIONS * BYTES;
+            let most = MAX_INSTRUCTIONS * BYTES;
             let code = midgard::extent(most, |at| address.checked_add(at).and_then(&mut read));
             let registers = TextureRegisters::shared(chip.shares_texture_registers());
             return Program::decode_midgard(address, code, registers);
         }
         let bifrost = arch.0 < 9;
         let mut code = Vec::new();
-        for index in 0..MOST_INSTRUCTIONS as u64 {
+        for index in 0..MAX_INSTRUCTIONS as u64 {
             // The first half of a Bifrost word may be zero.
             let within = bifrost && index % 2 != 0;
             match address.checked_add(index * BYTES as u64).and_then(&mut read) {
@@ -360,7 +360,7 @@ fn operation(
         _ => {}
     }
     op.run = handler(inst.op)?;
-    op.kind = translate::Kind::of(inst.op);
+    op.kind = translate::TemplateOp::of(inst.op);
     if inst.op == Isa::BLEND {
         op.flags = inst.modifier().map_or(0, |format: RegisterFormat| format.raw().into());
         op.next = Next::Chosen;
@@ -458,18 +458,18 @@ fn operation(
 
 /// The write mode of a destination. 32-bit results are narrowed to a half: Mesa's compiler converts floats
 /// with FADD.f32 to a half.
-fn written(isa: Isa, width: u8, halves: Halves) -> Written {
+fn written(isa: Isa, width: u8, halves: Halves) -> WriteMode {
     let high = halves == Halves::High;
     let name = isa.row().name;
     let float = (name.ends_with(".f32") || name.ends_with("_TO_F32"))
         && !name.starts_with("FCMP")
         && !name.starts_with("FREXPE");
     match halves {
-        Halves::Both => Written::Word,
-        _ if width == 32 && float => Written::Float16 { high },
-        _ if width == 32 => Written::Lower16 { high },
-        Halves::Low => Written::Bits(0xffff),
-        Halves::High => Written::Bits(0xffff_0000),
+        Halves::Both => WriteMode::Word,
+        _ if width == 32 && float => WriteMode::Float16 { high },
+        _ if width == 32 => WriteMode::Lower16 { high },
+        Halves::Low => WriteMode::Bits(0xffff),
+        Halves::High => WriteMode::Bits(0xffff_0000),
     }
 }
 
@@ -483,7 +483,7 @@ fn branch_op(inst: &Inst, mut op: Op, index: usize, length: usize) -> Op {
             op.immediate = target;
             op.flags = u32::from(inst.flag(&f::EQ));
             op.next = Next::Chosen;
-            op.kind = Some(translate::Kind::BranchZero);
+            op.kind = Some(translate::TemplateOp::BranchZero);
             op
         }
         None => Op::new(no_target, Flow::None),

@@ -1,6 +1,6 @@
-//! Filtered texels: levels of detail, texels along each axis, weights, comparisons.
+//! Texel filtering: levels of detail, texels along each axis, weights, comparisons.
 //!
-//! Gradients and levels are computed for all channels at once, texels channel by channel: each may
+//! Gradients and levels are computed for all channels at once, texels channel by channel: each channel may
 //! read another level.
 
 use tepui_format::info::Numeric;
@@ -19,30 +19,30 @@ use super::state::{Reduction, Sampler};
 use super::texel::{BlockCache, load_raw, swizzled};
 use crate::memory::Memory;
 
-/// Where a message's level of detail comes from.
+/// The source of a message's level of detail.
 pub(super) enum Lod {
-    /// The differences between neighbours.
+    /// Differences between neighbours.
     Implicit,
     Explicit(Floats<WIDTH>),
     Gradient(Box<Gradient<WIDTH>>),
 }
 
-/// What a message wants.
+/// The request of a filtering message.
 pub(super) struct Request {
-    /// u, v, r and the number in an array of cubes.
+    /// u, v, r and the index in a cube array.
     pub coordinates: [Floats<WIDTH>; 4],
     pub reference: Option<Floats<WIDTH>>,
     pub lod: Lod,
     pub bias: Option<Floats<WIDTH>>,
-    /// The least level of detail.
+    /// The minimum level of detail.
     pub least: Option<Floats<WIDTH>>,
-    /// Texels to move by, and those of each channel instead.
+    /// Texel offsets, and optionally those of each channel.
     pub offset: [i32; 3],
     pub offsets: Option<[[i32; WIDTH]; 2]>,
-    /// One component of four texels, and which.
+    /// Whether it gathers one component of four texels, and which one.
     pub gathers: bool,
     pub channel: usize,
-    /// The level of detail itself.
+    /// Whether it returns the level of detail itself.
     pub queries: bool,
 }
 
@@ -57,31 +57,31 @@ impl TextureUnit for Unit {
     type Level = PlainLevel;
 }
 
-/// Most levels of an image.
-pub(super) const MOST_LEVELS: usize = 16;
+/// Maximum number of levels of an image.
+pub(super) const MAX_LEVELS: usize = 16;
 
-/// The texels of an image as one message reads them.
+/// The texels of an image as read by one message.
 struct Reader<'r, 'm> {
     memory: &'r mut Memory<'m>,
     blocks: &'r mut BlockCache,
     image: &'r Image,
     sampler: &'r Sampler,
-    levels: [Option<LevelPlane>; MOST_LEVELS],
-    /// Axes that are filtered along.
+    levels: [Option<LevelPlane>; MAX_LEVELS],
+    /// Number of axes with filtering.
     axes: usize,
-    /// What the components of texels are divided by in the end.
+    /// The divisors of the components of filtered texels.
     divisor: [f32; 4],
-    /// The border colour as the format has it, times that.
+    /// The border colour in the format, multiplied by the divisors.
     border: [u32; 4],
     one: u32,
     integer: bool,
 }
 
-/// What a channel reads.
+/// The parameters of a channel.
 #[derive(Clone, Copy)]
 struct Lane {
     place: [f32; 3],
-    /// The layer, or the first of a cube's.
+    /// The layer, or the first layer of a cube.
     layer: u32,
     /// The face of a cube.
     face: u32,
@@ -89,7 +89,7 @@ struct Lane {
     reference: Option<f32>,
 }
 
-/// The taps of a filter: weights and values.
+/// The accumulated taps of a filter: weights and values.
 struct Sum {
     total: [f32; 4],
     reduction: Option<Reduction>,
@@ -147,7 +147,7 @@ pub(super) fn sample(
     let least: Option<Row<WIDTH>> = request.least.map(|row| row.map(f32::to_bits));
     lod::clamp::<WIDTH, Unit>(&level_of_detail, sampler.lod_range, least.as_ref(), &mut clamped);
     let mut plan = Plan::ZERO;
-    let last = image.levels.clamp(1, MOST_LEVELS as u32) - 1;
+    let last = image.levels.clamp(1, MAX_LEVELS as u32) - 1;
     lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
     let number = match (image.dimension, cube) {
         (Dimension::One, _) => v,
@@ -167,7 +167,7 @@ pub(super) fn sample(
         blocks,
         image,
         sampler,
-        levels: [None; MOST_LEVELS],
+        levels: [None; MAX_LEVELS],
         axes,
         divisor,
         border,
@@ -229,8 +229,7 @@ pub(super) fn sample(
         for n in 0..count as u32 {
             let mut at = own;
             if count > 1.0 {
-                // Samples lie along the longer gradient, evenly.
-                // source: Vulkan specification, "Texel Anisotropic Filtering"
+                // Samples are evenly spaced along the longer gradient.
                 let t = (n + 1) as f32 / (count + 1.0) - 0.5;
                 let way = usize::from(footprint.down[lane] != 0.0);
                 for (place, rate) in at.place.iter_mut().zip(&gradient).take(2) {
@@ -280,8 +279,8 @@ fn rates(
     }
 }
 
-/// The level of detail of each channel, with biases, its samples along the line of anisotropy, and
-/// the gradient of its coordinates.
+/// The level of detail of each channel with biases, its samples along the line of anisotropy, and the
+/// gradient of its coordinates.
 fn detail(
     image: &Image,
     sampler: &Sampler,
@@ -311,7 +310,7 @@ fn detail(
 impl Reader<'_, '_> {
     fn plane(&mut self, level: u32) -> LevelPlane {
         let image = self.image;
-        let slot = &mut self.levels[level as usize % MOST_LEVELS];
+        let slot = &mut self.levels[level as usize % MAX_LEVELS];
         *slot.get_or_insert_with(|| image.sampled_plane(image.level + level))
     }
 
@@ -325,7 +324,7 @@ impl Reader<'_, '_> {
         out
     }
 
-    /// What components that are stored as integers mean.
+    /// Converts components that are stored as integers to their values.
     fn divided(&self, components: [f32; 4]) -> [f32; 4] {
         std::array::from_fn(|c| components[c] / self.divisor[c])
     }
@@ -392,7 +391,7 @@ impl Reader<'_, '_> {
         Ok(sum.total)
     }
 
-    /// The least or greatest of the integers that a linear filter looks at.
+    /// The minimum or maximum of the texels of a linear filter.
     fn reduced(
         &mut self,
         lane: &Lane,
@@ -432,7 +431,7 @@ impl Reader<'_, '_> {
         for (k, tap) in taps.iter_mut().enumerate() {
             let [i, j, l] = [k & 1, k >> 1 & 1, k >> 2];
             tap.1 = weight(&x, i) * weight(&y, j) * weight(&z, l);
-            // Gathers want the texels of all four.
+            // Gathers need the texels of all four taps.
             if tap.1 == 0.0 && l > 0 {
                 continue;
             }
@@ -450,7 +449,7 @@ impl Reader<'_, '_> {
         Ok(taps)
     }
 
-    /// The texels of a filter on a cube's face, across its edges where need be.
+    /// The texels of a filter on a cube's face, across its edges if necessary.
     fn cube_taps(
         &mut self,
         lane: &Lane,
@@ -458,7 +457,7 @@ impl Reader<'_, '_> {
         size: u32,
         taps: &mut [([u32; 4], f32); 8],
     ) -> Result<(), Refusal> {
-        // A face with a border of one texel, so that nothing is clamped away.
+        // A face with a border of one texel, so that coordinates are not clamped.
         let along = |a: usize| {
             let mut out: Axis<1> = Axis::ZERO;
             let rule = AxisRule {
@@ -489,7 +488,7 @@ impl Reader<'_, '_> {
                 None => missing = Some(k),
             }
         }
-        // At a corner three texels meet: the fourth is their mean.
+        // Three texels meet at a corner: the fourth tap is their mean.
         if let Some(k) = missing {
             taps[k].0 = sum.map(f32::to_bits);
         }

@@ -1,7 +1,7 @@
-//! Messages of the sampler: filtered and single texels, comparisons, sizes.
+//! Messages of the sampler: filtered texels, texel fetches, comparisons, sizes.
 //!
-//! This module takes a message apart into the parameters of its channels; [`state`] has samplers,
-//! [`filter`] the filters, [`texel`] single texels.
+//! This module decodes a message into the parameters of its channels; [`state`] has samplers, [`filter`] the
+//! filters, [`texel`] texel fetches.
 
 mod filter;
 mod plain;
@@ -56,7 +56,7 @@ mod kind {
 /// The parameters of a message.
 struct Parameters<'p> {
     payload: &'p Payload,
-    /// Registers of a parameter, and how many there are.
+    /// Registers per parameter, and the number of parameters.
     registers: usize,
     count: usize,
     width: usize,
@@ -81,7 +81,7 @@ impl Parameters<'_> {
     }
 }
 
-/// A four-bit number with a sign.
+/// A signed four-bit number.
 fn signed4(bits: u32) -> i32 {
     (bits << 28) as i32 >> 28
 }
@@ -171,7 +171,7 @@ impl Ports<'_> {
                 self.filtered(message, &surface, request, &payload, &mut values)?;
             }
         }
-        // Bits 15:12 of the header's M0.2 leave components out of the response.
+        // Bits 15:12 of the header's M0.2 exclude components from the response.
         let left_out = payload.header.map_or(0, |header| header[2] >> 12 & 0xf);
         let halves = message.desc >> 30 & 1 != 0;
         let integer = surface.is_integer();
@@ -287,7 +287,7 @@ fn request(number: u32, p: &Parameters<'_>) -> Result<Request, Refusal> {
         }
         kind::LOD => request.queries = true,
         kind::SAMPLE_D | kind::SAMPLE_D_C => {
-            // Each coordinate is followed by its changes to the right and down.
+            // Each coordinate is followed by its derivatives to the right and down.
             let mut gradient = [[zero; 2]; 3];
             for (axis, rates) in gradient.iter_mut().enumerate() {
                 request.coordinates[axis] = take();
@@ -303,7 +303,7 @@ fn request(number: u32, p: &Parameters<'_>) -> Result<Request, Refusal> {
         kind::GATHER4_PO | kind::GATHER4_PO_C => {
             request.coordinates[0] = take();
             request.coordinates[1] = take();
-            // Six bits with a sign.
+            // A signed six-bit number.
             let six = |row: Floats<WIDTH>| row.map(|v| (v.to_bits() << 26) as i32 >> 26);
             request.offsets = Some([six(take()), six(take())]);
             request.coordinates[2] = take();

@@ -1,8 +1,8 @@
-//! The short way of the sampler: one or four texels of a level that is contiguous in host memory, the same level and
-//! layer for all channels. Loops of `tepui_texel` compute all channels at once.
+//! Fast path of the sampler: one or four texels of a level that is contiguous in host memory, with the same level
+//! and layer for all channels. `tepui_texel` computes all channels at once.
 //!
-//! All other messages take the general way ([`filter`](super::filter), [`texel`](super::texel)), which has the same
-//! results.
+//! All other messages take the general path ([`filter`](super::filter), [`texel`](super::texel)), which has the
+//! same results.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_softgpu::Protection;
@@ -17,7 +17,7 @@ use super::super::Ports;
 use super::super::auxiliary::AuxiliaryPlane;
 use super::super::plain::PlainLevel;
 use super::super::surface::{Dimension, Image, Surface};
-use super::filter::{MOST_LEVELS, Unit};
+use super::filter::{MAX_LEVELS, Unit};
 use super::state::Sampler;
 use super::texel::swizzled;
 use super::{WIDTH, kind};
@@ -25,7 +25,7 @@ use crate::memory::Memory;
 
 pub(super) type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
 
-/// Rows that messages use one after the other; their old contents are never read.
+/// Scratch rows that messages reuse; their old contents are never read.
 pub(in crate::port) struct Scratch {
     /// The words of texels.
     pub(super) taps: [[Row<WIDTH>; 4]; 4],
@@ -45,18 +45,19 @@ impl Scratch {
     }
 }
 
-/// What is kept of a surface.
+/// Cached state of a surface.
 pub(in crate::port) struct Texture {
-    /// How texels are unpacked; none if the surface does not suit.
+    /// The vectorised unpacker; none if the surface is not supported.
     pub(super) unpacker: Option<Unpacker>,
-    /// Where components come from.
+    /// The source of each component.
     pub(super) picks: [Pick; 4],
-    /// The layer of which these levels are, and whether each suits; none that was not looked at.
+    /// The layer that the cached levels belong to, and for each level the fast-path level, if it is
+    /// supported; none if it has not been examined.
     layer: u32,
-    levels: [Option<Option<PlainLevel>>; MOST_LEVELS],
-    /// What is read of clear blocks, if there are any.
+    levels: [Option<Option<PlainLevel>>; MAX_LEVELS],
+    /// The value of texels in clear blocks, if there are any.
     pub(in crate::port) clear: [u32; 4],
-    /// Which blocks of a level are clear: the level, and what says so of it.
+    /// The clear state of a level's blocks: the level, and its auxiliary plane.
     marks: Option<(u32, AuxiliaryPlane)>,
 }
 
@@ -81,7 +82,7 @@ impl Texture {
             unpacker: image.and_then(|image| image.format.unpacker),
             picks,
             layer: 0,
-            levels: [None; MOST_LEVELS],
+            levels: [None; MAX_LEVELS],
             clear: image.filter(|image| image.may_be_clear).map_or([0; 4], |image| {
                 swizzled(image.clear_texel(), image.swizzle, image.format.one())
             }),
@@ -89,7 +90,7 @@ impl Texture {
         }
     }
 
-    /// What says which blocks of a level are clear.
+    /// The auxiliary plane of a level.
     pub(in crate::port) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
         match self.marks {
             Some((known, marks)) if known == level => Some(marks),
@@ -110,7 +111,7 @@ impl Texture {
     ) -> Option<PlainLevel> {
         if layer != self.layer {
             self.layer = layer;
-            self.levels = [None; MOST_LEVELS];
+            self.levels = [None; MAX_LEVELS];
         }
         *self.levels.get_mut(level as usize)?.get_or_insert_with(|| {
             let plane = image.sampled_plane(image.level.checked_add(level)?);
@@ -119,7 +120,7 @@ impl Texture {
     }
 }
 
-/// Whether channels of a mask have the same value.
+/// Whether a value is uniform over the channels of a mask.
 #[inline(always)]
 fn same(row: &Row<WIDTH>, exec: u32) -> bool {
     let first = row[exec.trailing_zeros() as usize % WIDTH];
@@ -131,7 +132,7 @@ fn same(row: &Row<WIDTH>, exec: u32) -> bool {
 }
 
 impl Ports<'_> {
-    /// Executes a message if it suits.
+    /// Executes a message if the fast path supports it.
     pub(super) fn plain_read(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -194,7 +195,7 @@ impl Ports<'_> {
     }
 }
 
-/// Reads the texels of a message to the rows of the scratch memory; `None` where the general way has to.
+/// Reads the texels of a message to the scratch rows; `None` if the general path has to.
 struct Reader<'r, 'm> {
     kernels: &'static Kernels,
     memory: &'r mut Memory<'m>,
@@ -204,7 +205,7 @@ struct Reader<'r, 'm> {
     scratch: &'r mut Scratch,
 }
 
-/// How components of texels become rows.
+/// The delivery of texel components to rows.
 #[inline(always)]
 pub(super) fn delivery<'p>(picks: &'p [Pick; 4], unpacker: &Unpacker) -> Delivery<'p> {
     Delivery { picks, mask: 15, narrow: false, integer: unpacker.is_integer() }
@@ -241,13 +242,13 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// The channels whose texels are inside of the level and in blocks that are clear.
+    /// The channels whose texels are inside of the level and in clear blocks.
     fn clear_channels(&mut self, lod: u32, layer: u32) -> Option<u32> {
         let auxiliary = self.texture.marks(self.image, lod)?;
         let placed = &self.scratch.placed;
-        // Powers of two.
+        // Block sizes are powers of two.
         let [width, height] = auxiliary.block().map(u32::trailing_zeros);
-        // Neighbours are mostly in one block.
+        // Neighbours are mostly in the same block.
         let mut known = ([u32::MAX; 2], false);
         let mut clear = 0;
         for lane in 0..WIDTH {
@@ -296,10 +297,10 @@ impl Reader<'_, '_> {
             return None;
         }
         let image = self.image;
-        // The level comes behind the coordinates.
+        // The level follows the coordinates.
         let coordinates = if number == kind::SAMPLE_L { 1 } else { 0 };
         let has = |k: usize| k < count;
-        // The parameters behind the four coordinates.
+        // The parameters after the four coordinates.
         if has(4 + coordinates) {
             return None;
         }
@@ -318,7 +319,7 @@ impl Reader<'_, '_> {
             layer = rows[self.exec.trailing_zeros() as usize % WIDTH];
         }
         let one_filter = sampler.min_linear == sampler.mag_linear;
-        let last = image.levels.clamp(1, MOST_LEVELS as u32) - 1;
+        let last = image.levels.clamp(1, MAX_LEVELS as u32) - 1;
         let one_level = last == 0 || sampler.mip == MipFilter::None;
         let mut plan = Plan::ZERO;
         let many = sampler.anisotropy > 1 && explicit.is_none() && number != kind::SAMPLE_LZ;
@@ -368,7 +369,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// The level of detail from the differences between neighbours, if one sample is enough for it.
+    /// The level of detail from the differences between neighbours, if one sample is sufficient.
     fn detail(&self, sampler: &Sampler, [u, v]: [&Floats<WIDTH>; 2]) -> Option<Floats<WIDTH>> {
         let zero = [0.0; WIDTH];
         let size = self.image.level_size(self.image.level).map(|v| v as f32);
@@ -381,7 +382,7 @@ impl Reader<'_, '_> {
         (!(0..WIDTH).any(many)).then_some(footprint.lod)
     }
 
-    /// Finds the texels of both axes.
+    /// Computes the texels of both axes.
     #[inline(always)]
     fn axes(
         &mut self,

@@ -1,4 +1,4 @@
-//! SAMPLER_STATE, in the terms that all APIs share.
+//! SAMPLER_STATE, converted to API-neutral terms.
 
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::sampler::{
@@ -13,33 +13,33 @@ use crate::memory::Memory;
 /// A sampler.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::port) struct Sampler {
-    /// Whether the smaller and the larger filter are linear.
+    /// Whether the minification and the magnification filter are linear.
     pub min_linear: bool,
     pub mag_linear: bool,
     pub mip: MipFilter,
-    /// Samples along the line of anisotropy, at most; 1 without.
+    /// Maximum number of samples along the line of anisotropy; 1 if disabled.
     pub anisotropy: u32,
     pub bias: f32,
     pub lod_range: [f32; 2],
     pub wrap: [Wrap; 3],
-    /// Coordinates count texels.
+    /// Whether coordinates are in texels.
     pub pixel: bool,
-    /// Filters reach across the edges of cubes.
+    /// Whether filters reach across the edges of cubes.
     pub seamless: bool,
     pub shadow: ShadowFunction,
     pub reduction: Option<Reduction>,
-    /// The border colour as it stands in memory.
+    /// The border colour in its memory format.
     pub border: [u32; 4],
 }
 
-/// What is taken of the texels of a filter instead of their weighted sum.
+/// The reduction of a filter's texels that replaces their weighted sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::port) enum Reduction {
     Least,
     Greatest,
 }
 
-/// The wrap of an axis. `Cube` is said of cubes alone, whose faces have edges of their own.
+/// The wrap mode of an axis. `Cube` applies to cubes only, whose faces have edges of their own.
 fn wrap(mode: TextureCoordinateMode) -> Wrap {
     use TextureCoordinateMode as M;
     match mode {
@@ -112,8 +112,8 @@ impl Sampler {
 
     /// The result of a comparison, 1 or 0.
     ///
-    /// source: Mesa, genX_init_state.c (`vk_to_intel_shadow_compare_op`): the function says which
-    /// texels, compared with the reference, give 0.
+    /// source: Mesa, genX_init_state.c (`vk_to_intel_shadow_compare_op`): the function selects the texels
+    /// that give 0 when compared with the reference.
     pub fn compare(&self, texel: f32, reference: f32) -> f32 {
         let zero = match self.shadow {
             ShadowFunction::Always => true,

@@ -1,6 +1,7 @@
-//! Loads of strips: eight by two texels of four or sixteen bytes, as threads of pixels that are all covered load them.
+//! Loads of strips: eight by two texels of four or sixteen bytes, as fully covered pixel threads load them.
 //!
-//! All other messages take longer ways ([`plain`](super::plain), [`texel`](super::texel)), which have the same results.
+//! All other messages take slower paths ([`plain`](super::plain), [`texel`](super::texel)), which have the same
+//! results.
 
 use tepui_intel_eu::{Message, ThreadView};
 use tepui_texel::{LevelLayout, Row, Tap, Vectors};
@@ -12,20 +13,20 @@ use super::plain::{Kernels, Scratch, Texture, delivery};
 use super::{WIDTH, kind};
 use crate::memory::Memory;
 
-/// The number of a message, its width, and whether there are a header and halves.
+/// Bits for the number of a message, its width, header, and half-float response.
 const FORM: u32 = 0x1f << 12 | 3 << 17 | 1 << 19 | 1 << 30;
 const SIMD16: u32 = 2 << 17;
 const LD: u32 = SIMD16 | kind::LD << 12;
 const LD_LZ: u32 = SIMD16 | kind::LD_LZ << 12;
 
-/// Whether a message loads texels of sixteen channels from the first level, as they are.
+/// Whether a message loads texels of sixteen channels from the first level without filtering.
 pub(in crate::port) fn loads_first_level(message: &Message) -> bool {
     message.desc & FORM == LD_LZ
 }
 
 impl Ports<'_> {
-    /// Executes a load of a strip of eight by two texels of four or sixteen bytes, of which all are inside of the level, without looking at
-    /// single channels. `false` if the message is something else.
+    /// Executes a load of a strip of eight by two texels of four or sixteen bytes, all inside of the level, without
+    /// examining single channels. `false` for other messages.
     pub(in crate::port) fn load_strip(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -56,7 +57,7 @@ impl Ports<'_> {
     }
 }
 
-/// Where a strip is: its first texel, in a layer of a level.
+/// The position of a strip: its first texel, in a layer of a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub first: [u32; 2],
@@ -76,7 +77,8 @@ impl Texture {
         if suits { self.level(memory, image, 0, layer) } else { None }
     }
 
-    /// Loads a strip to rows; `false` if not all of it is inside of the level, or its texels have other sizes or places in memory.
+    /// Loads a strip to rows; `false` if not all of it is inside of the level, or the texels' size or layout is not
+    /// supported.
     #[inline(always)]
     pub(super) fn load_strip(
         &mut self,
@@ -125,7 +127,7 @@ impl Texture {
     }
 }
 
-/// Whether channels stand in a strip, in one layer of one level.
+/// Whether channels form a strip, in one layer of one level.
 #[inline(always)]
 fn are_strip_any(x: &Row<WIDTH>, y: &Row<WIDTH>, lod: &Row<WIDTH>, layer: &Row<WIDTH>) -> bool {
     let mut apart = 0;
@@ -135,7 +137,7 @@ fn are_strip_any(x: &Row<WIDTH>, y: &Row<WIDTH>, lod: &Row<WIDTH>, layer: &Row<W
     is_strip([x, y]) && apart == 0
 }
 
-/// As [`are_strip_any`], in the host's wide vectors if it has them.
+/// As [`are_strip_any`], with the host's wide vectors if it has them.
 #[inline(always)]
 fn are_strip(x: &Row<WIDTH>, y: &Row<WIDTH>, lod: &Row<WIDTH>, layer: &Row<WIDTH>) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -153,8 +155,8 @@ fn are_strip(x: &Row<WIDTH>, y: &Row<WIDTH>, lod: &Row<WIDTH>, layer: &Row<WIDTH
 }
 
 impl Texture {
-    /// Whether the block is clear that all texels of a strip are in; `None` if they are in several, or not all inside of the
-    /// level.
+    /// Whether the block that contains all texels of a strip is clear; `None` if they are in several, or not all inside
+    /// of the level.
     fn clear_strip(
         &mut self,
         memory: &mut Memory<'_>,
@@ -165,7 +167,7 @@ impl Texture {
         let Place { first: [x, y], lod, layer } = place;
         let marks = self.marks(image, lod)?;
         let size = level.size();
-        // Powers of two.
+        // Block sizes are powers of two.
         let [width, height] = marks.block().map(u32::trailing_zeros);
         let block = [x >> width, y >> height];
         let one = x.checked_add(7)? >> width == block[0] && y.checked_add(1)? >> height == block[1];
@@ -177,7 +179,8 @@ impl Texture {
     }
 }
 
-/// Whether channels stand in a strip of eight by two texels, as pixel threads do: four squares of two by two.
+/// Whether channels form a strip of eight by two texels in the order of pixel threads: four subspans of two
+/// by two.
 #[inline(always)]
 fn is_strip([x, y]: [&Row<WIDTH>; 2]) -> bool {
     const PLACES: [Row<WIDTH>; 2] = {
@@ -198,8 +201,8 @@ fn is_strip([x, y]: [&Row<WIDTH>; 2]) -> bool {
     apart == 0
 }
 
-/// The words of the texels of such a strip, of four or sixteen bytes each; `false` if it is not all inside of the level, or its
-/// rows do not lie in runs of 16 bytes.
+/// The words of the texels of a strip, of four or sixteen bytes each; `false` if it is not all inside of the level, or
+/// its rows are not in contiguous runs of 16 bytes.
 #[inline(always)]
 fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut [Row<WIDTH>; 4]) -> bool {
     let [width, height] = level.size();
@@ -230,7 +233,7 @@ fn strip(level: &PlainLevel, [x, y]: [u32; 2], words: &mut [Row<WIDTH>; 4]) -> b
     }
     let columns = [0, 4].map(|right| level.plain_column(x + right));
     for (squares, column) in words[0].as_chunks_mut::<8>().0.iter_mut().zip(columns) {
-        // Four texels lie side by side: in a row, or in a column of 16 bytes.
+        // Four texels are contiguous: in a row, or in a column of 16 bytes.
         let [upper, lower] = lines.map(|line| read(column.wrapping_add(line)));
         *squares = [upper[0], upper[1], lower[0], lower[1], upper[2], upper[3], lower[2], lower[3]];
     }

@@ -1,16 +1,16 @@
-//! Single texels: by their coordinates, and for filters.
+//! Single texels: for fetches by coordinates, and for filters.
 
 use tepui_intel_eu::Refusal;
 
 use super::super::auxiliary::{is_clear_pixel, slice};
 use super::super::surface::{Dimension, Image, Surface};
 use super::super::{Ports, refuse};
-use crate::format::{Format, MOST_BYTES};
+use crate::format::{Format, MAX_BYTES};
 use crate::memory::Memory;
 use tepui_format::block::MAX_BLOCK_PX;
 
-/// Blocks of compressed texels that were decoded, by their address. A dispatch begins with none, as
-/// drivers invalidate the texture cache before what they wrote is read.
+/// Recently decoded blocks of compressed texels, by address. A dispatch begins with none, as drivers
+/// invalidate the texture cache before data that they wrote is read.
 pub(in crate::port) struct BlockCache {
     blocks: Vec<Option<Box<Block>>>,
 }
@@ -25,7 +25,7 @@ struct Block {
 unsafe impl Send for Block {}
 
 impl BlockCache {
-    /// Blocks that are kept: a power of two.
+    /// Number of blocks that are kept: a power of two.
     const COUNT: usize = 256;
 
     pub fn new() -> BlockCache {
@@ -48,7 +48,7 @@ impl BlockCache {
         if let Some(block) = slot.as_ref().filter(|b| b.at == at && b.format == format) {
             return Ok(block.texels[index].map(f32::to_bits));
         }
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         let bytes = &mut bytes[..format.bytes];
         memory.read(at, bytes).map_err(refuse)?;
         let mut texels = [[0.0; 4]; MAX_BLOCK_PX];
@@ -59,7 +59,7 @@ impl BlockCache {
     }
 }
 
-/// The components of the texel at an address, before the surface's swizzle. `place` is the texel's
+/// The components of the texel at an address, before the surface's swizzle. `place` is the texel's position
 /// within its block.
 #[inline]
 pub(super) fn load(
@@ -72,7 +72,7 @@ pub(super) fn load(
     if format.block != [1, 1] {
         return blocks.texel(memory, format, at, place);
     }
-    let mut bytes = [0; MOST_BYTES];
+    let mut bytes = [0; MAX_BYTES];
     let texel = &mut bytes[..format.bytes];
     memory.read(at, texel).map_err(refuse)?;
     Ok(format.unpack(texel, place))
@@ -90,7 +90,7 @@ pub(super) fn load_raw(
     if format.block != [1, 1] {
         return blocks.texel(memory, format, at, place);
     }
-    let mut bytes = [0; MOST_BYTES];
+    let mut bytes = [0; MAX_BYTES];
     let texel = &mut bytes[..format.bytes];
     memory.read(at, texel).map_err(refuse)?;
     Ok(format.raw(texel, place))
@@ -108,7 +108,7 @@ pub(super) fn swizzled(value: [u32; 4], swizzle: [u32; 4], one: u32) -> [u32; 4]
 }
 
 impl Ports<'_> {
-    /// A sample of a texel by its coordinates; a texel of zeros outside of the surface.
+    /// A sample of a texel by its coordinates; zeros outside of the surface.
     pub(super) fn texel(
         &mut self,
         surface: &Surface,
@@ -148,7 +148,7 @@ impl Ports<'_> {
         };
         let value = match at {
             Some(at) => load(&mut self.memory, &mut self.blocks, format, at, place)?,
-            // An alpha that the format does not have is 1 there, too.
+            // An alpha that the format does not have is 1 outside, too.
             None => format.present([0; 4]),
         };
         Ok(swizzled(value, swizzle, format.one()))
@@ -156,7 +156,7 @@ impl Ports<'_> {
 }
 
 impl Ports<'_> {
-    /// What the MCS of a surface says of a texel; 0 without one, and outside of the surface.
+    /// The MCS value of a texel; 0 if the surface has no MCS, and outside of the surface.
     pub(super) fn mcs(&mut self, surface: &Surface, [u, v, r]: [u32; 3]) -> Result<u64, Refusal> {
         let Surface::Image(image) = surface else { return Ok(0) };
         let Some(mcs) = image.mcs() else { return Ok(0) };
@@ -167,7 +167,7 @@ impl Ports<'_> {
         mcs.plane(image, 0).mcs(&mut self.memory, [u, v], r).map_err(refuse)
     }
 
-    /// A sample of a texel of a surface whose MCS says `mcs` of it.
+    /// A sample of a texel, given its MCS value.
     pub(super) fn sample_of(
         &mut self,
         surface: &Surface,

@@ -88,7 +88,7 @@ pub enum AsmErrorKind {
 pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
     let (statements, mut errors) = parse::statements(source);
     let mut labels: HashMap<&str, usize> = HashMap::new();
-    let mut parts: Vec<(usize, Made)> = Vec::new();
+    let mut parts: Vec<(usize, AssembledStatement)> = Vec::new();
     let mut place = 0;
     for (line, statement) in &statements {
         let mut fail = |kind| errors.push(AsmError { line: *line, kind });
@@ -101,7 +101,7 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
             Statement::Directive(text) => match directive(text) {
                 Some(bytes) => {
                     place += bytes.len().div_ceil(super::clause::WORD_BYTES);
-                    parts.push((*line, Made::Bytes(bytes)));
+                    parts.push((*line, AssembledStatement::Bytes(bytes)));
                 }
                 None => fail(AsmErrorKind::Directive(text.clone())),
             },
@@ -109,7 +109,7 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
                 Ok(packed) => {
                     let at = place;
                     place += packed.words;
-                    parts.push((*line, Made::Clause(at, Box::new(packed))));
+                    parts.push((*line, AssembledStatement::Clause(at, Box::new(packed))));
                 }
                 Err(kind) => fail(kind),
             },
@@ -118,8 +118,8 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
     let mut code = Vec::new();
     for (line, part) in parts {
         match part {
-            Made::Bytes(bytes) => code.extend(bytes),
-            Made::Clause(at, packed) => match packed.finish(at, &labels) {
+            AssembledStatement::Bytes(bytes) => code.extend(bytes),
+            AssembledStatement::Clause(at, packed) => match packed.finish(at, &labels) {
                 Ok(bytes) => code.extend(bytes),
                 Err(kind) => errors.push(AsmError { line, kind }),
             },
@@ -129,7 +129,7 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
 }
 
 /// The assembled form of a statement.
-enum Made {
+enum AssembledStatement {
     Bytes(Vec<u8>),
     Clause(usize, Box<Packed>),
 }

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use arrayvec::ArrayVec;
 
 use super::AsmErrorKind as Kind;
-use super::parse::{Draft, DraftInst, Named};
+use super::parse::{DraftClause, DraftInst, SourceName};
 use crate::bifrost::clause::{
-    Clause, MOST_CONSTANTS, MOST_TUPLES, Tuple, WORD_BYTES, has_inner_constant,
+    Clause, MAX_CONSTANTS, MAX_TUPLES, Tuple, WORD_BYTES, has_inner_constant,
 };
 use crate::bifrost::disasm::Fau;
 use crate::bifrost::error::{ClauseError, InstError};
@@ -34,16 +34,16 @@ const PC_HIGH: u8 = 4;
 
 /// Constraints on the lower and the upper word of a tuple's constant.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Words {
+struct WordConstraints {
     low: Option<u32>,
     high: Option<u32>,
     /// The upper word is the offset of a label.
     target: bool,
 }
 
-impl Words {
+impl WordConstraints {
     /// The conjunction of both constraints, if one constant can satisfy them.
-    fn merge(self, other: Words) -> Option<Words> {
+    fn merge(self, other: WordConstraints) -> Option<WordConstraints> {
         let same = |a: Option<u32>, b: Option<u32>, mask: u32| match (a, b) {
             (Some(a), Some(b)) if (a ^ b) & mask != 0 => None,
             _ => Some(a.or(b)),
@@ -54,13 +54,13 @@ impl Words {
         // The lowest four bits are separate for each tuple.
         let low = same(self.low, other.low, !15)?;
         let high = same(self.high, other.high, !0)?;
-        Some(Words { low, high, target: self.target || other.target })
+        Some(WordConstraints { low, high, target: self.target || other.target })
     }
 }
 
-pub(super) fn pack(draft: &Draft) -> Result<Packed, Kind> {
+pub(super) fn pack(draft: &DraftClause) -> Result<Packed, Kind> {
     let count = draft.insts.len() / 2;
-    if count == 0 || count > MOST_TUPLES || !draft.insts.len().is_multiple_of(2) {
+    if count == 0 || count > MAX_TUPLES || !draft.insts.len().is_multiple_of(2) {
         return Err(ClauseError::Count { what: "tuples", count }.into());
     }
     let mut header = draft.header;
@@ -95,15 +95,15 @@ impl Packed {
 
 /// The uniforms, constant or special value that a tuple's byte selects, and whether the tuple's words are
 /// exchanged.
-struct Choice {
+struct FauChoice {
     fau: Fau,
-    words: Words,
+    words: WordConstraints,
 }
 
-type Chosen = (Vec<Choice>, ArrayVec<u64, MOST_CONSTANTS>, Option<(usize, String)>);
+type ChosenConstants = (Vec<FauChoice>, ArrayVec<u64, MAX_CONSTANTS>, Option<(usize, String)>);
 
 /// Chooses constants for all tuples.
-fn constants(draft: &Draft) -> Result<Chosen, Kind> {
+fn constants(draft: &DraftClause) -> Result<ChosenConstants, Kind> {
     let mut wanted = Vec::new();
     let mut label = None;
     for pair in draft.insts.chunks(2) {
@@ -112,12 +112,14 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
         let mut target = false;
         for source in pair.iter().flat_map(|inst| &inst.sources) {
             match source {
-                Named::Fau(chosen, _) if fau.is_none_or(|f| f == *chosen) => fau = Some(*chosen),
-                Named::Fau(..) => return Err(Kind::Fau),
-                Named::Constant(value) if !values.contains(value) => {
+                SourceName::Fau(chosen, _) if fau.is_none_or(|f| f == *chosen) => {
+                    fau = Some(*chosen)
+                }
+                SourceName::Fau(..) => return Err(Kind::Fau),
+                SourceName::Constant(value) if !values.contains(value) => {
                     values.try_push(*value).map_err(|_| Kind::Fau)?;
                 }
-                Named::Label(name) => {
+                SourceName::Label(name) => {
                     label = Some(name.clone());
                     target = true;
                 }
@@ -129,13 +131,13 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
             return Err(Kind::Fau);
         }
         let words = match (values[..].first().copied(), values.get(1).copied()) {
-            (low, _) if target => Words { low, high: Some(0), target },
-            (low, high) => Words { low, high, target },
+            (low, _) if target => WordConstraints { low, high: Some(0), target },
+            (low, high) => WordConstraints { low, high, target },
         };
         wanted.push((fau, words));
     }
-    let mut merged: Vec<Words> = Vec::new();
-    let mut place = |words: Words| {
+    let mut merged: Vec<WordConstraints> = Vec::new();
+    let mut place = |words: WordConstraints| {
         let single = words.high.is_none();
         for (index, constant) in merged.iter_mut().enumerate() {
             if let Some(both) = constant.merge(words)
@@ -144,7 +146,7 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
                 *constant = both;
                 return (index, words);
             }
-            let turned = Words { low: None, high: words.low, target: false };
+            let turned = WordConstraints { low: None, high: words.low, target: false };
             if single && let Some(both) = constant.merge(turned) {
                 *constant = both;
                 return (index, turned);
@@ -159,7 +161,7 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
     let mut places = vec![None; wanted.len()];
     for index in order {
         let (_, words) = wanted[index];
-        if words != Words::default() {
+        if words != WordConstraints::default() {
             places[index] = Some(place(words));
         }
     }
@@ -167,18 +169,20 @@ fn constants(draft: &Draft) -> Result<Chosen, Kind> {
     let choices = wanted.iter().zip(places).map(|((fau, _), place)| match place {
         Some((index, words)) => {
             let low = words.low.unwrap_or(0) as u8 & 15;
-            Choice { fau: Fau::Constant(order[index], low), words }
+            FauChoice { fau: Fau::Constant(order[index], low), words }
         }
-        None => Choice { fau: fau.unwrap_or(Fau::Special(0)), words: Words::default() },
+        None => {
+            FauChoice { fau: fau.unwrap_or(Fau::Special(0)), words: WordConstraints::default() }
+        }
     });
     Ok((choices.collect(), constants, target.zip(label)))
 }
 
 /// The index of each constant, the constants, and the index of the one that holds the label's offset.
-type LaidOut = (Vec<usize>, ArrayVec<u64, MOST_CONSTANTS>, Option<usize>);
+type ConstantLayout = (Vec<usize>, ArrayVec<u64, MAX_CONSTANTS>, Option<usize>);
 
 /// Orders constants so that their modifiers are right.
-fn lay_out(merged: &[Words], tuples: usize) -> Result<LaidOut, Kind> {
+fn lay_out(merged: &[WordConstraints], tuples: usize) -> Result<ConstantLayout, Kind> {
     let inner = usize::from(has_inner_constant(tuples));
     // The first constant has no modifiers, except in clauses of three and six tuples.
     let alone = inner == 1 && !matches!(tuples, 3 | 6);
@@ -194,7 +198,7 @@ fn lay_out(merged: &[Words], tuples: usize) -> Result<LaidOut, Kind> {
         slots.push(None);
     }
     let value = |slot: &Option<usize>| {
-        let words = slot.map_or(Words::default(), |index| merged[index]);
+        let words = slot.map_or(WordConstraints::default(), |index| merged[index]);
         u64::from(words.low.unwrap_or(0) & !15) | u64::from(words.high.unwrap_or(0)) << 32
     };
     let is_target = |slot: &Option<usize>| slot.is_some_and(|index| merged[index].target);
@@ -206,7 +210,7 @@ fn lay_out(merged: &[Words], tuples: usize) -> Result<LaidOut, Kind> {
             pair.swap(0, 1);
         }
     }
-    let mut constants: ArrayVec<u64, MOST_CONSTANTS> = ArrayVec::new();
+    let mut constants: ArrayVec<u64, MAX_CONSTANTS> = ArrayVec::new();
     for slot in &slots {
         constants.try_push(value(slot)).map_err(|_| Kind::Constants)?;
     }
@@ -225,11 +229,16 @@ fn lay_out(merged: &[Words], tuples: usize) -> Result<LaidOut, Kind> {
 }
 
 /// Chooses the ports of a tuple.
-fn tuple(draft: &Draft, index: usize, previous: usize, choice: &Choice) -> Result<Tuple, Kind> {
+fn tuple(
+    draft: &DraftClause,
+    index: usize,
+    previous: usize,
+    choice: &FauChoice,
+) -> Result<Tuple, Kind> {
     let insts = &draft.insts[2 * index..2 * index + 2];
     let mut reads: ArrayVec<u8, 8> = ArrayVec::new();
     for source in insts.iter().flat_map(|inst| &inst.sources) {
-        if let Named::Register(register) = source
+        if let SourceName::Register(register) = source
             && !reads.contains(register)
         {
             reads.push(*register);
@@ -282,20 +291,20 @@ fn tuple(draft: &Draft, index: usize, previous: usize, choice: &Choice) -> Resul
 }
 
 /// The instruction of a draft, with ports assigned to its sources.
-fn inst(draft: &DraftInst, ports: &Ports, choice: &Choice) -> Result<Inst, InstError> {
-    let port = |named: &Named| match named {
-        Named::Register(register) => match ports.read {
+fn inst(draft: &DraftInst, ports: &Ports, choice: &FauChoice) -> Result<Inst, InstError> {
+    let port = |named: &SourceName| match named {
+        SourceName::Register(register) => match ports.read {
             [Some(a), _] if a == *register => Port::Zero,
             [_, Some(b)] if b == *register => Port::One,
             _ => Port::Two,
         },
-        Named::Stage => Port::Stage,
-        Named::PassFma => Port::PassFma,
-        Named::PassAdd => Port::PassAdd,
-        Named::Fau(_, false) => Port::FauLow,
-        Named::Fau(_, true) | Named::Label(_) => Port::FauHigh,
-        Named::Constant(value) if choice.words.low == Some(*value) => Port::FauLow,
-        Named::Constant(_) => Port::FauHigh,
+        SourceName::Stage => Port::Stage,
+        SourceName::PassFma => Port::PassFma,
+        SourceName::PassAdd => Port::PassAdd,
+        SourceName::Fau(_, false) => Port::FauLow,
+        SourceName::Fau(_, true) | SourceName::Label(_) => Port::FauHigh,
+        SourceName::Constant(value) if choice.words.low == Some(*value) => Port::FauLow,
+        SourceName::Constant(_) => Port::FauHigh,
     };
     let inst = Inst {
         op: draft.op,

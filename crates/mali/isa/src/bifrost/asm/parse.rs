@@ -10,7 +10,7 @@ use crate::bifrost::table::{Op, Row, Unit};
 
 /// A source as the text names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum SourceName {
     Register(u8),
     Stage,
     PassFma,
@@ -26,14 +26,14 @@ pub(super) enum Named {
 pub(super) struct DraftInst {
     pub op: Op,
     pub dest: Option<(u8, Access)>,
-    pub sources: ArrayVec<Named, 4>,
+    pub sources: ArrayVec<SourceName, 4>,
     pub modifiers: ArrayVec<u8, 12>,
     pub immediates: ArrayVec<u32, 2>,
 }
 
 /// A clause whose tuples have no ports.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct DraftClause {
     pub header: Header,
     pub staging: Option<u8>,
     pub insts: Vec<DraftInst>,
@@ -43,14 +43,14 @@ pub(super) struct Draft {
 pub(super) enum Statement {
     Label(String),
     Directive(String),
-    Clause(Draft),
+    Clause(DraftClause),
 }
 
 /// The statements of a source, each with its line.
 pub(super) fn statements(source: &str) -> (Vec<(usize, Statement)>, Vec<AsmError>) {
     let mut all = Vec::new();
     let mut errors = Vec::new();
-    let mut clause: Option<(usize, Draft)> = None;
+    let mut clause: Option<(usize, DraftClause)> = None;
     let mut header: Option<Header> = None;
     for (index, full) in source.lines().enumerate() {
         let line = index + 1;
@@ -80,7 +80,7 @@ pub(super) fn statements(source: &str) -> (Vec<(usize, Statement)>, Vec<AsmError
         } else if text == "{" {
             let header =
                 header.take().unwrap_or(Header { flow: Flow::NotBackToBack, ..Header::default() });
-            clause = Some((line, Draft { header, ..Draft::default() }));
+            clause = Some((line, DraftClause { header, ..DraftClause::default() }));
         } else if let Some(label) = text.strip_suffix(':') {
             all.push((line, Statement::Label(label.to_owned())));
         } else if text.starts_with('.') {
@@ -280,7 +280,7 @@ fn dest(text: &str, unit: Unit) -> Result<Option<(u8, Access)>, Kind> {
 }
 
 /// A source, and its modifiers.
-fn source(text: &str, unit: Unit) -> Result<(Named, Vec<&str>), Kind> {
+fn source(text: &str, unit: Unit) -> Result<(SourceName, Vec<&str>), Kind> {
     let expected = Kind::Expected("a source: a register, `t`, `t0`, `t1`, a uniform, a value");
     let mut words = text.split('.');
     // A constant is followed by its float value, which is a comment, and then by its modifiers.
@@ -288,17 +288,17 @@ fn source(text: &str, unit: Unit) -> Result<(Named, Vec<&str>), Kind> {
     let mut rest: Vec<&str> = words.collect();
     let word = rest.first().copied();
     if let Some(register) = register(name) {
-        return Ok((Named::Register(register), rest));
+        return Ok((SourceName::Register(register), rest));
     }
     let named = match (name, unit) {
-        ("t0", _) => Named::PassFma,
-        ("t1", _) => Named::PassAdd,
-        ("t", Unit::Add) => Named::Stage,
-        ("#0", Unit::Fma) if !matches!(word, Some("x" | "y")) => Named::Stage,
+        ("t0", _) => SourceName::PassFma,
+        ("t1", _) => SourceName::PassAdd,
+        ("t", Unit::Add) => SourceName::Stage,
+        ("#0", Unit::Fma) if !matches!(word, Some("x" | "y")) => SourceName::Stage,
         _ => {
             if let Some(hex) = name.strip_prefix("0x") {
                 let value = u32::from_str_radix(hex, 16).map_err(|_| expected)?;
-                return Ok((Named::Constant(value), rest));
+                return Ok((SourceName::Constant(value), rest));
             }
             let pair = name.strip_prefix('u').and_then(|n| number(n, 127));
             let fau = match pair {
@@ -308,13 +308,13 @@ fn source(text: &str, unit: Unit) -> Result<(Named, Vec<&str>), Kind> {
             let Some((fau, halves)) = fau else {
                 let is_name = |c: char| c.is_alphanumeric() || c == '_';
                 return match !name.is_empty() && name.chars().all(is_name) {
-                    true => Ok((Named::Label(name.to_owned()), rest)),
+                    true => Ok((SourceName::Label(name.to_owned()), rest)),
                     false => Err(expected),
                 };
             };
             let high = halves.iter().position(|half| Some(*half) == word).ok_or(expected)?;
             rest.remove(0);
-            Named::Fau(fau, high == 1)
+            SourceName::Fau(fau, high == 1)
         }
     };
     Ok((named, rest))

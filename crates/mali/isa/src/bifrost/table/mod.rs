@@ -122,7 +122,7 @@ pub struct Staging {
 
 /// The meaning of a number in an encoding's joint field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct JointCase {
     /// The number.
     pub number: u32,
     /// Whether the first source's port must have the greater number, if the order matters.
@@ -146,7 +146,7 @@ pub struct Encoding {
     pub joint: Vec<usize>,
     /// Meanings of the joint field. Cases with the same number differ by a modifier that has a field of its own
     /// too, or by the order of sources.
-    pub cases: Vec<Case>,
+    pub cases: Vec<JointCase>,
 }
 
 impl Encoding {
@@ -232,7 +232,7 @@ pub static ROWS: LazyLock<Vec<Row>> =
 pub struct Op(u16);
 
 /// Encodings of a unit, those with the longest masks first: the row's and the encoding's index.
-type Order = Vec<(Op, usize)>;
+type EncodingOrder = Vec<(Op, usize)>;
 
 impl Op {
     /// All instructions, in the order of the table.
@@ -263,11 +263,11 @@ impl Op {
     }
 
     /// The encodings of a unit in the order in which they are tried.
-    pub(super) fn encodings(unit: Unit) -> &'static Order {
-        static ORDERS: LazyLock<[Order; 2]> = LazyLock::new(|| {
+    pub(super) fn encodings(unit: Unit) -> &'static EncodingOrder {
+        static ORDERS: LazyLock<[EncodingOrder; 2]> = LazyLock::new(|| {
             [Unit::Fma, Unit::Add].map(|unit| {
                 let of_unit = Op::all().filter(|op| op.row().unit == unit);
-                let mut all: Order = of_unit
+                let mut all: EncodingOrder = of_unit
                     .flat_map(|op| (0..op.row().encodings.len()).map(move |index| (op, index)))
                     .collect();
                 all.sort_by_key(|(op, index)| !op.row().encodings[*index].mask);

@@ -1,6 +1,6 @@
 //! Reads the text of the table. The text is part of the program: an error in it panics, in every test.
 
-use super::{Case, Encoding, Field, Immediate, Message, Modifier, Row, Source, Staging, Unit};
+use super::{Encoding, Field, Immediate, JointCase, Message, Modifier, Row, Source, Staging, Unit};
 
 /// The rows of a file.
 pub(super) fn rows(text: &'static str) -> Vec<Row> {
@@ -161,7 +161,7 @@ fn encoding(row: &Row, words: &[&'static str]) -> Encoding {
         } else {
             let (number, values) = word.split_once(':').expect("a case");
             let mut case =
-                Case { number: u32::from(decimal(number)), greater: None, values: Vec::new() };
+                JointCase { number: u32::from(decimal(number)), greater: None, values: Vec::new() };
             for (key, value) in keys.iter().zip(values.split('/')) {
                 if *key == "ordering" {
                     case.greater = Some(value == "gt");

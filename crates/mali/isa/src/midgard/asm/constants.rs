@@ -5,7 +5,7 @@
 
 use super::super::disasm::{constant, general};
 use super::super::half::{half, nearest};
-use super::super::swizzle::Slots;
+use super::super::swizzle::SwizzleSlots;
 use super::super::table::AluRow;
 use super::super::word::{ScalarSource, Vector, VectorSource};
 use super::cursor::{Cursor, Result};
@@ -93,7 +93,7 @@ pub(super) fn vector(
         }
         let elements = (0..16).filter(|i| mask >> i & 1 != 0).map(|i| v.constant_place(how, i));
         let elements: Vec<_> = elements.zip(&tokens).collect();
-        let mut slots = Slots::default();
+        let mut slots = SwizzleSlots::default();
         for slot in 0..16 {
             let mut here = elements.iter().filter(|(place, _)| place.slot == slot).peekable();
             if here.peek().is_none() {

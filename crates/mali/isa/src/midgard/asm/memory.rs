@@ -3,7 +3,7 @@
 use super::super::names::{
     ADDRESSES, ARGUMENTS, INDEX_32, INDEX_FORMATS, TABLES, WIDTHS, component_number,
 };
-use super::super::swizzle::{self, Fill, IDENTITY, Slots};
+use super::super::swizzle::{self, Fill, IDENTITY, SwizzleSlots};
 use super::super::table::{MEMORY, Memory};
 use super::super::word::{LoadStore, argument, expand, register};
 use super::cursor::{Cursor, Result};
@@ -173,7 +173,7 @@ fn loaded(mut data: Cursor<'_>, word: &mut LoadStore) -> Result<()> {
     if letters.len() != 4 {
         return data.expected(expected);
     }
-    let mut slots = Slots::default();
+    let mut slots = SwizzleSlots::default();
     for (n, letter) in (0..).zip(letters).filter(|(_, c)| *c != '~') {
         let set = component_number(letter).and_then(|c| slots.set(n, c));
         let Some(set) = set else { return data.expected(expected) };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::super::half::half;
 use super::super::swizzle;
-use super::super::table::{Alu as Isa, AluRow, Kind};
+use super::super::table::{Alu as Isa, AluRow, SourceType};
 use super::super::word::{Vector, VectorSource};
 use super::Printer;
 
@@ -61,18 +61,18 @@ pub(in super::super) fn constant(
         let unusual = if modifier != 0 { format!(" /* {modifier} */") } else { String::new() };
         return format!("0x{raw:X}{unusual}");
     }
-    let kind = row.map_or(Kind::Float, |row| row.kind);
+    let kind = row.map_or(SourceType::Float, |row| row.kind);
     let code = row.map_or(0, |row| row.op as u32);
     let shifted = if narrow && modifier == 3 { raw << bits } else { raw };
     match kind {
-        Kind::Unsigned => shifted.to_string(),
-        Kind::Signed if (Isa::Iand as u32..=Isa::Ipopcnt as u32).contains(&code) => {
+        SourceType::Unsigned => shifted.to_string(),
+        SourceType::Signed if (Isa::Iand as u32..=Isa::Ipopcnt as u32).contains(&code) => {
             format!("0x{shifted:X}")
         }
-        Kind::Signed if narrow && modifier == 1 => raw.to_string(),
-        Kind::Signed if narrow && modifier == 3 => shifted.to_string(),
-        Kind::Signed => ((raw << (64 - bits)) as i64 >> (64 - bits)).to_string(),
-        Kind::Float => {
+        SourceType::Signed if narrow && modifier == 1 => raw.to_string(),
+        SourceType::Signed if narrow && modifier == 3 => shifted.to_string(),
+        SourceType::Signed => ((raw << (64 - bits)) as i64 >> (64 - bits)).to_string(),
+        SourceType::Float => {
             let value = match bits {
                 16 => f64::from(half(raw as u16)),
                 32 => f64::from(f32::from_bits(raw as u32)),

@@ -7,7 +7,7 @@ use super::{AluRow, Units};
 
 /// The type of an instruction's sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceType {
     /// Floats.
     Float,
     /// Integers with a sign, or bits.
@@ -29,7 +29,7 @@ macro_rules! alu {
             op: Alu::$name,
             name: $text,
             units: Units($units),
-            kind: Kind::$kind,
+            kind: SourceType::$kind,
             converts: alu!(@given $($converts)?),
             channels: alu!(@channels $($channels)?),
         },)*];

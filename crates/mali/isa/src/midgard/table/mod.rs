@@ -4,7 +4,7 @@ pub mod alu;
 pub mod memory;
 
 use super::names::UNITS;
-pub use alu::{ALU, Alu, Kind};
+pub use alu::{ALU, Alu, SourceType};
 pub use memory::{Access, MEMORY, Memory};
 
 /// Units that execute an instruction, one bit each.
@@ -69,7 +69,7 @@ pub struct AluRow {
     /// The units for which Mesa's compiler emits it.
     pub units: Units,
     /// The type of its sources.
-    pub kind: Kind,
+    pub kind: SourceType,
     /// Whether its result is an integer and its sources are floats, or the other way round.
     pub converts: bool,
     /// Components of the sources that are reduced to one result; 0 for component-wise operations.
@@ -104,7 +104,7 @@ impl AluRow {
         match self.kind {
             _ if !self.makes_integer() => 'f',
             _ if !exact || self.is_signed_by_name() => 'i',
-            Kind::Unsigned => 'u',
+            SourceType::Unsigned => 'u',
             _ => 's',
         }
     }
@@ -116,7 +116,7 @@ impl AluRow {
 
     /// Whether sources are integers.
     pub fn is_integer(&self) -> bool {
-        self.kind != Kind::Float
+        self.kind != SourceType::Float
     }
 
     /// Whether results are integers.

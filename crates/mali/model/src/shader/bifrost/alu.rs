@@ -14,7 +14,7 @@ use super::super::lane;
 use super::super::op::{Handler, Op};
 use super::super::operand::{Select, Src};
 use super::super::row::Row;
-use super::super::translate::Kind;
+use super::super::translate::TemplateOp;
 use super::{Context, copy, flow};
 
 /// The enumerator of a modifier's name.
@@ -106,7 +106,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
     }
     match base {
         "MOV" | "SWZ" | "QUIET" | "DTSEL_IMM" => {
-            op.kind = Some(Kind::Copy);
+            op.kind = Some(TemplateOp::Copy);
             return Some(op);
         }
         "MKVEC" if kind == "v4i8" => {
@@ -152,7 +152,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
     }
     let valhall = renamed(inst)?;
     op.run = shared(&valhall)?;
-    op.kind = Isa::from_name(&valhall).and_then(Kind::of);
+    op.kind = Isa::from_name(&valhall).and_then(TemplateOp::of);
     op.clamp = inst.modifier("clamp").map_or(Some(Clamp::None), named)?;
     op.round = match base {
         "HADD" => RoundMode::Rte,

@@ -9,7 +9,7 @@ use tepui_mali_isa::modifier::Condition;
 use super::super::alu::select::holds;
 use super::super::op::{Handler, Lanes, Next, Op, Trap};
 use super::super::row::{LANES, float16};
-use super::super::translate::{Kind, Number};
+use super::super::translate::{Number, TemplateOp};
 use super::{Context, Lowered, WORD_BYTES, nothing};
 
 type Done = Result<(), Box<Trap>>;
@@ -102,7 +102,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     {
         // A branch that all lanes take, since zero equals zero.
         let mut op = Op::new(branch_unsigned, ValhallFlow::None);
-        op.kind = Some(Kind::BranchCompare(Number::Unsigned));
+        op.kind = Some(TemplateOp::BranchCompare(Number::Unsigned));
         (op.flags, op.immediate, op.next) = (PLACE, target, Next::Chosen);
         return Some(vec![op]);
     }
@@ -125,7 +125,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst) -> Lowered {
         _ => (branch_unsigned, Some(Number::Unsigned)),
     };
     let mut op = Op::new(run, ValhallFlow::None);
-    op.kind = number.map(Kind::BranchCompare);
+    op.kind = number.map(TemplateOp::BranchCompare);
     op.src[0] = context.source(inst, 0)?;
     if !zero {
         op.src[1] = context.source(inst, 1)?;

@@ -28,10 +28,10 @@ use tepui_mali_isa::bifrost::registers::Access;
 use tepui_mali_isa::bifrost::table::{Op as Isa, Unit};
 use tepui_mali_isa::bifrost::{Clause, Flow, Inst};
 
-use super::op::{Lanes, Next, Op, Trap, Written};
+use super::op::{Lanes, Next, Op, Trap, WriteMode};
 use super::operand::Src;
 use super::row::Row;
-use super::translate::Kind;
+use super::translate::TemplateOp;
 use super::uniforms;
 
 pub use message::{format_flags, load_varying};
@@ -115,13 +115,13 @@ fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 /// The operation that copies a row into a register, or a half of it.
 fn moved(row: u16, register: u8, access: Access) -> Op {
     let mut op = Op::new(copy, ValhallFlow::None);
-    op.kind = Some(Kind::Copy);
+    op.kind = Some(TemplateOp::Copy);
     op.src[0] = Src { row, ..Src::NONE };
     op.dest = register;
     op.written = match access {
-        Access::WriteLow => Written::Bits(0xffff),
-        Access::WriteHigh => Written::Bits(0xffff_0000),
-        _ => Written::Word,
+        Access::WriteLow => WriteMode::Bits(0xffff),
+        Access::WriteHigh => WriteMode::Bits(0xffff_0000),
+        _ => WriteMode::Word,
     };
     op
 }

@@ -24,9 +24,9 @@ use super::uniforms::Uniforms;
 use super::warp::COMMON;
 
 /// Limit on the instructions of a program that is examined.
-const MOST: usize = 128;
+const MAX_OPS: usize = 128;
 /// Limit on fetches, and on writes.
-const MOST_EFFECTS: usize = 8;
+const MAX_EFFECTS: usize = 8;
 
 /// The kind of threads that execute a program, which determines its initial registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub enum Effect {
 pub struct Copies {
     /// The coordinates at which it copies; threads elsewhere do nothing.
     pub region: Region,
-    pub fetches: ArrayVec<Fetch, MOST_EFFECTS>,
-    pub effects: ArrayVec<Effect, MOST_EFFECTS>,
+    pub fetches: ArrayVec<Fetch, MAX_EFFECTS>,
+    pub effects: ArrayVec<Effect, MAX_EFFECTS>,
     /// The instructions that copying threads execute, one bit each, and those of the other threads.
     executed: [u128; 2],
 }
@@ -87,7 +87,7 @@ pub fn find(
     inputs: Inputs,
     preload: u16,
 ) -> Option<Copies> {
-    if program.ops.len() > MOST || !program.ops.iter().any(|op| op.isa == Some(Isa::TEX_FETCH)) {
+    if program.ops.len() > MAX_OPS || !program.ops.iter().any(|op| op.isa == Some(Isa::TEX_FETCH)) {
         return None;
     }
     let mut registers = vec![Value::bits(0); COMMON];

@@ -6,7 +6,7 @@ use super::super::row::{ALL, LANES, Row};
 use super::super::run::Trapped;
 use super::value::Word;
 use super::{Copies, Effect, Fetch};
-use crate::pixel::Kind;
+use crate::pixel::NumericType;
 
 /// The channels of a fetch: zeros if no texture is bound.
 pub type Fetched = [Row; 4];
@@ -50,7 +50,7 @@ impl Copies {
         };
         let Some((view, _)) = port.view(fetch.texture)? else { return Ok(false) };
         let (format, kind, swizzle) = (view.format(), view.kind(), view.texture.swizzle);
-        if format.bytes() != usize::from(*bytes) || bytes % 4 != 0 || kind == Kind::Float {
+        if format.bytes() != usize::from(*bytes) || bytes % 4 != 0 || kind == NumericType::Float {
             return Ok(false);
         }
         // Channels are bit fields of a texel, and words are composed of channels: the composition is the identity if it

@@ -8,16 +8,16 @@ use super::super::alu::bitwise::NOT_RESULT;
 use super::super::alu::integer::SATURATE;
 use super::super::alu::select::{Chain, holds};
 use super::super::message::{self, Port};
-use super::super::op::{Lanes, Next, Op, Written};
+use super::super::op::{Lanes, Next, Op, WriteMode};
 use super::super::operand::{Select, Src};
 use super::super::program::{IF_ZERO, Program};
 use super::super::row::{ALL, Row};
-use super::super::translate::Kind;
+use super::super::translate::TemplateOp;
 use super::super::translate::kind::{Logic, Number};
 use super::super::uniforms::{self, Uniforms};
 use super::super::warp::{COMMON, REGISTERS, Warp};
 use super::value::{Affine, Region, Value, Word};
-use super::{Effect, Fetch, MOST_EFFECTS};
+use super::{Effect, Fetch, MAX_EFFECTS};
 
 /// A path: threads with the same control flow.
 #[derive(Clone)]
@@ -27,8 +27,8 @@ pub struct Path {
     pub region: Region,
     /// The instructions that they have executed, one bit each.
     pub executed: u128,
-    pub fetches: ArrayVec<Fetch, MOST_EFFECTS>,
-    pub effects: ArrayVec<Effect, MOST_EFFECTS>,
+    pub fetches: ArrayVec<Fetch, MAX_EFFECTS>,
+    pub effects: ArrayVec<Effect, MAX_EFFECTS>,
 }
 
 /// The paths of a program with these initial registers: one or two; `None` if there are more, or a value cannot be
@@ -66,7 +66,7 @@ struct Search<'a, 'vm> {
 }
 
 /// The continuation of a path.
-enum Then {
+enum Continuation {
     At(usize),
     End,
 }
@@ -86,8 +86,8 @@ impl Search<'_, '_> {
                     };
                     let condition = self.source(&op.src[0]);
                     match condition.same() {
-                        Some(0) => Then::At(go),
-                        Some(_) => Then::At(stay),
+                        Some(0) => Continuation::At(go),
+                        Some(_) => Continuation::At(stay),
                         None => {
                             let region = condition.truth().filter(|_| whole)?;
                             // Forward only, so that each path ends.
@@ -105,31 +105,31 @@ impl Search<'_, '_> {
                 Isa::DISCARD_F32 => {
                     let [a, b] = [0, 1].map(|n| self.source(&op.src[n]).same().map(f32::from_bits));
                     match holds(op.condition, a?, b?) {
-                        true => Then::End,
-                        false => Then::At(index + 1),
+                        true => Continuation::End,
+                        false => Continuation::At(index + 1),
                     }
                 }
                 Isa::BLEND => {
                     self.blend(op)?;
                     match op.flags & message::ENDS != 0 {
-                        true => Then::End,
-                        false => Then::At(op.immediate as usize),
+                        true => Continuation::End,
+                        false => Continuation::At(op.immediate as usize),
                     }
                 }
                 isa => {
                     self.execute(isa, op, index as u32)?;
                     match op.next {
                         // Lanes that end here are helpers and write nothing.
-                        Next::Following | Next::Discard => Then::At(index + 1),
-                        Next::End => Then::End,
+                        Next::Following | Next::Discard => Continuation::At(index + 1),
+                        Next::End => Continuation::End,
                         _ => return None,
                     }
                 }
             };
             match then {
-                Then::At(next) if next > index => index = next,
-                Then::At(_) => return None,
-                Then::End => return self.ended.try_push(self.path.clone()).ok(),
+                Continuation::At(next) if next > index => index = next,
+                Continuation::At(_) => return None,
+                Continuation::End => return self.ended.try_push(self.path.clone()).ok(),
             }
         }
     }
@@ -237,10 +237,10 @@ impl Search<'_, '_> {
         let value = match op.kind {
             None => self.computed_halves(isa, op)?,
             Some(kind) if kind.branches() => return None,
-            Some(Kind::LoadLocal { .. } | Kind::StoreLocal { .. }) => return None,
+            Some(TemplateOp::LoadLocal { .. } | TemplateOp::StoreLocal { .. }) => return None,
             Some(kind) => match self.computed_by_warp(op, kind) {
                 Some(value) => value,
-                None if op.written == Written::Word => {
+                None if op.written == WriteMode::Word => {
                     self.computed(op, kind).unwrap_or(Value::Unknown)
                 }
                 None => Value::Unknown,
@@ -251,10 +251,10 @@ impl Search<'_, '_> {
     }
 
     /// The result of an instruction on uniform values.
-    fn computed_by_warp(&mut self, op: &Op, kind: Kind) -> Option<Value> {
+    fn computed_by_warp(&mut self, op: &Op, kind: TemplateOp) -> Option<Value> {
         let dest = usize::from(op.dest);
         let rows = op.src[..kind.sources()].iter().map(|src| usize::from(src.row));
-        let partly = (op.written != Written::Word).then_some(dest);
+        let partly = (op.written != WriteMode::Word).then_some(dest);
         for row in rows.chain(partly) {
             let bits = self.value(row as u16).same()?;
             if let Some(register) = self.warp.registers.get_mut(row) {
@@ -300,26 +300,28 @@ impl Search<'_, '_> {
             }
             _ => return None,
         };
-        (op.written == Written::Word).then_some(Value::HalfMasks(regions))
+        (op.written == WriteMode::Word).then_some(Value::HalfMasks(regions))
     }
 
     /// The result of an instruction; `None` if it cannot be represented.
-    fn computed(&self, op: &Op, kind: Kind) -> Option<Value> {
+    fn computed(&self, op: &Op, kind: TemplateOp) -> Option<Value> {
         let number = |n: usize| match self.source(&op.src[n]) {
             Value::Number(number) => Some(number),
             _ => None,
         };
         let wraps = op.flags & SATURATE == 0;
         Some(match kind {
-            Kind::Copy => self.source(&op.src[0]),
-            Kind::AddInt if wraps => Value::Number(number(0)?.plus(number(1)?)),
-            Kind::SubtractInt if wraps => Value::Number(number(0)?.minus(number(1)?)),
-            Kind::AddIntImmediate => Value::Number(number(0)?.plus(Affine::bits(op.immediate))),
-            Kind::MultiplyInt if wraps => match (number(0)?, number(1)?) {
+            TemplateOp::Copy => self.source(&op.src[0]),
+            TemplateOp::AddInt if wraps => Value::Number(number(0)?.plus(number(1)?)),
+            TemplateOp::SubtractInt if wraps => Value::Number(number(0)?.minus(number(1)?)),
+            TemplateOp::AddIntImmediate => {
+                Value::Number(number(0)?.plus(Affine::bits(op.immediate)))
+            }
+            TemplateOp::MultiplyInt if wraps => match (number(0)?, number(1)?) {
                 (a, b) if b.same().is_some() => Value::Number(a.times(b.add)),
                 (a, b) => Value::Number(b.times(a.same()?)),
             },
-            Kind::Shift { left: true, logic } if op.flags & NOT_RESULT == 0 => {
+            TemplateOp::Shift { left: true, logic } if op.flags & NOT_RESULT == 0 => {
                 let by = self.source(&op.src[1]).same()? & 31;
                 let (value, other) = (self.source(&op.src[0]), self.source(&op.src[2]));
                 if logic == Logic::And {
@@ -339,7 +341,7 @@ impl Search<'_, '_> {
                     _ => return None,
                 }
             }
-            Kind::Compare(Number::Unsigned) if op.immediate == u32::MAX => {
+            TemplateOp::Compare(Number::Unsigned) if op.immediate == u32::MAX => {
                 let region = Region::compared(op.condition, number(0)?, number(1)?.same()?)?;
                 let other = self.source(&op.src[2]);
                 match (op.flags, other.same()) {
@@ -350,7 +352,7 @@ impl Search<'_, '_> {
                 }
             }
             // A minimum: the same sources are compared and selected.
-            Kind::Select(Number::Unsigned)
+            TemplateOp::Select(Number::Unsigned)
                 if op.condition == Condition::Lt
                     && op.src[0] == op.src[2]
                     && op.src[1] == op.src[3] =>
@@ -362,8 +364,8 @@ impl Search<'_, '_> {
                     _ => return None,
                 }
             }
-            Kind::Extend { signed: false } => self.half(&op.src[0]),
-            Kind::JoinHalves => {
+            TemplateOp::Extend { signed: false } => self.half(&op.src[0]),
+            TemplateOp::JoinHalves => {
                 let upper = match self.half(&op.src[1]) {
                     Value::Word(word) => Value::Word(word.shifted(16)?),
                     value => Value::bits(value.same()? << 16),

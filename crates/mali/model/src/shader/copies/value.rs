@@ -137,7 +137,7 @@ impl Region {
 
 /// A channel of a texel within a word: at most `most`, shifted left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ChannelBits {
     /// The index of the fetch.
     pub fetch: u8,
     pub channel: u8,
@@ -145,7 +145,7 @@ pub struct Part {
     pub shift: u32,
 }
 
-impl Part {
+impl ChannelBits {
     /// The bits of the word that it may set.
     fn bits(&self) -> u32 {
         u32::MAX.checked_shr(self.most.leading_zeros()).unwrap_or(0) << self.shift
@@ -154,12 +154,12 @@ impl Part {
 
 /// A word composed of channels, each of which has its own bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word(pub ArrayVec<Part, 4>);
+pub struct Word(pub ArrayVec<ChannelBits, 4>);
 
 impl Word {
     /// An unmodified channel.
     pub fn channel(fetch: u8, channel: u8) -> Word {
-        Word(ArrayVec::from_iter([Part { fetch, channel, most: u32::MAX, shift: 0 }]))
+        Word(ArrayVec::from_iter([ChannelBits { fetch, channel, most: u32::MAX, shift: 0 }]))
     }
 
     fn bits(&self) -> u32 {

@@ -14,8 +14,8 @@ use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row};
 use super::image::{IN_INSTRUCTION, deliver, kind};
-use super::{NOWHERE, Places, Port, failed};
-use crate::pixel::{Kind, PixelFormat};
+use super::{NOWHERE, Port, WarpAccess, failed};
+use crate::pixel::{NumericType, PixelFormat};
 
 /// Bits of a descriptor's index in a handle.
 const INDEX_BITS: u32 = 24;
@@ -34,7 +34,7 @@ for_hosts! {
 /// Recently read attributes, by handle; none if no table has the descriptor.
 #[derive(Default)]
 pub struct Cache {
-    entries: Vec<(u32, Option<Arc<Known>>)>,
+    entries: Vec<(u32, Option<Arc<CachedAttribute>>)>,
 }
 
 impl Cache {
@@ -42,14 +42,14 @@ impl Cache {
 }
 
 /// A decoded attribute.
-struct Known {
+struct CachedAttribute {
     attribute: Attribute,
     format: PixelFormat,
 }
 
-impl Known {
+impl CachedAttribute {
     /// Decodes a descriptor; none for zeros.
-    fn read(handle: u32, bytes: &[u8; 32]) -> Result<Option<Known>, Box<Trap>> {
+    fn read(handle: u32, bytes: &[u8; 32]) -> Result<Option<CachedAttribute>, Box<Trap>> {
         if bytes.iter().all(|b| *b == 0) {
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl Known {
         })?;
         match attribute.attribute_type {
             AttributeType::N1d | AttributeType::N1dPotDivisor | AttributeType::N1dNpotDivisor => {
-                Ok(Some(Known { attribute, format }))
+                Ok(Some(CachedAttribute { attribute, format }))
             }
             other => {
                 let what = format!("attributes of type {other}");
@@ -98,12 +98,12 @@ impl Known {
 
 impl Port<'_> {
     /// The attribute of a handle.
-    fn attribute(&mut self, handle: u32) -> Result<Option<Arc<Known>>, Box<Trap>> {
+    fn attribute(&mut self, handle: u32) -> Result<Option<Arc<CachedAttribute>>, Box<Trap>> {
         if let Some((_, known)) = self.attributes.entries.iter().find(|(h, _)| *h == handle) {
             return Ok(known.clone());
         }
         let known = match self.descriptor(handle)? {
-            Some(bytes) => Known::read(handle, &bytes)?.map(Arc::new),
+            Some(bytes) => CachedAttribute::read(handle, &bytes)?.map(Arc::new),
             None => None,
         };
         if self.attributes.entries.len() >= Cache::SIZE {
@@ -115,8 +115,8 @@ impl Port<'_> {
 }
 
 /// The elements that lanes read of one attribute.
-struct Elements {
-    known: Arc<Known>,
+struct AttributeElements {
+    known: Arc<CachedAttribute>,
     addresses: [u64; LANES],
     /// Lanes that read this attribute.
     lanes: u16,
@@ -129,7 +129,7 @@ struct Elements {
 fn each(
     l: &mut Lanes<'_, '_>,
     op: &Op,
-    mut body: impl FnMut(&mut Port<'_>, &Elements) -> Result<(), Box<Trap>>,
+    mut body: impl FnMut(&mut Port<'_>, &AttributeElements) -> Result<(), Box<Trap>>,
 ) -> Result<(), Box<Trap>> {
     let (vertices, instances) = (l.get(&op.src[0]), l.get(&op.src[1]));
     let handles = match op.flags & IN_INSTRUCTION != 0 {
@@ -159,7 +159,7 @@ fn each(
             inside |= u16::from(offset >= 0 && end as u64 <= buffer.size) << lane;
             *address = buffer.address.wrapping_add_signed(offset);
         }
-        let elements = Elements { known, addresses, lanes, inside: inside & lanes };
+        let elements = AttributeElements { known, addresses, lanes, inside: inside & lanes };
         body(l.port, &elements)?;
     }
     Ok(())
@@ -170,11 +170,11 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let mut channels = [Row::splat(0); 4];
     let wanted = kind(op.flags);
     each(l, op, |port, elements| {
-        let Elements { known, addresses, inside, .. } = elements;
+        let AttributeElements { known, addresses, inside, .. } = elements;
         let own = known.format.kind();
         // Integers that are read as floats are converted; other bits are unchanged.
         let kind = match wanted {
-            Some(Kind::Float) if own == Kind::Float => own,
+            Some(NumericType::Float) if own == NumericType::Float => own,
             Some(kind) => kind,
             None => own,
         };
@@ -183,8 +183,8 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         }
         let bytes = known.format.bytes();
         let mut words = [Row::splat(0); 4];
-        let places = Places::readable(&mut port.memory, addresses, *inside, bytes as u64);
-        if !places.is_some_and(|places| places.load_texels(bytes as u64, &mut words)) {
+        let access = WarpAccess::readable(&mut port.memory, addresses, *inside, bytes as u64);
+        if !access.is_some_and(|access| access.load_texels(bytes as u64, &mut words)) {
             for lane in numbers(*inside) {
                 let mut texel = [0; 16];
                 port.memory.read(addresses[lane], &mut texel[..bytes]).map_err(failed)?;

@@ -232,8 +232,8 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
         }
         let addresses = offsets.0.map(|offset| buffer.address.wrapping_add(offset.into()));
         let need = Protection::READ;
-        if within && let Some(places) = l.port.places(&addresses, mask, BYTES as u64, need) {
-            places.load::<BYTES>(&mut words);
+        if within && let Some(access) = l.port.warp_access(&addresses, mask, BYTES as u64, need) {
+            access.load::<BYTES>(&mut words);
             super::memory::deliver::<BYTES>(l, op, &words);
             return Ok(());
         }

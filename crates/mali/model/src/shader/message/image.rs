@@ -16,7 +16,7 @@ use super::super::op::{Handler, Lanes, Op, Trap};
 use super::super::row::{LANES, Row, float16, halves, join};
 use super::view::{Texel, View};
 use super::{NOWHERE, failed};
-use crate::pixel::{Kind, PixelFormat};
+use crate::pixel::{NumericType, PixelFormat};
 
 /// The texel of a lane: 16 bits each for x and y, and for slice or sample and layer. One-dimensional images
 /// use all 32 bits for x.
@@ -67,13 +67,17 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 }
 
 /// The numeric type of a register format; `None` if it follows the image's.
-pub fn kind(flags: u32) -> Option<Kind> {
+pub fn kind(flags: u32) -> Option<NumericType> {
     match RegisterFormat::Auto as u32 {
         auto if flags & 7 == auto => None,
         _ => Some(match flags & 7 {
-            f if f == RegisterFormat::F32 as u32 || f == RegisterFormat::F16 as u32 => Kind::Float,
-            f if f == RegisterFormat::S32 as u32 || f == RegisterFormat::S16 as u32 => Kind::Signed,
-            _ => Kind::Unsigned,
+            f if f == RegisterFormat::F32 as u32 || f == RegisterFormat::F16 as u32 => {
+                NumericType::Float
+            }
+            f if f == RegisterFormat::S32 as u32 || f == RegisterFormat::S16 as u32 => {
+                NumericType::Signed
+            }
+            _ => NumericType::Unsigned,
         }),
     }
 }
@@ -88,7 +92,7 @@ pub fn is_short(flags: u32) -> bool {
 /// Writes channels to the staging registers, two per register if they have 16 bits.
 pub fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4]) {
     let (register, count) = op.staging[0];
-    let float = kind(op.flags) == Some(Kind::Float);
+    let float = kind(op.flags) == Some(NumericType::Float);
     for i in 0..usize::from(count).min(4) {
         let row = match is_short(op.flags) {
             false => channels[i],
@@ -209,8 +213,8 @@ fn store(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
                 for lane in 0..LANES {
                     for (n, half) in halves(row.0[lane]).into_iter().enumerate() {
                         channels[2 * i + n].0[lane] = match kind {
-                            Some(Kind::Float) => float16(half).to_bits(),
-                            Some(Kind::Signed) => half as i16 as i32 as u32,
+                            Some(NumericType::Float) => float16(half).to_bits(),
+                            Some(NumericType::Signed) => half as i16 as i32 as u32,
                             _ => half.into(),
                         };
                     }

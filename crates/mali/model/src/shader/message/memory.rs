@@ -89,9 +89,9 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
         return Ok(());
     }
     let addresses = wide(&low, &high).map(|address| address.wrapping_add_signed(offset));
-    let places = l.port.places(&addresses, l.warp.mask, BYTES as u64, Protection::READ);
-    if let Some(places) = places {
-        places.load::<BYTES>(&mut words);
+    let access = l.port.warp_access(&addresses, l.warp.mask, BYTES as u64, Protection::READ);
+    if let Some(access) = access {
+        access.load::<BYTES>(&mut words);
         deliver::<BYTES>(l, op, &words);
         return Ok(());
     }
@@ -169,8 +169,8 @@ fn store<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<T
         return Ok(());
     }
     let addresses = wide(&low, &high).map(|address| address.wrapping_add_signed(offset));
-    if let Some(places) = l.port.places(&addresses, mask, bytes, Protection::WRITE) {
-        places.store::<BYTES>(mask, &words);
+    if let Some(access) = l.port.warp_access(&addresses, mask, bytes, Protection::WRITE) {
+        access.store::<BYTES>(mask, &words);
         return Ok(());
     }
     for lane in numbers(mask) {

@@ -94,7 +94,7 @@ fn wrap(mode: WrapModeV5) -> Result<WrapMode, Box<Trap>> {
 
 fn sampler(s: &SamplerV5) -> Result<Sampler, Box<Trap>> {
     // Limit of the later descriptors' fields.
-    const MOST: f32 = 31.0;
+    const MAX_LOD: f32 = 31.0;
     Ok(Sampler {
         wrap_mode_s: wrap(s.wrap_mode_s)?,
         wrap_mode_t: wrap(s.wrap_mode_t)?,
@@ -104,8 +104,8 @@ fn sampler(s: &SamplerV5) -> Result<Sampler, Box<Trap>> {
         minify_nearest: s.minify_nearest,
         magnify_nearest: s.magnify_nearest,
         mipmap_mode: s.mipmap_mode,
-        minimum_lod: s.minimum_lod.min(MOST),
-        maximum_lod: s.maximum_lod.min(MOST),
+        minimum_lod: s.minimum_lod.min(MAX_LOD),
+        maximum_lod: s.maximum_lod.min(MAX_LOD),
         compare_function: s.compare_function,
         lod_bias: s.lod_bias,
         border_color_r: s.border_color_r,

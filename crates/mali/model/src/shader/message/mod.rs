@@ -7,7 +7,6 @@ mod image;
 mod memory;
 mod midgard;
 mod pixel;
-mod places;
 mod sampler;
 mod surface;
 pub mod tables;
@@ -15,6 +14,7 @@ mod texture;
 mod varying;
 mod vertices;
 mod view;
+mod warp_access;
 
 use tepui_mali_isa::Op as Isa;
 use tepui_softgpu::{Access, AddressSpace, Fault, FaultKind, UnitMemory};
@@ -29,7 +29,6 @@ pub use image::{IN_INSTRUCTION, is_short, store_by_conversion};
 pub use memory::{FORCED, SIGNED, place, placed};
 pub use pixel::{DEPTH, ENDS, STENCIL, blend_or_call, discard_or_help, load_tile, store_tile};
 pub use pixel::{colours, only_sample};
-pub use places::Places;
 pub use sampler::{Unit, swizzled_rows};
 pub use texture::{
     ARRAY as TEXTURE_ARRAY, FetchOperands, OFFSET as TEXTURE_OFFSET, SHADOW as TEXTURE_SHADOW,
@@ -40,6 +39,7 @@ pub use texture::{
 pub use varying::{flags as varying_flags, sample_flags};
 pub use vertices::VertexOutput;
 pub use view::Texel;
+pub use warp_access::WarpAccess;
 
 /// Upper bits of an address of thread-local storage.
 ///
@@ -78,7 +78,7 @@ impl LocalStorage {
 }
 
 /// The memory that a lane's address refers to.
-enum Place {
+enum LaneAddress {
     /// None: an access does nothing.
     Nowhere,
     /// Global memory, or a vertex output.
@@ -148,19 +148,19 @@ impl<'vm> Port<'vm> {
     }
 
     #[inline(always)]
-    fn place(&self, address: u64, bytes: u64, access: Access) -> Result<Place, Box<Trap>> {
+    fn place(&self, address: u64, bytes: u64, access: Access) -> Result<LaneAddress, Box<Trap>> {
         if address >> 56 == 0 || address >> 56 == vertices::WINDOW >> 56 {
-            return Ok(Place::At(address));
+            return Ok(LaneAddress::At(address));
         }
         if address >> 56 == NOWHERE >> 56 {
-            return Ok(Place::Nowhere);
+            return Ok(LaneAddress::Nowhere);
         }
         let offset = address & 0xffff_ffff;
         if address & LOCAL_WINDOW == 0 || offset + bytes > self.local.bytes {
             let kind = FaultKind::OutOfRange;
             return Err(Box::new(Trap::Memory(Fault { address, access, kind })));
         }
-        Ok(Place::Local(offset))
+        Ok(LaneAddress::Local(offset))
     }
 
     /// The memory address of the bytes at a lane's address; `None` if an access does nothing.
@@ -176,12 +176,12 @@ impl<'vm> Port<'vm> {
         access: Access,
     ) -> Result<Option<u64>, Box<Trap>> {
         match self.place(address, bytes, access)? {
-            Place::Nowhere => Ok(None),
-            Place::At(address) => Ok(Some(address)),
-            Place::Local(offset) if offset % WORD + bytes <= WORD => {
+            LaneAddress::Nowhere => Ok(None),
+            LaneAddress::At(address) => Ok(Some(address)),
+            LaneAddress::Local(offset) if offset % WORD + bytes <= WORD => {
                 Ok(Some(self.local.at(offset, lane)))
             }
-            Place::Local(_) => {
+            LaneAddress::Local(_) => {
                 let what = "several words of thread-local storage in this instruction";
                 Err(Box::new(Trap::Unimplemented(what.into())))
             }
@@ -197,9 +197,9 @@ impl<'vm> Port<'vm> {
         into: &mut [u8],
     ) -> Result<(), Box<Trap>> {
         match self.place(address, into.len() as u64, Access::Read)? {
-            Place::Nowhere => {}
-            Place::At(address) => self.memory.read(address, into).map_err(failed)?,
-            Place::Local(offset) => {
+            LaneAddress::Nowhere => {}
+            LaneAddress::At(address) => self.memory.read(address, into).map_err(failed)?,
+            LaneAddress::Local(offset) => {
                 for (n, byte) in (0u64..).zip(into.iter_mut()) {
                     let at = self.local.at(offset + n, lane);
                     self.memory.read(at, std::slice::from_mut(byte)).map_err(failed)?;
@@ -213,9 +213,9 @@ impl<'vm> Port<'vm> {
     #[inline(always)]
     pub fn write_lane(&mut self, address: u64, lane: usize, from: &[u8]) -> Result<(), Box<Trap>> {
         match self.place(address, from.len() as u64, Access::Write)? {
-            Place::Nowhere => {}
-            Place::At(address) => self.write(address, from)?,
-            Place::Local(offset) => {
+            LaneAddress::Nowhere => {}
+            LaneAddress::At(address) => self.write(address, from)?,
+            LaneAddress::Local(offset) => {
                 for (n, byte) in (0u64..).zip(from) {
                     let at = self.local.at(offset + n, lane);
                     self.memory.write(at, std::slice::from_ref(byte)).map_err(failed)?;

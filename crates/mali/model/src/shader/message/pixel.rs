@@ -14,7 +14,7 @@ use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, float16, halves};
 use super::image::{conversion_flags, deliver, is_short, kind};
-use crate::pixel::{Kind, PixelFormat, bytes};
+use crate::pixel::{NumericType, PixelFormat, bytes};
 use crate::render::pixels::{Pixels, Write};
 
 /// Modifier of BLEND in [`Op::flags`]: the lanes end if the hardware blends.
@@ -105,7 +105,7 @@ fn emit(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
 }
 
 /// The channels of the registers that a message reads.
-fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
+fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: NumericType) -> [Row; 4] {
     let (register, count) = op.staging[1];
     let mut out = [Row::splat(0); 4];
     for i in 0..usize::from(count).min(4) {
@@ -116,9 +116,9 @@ fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
             for lane in 0..LANES {
                 for (n, half) in halves(row.0[lane]).into_iter().enumerate() {
                     out[2 * i + n].0[lane] = match kind {
-                        Kind::Float => float16(half).to_bits(),
-                        Kind::Signed => half as i16 as i32 as u32,
-                        Kind::Unsigned => half.into(),
+                        NumericType::Float => float16(half).to_bits(),
+                        NumericType::Signed => half as i16 as i32 as u32,
+                        NumericType::Unsigned => half.into(),
                     };
                 }
             }
@@ -132,7 +132,7 @@ fn channels(l: &Lanes<'_, '_>, op: &Op, short: bool, kind: Kind) -> [Row; 4] {
 ///
 /// An assumption: Mesa's OpenGL driver has typeless shaders, which clear and copy, and leaves the register format of
 /// their conversion descriptors 0 on Valhall, whatever the target.
-pub fn colours(flags: u32, format: &PixelFormat) -> (bool, Kind) {
+pub fn colours(flags: u32, format: &PixelFormat) -> (bool, NumericType) {
     kind(flags).map_or_else(|| (false, format.kind()), |kind| (is_short(flags), kind))
 }
 

@@ -16,7 +16,7 @@ use super::super::op::Trap;
 use super::super::row::{LANES, Row};
 use super::Port;
 use super::view::{Texel, View};
-use crate::pixel::Kind;
+use crate::pixel::NumericType;
 
 /// The precision of the texture unit.
 ///
@@ -161,7 +161,7 @@ impl Sampler {
 
 /// The position at which a lane samples.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct SamplePosition {
     pub at: [f32; 3],
     /// The layer, or the first layer of a cube.
     pub layer: u32,
@@ -193,7 +193,7 @@ impl Filter<'_, '_> {
         self.view.texture.dimension == TextureDimension::Cube
     }
 
-    fn along(&self, place: &Place, a: usize, size: u32, linear: bool) -> Axis<1> {
+    fn along(&self, place: &SamplePosition, a: usize, size: u32, linear: bool) -> Axis<1> {
         let mut out = Axis::ZERO;
         let offset = place.offset[a];
         let wrap = if self.is_cube() { Wrap::ClampToEdge } else { self.sampler.wrap[a] };
@@ -220,7 +220,7 @@ impl Filter<'_, '_> {
     }
 
     /// The nearest texel of a level.
-    pub fn nearest(&mut self, place: &Place, level: u32) -> Result<[u32; 4], Box<Trap>> {
+    pub fn nearest(&mut self, place: &SamplePosition, level: u32) -> Result<[u32; 4], Box<Trap>> {
         let size = self.view.size(level);
         let axes = self.axes();
         let mut at = [0; 3];
@@ -237,7 +237,7 @@ impl Filter<'_, '_> {
     }
 
     /// The texels of a linear filter: columns, then rows, then slices.
-    fn taps(&mut self, place: &Place, level: u32) -> Result<Taps, Box<Trap>> {
+    fn taps(&mut self, place: &SamplePosition, level: u32) -> Result<Taps, Box<Trap>> {
         let mut taps = [([0; 4], 0.0); 8];
         let size = self.view.size(level);
         if self.is_cube() && self.sampler.seamless {
@@ -276,7 +276,7 @@ impl Filter<'_, '_> {
     /// The texels of a filter on a cube's face, across its edges if necessary.
     fn cube_taps(
         &mut self,
-        place: &Place,
+        place: &SamplePosition,
         level: u32,
         size: u32,
         taps: &mut Taps,
@@ -330,7 +330,7 @@ impl Filter<'_, '_> {
     /// The filtered texel of a level.
     pub fn level(
         &mut self,
-        place: &Place,
+        place: &SamplePosition,
         level: u32,
         linear: bool,
     ) -> Result<[f32; 4], Box<Trap>> {
@@ -416,13 +416,17 @@ impl Filter<'_, '_> {
             let flat = (0..LANES).all(|lane| z[lane] == of.z || inside >> lane & 1 == 0);
             let mut texels = match flat {
                 _ if inside == 0 => [Row::splat(0); 4],
-                true => {
-                    self.view.texels_of_level(self.memory, [&x, &y], of, inside, Kind::Float)?
-                }
+                true => self.view.texels_of_level(
+                    self.memory,
+                    [&x, &y],
+                    of,
+                    inside,
+                    NumericType::Float,
+                )?,
                 false => {
                     let at = |lane: usize| Texel { x: x[lane], y: y[lane], z: z[lane], ..of };
                     let at = std::array::from_fn(at);
-                    self.view.texels(self.memory, &at, inside, Kind::Float)?
+                    self.view.texels(self.memory, &at, inside, NumericType::Float)?
                 }
             };
             if outside != 0 {
@@ -474,7 +478,7 @@ impl Filter<'_, '_> {
     }
 
     /// A channel of the four texels of a filter: from left to right, then down.
-    pub fn gather(&mut self, place: &Place, channel: u32) -> Result<[u32; 4], Box<Trap>> {
+    pub fn gather(&mut self, place: &SamplePosition, channel: u32) -> Result<[u32; 4], Box<Trap>> {
         let taps = self.taps(place, 0)?;
         let kind = self.view.kind();
         Ok(std::array::from_fn(|k| {
@@ -489,8 +493,8 @@ impl Filter<'_, '_> {
 
 /// As [`swizzled`], for all lanes.
 #[inline(always)]
-pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: Kind) -> [Row; 4] {
-    let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: NumericType) -> [Row; 4] {
+    let one = if kind == NumericType::Float { 1f32.to_bits() } else { 1 };
     let mut out = [Row::splat(0); 4];
     for (i, row) in out.iter_mut().enumerate() {
         match swizzle >> (3 * i) & 7 {
@@ -503,8 +507,8 @@ pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: Kind) -> [Row; 4] {
 }
 
 /// Applies a view's swizzle: three bits per channel, a channel, 0 or 1.
-pub fn swizzled(texel: [u32; 4], swizzle: u32, kind: Kind) -> [u32; 4] {
-    let one = if kind == Kind::Float { 1f32.to_bits() } else { 1 };
+pub fn swizzled(texel: [u32; 4], swizzle: u32, kind: NumericType) -> [u32; 4] {
+    let one = if kind == NumericType::Float { 1f32.to_bits() } else { 1 };
     std::array::from_fn(|i| match swizzle >> (3 * i) & 7 {
         channel @ 0..4 => texel[channel as usize],
         4 => 0,

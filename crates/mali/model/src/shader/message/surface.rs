@@ -24,12 +24,12 @@ pub struct Layout {
     /// Whether the faces of a level are adjacent (v6); otherwise they are layers.
     faces_inside: bool,
     ordering: TextureLayout,
-    stored: Stored,
+    stored: TexelStorage,
 }
 
 /// The storage of texels in elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stored {
+enum TexelStorage {
     /// Elements are texels of the format.
     Texels,
     Clump(ClumpFormat),
@@ -38,31 +38,31 @@ enum Stored {
 }
 
 /// The texel format and the storage that a format number encodes.
-fn stored(format: u32) -> Option<(Format, Stored)> {
+fn stored(format: u32) -> Option<(Format, TexelStorage)> {
     use ClumpFormat as Clump;
     use Format::{R16Snorm, R16Unorm, R32f, Rg16Snorm, Rg16Unorm, Rgba8Unorm, Rgba16f, S8};
     Some(match format {
-        1 => (Rgba8Unorm, Stored::Clump(Clump::Etc2Rgb8)),
-        2 => (R16Unorm, Stored::Clump(Clump::Etc2R11Unorm)),
-        3 => (Rgba8Unorm, Stored::Clump(Clump::Etc2Rgba8)),
-        4 => (Rg16Unorm, Stored::Clump(Clump::Etc2Rg11Unorm)),
-        7 => (Rgba8Unorm, Stored::Clump(Clump::Bc1Unorm)),
-        8 => (Rgba8Unorm, Stored::Clump(Clump::Bc2Unorm)),
-        9 => (Rgba8Unorm, Stored::Clump(Clump::Bc3Unorm)),
-        10 => (R16Unorm, Stored::Clump(Clump::Bc4Unorm)),
-        11 => (R16Snorm, Stored::Clump(Clump::Bc4Snorm)),
-        12 => (Rg16Unorm, Stored::Clump(Clump::Bc5Unorm)),
-        13 => (Rg16Snorm, Stored::Clump(Clump::Bc5Snorm)),
-        14 => (Rgba16f, Stored::Clump(Clump::Bc6hUf16)),
-        15 => (Rgba16f, Stored::Clump(Clump::Bc6hSf16)),
-        16 => (Rgba8Unorm, Stored::Clump(Clump::Bc7Unorm)),
-        17 => (R16Snorm, Stored::Clump(Clump::Etc2R11Snorm)),
-        18 => (Rg16Snorm, Stored::Clump(Clump::Etc2Rg11Snorm)),
-        19 => (Rgba8Unorm, Stored::Clump(Clump::Etc2Rgb8a1)),
-        22 | 62 => (Rgba8Unorm, Stored::Astc(false)),
-        23 => (Rgba16f, Stored::Astc(true)),
-        85 => (S8, Stored::Clump(Clump::X24s8)),
-        87 => (R32f, Stored::Clump(Clump::D32x32)),
+        1 => (Rgba8Unorm, TexelStorage::Clump(Clump::Etc2Rgb8)),
+        2 => (R16Unorm, TexelStorage::Clump(Clump::Etc2R11Unorm)),
+        3 => (Rgba8Unorm, TexelStorage::Clump(Clump::Etc2Rgba8)),
+        4 => (Rg16Unorm, TexelStorage::Clump(Clump::Etc2Rg11Unorm)),
+        7 => (Rgba8Unorm, TexelStorage::Clump(Clump::Bc1Unorm)),
+        8 => (Rgba8Unorm, TexelStorage::Clump(Clump::Bc2Unorm)),
+        9 => (Rgba8Unorm, TexelStorage::Clump(Clump::Bc3Unorm)),
+        10 => (R16Unorm, TexelStorage::Clump(Clump::Bc4Unorm)),
+        11 => (R16Snorm, TexelStorage::Clump(Clump::Bc4Snorm)),
+        12 => (Rg16Unorm, TexelStorage::Clump(Clump::Bc5Unorm)),
+        13 => (Rg16Snorm, TexelStorage::Clump(Clump::Bc5Snorm)),
+        14 => (Rgba16f, TexelStorage::Clump(Clump::Bc6hUf16)),
+        15 => (Rgba16f, TexelStorage::Clump(Clump::Bc6hSf16)),
+        16 => (Rgba8Unorm, TexelStorage::Clump(Clump::Bc7Unorm)),
+        17 => (R16Snorm, TexelStorage::Clump(Clump::Etc2R11Snorm)),
+        18 => (Rg16Snorm, TexelStorage::Clump(Clump::Etc2Rg11Snorm)),
+        19 => (Rgba8Unorm, TexelStorage::Clump(Clump::Etc2Rgb8a1)),
+        22 | 62 => (Rgba8Unorm, TexelStorage::Astc(false)),
+        23 => (Rgba16f, TexelStorage::Astc(true)),
+        85 => (S8, TexelStorage::Clump(Clump::X24s8)),
+        87 => (R32f, TexelStorage::Clump(Clump::D32x32)),
         _ => return None,
     })
 }
@@ -92,7 +92,7 @@ impl Layout {
             texture.format = texture.format & SRGB | format;
         }
         let found = stored(texture.format >> FORMAT_START & 0xff);
-        let stored = found.map_or(Stored::Texels, |(format, stored)| {
+        let stored = found.map_or(TexelStorage::Texels, |(format, stored)| {
             let others = texture.format & !(0xff << FORMAT_START);
             texture.format = others | (format.raw() as u32) << FORMAT_START;
             stored
@@ -148,9 +148,9 @@ impl Layout {
             ..Plane::default()
         };
         match (self.ordering, self.stored) {
-            (Tiled | Linear, Stored::Texels) => plane.clump_format = raw(format),
-            (Tiled | Linear, Stored::Clump(clump)) => plane.clump_format = clump,
-            (Tiled | Linear, Stored::Astc(high)) => {
+            (Tiled | Linear, TexelStorage::Texels) => plane.clump_format = raw(format),
+            (Tiled | Linear, TexelStorage::Clump(clump)) => plane.clump_format = clump,
+            (Tiled | Linear, TexelStorage::Astc(high)) => {
                 // The block size is in the lowest bits of the address.
                 let side = |start: u32| Astc2dDimension::from_raw(s.pointer >> start & 7);
                 let unknown = || Box::new(Trap::Invalid("a side of an ASTC block".into()));
@@ -165,7 +165,7 @@ impl Layout {
                 plane.pointer &= !TAG;
                 plane.tiled_header = s.pointer & TILED_HEADER != 0;
                 plane.superblock_size = AfbcSuperblockSize::N16x16;
-                if let Stored::Clump(ClumpFormat::X24s8) = self.stored {
+                if let TexelStorage::Clump(ClumpFormat::X24s8) = self.stored {
                     plane.compression_mode = AfbcCompressionMode::X24s8;
                 }
                 // A descriptor without a stride implies rows of headers as wide as the level.
@@ -219,14 +219,14 @@ fn raw(format: &PixelFormat) -> ClumpFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pixel::Kind;
+    use crate::pixel::NumericType;
 
     #[test]
     fn luminance_is_in_three_channels() {
         let one = 1f32.to_bits();
         let of = |format: u32, bytes: &[u8]| {
             let bits = luminance(format).expect("a format");
-            PixelFormat::new(bits).expect("known").unpack(bytes, Kind::Float)
+            PixelFormat::new(bits).expect("known").unpack(bytes, NumericType::Float)
         };
         assert_eq!(of(24, &[255, 0]), [one, one, one, 0]);
         assert_eq!(of(25, &[0, 255]), [one, one, one, 0]);

@@ -18,7 +18,7 @@ use super::super::row::Row;
 use super::image::{IN_INSTRUCTION, POSITION, deliver, kind};
 use super::varying::{point, weights};
 use super::{NOWHERE, failed, midgard};
-use crate::pixel::{Kind, PixelFormat};
+use crate::pixel::{NumericType, PixelFormat};
 use crate::render::pixels::{Pixels, Point};
 use crate::render::target::u_interleaved;
 
@@ -266,7 +266,7 @@ fn indices(l: &Lanes<'_, '_>, op: &Op, source: usize) -> Row {
 fn unpacked(op: &Op, format: &PixelFormat, bytes: &[u8]) -> [u32; 4] {
     let own = format.kind();
     let wanted = match kind(op.flags) {
-        Some(Kind::Float) if own == Kind::Float => own,
+        Some(NumericType::Float) if own == NumericType::Float => own,
         Some(kind) => kind,
         None => own,
     };
@@ -417,7 +417,7 @@ pub fn load_varying(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             continue;
         }
         let format = element.pixels()?;
-        let flat = op.flags & FLAT != 0 || format.kind() != Kind::Float;
+        let flat = op.flags & FLAT != 0 || format.kind() != NumericType::Float;
         let at = match flat {
             true => Point::Centre,
             false if tables.arch.0 < 6 => midgard::place(pixels, lane, op.flags & CENTROID != 0),

@@ -21,9 +21,9 @@ use super::super::alu::rounding::to_half;
 use super::super::host::for_hosts;
 use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, float16, halves, join};
-use super::sampler::{Filter, Place, Sampler, Unit, swizzled_rows};
+use super::sampler::{Filter, SamplePosition, Sampler, Unit, swizzled_rows};
 use super::view::{Texel, View};
-use crate::pixel::Kind;
+use crate::pixel::NumericType;
 
 /// Modifiers in [`Op::flags`]: the components that are returned are in the lowest four bits; this one means
 /// handles of 32 bits each.
@@ -158,7 +158,7 @@ impl Staging {
 }
 
 /// Writes the requested components. `kind` is the numeric type of the texels.
-fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4], kind: Kind) {
+fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4], kind: NumericType) {
     let mut returned = [Row::splat(0); 4];
     let wanted = (0..4).filter(|i| op.flags >> i & 1 != 0);
     for (n, channel) in wanted.enumerate() {
@@ -171,7 +171,7 @@ fn deliver(l: &mut Lanes<'_, '_>, op: &Op, channels: &[Row; 4], kind: Kind) {
             true if n > 1 => Row::splat(0),
             true => {
                 let short = |v: u32| match kind {
-                    Kind::Float => to_half(f32::from_bits(v), RoundMode::Rte),
+                    NumericType::Float => to_half(f32::from_bits(v), RoundMode::Rte),
                     _ => v as u16,
                 };
                 let pair = [&returned[2 * n], &returned[2 * n + 1]];
@@ -216,7 +216,7 @@ fn fetch(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let coordinates = (op.flags >> COORDINATES & 3) as usize;
     let further = layer_and_offsets(op.flags);
     let mut channels = [Row::splat(0); 4];
-    let mut kind = Kind::Float;
+    let mut kind = NumericType::Float;
     let mut left = l.warp.mask;
     while left != 0 {
         let group = same_handles(&sources, left);
@@ -420,7 +420,7 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         && (l.port.tables.is_none() || l.port.pixels.is_some());
     let mut rates = None;
     let mut channels = [Row::splat(0); 4];
-    let mut kind = Kind::Float;
+    let mut kind = NumericType::Float;
     let mut left = l.warp.mask;
     while left != 0 {
         let group = same_handles(&sources, left);
@@ -511,7 +511,7 @@ impl Filter<'_, '_> {
             same &= like || group >> lane & 1 == 0;
         }
         let plain = op.flags & (CUBE | SHADOW | ARRAY) == 0 && !self.is_cube();
-        if !same || !plain || self.view.kind() != Kind::Float {
+        if !same || !plain || self.view.kind() != NumericType::Float {
             return Ok(None);
         }
         let linear = if magnify == 0 { self.sampler.min_linear } else { self.sampler.mag_linear };
@@ -521,14 +521,14 @@ impl Filter<'_, '_> {
     /// The filtered texel of a lane.
     fn one(
         &mut self,
-        place: &Place,
+        place: &SamplePosition,
         plan: &lod::Plan<LANES>,
         samples: f32,
         line: [f32; 2],
         lane: usize,
     ) -> Result<[u32; 4], Box<Trap>> {
         let level = plan.level[lane];
-        if self.view.kind() != Kind::Float {
+        if self.view.kind() != NumericType::Float {
             return self.nearest(place, level);
         }
         let linear = match plan.magnify[lane] {
@@ -563,7 +563,7 @@ impl Filter<'_, '_> {
 }
 
 /// The position at which a lane samples.
-fn place(request: &Request, layers: u32, unorm: bool, op: &Op, lane: usize) -> Place {
+fn place(request: &Request, layers: u32, unorm: bool, op: &Op, lane: usize) -> SamplePosition {
     let cube = op.flags & CUBE != 0;
     let layers = if cube { (layers / 6).max(1) } else { layers.max(1) };
     // A NaN becomes 0.
@@ -573,7 +573,7 @@ fn place(request: &Request, layers: u32, unorm: bool, op: &Op, lane: usize) -> P
         false => 0,
     };
     let reference = request.reference.map(|row| f32::from_bits(row.0[lane]));
-    Place {
+    SamplePosition {
         at: [0, 1, 2].map(|a| request.at[a][lane]),
         layer: if cube { 6 * layer } else { layer },
         face: request.face[lane],
@@ -595,7 +595,7 @@ fn gather(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     // A gather has no level of detail.
     let request = Request::new(&staging, &Op { flags: op.flags & !(7 << LOD), ..op.clone() });
     let mut channels = [Row::splat(0); 4];
-    let mut kind = Kind::Float;
+    let mut kind = NumericType::Float;
     for lane in l.active() {
         let [texture, sampler] = handle_pair(sources[lane], op.flags);
         let sampler = l.port.sampler(sampler)?;

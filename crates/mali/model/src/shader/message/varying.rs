@@ -13,7 +13,7 @@ use super::super::op::{Handler, Lanes, Op, Trap, numbers};
 use super::super::row::{LANES, Row, float16, halves, join};
 use super::failed;
 use super::image::{IN_INSTRUCTION, deliver};
-use crate::pixel::{Kind, PixelFormat};
+use crate::pixel::{NumericType, PixelFormat};
 use crate::render::pixels::{Pixels, Point};
 use crate::render::scene::Primitive;
 use tepui_mali_isa::modifier::RoundMode;
@@ -314,7 +314,7 @@ fn descriptor(
         let format = PixelFormat::new(attribute.format).ok_or_else(|| {
             Box::new(Trap::Unimplemented(format!("varyings of format {:#x}", attribute.format)))
         })?;
-        let float = format.kind() == Kind::Float;
+        let float = format.kind() == NumericType::Float;
         if attribute.attribute_type != AttributeType::VertexPacket {
             let at = modes.map_or(Ok(Point::Centre), |modes| point(op.flags, modes.0[lane]))?;
             let value = in_frame(l, &attribute, &format, lane, at)?;
@@ -379,7 +379,7 @@ fn in_frame(
     }
     let [first, second, third] = vertices;
     Ok(std::array::from_fn(|k| match format.kind() {
-        Kind::Float => {
+        NumericType::Float => {
             let [first, second, third] = [first, second, third].map(|v| f32::from_bits(v[k]));
             (first + b * (second - first) + c * (third - first)).to_bits()
         }

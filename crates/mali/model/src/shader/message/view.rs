@@ -20,8 +20,8 @@ use tepui_softgpu::UnitMemory;
 use super::super::op::{Trap, numbers};
 use super::super::row::{LANES, Row};
 use super::surface::Layout;
-use super::{Places, Port, failed};
-use crate::pixel::{Kind, PixelFormat};
+use super::{Port, WarpAccess, failed};
+use crate::pixel::{NumericType, PixelFormat};
 use crate::render::target::{
     AfbcImage, Body, body, header_columns, interleaved_64k, u_interleaved,
 };
@@ -89,10 +89,10 @@ struct Surface {
 const SUPERBLOCK_BYTES: u32 = 256 * 16;
 
 /// Limit on the planes that are kept.
-const MOST_PLANES: u32 = 1 << 14;
+const MAX_PLANES: u32 = 1 << 14;
 
 /// Limit on the decoded blocks that are kept.
-const MOST_BLOCKS: usize = 16;
+const MAX_BLOCKS: usize = 16;
 
 impl<'vm> Port<'vm> {
     /// The texture of a handle, and memory; `None` if no table has a descriptor.
@@ -142,7 +142,7 @@ impl View {
     }
 
     /// The numeric type of texels.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> NumericType {
         self.format.kind()
     }
 
@@ -192,11 +192,11 @@ impl View {
             Some(layout) => layout.index(t, at, level),
             None => (at.layer.wrapping_mul(t.levels).wrapping_add(level), at.z),
         };
-        let slot = (index % MOST_PLANES) as usize;
+        let slot = (index % MAX_PLANES) as usize;
         if slot >= self.planes.len() {
             self.planes.resize_with(slot + 1, || None);
         }
-        if self.planes[slot].is_none() || index >= MOST_PLANES {
+        if self.planes[slot].is_none() || index >= MAX_PLANES {
             let plane = match self.layout {
                 Some(layout) => layout.plane(memory, t, &self.format, index, level)?,
                 None => {
@@ -239,7 +239,7 @@ impl View {
         memory: &mut UnitMemory<'_>,
         at: &[Texel; LANES],
         mask: u16,
-        kind: Kind,
+        kind: NumericType,
     ) -> Result<[Row; 4], Box<Trap>> {
         let first = at[mask.trailing_zeros() as usize % LANES];
         if together(at, first, mask) {
@@ -264,7 +264,7 @@ impl View {
         [x, y]: [&[u32; LANES]; 2],
         of: Texel,
         mask: u16,
-        kind: Kind,
+        kind: NumericType,
     ) -> Result<[Row; 4], Box<Trap>> {
         let mut out = [Row::splat(0); 4];
         let there = self.there([x, y], of, mask);
@@ -401,8 +401,8 @@ impl View {
         };
         let mut words = [Row::splat(0); 4];
         if written != 0 {
-            let places = Places::at_offsets(memory, base, &offsets, written, length);
-            if !places.is_some_and(|places| places.load_texels(length, &mut words)) {
+            let access = WarpAccess::at_offsets(memory, base, &offsets, written, length);
+            if !access.is_some_and(|access| access.load_texels(length, &mut words)) {
                 return Ok(None);
             }
         }
@@ -419,7 +419,7 @@ impl View {
         &mut self,
         memory: &mut UnitMemory<'_>,
         at: Texel,
-        kind: Kind,
+        kind: NumericType,
     ) -> Result<Option<[u32; 4]>, Box<Trap>> {
         if !self.has(at) {
             return Ok(None);
@@ -456,7 +456,7 @@ impl View {
                         memory.read(address, &mut bytes[..length]).map_err(failed)?;
                         let mut texels = Box::new([[0.0; 4]; MAX_BLOCK_PX]);
                         codec.decode(&bytes[..length], &mut texels[..]);
-                        if self.blocks.len() >= MOST_BLOCKS {
+                        if self.blocks.len() >= MAX_BLOCKS {
                             self.blocks.remove(0);
                         }
                         self.blocks.push((address, texels));

@@ -16,7 +16,7 @@ use tepui_mali_isa::modifier::{Clamp, RoundMode};
 
 use super::super::alu::float::{finish, maximum, minimum};
 use super::super::alu::rounding::from_integer;
-use super::super::op::{Handler, Lanes, Op, Trap, Written};
+use super::super::op::{Handler, Lanes, Op, Trap, WriteMode};
 use super::super::operand::Src;
 use super::super::row::Row;
 use super::element::{Element, of_vector};
@@ -277,25 +277,25 @@ fn horizontal(isa: Isa) -> Option<(Isa, bool)> {
 }
 
 /// The operation on one component of an instruction.
-struct Part {
+struct ComponentOp {
     dest: Element,
     sources: Vec<[Src; 2]>,
     condition: Src,
 }
 
 /// Parameters that all components of an instruction share.
-struct Whole {
+struct InstructionParams {
     row: &'static AluRow,
     bits: u32,
     clamp: Clamp,
     flags: u32,
 }
 
-impl Whole {
-    fn new(row: &'static AluRow, bits: u32, shrinks: bool, outmod: u32) -> Whole {
+impl InstructionParams {
+    fn new(row: &'static AluRow, bits: u32, shrinks: bool, outmod: u32) -> InstructionParams {
         let integer = row.makes_integer();
         let clamps = [Clamp::None, Clamp::Clamp0Inf, Clamp::ClampM11, Clamp::Clamp01];
-        Whole {
+        InstructionParams {
             row,
             bits,
             clamp: if integer { Clamp::None } else { clamps[outmod as usize & 3] },
@@ -336,7 +336,7 @@ fn vector(context: &mut Context, unit: &VectorUnit) -> Option<()> {
     if shrinks && (v.shrink > shrink::NONE || bits == 8) {
         return None;
     }
-    let whole = Whole::new(row, bits, shrinks, v.outmod);
+    let whole = InstructionParams::new(row, bits, shrinks, v.outmod);
     let count = 128 / bits;
     let mut parts = Vec::new();
     for i in 0..count {
@@ -365,7 +365,7 @@ fn vector(context: &mut Context, unit: &VectorUnit) -> Option<()> {
             Isa::IcselV | Isa::FcselV => return None,
             _ => select(3),
         };
-        parts.push(Part { dest, sources, condition });
+        parts.push(ComponentOp { dest, sources, condition });
     }
     instruction(context, &whole, parts)
 }
@@ -399,7 +399,7 @@ fn scalar(context: &mut Context, unit: &ScalarUnit) -> Option<()> {
     let Some((r, s)) = unit else { return Some(()) };
     let row = s.row()?;
     let full = s.full != 0;
-    let whole = Whole::new(row, 32, !full, s.outmod);
+    let whole = InstructionParams::new(row, 32, !full, s.outmod);
     let dest = match full {
         true => Element { register: r.dest, bits: 32, index: s.component >> 1 },
         false => Element { register: r.dest, bits: 16, index: s.component },
@@ -410,7 +410,11 @@ fn scalar(context: &mut Context, unit: &ScalarUnit) -> Option<()> {
         return None;
     }
     let condition = Src { row: rows::word(register::SELECT, 3).into(), ..Src::NONE };
-    instruction(context, &whole, vec![Part { dest, sources: vec![[first, second]], condition }])
+    instruction(
+        context,
+        &whole,
+        vec![ComponentOp { dest, sources: vec![[first, second]], condition }],
+    )
 }
 
 fn scalar_source(
@@ -436,9 +440,13 @@ fn scalar_source(
 }
 
 /// Adds the operations of an instruction's components.
-fn instruction(context: &mut Context, whole: &Whole, parts: Vec<Part>) -> Option<()> {
+fn instruction(
+    context: &mut Context,
+    whole: &InstructionParams,
+    parts: Vec<ComponentOp>,
+) -> Option<()> {
     let float = !whole.row.makes_integer();
-    let dest = |part: &Part| part.dest.written(float);
+    let dest = |part: &ComponentOp| part.dest.written(float);
     // If a later component reads an overwritten one, results are written after all reads.
     let hazard = parts.iter().enumerate().any(|(n, part)| {
         let (row, _) = dest(part);
@@ -456,15 +464,15 @@ fn instruction(context: &mut Context, whole: &Whole, parts: Vec<Part>) -> Option
         if hazard {
             own = rows::RESULT + row % 4;
             let bits = match written {
-                Written::Bits(bits) => bits,
-                Written::Float16 { high } | Written::Lower16 { high } => {
+                WriteMode::Bits(bits) => bits,
+                WriteMode::Float16 { high } | WriteMode::Lower16 { high } => {
                     if high {
                         0xffff_0000
                     } else {
                         0xffff
                     }
                 }
-                Written::Word => u32::MAX,
+                WriteMode::Word => u32::MAX,
             };
             moves.push((own, row, bits));
             if part.dest.bits == 64 {
@@ -474,7 +482,7 @@ fn instruction(context: &mut Context, whole: &Whole, parts: Vec<Part>) -> Option
         component(context, whole, part, own, written)?;
     }
     for (from, to, bits) in moves {
-        let written = if bits == u32::MAX { Written::Word } else { Written::Bits(bits) };
+        let written = if bits == u32::MAX { WriteMode::Word } else { WriteMode::Bits(bits) };
         context.copy(Src { row: from.into(), ..Src::NONE }, to, written);
     }
     Some(())
@@ -490,16 +498,16 @@ fn shifted(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
 
 fn component(
     context: &mut Context,
-    whole: &Whole,
-    part: &Part,
+    whole: &InstructionParams,
+    part: &ComponentOp,
     dest: u8,
-    written: Written,
+    written: WriteMode,
 ) -> Option<()> {
     let isa = whole.row.op;
     let scratch = |n: u8| Src { row: (rows::SCRATCH + n).into(), ..Src::NONE };
     let step = |context: &mut Context, isa: Isa, sources: [Src; 2], to: u8| {
         let bits = 32;
-        let plain = Whole { row: whole.row, bits, clamp: Clamp::None, flags: 0 };
+        let plain = InstructionParams { row: whole.row, bits, clamp: Clamp::None, flags: 0 };
         let mut op = plain.op(isa, sources)?;
         op.dest = to;
         context.ops.push(op);
@@ -536,7 +544,7 @@ fn component(
     }
     let mut op = whole.op(isa, part.sources[0])?;
     op.src[2] = part.condition;
-    if let Written::Bits(bits) = written {
+    if let WriteMode::Bits(bits) = written {
         let shift = bits.trailing_zeros();
         op.dest = rows::SCRATCH;
         context.ops.push(op);

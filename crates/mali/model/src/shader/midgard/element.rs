@@ -2,10 +2,10 @@
 
 use half::f16;
 use tepui_mali_isa::Flow;
-use tepui_mali_isa::midgard::Kind;
+use tepui_mali_isa::midgard::SourceType;
 use tepui_mali_isa::midgard::word::{VectorSource, expand, register};
 
-use super::super::op::{Lanes, Op, Trap, Written};
+use super::super::op::{Lanes, Op, Trap, WriteMode};
 use super::super::operand::{Select, Src};
 use super::{Context, rows};
 use crate::shader::uniforms;
@@ -26,14 +26,14 @@ impl Element {
     }
 
     /// The row of a result, and how it is written. 16-bit floats are given as 32-bit floats.
-    pub fn written(self, float: bool) -> (u8, Written) {
+    pub fn written(self, float: bool) -> (u8, WriteMode) {
         let (word, byte) = self.place();
         let high = byte >= 2;
         let written = match (self.bits, float) {
-            (16, true) => Written::Float16 { high },
-            (16, false) => Written::Lower16 { high },
-            (8, _) => Written::Bits(0xff << (8 * byte)),
-            _ => Written::Word,
+            (16, true) => WriteMode::Float16 { high },
+            (16, false) => WriteMode::Lower16 { high },
+            (8, _) => WriteMode::Bits(0xff << (8 * byte)),
+            _ => WriteMode::Word,
         };
         (rows::word(self.register, word), written)
     }
@@ -110,14 +110,14 @@ impl Context {
     pub(super) fn source(
         &mut self,
         element: Element,
-        kind: Kind,
+        kind: SourceType,
         modifier: u32,
         bits: u32,
     ) -> Option<Src> {
         let (word, byte) = element.place();
         let mut src = Src { row: self.row(element.register, word)?, ..Src::NONE };
         let half = (byte / 2) as u8;
-        if kind == Kind::Float {
+        if kind == SourceType::Float {
             src.select = match element.bits {
                 32 => Select::Whole,
                 16 => Select::Float16(half),
@@ -130,7 +130,7 @@ impl Context {
         let expands = element.bits < bits;
         let signed = match expands {
             true => modifier == 0,
-            false => kind == Kind::Signed,
+            false => kind == SourceType::Signed,
         };
         match (element.bits, bits) {
             (64, _) => src.high = self.row(element.register, word + 1)?,
@@ -163,10 +163,10 @@ impl Context {
     }
 
     /// A 16-bit immediate as a source of an operation on `bits` bits.
-    pub(super) fn immediate(&mut self, value: u16, kind: Kind, bits: u32) -> Option<Src> {
+    pub(super) fn immediate(&mut self, value: u16, kind: SourceType, bits: u32) -> Option<Src> {
         self.literal(match kind {
-            Kind::Float => f16::from_bits(value).to_f32().to_bits(),
-            Kind::Unsigned if bits == 16 => value.into(),
+            SourceType::Float => f16::from_bits(value).to_f32().to_bits(),
+            SourceType::Unsigned if bits == 16 => value.into(),
             _ => value as i16 as i32 as u32,
         })
     }

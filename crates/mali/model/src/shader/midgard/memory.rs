@@ -10,7 +10,7 @@ use tepui_mali_isa::{Flow, Op as Valhall, Special};
 use tepui_texel::cube::{Faces, faces};
 
 use super::super::message::{self, tables};
-use super::super::op::{Handler, Lanes, Op, Trap, Written};
+use super::super::op::{Handler, Lanes, Op, Trap, WriteMode};
 use super::super::operand::Src;
 use super::super::row::Row;
 use super::super::uniforms;
@@ -195,7 +195,7 @@ impl Context {
         for i in (0..4).filter(|i| word.mask >> i & 1 != 0) {
             let from = rows::RESULT + (swizzle >> (2 * i) & 3) as u8;
             let src = Src { row: from.into(), ..Src::NONE };
-            self.copy(src, rows::word(word.reg, i), Written::Word);
+            self.copy(src, rows::word(word.reg, i), WriteMode::Word);
         }
     }
 
@@ -203,7 +203,7 @@ impl Context {
     fn operands(&mut self, register: u32, swizzle: u32, to: u8) -> Option<()> {
         for i in 0..4 {
             let src = self.argument(register, swizzle >> (2 * i) & 3)?;
-            self.copy(src, to + i as u8, Written::Word);
+            self.copy(src, to + i as u8, WriteMode::Word);
         }
         Some(())
     }
@@ -334,7 +334,7 @@ pub fn lower(context: &mut Context, word: &LoadStore) -> Option<()> {
                 Isa::LdstPerspectiveDivW => by(3),
                 _ => return None,
             };
-            context.copy(row(rows::RESULT + n), rows::SCRATCH, Written::Word);
+            context.copy(row(rows::RESULT + n), rows::SCRATCH, WriteMode::Word);
             context.ops.push(op);
             context.results(word, 0xe4);
         }
@@ -367,10 +367,10 @@ fn atomic(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
     at.dest = rows::SCRATCH;
     context.ops.push(at);
     let operand = context.argument(word.swizzle >> 2 & 7, word.swizzle & 3)?;
-    context.copy(operand, rows::STAGING, Written::Word);
+    context.copy(operand, rows::STAGING, WriteMode::Word);
     if compares {
         let compared = context.argument(word.index_reg, word.index_comp)?;
-        context.copy(compared, rows::STAGING + 1, Written::Word);
+        context.copy(compared, rows::STAGING + 1, WriteMode::Word);
     }
     let mut op = Op::new(message::handler(Valhall::ATOM_RETURN_I32)?, Flow::None);
     op.src[0] = Src { row: rows::SCRATCH.into(), high: u16::from(rows::SCRATCH) + 1, ..Src::NONE };
@@ -420,7 +420,7 @@ fn attribute(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
             match by {
                 0 => {}
                 1..4 => {
-                    context.copy(row(rows::RESULT + by), rows::SCRATCH, Written::Word);
+                    context.copy(row(rows::RESULT + by), rows::SCRATCH, WriteMode::Word);
                     let mut op = Op::new(divide, Flow::None);
                     op.src[0] = row(rows::SCRATCH);
                     context.ops.push(op);

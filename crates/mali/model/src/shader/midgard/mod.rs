@@ -25,7 +25,7 @@ use tepui_mali_isa::midgard::bundle::WORD_BYTES;
 pub use tepui_mali_isa::midgard::extent;
 use tepui_mali_isa::midgard::{Bundle, Content, Tag, TextureRegisters};
 
-use super::op::{Lanes, Op, Trap, Written};
+use super::op::{Lanes, Op, Trap, WriteMode};
 use super::operand::Src;
 use super::row::Row;
 use super::uniforms;
@@ -197,7 +197,7 @@ impl Context {
     }
 
     /// Adds an operation that copies a source into a row, or into some of its bits.
-    fn copy(&mut self, src: Src, dest: u8, written: Written) {
+    fn copy(&mut self, src: Src, dest: u8, written: WriteMode) {
         let mut op = Op::new(copy, Flow::None);
         (op.src[0], op.dest, op.written) = (src, dest, written);
         self.ops.push(op);

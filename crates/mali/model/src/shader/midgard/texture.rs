@@ -7,13 +7,13 @@
 
 use tepui_mali_isa::midgard::table::texture;
 use tepui_mali_isa::midgard::word::{Texture, TextureRegister, register};
-use tepui_mali_isa::midgard::{Kind, TextureRegisters, signed};
+use tepui_mali_isa::midgard::{SourceType, TextureRegisters, signed};
 use tepui_mali_isa::modifier::{Clamp, Dimension, FetchComponent, LodMode};
 use tepui_mali_isa::{Flow, Op as Valhall};
 
 use super::super::alu::float::finish;
 use super::super::message::{self, tables};
-use super::super::op::{Lanes, Next, Op, Trap, Written};
+use super::super::op::{Lanes, Next, Op, Trap, WriteMode};
 use super::super::operand::Src;
 use super::super::row::Row;
 use super::element::Element;
@@ -76,7 +76,7 @@ impl Context {
         &mut self,
         (select, full, upper): (u32, bool, bool),
         component: u32,
-        kind: Kind,
+        kind: SourceType,
     ) -> Option<Src> {
         let register = self.registers.operands() + select;
         let index = component + if upper && !full { 4 } else { 0 };
@@ -89,7 +89,7 @@ impl Context {
     }
 
     /// The source that an eight-bit register field names.
-    fn field(&mut self, bits: u32, kind: Kind) -> Option<Src> {
+    fn field(&mut self, bits: u32, kind: SourceType) -> Option<Src> {
         let r = TextureRegister::decode(u128::from(bits & 0xff));
         self.operand((r.select, r.full != 0, r.upper != 0), r.component, kind)
     }
@@ -115,7 +115,7 @@ pub fn lower(context: &mut Context, t: &Texture) -> Option<()> {
     }
     let fetch = t.op == texture::TEX_FETCH;
     let from = (t.in_select, t.in_full != 0, t.in_upper != 0);
-    let kind = if fetch { Kind::Signed } else { Kind::Float };
+    let kind = if fetch { SourceType::Signed } else { SourceType::Float };
     let coordinate =
         |context: &mut Context, n: u32| context.operand(from, t.in_swizzle >> (2 * n) & 3, kind);
     let mut float = t.sampler_type == 1;
@@ -130,7 +130,7 @@ pub fn lower(context: &mut Context, t: &Texture) -> Option<()> {
         texture::MOV => {
             for n in 0..4 {
                 let src = coordinate(context, n)?;
-                context.copy(src, rows::RESULT + n as u8, Written::Word);
+                context.copy(src, rows::RESULT + n as u8, WriteMode::Word);
             }
         }
         texture::TEX | texture::TEX_GRAD | texture::TEX_FETCH => sample(context, t, from)?,
@@ -160,7 +160,7 @@ pub fn lower(context: &mut Context, t: &Texture) -> Option<()> {
 
 fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option<()> {
     let fetch = t.op == texture::TEX_FETCH;
-    let kind = if fetch { Kind::Signed } else { Kind::Float };
+    let kind = if fetch { SourceType::Signed } else { SourceType::Float };
     let gather = t.mode >= GATHER || t.mode == GATHER_SHADOW;
     let shadow = matches!(t.mode, SHADOW | GATHER_SHADOW);
     let (dimension, count) = match t.format {
@@ -178,13 +178,13 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
         |context: &mut Context, n: u32| context.operand(from, t.in_swizzle >> (2 * n) & 3, kind);
     for n in 0..count {
         let src = coordinate(context, n)?;
-        context.copy(src, next(), Written::Word);
+        context.copy(src, next(), WriteMode::Word);
     }
     let layer = coordinate(context, 3)?;
-    context.copy(layer, next(), Written::Word);
+    context.copy(layer, next(), WriteMode::Word);
     if shadow {
         let reference = coordinate(context, 2)?;
-        context.copy(reference, next(), Written::Word);
+        context.copy(reference, next(), WriteMode::Word);
     }
     // Offsets; a fetch always has the register, because it contains sample and level.
     let mut offsets = [Src::NONE; 4];
@@ -192,7 +192,7 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
     if t.offset_register != 0 {
         let place = (t.offset >> 1 & 1, t.offset & 1 != 0, t.offset >> 2 & 1 != 0);
         for (n, offset) in (0..3).zip(&mut offsets) {
-            *offset = context.operand(place, t.offset >> (3 + 2 * n) & 3, Kind::Signed)?;
+            *offset = context.operand(place, t.offset >> (3 + 2 * n) & 3, SourceType::Signed)?;
         }
     } else {
         for (n, offset) in (0..3).zip(&mut offsets) {
@@ -206,7 +206,7 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
             offsets[2] = coordinate(context, 2)?;
         }
         offsets[3] = match t.lod_register != 0 {
-            true => context.field(t.bias, Kind::Signed)?,
+            true => context.field(t.bias, SourceType::Signed)?,
             false => context.literal(t.bias)?,
         };
     }
@@ -225,12 +225,12 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
         if given || mode == LodMode::Explicit {
             let to = next();
             if t.lod_register != 0 {
-                let level = context.field(t.bias, Kind::Float)?;
+                let level = context.field(t.bias, SourceType::Float)?;
                 context.stage(fixed, one(level), 0, to);
             } else {
                 let level = signed(t.bias_int, 8) * 256 + t.bias as i32;
                 let level = context.literal(level as u32 & 0xffff)?;
-                context.copy(level, to, Written::Word);
+                context.copy(level, to, WriteMode::Word);
             }
         }
     }
@@ -260,7 +260,7 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
     {
         let row = match in_register != 0 {
             true => {
-                let src = context.field(number, Kind::Unsigned)?;
+                let src = context.field(number, SourceType::Unsigned)?;
                 let to = rows::SCRATCH + n as u8;
                 context.stage(handle, one(src), table, to);
                 to.into()

@@ -14,7 +14,7 @@ use super::super::message::only_sample;
 use super::super::op::{Lanes, Op, Trap};
 use super::super::row::{LANES, Row, join};
 use super::rows;
-use crate::pixel::{Kind, bytes};
+use crate::pixel::{NumericType, bytes};
 use crate::render::pixels::{Pixels, Write};
 
 type Done = Result<(), Box<Trap>>;
@@ -93,7 +93,7 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
             let what = "blending by fixed functions of pixels that have none";
             return Err(Box::new(Trap::Invalid(what.into())));
         };
-        let (kind, mode) = (Kind::Float, BlendMode::FixedFunction);
+        let (kind, mode) = (NumericType::Float, BlendMode::FixedFunction);
         let constant = Some(state.constant);
         let how = Write { target, kind, mode, format, conversion: 0, constant };
         let mask = l.warp.mask & !l.warp.helpers;
@@ -126,9 +126,9 @@ pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
         let Some(pixel) = pixels.tile.colour(target, sample, place) else { continue };
         let bytes = bytes(&pixel);
         let words = match (op.immediate, format) {
-            (1, Some(format)) => format.unpack(&bytes[..format.bytes()], Kind::Float),
+            (1, Some(format)) => format.unpack(&bytes[..format.bytes()], NumericType::Float),
             (2, Some(format)) => {
-                let channels = format.unpack(&bytes[..format.bytes()], Kind::Float);
+                let channels = format.unpack(&bytes[..format.bytes()], NumericType::Float);
                 let half = |n: usize| to_half(f32::from_bits(channels[n]), RoundMode::Rte);
                 [join([half(0), half(1)]), join([half(2), half(3)]), 0, 0]
             }

@@ -10,7 +10,7 @@ use super::super::uniforms;
 use super::super::warp::Warp;
 use super::HostState;
 use super::code::{Block, FAILED, Translated, step};
-use super::kind::{self, Kind};
+use super::kind::{self, TemplateOp};
 use super::templates::Taken;
 
 /// The pointer to the warp.
@@ -36,7 +36,7 @@ pub const PART_BYTES: usize = 32;
 pub const PARTS: usize = ROW_BYTES / PART_BYTES;
 
 /// Limit on the operations of a program that is translated.
-const MOST: usize = 1 << 16;
+const MAX_OPS: usize = 1 << 16;
 
 /// Offset of a field of the warp's host state.
 macro_rules! field {
@@ -68,10 +68,11 @@ fn group() -> Group {
 /// Translates a program; `None` if the host cannot run the code or there is nothing to translate.
 pub fn translate(program: &Program) -> Option<Translated> {
     let ops = &program.ops;
-    if !Target::Avx2.is_available() || ops.len() > MOST {
+    if !Target::Avx2.is_available() || ops.len() > MAX_OPS {
         return None;
     }
-    let kinds: Vec<Option<Kind>> = ops.iter().map(|op| kind::kind(op, &program.rows)).collect();
+    let kinds: Vec<Option<TemplateOp>> =
+        ops.iter().map(|op| kind::kind(op, &program.rows)).collect();
     if kinds.iter().all(Option::is_none) {
         return None;
     }
@@ -119,12 +120,12 @@ fn starts(ops: &[Op]) -> Vec<bool> {
 }
 
 /// Number of operations of the block that begins with one; none if that is not translated.
-fn length(ops: &[Op], kinds: &[Option<Kind>], starts: &[bool], first: usize) -> usize {
+fn length(ops: &[Op], kinds: &[Option<TemplateOp>], starts: &[bool], first: usize) -> usize {
     let mut end = first;
     while end < ops.len() && (end == first || !starts[end]) && ops[end].next == Next::Following {
         end += 1;
     }
-    let branches = kinds.get(end).is_some_and(|kind| kind.is_some_and(Kind::branches));
+    let branches = kinds.get(end).is_some_and(|kind| kind.is_some_and(TemplateOp::branches));
     end - first + usize::from(branches && (end == first || !starts[end]))
 }
 
@@ -193,7 +194,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Translates a version of a block.
-    fn block(&mut self, ops: &[Op], kinds: &[Option<Kind>], run: std::ops::Range<usize>) {
+    fn block(&mut self, ops: &[Op], kinds: &[Option<TemplateOp>], run: std::ops::Range<usize>) {
         let (first, end) = (run.start, run.end);
         let begin = self.label(first, self.masked);
         self.asm.forget();
@@ -224,7 +225,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Translates a branch, which stays in translated code as long as all lanes go the same way.
-    fn branch(&mut self, op: &Op, index: usize, kind: Kind) {
+    fn branch(&mut self, op: &Op, index: usize, kind: TemplateOp) {
         let (next, target) = (index + 1, op.immediate as usize);
         let part = self.asm.label();
         match self.taken(op, kind) {

@@ -8,7 +8,7 @@ use tepui_mali_isa::{Op as Isa, Special};
 use super::super::alu::integer::SATURATE;
 use super::super::alu::select::Chain;
 use super::super::message::FORCED;
-use super::super::op::{Next, Op, Written};
+use super::super::op::{Next, Op, WriteMode};
 use super::super::operand::{Select, Src};
 use super::super::row::Row;
 use super::super::uniforms;
@@ -32,14 +32,14 @@ pub enum Logic {
 
 /// An operation on words that has a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TemplateOp {
     /// Copies the first source.
     Copy,
     /// Fused multiply-add of floats.
     MultiplyAdd,
     /// Sum of floats.
     AddFloat,
-    /// As [`Kind::AddFloat`], with the immediate.
+    /// As [`TemplateOp::AddFloat`], with the immediate.
     AddFloatImmediate,
     Minimum,
     Maximum,
@@ -48,7 +48,7 @@ pub enum Kind {
     /// Rounds a float to an integral value.
     Round,
     AddInt,
-    /// As [`Kind::AddInt`], with the immediate.
+    /// As [`TemplateOp::AddInt`], with the immediate.
     AddIntImmediate,
     SubtractInt,
     MultiplyInt,
@@ -91,57 +91,57 @@ pub enum Kind {
     BranchCompare(Number),
 }
 
-impl Kind {
+impl TemplateOp {
     /// The operation of an instruction.
-    pub fn of(isa: Isa) -> Option<Kind> {
-        let shift = |left, logic| Kind::Shift { left, logic };
+    pub fn of(isa: Isa) -> Option<TemplateOp> {
+        let shift = |left, logic| TemplateOp::Shift { left, logic };
         Some(match isa {
-            Isa::MOV_I32 => Kind::Copy,
-            Isa::FMA_F32 => Kind::MultiplyAdd,
-            Isa::FADD_F32 => Kind::AddFloat,
-            Isa::FADD_IMM_F32 => Kind::AddFloatImmediate,
-            Isa::FMIN_F32 => Kind::Minimum,
-            Isa::FMAX_F32 => Kind::Maximum,
-            Isa::FRCP_F32 => Kind::Reciprocal,
-            Isa::FROUND_F32 => Kind::Round,
-            Isa::IADD_U32 | Isa::IADD_S32 => Kind::AddInt,
-            Isa::IADD_IMM_I32 => Kind::AddIntImmediate,
-            Isa::ISUB_U32 | Isa::ISUB_S32 => Kind::SubtractInt,
-            Isa::IMUL_I32 | Isa::IMUL_S32 => Kind::MultiplyInt,
+            Isa::MOV_I32 => TemplateOp::Copy,
+            Isa::FMA_F32 => TemplateOp::MultiplyAdd,
+            Isa::FADD_F32 => TemplateOp::AddFloat,
+            Isa::FADD_IMM_F32 => TemplateOp::AddFloatImmediate,
+            Isa::FMIN_F32 => TemplateOp::Minimum,
+            Isa::FMAX_F32 => TemplateOp::Maximum,
+            Isa::FRCP_F32 => TemplateOp::Reciprocal,
+            Isa::FROUND_F32 => TemplateOp::Round,
+            Isa::IADD_U32 | Isa::IADD_S32 => TemplateOp::AddInt,
+            Isa::IADD_IMM_I32 => TemplateOp::AddIntImmediate,
+            Isa::ISUB_U32 | Isa::ISUB_S32 => TemplateOp::SubtractInt,
+            Isa::IMUL_I32 | Isa::IMUL_S32 => TemplateOp::MultiplyInt,
             Isa::LSHIFT_AND_I32 => shift(true, Logic::And),
             Isa::LSHIFT_OR_I32 => shift(true, Logic::Or),
             Isa::LSHIFT_XOR_I32 => shift(true, Logic::Xor),
             Isa::RSHIFT_AND_I32 => shift(false, Logic::And),
             Isa::RSHIFT_OR_I32 => shift(false, Logic::Or),
             Isa::RSHIFT_XOR_I32 => shift(false, Logic::Xor),
-            Isa::CSEL_U32 => Kind::Select(Number::Unsigned),
-            Isa::CSEL_S32 => Kind::Select(Number::Signed),
-            Isa::CSEL_F32 => Kind::Select(Number::Float),
+            Isa::CSEL_U32 => TemplateOp::Select(Number::Unsigned),
+            Isa::CSEL_S32 => TemplateOp::Select(Number::Signed),
+            Isa::CSEL_F32 => TemplateOp::Select(Number::Float),
             Isa::ICMP_OR_U32 | Isa::ICMP_AND_U32 | Isa::ICMP_MULTI_U32 => {
-                Kind::Compare(Number::Unsigned)
+                TemplateOp::Compare(Number::Unsigned)
             }
             Isa::ICMP_OR_S32 | Isa::ICMP_AND_S32 | Isa::ICMP_MULTI_S32 => {
-                Kind::Compare(Number::Signed)
+                TemplateOp::Compare(Number::Signed)
             }
-            Isa::FCMP_OR_F32 | Isa::FCMP_AND_F32 => Kind::Compare(Number::Float),
-            Isa::MUX_I32 => Kind::Mux,
-            Isa::U32_TO_F32 => Kind::FromInt { signed: false },
-            Isa::S32_TO_F32 => Kind::FromInt { signed: true },
-            Isa::F32_TO_U32 => Kind::ToInt { signed: false },
-            Isa::F32_TO_S32 => Kind::ToInt { signed: true },
-            Isa::F16_TO_F32 => Kind::FromHalf,
-            Isa::U16_TO_U32 => Kind::Extend { signed: false },
-            Isa::S16_TO_S32 => Kind::Extend { signed: true },
-            Isa::MKVEC_V2I16 => Kind::JoinHalves,
-            Isa::MKVEC_V2I8 => Kind::JoinBytes,
-            Isa::LOAD_I32 => Kind::LoadLocal { words: 1 },
-            Isa::LOAD_I64 => Kind::LoadLocal { words: 2 },
-            Isa::LOAD_I96 => Kind::LoadLocal { words: 3 },
-            Isa::LOAD_I128 => Kind::LoadLocal { words: 4 },
-            Isa::STORE_I32 => Kind::StoreLocal { words: 1 },
-            Isa::STORE_I64 => Kind::StoreLocal { words: 2 },
-            Isa::STORE_I96 => Kind::StoreLocal { words: 3 },
-            Isa::STORE_I128 => Kind::StoreLocal { words: 4 },
+            Isa::FCMP_OR_F32 | Isa::FCMP_AND_F32 => TemplateOp::Compare(Number::Float),
+            Isa::MUX_I32 => TemplateOp::Mux,
+            Isa::U32_TO_F32 => TemplateOp::FromInt { signed: false },
+            Isa::S32_TO_F32 => TemplateOp::FromInt { signed: true },
+            Isa::F32_TO_U32 => TemplateOp::ToInt { signed: false },
+            Isa::F32_TO_S32 => TemplateOp::ToInt { signed: true },
+            Isa::F16_TO_F32 => TemplateOp::FromHalf,
+            Isa::U16_TO_U32 => TemplateOp::Extend { signed: false },
+            Isa::S16_TO_S32 => TemplateOp::Extend { signed: true },
+            Isa::MKVEC_V2I16 => TemplateOp::JoinHalves,
+            Isa::MKVEC_V2I8 => TemplateOp::JoinBytes,
+            Isa::LOAD_I32 => TemplateOp::LoadLocal { words: 1 },
+            Isa::LOAD_I64 => TemplateOp::LoadLocal { words: 2 },
+            Isa::LOAD_I96 => TemplateOp::LoadLocal { words: 3 },
+            Isa::LOAD_I128 => TemplateOp::LoadLocal { words: 4 },
+            Isa::STORE_I32 => TemplateOp::StoreLocal { words: 1 },
+            Isa::STORE_I64 => TemplateOp::StoreLocal { words: 2 },
+            Isa::STORE_I96 => TemplateOp::StoreLocal { words: 3 },
+            Isa::STORE_I128 => TemplateOp::StoreLocal { words: 4 },
             _ => return None,
         })
     }
@@ -149,48 +149,49 @@ impl Kind {
     /// The number of sources.
     pub fn sources(self) -> usize {
         match self {
-            Kind::Copy
-            | Kind::AddFloatImmediate
-            | Kind::AddIntImmediate
-            | Kind::Reciprocal
-            | Kind::Round
-            | Kind::FromInt { .. }
-            | Kind::ToInt { .. }
-            | Kind::FromHalf
-            | Kind::Extend { .. }
-            | Kind::LoadLocal { .. }
-            | Kind::StoreLocal { .. }
-            | Kind::BranchZero => 1,
-            Kind::AddFloat
-            | Kind::Minimum
-            | Kind::Maximum
-            | Kind::AddInt
-            | Kind::SubtractInt
-            | Kind::MultiplyInt
-            | Kind::JoinHalves
-            | Kind::BranchCompare(_) => 2,
-            Kind::MultiplyAdd
-            | Kind::Shift { .. }
-            | Kind::Compare(_)
-            | Kind::Mux
-            | Kind::JoinBytes => 3,
-            Kind::Select(_) => 4,
+            TemplateOp::Copy
+            | TemplateOp::AddFloatImmediate
+            | TemplateOp::AddIntImmediate
+            | TemplateOp::Reciprocal
+            | TemplateOp::Round
+            | TemplateOp::FromInt { .. }
+            | TemplateOp::ToInt { .. }
+            | TemplateOp::FromHalf
+            | TemplateOp::Extend { .. }
+            | TemplateOp::LoadLocal { .. }
+            | TemplateOp::StoreLocal { .. }
+            | TemplateOp::BranchZero => 1,
+            TemplateOp::AddFloat
+            | TemplateOp::Minimum
+            | TemplateOp::Maximum
+            | TemplateOp::AddInt
+            | TemplateOp::SubtractInt
+            | TemplateOp::MultiplyInt
+            | TemplateOp::JoinHalves
+            | TemplateOp::BranchCompare(_) => 2,
+            TemplateOp::MultiplyAdd
+            | TemplateOp::Shift { .. }
+            | TemplateOp::Compare(_)
+            | TemplateOp::Mux
+            | TemplateOp::JoinBytes => 3,
+            TemplateOp::Select(_) => 4,
         }
     }
 
     /// Whether it is a branch.
     pub fn branches(self) -> bool {
-        matches!(self, Kind::BranchZero | Kind::BranchCompare(_))
+        matches!(self, TemplateOp::BranchZero | TemplateOp::BranchCompare(_))
     }
 }
 
 /// The operation, if the template can handle its operands. `rows` are the program's constants.
-pub fn kind(op: &Op, rows: &[Row]) -> Option<Kind> {
+pub fn kind(op: &Op, rows: &[Row]) -> Option<TemplateOp> {
     let kind = op.kind?;
-    if let Kind::LoadLocal { words } | Kind::StoreLocal { words } = kind {
-        let (register, count) = op.staging[usize::from(matches!(kind, Kind::StoreLocal { .. }))];
+    if let TemplateOp::LoadLocal { words } | TemplateOp::StoreLocal { words } = kind {
+        let (register, count) =
+            op.staging[usize::from(matches!(kind, TemplateOp::StoreLocal { .. }))];
         let whole = match kind {
-            Kind::StoreLocal { .. } => op.flags & FORCED != 0,
+            TemplateOp::StoreLocal { .. } => op.flags & FORCED != 0,
             _ => words > 1 || op.flags & 0xff == 32,
         };
         let fits = count == words && usize::from(register) + usize::from(words) <= REGISTERS;
@@ -205,13 +206,15 @@ pub fn kind(op: &Op, rows: &[Row]) -> Option<Kind> {
     if kind.branches() {
         return (op.next == Next::Chosen).then_some(kind);
     }
-    if op.next != Next::Following || matches!(op.written, Written::Float16 { .. }) {
+    if op.next != Next::Following || matches!(op.written, WriteMode::Float16 { .. }) {
         return None;
     }
     let has_template = match kind {
-        Kind::AddInt | Kind::SubtractInt | Kind::MultiplyInt => op.flags & SATURATE == 0,
-        Kind::Compare(_) => op.flags != Chain::High as u32,
-        Kind::FromInt { .. } => op.round == RoundMode::Rte,
+        TemplateOp::AddInt | TemplateOp::SubtractInt | TemplateOp::MultiplyInt => {
+            op.flags & SATURATE == 0
+        }
+        TemplateOp::Compare(_) => op.flags != Chain::High as u32,
+        TemplateOp::FromInt { .. } => op.round == RoundMode::Rte,
         _ => true,
     };
     (has_template && usize::from(op.dest) < REGISTERS).then_some(kind)

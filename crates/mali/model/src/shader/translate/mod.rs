@@ -32,7 +32,7 @@ mod tests;
 use block::translate;
 #[cfg(target_arch = "x86_64")]
 pub use code::Translated;
-pub use kind::{Kind, Number};
+pub use kind::{Number, TemplateOp};
 #[cfg(not(target_arch = "x86_64"))]
 pub use none::{Translated, translate};
 

@@ -7,12 +7,12 @@ use tepui_mali_isa::modifier::{Clamp, Mux, RoundMode};
 
 use super::super::alu::bitwise::{ARITHMETIC, NOT_RESULT};
 use super::super::alu::select::{Chain, holds};
-use super::super::op::{Op, Written};
+use super::super::op::{Op, WriteMode};
 use super::super::operand::{Select, Src};
 use super::super::program::IF_ZERO;
 use super::block::{CONTEXT, PART_BYTES, PARTS, REGISTERS, ROW_BYTES, SHARED, Translator, shared};
 use super::kind::{
-    Kind, Logic, Number, Value, float_condition, integer_condition, local_offset, value,
+    Logic, Number, TemplateOp, Value, float_condition, integer_condition, local_offset, value,
 };
 
 /// The result of a template, before it is written.
@@ -50,8 +50,8 @@ fn rounding(mode: RoundMode) -> u8 {
 
 impl Translator<'_> {
     /// Translates an operation that falls through to the next.
-    pub fn template(&mut self, op: &Op, kind: Kind, index: usize) {
-        if let Kind::LoadLocal { words } | Kind::StoreLocal { words } = kind {
+    pub fn template(&mut self, op: &Op, kind: TemplateOp, index: usize) {
+        if let TemplateOp::LoadLocal { words } | TemplateOp::StoreLocal { words } = kind {
             return self.local(op, kind, words, index);
         }
         for part in 0..PARTS {
@@ -62,7 +62,7 @@ impl Translator<'_> {
     }
 
     /// Loads or stores words of thread-local storage; the interpreter handles accesses past its end.
-    fn local(&mut self, op: &Op, kind: Kind, words: u8, index: usize) {
+    fn local(&mut self, op: &Op, kind: TemplateOp, words: u8, index: usize) {
         let first = usize::from(local_offset(op).unwrap_or_default());
         let end = first + 4 * usize::from(words);
         self.asm.forget();
@@ -70,7 +70,7 @@ impl Translator<'_> {
         let slow = self.slow_for(index);
         self.asm.jump_if(Flags::Less, slow);
         self.asm.load_word(Gpr::RAX, CONTEXT, shared!(local));
-        let stores = matches!(kind, Kind::StoreLocal { .. });
+        let stores = matches!(kind, TemplateOp::StoreLocal { .. });
         let (register, _) = op.staging[usize::from(stores)];
         for part in 0..PARTS {
             for word in 0..usize::from(words) {
@@ -93,11 +93,11 @@ impl Translator<'_> {
     }
 
     /// Computes the result of a part.
-    fn result(&mut self, op: &Op, kind: Kind, part: usize) {
+    fn result(&mut self, op: &Op, kind: TemplateOp, part: usize) {
         let d = RESULT;
         match kind {
-            Kind::Copy => self.load(d, op, 0, part),
-            Kind::MultiplyAdd => {
+            TemplateOp::Copy => self.load(d, op, 0, part),
+            TemplateOp::MultiplyAdd => {
                 self.load(d, op, 0, part);
                 self.load(V(1), op, 1, part);
                 match self.value(&op.src[2]) {
@@ -112,67 +112,67 @@ impl Translator<'_> {
                 }
                 self.clamp(op);
             }
-            Kind::AddFloat => {
+            TemplateOp::AddFloat => {
                 self.binary(op, part, Vop::ADDPS);
                 self.clamp(op);
             }
-            Kind::AddFloatImmediate => {
+            TemplateOp::AddFloatImmediate => {
                 self.load(d, op, 0, part);
                 self.asm.vector(Vop::ADDPS, d, ALL, d, Rm::Constant(op.immediate), None);
             }
-            Kind::Minimum => self.extreme(op, part, Vop::MINPS, Vop::PORD),
-            Kind::Maximum => self.extreme(op, part, Vop::MAXPS, Vop::PANDD),
-            Kind::Reciprocal => {
+            TemplateOp::Minimum => self.extreme(op, part, Vop::MINPS, Vop::PORD),
+            TemplateOp::Maximum => self.extreme(op, part, Vop::MAXPS, Vop::PANDD),
+            TemplateOp::Reciprocal => {
                 self.load(V(1), op, 0, part);
                 self.asm.load(d, Rm::Constant(ONE));
                 self.asm.vector(Vop::DIVPS, d, ALL, d, Rm::Reg(V(1)), None);
             }
-            Kind::Round => {
+            TemplateOp::Round => {
                 self.load(V(1), op, 0, part);
                 let how = Some(rounding(op.round));
                 self.asm.vector(Vop::RNDSCALEPS, d, ALL, V(0), Rm::Reg(V(1)), how);
                 self.clamp(op);
             }
-            Kind::AddInt => self.binary(op, part, Vop::PADDD),
-            Kind::SubtractInt => self.binary(op, part, Vop::PSUBD),
-            Kind::MultiplyInt => self.binary(op, part, Vop::PMULLD),
-            Kind::AddIntImmediate => {
+            TemplateOp::AddInt => self.binary(op, part, Vop::PADDD),
+            TemplateOp::SubtractInt => self.binary(op, part, Vop::PSUBD),
+            TemplateOp::MultiplyInt => self.binary(op, part, Vop::PMULLD),
+            TemplateOp::AddIntImmediate => {
                 self.load(d, op, 0, part);
                 self.asm.vector(Vop::PADDD, d, ALL, d, Rm::Constant(op.immediate), None);
             }
-            Kind::Shift { left, logic } => self.shift(op, part, left, logic),
-            Kind::Select(number) => {
+            TemplateOp::Shift { left, logic } => self.shift(op, part, left, logic),
+            TemplateOp::Select(number) => {
                 self.outcome(op, number, part, OUTCOME);
                 self.load(V(1), op, 2, part);
                 self.load(V(2), op, 3, part);
                 self.asm.vector(Vop::PBLENDMD, d, OUTCOME, V(2), Rm::Reg(V(1)), None);
             }
-            Kind::Compare(number) => self.compare(op, number, part),
-            Kind::Mux => self.mux(op, part),
-            Kind::FromInt { signed } => {
+            TemplateOp::Compare(number) => self.compare(op, number, part),
+            TemplateOp::Mux => self.mux(op, part),
+            TemplateOp::FromInt { signed } => {
                 self.load(V(1), op, 0, part);
                 let convert = if signed { Vop::CVTDQ2PS } else { Vop::CVTUDQ2PS };
                 self.asm.vector(convert, d, ALL, V(0), Rm::Reg(V(1)), None);
             }
-            Kind::ToInt { signed } => self.nearest_int(op, part, signed),
-            Kind::FromHalf => {
+            TemplateOp::ToInt { signed } => self.nearest_int(op, part, signed),
+            TemplateOp::FromHalf => {
                 self.load(V(1), op, 0, part);
                 self.asm.halves_to_floats(d, Rm::Reg(V(1)), false);
             }
-            Kind::Extend { signed } => {
+            TemplateOp::Extend { signed } => {
                 self.load(d, op, 0, part);
                 let down = if signed { Shift::Arithmetic } else { Shift::Right };
                 self.asm.shift(Shift::Left, d, d, 16);
                 self.asm.shift(down, d, d, 16);
             }
-            Kind::JoinHalves => {
+            TemplateOp::JoinHalves => {
                 self.load(d, op, 0, part);
                 self.load(V(1), op, 1, part);
                 self.asm.vector(Vop::PANDD, d, ALL, d, Rm::Constant(0xffff), None);
                 self.asm.shift(Shift::Left, V(1), V(1), 16);
                 self.asm.vector(Vop::PORD, d, ALL, d, Rm::Reg(V(1)), None);
             }
-            Kind::JoinBytes => {
+            TemplateOp::JoinBytes => {
                 self.load(d, op, 0, part);
                 self.load(V(1), op, 1, part);
                 self.load(V(2), op, 2, part);
@@ -183,8 +183,10 @@ impl Translator<'_> {
                 self.asm.shift(Shift::Left, V(2), V(2), 16);
                 self.asm.vector(Vop::PORD, d, ALL, d, Rm::Reg(V(2)), None);
             }
-            Kind::LoadLocal { .. } | Kind::StoreLocal { .. } => unreachable!("no part at a time"),
-            Kind::BranchZero | Kind::BranchCompare(_) => unreachable!("no result"),
+            TemplateOp::LoadLocal { .. } | TemplateOp::StoreLocal { .. } => {
+                unreachable!("no part at a time")
+            }
+            TemplateOp::BranchZero | TemplateOp::BranchCompare(_) => unreachable!("no result"),
         }
     }
 
@@ -441,13 +443,13 @@ impl Translator<'_> {
         let base = base as u16;
         let old = self.rows.held(base).map_or(to, Rm::Reg);
         let bits = match op.written {
-            Written::Bits(bits) => bits,
-            Written::Lower16 { high: false } => 0xffff,
-            Written::Lower16 { high: true } => {
+            WriteMode::Bits(bits) => bits,
+            WriteMode::Lower16 { high: false } => 0xffff,
+            WriteMode::Lower16 { high: true } => {
                 self.asm.shift(Shift::Left, RESULT, RESULT, 16);
                 0xffff_0000
             }
-            Written::Word | Written::Float16 { .. } => ONES,
+            WriteMode::Word | WriteMode::Float16 { .. } => ONES,
         };
         let mut value = RESULT;
         if bits != ONES {
@@ -477,12 +479,12 @@ impl Translator<'_> {
     // ---- branches ----
 
     /// Computes the lanes that take a branch.
-    pub fn taken(&mut self, op: &Op, kind: Kind) -> Taken {
+    pub fn taken(&mut self, op: &Op, kind: TemplateOp) -> Taken {
         let if_zero = op.flags & IF_ZERO != 0;
         let always = match (kind, [0, 1].map(|k| self.value(&op.src[k]))) {
-            (Kind::BranchZero, [Some(Value::Bits(bits)), _]) => (bits == 0) == if_zero,
+            (TemplateOp::BranchZero, [Some(Value::Bits(bits)), _]) => (bits == 0) == if_zero,
             (
-                Kind::BranchCompare(Number::Unsigned),
+                TemplateOp::BranchCompare(Number::Unsigned),
                 [Some(Value::Bits(a)), Some(Value::Bits(b))],
             ) => holds(op.condition, a, b),
             _ => false,
@@ -492,7 +494,7 @@ impl Translator<'_> {
         }
         for (part, mask) in TAKEN.into_iter().enumerate() {
             match kind {
-                Kind::BranchCompare(number) => self.outcome(op, number, part, mask),
+                TemplateOp::BranchCompare(number) => self.outcome(op, number, part, mask),
                 _ => {
                     self.load(V(1), op, 0, part);
                     let predicate = if if_zero { integer::EQUAL } else { integer::NOT_EQUAL };

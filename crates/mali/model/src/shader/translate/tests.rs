@@ -13,7 +13,7 @@ use super::super::testing::{Bench, MEMORY};
 use super::super::uniforms::Uniforms;
 use super::super::warp::{COMMON, Warp};
 use super::Lazy;
-use super::kind::{self, Kind};
+use super::kind::{self, TemplateOp};
 
 /// Thread-local storage of a lane.
 const LOCAL_BYTES: u64 = 256;
@@ -57,10 +57,10 @@ impl Random {
 }
 
 /// The final state of a program: how it stopped, the executing lanes, the instructions it took, registers.
-type Left = (Result<Stop, String>, u64, Vec<Row>);
+type FinalState = (Result<Stop, String>, u64, Vec<Row>);
 
 /// Runs a program from the same initial state, interpreted or translated.
-fn left(code: &[u8], translated: bool, mask: u16, mut random: Random) -> Left {
+fn left(code: &[u8], translated: bool, mask: u16, mut random: Random) -> FinalState {
     let mut program = Program::decode(0x4000, code.to_vec());
     program.translation = Lazy::after(if translated { 0 } else { u32::MAX });
     let bench = Bench::new();
@@ -80,8 +80,8 @@ fn left(code: &[u8], translated: bool, mask: u16, mut random: Random) -> Left {
 }
 
 /// Whether a result may be a different NaN: the host's depends on the order of operands.
-fn gives_float(kind: Kind) -> bool {
-    use Kind::{
+fn gives_float(kind: TemplateOp) -> bool {
+    use TemplateOp::{
         AddFloat, AddFloatImmediate, FromHalf, Maximum, Minimum, MultiplyAdd, Reciprocal, Round,
     };
     matches!(
@@ -102,8 +102,8 @@ fn gives_float(kind: Kind) -> bool {
 fn instructions_give_the_same() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut compared: BTreeMap<String, usize> = BTreeMap::new();
-    let local = |kind| matches!(kind, Kind::LoadLocal { .. } | Kind::StoreLocal { .. });
-    let computes = |op: &Isa| Kind::of(*op).is_some_and(|kind| !local(kind));
+    let local = |kind| matches!(kind, TemplateOp::LoadLocal { .. } | TemplateOp::StoreLocal { .. });
+    let computes = |op: &Isa| TemplateOp::of(*op).is_some_and(|kind| !local(kind));
     let ops: Vec<Isa> = Isa::all().filter(computes).collect();
     for isa in ops {
         for _ in 0..60 {

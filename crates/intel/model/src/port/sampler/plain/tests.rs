@@ -1,4 +1,4 @@
-//! The short way against the general way, and against single texels.
+//! The fast path against the general path, and against texel fetches.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::port::surface::Tiling;
 const BASE: u64 = 0x10_0000;
 const BYTES: usize = 1 << 20;
 
-/// Numbers that look random.
+/// A pseudo-random number generator.
 struct Numbers(u32);
 
 impl Numbers {

@@ -11,7 +11,7 @@ use super::{LOCAL_WINDOW, Port, WORD};
 const SPAN: u64 = 1 << 31;
 
 /// Host addresses of a warp's bytes.
-pub struct Places {
+pub struct WarpAccess {
     /// The range on the host, which contains the bytes at all offsets.
     host: *mut u8,
     offsets: [u32; LANES],
@@ -107,29 +107,29 @@ impl Port<'_> {
     /// Locates `bytes` of each lane of a mask at the lanes' addresses. `None` if they are not all in one range with
     /// permissions: then each lane is accessed separately.
     #[inline(always)]
-    pub fn places(
+    pub fn warp_access(
         &mut self,
         addresses: &[u64; LANES],
         mask: u16,
         bytes: u64,
         need: Protection,
-    ) -> Option<Places> {
+    ) -> Option<WarpAccess> {
         let (inside, [low, high]) = active(addresses, mask);
         if low >> 32 == LOCAL_WINDOW >> 32 && high >> 32 == LOCAL_WINDOW >> 32 {
-            return self.local_places(&inside, high, bytes, need);
+            return self.local_access(&inside, high, bytes, need);
         }
-        Places::within(&mut self.memory, &inside, [low, high], bytes, need)
+        WarpAccess::within(&mut self.memory, &inside, [low, high], bytes, need)
     }
 
-    /// As [`Port::places`], for thread-local storage, whose words are rows of lanes.
+    /// As [`Port::warp_access`], for thread-local storage, whose words are rows of lanes.
     #[inline(always)]
-    fn local_places(
+    fn local_access(
         &mut self,
         addresses: &[u64; LANES],
         high: u64,
         bytes: u64,
         need: Protection,
-    ) -> Option<Places> {
+    ) -> Option<WarpAccess> {
         let size = self.local.bytes;
         if (high & 0xffff_ffff) + bytes > size || size >= SPAN / LANES as u64 {
             return None;
@@ -144,7 +144,7 @@ impl Port<'_> {
         // Either the access consists of aligned words, or it lies within one.
         let whole = low == 0 && (bytes < WORD || bytes.is_multiple_of(WORD));
         let stride = WORD as usize * LANES;
-        whole.then_some(Places { host, offsets, stride, consecutive: false })
+        whole.then_some(WarpAccess { host, offsets, stride, consecutive: false })
     }
 }
 
@@ -167,7 +167,7 @@ fn active<T: Copy + Ord>(addresses: &[T; LANES], mask: u16) -> ([T; LANES], [T; 
     (inside, [low, high])
 }
 
-impl Places {
+impl WarpAccess {
     /// Locates bytes at addresses between a first and a last one.
     #[inline(always)]
     fn within(
@@ -176,37 +176,37 @@ impl Places {
         [low, high]: [u64; 2],
         bytes: u64,
         need: Protection,
-    ) -> Option<Places> {
+    ) -> Option<WarpAccess> {
         if high >> 56 != 0 || high - low >= SPAN {
             return None;
         }
         let host = memory.window(low, high - low + bytes, need)?;
-        Some(Places::at(host, addresses.map(|address| (address - low) as u32)))
+        Some(WarpAccess::at(host, addresses.map(|address| (address - low) as u32)))
     }
 
     /// Locates bytes at offsets in a host range.
     #[inline(always)]
-    fn at(host: *mut u8, offsets: [u32; LANES]) -> Places {
+    fn at(host: *mut u8, offsets: [u32; LANES]) -> WarpAccess {
         let mut consecutive = true;
         for (lane, offset) in offsets.iter().enumerate() {
             consecutive &= *offset == WORD as u32 * lane as u32;
         }
-        Places { host, offsets, stride: WORD as usize, consecutive }
+        WarpAccess { host, offsets, stride: WORD as usize, consecutive }
     }
 
-    /// As [`Port::places`], for reading addresses outside of thread-local storage.
+    /// As [`Port::warp_access`], for reading addresses outside of thread-local storage.
     #[inline(always)]
     pub fn readable(
         memory: &mut UnitMemory<'_>,
         addresses: &[u64; LANES],
         mask: u16,
         bytes: u64,
-    ) -> Option<Places> {
+    ) -> Option<WarpAccess> {
         let (inside, ends) = active(addresses, mask);
-        Places::within(memory, &inside, ends, bytes, Protection::READ)
+        WarpAccess::within(memory, &inside, ends, bytes, Protection::READ)
     }
 
-    /// As [`Places::readable`] at offsets from an address.
+    /// As [`WarpAccess::readable`] at offsets from an address.
     #[inline(always)]
     pub fn at_offsets(
         memory: &mut UnitMemory<'_>,
@@ -214,7 +214,7 @@ impl Places {
         offsets: &[u32; LANES],
         mask: u16,
         bytes: u64,
-    ) -> Option<Places> {
+    ) -> Option<WarpAccess> {
         let (mut inside, [low, high]) = active(offsets, mask);
         let start = base.wrapping_add(low.into());
         if start >> 56 != 0 {
@@ -224,7 +224,7 @@ impl Places {
         for offset in &mut inside {
             *offset -= low;
         }
-        Some(Places::at(host, inside))
+        Some(WarpAccess::at(host, inside))
     }
 
     /// Loads `BYTES` of each lane, at most 4 per row. Lanes outside of the mask get the value of another lane.
@@ -237,7 +237,7 @@ impl Places {
             return;
         }
         for lane in 0..LANES {
-            // SAFETY: `Port::places` found the lane's bytes in a range of the host that stays there while the job runs;
+            // SAFETY: `Port::warp_access` found the lane's bytes in a range of the host that stays there while the job runs;
             // others may write at the same time, as they may on silicon, and then a read returns the old or the new
             // bytes.
             unsafe {
@@ -259,7 +259,7 @@ impl Places {
         }
     }
 
-    /// As [`Places::load`], for a texel's size; false if texels cannot have it.
+    /// As [`WarpAccess::load`], for a texel's size; false if texels cannot have it.
     #[inline(always)]
     pub fn load_texels(&self, bytes: u64, words: &mut [Row; 4]) -> bool {
         match bytes {
