@@ -1,4 +1,4 @@
-//! What the threads of a stage are given: constants, binding tables, samplers, room in the URB.
+//! Inputs of a stage's threads: constants, binding tables, samplers, URB allocations.
 //!
 // source: genxml, gen90.xml and those that it imports.
 
@@ -79,7 +79,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for constants of vertex threads.
+    /// URB allocation for constants of vertex threads.
     pub struct State3dPushConstantAllocVs = "3DSTATE_PUSH_CONSTANT_ALLOC_VS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -97,7 +97,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for vertex threads.
+    /// URB allocation for vertex threads.
     pub struct State3dUrbVs = "3DSTATE_URB_VS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -167,7 +167,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for constants of hull threads.
+    /// URB allocation for constants of hull threads.
     pub struct State3dPushConstantAllocHs = "3DSTATE_PUSH_CONSTANT_ALLOC_HS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -185,7 +185,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for hull threads.
+    /// URB allocation for hull threads.
     pub struct State3dUrbHs = "3DSTATE_URB_HS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -255,7 +255,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for constants of domain threads.
+    /// URB allocation for constants of domain threads.
     pub struct State3dPushConstantAllocDs = "3DSTATE_PUSH_CONSTANT_ALLOC_DS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -273,7 +273,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for domain threads.
+    /// URB allocation for domain threads.
     pub struct State3dUrbDs = "3DSTATE_URB_DS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -343,7 +343,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for constants of geometry threads.
+    /// URB allocation for constants of geometry threads.
     pub struct State3dPushConstantAllocGs = "3DSTATE_PUSH_CONSTANT_ALLOC_GS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -361,7 +361,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for geometry threads.
+    /// URB allocation for geometry threads.
     pub struct State3dUrbGs = "3DSTATE_URB_GS", 8 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -433,7 +433,7 @@ packet! {
 }
 
 packet! {
-    /// Room in the URB for constants of pixel threads.
+    /// URB allocation for constants of pixel threads.
     pub struct State3dPushConstantAllocPs = "3DSTATE_PUSH_CONSTANT_ALLOC_PS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;

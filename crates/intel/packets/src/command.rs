@@ -1,8 +1,8 @@
 //! Commands by their first double word.
 //!
-//! Bits 31:29 are the command's type: 0 for the memory interface (MI), 3 for the render engine. The
-//! opcode fields below them differ by type; the length, where there is one, stands in the lowest
-//! bits as the number of double words less two.
+//! Bits 31:29 are the command's type: 0 for the memory interface (MI), 3 for the render engine. The opcode
+//! fields below them depend on the type; the length, if there is one, is in the lowest bits as the number of
+//! double words minus two.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -62,8 +62,8 @@ fn opcode(header: u32) -> u32 {
 
 /// Double words of the command with this first double word.
 ///
-/// Commands that are not declared have a length too, so that a reader can go on behind them. `None`
-/// for a type whose commands have no known form.
+/// Undeclared commands have a length too, so that a reader can skip them. `None` for a type whose commands
+/// have no known form.
 pub fn length_dwords(generation: Generation, header: u32) -> Option<u32> {
     if let Some(info) = find(generation, header) {
         let fixed = info.fixed.iter().find(|f| is_length(f.name));

@@ -1,7 +1,7 @@
-//! Commands and states that Gen12 has and Gen9 has not, and those that Gen12 lays out anew.
+//! Commands and states of Gen12 that Gen9 lacks, or whose layout on Gen12 is different.
 //!
-//! Whatever differs by single fields stands beside the other fields in the module of its unit, with
-//! the revisions that have it.
+//! If only single fields differ, they are declared with the other fields in the module of their unit, with
+//! the revisions that have them.
 //!
 // source: genxml, gen120.xml and those that it imports.
 
@@ -198,7 +198,7 @@ packet! {
 }
 
 packet! {
-    /// How often each primitive is drawn, and to which viewports and layers.
+    /// The number of times each primitive is drawn, and the viewports and layers.
     pub struct State3dPrimitiveReplication = "3DSTATE_PRIMITIVE_REPLICATION", 24 bytes since 120
     fixed {
         "DWord Length" Uint [0..8] = 4;
@@ -316,7 +316,7 @@ packet! {
 }
 
 packet! {
-    /// Where numbers of the draw become components of vertex elements.
+    /// The vertex element components that draw parameters are stored to.
     pub struct State3dVfSgvs2 = "3DSTATE_VF_SGVS_2", 12 bytes since 120
     fixed {
         "DWord Length" Uint [0..8] = 1;
@@ -390,7 +390,7 @@ packet! {
 }
 
 packet! {
-    /// How the screen is shared out to slices.
+    /// The distribution of the screen over slices.
     pub struct State3d3dMode = "3DSTATE_3D_MODE", 8 bytes since 120
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -542,7 +542,7 @@ packet! {
 }
 
 packet! {
-    /// A clear colour, in memory beside the surface: as components and as a texel.
+    /// A clear colour, in memory next to the surface: as components and as a texel.
     pub struct ClearColor = "CLEAR_COLOR", 32 bytes since 120
     fields {
         /// Raw clear color red.

@@ -53,7 +53,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How floats are rounded.
+    /// The rounding mode of floats.
     pub enum RoundingMode = "ROUNDING_MODE" {
         /// RTNE.
         #[default]
@@ -246,7 +246,7 @@ packet! {
 }
 
 packet! {
-    /// What a kernel needs: its code, samplers, binding table, constants, local memory, barrier.
+    /// A kernel and its resources: code, samplers, binding table, constants, local memory, barrier.
     pub struct InterfaceDescriptorData = "INTERFACE_DESCRIPTOR_DATA", 32 bytes
     fields {
         /// Offset of the code from the instruction base address.
@@ -287,9 +287,9 @@ packet! {
         shared_local_memory_size: SharedLocalMemorySize [208..213] "Shared Local Memory Size";
         /// Barrier enable.
         barrier_enable: Bool [213..214] "Barrier Enable";
-        /// How floats are rounded.
+        /// The rounding mode of floats.
         rounding_mode: RoundingMode [214..216] "Rounding Mode";
-        /// Registers of constants that all threads of a group get alike.
+        /// Number of registers of constants that all threads of a group share.
         cross_thread_constant_data_read_length: Uint [224..232] "Cross-Thread Constant Data Read Length";
     }
 }

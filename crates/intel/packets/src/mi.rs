@@ -7,7 +7,7 @@ use tepui_packets::types::{Address, Bool, Hex, Hex64, Shr, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// What MI_PREDICATE compares.
+    /// The comparison of MI_PREDICATE.
     pub enum PredicateCompare = "PREDICATE_COMPARE" {
         /// TRUE.
         #[default]
@@ -22,7 +22,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How the old predicate takes part.
+    /// The combination of the comparison with the old predicate.
     pub enum PredicateCombine = "PREDICATE_COMBINE" {
         /// SET.
         #[default]
@@ -37,7 +37,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What becomes of the predicate.
+    /// The effect on the predicate.
     pub enum PredicateLoad = "PREDICATE_LOAD" {
         /// KEEP.
         #[default]
@@ -50,7 +50,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How MI_SEMAPHORE_WAIT compares: SAD is what memory holds, SDD the value of the command.
+    /// The comparison of MI_SEMAPHORE_WAIT: SAD is the value in memory, SDD the command's.
     pub enum SemaphoreCompare = "SEMAPHORE_COMPARE" {
         /// SAD GREATER THAN SDD.
         #[default]
@@ -182,11 +182,11 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
-        /// What MI_PREDICATE compares.
+        /// The comparison of MI_PREDICATE.
         compare_operation: PredicateCompare [0..2] "Compare Operation";
-        /// How the old predicate takes part.
+        /// The combination of the comparison with the old predicate.
         combine_operation: PredicateCombine [3..5] "Combine Operation";
-        /// What becomes of the predicate.
+        /// The effect on the predicate.
         load_operation: PredicateLoad [6..8] "Load Operation";
     }
 }
@@ -283,13 +283,13 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
-        /// How MI_SEMAPHORE_WAIT compares: SAD is what memory holds, SDD the value of the command.
+        /// The comparison of MI_SEMAPHORE_WAIT: SAD is the value in memory, SDD the command's.
         compare_operation: SemaphoreCompare [12..15] "Compare Operation";
         /// Wait mode.
         wait_mode: Bool [15..16] "Wait Mode";
         /// Register poll mode.
         register_poll_mode: Bool [16..17] "Register Poll Mode";
-        /// Which address space.
+        /// The address space: global or per process.
         memory_type: Bool [22..23] "Memory Type";
         /// Semaphore data dword.
         semaphore_data_dword: Uint [32..64] "Semaphore Data Dword";
@@ -299,7 +299,7 @@ packet! {
 }
 
 packet! {
-    /// Writes one or two double words to memory. With one, the command ends behind it.
+    /// Writes one or two double words to memory. The command is shorter if it writes only one.
     pub struct MiStoreDataImm = "MI_STORE_DATA_IMM", 20 bytes
     fixed {
         "MI Command Opcode" Uint [23..29] = 32;
@@ -502,7 +502,7 @@ packet! {
         data_size: Uint [19..21] "Data Size";
         /// Post-sync operation.
         post_sync_operation: Bool [21..22] "Post-Sync Operation";
-        /// Which address space.
+        /// The address space: global or per process.
         memory_type: Bool [22..23] "Memory Type";
         /// GPU address.
         memory_address: Shr<Address, 2> [34..80] "Memory Address";

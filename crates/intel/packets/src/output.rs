@@ -320,7 +320,7 @@ packet! {
 }
 
 packet! {
-    /// Where BLEND_STATE is.
+    /// Address of the BLEND_STATE.
     pub struct State3dBlendStatePointers = "3DSTATE_BLEND_STATE_POINTERS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -404,7 +404,7 @@ packet! {
 }
 
 packet! {
-    /// Where COLOR_CALC_STATE is.
+    /// Address of the COLOR_CALC_STATE.
     pub struct State3dCcStatePointers = "3DSTATE_CC_STATE_POINTERS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -443,7 +443,7 @@ packet! {
 }
 
 packet! {
-    /// Where the scissors are.
+    /// Address of the scissors.
     pub struct State3dScissorStatePointers = "3DSTATE_SCISSOR_STATE_POINTERS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -474,7 +474,7 @@ packet! {
 }
 
 packet! {
-    /// Where CC_VIEWPORT is.
+    /// Address of the CC_VIEWPORTs.
     pub struct State3dViewportStatePointersCc = "3DSTATE_VIEWPORT_STATE_POINTERS_CC", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -501,7 +501,7 @@ packet! {
 }
 
 packet! {
-    /// Where SF_CLIP_VIEWPORT is.
+    /// Address of the SF_CLIP_VIEWPORTs.
     pub struct State3dViewportStatePointersSfClip = "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;

@@ -260,7 +260,7 @@ packet! {
 }
 
 packet! {
-    /// Which samples are written.
+    /// Mask of the samples that are written.
     pub struct State3dSampleMask = "3DSTATE_SAMPLE_MASK", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;

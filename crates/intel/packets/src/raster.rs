@@ -270,7 +270,7 @@ packet! {
 }
 
 packet! {
-    /// Where one attribute of the pixel shader comes from.
+    /// The source of one attribute of the pixel shader.
     pub struct SfOutputAttributeDetail = "SF_OUTPUT_ATTRIBUTE_DETAIL", 2 bytes
     fields {
         /// Source attribute.
@@ -293,7 +293,7 @@ packet! {
 }
 
 packet! {
-    /// Where attributes of the pixel shader come from.
+    /// The sources of the pixel shader's attributes.
     pub struct State3dSbeSwiz = "3DSTATE_SBE_SWIZ", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;

@@ -57,7 +57,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What happens outside of the texture.
+    /// The treatment of coordinates outside of the texture.
     pub enum TextureCoordinateMode = "Texture Coordinate Mode" {
         /// WRAP.
         #[default]
@@ -78,7 +78,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What becomes of the texels of a footprint.
+    /// The reduction of a footprint's texels.
     pub enum ReductionType = "REDUCTION_TYPE" {
         /// STD FILTER.
         #[default]
@@ -168,7 +168,7 @@ packet! {
         u_address_mag_filter_rounding_enable: Bool [114..115] "U Address Mag Filter Rounding Enable";
         /// Maximum anisotropy.
         maximum_anisotropy: Uint [115..118] "Maximum Anisotropy";
-        /// What becomes of the texels of a footprint.
+        /// The reduction of a footprint's texels.
         reduction_type: ReductionType [118..120] "Reduction Type";
         /// Allow low quality LOD calculation.
         allow_low_quality_lod_calculation: Bool [120..121] "Allow Low Quality LOD Calculation" since 120;

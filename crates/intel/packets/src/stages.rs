@@ -404,7 +404,7 @@ packet! {
 }
 
 packet! {
-    /// What of vertices goes to buffers of stream output; entries follow.
+    /// The vertex components that stream output writes; entries follow.
     pub struct State3dSoDeclList = "3DSTATE_SO_DECL_LIST", 12 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 23;

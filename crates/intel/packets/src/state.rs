@@ -19,7 +19,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What PIPE_CONTROL writes when it is done.
+    /// The value that PIPE_CONTROL writes when it completes.
     pub enum PostSyncOperation = "POST_SYNC_OPERATION" {
         /// No write.
         #[default]
@@ -120,7 +120,7 @@ packet! {
 }
 
 packet! {
-    /// Where preempted compute threads are saved.
+    /// The save area of preempted compute threads.
     pub struct GpgpuCsrBaseAddress = "GPGPU_CSR_BASE_ADDRESS", 12 bytes before 120
     fixed {
         "DWord Length" Uint [0..8] = 1;
@@ -136,7 +136,7 @@ packet! {
 }
 
 packet! {
-    /// Which pipeline later commands are for.
+    /// Selects the pipeline of later commands.
     pub struct PipelineSelect = "PIPELINE_SELECT", 4 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 4;
@@ -151,7 +151,7 @@ packet! {
         media_sampler_dop_clock_gate_enable: Bool [4..5] "Media Sampler DOP Clock Gate Enable";
         /// Force media awake.
         force_media_awake: Bool [5..6] "Force Media Awake";
-        /// Which of the lower bits take effect.
+        /// Mask of the lower bits that take effect.
         mask_bits: Uint [8..16] "Mask Bits";
     }
 }
@@ -197,7 +197,7 @@ packet! {
         render_target_cache_flush_enable: Bool [44..45] "Render Target Cache Flush Enable";
         /// Depth stall enable.
         depth_stall_enable: Bool [45..46] "Depth Stall Enable";
-        /// What PIPE_CONTROL writes when it is done.
+        /// The value that PIPE_CONTROL writes when it completes.
         post_sync_operation: PostSyncOperation [46..48] "Post Sync Operation";
         /// Generic media state clear.
         generic_media_state_clear: Bool [48..49] "Generic Media State Clear";

@@ -6,7 +6,7 @@ use tepui_packets::types::{Address, Bool, Hex, Shr, Uint, UnsignedFixed};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// How texels are arranged in memory.
+    /// The arrangement of texels in memory.
     pub enum TileMode = "TILE_MODE" {
         /// LINEAR.
         #[default]
@@ -42,7 +42,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What the auxiliary surface is.
+    /// The kind of the auxiliary surface.
     pub enum AuxiliarySurfaceMode = "AUXILIARY_SURFACE_MODE" {
         /// AUX NONE.
         #[default]
@@ -61,7 +61,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Where a channel of the result comes from.
+    /// The source of a channel of the result.
     pub enum ShaderChannelSelect = "Shader Channel Select" {
         /// ZERO.
         #[default]
@@ -105,7 +105,7 @@ packet! {
         vertical_line_stride_offset: Bool [10..11] "Vertical Line Stride Offset";
         /// Vertical line stride.
         vertical_line_stride: Bool [11..12] "Vertical Line Stride";
-        /// How texels are arranged in memory.
+        /// The arrangement of texels in memory.
         tile_mode: TileMode [12..14] "Tile Mode";
         /// Surface horizontal alignment.
         surface_horizontal_alignment: Uint [14..16] "Surface Horizontal Alignment";
@@ -177,7 +177,7 @@ packet! {
         y_offset: Uint [181..184] "Y Offset";
         /// X offset.
         x_offset: Uint [185..192] "X Offset";
-        /// What the auxiliary surface is.
+        /// The kind of the auxiliary surface.
         auxiliary_surface_mode: AuxiliarySurfaceMode [192..195] "Auxiliary Surface Mode";
         /// Auxiliary surface pitch.
         auxiliary_surface_pitch: Uint [195..204] "Auxiliary Surface Pitch";

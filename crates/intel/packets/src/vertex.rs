@@ -6,7 +6,7 @@ use tepui_packets::types::{Address, Bool, Hex, Int, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// Where a component of a vertex element comes from.
+    /// The source of a vertex element's component.
     pub enum VertexComponentControl = "3D_Vertex_Component_Control" {
         /// NOSTORE.
         #[default]
@@ -61,7 +61,7 @@ packet! {
 }
 
 packet! {
-    /// How indices are read.
+    /// Parameters of reading indices.
     pub struct State3dVf = "3DSTATE_VF", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -116,7 +116,7 @@ packet! {
 }
 
 packet! {
-    /// How often a vertex element advances with instances.
+    /// The instance step rate of a vertex element.
     pub struct State3dVfInstancing = "3DSTATE_VF_INSTANCING", 12 bytes
     fixed {
         "DWord Length" Uint [0..8] = 1;
@@ -136,7 +136,7 @@ packet! {
 }
 
 packet! {
-    /// Where vertex and instance numbers are put.
+    /// The components that vertex and instance IDs are stored to.
     pub struct State3dVfSgvs = "3DSTATE_VF_SGVS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
@@ -162,7 +162,7 @@ packet! {
 }
 
 packet! {
-    /// Which components of vertex elements are stored.
+    /// Mask of the vertex element components that are stored.
     pub struct State3dVfComponentPacking = "3DSTATE_VF_COMPONENT_PACKING", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
@@ -317,7 +317,7 @@ packet! {
 }
 
 packet! {
-    /// What one attribute of a vertex is made of.
+    /// The source of one attribute of a vertex.
     pub struct VertexElementState = "VERTEX_ELEMENT_STATE", 8 bytes
     fields {
         /// Source element offset.

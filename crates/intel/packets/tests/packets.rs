@@ -7,7 +7,7 @@ use tepui_intel_packets::{find, of_generation, revision};
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What decodes without a problem packs to the bytes that it was decoded from.
+    /// Bytes that decode without a problem are repacked to the same bytes.
     #[test]
     fn valid_packets_come_back(bytes in prop::collection::vec(any::<u8>(), 88)) {
         for generation in Generation::ALL {
