@@ -45,7 +45,7 @@ pub enum Layout {
         /// Stride in bytes.
         stride: u16,
     },
-    /// The same bits for all channels.
+    /// An immediate for all channels.
     Scalar(u64),
     /// Eight small integers, repeated.
     Integers([i8; 8]),

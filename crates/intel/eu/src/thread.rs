@@ -105,8 +105,8 @@ impl Thread {
         }
     }
 
-    /// The same thread, but reporting uses of registers that were never written ([`MessageUnit::found`]). Its
-    /// programs are not translated.
+    /// Enables the checker, which reports uses of registers that were never written ([`MessageUnit::found`]).
+    /// Programs are not translated for such threads.
     #[must_use]
     pub fn checked(self) -> Thread {
         Thread { checker: Some(Box::new(Checker::new())), ..self }

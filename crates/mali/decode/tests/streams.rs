@@ -68,7 +68,7 @@ fn loops_are_followed_and_work_is_shown_each_time() {
         CsCall { address: 82, length: 84 }.pack().expect("fits"),
         CsAddImmediate32 { destination: 80, source: 80, immediate: -1 }.pack().expect("fits"),
         CsBranch { condition: CsCondition::Nequal, value: 80, offset: -3 }.pack().expect("fits"),
-        // What is stored is what a later load would see; here it must be mapped.
+        // The stored bytes are those that a later load would see; here the store only needs mapped memory.
         CsStoreMultiple { address: 82, base_register: 80, mask: 1, offset: 0x100 }
             .pack()
             .expect("fits"),

@@ -508,7 +508,7 @@ bits_enum! {
 }
 
 impl BlockFormatV6 {
-    /// The same layout of later architectures; `None` for a layout that they lack.
+    /// The corresponding layout of later architectures; `None` for a layout that they lack.
     pub fn later(self) -> Option<BlockFormat> {
         match self {
             BlockFormatV6::TiledUInterleaved => Some(BlockFormat::TiledUInterleaved),

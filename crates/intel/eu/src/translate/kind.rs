@@ -326,7 +326,7 @@ pub enum WordValue {
     Fours(u16),
     /// Eight constants, repeated.
     Constants([i8; 8]),
-    /// The same bits for all channels.
+    /// An immediate for all channels.
     Bits(u16),
 }
 

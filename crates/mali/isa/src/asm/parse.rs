@@ -59,7 +59,7 @@ pub enum ParseErrorKind {
     /// Something else is expected.
     #[error("expected {expected}, found `{found}`")]
     Expected {
-        /// What is expected.
+        /// The expected text.
         expected: &'static str,
         /// The text that was found.
         found: String,

@@ -14,7 +14,7 @@ pub const ALL: u16 = u16::MAX;
 pub struct Row(pub [u32; LANES]);
 
 impl Row {
-    /// The same value in all lanes.
+    /// Replicates a value to all lanes.
     pub const fn splat(value: u32) -> Row {
         Row([value; LANES])
     }

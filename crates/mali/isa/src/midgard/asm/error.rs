@@ -24,7 +24,7 @@ pub enum AsmErrorKind {
     /// Something else is expected.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What is expected.
+        /// The expected text.
         expected: &'static str,
         /// The text that was found, in quotes, or a description of it.
         found: String,

@@ -13,7 +13,7 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// The same number in all threads.
+    /// A number that is uniform over all threads.
     pub const fn bits(add: u32) -> Affine {
         Affine { by: [0; 3], add }
     }

@@ -232,7 +232,7 @@ pub fn local_offset(op: &Op) -> Option<u16> {
 /// The origin of a source's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// The same bits in all lanes, after selection.
+    /// An immediate for all lanes, after selection.
     Bits(u32),
     /// A register of the warp, before selection.
     Register(u16),
