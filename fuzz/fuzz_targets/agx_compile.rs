@@ -1,13 +1,13 @@
 #![no_main]
-//! Any bytes as SPIR-V: what the front end takes is compiled or refused by name; the compiler finds
-//! no fault with its own work and never panics. The first byte chooses: a random valid program from
-//! a seed, or the rest as SPIR-V.
+//! Arbitrary bytes as SPIR-V: a module that the front end accepts is compiled or refused with a reason; the
+//! compiler's validators find no error in its own output, and it never panics. The first byte chooses: a
+//! random valid program from a seed, or the rest as SPIR-V.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_agx_compiler::{Error, Options, compile};
 use tepui_ir_gen::{Config, program};
 
-/// Instructions that a shader may have: the passes take long on larger ones.
+/// Limit on the instructions of a shader: the passes take long on larger ones.
 const LARGEST: usize = 2000;
 
 fuzz_target!(|data: &[u8]| {

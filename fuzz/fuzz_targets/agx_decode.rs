@@ -1,5 +1,5 @@
-//! AGX machine code: whatever decodes must encode to the same bytes, and its text must assemble to
-//! them; every other input is an error, never a panic or a hang.
+//! AGX machine code: bytes that decode must encode to the same bytes, and their text must assemble to them;
+//! every other input is an error, never a panic or a hang.
 
 #![no_main]
 

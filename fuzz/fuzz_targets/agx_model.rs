@@ -1,7 +1,6 @@
-//! The AGX model: any program and any control stream ends as a finished job or as a fault. The
-//! first byte says how to read the others: as a program with a buffer at hand, or as memory that
-//! holds control stream, USC words and programs. crates/agx/bare/tests/fuzz.rs does the same,
-//! briefly.
+//! The AGX model: any program and any control stream ends as a finished job or as a fault. The first byte
+//! selects the interpretation of the others: as a program with a buffer, or as memory that holds control
+//! stream, USC words and programs. crates/agx/bare/tests/fuzz.rs does the same, briefly.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Every packet of AGX out of arbitrary bytes: read, packed again, printed.
+//! Every AGX packet from arbitrary bytes: unpacked, packed again, printed.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
         let refused = |p: &Problem| matches!(p.kind, ProblemKind::OutOfRange { .. });
         let packed = match info.repack(input) {
             Ok(packed) => packed,
-            // A number that the hardware does not accept is kept, and so cannot be packed.
+            // An invalid number is kept, and so cannot be packed.
             Err(problem) if refused(&problem) => continue,
             Err(problem) => panic!("{problem}"),
         };

@@ -1,9 +1,8 @@
-//! Render commands out of arbitrary memory: vertex control stream, state records, indices, USC
-//! words, programs and attachments all come from the input. Each ends as a finished job or as a
-//! fault. By a bit of the input, the memory is that of a render command that draws, and the input
-//! changes bytes of it. `any_bytes_end_in_a_scene_or_a_fault` in
-//! crates/agx/model/src/render/tests.rs does the same to the geometry half, from a stream that
-//! draws.
+//! Render commands from arbitrary memory: vertex control stream, state records, indices, USC words, programs
+//! and attachments all come from the input. Each ends as a finished job or as a fault. If a bit of the input
+//! is set, the memory is that of a valid render command, and the input changes bytes of it.
+//! `any_bytes_end_in_a_scene_or_a_fault` in crates/agx/model/src/render/tests.rs does the same with the
+//! geometry half, from a valid stream.
 
 #![no_main]
 
@@ -29,7 +28,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 const PAGE: u64 = 1 << 14;
 const BASE: u64 = 0x11_0000_0000;
-/// Bytes of the render command in front of the memory.
+/// Bytes of the render command that precede the memory.
 const HEAD: usize = 16;
 
 fuzz_target!(|data: &[u8]| {
@@ -96,7 +95,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = Gpu::new(options).render(&vm, &job);
 });
 
-/// Places in the scene's memory, from its start.
+/// Offsets in the scene's memory.
 const VERTEX: u64 = 0x400;
 const FRAGMENT: u64 = 0x480;
 const BACKGROUND: u64 = 0x500;

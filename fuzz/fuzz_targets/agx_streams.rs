@@ -1,11 +1,11 @@
-//! Control streams, USC words and state out of arbitrary memory: decoding ends and prints.
+//! Control streams, USC words and state from arbitrary memory: decoding terminates and prints.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tepui_agx_decode::{Decoder, GpuMemory, Limits, Options, Unreadable, ppp::RenderArrays};
 
-/// The input at every address, over and over, but for one page in eight.
+/// The input repeated at every address, except for one page in eight.
 struct Everywhere<'a>(&'a [u8]);
 
 impl GpuMemory for Everywhere<'_> {

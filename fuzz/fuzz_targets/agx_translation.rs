@@ -1,5 +1,5 @@
-//! Interpreter against translation on any program and memory map that the bytes choose. The first byte says whether
-//! it is a compute or a fragment program.
+//! Interpreter against translation on an arbitrary program and memory map. The first byte selects a compute or a
+//! fragment program.
 
 #![no_main]
 

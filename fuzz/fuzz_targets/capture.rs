@@ -1,4 +1,4 @@
-//! Captures out of arbitrary bytes: behind a right header, every payload with a right checksum.
+//! Captures from arbitrary bytes: every payload follows a valid header and has a valid checksum.
 
 #![no_main]
 

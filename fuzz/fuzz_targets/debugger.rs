@@ -1,5 +1,5 @@
 #![no_main]
-//! Any bytes as commands of the debugger and as messages of the debug adapter protocol.
+//! Arbitrary bytes as debugger commands and as messages of the debug adapter protocol.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_debug::{Instruction, Recording, Session, Step, command, dap};

@@ -1,5 +1,5 @@
-//! Any description of an image: a layout whose parts lie inside it, or an error. Pixels of small
-//! ones go in and come out.
+//! Any description of an image: a layout whose parts are inside of it, or an error. Pixels of small images
+//! are tiled and detiled.
 
 #![no_main]
 #![allow(non_snake_case)]
@@ -12,10 +12,10 @@ use tepui_mali_chips::{Arch, CHIPS};
 use tepui_mali_instancing::Instancing;
 use tepui_mali_layout as mali;
 
-/// Images of more bytes are laid out, and not filled.
+/// Larger images are laid out, but not filled.
 const MAX_IMAGE_B: u64 = 1 << 20;
 
-/// Mostly small, sometimes anything.
+/// A size that is mostly small, and sometimes arbitrary.
 fn size(u: &mut Unstructured) -> u32 {
     match u.arbitrary::<u8>().unwrap_or(0) {
         0..=199 => u.int_in_range(0..=300).unwrap_or(1),

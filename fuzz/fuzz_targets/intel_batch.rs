@@ -1,4 +1,4 @@
-//! Batches for Intel's command streamer: whatever memory holds, execution ends without a panic.
+//! Batches for Intel's command streamer: for any memory contents, execution ends without a panic.
 
 #![no_main]
 

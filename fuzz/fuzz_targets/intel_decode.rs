@@ -1,4 +1,4 @@
-//! Any memory as a batch: a tree within the limits, as text and with the render targets, or problems
+//! Arbitrary memory as a batch: a tree within the limits, as text and with the render targets, or problems
 //! with their positions.
 
 #![no_main]
@@ -8,7 +8,7 @@ use tepui_decode::{GpuMemory, Unreadable};
 use tepui_intel_chips::Generation;
 use tepui_intel_decode::{Decoder, Limits, Options, State};
 
-/// The input, and nothing behind it.
+/// Memory that holds the input only.
 struct Input<'a>(&'a [u8]);
 
 impl GpuMemory for Input<'_> {

@@ -1,6 +1,6 @@
-//! Machine code of Intel's execution units: whatever decodes must encode to the same instruction, and
-//! its text must assemble to it; every other input is an error, never a panic or a hang. What decodes
-//! also becomes a program, which a thread executes for a while.
+//! Machine code of Intel's execution units: bytes that decode must encode to the same instruction, and their
+//! text must assemble to it; every other input is an error, never a panic or a hang. Instructions that decode
+//! also form a program, which a thread executes for a while.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use tepui_intel_eu::{
 };
 use tepui_intel_isa::{Generation, asm, disasm, validate};
 
-/// Answers each message with its own payload.
+/// A unit that answers each message with its own payload.
 struct Echo;
 
 impl MessageUnit for Echo {

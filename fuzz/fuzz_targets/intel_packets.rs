@@ -1,4 +1,4 @@
-//! Bytes as each of Intel's packets: decoding never panics, and what is valid packs to the same bytes.
+//! Bytes as each of Intel's packets: decoding never panics, and valid packets are repacked to the same bytes.
 
 #![no_main]
 

@@ -1,12 +1,12 @@
-//! Calls of the AGX kernel extension: any methods with any structures in and out, over any memory,
-//! are described and never panic.
+//! Calls of the AGX kernel extension: arbitrary methods with arbitrary input and output structures, over
+//! arbitrary memory, are described without a panic.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tepui_agx_iokit::{Call, ClientMemory, Session};
 
-/// The input again, from address 0 on.
+/// The input as memory, from address 0 on.
 struct Memory<'a>(&'a [u8]);
 
 impl ClientMemory for Memory<'_> {

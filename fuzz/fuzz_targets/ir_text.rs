@@ -1,6 +1,6 @@
 #![no_main]
-//! The text of the IR: a random program's, with bytes replaced, or any bytes. What is read and is
-//! valid prints as text that reads as the same; everything else is an error, never a panic.
+//! Text of the IR: a random program's text with bytes replaced, or arbitrary bytes. Text that parses and is
+//! valid prints as text that parses to the same; everything else is an error, never a panic.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_ir_gen::{Config, program};

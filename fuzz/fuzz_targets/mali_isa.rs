@@ -1,5 +1,6 @@
-//! Machine code of Valhall, Bifrost and Midgard: whatever decodes must encode to the same word, Valhall's text must parse to
-//! the same instruction, and Midgard's exact text to the same bytes; every other input is an error, never a panic or a hang.
+//! Machine code of Valhall, Bifrost and Midgard: bytes that decode must encode to the same word, Valhall's text must
+//! parse to the same instruction, and Midgard's exact text must assemble to the same bytes; every other input is an
+//! error, never a panic or a hang.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Descriptors and command-stream instructions of Mali: what decodes without a problem packs to the
-//! same bytes, and printing anything neither panics nor hangs.
+//! Descriptors and command-stream instructions of Mali: bytes that decode without a problem are repacked to
+//! the same bytes, and printing never panics or hangs.
 
 #![no_main]
 

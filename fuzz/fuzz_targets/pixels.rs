@@ -1,5 +1,5 @@
-//! Any texel and block of any format: read, packed again, decoded; and any name of a format or of a
-//! variant of AFBC.
+//! Any texel and block of any format: unpacked, packed again, decoded; and arbitrary names of formats and of
+//! AFBC variants.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|input: &[u8]| {
     for codec in [TexelCodec::new(format), TexelCodec::stencil(format)].into_iter().flatten() {
         let Some(texel) = bytes.get(..codec.bytes()) else { return };
         let raw = load(texel);
-        // What was packed reads as what was read, NaN for NaN.
+        // A packed value unpacks to the same value, or to NaN if it was NaN.
         let value = codec.unpack_f32(raw);
         let packed = codec.pack_f32(value);
         assert_eq!(packed & !codec.written_bits(), 0);

@@ -1,6 +1,6 @@
 #![no_main]
-//! Any bytes: the front end answers with a shader that validates or with an error, and never
-//! panics; so do the passes.
+//! Arbitrary bytes: the front end returns a valid shader or an error, and never panics; neither do the
+//! passes.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_spirv::{Options, translate_bytes};

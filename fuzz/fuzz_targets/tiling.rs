@@ -1,5 +1,5 @@
-//! Any plane, rectangle, stride and buffers: every element at the address of the plane's
-//! definition, or an error and nothing written.
+//! Any plane, rectangle, stride and buffers: every element is at its address by the plane's definition, or
+//! the result is an error and nothing was written.
 
 #![no_main]
 #![allow(non_snake_case)]

@@ -1,6 +1,6 @@
 #![no_main]
-//! Any bytes as what applications keep of a driver: binaries of shader objects and pipeline caches. What is read is written
-//! as it was read, and programs out of a cache link or are refused.
+//! Arbitrary bytes as data that applications store for a driver: binaries of shader objects and pipeline caches. Data
+//! that is accepted is written again unchanged, and programs from a cache link or are refused.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_agx_compiler::{Program, link};

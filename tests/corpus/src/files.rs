@@ -4,17 +4,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The modules of the corpus of `tools/corpus`, sorted; those of one package when `package` names
-/// it, of all when it is empty. Brings the corpus first when it is not there.
+/// The modules of the corpus of `tools/corpus`, sorted; those of one package if `package` names it, of all
+/// packages if it is empty. Fetches the corpus first if it is missing.
 ///
 /// # Panics
-/// When it cannot be had: without it there is nothing to test.
+/// If it cannot be fetched: without it there is nothing to test.
 #[must_use]
 pub fn corpus(package: &str) -> Vec<PathBuf> {
     modules(&[directory().join("spv").join(package)]).expect("the corpus can be read")
 }
 
-/// The WGSL of crates that `tools/corpus` brings, sorted; of one crate when `package` names it.
+/// The WGSL files of crates in the corpus of `tools/corpus`, sorted; of one crate if `package` names it.
 ///
 /// # Panics
 /// As [`corpus`].
@@ -23,7 +23,7 @@ pub fn wgsl(package: &str) -> Vec<PathBuf> {
     files(&[directory().join("wgsl").join(package)], "wgsl").expect("the corpus can be read")
 }
 
-/// Where the corpus is.
+/// The folder of the corpus.
 fn directory() -> PathBuf {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/corpus");
     let run = |verb: &str| {
@@ -39,10 +39,10 @@ fn directory() -> PathBuf {
     PathBuf::from(run("path"))
 }
 
-/// The `.spv` files among some paths, sorted, folders with all that is below them.
+/// The `.spv` files in some paths, sorted; folders are searched recursively.
 ///
 /// # Errors
-/// When a folder cannot be read.
+/// If a folder cannot be read.
 pub fn modules(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     files(paths, "spv")
 }
@@ -68,10 +68,10 @@ fn files(paths: &[PathBuf], extension: &str) -> io::Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-/// A module's words: of SPIR-V, or what naga makes of WGSL.
+/// A module's words: of SPIR-V, or naga's translation of WGSL.
 ///
 /// # Errors
-/// When the file cannot be read, or naga does not take it.
+/// If the file cannot be read, or naga does not accept it.
 pub fn read(file: &Path) -> io::Result<Vec<u32>> {
     let bytes = std::fs::read(file)?;
     if file.extension().is_none_or(|e| e != "wgsl") {
@@ -88,7 +88,7 @@ fn by_naga(text: &str) -> Result<Vec<u32>, String> {
     let info = Validator::new(ValidationFlags::all(), Capabilities::all())
         .validate(&module)
         .map_err(|e| e.emit_to_string(text))?;
-    // What a pipeline must give and the source does not is 0.
+    // Pipeline constants without a default in the source are 0.
     let missing = module.overrides.iter().filter(|(_, o)| o.init.is_none());
     let key = |o: &naga::Override| {
         o.id.map(|id| id.to_string()).or_else(|| o.name.clone()).unwrap_or_default()

@@ -11,12 +11,12 @@ const BUFFER: usize = 1 << 14;
 /// Bytes of push constants.
 const PUSH: usize = 128;
 
-/// What random words are.
+/// The distribution of random words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// Floats of moderate size, small numbers, any bits.
+    /// Floats of moderate size, small numbers, arbitrary bits.
     Any,
-    /// Floats of moderate size and small numbers but zero: no NaN, no division by zero.
+    /// Floats of moderate size and small numbers other than zero: no NaN, no division by zero.
     Moderate,
     /// Numbers from 1 to 4 only, which are indices inside most arrays.
     Small,
@@ -34,11 +34,10 @@ impl Words {
     }
 }
 
-/// Buffers, images, samplers and push constants for everything that a shader declares. Of a
-/// run-time array of descriptors there are eight.
+/// Buffers, images, samplers and push constants for all resources of a shader. A run-time array of
+/// descriptors has eight.
 ///
-/// Samplers repeat and take the nearest texel: what comes of other filters is known to a few bits
-/// only.
+/// Samplers repeat and use the nearest texel: results of other filters are specified to a few bits only.
 #[must_use]
 pub fn memory(s: &Shader, seed: u64, words: Words) -> Memory {
     let mut rng = Rng::new(seed);
@@ -68,7 +67,7 @@ pub fn memory(s: &Shader, seed: u64, words: Words) -> Memory {
     m
 }
 
-/// The format of an image whose shader does not say it.
+/// The format of an image for which the shader specifies none.
 fn format(r: &Resource) -> ImageFormat {
     match (r.format, r.texels) {
         (ImageFormat::Unknown, NumKind::Float) => ImageFormat::Rgba32f,
@@ -100,7 +99,7 @@ fn image(r: &Resource, rng: &mut Rng) -> ImageData {
         });
     }
     if let Some(f) = format_of(image.format) {
-        // Formats of shaders' images have no blocks.
+        // Formats of storage images have no blocks.
         let _ = quantise(&mut image, f, r.texels);
     }
     image

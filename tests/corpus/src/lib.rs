@@ -1,5 +1,5 @@
-//! Runs SPIR-V modules through the front end: translates, validates, optimises and lowers them, and
-//! compares runs before and after.
+//! Runs SPIR-V modules through the front end: translates, validates, optimises and lowers them, and compares
+//! runs before and after.
 //!
 //! [`corpus`] finds the modules of `tools/corpus`. [`check`] processes one, [`Report`] counts and
 //! prints. The test checks all modules; the program `tepui-corpus` takes files.
@@ -21,19 +21,19 @@ use std::path::{Path, PathBuf};
 use tepui_ir::{Shader, validate};
 use tepui_spirv::{Error, Options, entry_points, translate};
 
-/// What became of one entry point.
+/// The outcome for one entry point.
 #[derive(Debug)]
 pub enum Outcome {
     /// Translated; valid before and after the passes.
     Compiled {
         /// Instructions of the IR before and after the passes.
         instructions: [usize; 2],
-        /// What two runs said.
+        /// The outcome of comparing two runs.
         ran: Option<Ran>,
-        /// What the AGX back end made of it: instructions, or why it refused.
+        /// The outcome of the AGX back end: number of instructions, or the reason for a refusal.
         agx: Result<u32, NotForAgx>,
     },
-    /// The front end refused it and said why.
+    /// The front end refused it with a reason.
     Refused(Error),
     /// The shader or a pass's result is not valid.
     Wrong(String),
@@ -41,12 +41,12 @@ pub enum Outcome {
     Crashed(String),
 }
 
-/// Why the AGX back end does not compile a shader.
+/// The reason why the AGX back end does not compile a shader.
 #[derive(Debug)]
 pub struct NotForAgx {
-    /// Its own words.
+    /// The back end's message.
     pub why: String,
-    /// The shader is larger than Vulkan's limits for the GPU: nobody may give it to one.
+    /// Whether the shader exceeds Vulkan's limits for the GPU, so that no application may use it.
     pub too_large: bool,
 }
 
@@ -57,14 +57,13 @@ pub struct Entry {
     pub file: PathBuf,
     /// The entry point's name.
     pub name: String,
-    /// Extensions of one vendor that the module declares: Vulkan on another vendor's GPU need not
-    /// take it.
+    /// A vendor's extension that the module declares, which Vulkan on another vendor's GPU need not support.
     pub vendor: Option<String>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// The first extension or set of instructions with a vendor's prefix that a module declares.
+/// The first vendor extension or vendor instruction set that a module declares.
 fn vendor_extension(words: &[u32]) -> Option<String> {
     const OP_EXTENSION: u32 = 10;
     const OP_EXT_INST_IMPORT: u32 = 11;
@@ -95,7 +94,7 @@ fn vendor_extension(words: &[u32]) -> Option<String> {
     None
 }
 
-/// Every entry point of a module of a supported stage.
+/// Checks every entry point of a module whose stage is supported.
 #[must_use]
 pub fn check(file: &Path, words: &[u32]) -> Vec<Entry> {
     let entry = |name: &str, outcome| Entry {
@@ -120,7 +119,7 @@ pub fn check(file: &Path, words: &[u32]) -> Vec<Entry> {
         .filter(|(_, stage)| stage.is_some())
         .map(|(name, stage)| {
             let options = Options { entry: Some(name.clone()), stage, ..Options::default() };
-            // Of the name alone: the same inputs wherever the corpus lies.
+            // The seed depends on the name only, so that inputs are the same wherever the corpus is.
             let seed = file.file_name().map_or(0, |name| name.len() as u64);
             entry(&name, guarded(&mut || one(words, &options, seed)))
         })
@@ -137,7 +136,7 @@ fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
     if let Some(w) = invalid("translated", &first) {
         return w;
     }
-    // Names of values are comments, which are not read.
+    // Names of values are comments, which are ignored.
     let mut nameless = first.clone();
     nameless.names.clear();
     let text = nameless.to_string();
@@ -173,13 +172,13 @@ fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
     Outcome::Compiled { instructions, ran, agx }
 }
 
-/// Compiles a shader for AGX as the main part of its stage, fragment shaders for a picture and
-/// transform feedback as well; the number of instructions, or why it is refused.
+/// Compiles a shader for AGX as the main part of its stage, fragment shaders for a picture and transform
+/// feedback as well; returns the number of instructions, or the reason for a refusal.
 fn agx(first: &Shader) -> Result<Result<u32, NotForAgx>, String> {
     use tepui_agx_compiler::abi::tile::Tile;
     use tepui_agx_compiler::abi::{Colours, Fragment, Vertex, VertexResults};
     use tepui_agx_compiler::{Error as Agx, Interface, Options, compile_as};
-    // What reads the tile is compiled with its render targets known.
+    // Shaders that read the tile are compiled with known render targets.
     let mut reads_tile = false;
     first.walk(|s, _, i| reads_tile |= s.insts[i].op == tepui_ir::Op::LoadOutput);
     let mut interfaces = Vec::new();
@@ -200,7 +199,7 @@ fn agx(first: &Shader) -> Result<Result<u32, NotForAgx>, String> {
         match compile_as(&mut first.clone(), &Options::default(), &interface, &mut |_, _| {}) {
             Ok(p) => out = Ok(p.stats.instructions),
             Err(e @ (Agx::Internal(_) | Agx::Encode(_))) => return Err(e.to_string()),
-            // Without the place, so that equal reasons count together.
+            // Without the position, so that equal reasons are counted together.
             Err(Agx::Op { op, why, .. }) => {
                 let why = format!("`{}` {why}", op.name());
                 return Ok(Err(NotForAgx { why, too_large: false }));

@@ -4,26 +4,24 @@
 use tepui_ir::interp::{FloatBytes, Memory, Slot};
 use tepui_ir::{NumKind, Shader};
 
-/// How much two memories are the same.
+/// The degree to which two memories are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Same {
     /// Bit for bit.
     Bits,
-    /// Floats differ by what special functions may.
+    /// Floats differ within the tolerance of special functions.
     Near,
 }
 
-/// How far texels of fixed-point formats may be apart, which have 8 bits and may be rounded either
-/// way.
+/// Tolerance of fixed-point texels, which have 8 bits and may be rounded either way.
 const STEP: f32 = 0.008;
 
-/// Whether two floats of 32 bits are within what special functions may differ by. NaN equals NaN
-/// only.
+/// Whether two 32-bit floats are within the tolerance of special functions. NaN equals NaN only.
 fn close(a: u32, b: u32) -> bool {
     near(f32::from_bits(a), f32::from_bits(b), 1e-4, f32::MIN_POSITIVE)
 }
 
-/// The same of 16 bits.
+/// Whether two 16-bit floats are within the tolerance of special functions.
 fn close_halves(a: u16, b: u16) -> bool {
     near(half::f16::from_bits(a).to_f32(), half::f16::from_bits(b).to_f32(), 4e-3, 0.0)
 }
@@ -38,8 +36,7 @@ fn near(x: f32, y: f32, relative: f32, smallest: f32) -> bool {
     x == y || (x - y).abs() <= relative * x.abs().max(y.abs()).max(1e-4)
 }
 
-/// Whether the word of a buffer at an offset is as it should be: floats are near, everything else
-/// is equal.
+/// Whether a word of a buffer is as expected: floats are near, everything else is equal.
 fn word(floats: &FloatBytes, slot: Slot, at: usize, got: [u8; 4], want: [u8; 4]) -> bool {
     let size = |k: usize| floats.size_at(slot, at + k);
     if (0..4).all(|k| size(k) == 4) {
@@ -52,10 +49,9 @@ fn word(floats: &FloatBytes, slot: Slot, at: usize, got: [u8; 4], want: [u8; 4])
     })
 }
 
-/// Compares what a run left with what it should have left. Where `want` notes which bytes floats
-/// were stored to ([`Memory::floats`]), those may differ by what special functions may; everything
-/// else, and all of a memory without such notes, must be equal bit for bit. Texels of float images
-/// are floats.
+/// Compares the memory after a run with the expected one. Bytes that `want` marks as stored floats
+/// ([`Memory::floats`]) may differ within the tolerance of special functions; everything else, and all of a
+/// memory without such marks, must be bit-equal. Texels of float images are floats.
 ///
 /// # Errors
 /// The first difference that is too large.
@@ -135,7 +131,7 @@ mod tests {
         }
     }
 
-    /// Compares words that a shader copied (`float` false) or computed as floats.
+    /// Compares words that a shader has copied (`float` false) or computed as floats.
     fn judged(float: bool, want: u32, got: u32) -> bool {
         let op = if float { "fadd %1, %1" } else { "iadd %1, %0" };
         let text = format!(

@@ -4,35 +4,35 @@ use crate::{Entry, Outcome, Ran};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What became of a set of shaders.
+/// Outcomes for a set of shaders.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct Report {
-    /// Compiled, of those that any Vulkan 1.3 GPU may be given.
+    /// Number of compiled shaders, without those that use vendor extensions.
     pub compiled: usize,
-    /// Refused by name, of those.
+    /// Number of refused shaders, without those that use vendor extensions.
     pub refused: usize,
-    /// Compiled and refused, of those with an extension of one vendor.
+    /// Numbers of compiled and refused shaders that use vendor extensions.
     pub vendor: [usize; 2],
-    /// Not valid, or another result after the passes.
+    /// Shaders that are invalid, or whose results differ after the passes.
     pub wrong: Vec<String>,
     /// Panics.
     pub crashed: Vec<String>,
-    /// Shaders that gave the same memory and outputs.
+    /// Number of shaders with the same memory and outputs.
     pub same: usize,
     /// Shaders that the interpreter did not run to the end, by reason.
     pub not_run: BTreeMap<String, usize>,
     /// Refusals: number, whether all are of one vendor, and a file.
     pub reasons: BTreeMap<String, (usize, bool, String)>,
-    /// Compiled and refused by the AGX back end, of what the front end took of those that any
-    /// Vulkan 1.3 GPU may be given.
+    /// Numbers of shaders that the AGX back end compiled and refused, of those that the front end accepted,
+    /// without vendor extensions.
     pub agx: [usize; 2],
-    /// The same of those with an extension of one vendor.
+    /// Numbers of shaders with vendor extensions that the AGX back end compiled and refused.
     pub agx_vendor: [usize; 2],
-    /// Those of the refused that are larger than Vulkan's limits for the GPU.
+    /// Number of refused shaders that exceed Vulkan's limits for the GPU.
     pub too_large: usize,
     /// The back end's refusals: number and a file.
     pub agx_reasons: BTreeMap<String, (usize, String)>,
-    /// IR instructions before and after the passes, together.
+    /// Total IR instructions before and after the passes.
     pub instructions: [usize; 2],
 }
 
@@ -73,14 +73,14 @@ impl Report {
         }
     }
 
-    /// The part of the shaders that any Vulkan 1.3 GPU may be given which compile, in 0–1.
+    /// The fraction of shaders without vendor extensions that compile, from 0 to 1.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.compiled as f64 / self.all().max(1) as f64
     }
 
-    /// The part of them that becomes AGX machine code, in 0–1, without those that are larger than
-    /// the GPU's limits.
+    /// The fraction of these that become AGX machine code, from 0 to 1, without those that exceed the GPU's
+    /// limits.
     #[must_use]
     pub fn agx_share(&self) -> f64 {
         self.agx[0] as f64 / (self.all() - self.too_large).max(1) as f64

@@ -12,18 +12,18 @@ use tepui_passes::lower_alu::Alu;
 use tepui_passes::pipeline::{self, Pipeline};
 use tepui_passes::target::{self, Target};
 
-/// What a run said.
+/// The outcome of comparing runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ran {
     /// The same memory, bit for bit, after every stage.
     Same,
-    /// The interpreter stops before the end: what it lacks, or the step limit.
+    /// The interpreter stopped before the end: the missing feature, or the step limit.
     NotRun(String),
 }
 
-/// Why shaders that take the address of a buffer at a binding are not run.
+/// The reason why shaders that use the address of a bound buffer are not run.
 const NO_ADDRESS: &str = "buffers without an address";
-/// Steps of a run, each for all lanes of a workgroup.
+/// Limit on the steps of a run, each for all lanes of a workgroup.
 const LIMIT: u64 = 100_000;
 /// Lanes of a vertex or fragment shader's run: fragments come as whole quads.
 const LANES: usize = 16;
@@ -55,28 +55,28 @@ fn inputs(seed: u64) -> Group {
     g
 }
 
-/// Outputs by place: one word for each lane that wrote it.
+/// Outputs by location: one word for each lane that wrote it.
 type Outputs = HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>;
 
-/// What a run leaves behind.
+/// The final state of a run.
 #[derive(PartialEq)]
 struct End {
     memory: Memory,
     outputs: Outputs,
 }
 
-/// Runs a shader; a compute shader that has no buffers or images leaves nothing behind and is not
-/// run.
+/// Compares runs of a shader after every stage; a compute shader without buffers or images has no result and
+/// is not run.
 ///
 /// # Errors
-/// When two runs differ, or only one of them ends.
+/// If two runs differ, or only one of them ends.
 pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> {
     let compute = first.info.stage == Stage::Compute;
     if compute && first.resources.is_empty() {
         return Ok(None);
     }
     let mut s = first.clone();
-    // Roundings must stay where they are, to compare bits.
+    // Rounding must not be moved, so that results are bit-equal.
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
@@ -90,8 +90,7 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         } else {
             outputs = run(s, &group, &mut memory, limit)?.outputs;
         }
-        // Reads out of bounds and of other lanes may come and go with what is dead, and stores
-        // become one.
+        // Out-of-bounds reads and reads of other lanes may disappear as dead code, and stores may be merged.
         (memory.out_of_bounds, memory.absent_lanes, memory.conflicts) = (0, 0, 0);
         Ok(End { memory, outputs })
     };
@@ -107,7 +106,7 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
     let first = s.clone();
     pipeline::optimise(&mut s);
     if let Err(e) = same(&run, &s, &want, "the optimisations") {
-        // Which pass it was.
+        // Finds the pass that changed the result.
         let mut culprit = None;
         pipeline::optimise_with(&mut first.clone(), &mut |pass, s| {
             if culprit.is_none() && same(&run, s, &want, pass).is_err() {
@@ -116,9 +115,9 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         });
         return Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")));
     }
-    // Lowerings that round in another way, or give up what x / 0 is, cannot be compared bit by bit.
+    // Lowerings that round differently, or change the result of x / 0, cannot be compared bit by bit.
     let inexact = Alu::FDIV | Alu::FREM | Alu::FPOW | Alu::FLDEXP | Alu::DIV;
-    // What ships, and in every other shader the target that asks for every lowering.
+    // The target that ships, and for every other shader the target that requires every lowering.
     let ships = tepui_agx_compiler::target::target(&Options { robust: true, ..Options::default() });
     let whole = if seed.is_multiple_of(2) { ships } else { Target::default() };
     let target = Target { alu: whole.alu - inexact, ..whole };
@@ -132,7 +131,7 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         return Ok(Some(Ran::NotRun(format!("lowered: {e}"))));
     }
     validate(&s).map_err(|e| format!("lowered: {e}"))?;
-    // Buffers that are reached by address only must have one.
+    // Buffers that are accessed only through addresses must have one.
     match same(&run, &s, &want, "the lowerings") {
         Err(Difference::Stops(_, Fault::NoAddress { .. })) => {
             Ok(Some(Ran::NotRun(format!("lowered: {NO_ADDRESS}"))))
@@ -175,9 +174,9 @@ fn same(
     }
 }
 
-/// How a run differs from the first one.
+/// The difference between a run and the first one.
 enum Difference {
-    /// It leaves another result.
+    /// Its result is different.
     Result(String),
     /// It stops after a pass.
     Stops(String, Fault),

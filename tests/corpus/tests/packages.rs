@@ -1,12 +1,12 @@
-//! Shaders of published packages: what engines of npm give to WebGL, as SPIR-V for Vulkan, and what
-//! crates give to WebGPU. At least 95 in 100 become machine code, none is wrong, none crashes.
+//! Shaders of published packages: those that npm packages pass to WebGL, as SPIR-V for Vulkan, and those that
+//! crates pass to WebGPU. At least 95 % become machine code, none is wrong, none crashes.
 
 use rayon::prelude::*;
 use std::path::PathBuf;
 use tepui_corpus::{Report, check, corpus, read, wgsl};
 
 fn report(package: &str, files: &[PathBuf], least: usize) {
-    // What naga does not take is nobody's shader here.
+    // Files that naga does not accept are skipped.
     let modules: Vec<_> = files
         .iter()
         .filter_map(|f| read(f).inspect_err(|e| println!("{e}")).ok().map(|words| (f, words)))

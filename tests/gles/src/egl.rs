@@ -22,7 +22,7 @@ fn load(name: &str) -> Result<Library, String> {
 }
 
 impl Libraries {
-    /// Loads both.
+    /// Loads both libraries.
     pub fn load() -> Result<Libraries, String> {
         Ok(Libraries { egl: load("libEGL.so.1")?, gles: load("libGLESv2.so.2")? })
     }
@@ -30,22 +30,23 @@ impl Libraries {
     /// A function of EGL.
     ///
     /// # Safety
-    /// It has the type.
+    /// It must have the type `T`.
     unsafe fn egl<T: Copy>(&self, name: &str) -> Result<T, String> {
-        // SAFETY: of the caller.
+        // SAFETY: the caller's promise.
         unsafe { self.egl.get::<T>(name) }.map(|f| *f).map_err(|error| format!("{name}: {error}"))
     }
 
     /// A function of OpenGL ES.
     ///
     /// # Safety
-    /// It has the type.
+    /// It must have the type `T`.
     pub unsafe fn gl<T: Copy>(&self, name: &str) -> Result<T, String> {
-        // SAFETY: of the caller.
+        // SAFETY: the caller's promise.
         unsafe { self.gles.get::<T>(name) }.map(|f| *f).map_err(|error| format!("{name}: {error}"))
     }
 
-    /// Makes a context of the newest version that the driver has current; returns the version.
+    /// Creates a context of the newest version that the driver supports, and makes it current; returns the
+    /// version.
     pub fn make_current(&self) -> Result<[i32; 2], String> {
         type GetDisplay = unsafe extern "C" fn(u32, Pointer, *const isize) -> Pointer;
         type Initialize = unsafe extern "C" fn(Pointer, *mut i32, *mut i32) -> u32;
@@ -104,7 +105,7 @@ macro_rules! gl {
 
 pub(crate) use gl;
 
-/// A name of OpenGL ES as text.
+/// Converts a C string of the library.
 pub fn string(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
@@ -113,7 +114,7 @@ pub fn string(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Text as the library takes it.
+/// Converts text to a C string.
 pub fn c_string(text: &str) -> CString {
     CString::new(text).expect("no zero in it")
 }

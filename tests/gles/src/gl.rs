@@ -1,4 +1,4 @@
-//! What the scenes need of OpenGL ES: programs, buffers, textures, targets.
+//! OpenGL ES functions for the scenes: programs, buffers, textures, targets.
 
 use std::ffi::{c_char, c_void};
 
@@ -60,7 +60,7 @@ impl Gl {
         gl!(self, glUseProgram(program => u32));
     }
 
-    /// A program in use, whose attributes are `a0`, `a1` and so on.
+    /// Creates and uses a program, whose attributes are `a0`, `a1` and so on.
     pub fn program(&self, vertex: &str, fragment: &str) -> u32 {
         let program = gl!(self, glCreateProgram() -> u32);
         let head = "#version 300 es\nprecision highp float; precision highp int;\n";
@@ -76,7 +76,7 @@ impl Gl {
         program
     }
 
-    /// A program whose output of a name is captured.
+    /// Creates and uses a program that captures the output of a name.
     pub fn capturing(&self, vertex: &str, fragment: &str, output: &str) -> u32 {
         let program = self.program(vertex, fragment);
         let name = c_string(output);
@@ -86,7 +86,7 @@ impl Gl {
         program
     }
 
-    /// A compute program in use.
+    /// Creates and uses a compute program.
     pub fn compute(&self, source: &str) -> u32 {
         let program = gl!(self, glCreateProgram() -> u32);
         let shader = self.shader(0x91b9, &format!("#version 310 es\n{source}"));
@@ -95,7 +95,7 @@ impl Gl {
         program
     }
 
-    /// Sets a uniform of the program in use to one, four or sixteen numbers.
+    /// Sets a uniform of the current program to one, four or sixteen numbers.
     pub fn uniform(&self, program: u32, name: &str, values: &[f32]) {
         let name = c_string(name);
         let place =
@@ -110,7 +110,7 @@ impl Gl {
         }
     }
 
-    /// A buffer with contents, bound to a target.
+    /// Creates a buffer with contents, and binds it to a target.
     pub fn buffer<T: Copy>(&self, target: u32, data: &[T]) -> u32 {
         let mut buffer = 0;
         gl!(self, glGenBuffers(1 => i32, &mut buffer => *mut u32));
@@ -120,7 +120,7 @@ impl Gl {
         buffer
     }
 
-    /// An attribute of floats out of a new buffer. With a divisor it advances with instances.
+    /// Sets an attribute of floats from a new buffer. With a divisor it advances per instance.
     pub fn attribute(&self, index: u32, components: i32, data: &[f32], divisor: u32) {
         self.buffer(ARRAY_BUFFER, data);
         gl!(self, glVertexAttribPointer(index => u32, components => i32, FLOAT => u32, 0 => u8, 0 => i32, std::ptr::null() => *const c_void));
@@ -140,7 +140,7 @@ impl Gl {
         gl!(self, glDrawArrays(mode => u32, 0 => i32, count => i32));
     }
 
-    /// A texture of bytes with four components, bound, with filters.
+    /// Creates and binds an RGBA8 texture with filters.
     pub fn texture(&self, side: i32, texels: &[u8], filters: [i32; 2]) -> u32 {
         let mut texture = 0;
         gl!(self, glGenTextures(1 => i32, &mut texture => *mut u32));
@@ -152,7 +152,7 @@ impl Gl {
         texture
     }
 
-    /// A framebuffer with colours and depth and stencil, bound, cleared.
+    /// Creates, binds and clears a framebuffer with colours, depth and stencil.
     pub fn target(&self, samples: i32) -> u32 {
         let (mut framebuffer, mut buffers) = (0, [0; 2]);
         gl!(self, glGenFramebuffers(1 => i32, &mut framebuffer => *mut u32));
@@ -185,7 +185,7 @@ impl Gl {
         pixels
     }
 
-    /// Everything that scenes switch on is off again.
+    /// Disables everything that scenes enable.
     pub fn reset(&self) {
         for what in [0x0b44, 0x0b71, 0x0be2, 0x0b90, 0x0c11, 0x8d69, 0x8037] {
             gl!(self, glDisable(what => u32));

@@ -2,8 +2,8 @@
 //!
 //! usage: gles FOLDER [SCENE…]
 //!
-//! Each scene becomes FOLDER/SCENE.png. The first line of the output is the renderer's name; each further one is a
-//! scene that was drawn. Without a name all scenes are drawn that the driver's version has.
+//! Each scene becomes FOLDER/SCENE.png. The first line of the output is the renderer's name; each further line
+//! names a scene that was drawn. Without arguments, all scenes are drawn that the driver's version supports.
 
 mod egl;
 mod gl;

@@ -13,7 +13,7 @@ pub struct Scene {
     pub name: &'static str,
     /// The version of OpenGL ES that it needs.
     pub version: [i32; 2],
-    /// Draws it, and gives the pixels.
+    /// Draws it, and returns the pixels.
     pub draw: fn(&Gl) -> Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ fn triangle(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Cubes of which each hides parts of others, lit, with indices.
+/// Lit cubes that occlude each other, with indices.
 fn cubes(gl: &Gl) -> Vec<u8> {
     let program = gl.program(
         "in vec3 a0; in vec3 a1; uniform mat4 m; uniform vec4 place; out vec3 n; void main() {
@@ -92,7 +92,7 @@ fn cubes(gl: &Gl) -> Vec<u8> {
     gl.attribute(0, 3, &corners, 0);
     gl.attribute(1, 3, &normals, 0);
     gl.buffer(0x8893, &indices);
-    // From 1 to 10 away, a quarter of a circle wide.
+    // Distances from 1 to 10, with a field of view of a quarter of a circle.
     let (near, far, scale) = (1.0f32, 10.0f32, 1.5f32);
     let (a, b) = ((far + near) / (near - far), 2.0 * far * near / (near - far));
     let matrix = [scale, 0.0, 0.0, 0.0, 0.0, scale, 0.0, 0.0, 0.0, 0.0, a, -1.0, 0.0, 0.0, b, 0.0];
@@ -196,7 +196,7 @@ fn instances(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Edges of four samples, resolved.
+/// Edges with four samples, resolved.
 fn samples(gl: &Gl) -> Vec<u8> {
     let resolved = gl.target(0);
     let drawn = gl.target(4);
@@ -262,7 +262,7 @@ fn strips(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Two colours at once, of which the second is drawn.
+/// Two colour targets, of which the second is displayed.
 fn targets(gl: &Gl) -> Vec<u8> {
     let mut framebuffer = 0;
     gl!(gl, glGenFramebuffers(1 => i32, &mut framebuffer => *mut u32));
@@ -293,7 +293,7 @@ fn targets(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Differences in the quad, discarded fragments, and the depth that they do not leave.
+/// Derivatives in the quad, discarded fragments, and the depth that these do not write.
 fn discard(gl: &Gl) -> Vec<u8> {
     gl.enable(0x0b71);
     gl.program(
@@ -310,7 +310,7 @@ fn discard(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Textures of several formats side by side.
+/// Textures of several formats next to each other.
 fn formats(gl: &Gl) -> Vec<u8> {
     let program = gl.program(
         "in vec2 a0; uniform vec4 place; out vec2 t; void main() { gl_Position = vec4(a0 * 0.22 + place.xy, 0, 1); t = a0 * 0.5 + 0.5; }",
@@ -334,7 +334,7 @@ fn formats(gl: &Gl) -> Vec<u8> {
     for (n, [internal, format, kind]) in list.into_iter().enumerate() {
         gl.texture(16, &bytes, [0x2601, 0x2600]);
         gl!(gl, glTexImage2D(TEXTURE_2D => u32, 0 => i32, internal as i32 => i32, 16 => i32, 16 => i32, 0 => i32, format => u32, kind => u32, bytes.as_ptr().cast() => *const c_void));
-        // Mirrored to one side, clamped to the other.
+        // Mirrored in one direction, clamped in the other.
         gl!(gl, glTexParameteri(TEXTURE_2D => u32, 0x2802 => u32, 0x8370 => i32));
         gl!(gl, glTexParameteri(TEXTURE_2D => u32, 0x2803 => u32, 0x812f => i32));
         let (x, y) = ((n % 3) as f32 * 0.6 - 0.6, (n / 3) as f32 * 0.6 - 0.6);
@@ -346,7 +346,7 @@ fn formats(gl: &Gl) -> Vec<u8> {
 
 const RGBA8_SRGB: u32 = 0x8c43;
 
-/// A texture of depths that is compared with.
+/// A depth texture with comparison.
 fn shadow(gl: &Gl) -> Vec<u8> {
     let shown = gl.target(0);
     let (mut framebuffer, mut texture) = (0, 0);
@@ -379,7 +379,7 @@ fn shadow(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Vertices that one program leaves in a buffer and another draws.
+/// Vertices that one program captures in a buffer and another draws.
 fn captured(gl: &Gl) -> Vec<u8> {
     let program = gl.capturing(
         "in vec4 a0; out vec4 p; void main() { gl_Position = a0; p = vec4(a0.y, -a0.x, 0, 1) * vec4(1, 1, 1, 1.2); }",
@@ -404,7 +404,7 @@ fn captured(gl: &Gl) -> Vec<u8> {
     gl.pixels()
 }
 
-/// Vertices and colours out of a compute shader, with workgroup memory, barriers and atomics.
+/// Vertices and colours from a compute shader, with workgroup memory, barriers and atomics.
 fn dispatch(gl: &Gl) -> Vec<u8> {
     gl.compute(
         "layout(local_size_x = 64) in;

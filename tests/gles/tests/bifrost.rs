@@ -1,14 +1,15 @@
-//! Every shader that Mesa's `panfrost` driver compiles for a Mali-G52 disassembles as Mesa disassembles it.
+//! Every shader that Mesa's `panfrost` driver compiles for a Mali-G52 is disassembled to the same text as by
+//! Mesa.
 //!
-//! Runs if the variable `TEPUI_WITNESS_MALI` is set, and needs what the test `mali` needs. The driver prints its shaders' words
-//! beside its own disassembly; here the words are disassembled, and the text of both must be the same.
+//! Runs if the variable `TEPUI_WITNESS_MALI` is set, with the same requirements as the test `mali`. The driver prints
+//! its shaders' words with its own disassembly; here the words are disassembled, and both texts must be equal.
 
 use std::path::Path;
 use std::process::Command;
 
 use tepui_mali_isa::bifrost::{asm, disasm};
 
-/// Shaders that the scenes at least have.
+/// Minimum number of shaders of the scenes.
 const SHADERS: usize = 40;
 
 /// A shader in Mesa's output: words, and lines of text without comments.

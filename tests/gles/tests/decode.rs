@@ -1,11 +1,12 @@
-//! What `tepui trace` decodes of chains of jobs agrees with Mesa's own decoder, field by field.
+//! The chains of jobs that `tepui trace` decodes agree with Mesa's own decoder, field by field.
 //!
 //! Mesa's driver prints every chain that it submits and the descriptors that it points to (`PAN_MESA_DEBUG=trace`).
-//! `tepui trace` keeps a capture of the same submissions, and `tepui_mali_capture` decodes it. Jobs are paired by their order
-//! and address. Of each structure that Mesa prints of a job, our tree must have one of the same name whose fields
-//! mean the same; what only one names must stand in the lists below or fail.
+//! `tepui trace` keeps a capture of the same submissions, and `tepui_mali_capture` decodes it. Jobs are paired by their
+//! order and address. For each structure of a job that Mesa prints, our tree must have one of the same name whose
+//! fields have the same meaning; a structure or field that only one of them names fails unless it is in the lists
+//! below.
 //!
-//! Runs if the variable `TEPUI_WITNESS_MALI` is set, and needs what the test `mali` needs.
+//! Runs if the variable `TEPUI_WITNESS_MALI` is set, with the same requirements as the test `mali`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -70,8 +71,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("Conversion Format (v7)", "Conversion Memory Format"),
 ];
 
-/// Fields that Mesa prints beside others of the same bits, and words that the GPU writes while the chain runs, behind which
-/// Mesa prints.
+/// Fields that Mesa prints in addition to others of the same bits, and words that the GPU writes while the chain runs,
+/// after which Mesa prints.
 const MESA_ONLY: &[&str] = &[
     "Exception Status",
     "First Incomplete Task",
@@ -81,7 +82,7 @@ const MESA_ONLY: &[&str] = &[
     "Divisor E",
     "Instance Size",
     "Instance Primitive Size",
-    // 64 bits, of which the upper ones are other fields.
+    // 64 bits, whose upper ones are other fields.
     "Secondary shader",
 ];
 
@@ -98,14 +99,14 @@ const OTHER_FORM: &[&str] = &[
     "Stride",
     "Divisor R",
     "Divisor D",
-    // Of the record behind a buffer.
+    // Fields of the record that follows a buffer.
     "Divisor Numerator",
     "Writeback Float Format",
 ];
 
 /// Fields of ours that Mesa prints in parts, or not of this form.
 const OURS_ONLY: &[&str] = &[
-    // Of headers on Valhall.
+    // Fields of headers on Valhall.
     "Is 64b",
     "Invalidate Cache",
     "Enable Texture Mapper",
@@ -116,7 +117,7 @@ const OURS_ONLY: &[&str] = &[
     "Instance Size shift",
     "Instance Size odd",
     "Instance Primitive Size",
-    // On Valhall: what Mesa leaves out, and what came with v10.
+    // On Valhall: fields that Mesa omits, and fields that were added in v10.
     "Conversion Register Format",
     "Shader read only Z/S",
     "Conversion",
@@ -168,7 +169,7 @@ fn parse(text: &str) -> Vec<(u64, Vec<Block>)> {
             Some((name, value)) => (name, Some(value)),
             None => match content.strip_suffix(':') {
                 Some(name) => (name, None),
-                // Some headings have no colon behind the address.
+                // Some headings have no colon after the address.
                 None if content.contains(" @") => (content, None),
                 None => continue,
             },
@@ -299,7 +300,7 @@ fn field<'a>(path: &[String], ours: &'a Ours) -> Option<(&'a String, &'a String)
     })
 }
 
-/// What differs between a structure of Mesa's and a packet.
+/// The differences between a structure of Mesa's and a packet.
 fn differences(block: &Block, ours: &Ours) -> Vec<String> {
     let mut all = Vec::new();
     let mut seen: Vec<&String> = Vec::new();

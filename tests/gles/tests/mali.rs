@@ -2,7 +2,7 @@
 //!
 //! Runs if the variable `TEPUI_WITNESS_MALI` is set, as the Vulkan cases on the virtual Mali do, and needs the same:
 //! `tools/mesa fetch --arch arm64`, `tools/forwarder`, and `tools/cross -p tepui-gles`. Both programs are OpenGL ES
-//! without a window. The pixels must be the same within [`TOLERANCE`], except [`MOST_DIFFERENT`] of a scene, at edges.
+//! without a window. The pixels must be the same within [`TOLERANCE`], except [`MAX_DIFFERENT`] of a scene, at edges.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -12,8 +12,9 @@ use std::process::Command;
 /// By how much channels may differ: rounding of interpolation and filters.
 const TOLERANCE: u8 = 8;
 
-/// How many pixels of a picture may differ by more: those on the edge of a primitive or a texel.
-const MOST_DIFFERENT: usize = 4;
+/// Maximum number of pixels of a picture with a larger difference: those on the edge of a primitive or a
+/// texel.
+const MAX_DIFFERENT: usize = 4;
 
 /// GPUs, what the driver calls them, and scenes that it does not draw as llvmpipe does.
 const GPUS: &[(&str, &str, &[&str])] = &[
@@ -100,7 +101,7 @@ fn scenes_are_drawn_as_on_the_cpu() {
                 a.iter().zip(b.iter()).any(|(a, b)| a.abs_diff(*b) > TOLERANCE)
             };
             let different = ours.chunks(4).zip(theirs.chunks(4)).filter(far).count();
-            assert!(different <= MOST_DIFFERENT, "{gpu}, {scene}: {different} pixels differ");
+            assert!(different <= MAX_DIFFERENT, "{gpu}, {scene}: {different} pixels differ");
             // A picture of one colour shows nothing.
             let first = &theirs[..4];
             let varied = theirs.chunks(4).any(|pixel| pixel != first);

@@ -1,12 +1,12 @@
 //! A clock that makes an animation draw the same frame on every driver.
 //!
-//! Each time the program asks for the time, [`STEP_NS`] have passed since it asked last, however
-//! long its frames took. After `TEPUI_STILL_CALLS` questions the time stands still, and so does the
-//! animation, while the program draws the same frame again; after [`AGAIN`] more, when that frame
-//! has reached the screen through whatever swapchain there is, the file `TEPUI_STILL_MARK` is made
-//! and the thread sleeps for good, if that variable is set. Only the program's own calls are
-//! answered so, or those of the library that `TEPUI_STILL_LIBRARY` names: others (a driver that
-//! waits with a timeout) get the real time. Without `TEPUI_STILL_CALLS` everyone does.
+//! Each time the program reads the clock, [`STEP_NS`] have passed since the last time, however long its
+//! frames took. After `TEPUI_STILL_CALLS` calls the clock stops, and so does the animation, while the program
+//! draws the same frame again; after [`AGAIN`] more, when that frame has reached the screen through any
+//! swapchain, the file `TEPUI_STILL_MARK` is created and the thread sleeps forever, if that variable is set.
+//! Only calls of the program itself, or of the library that `TEPUI_STILL_LIBRARY` names, get these times:
+//! others (such as a driver that waits with a timeout) get the real time. Without `TEPUI_STILL_CALLS` all
+//! callers do.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::Range;
@@ -23,7 +23,7 @@ const AGAIN: u64 = 16;
 /// The time of the first question: not zero, which a program may take for unset.
 const START_NS: u64 = 1_000_000_000_000;
 
-/// How the clock runs for this process.
+/// The clock's parameters for this process.
 struct Setting {
     calls: u64,
     /// The path of the file that is made before the program is held.
@@ -97,8 +97,7 @@ fn still(caller: usize) -> Option<u64> {
 }
 
 fn hold(mark: &CStr) -> ! {
-    // What it printed so far is evidence, and a killed program does not flush.
-    // SAFETY: null flushes every stream.
+    // Its output so far is evidence, and a killed program does not flush.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: a terminated path; the descriptor stays open until the process ends.
     unsafe { libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };
@@ -153,7 +152,7 @@ unsafe extern "C" fn gettimeofday_from(
 /// decides what the time is, and only the return address tells.
 macro_rules! with_caller {
     ($name:ident, $to:ident) => {
-        /// As the C library's function of this name, for the program's own calls.
+        /// Replaces the C library's function of this name, for the program's own calls.
         ///
         /// # Safety
         ///

@@ -1,18 +1,21 @@
-//! libdrm's wait for timeline sync objects, without the handles that Mesa makes up.
+//! libdrm's wait for timeline sync objects, without the invalid handles that Mesa passes.
 //!
-//! A swapchain that Mesa presents in software (there is no DRI3 under Xvfb) gives a semaphore
-//! without a sync object, a `vk_sync_dummy`, for an image that is acquired. When a submission waits
-//! for it and for a timeline semaphore, `vkQueueSubmit2` first asks whether both are pending. Mesa
+//! When Mesa presents a swapchain in software (Xvfb has no DRI3), the semaphore of an acquired image has no
+//! sync object but a `vk_sync_dummy`. When a submission waits for it and for a timeline semaphore,
+//! `vkQueueSubmit2` first queries whether both are pending. Mesa 26.1 does this in `can_wait_many`
+//! (src/vulkan/runtime/vk_sync.c), which does not check the types of the syncs if the driver has only one
+//! type, as Honeykrisp does; so `vk_drm_syncobj_wait_many` treats the dummy as a sync object, and the four
+//! bytes after it as its handle. The kernel answers `ENOENT`, or by chance the answer for another sync
+//! object, and `vkQueueSubmit2` fails with `VK_ERROR_UNKNOWN`. lavapipe has two types of syncs and checks.
 //! 26.1 asks so: `can_wait_many` (src/vulkan/runtime/vk_sync.c) does not look at the types of the
 //! syncs when the driver has one type only, as Honeykrisp has; so `vk_drm_syncobj_wait_many` takes
 //! the dummy for a sync object, and the four bytes behind it for its handle. The kernel answers
 //! `ENOENT`, or by chance the answer for another sync object, and `vkQueueSubmit2` fails with
 //! `VK_ERROR_UNKNOWN`. lavapipe has two types of syncs and looks.
 //!
-//! The dummy is recognised by what Mesa asks with it: point 0, which timelines never wait for, in a
-//! wait for pending fences only. A true binary semaphore is left out likewise, but its fence was
-//! submitted before, as Vulkan demands (VUID-vkQueueSubmit2-semaphore-03873), so the answer is the
-//! same.
+//! The dummy is recognised by Mesa's parameters: point 0, which timelines never wait for, in a wait for
+//! pending fences only. A real binary semaphore is skipped too, but its fence was submitted before, as Vulkan
+//! requires (VUID-vkQueueSubmit2-semaphore-03873), so the answer is the same.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::OnceLock;
@@ -40,7 +43,7 @@ fn next() -> Option<(Wait, bool)> {
     })
 }
 
-/// As libdrm's function of this name.
+/// Replaces libdrm's function of this name.
 ///
 /// # Safety
 ///

@@ -1,5 +1,4 @@
-//! A test case: shaders, a function that runs them on a device, and outputs with the rules that
-//! judge them.
+//! A test case: shaders, a function that runs them on a device, and outputs with the rules that judge them.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,20 +27,20 @@ impl Shader {
     }
 }
 
-/// A case while it runs.
+/// A running case.
 pub struct Bench<'a> {
     /// The device.
     pub gpu: &'a Gpu,
-    /// The case's shaders, compiled, in the order it names them.
+    /// The case's compiled shaders, in the order of [`Case::shaders`].
     pub spirv: &'a [Vec<u32>],
 }
 
 /// The function of a case that runs on a device.
 pub type Run = Box<dyn Fn(&Bench) -> Result<Vec<Output>> + Send + Sync>;
 
-/// One thing to try on each driver.
+/// A test that runs on each driver.
 pub struct Case {
-    /// `group/name`; the group's cases share a process.
+    /// `group/name`; cases of a group share a process.
     pub name: String,
     /// A short description.
     pub about: String,
@@ -49,9 +48,9 @@ pub struct Case {
     pub shaders: Vec<Shader>,
     /// Whether the device is opened with robust access.
     pub robustness: Robustness,
-    /// Whether the reference driver has what the case needs; if not, the CPU alone judges.
+    /// Whether the reference driver supports the case; if not, only the CPU judges it.
     pub on_lavapipe: bool,
-    /// Whether Honeykrisp has what the case needs, and always does the same.
+    /// Whether Honeykrisp supports the case, with deterministic results.
     pub on_honeykrisp: bool,
     /// The function that runs it.
     pub run: Run,
@@ -82,13 +81,13 @@ impl Case {
         self
     }
 
-    /// The case for the Apple driver alone: lavapipe has no such format.
+    /// Excludes lavapipe, which lacks a feature of the case.
     pub fn without_lavapipe(mut self) -> Case {
         self.on_lavapipe = false;
         self
     }
 
-    /// Honeykrisp lacks an extension that the case needs, or does not do the same each time.
+    /// Excludes Honeykrisp, which lacks an extension of the case, or is not deterministic.
     pub fn without_honeykrisp(mut self) -> Case {
         self.on_honeykrisp = false;
         self
@@ -100,7 +99,7 @@ impl Case {
     }
 }
 
-/// How near two elements must be.
+/// The allowed distance of two elements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Rule {
     /// The same bits (any NaN equals any NaN).
@@ -109,7 +108,7 @@ pub enum Rule {
     Ulp(f64),
     /// At most this far.
     Abs(f64),
-    /// At most this absolute distance for each element; the text says where the figures come from.
+    /// At most this absolute distance for each element; the text says where the limits come from.
     Each(String, Vec<f64>),
     /// An image: `permille` of the elements may differ by more than `abs`.
     Mostly {
@@ -129,9 +128,9 @@ pub enum Check {
     Cpu {
         /// Accepted answers, each a whole buffer; an element must meet one of them.
         accepted: Vec<Vec<u8>>,
-        /// Elements that the specification defines; all without.
+        /// Elements that the specification defines; `None` if it defines all.
         defined: Option<Vec<bool>>,
-        /// How near.
+        /// The allowed distance.
         rule: Rule,
     },
 }
@@ -162,7 +161,7 @@ pub struct Output {
     pub check: Check,
     /// Inputs, for messages.
     pub columns: Vec<Column>,
-    /// Width and height in pixels, if the bytes are an RGBA picture to look at.
+    /// Width and height in pixels, if the bytes are an RGBA picture.
     pub picture: Option<[u32; 2]>,
 }
 
@@ -192,13 +191,13 @@ impl Output {
         }
     }
 
-    /// Says that the bytes are an RGBA picture, which is also written as PNG.
+    /// Marks the bytes as an RGBA picture, which is also written as PNG.
     pub fn picture(mut self, size_px: [u32; 2]) -> Output {
         self.picture = Some(size_px);
         self
     }
 
-    /// Another accepted answer.
+    /// Adds another accepted answer.
     pub fn or<T: Number>(mut self, other: &[T]) -> Output {
         if let Check::Cpu { accepted, .. } = &mut self.check {
             accepted.push(T::to_bytes(other));
@@ -206,7 +205,7 @@ impl Output {
         self
     }
 
-    /// Which elements the specification defines.
+    /// Sets the elements that the specification defines.
     pub fn defined(mut self, which: Vec<bool>) -> Output {
         if let Check::Cpu { defined, .. } = &mut self.check {
             *defined = Some(which);
@@ -214,7 +213,7 @@ impl Output {
         self
     }
 
-    /// Names the inputs of the elements.
+    /// Adds the input values of the elements, for messages.
     pub fn column<T: Number>(mut self, name: &str, values: &[T]) -> Output {
         let data = T::to_bytes(values);
         let count = data.len() / T::ELEM.size_bytes();
@@ -231,6 +230,6 @@ pub struct Record {
     pub device: String,
     /// Invocations in a sub-group.
     pub subgroup_size: u32,
-    /// The outputs, or the reason that there are none.
+    /// The outputs, or the reason why there are none.
     pub outputs: Result<Vec<Output>, String>,
 }

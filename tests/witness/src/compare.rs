@@ -3,22 +3,22 @@
 use crate::case::{Check, Column, Output, Record, Rule};
 use crate::number::Elem;
 
-/// How one output fared.
+/// The result of comparing one output.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The output's name.
     pub output: String,
     /// Elements compared.
     pub elements: usize,
-    /// Elements that broke the rule.
+    /// Elements that violated the rule.
     pub failures: usize,
-    /// The first of them, at most sixteen.
+    /// The indices of the first failures, at most sixteen.
     pub wrong: Vec<usize>,
-    /// Elements that are not the same bits as the expectation.
+    /// Elements whose bits differ from the expectation.
     pub differing: usize,
     /// Largest difference in units in the last place, over elements within the rule's reach.
     pub max_ulp: f64,
-    /// The first element that broke the rule: index, inputs, both values.
+    /// The first element that violated the rule: index, inputs, both values.
     pub first: Option<String>,
     /// Whether the rule holds.
     pub passed: bool,
@@ -104,7 +104,7 @@ fn inputs(columns: &[Column], index: usize) -> String {
     text
 }
 
-/// How far two elements are apart.
+/// The difference of two elements.
 struct Difference {
     same: bool,
     abs: f64,
@@ -139,7 +139,7 @@ impl Difference {
     }
 }
 
-/// Judges one driver's outputs against the CPU's answers; outputs without one are left out.
+/// Compares one driver's outputs with the CPU's answers; outputs without one are skipped.
 pub fn against_cpu(outputs: &[Output]) -> Vec<Finding> {
     outputs
         .iter()
@@ -153,7 +153,7 @@ pub fn against_cpu(outputs: &[Output]) -> Vec<Finding> {
         .collect()
 }
 
-/// Judges one driver's outputs against the CPU where it has an answer, else against `peer`'s.
+/// Compares one driver's outputs with the CPU's answers if there are any, else with `peer`'s.
 pub fn against(peer: &Record, record: &Record) -> Result<Vec<Finding>, String> {
     let outputs = record.outputs.as_ref().map_err(|e| e.clone())?;
     let theirs = peer.outputs.as_ref().map_err(|e| format!("on {}: {e}", peer.device))?;

@@ -46,7 +46,7 @@ fn shared_text() -> Result<Vec<Vec<u8>>, String> {
 }
 
 fn glslang(shader: &Shader, source: &Path, binary: &Path) -> Result<(), String> {
-    // Under another name first: two processes may compile the same shader at once.
+    // Written under another name first: two processes may compile the same shader at the same time.
     let draft = binary.with_extension(format!("{}.tmp", std::process::id()));
     let mut command = Command::new(mesa_tool());
     command

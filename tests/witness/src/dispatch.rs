@@ -9,13 +9,13 @@ use crate::gpu::{Bind, Buffer, Gpu, Image, ImageSpec, Result, SamplerSpec, Shape
 /// An image with its texels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Picture {
-    /// Shaders store to it.
+    /// Whether shaders store to it.
     pub storage: bool,
     /// Number of the `VkFormat`.
     pub format: i32,
     /// Dimensions: 1 to 3, or 4 for a cube.
     pub dimensions: u8,
-    /// Layers are an array.
+    /// Whether its layers form an array.
     pub array: bool,
     /// Width, height and depth of level 0.
     pub size_px: [u32; 3],
@@ -48,7 +48,7 @@ pub enum Element {
     Storage(Vec<u8>),
     /// Texel buffer.
     Texels {
-        /// Shaders store to it.
+        /// Whether shaders store to it.
         storage: bool,
         /// Number of the `VkFormat`.
         format: i32,
@@ -57,7 +57,7 @@ pub enum Element {
     },
     /// Storage image or sampled image.
     Image(Picture),
-    /// Sampler alone.
+    /// A separate sampler.
     Sampler(Sampler),
     /// Sampled image with its sampler.
     Texture(Picture, Sampler),
@@ -87,8 +87,8 @@ pub struct Job {
 pub struct DispatchOutputs {
     /// Lanes of the driver's sub-groups.
     pub subgroup: u32,
-    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for
-    /// what cannot be written.
+    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for read-only
+    /// resources.
     pub bindings: Vec<Vec<Vec<u8>>>,
 }
 

@@ -35,7 +35,7 @@ pub struct Job {
     pub vertices: [Vec<[f32; 4]>; 3],
 }
 
-/// Draws; the floats of each pixel, row after row.
+/// Draws; returns the floats of each pixel, row by row.
 ///
 /// # Errors
 /// The driver's error messages.

@@ -1,7 +1,7 @@
-//! What a driver costs on the CPU: draws recorded and submitted, pipelines created, memory held by objects.
+//! CPU costs of a driver: recording and submitting draws, creating pipelines, memory held by objects.
 //!
-//! Times of draws are of the recording thread, so that whatever executes them elsewhere does not count: the model's threads,
-//! or lavapipe's. Memory is what the process holds more afterwards.
+//! Times of draws are those of the recording thread, so that execution elsewhere is not included: in the model's
+//! threads, or lavapipe's. Memory is the growth of the process.
 
 use std::time::Instant;
 
@@ -17,49 +17,54 @@ use crate::gpu::{
 
 /// Draws of a command buffer.
 const DRAWS: u32 = 10_000;
-/// How often a figure is timed; the fastest counts.
+/// Number of repetitions of a measurement; the fastest is reported.
 const ROUNDS: usize = 5;
 /// Command buffers of draws that are timed, each of which takes less than a millisecond.
 const DRAW_ROUNDS: usize = 25;
-/// Pipelines that are created for a figure.
+/// Number of pipelines that are created for a figure.
 const PIPELINES: usize = 200;
 /// Width and height of the render target.
 const SIZE_PX: [u32; 2] = [64, 64];
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 const FRAGMENT: vk::ShaderStageFlags = vk::ShaderStageFlags::FRAGMENT;
-/// The number in the fragment shader that is replaced.
+/// The constant in the fragment shader that is replaced.
 const MARK: f32 = 1234.5;
 
 /// The figures of a device.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// Draws a second, recorded and submitted, with nothing between them.
+    /// Draws per second, recorded and submitted, with nothing between them.
     pub draws_per_s: f64,
-    /// The same with a pipeline, a descriptor set, push constants and a vertex buffer bound before each.
+    /// Draws per second with a pipeline, a descriptor set, push constants and a vertex buffer bound before
+    /// each.
     pub draws_with_state_per_s: f64,
-    /// Graphics pipelines a second, each with a fragment shader of its own.
+    /// Graphics pipelines per second, each with its own fragment shader.
     pub pipelines_per_s: f64,
-    /// The same linked from libraries, whose creation does not count; nothing if the device has no libraries.
+    /// Graphics pipelines linked from libraries per second, without the creation of these; `None` if the
+    /// device has no libraries.
     pub links_per_s: Option<f64>,
-    /// The same with a first draw of each that is recorded: a driver may leave work of the link to it.
+    /// Linked pipelines per second, each with a recorded first draw: a driver may defer work of the link to
+    /// it.
     pub links_with_draw_per_s: Option<f64>,
-    /// First draws a second of a pipeline with dynamic state, each with blending that no draw had before; nothing if the device has
-    /// no such state.
+    /// First draws per second of a pipeline with dynamic state, each with blending that no draw had before; `None` if
+    /// the device has no such state.
     pub new_states_per_s: Option<f64>,
-    /// Graphics pipelines a second that are in a pipeline cache.
+    /// Graphics pipelines per second that are found in a pipeline cache.
     pub cached_per_s: f64,
-    /// Draws with state a second that one thread records, without submitting them, by the clock.
+    /// Draws with state that one thread records per second of wall time, without submitting them.
     pub draws_of_one_thread_per_s: f64,
-    /// The same in a second of the thread's processor time.
+    /// Draws with state that one thread records per second of its CPU time.
     pub draws_of_one_thread_per_cpu_s: f64,
-    /// The same of two threads at once, each into command buffers of its own.
+    /// Draws with state that two threads record at the same time per second of wall time, each into its own
+    /// command buffers.
     pub draws_of_two_threads_per_s: f64,
-    /// Draws of two threads in a second of processor time of each: twice the draws of one if they share nothing.
+    /// Draws with state of two threads per second of CPU time of each: twice the draws of one if they share
+    /// nothing.
     pub draws_of_two_threads_per_cpu_s: f64,
-    /// Frames of scenes with other stages.
+    /// Frames of scenes with geometry and tessellation shaders.
     #[serde(flatten)]
     pub scenes: Scenes,
-    /// Bytes that the process holds more for 10,000 buffers of 256 bytes, bound to one memory.
+    /// Growth of the process in bytes for 10,000 buffers of 256 bytes, bound to one memory.
     pub bytes_of_10000_buffers: u64,
     /// Bytes for 1,000 images of 64 by 64 pixels with views and memory of their own, untouched.
     pub bytes_of_1000_images: u64,
@@ -73,7 +78,7 @@ pub(crate) fn thread_s() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
 
-/// Bytes of memory that the process holds, in pages of 4,096 bytes as the kernel counts them.
+/// Resident memory of the process in bytes, from the kernel's count of 4,096-byte pages.
 pub(crate) fn held_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split_whitespace().nth(1).and_then(|w| w.parse::<u64>().ok());
@@ -94,16 +99,16 @@ pub fn run(device: &str, spirv: &std::path::Path) -> std::result::Result<Figures
     figures(&gpu, &modules).map_err(|e| e.to_string())
 }
 
-/// Frames a second of the scenes with other stages.
+/// Frame rates of the scenes with geometry and tessellation shaders.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenes {
-    /// Frames a second of triangles behind a geometry shader, the execution included.
+    /// Frames per second of triangles with a geometry shader, including execution.
     pub geometry_frames_per_s: f64,
-    /// Frames a second of patches that are divided, the execution included.
+    /// Frames per second of tessellated patches, including execution.
     pub tessellation_frames_per_s: f64,
 }
 
-/// Measures the scenes with a geometry shader and with patches alone.
+/// Measures only the scenes with a geometry shader and with patches.
 ///
 /// # Errors
 /// When a shader does not compile, or a call of the device fails.
@@ -136,7 +141,7 @@ impl Scene<'_> {
         self.modules[1].iter().map(swap).collect()
     }
 
-    /// A pipeline with its set.
+    /// A pipeline with its descriptor set.
     fn graphics(&self, n: usize) -> Result<Graphics> {
         let fragment = self.fragment(n);
         let stages = [(VERTEX, &self.modules[0][..]), (FRAGMENT, &fragment[..])];
@@ -228,7 +233,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
     })
 }
 
-/// Draws a second on this thread, recorded and submitted.
+/// Draws per second on this thread, recorded and submitted.
 fn draws(gpu: &Gpu, pass: &Pass, record: &dyn Fn(&Commands)) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..DRAW_ROUNDS {
@@ -246,7 +251,7 @@ fn draws(gpu: &Gpu, pass: &Pass, record: &dyn Fn(&Commands)) -> Result<f64> {
     Ok(f64::from(DRAWS) / best)
 }
 
-/// Pipelines a second, each of which is in a cache.
+/// Pipelines per second, each of which is in a cache.
 fn cached(scene: &Scene<'_>, layout: vk::PipelineLayout) -> Result<f64> {
     let gpu = scene.gpu;
     let info = vk::PipelineCacheCreateInfo::default();
@@ -269,7 +274,7 @@ fn cached(scene: &Scene<'_>, layout: vk::PipelineLayout) -> Result<f64> {
     first.and(second)
 }
 
-/// Draws with state a second that threads record at the same time: by the clock, and in a second of processor time of each.
+/// Draws with state per second that threads record at the same time: of wall time, and of CPU time of each.
 fn draws_of_threads<const THREADS: usize>(
     gpu: &Gpu,
     pass: &Pass,
@@ -316,7 +321,7 @@ fn draws_of_threads<const THREADS: usize>(
     }
 }
 
-/// What draws with state bind in turns.
+/// Objects that draws with state bind alternately.
 #[derive(Clone, Copy)]
 struct DrawObjects {
     /// Pipelines with their layouts and sets.
@@ -395,7 +400,7 @@ const TRIANGLES: usize = 6000;
 /// Patches of the scene with a tessellator.
 const PATCHES: usize = 400;
 
-/// The shaders of scenes with other stages.
+/// The shaders of scenes with geometry and tessellation.
 fn expanding() -> [Shader; 5] {
     [
         Shader::new("mesh.vert"),
@@ -410,7 +415,8 @@ fn expanding() -> [Shader; 5] {
     ]
 }
 
-/// Frames a second of a scene with a geometry shader, and of one with patches: recorded, submitted and executed.
+/// Frames per second of a scene with a geometry shader, and of one with patches: recorded, submitted and
+/// executed.
 fn expanded(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Scenes> {
     let spec = ImageSpec {
         usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
@@ -458,7 +464,7 @@ fn expanded(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Scenes> {
     Ok(Scenes { geometry_frames_per_s, tessellation_frames_per_s })
 }
 
-/// Links a second of pipelines from libraries, without and with a first draw.
+/// Links per second of pipelines from libraries, without and with a first draw.
 fn links(
     scene: &Scene<'_>,
     like: &Graphics,
@@ -508,7 +514,7 @@ fn links(
     Ok(Some((count / link_s, count / (link_s + draw_s))))
 }
 
-/// Draws a second, each with a blend equation of its own, which drivers compile into programs.
+/// First draws per second, each with its own blend equation, which drivers compile into programs.
 fn new_states(
     scene: &Scene<'_>,
     pass: &Pass,

@@ -1,8 +1,8 @@
-//! What wears a driver out: devices and frames by the thousand, host allocations that fail one after the other, shader
-//! modules with damaged words, devices that are lost.
+//! Endurance tests of a driver: thousands of devices and frames, host allocations that fail one after the other,
+//! shader modules with damaged words, devices that are lost.
 //!
-//! Each task prints figures; it fails when a call returns a result that it must not return, or when the process holds
-//! more memory or files at the end than shortly after the beginning.
+//! Each task prints figures; it fails when a call returns a disallowed result, or when the process holds more memory
+//! or files at the end than shortly after the beginning.
 
 mod lost;
 
@@ -35,7 +35,7 @@ pub enum Endurance {
     Shaders,
 }
 
-/// What a task found.
+/// The results of a task.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// Times it was done.
@@ -55,7 +55,7 @@ fn held() -> (u64, usize) {
     (held_bytes(), std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count))
 }
 
-/// Does something many times and compares what the process holds.
+/// Repeats an operation and compares the resources that the process holds.
 fn repeat(times: u64, mut once: impl FnMut(u64) -> Result<(), String>) -> Result<Report, String> {
     let mut report = Report { times, ..Report::default() };
     for k in 0..times {
@@ -418,7 +418,7 @@ fn shaders(device: &str, spirv: &Path, times: u64) -> Result<Report, String> {
         let made = gpu.kernel(&words).storage(&all).push_bytes(8).build();
         let result = match made {
             Ok(_) => "SUCCESS".to_owned(),
-            // What a panic in the driver becomes.
+            // The error that a panic in the driver becomes.
             Err(crate::gpu::Error::Vulkan { result: vk::Result::ERROR_UNKNOWN, call }) => {
                 let path = std::env::temp_dir().join("damaged.spv");
                 let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::compile::mesa_tool;
 use crate::gpu::{Gpu, Result as GpuResult, Robustness};
 
-/// Who does the work.
+/// The driver that executes jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Driver {
     /// The reference, on the CPU.
@@ -28,15 +28,15 @@ pub enum Driver {
     Mali,
     /// Tepui's own driver on the virtual M1.
     Tepui,
-    /// The same with pipelines that are linked from libraries.
+    /// Tepui's driver with pipelines that are linked from libraries.
     TepuiLibraries,
-    /// The same with dynamic state.
+    /// Tepui's driver with dynamic state.
     TepuiDynamic,
-    /// The same with shader objects.
+    /// Tepui's driver with shader objects.
     TepuiObjects,
-    /// The same without compressed images.
+    /// Tepui's driver without compressed images.
     TepuiUncompressed,
-    /// The same with draws in small pieces.
+    /// Tepui's driver with draws in small pieces.
     TepuiPieces,
     /// Tepui's own driver on the render node that `tepui shim` gives, through ioctls as to a
     /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
@@ -73,7 +73,7 @@ impl Driver {
         )
     }
 
-    /// How graphics pipelines are made on it: an argument of `witness run --pipelines`.
+    /// The way in which graphics pipelines are made on it: an argument of `witness run --pipelines`.
     #[must_use]
     pub fn pipelines(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Driver {
         }
     }
 
-    /// What its device's name contains.
+    /// A part of its device's name.
     #[must_use]
     pub fn device(self) -> &'static str {
         match self {
@@ -146,8 +146,8 @@ impl Driver {
     }
 }
 
-/// The witness as an arm64 program, which `tools/cross` puts beside that of this machine. One that is older than a file
-/// it was made of is refused: its cases would be others.
+/// The witness as an arm64 program, which `tools/cross` builds next to this machine's. A program that is older than one
+/// of its sources is refused: its cases would be others.
 fn for_arm64(witness: &Path) -> Result<PathBuf, String> {
     if cfg!(target_arch = "aarch64") {
         return Ok(witness.to_owned());
@@ -160,7 +160,7 @@ fn for_arm64(witness: &Path) -> Result<PathBuf, String> {
     let list = path.with_extension("d");
     let list =
         std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}; {build}", list.display()))?;
-    // As in a makefile: the program, a colon, its sources.
+    // The format is that of makefiles: the program, a colon, its sources.
     for source in list.split_whitespace().skip(1) {
         if modified(Path::new(source)).is_ok_and(|at| at > built) {
             return Err(format!("{} is older than {source}; {build}", path.display()));
@@ -169,21 +169,21 @@ fn for_arm64(witness: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// What marks the start of a case in the log of a process that runs cases.
+/// Prefix of the line that marks the start of a case in the log of a process that runs cases.
 pub const CASE_MARK: &str = "case   ";
 
-/// How a process that ran cases ended, and the output of the process and of the driver.
+/// The end of a process that ran cases, and the output of the process and of the driver.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// Why its end was no good one: a signal, an exit code other than the witness's own, a timeout.
+    /// The reason why its end was abnormal: a signal, an exit code other than the witness's own, a timeout.
     pub trouble: Option<String>,
     /// Its standard output and error.
     pub log: String,
 }
 
 impl Ran {
-    /// Why a case failed although it may have left a record: the process ended badly while it ran,
-    /// or after it, before the next began. A process that ended before its first case fails all.
+    /// The reason why a case failed although it may have left a record: the process ended abnormally while it
+    /// ran, or after it, before the next began. A process that ended before its first case fails all.
     #[must_use]
     pub fn blame(&self, case: &str) -> Option<String> {
         let trouble = self.trouble.as_ref()?;
@@ -194,7 +194,7 @@ impl Ran {
         }
     }
 
-    /// What was printed while `case` ran, between its mark and the next.
+    /// The output while `case` ran, between its mark and the next.
     #[must_use]
     pub fn said_of(&self, case: &str) -> String {
         let of_case = self
@@ -208,7 +208,7 @@ impl Ran {
     }
 }
 
-/// What a job left, or the driver's complaint.
+/// The result of a job, or the driver's error.
 pub type Done<T> = Result<T, String>;
 
 /// Runs the jobs of a file one after the other; the answer to job `n` is written to `n.done` in a
@@ -253,10 +253,10 @@ pub fn run<J: DeserializeOwned, T: Serialize>(
     Ok(())
 }
 
-/// Has a driver run jobs through a command of `witness`; a job that ends the process is left behind
-/// and the others go on.
+/// Has a driver run jobs through a command of `witness`; a job that ends the process is skipped and the
+/// others continue.
 ///
-/// Lavapipe's answers to the same jobs are kept in `dir`: most of the time is LLVM's.
+/// Lavapipe's answers to the same jobs are cached in `dir`: most of the time is LLVM's.
 ///
 /// # Panics
 /// When the driver does not run.

@@ -1,11 +1,10 @@
-//! The witness: the same Vulkan compute work on drivers that nobody here wrote.
+//! The witness: the same Vulkan work on third-party drivers.
 //!
-//! A [`case::Case`] names GLSL shaders from `shaders/` and a function that runs them on a
-//! [`gpu::Gpu`] and returns buffers, each with the rule that judges it: a calculation on the CPU
-//! where that is simple, else the other driver's buffer. The program `witness` is the Vulkan
-//! client: it runs cases on one device and leaves a record of each. The test `drivers` starts it
-//! twice through `tools/mesa run` — on lavapipe, which renders on the CPU, and on Honeykrisp on the
-//! virtual Apple GPU — and compares the records ([`compare`]).
+//! A [`case::Case`] names GLSL shaders from `shaders/` and a function that runs them on a [`gpu::Gpu`] and
+//! returns buffers, each with the rule that judges it: a calculation on the CPU if that is simple, else the
+//! other driver's buffer. The program `witness` is the Vulkan client: it runs cases on one device and leaves
+//! a record of each. The test `drivers` starts it twice through `tools/mesa run` — on lavapipe, which renders
+//! on the CPU, and on Honeykrisp on the virtual Apple GPU — and compares the records ([`compare`]).
 //!
 //! ```text
 //!  cases/*.rs + shaders/*.comp ──glslangValidator──▶ SPIR-V

@@ -34,7 +34,7 @@ enum Cli {
     },
     /// Compiles the shaders of cases.
     Compile {
-        /// Where SPIR-V goes.
+        /// The folder for SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
         /// Only names that contain one of these.
@@ -45,7 +45,7 @@ enum Cli {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// Where compiled SPIR-V is kept.
+        /// The folder for compiled SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
         /// A directory for the records, one a case.
@@ -54,7 +54,7 @@ enum Cli {
         /// Prints nothing, so that the output is the driver's alone.
         #[arg(long)]
         quiet: bool,
-        /// How graphics pipelines are made.
+        /// The way in which graphics pipelines are made.
         #[arg(long, default_value = "whole")]
         pipelines: Pipelines,
         /// The names given are whole names, not parts.
@@ -68,7 +68,7 @@ enum Cli {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// Where compiled SPIR-V is kept.
+        /// The folder for compiled SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
         /// Only kernels whose name contains this.
@@ -80,7 +80,7 @@ enum Cli {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// Where compiled SPIR-V is kept.
+        /// The folder for compiled SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
     },
@@ -89,7 +89,7 @@ enum Cli {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// Where compiled SPIR-V is kept.
+        /// The folder for compiled SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
     },
@@ -98,21 +98,21 @@ enum Cli {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// Where compiled SPIR-V is kept.
+        /// The folder for compiled SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
-        /// What is done.
+        /// The task.
         what: Endurance,
-        /// How often.
+        /// The number of repetitions.
         times: u64,
     },
-    /// Compiles shaders with the driver and with Tepui, in turns, and prints what both make of them.
+    /// Compiles shaders with the driver and with Tepui, alternately, and prints the results of both.
     #[cfg(feature = "compiler")]
     Pipelines {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// How often each compiles each shader.
+        /// The number of times that each compiles each shader.
         #[arg(short, default_value_t = 10)]
         n: usize,
         /// Prints JSON.
@@ -281,7 +281,7 @@ fn print(command: &str, figures: Result<impl serde::Serialize, String>) -> ExitC
     }
 }
 
-/// Runs cases one after another; a lost device is opened anew for the next.
+/// Runs cases one after another; after a lost device, a new one is opened for the next.
 fn run(
     device: &str,
     spirv: &Path,
@@ -301,7 +301,7 @@ fn run(
         if open.as_ref().is_some_and(|(robustness, _)| *robustness != case.robustness) {
             open = None;
         }
-        // What the driver says on standard error follows this line in a log.
+        // In a log, the driver's standard error follows this line.
         if !quiet {
             println!("{}{}", jobs::CASE_MARK, case.name);
         }

@@ -29,7 +29,7 @@ use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, ResKind, Shader, Stage};
 
 use crate::gpu::{Error, Gpu, Result, State};
 
-/// What one compiler made of a shader.
+/// The result of one compiler for a shader.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Snapshot {
     /// Median of the times, in milliseconds.
@@ -125,7 +125,7 @@ fn layout(
     Ok((layouts, made.map_err(|result| Error::Vulkan { call: "vkCreatePipelineLayout", result })?))
 }
 
-/// What the driver says of the executable of a stage.
+/// The driver's statistics of the executable of a stage.
 fn statistics(
     gpu: &Gpu,
     pipeline: vk::Pipeline,
@@ -264,8 +264,7 @@ fn writes_point_size(s: &Shader) -> bool {
     s.info.stage == Stage::Vertex && found
 }
 
-/// Whether arithmetic has an undefined operand: what compilers make of such shaders says nothing
-/// about them.
+/// Whether arithmetic has an undefined operand: compiler results for such shaders are not comparable.
 fn computes_of_nothing(s: &Shader) -> bool {
     let mut s = s.clone();
     tepui_passes::pipeline::optimise(&mut s);
@@ -318,7 +317,7 @@ fn computes_with_doubles(s: &Shader) -> bool {
     found
 }
 
-/// What Tepui compiles a shader for.
+/// The interface for which Tepui compiles a shader.
 fn interface(s: &Shader) -> std::result::Result<Interface, String> {
     if s.info.stage != Stage::Vertex {
         return Ok(Interface::main(s.info.stage));
@@ -349,7 +348,7 @@ struct Subject<'a> {
     points: bool,
     entry: CString,
     module: vk::ShaderModule,
-    /// What a fragment shader goes with.
+    /// The vertex shader of a fragment shader's pipeline.
     vertex: Option<vk::ShaderModule>,
     sets: Vec<vk::DescriptorSetLayout>,
     layout: vk::PipelineLayout,
@@ -429,8 +428,8 @@ impl<'a> Subject<'a> {
         Ok(made.map_err(|(_, e)| format!("vkCreateComputePipelines: {e:?}"))?[0])
     }
 
-    /// Milliseconds of the driver, with a pipeline's fixed functions and, for a fragment shader,
-    /// its vertex shader; its statistics when `made` has none yet.
+    /// Compile time of the driver in milliseconds, for a pipeline with fixed functions and, for a fragment
+    /// shader, its vertex shader; also stores its statistics in `made` if it has none yet.
     fn driver(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
         let mut stages: Vec<_> =
             self.vertex.map(|m| (flag(Stage::Vertex), m)).into_iter().collect();
@@ -513,8 +512,8 @@ fn one(subject: &Subject<'_>, rounds: usize, row: &mut Row) {
     row.tepui.times(tepui);
 }
 
-/// Has both compilers make each shader of these stages `rounds` times. A graphics pipeline's entry
-/// point is called `main` here: others are left out.
+/// Has both compilers compile each shader of these stages `rounds` times. A graphics pipeline's entry point
+/// must be `main` here: others are skipped.
 ///
 /// # Errors
 /// When the driver gives no statistics at all.
@@ -576,7 +575,7 @@ impl Table<'_> {
         self.0.iter().filter(|r| r.driver.error.is_none() && r.tepui.error.is_none())
     }
 
-    /// How many shaders both compiled.
+    /// Number of shaders that both compiled.
     #[must_use]
     pub fn len(&self) -> usize {
         self.both().count()
@@ -627,7 +626,7 @@ impl fmt::Display for Table<'_> {
             write!(f, "{short:>7}{:>6} ", "")?;
         }
         writeln!(f, "{:>8}{:>9}   (Tepui, driver)", "ms", "")?;
-        // Where Tepui loses most comes last, next to the means.
+        // Shaders with Tepui's worst ratio come last, next to the means.
         let ratio = |r: &Row| r.tepui.stat("instructions") / r.driver.stat("instructions").max(1.0);
         let mut rows: Vec<&Row> = self.both().collect();
         rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));

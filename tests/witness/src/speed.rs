@@ -11,7 +11,7 @@ use crate::gpu::{Gpu, Kernel, Result};
 /// One kernel's time.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Time {
-    /// Which kernel.
+    /// The kernel.
     pub kernel: &'static str,
     /// Wall time of the fastest submission, in milliseconds.
     pub ms: f64,

@@ -5,7 +5,7 @@ use half::f16;
 
 use crate::number::Random;
 
-/// How a format's bits become numbers.
+/// The numeric interpretation of a format's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are Vulkan's")]
 pub enum Class {
@@ -34,7 +34,7 @@ pub struct Format {
     pub bytes: usize,
     /// Texels of a block.
     pub block_px: [u32; 2],
-    /// How bits become numbers.
+    /// The numeric interpretation.
     pub class: Class,
     /// GLSL's layout qualifier for storage images, if it has one.
     pub glsl: Option<&'static str>,

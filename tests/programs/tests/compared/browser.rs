@@ -1,5 +1,5 @@
-//! Chromium, without a window: a page with text, effects and a scene of three.js, drawn through
-//! ANGLE on Vulkan.
+//! Chromium, without a window: a page with text, effects and a scene of three.js, drawn through ANGLE on
+//! Vulkan.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -10,12 +10,12 @@ use crate::drivers::{self, Driver};
 use crate::picture::Picture;
 use crate::{CHROMIUM, clients, session};
 
-/// How often the reference may draw the page.
+/// Limit on the attempts of the reference to draw the page.
 const ATTEMPTS: usize = 3;
 
-/// Draws the page; the picture is left as `picture.png` in the program's directory. On a busy machine
-/// Chromium drops WebGL's context when a driver takes long; then it draws once more, unless the virtual GPU has
-/// reported something.
+/// Draws the page; the picture is left as `picture.png` in the program's directory. On a busy machine Chromium
+/// drops WebGL's context when a driver takes long; then it tries again, unless the virtual GPU has reported a
+/// problem.
 pub fn draw(driver: &Driver) -> Result<Picture, String> {
     for _ in 0..ATTEMPTS {
         if let Some(picture) = attempt(driver)? {
@@ -44,14 +44,15 @@ pub fn arguments(
     command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
     command.arg(format!("--screenshot={}", directory.join("picture.png").display()));
     command.arg(format!("file://{}", directory.join(page).display()));
-    // What Chromium leaves in its home stays here; the Mesa that the real home may hold is named.
+    // Chromium writes to its home, so that is here; the Mesa that the real home may contain is named
+    // explicitly.
     let sysroot = drivers::sysroot(&drivers::mesa())?;
     let cache = sysroot.parent().ok_or("the sysroot is not inside Mesa's cache")?;
     command.env("HOME", directory).env("TEPUI_MESA_DIR", cache);
     Ok(())
 }
 
-/// Draws the page once; nothing if WebGL's context was lost.
+/// Draws the page once; `None` if WebGL's context was lost.
 fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
     let directory = session::fresh_directory(CHROMIUM, driver)?;
     let say = |e: std::io::Error| format!("{}: {e}", directory.display());
@@ -64,7 +65,7 @@ fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
     let picture = directory.join("picture.png");
     let log = directory.join("log");
     let file = File::create(&log).map_err(say)?;
-    // A program that hangs ends with a status of its own.
+    // A hanging program ends with a distinct status.
     let mut command = Command::new("timeout");
     command.arg("300");
     driver.start(&mut command, &mesa)?;

@@ -1,6 +1,6 @@
 //! Programs of `tests/clients`, scripts that use Vulkan, WebGPU, OpenGL or OpenCL through packages of PyPI
-//! and npm, which `tests/clients/fetch` installs. Those that compute compare their answers with the
-//! CPU's and say so; those that draw leave pictures and are in [`crate::programs`].
+//! and npm, which `tests/clients/fetch` installs. Compute programs compare their answers with the CPU's and
+//! print the result; programs that draw leave pictures and are in [`crate::programs`].
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::session;
 pub struct Client {
     /// The file in `tests/clients`.
     pub script: &'static str,
-    /// How many right answers it gives.
+    /// The number of right answers.
     answers: usize,
 }
 
@@ -24,21 +24,21 @@ pub const CLIENTS: &[Client] = &[
     Client { script: "taichi_compute.py", answers: 4 },
 ];
 
-/// How long a client may take.
+/// Time limit of a client in seconds.
 const SECONDS: &str = "300";
 
-/// Where the clients are.
+/// The folder of the clients.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients")
 }
 
-/// Where `tests/clients/fetch` installs what comes from registries.
+/// The folder into which `tests/clients/fetch` installs packages.
 pub fn installed() -> Result<PathBuf, String> {
     drivers::said(&mut Command::new(folder().join("fetch")))
 }
 
-/// Ends the command that starts a client: `driver` is what it must use, `directory` where its
-/// pictures go if it draws.
+/// Completes the command that starts a client: `driver` is the driver that it must use, `directory` the
+/// folder for its pictures if it draws.
 pub fn start(
     script: &str,
     command: &mut Command,
@@ -49,7 +49,7 @@ pub fn start(
     start_in(&folder(), script, command, driver, directory, root)
 }
 
-/// The same of a client in a folder of its own.
+/// Starts a client of another folder, as [`start`] does.
 pub fn start_in(
     folder: &Path,
     script: &str,
@@ -73,7 +73,7 @@ pub fn start_in(
 }
 
 impl Client {
-    /// Runs the client; all its answers must be there and right.
+    /// Runs the client; all its answers must be present and right.
     pub fn run(&self, driver: &Driver) -> Result<(), String> {
         let mesa = drivers::mesa();
         let root = drivers::sysroot(&mesa)?;
@@ -88,7 +88,7 @@ impl Client {
         let said = String::from_utf8_lossy(&output.stdout);
         let right = said.lines().filter(|line| line.starts_with("ok: ")).count();
         if output.status.success() && right == self.answers {
-            // Those that cannot say what device they use say what drivers are loaded.
+            // Clients that cannot print their device print the loaded drivers.
             let says_device = said.contains(driver.device);
             return if says_device { Ok(()) } else { driver.check_loaded(&said) };
         }
@@ -105,11 +105,11 @@ impl Client {
 /// The script of Intel's own OpenCL driver.
 pub const OPENCL: &str = "opencl_compute.py";
 
-/// The answers that it gives.
+/// The number of answers that it prints.
 const OPENCL_ANSWERS: usize = 6;
 
 /// Runs kernels on the virtual Skylake through Intel's own OpenCL driver and compiler, which
-/// `tests/clients/fetch_opencl` installs; all answers must be there and right.
+/// `tests/clients/fetch_opencl` installs; all answers must be present and right.
 pub fn opencl() -> Result<(), String> {
     let mesa = drivers::mesa();
     let root = drivers::sysroot(&mesa)?;

@@ -1,5 +1,5 @@
-//! `tepui debug` on captures of real programs: the history of a pixel must end in the colour that the command's picture has
-//! there, which `tepui replay` reads out of the image in memory, and stepping must reach the end of the program.
+//! `tepui debug` on captures of real programs: the history of a pixel must end with the colour of the program's
+//! picture, which `tepui replay` reads from the image in memory, and stepping must reach the end of the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +12,9 @@ use crate::{CHROMIUM, browser, clients};
 pub struct Captured {
     /// Its name.
     pub name: &'static str,
-    /// With Tepui's own driver, else with Mesa's.
+    /// Whether it is captured with Tepui's own driver instead of Mesa's.
     own: bool,
-    /// The least number of draws in the last picture that touch one of the pixels that are looked at.
+    /// Minimum number of draws in the last picture that touch one of the examined pixels.
     touches: usize,
 }
 
@@ -23,7 +23,7 @@ const WGPU: &str = "wgpu_draw.py";
 /// A page with text and a turned box, which Chromium draws with the GPU.
 const PAGE: &str = "turned.html";
 
-/// All of them.
+/// All captured programs.
 pub const CAPTURED: &[Captured] = &[
     Captured { name: "vkcube", own: false, touches: 1 },
     Captured { name: "vkmark", own: true, touches: 3 },
@@ -31,7 +31,7 @@ pub const CAPTURED: &[Captured] = &[
     Captured { name: CHROMIUM, own: false, touches: 1 },
 ];
 
-/// Pixels that are looked at, in 16ths of width and height.
+/// The examined pixels, in 16ths of width and height.
 const PIXELS: [[usize; 2]; 3] = [[8, 8], [5, 11], [1, 1]];
 
 fn run(command: &mut Command) -> Result<String, String> {
@@ -51,7 +51,7 @@ impl Captured {
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         run(&mut self.program(&folder)?)?;
         let pictures = folder.join("pictures");
-        // Whether what it writes agrees with the capture is not what is tested here.
+        // This test does not check whether the replay's writes match the capture.
         let mut replay = Command::new(built("tepui")?);
         let output = replay.arg("replay").arg(&folder).arg("--png").arg(&pictures).output();
         let said = output.map_err(|e| e.to_string())?.stdout;
@@ -115,7 +115,7 @@ impl Captured {
         Ok(command)
     }
 
-    /// Debugs a pixel of the last picture; returns how many primitives touch it.
+    /// Debugs a pixel of the last picture; returns the number of primitives that touch it.
     fn pixel(&self, folder: &Path, picture: &Picture, [x, y]: [usize; 2]) -> Result<usize, String> {
         let mut command = Command::new(built("tepui")?);
         command.arg("debug").arg(capture(folder)?).args(["--pixel", &format!("{x},{y}")]);
@@ -135,7 +135,7 @@ impl Captured {
         let (channels, _) = stored.split_once(',').ok_or_else(|| fail("no channels"))?;
         let channels: Vec<f32> = channels.split(' ').filter_map(|c| c.parse().ok()).collect();
         let shown = picture.pixel(x, y);
-        // The history has what programs see, pictures have what memory has.
+        // The history has colours as programs see them, pictures have them as stored in memory.
         let in_memory = |c: f32| match said.contains("in the tile as srgba8") {
             true if c > 0.003_130_8 => 1.055 * c.powf(1.0 / 2.4) - 0.055,
             true => 12.92 * c,
@@ -153,7 +153,7 @@ impl Captured {
     }
 }
 
-/// The clients in a folder of their own, with the mistake of the worked example in `docs/debugging.md` in their shader.
+/// The clients in a folder of their own, with the error of the worked example in `docs/debugging.md` in their shader.
 fn planted(folder: &Path) -> Result<PathBuf, String> {
     let own = folder.join("clients");
     std::fs::create_dir_all(&own).map_err(|e| e.to_string())?;
@@ -193,7 +193,7 @@ fn worked_example(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// A thread of a dispatch: Mesa presents pictures by a compute program, which reads the thread's number.
+/// A thread of a dispatch: Mesa presents pictures with a compute program, which reads the thread's index.
 fn thread(folder: &Path) -> Result<(), String> {
     let mut command = Command::new(built("tepui")?);
     command.arg("debug").arg(capture(folder)?).args(["--dispatch", "0", "--thread", "37,0,0"]);
@@ -218,7 +218,7 @@ fn texture(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The same pixel as an editor asks for it.
+/// Debugs the same pixel as an editor does.
 fn editor(folder: &Path) -> Result<(), String> {
     let capture = capture(folder)?.display().to_string();
     let requests = [
@@ -245,7 +245,7 @@ fn editor(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The capture in a folder: of those of several processes, the one that draws, which is the largest.
+/// The capture in a folder; if there are several processes, the largest, which is that of the one that draws.
 fn capture(folder: &Path) -> Result<PathBuf, String> {
     let all = std::fs::read_dir(folder).map_err(|e| e.to_string())?.flatten();
     let bytes = |entry: &std::fs::DirEntry| entry.metadata().map_or(0, |m| m.len());
@@ -255,7 +255,8 @@ fn capture(folder: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| "no capture".to_owned())
 }
 
-/// An editor's side of the protocol by another's library: a client steps through the worked example of `docs/debugging.md`.
+/// An editor's side of the protocol by a third-party library: a client steps through the worked example of
+/// `docs/debugging.md`.
 pub fn dap_client() -> Result<(), String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugger/dap");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! The drivers under test and the reference on the CPU: how a program is told to use each.
+//! The drivers under test and the reference on the CPU: the parameters that make a program use each.
 //!
 //! A new driver is one row of [`TESTED`]; every program then runs on it.
 
@@ -20,30 +20,30 @@ pub struct Driver {
     command: &'static str,
     /// The Vulkan driver, as `tools/mesa run --icd` names it.
     icd: &'static str,
-    /// What it needs in the environment.
+    /// The environment variables that it needs.
     environment: &'static [(&'static str, &'static str)],
-    /// What it needs besides when the program draws with OpenGL in a window.
+    /// Additional environment variables for programs that draw with OpenGL in a window.
     opengl_window: &'static [(&'static str, &'static str)],
-    /// What it needs besides when piglit draws with OpenGL without a window.
+    /// Additional environment variables for piglit without a window.
     opengl_surfaceless: &'static [(&'static str, &'static str)],
-    /// What a program prints of the device when it really draws with this driver.
+    /// Text that a program prints about the device if it really draws with this driver.
     pub device: &'static str,
     /// Whether piglit's tests run in this row, on Mesa's OpenGL driver for the GPU or on zink.
     pub has_opengl: bool,
     /// The file name of its Vulkan driver.
     library: &'static str,
-    /// Programs that it does not run, by the start of their names, and why.
+    /// Programs that it does not run, by the start of their names, with the reason.
     left_out: &'static [&'static [(&'static str, &'static str)]],
-    /// Its programs are built for this architecture, and run if the variable [`MALI`] is set.
+    /// The foreign architecture for which its programs are built; they run if the variable [`MALI`] is set.
     foreign: Option<Foreign>,
 }
 
 /// Programs of another architecture, which `tools/mesa run --arch` emulates.
 #[derive(PartialEq, Eq)]
 pub struct Foreign {
-    /// As `tools/mesa` names it.
+    /// Its name in `tools/mesa`.
     arch: &'static str,
-    /// As compilers name it.
+    /// Its name in compilers.
     target: &'static str,
     /// The folder of its libraries.
     libraries: &'static str,
@@ -70,15 +70,15 @@ pub const REFERENCE: Driver = Driver {
     foreign: None,
 };
 
-/// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does
-/// not have; and without DRI3 zink needs the second variable to present by itself.
+/// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does not have;
+/// and without DRI3 zink needs the second variable to present by itself.
 const ZINK: &[(&str, &str)] =
     &[("MESA_LOADER_DRIVER_OVERRIDE", "zink"), ("LIBGL_KOPPER_DRI2", "1")];
 
-/// As [`ZINK`], in the thread that calls it. With a thread of its own, zink gives a program that maps a buffer for writing,
-/// while a draw that it has not submitted reads the buffer, other memory that it then copies over the whole buffer, whether
-/// the program has written it or not (zink_resource.c, `zink_buffer_map`). glmark2 writes only the vertices that move, and
-/// none where the clock stands still.
+/// As [`ZINK`], in the calling thread. With a thread of its own, zink gives a program that maps a buffer for writing,
+/// while a draw that it has not submitted reads the buffer, other memory that it then copies over the whole buffer,
+/// whether the program has written it or not (zink_resource.c, `zink_buffer_map`). glmark2 writes only the vertices
+/// that move, and none when the clock has stopped.
 const UNTHREADED_ZINK: &[(&str, &str)] = &[ZINK[0], ZINK[1], ("GALLIUM_THREAD", "0")];
 
 /// Honeykrisp (Vulkan), zink over it and `asahi` (OpenGL) on the virtual M1.
@@ -123,7 +123,7 @@ const NOT_ON_TEPUI: &[(&str, &str)] = &[
     ("glmark2-es2/loop", MEDIUM_PRECISION),
 ];
 
-/// Differences of rounding that a scene multiplies until they are as large as its colours.
+/// Rounding differences that a scene amplifies until they are as large as its colours.
 const MEDIUM_PRECISION: &str = "`mediump` floats have 16 bits on this driver, 32 on the others";
 
 /// ANV (Vulkan), zink over it and `iris` (OpenGL) on the virtual Skylake.
@@ -171,7 +171,7 @@ const MALI_G610: Driver = Driver {
     }),
 };
 
-/// Of those programs what does not run on the virtual Mali.
+/// Programs of this list that do not run on the virtual Mali.
 const NOT_ON_MALI: &[(&str, &str)] = &[
     (
         "vkmark/cube_dri3",
@@ -183,7 +183,7 @@ const NOT_ON_MALI: &[(&str, &str)] = &[
 /// The drivers whose pictures are compared with [`REFERENCE`]'s.
 pub const TESTED: &[Driver] = &[
     M1,
-    // Without lossless compression of images.
+    // The driver without lossless image compression.
     Driver {
         name: "m1-uncompressed",
         environment: &[("AGX_MESA_DEBUG", "nocompress")],
@@ -192,7 +192,7 @@ pub const TESTED: &[Driver] = &[
     },
     TEPUI,
     SKYLAKE,
-    // Without compressed colours, hierarchical depth and fast clears.
+    // The driver without compressed colours, hierarchical depth and fast clears.
     Driver {
         name: "skl-uncompressed",
         environment: &[("INTEL_DEBUG", "noccs,nohiz,nofc")],
@@ -202,7 +202,7 @@ pub const TESTED: &[Driver] = &[
 ];
 
 impl Driver {
-    /// Whether it is Tepui's own.
+    /// Whether it is Tepui's own driver.
     pub fn is_own(&self) -> bool {
         self.library == TEPUI.library
     }
@@ -212,8 +212,8 @@ impl Driver {
         self.gpu.is_some()
     }
 
-    /// Continues a command by the words that start a compositor on the virtual GPU, and after `weston` a program on the same
-    /// render node; `wrapper` stands before that. Tepui's own driver is one that the program is told of in `directory`.
+    /// Extends a command by the words that start a compositor on the virtual GPU, and after `weston` a program on the
+    /// same render node; `wrapper` precedes that. Tepui's own driver is named by a manifest in `directory`.
     pub fn start_with_compositor(
         &self,
         command: &mut Command,
@@ -245,7 +245,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Tells programs of Tepui's own driver, by a manifest in `directory`.
+    /// Names Tepui's own driver to programs, with a manifest in `directory`.
     fn name_library(&self, command: &mut Command, directory: &Path) -> Result<(), String> {
         if self.is_own() {
             let library = built(&format!("{}.so", self.library))?;
@@ -258,7 +258,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Continues a command by the words that make this driver the one that the next words see.
+    /// Extends a command by the words that select this driver for the rest of the command.
     pub fn start(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
             command.arg(built("tepui")?).args([self.command, "--gpu", gpu, "--"]);
@@ -270,7 +270,7 @@ impl Driver {
     fn run(&self, command: &mut Command, mesa: &Path) {
         command.envs(self.environment.iter().copied());
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
-        // Filters as the specification has them, where llvmpipe would approximate.
+        // Filters as specified, which llvmpipe would otherwise approximate.
         command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
         command.arg(mesa).args(["run", "--icd", self.icd]);
         if let Some(foreign) = &self.foreign {
@@ -278,7 +278,7 @@ impl Driver {
         }
     }
 
-    /// The directory of Debian's Mesa that the driver and its programs are from.
+    /// The directory of the Debian Mesa that contains the driver and its programs.
     pub fn sysroot(&self, mesa: &Path) -> Result<PathBuf, String> {
         match &self.foreign {
             Some(foreign) => said(Command::new(mesa).args(["path", "--arch", foreign.arch])),
@@ -301,7 +301,8 @@ impl Driver {
         })
     }
 
-    /// The maps of memory of a program that draws, by its first process: an emulated one is a child of the process that holds the GPU.
+    /// The memory maps of a program that draws, by its first process: an emulated program is a child of the process
+    /// that holds the GPU.
     pub fn maps(&self, process: u32) -> std::io::Result<String> {
         let mut maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
         if self.foreign.is_some() {
@@ -336,9 +337,9 @@ impl Driver {
         command.envs(self.opengl_surfaceless.iter().copied());
     }
 
-    /// Checks a running program's map of its memory ([`Driver::maps`]): of the Vulkan drivers, this one's alone may be
-    /// loaded, and must be when the program draws with Vulkan on a virtual GPU. Not all programs
-    /// say what draws them.
+    /// Checks a running program's memory maps ([`Driver::maps`]): of all Vulkan drivers, only this one may be loaded,
+    /// and it must be if the program draws with Vulkan on a virtual GPU. Not all programs print the driver that they
+    /// use.
     pub fn check_loaded(&self, maps: &str) -> Result<(), String> {
         let mut others = std::iter::once(&REFERENCE).chain(TESTED);
         let other = others.find(|d| d.library != self.library && maps.contains(d.library));
@@ -371,7 +372,7 @@ pub fn said(command: &mut Command) -> Result<PathBuf, String> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end()))
 }
 
-/// A program or library of this project, beside this test or one folder up.
+/// A program or library of this project, in this test's folder or its parent.
 pub fn built(name: &str) -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|e| e.to_string())?;
     let places = this.ancestors().skip(1).take(2).map(|folder| folder.join(name));

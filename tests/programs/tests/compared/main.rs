@@ -1,5 +1,4 @@
-//! Programs that others wrote, on the CPU and on virtual GPUs: their pictures and answers must
-//! agree.
+//! Third-party programs, on the CPU and on virtual GPUs: their pictures and answers must agree.
 //!
 //! Each test of a program that draws takes one frame on [`drivers::REFERENCE`], lavapipe (Vulkan)
 //! or llvmpipe (OpenGL), and on each driver of [`drivers::TESTED`], and compares them. Each test of
@@ -7,7 +6,7 @@
 //! is missing fails the tests.
 //!
 //! `cargo test --release -p tepui-programs -- vkmark` runs a part. The pictures stay in
-//! `target/tmp/programs`, one folder a program, and in `difference` there how they differ.
+//! `target/tmp/programs`, one folder per program, with their differences in `difference`.
 
 mod browser;
 mod clients;
@@ -81,7 +80,7 @@ fn compare(program: &Program) -> Result<(), String> {
     }
 }
 
-/// How a driver's picture differs from the reference's, which is written down beside the picture.
+/// The difference between a driver's picture and the reference's, which is also written next to the picture.
 fn difference(
     name: &str,
     driver: &Driver,
@@ -96,7 +95,7 @@ fn difference(
     Ok(difference)
 }
 
-/// An error unless the difference is within what is allowed.
+/// An error unless the difference is within the allowed one.
 fn require(
     name: &str,
     driver: &Driver,
@@ -116,8 +115,8 @@ fn require(
     ))
 }
 
-/// Draws on each driver and compares the pictures with the reference's. `plain` are those of one
-/// colour.
+/// Draws on each driver and compares the pictures with the reference's. `plain` lists the pictures of a
+/// single colour.
 fn agree(
     name: &str,
     allowed: Allowed,
@@ -140,9 +139,9 @@ fn agree(
     Ok(())
 }
 
-/// A scene with floats of 16 bits, which drivers round in places of their own: a driver's picture
-/// is no further from the reference's than 16 bits move the reference's own picture, and what the
-/// two differ by with 32 bits; and within what the table allows.
+/// Compares a scene with 16-bit floats, which drivers round differently: the difference between a driver's
+/// picture and the reference's must not exceed the reference's own difference between 16 and 32 bits plus
+/// that between the drivers with 32 bits; and it must be within the table's limit.
 fn rounds_alike(program: &Program, high: &Program) -> Result<(), String> {
     let one = |program: &Program, driver: &Driver| -> Result<Picture, String> {
         session::draw(program, driver)?.pop().ok_or_else(|| "no picture".to_owned())

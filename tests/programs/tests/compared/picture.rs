@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
-/// Rows of 3 bytes a pixel: red, green, blue.
+/// Rows of pixels of 3 bytes: red, green, blue.
 #[derive(PartialEq, Eq)]
 pub struct Picture {
     width: usize,
@@ -13,7 +13,7 @@ pub struct Picture {
     rgb: Vec<u8>,
 }
 
-/// Words of the header of an XWD file, which are big-endian whatever the pixels are.
+/// Words of the header of an XWD file, which are big-endian independently of the pixels.
 // source: X11/XWDFile.h, XWDFileHeader
 mod xwd {
     pub const HEADER_BYTES: usize = 0;
@@ -24,12 +24,12 @@ mod xwd {
     pub const BITS_PER_PIXEL: usize = 11;
     pub const BYTES_PER_LINE: usize = 12;
     pub const COLOURS: usize = 19;
-    /// Bytes of an entry of the colour table that stands between header and pixels.
+    /// Bytes of an entry of the colour table between header and pixels.
     pub const COLOUR_BYTES: usize = 12;
 }
 
 impl Picture {
-    /// Channels that differ by this much or less count as equal.
+    /// Channels whose difference is at most this are considered equal.
     pub const TOLERANCE: u8 = 8;
 
     /// Columns.
@@ -88,7 +88,7 @@ impl Picture {
         &self.rgb
     }
 
-    /// Reads a PNG with 8 bits a channel; alpha is dropped.
+    /// Reads a PNG with 8 bits per channel; alpha is dropped.
     pub fn from_png(path: &Path) -> Result<Picture, String> {
         let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
         let file = File::open(path).map_err(|e| say(&e))?;
@@ -134,7 +134,7 @@ impl Picture {
         self.rgb.chunks_exact(3).all(|p| p == &self.rgb[..3])
     }
 
-    /// How this picture and another differ; nothing if their sizes do.
+    /// The difference to another picture; `None` if their sizes differ.
     pub fn difference(&self, other: &Picture) -> Option<Difference> {
         if (self.width, self.height) != (other.width, other.height) {
             return None;
@@ -144,7 +144,7 @@ impl Picture {
         let mut differs: Vec<bool> = pairs
             .map(|(a, b)| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > Self::TOLERANCE))
             .collect();
-        // Flood fill: each pixel is taken out of the map when its group is counted.
+        // Flood fill: each pixel is removed from the map when its group is counted.
         let mut group = Vec::new();
         for start in 0..differs.len() {
             if !std::mem::take(&mut differs[start]) {
@@ -171,28 +171,28 @@ impl Picture {
     }
 }
 
-/// How two pictures of one size differ.
+/// The difference of two pictures of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Pixels that differ in a channel by more than [`Picture::TOLERANCE`].
     pub pixels: usize,
-    /// The largest group of them that touch, at edges or corners.
+    /// The size of the largest group of adjacent differing pixels, including diagonally.
     pub group: usize,
-    /// Pixels of the picture.
+    /// Number of pixels of the picture.
     of: usize,
 }
 
-/// How much two pictures may differ.
+/// The allowed difference of two pictures.
 #[derive(Clone, Copy)]
 pub struct Allowed {
-    /// Pixels of a hundred.
+    /// Percentage of differing pixels.
     pub percent: f64,
-    /// Pixels of a group that touch. A share alone would let a missing letter pass.
+    /// Size of a group of adjacent pixels. A percentage alone would accept a missing letter.
     pub group: usize,
 }
 
 impl Difference {
-    /// Whether it is within what is allowed.
+    /// Whether it is within the allowed difference.
     pub fn is_within(self, allowed: Allowed) -> bool {
         self.pixels as f64 <= allowed.percent / 100.0 * self.of as f64
             && self.group <= allowed.group

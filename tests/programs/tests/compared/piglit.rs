@@ -1,9 +1,9 @@
-//! piglit's OpenGL tests, a share of them, without a window: what passes on llvmpipe must pass on
-//! Mesa's OpenGL driver for each virtual GPU.
+//! A sample of piglit's OpenGL tests, without a window: tests that pass on llvmpipe must pass on Mesa's
+//! OpenGL driver for each virtual GPU.
 //!
-//! `quick_shader` is shaders that one program, `shader_runner`, takes many of at once; `quick_gl`
-//! is a program for each test. Which tests are taken is decided by a hash of their names;
-//! `TEPUI_PIGLIT_SHARE=1` takes all of them, `=N` one in N.
+//! `quick_shader` consists of shaders, many of which one process of `shader_runner` executes; `quick_gl` has
+//! a program per test. A hash of their names selects the tests; `TEPUI_PIGLIT_SHARE=1` runs all of them, `=N`
+//! one in N.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -17,15 +17,15 @@ use libtest_mimic::Trial;
 use crate::drivers::{self, Driver, REFERENCE, TESTED};
 use crate::session;
 
-/// A list of tests of piglit's.
+/// A list of piglit's tests.
 struct List {
     name: &'static str,
-    /// One test in so many is taken, so that the whole takes a few minutes.
+    /// One test in this number is run, so that the whole takes a few minutes.
     share: u64,
-    /// How many tests of ours it becomes.
+    /// The number of our tests that it is split into.
     parts: usize,
-    /// Of the tests that are taken, so many of a hundred must pass on llvmpipe and on each driver;
-    /// others are skipped for want of an extension, or need a window.
+    /// Percentage of the selected tests that must pass on llvmpipe and on each driver; others are skipped
+    /// because of a missing extension, or need a window.
     passes: usize,
 }
 
@@ -34,15 +34,15 @@ const LISTS: &[List] = &[
     List { name: "quick_gl", share: 100, parts: 2, passes: 60 },
 ];
 
-/// Folders and tests that are left out, and why.
+/// Folders and tests that are left out, with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
     ("generated_tests/spec/arb_vertex_attrib_64bit/", "not unpacked: too large"),
     ("generated_tests/spec/glsl-4.20/", "not unpacked: too large"),
     ("arb_shader_image_size-builtin", "takes minutes: hundreds of images of the greatest sizes"),
 ];
 
-/// Tests that pass on llvmpipe and not on a driver, by the virtual GPU's name: why that is no defect of the virtual
-/// GPU, or what it lacks.
+/// Tests that pass on llvmpipe and not on a driver, by the virtual GPU's name: the reason why that is no defect of
+/// the virtual GPU, or the missing feature.
 const EXPECTED: &[(&str, &str, &str)] = &[
     (
         "m1",
@@ -62,10 +62,10 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Disabling GL_MULTISAMPLE has no effect on coverage in Mesa's driver: of the rasterizer state it
-/// reads `multisample` for the sample mask and alpha to coverage only (agx_state.c), and never sets
-/// "Primitive MSAA", the bit with which Vulkan's driver draws lines as if with one sample
-/// (hk_cmd_draw.c). These tests compare such a draw with one to a target of one sample.
+/// Disabling GL_MULTISAMPLE has no effect on coverage in Mesa's driver: of the rasterizer state it uses
+/// `multisample` only for the sample mask and alpha to coverage (agx_state.c), and never sets "Primitive
+/// MSAA", the bit with which Vulkan's driver draws lines as if single-sampled (hk_cmd_draw.c). These tests
+/// compare such a draw with one to a single-sampled target.
 const WITHOUT_MULTISAMPLE: &[&str] = &[
     "spec@ext_framebuffer_multisample@interpolation 2 centroid-deriv-disabled",
     "spec@ext_framebuffer_multisample@interpolation 2 non-centroid-deriv-disabled",
@@ -73,12 +73,12 @@ const WITHOUT_MULTISAMPLE: &[&str] = &[
     "spec@ext_framebuffer_multisample@interpolation 4 non-centroid-deriv-disabled",
 ];
 
-/// Shaders that one process runs.
+/// Number of shaders per process.
 const SHADERS: usize = 20;
-/// How long a process may take.
+/// Time limit of a process in seconds.
 const SECONDS: &str = "600";
 
-/// One of piglit's tests.
+/// A piglit test.
 struct Case {
     name: String,
     /// The program in piglit's folder `bin`, and its arguments.
@@ -87,7 +87,7 @@ struct Case {
     in_fbo: bool,
 }
 
-/// What became of cases by their names, and of the parts that they tell apart: name, newline, part.
+/// Outcomes of cases by name, and of their subtests: name, newline, subtest.
 type Outcomes = BTreeMap<String, String>;
 
 /// The tests of this module.
@@ -102,7 +102,7 @@ pub fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Where piglit is.
+/// The folder of piglit.
 fn folder() -> Result<PathBuf, String> {
     let lib = format!("usr/lib/{}-linux-gnu/piglit", std::env::consts::ARCH);
     Ok(drivers::sysroot(&drivers::mesa())?.join(lib))
@@ -138,7 +138,7 @@ fn cases(list: &List, part: usize, piglit: &Path) -> Result<Vec<Case>, String> {
     Ok(taken.enumerate().filter(|(i, _)| i % list.parts == part).map(|(_, case)| case).collect())
 }
 
-/// Reads an entry of a list: `name="…"`, and options of which the command is a list of Python's.
+/// Parses an entry of a list: `name="…"`, and options, of which the command is a Python list.
 fn case(entry: &str) -> Result<Case, String> {
     let between = |text: &str, start: &str| -> Option<String> {
         let text = &text[text.find(start)? + start.len()..];
@@ -170,7 +170,7 @@ fn run(list: &List, part: usize, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the cases on a driver: what passes on the reference must pass there.
+/// Runs the cases on a driver: those that pass on the reference must pass there.
 fn compare(
     list: &List,
     name: &str,
@@ -183,7 +183,7 @@ fn compare(
     let passes = cases.iter().filter(|case| is(expected, &case.name, "pass")).count();
     let got = run_all(&piglit, &all, driver, name)?;
     require(list, cases.iter().filter(|c| is(&got, &c.name, "pass")).count(), cases, driver)?;
-    // A driver may skip for want of an extension what llvmpipe has.
+    // A driver may skip a test because it lacks an extension that llvmpipe has.
     let is_finding = |name: &String| {
         let case = name.split_once("\n").map_or(name.as_str(), |(case, _)| case);
         is(expected, name, "pass")
@@ -201,7 +201,8 @@ fn compare(
             format!("{}: {outcome}", name.replace('\n', ", part "))
         })
         .collect();
-    // After a fault every later test of the same process fails: which fails alone is said first.
+    // After a fault every later test of the same process fails, so the one that fails alone is reported
+    // first.
     for case in cases {
         if is_finding(&case.name) {
             let alone = run_all(&piglit, &[case], driver, &format!("{name}-alone"))?;
@@ -230,7 +231,7 @@ fn compare(
     ))
 }
 
-/// An error unless as many cases passed as the list demands.
+/// An error unless as many cases passed as the list requires.
 fn require(list: &List, passes: usize, cases: &[Case], driver: &Driver) -> Result<(), String> {
     if passes > 0 && passes * 100 >= cases.len() * list.passes {
         return Ok(());
@@ -242,7 +243,7 @@ fn is(outcomes: &Outcomes, name: &str, outcome: &str) -> bool {
     outcomes.get(name).is_some_and(|got| got == outcome)
 }
 
-/// Runs cases on a driver; says how far it is.
+/// Runs cases on a driver; prints progress.
 fn run_all(
     piglit: &Path,
     cases: &[&Case],
@@ -299,7 +300,7 @@ fn run_all(
             if finished == batch.len() && run.died {
                 outcomes.insert(batch[finished - 1].name.clone(), run.end);
             } else if finished < batch.len() {
-                // It ended in this one, by itself or not; the next process goes on behind it.
+                // The process ended during this case, normally or not; the next process continues after it.
                 let outcome = run.outcome.unwrap_or(run.end);
                 outcomes.insert(batch[finished].name.clone(), outcome);
                 finished += 1;
@@ -312,15 +313,15 @@ fn run_all(
     Ok(outcomes)
 }
 
-/// What a process said.
+/// The output of a process.
 struct Run {
-    /// Results of its parts, in order.
+    /// Results of its subtests, in order.
     parts: Vec<(String, String)>,
     /// Its own result.
     outcome: Option<String>,
-    /// How it ended.
+    /// Description of its end.
     end: String,
-    /// Whether a signal ended it or the time was over.
+    /// Whether a signal or the timeout ended it.
     died: bool,
 }
 
@@ -340,7 +341,7 @@ fn process(
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let say = |e: std::io::Error| format!("{}: {e}", log.display());
     fs::write(log, [&output.stdout[..], &output.stderr].concat()).map_err(say)?;
-    // `timeout` ends with 124 for itself and with 128 and the signal for what it runs.
+    // `timeout` itself exits with 124, and with 128 plus the signal for its child.
     let died = output.status.code().is_none_or(|code| code >= 124);
     let mut run = Run { parts: Vec::new(), outcome: None, end: output.status.to_string(), died };
     for line in String::from_utf8_lossy(&output.stdout).lines() {
@@ -355,7 +356,7 @@ fn process(
             parts.filter_map(|(name, outcome)| Some((name.clone(), outcome.as_str()?.to_owned())));
         run.parts.extend(parts);
     }
-    // A process that ended badly did not pass, whatever it said before.
+    // A process that ended abnormally did not pass, whatever it printed before.
     if !output.status.success() && run.outcome.as_deref() == Some("pass") {
         run.outcome = None;
     }

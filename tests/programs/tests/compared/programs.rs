@@ -1,6 +1,6 @@
-//! The programs, how each is started, and the frame of each that is compared.
+//! The programs, their command lines, and the frame of each that is compared.
 //!
-//! A new program is one row of [`PROGRAMS`], and what its command line needs in [`Program::start`].
+//! A new program is a row of [`PROGRAMS`], and, if its command line needs more, a case in [`Program::start`].
 //! It runs on every driver of [`crate::drivers`].
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::picture::Allowed;
 /// The screen and the windows of most: widthxheight in pixels.
 const SIZE: &str = "320x240";
 
-/// What a program draws with.
+/// The API that a program draws with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// Vulkan.
@@ -23,18 +23,17 @@ pub enum Api {
     OpenGl,
 }
 
-/// How the frame is found that every driver draws alike.
+/// The rule that selects the frame that is the same on every driver.
 #[derive(Clone, Copy)]
 pub enum Frame {
-    /// The screen at rest after the program asked for the time this often, when the clock of this
-    /// package stands still.
+    /// The screen at rest after the program has read the time this often, when this package's clock stops.
     Calls(u64),
-    /// The frame of this number, kept by Mesa's screenshot layer: for a program whose pictures
-    /// depend on nothing else.
+    /// The frame of this number, saved by Mesa's screenshot layer: for a program whose pictures depend on
+    /// nothing else.
     Number(u64),
     /// The screen at rest, for a program that draws and then waits.
     Rest,
-    /// The pictures of these names, as PNG, that the program leaves when it ends: it has no window.
+    /// The pictures of these names, as PNG, that the program writes before it ends: it has no window.
     Written(&'static [&'static str]),
 }
 
@@ -44,33 +43,33 @@ pub struct Program {
     line: &'static str,
     /// The frame that is compared.
     pub frame: Frame,
-    /// How much the pictures may differ from the reference's.
+    /// The allowed difference to the reference's pictures.
     pub allowed: Allowed,
-    /// Whether one colour is what it draws.
+    /// Whether it draws a single colour.
     pub plain: bool,
     /// Whether it prints the name of the renderer.
     pub says_device: bool,
-    /// What it must not print: it goes on after errors of the driver.
+    /// Text that it must not print, because it continues after errors of the driver.
     pub complaints: &'static [&'static str],
-    /// The same with floats of 32 bits, when it asks for mediump.
+    /// The command line of the same program with 32-bit floats, if it uses mediump.
     high: Option<&'static str>,
-    /// What the name has behind the line.
+    /// The suffix of the name after the line.
     suffix: &'static str,
     /// Whether its window is on weston instead of an X server.
     pub wayland: bool,
-    /// Whether weston draws on the virtual GPU, too, and it or Xwayland on it reads the program's images as dma-bufs.
+    /// Whether weston draws on the virtual GPU, too, and it or its Xwayland reads the program's images as dma-bufs.
     pub dma_bufs: bool,
 }
 
 /// A frame from the middle of the animation.
 const MIDDLE: Frame = Frame::Calls(30);
-/// A frame near its start, of a scene that takes long.
+/// A frame near the start, for a slow scene.
 const EARLY: Frame = Frame::Calls(14);
 /// The one picture that a program without a window writes.
 const PICTURE: Frame = Frame::Written(&["picture"]);
 
-/// At most one pixel in a thousand differs, and at most eight that touch: less than any letter or
-/// widget. Nearly all pictures are the same in every pixel.
+/// At most one pixel in a thousand differs, and at most eight adjacent ones: less than any letter or widget.
+/// Nearly all pictures are identical.
 pub const CLOSE: Allowed = Allowed { percent: 0.1, group: 8 };
 
 const fn close(line: &'static str, frame: Frame) -> Program {
@@ -88,23 +87,23 @@ const fn close(line: &'static str, frame: Frame) -> Program {
     }
 }
 
-/// The same with a Wayland window.
+/// A program with a Wayland window.
 const fn wayland(program: Program) -> Program {
     Program { wayland: true, suffix: "_wayland", ..program }
 }
 
-/// The same with a server on the virtual GPU, which reads dma-bufs: a compositor, or an X server with DRI3.
+/// A program with a server on the virtual GPU, which reads dma-bufs: a compositor, or an X server with DRI3.
 const fn dma_bufs(program: Program, suffix: &'static str) -> Program {
     Program { dma_bufs: true, suffix, ..program }
 }
 
-/// A picture that may differ by more: `why` is for the reader.
+/// A program with a larger allowed difference: `why` is for the reader.
 const fn near(program: Program, percent: f64, group: usize, why: &'static str) -> Program {
     let _ = why;
     Program { allowed: Allowed { percent, group }, ..program }
 }
 
-/// A program that does not print what draws it.
+/// A program that does not print its renderer.
 const fn silent(line: &'static str, frame: Frame) -> Program {
     Program { says_device: false, ..close(line, frame) }
 }
@@ -114,9 +113,9 @@ const fn plain(line: &'static str, frame: Frame) -> Program {
     Program { allowed: Allowed { percent: 0.0, group: 0 }, plain: true, ..close(line, frame) }
 }
 
-/// A scene whose picture depends on the lowest bits of floats, with mediump: 16 bits both on the M1
-/// and in llvmpipe, which do not round in the same places. `high` is the same scene with 32 bits,
-/// which says how much that is; `percent` and `group` are the most it may be.
+/// A scene whose picture depends on the lowest bits of mediump floats, which have 16 bits both on the M1 and
+/// in llvmpipe, and are rounded differently. `high` is the same scene with 32 bits, which measures that
+/// effect; `percent` and `group` are its limits.
 const fn mediump(
     line: &'static str,
     high: &'static str,
@@ -127,14 +126,14 @@ const fn mediump(
     Program { high: Some(high), allowed: Allowed { percent, group }, ..close(line, frame) }
 }
 
-/// Shaders of OpenGL ES with floats of 32 bits. By default the scenes ask for mediump.
+/// OpenGL ES shaders with 32-bit floats. By default the scenes use mediump.
 macro_rules! high {
     () => {
         "fragment-precision=high,high,high,high"
     };
 }
 
-/// All programs. Of vkmark and glmark2, every scene.
+/// All programs. For vkmark and glmark2, every scene.
 pub const PROGRAMS: &[Program] = &[
     close("vkcube", Frame::Number(20)),
     close("vkcube xlib", Frame::Number(20)),
@@ -143,14 +142,14 @@ pub const PROGRAMS: &[Program] = &[
     dma_bufs(close("vkmark cube", MIDDLE), "_dri3"),
     close("glxgears", MIDDLE),
     silent("es2gears_x11", MIDDLE),
-    // A progress bar moves by time, which stands still for GLib: later frames may never come.
+    // A progress bar depends on time, which is stopped for GLib: later frames may never come.
     silent("gtk4-widget-factory", Frame::Number(0)),
     close("qml6 quick.qml", Frame::Rest),
     silent("testgpu_spinning_cube", Frame::Number(20)),
     silent("vkd3d-gears", MIDDLE),
     close("ffmpeg libplacebo", PICTURE),
     close("ffmpeg scale_vulkan", PICTURE),
-    // It goes on when a submission fails, and shows an older frame.
+    // It continues after a failed submission, and shows an older frame.
     Program { complaints: &["VK_ERROR"], ..close("mpv", Frame::Rest) },
     close("wgpu_draw.py", Frame::Written(&["triangle", "scene"])),
     close("webgpu_draw.mjs", Frame::Written(&["triangle", "scene"])),
@@ -235,9 +234,9 @@ impl Program {
         self.line.replacen(' ', "/", 1) + self.suffix
     }
 
-    /// The same program with floats of 32 bits, when it asks for mediump.
+    /// The same program with 32-bit floats, if it uses mediump.
     pub fn high(&self) -> Option<Program> {
-        // With a folder of its own: the scene is among the programs, too, and tests run at once.
+        // With a folder of its own: the scene is also a program of the list, and tests run in parallel.
         self.high.map(|line| Program { suffix: "_for_mediump", ..close(line, self.frame) })
     }
 
@@ -245,7 +244,7 @@ impl Program {
         self.line.split_once(' ').unwrap_or((self.line, ""))
     }
 
-    /// What the program draws with.
+    /// The API that the program draws with.
     pub fn api(&self) -> Api {
         match self.split().0 {
             "glxgears" | "es2gears_x11" | "glmark2" | "glmark2-es2" => Api::OpenGl,
@@ -254,12 +253,12 @@ impl Program {
         }
     }
 
-    /// Whether it looks for a device of EGL, which has a render node.
+    /// Whether it looks for an EGL device, which has a render node.
     pub fn takes_node(&self) -> bool {
         self.line == "moderngl_draw.py"
     }
 
-    /// The size of the screen that the program gets; none if it has no window.
+    /// The size of the program's screen; none if it has no window.
     pub fn screen(&self) -> Option<&'static str> {
         match self.frame {
             Frame::Written(_) => None,
@@ -268,8 +267,8 @@ impl Program {
         }
     }
 
-    /// Ends the command that starts the program: its own environment and its whole command line,
-    /// with the paths of `root`, the directory of Debian's Mesa.
+    /// Completes the command that starts the program: its own environment and its whole command line, with
+    /// the paths of `root`, the directory of Debian's Mesa.
     pub fn start(
         &self,
         command: &mut Command,
@@ -313,9 +312,9 @@ impl Program {
                 command.env("GSK_RENDERER", "vulkan").env("GDK_BACKEND", "x11");
                 command
                     .env("TEPUI_STILL_LIBRARY", "libglib-2.0")
-                    // How often the main loop asks for the time before a frame depends on the
-                    // machine's load, and a progress bar moves after a quarter of a second: 380
-                    // pixels. Without any time no timer fires.
+                    // The number of clock reads of the main loop before a frame depends on the machine's
+                    // load, and a progress bar moves after a quarter of a second: 380 pixels. If time is
+                    // stopped, no timer fires.
                     .env("TEPUI_STILL_CALLS", "0");
                 // A spinner would turn.
                 let folder = directory.join("gtk-4.0");
@@ -325,7 +324,7 @@ impl Program {
                         fs::write(folder.join("settings.ini"), settings)
                     })
                     .map_err(|e| format!("{}: {e}", folder.display()))?;
-                // Nothing from the desktop that the tests may run on.
+                // Nothing from the desktop on which the tests may run.
                 command.env("GTK_A11Y", "none").env("GSETTINGS_BACKEND", "memory");
                 command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
             }
@@ -360,15 +359,14 @@ impl Program {
 fn ffmpeg<'a>(filter: &str, command: &'a mut Command, driver: &Driver) -> &'a mut Command {
     let filter = match filter {
         "libplacebo" => "libplacebo=w=480:h=360:upscaler=lanczos:format=rgba",
-        // FFmpeg asks for timeline semaphores that can be exported, which lavapipe does not have:
-        // its filter on the CPU is the reference.
+        // FFmpeg requires exportable timeline semaphores, which lavapipe does not have: its filter on the CPU
+        // is the reference.
         "scale_vulkan" if *driver == REFERENCE => {
             "format=gbrp,scale=w=480:h=360:flags=bilinear+accurate_rnd+full_chroma_int"
         }
-        // libplacebo takes the picture out of the GPU: `hwdownload` of this FFmpeg returns empty
-        // frames on devices without VK_EXT_external_memory_host, whose buffers hold the right
-        // bytes. Of formats without alpha this FFmpeg chooses one of three bytes, of which ANV makes
-        // no images to store to.
+        // libplacebo reads the picture back from the GPU: `hwdownload` of this FFmpeg returns empty frames on
+        // devices without VK_EXT_external_memory_host, although the buffers are right. Without alpha this
+        // FFmpeg would choose a three-byte format, which ANV does not support for storage images.
         _ => "format=rgba,hwupload,scale_vulkan=w=480:h=360:scaler=bilinear,libplacebo=format=rgba",
     };
     command.args(["-nostdin", "-hide_banner", "-loglevel", "verbose"]);

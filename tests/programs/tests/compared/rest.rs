@@ -1,8 +1,6 @@
-//! The last picture of a program: its screen when neither the program nor its X server has anything
-//! left to do.
+//! The final picture of a program: its screen when neither the program nor its X server has work left.
 //!
-//! A picture that looks right may be followed by a wrong one, so nothing here looks at what is
-//! expected.
+//! A picture that looks right may be followed by a wrong one, so the expected picture is not used here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::picture::Picture;
 
-/// How long everything must be at rest.
+/// Duration for which everything must be at rest.
 const QUIET: Duration = Duration::from_millis(1000);
-/// Time between two looks.
+/// Interval between two checks.
 const STEP: Duration = Duration::from_millis(25);
-/// Clock ticks (of 10 ms) of processor time that threads with nothing to do may take in [`QUIET`].
+/// Clock ticks (of 10 ms) of CPU time that idle threads may use in [`QUIET`].
 const IDLE_TICKS: u64 = 2;
 
 /// A process and its screen.
@@ -24,7 +22,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// The process and the framebuffer file of its X server.
+    /// A watcher of the process and the framebuffer file of its X server.
     pub fn of(process: u32, framebuffer: &Path) -> Rest {
         Rest { process, framebuffer: framebuffer.to_owned() }
     }
@@ -34,9 +32,9 @@ impl Rest {
         Picture::from_xwd(&bytes.map_err(|e| format!("{}: {e}", self.framebuffer.display()))?)
     }
 
-    /// The screen after it has shown the same picture for [`QUIET`], while all threads of the
-    /// program and of its children, of which the X server is one, slept. `begun` tells a picture
-    /// from the empty screen before it.
+    /// The screen after it has shown the same picture for [`QUIET`], while all threads of the program and of
+    /// its children, including the X server, slept. `begun` distinguishes a picture from the empty screen
+    /// before it.
     pub fn picture(
         &mut self,
         end: Instant,
@@ -61,7 +59,7 @@ impl Rest {
         Ok(last)
     }
 
-    /// What the process and its children do.
+    /// The activity of the process and its children.
     fn activity(&self) -> Result<Activity, String> {
         let mut all = Activity { is_running: false, ticks: 0 };
         let own = stat(&format!("/proc/{}/stat", self.process));
@@ -91,7 +89,7 @@ impl Rest {
 
 struct Activity {
     is_running: bool,
-    /// Processor time since the start.
+    /// CPU time since the start.
     ticks: u64,
 }
 
@@ -101,8 +99,8 @@ struct Stat {
     ticks: u64,
 }
 
-/// Reads a `stat` file of a process or thread; nothing if it has gone.
-// source: proc_pid_stat(5): the fields behind the name, which is in parentheses
+/// Reads a `stat` file of a process or thread; `None` if it has ended.
+// source: proc_pid_stat(5): the fields after the name, which is in parentheses
 fn stat(path: &str) -> Option<Stat> {
     let text = fs::read_to_string(path).ok()?;
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();

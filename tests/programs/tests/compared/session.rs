@@ -11,10 +11,10 @@ use crate::picture::Picture;
 use crate::programs::{Api, Frame, Program};
 use crate::rest::Rest;
 
-/// How long a program may take to reach its frame.
+/// Time limit for a program to reach its frame.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Where the picture, framebuffer and output of a program on a driver are.
+/// The folder with the picture, framebuffer and output of a program on a driver.
 pub fn directory(program: &str, driver: &Driver) -> PathBuf {
     let name = program.replace(['/', ' ', ':', '=', ',', ';'], "_");
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(name).join(driver.name)
@@ -28,7 +28,7 @@ pub fn fresh_directory(program: &str, driver: &Driver) -> Result<PathBuf, String
     Ok(directory)
 }
 
-/// A process that ends when it goes out of scope. `tools/mesa` and `tepui shim` are replaced by the
+/// A process that is killed when it goes out of scope. `tools/mesa` and `tepui shim` are replaced by the
 /// program that they start, so that this is the program, and its X server ends after it.
 struct Running(Child);
 
@@ -125,8 +125,8 @@ fn watch(
     Ok(pictures)
 }
 
-/// Whether a file is there; of a PNG and of a framebuffer file, whether it is whole: what writes it
-/// may be at it.
+/// Whether a file exists; a PNG or a framebuffer file must also be complete, because it may still be being
+/// written.
 fn is_there(file: &Path) -> bool {
     if file.extension().is_some_and(|e| e == "png") {
         return fs::read(file).is_ok_and(|bytes| bytes.ends_with(PNG_END));
@@ -144,7 +144,7 @@ const FRAMEBUFFER: &str = "Xvfb_screen0";
 /// source: Portable Network Graphics (third edition), 11.2.5
 const PNG_END: &[u8] = b"\0\0\0\0IEND\xae\x42\x60\x82";
 
-/// The screen of weston once it shows the same picture twice, for a program that is held.
+/// The screen of weston once it shows the same picture twice, for a program that is stopped.
 fn weston_screen(directory: &Path) -> Result<Picture, String> {
     let folder = directory.join("screen");
     let say = |e: std::io::Error| format!("{}: {e}", folder.display());
@@ -194,7 +194,7 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
             let x = [&[mesa.as_os_str()], &x[..]].concat();
             let wrapper = if program.wayland { &[][..] } else { &x };
             driver.start_with_compositor(&mut command, &mesa, directory, &weston, wrapper)?;
-            // Mesa's drivers say what they ask of a compositor, ours how images are shared.
+            // Mesa's drivers log their requests to the compositor, ours how images are shared.
             command.env("WAYLAND_DEBUG", "1").env("TEPUI_DEBUG", "errors,windows");
         }
         Some(screen) if program.wayland => {
@@ -230,7 +230,8 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
         }
         Frame::Rest | Frame::Written(_) => {}
     }
-    // What a program leaves in its home stays here; the Mesa that the real home may hold is named.
+    // The program writes to its home, so that is here; the Mesa that the real home may contain is named
+    // explicitly.
     let cache = own.parent().ok_or("the sysroot is not inside Mesa's cache")?;
     command.env("HOME", directory).env("XDG_CONFIG_HOME", directory).env("TEPUI_MESA_DIR", cache);
     program.start(&mut command, driver, directory, &root)?;

@@ -1,6 +1,7 @@
-//! Advanced blend operations (`VK_EXT_blend_operation_advanced`) beside the specification's formulas.
+//! Advanced blend operations (`VK_EXT_blend_operation_advanced`), compared with the specification's formulas.
 //!
-//! Each case draws what is blended twice: alone, to know source and destination at each pixel, and blended.
+//! Each case draws the blended layer twice: alone, to determine source and destination at each pixel, and
+//! blended.
 
 use ash::vk;
 use ash::vk::{BlendOp as O, BlendOverlapEXT as Overlap};
@@ -10,7 +11,7 @@ use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, Image, ImageSpec, Pass, Result, Shape, State};
 
 const SIZE_PX: [u32; 2] = [96, 80];
-/// Smaller alphas may be none after rounding.
+/// Smaller alphas may be rounded to zero.
 const SMALLEST_ALPHA: f64 = 1.0 / 255.0;
 
 /// Parameters of all attachments.
@@ -58,7 +59,7 @@ fn destination() -> Vec<f32> {
     ])
 }
 
-/// A straight colour, from one that is perhaps premultiplied.
+/// The straight colour of one that may be premultiplied.
 fn straight(c: [f64; 4], premultiplied: bool) -> [f64; 3] {
     let [r, g, b, a] = c;
     match (premultiplied, a == 0.0) {
@@ -96,7 +97,7 @@ fn with_saturation(base: [f64; 3], of: [f64; 3]) -> [f64; 3] {
     if high > low { base.map(|v| (v - low) * (high_of - low_of) / (high - low)) } else { [0.0; 3] }
 }
 
-/// What an operation leaves of one component where source and destination overlap.
+/// The blend function of one component, where source and destination overlap.
 fn component(op: O, s: f64, d: f64) -> f64 {
     let hard = |a: f64, b: f64| {
         if a <= 0.5 { 2.0 * a * b } else { 1.0 - 2.0 * (1.0 - a) * (1.0 - b) }
@@ -149,7 +150,7 @@ fn component(op: O, s: f64, d: f64) -> f64 {
     }
 }
 
-/// X, Y and Z of the specification's table; nothing for operations on premultiplied colours.
+/// X, Y and Z of the specification's table; `None` for operations on premultiplied colours.
 fn terms(op: O) -> Option<[f64; 3]> {
     let n = op.as_raw() - O::ZERO_EXT.as_raw();
     Some(match op {
@@ -221,7 +222,7 @@ struct Blends {
     samples: vk::SampleCountFlags,
 }
 
-/// What is drawn: vertices, and whether the shader premultiplies.
+/// A layer: vertices, and whether the shader premultiplies.
 type Layer = (Vec<f32>, bool);
 
 impl Blends {
@@ -246,7 +247,7 @@ impl Blends {
         bench.gpu.image(spec.samples(samples))
     }
 
-    /// Draws layers, the last blended if there are parameters; gives the pixels of each attachment.
+    /// Draws layers, the last one blended if there are parameters; returns the pixels of each attachment.
     fn draw(
         &self,
         bench: &Bench,
@@ -345,7 +346,7 @@ impl Blends {
                 let defined: Vec<bool> = want
                     .chunks_exact(4)
                     .flat_map(|c| {
-                        // Negative alphas, and colours that are divided by none, leave anything.
+                        // Negative alphas, and colours that are divided by zero, are undefined.
                         let divides = !p.destination_premultiplied;
                         let colour = c[3] >= if divides { SMALLEST_ALPHA } else { 0.0 };
                         [colour, colour, colour, c[3] >= 0.0]
@@ -362,7 +363,7 @@ impl Blends {
                             .map(|x| (x.clamp(0.0, 1.0) * 255.0).round() as u8)
                             .collect::<Vec<_>>()
                     };
-                    // Of the few pixels beyond, each is at a step of its operation's function.
+                    // The few pixels beyond it are each at a step of the operation's function.
                     let rule = Rule::Mostly { abs: 2.0, permille: 8.0 };
                     Output::cpu(&name, &bytes(got), &bytes(&want), rule).picture(SIZE_PX)
                 };

@@ -9,7 +9,7 @@ use crate::number::Random;
 /// Decodes a whole image to words of B, G, R, A bytes.
 type Decode = fn(data: &[u8], width: usize, height: usize, image: &mut [u32]) -> bool;
 
-/// Which components of the decoder's words count: the others are 0, and alpha 1.
+/// The components of the decoder's words that are used: others are 0, and alpha 1.
 #[derive(Clone, Copy)]
 enum Components {
     Red,
@@ -82,7 +82,7 @@ fn rows() -> Vec<Row> {
         }),
         row!(ETC2_R8G8B8A1_UNORM_BLOCK, false, 4 x 4, 8, All, |d, w, h, i| {
             let decoded = t::decode_etc2_rgba1(d, w, h, i).is_ok();
-            // Transparent texels are black; the decoder leaves their colour.
+            // Transparent texels are black; the decoder keeps their colour.
             i.iter_mut().filter(|word| **word >> 24 == 0).for_each(|word| *word = 0);
             decoded
         }),
@@ -102,9 +102,9 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// EAC of one or two components, from the specification's equations: the decoder that serves for
-/// the other formats reads EAC's indices in the wrong order. source: Khronos Data Format
-/// Specification, "ETC2 Compressed Texture Image Formats", RG11 EAC
+/// EAC of one or two components, from the specification's equations: the decoder used for the other formats
+/// reads EAC's indices in the wrong order. source: Khronos Data Format Specification, "ETC2 Compressed
+/// Texture Image Formats", RG11 EAC
 fn eac(data: &[u8], width: usize, height: usize, image: &mut [u32], components: usize) -> bool {
     const MODIFIERS: [[i32; 4]; 16] = [
         [2, 5, 8, 14],

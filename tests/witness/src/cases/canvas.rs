@@ -17,8 +17,8 @@ pub const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
 /// The fragment stage.
 pub const FRAGMENT: vk::ShaderStageFlags = vk::ShaderStageFlags::FRAGMENT;
 
-/// Both drivers place vertices on a grid of 1/256 pixels and fill by the same rule; they may round
-/// a coordinate differently, which shows in a few pixels.
+/// Rule for drawn pictures: both drivers place vertices on a grid of 1/256 pixels and use the same fill rule;
+/// they may round a coordinate differently, which affects a few pixels.
 pub fn nearly() -> Rule {
     Rule::Mostly { abs: 2.0, permille: 4.0 }
 }
@@ -32,18 +32,18 @@ pub fn target(bench: &Bench) -> Result<Image> {
     })
 }
 
-/// The vertex and the fragment stage of a case whose first two shaders they are.
+/// The vertex and the fragment stage, which are the first two shaders of a case.
 pub fn stages<'a>(bench: &Bench<'a>) -> [(vk::ShaderStageFlags, &'a [u32]); 2] {
     [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])]
 }
 
-/// A rendering on an image of [`SIZE_PX`] that is cleared before.
+/// A rendering to an image of [`SIZE_PX`] that is cleared first.
 pub fn onto(image: &Image) -> Pass {
     let colors = vec![Attachment::color(image, CLEAR)];
     Pass { colors, size_px: SIZE_PX, ..Pass::default() }
 }
 
-/// Topologies by name: all that need neither adjacency nor other stages.
+/// Topologies by name: all that need neither adjacency nor tessellation.
 pub const TOPOLOGIES: [(&str, vk::PrimitiveTopology); 6] = [
     ("points", vk::PrimitiveTopology::POINT_LIST),
     ("lines", vk::PrimitiveTopology::LINE_LIST),

@@ -1,4 +1,4 @@
-//! Buffers and memory at the addresses that they had in another device (`bufferDeviceAddressCaptureReplay`).
+//! Buffers and memory at the addresses that they had on another device (`bufferDeviceAddressCaptureReplay`).
 
 use ash::{Device, vk};
 
@@ -7,14 +7,14 @@ use crate::gpu::{During, Gpu, Result, Robustness};
 
 const SIZE_B: u64 = 100_000;
 
-/// A buffer with its memory, which end when they are dropped.
+/// A buffer with its memory, which are destroyed when it is dropped.
 struct Bound<'a> {
     device: &'a Device,
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,
 }
 
-/// What names their addresses.
+/// Opaque capture addresses of a buffer and its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Addresses {
     buffer: u64,
@@ -86,7 +86,7 @@ impl Bound<'_> {
         }
     }
 
-    /// Writes the buffer by the GPU, and reads its memory.
+    /// Writes the buffer on the GPU, and reads its memory.
     fn filled(&self, gpu: &Gpu, word: u32) -> Result<Vec<u32>> {
         gpu.submit(|c| {
             // SAFETY: the buffer is live and has room.
@@ -107,7 +107,7 @@ impl Bound<'_> {
 fn run(bench: &Bench) -> Result<Vec<Output>> {
     let gpu = bench.gpu;
     gpu.feature(gpu.offers.capture_replay, "bufferDeviceAddressCaptureReplay")?;
-    // Three, of which the one between is gone before the others are asked.
+    // Three buffers, all of which are destroyed before the first and the third are created again.
     let (first, _, third) = {
         let all = [(); 3].map(|()| Bound::new(gpu, Addresses::default()));
         let [a, b, c] = all;
@@ -118,12 +118,12 @@ fn run(bench: &Bench) -> Result<Vec<Output>> {
     let (mut same, mut words) = (Vec::new(), Vec::new());
     let mut taken = 0;
     for (gpu, word) in [(gpu, 0x1234_5678), (&other, 0x9abc_def0)] {
-        // In another order than before.
+        // In a different order than before.
         let again = Bound::new(gpu, third)?;
         let before = Bound::new(gpu, first)?;
         same.push(u32::from(again.addresses() == third && before.addresses() == first));
         words.extend(again.filled(gpu, word)?);
-        // Nothing else may be there.
+        // The address is occupied now.
         let twice = Bound::new(gpu, third).map(|_| ());
         let is_refused = matches!(
             twice,
@@ -146,8 +146,8 @@ fn run(bench: &Bench) -> Result<Vec<Output>> {
 /// The cases.
 pub fn cases() -> Vec<Case> {
     let about = "buffers and memory where they were before, in the same and in another device";
-    // The reference driver does not offer it. Honeykrisp has no room at an address that it gave before (ERROR_OUT_OF_DEVICE_MEMORY) in
-    // a process that did nothing else, and has it behind other cases.
+    // The reference driver does not offer it. Honeykrisp fails to allocate at an address that it returned before
+    // (ERROR_OUT_OF_DEVICE_MEMORY) in a process that did nothing else, and succeeds after other cases.
     let case = Case::new("memory/capture_replay", about, Vec::<Shader>::new(), run);
     vec![case.without_lavapipe().without_honeykrisp()]
 }

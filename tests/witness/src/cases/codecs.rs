@@ -1,5 +1,5 @@
-//! Formats that Honeykrisp samples and that no other case names, most of which lavapipe does not
-//! have: each texel against `tepui-format`, which other decoders judge in its own tests.
+//! Formats that Honeykrisp samples and that no other case uses, most of which lavapipe does not support: each
+//! texel is compared with `tepui-format`, whose own tests compare it with other decoders.
 
 use ash::vk::{self, Filter, SamplerAddressMode};
 use tepui_format::Format;
@@ -127,7 +127,7 @@ fn case(format: Format) -> Case {
             // Mesa reads all 16 bits as one number.
             Rule::Abs(2f64.powi(-10))
         } else {
-            // Fixed point becomes float by a division that may be off by a unit or two.
+            // The division of fixed-point conversion may be off by a unit or two.
             Rule::Abs(2f64.powi(-22))
         };
         Ok(vec![Output::cpu("texels", &floats(&got), &floats(&expected), rule)])

@@ -1,4 +1,4 @@
-//! Commands: transfers between buffers, dispatches of all kinds, and how they follow one another.
+//! Commands: transfers between buffers, dispatches of all kinds, and their ordering.
 
 use ash::vk;
 
@@ -96,7 +96,8 @@ fn transfers() -> Vec<Case> {
     vec![fill, copy, update]
 }
 
-/// What `ids.comp` writes for the workgroup of a thread; `counted` is the number of workgroups of its dispatch.
+/// The output of `ids.comp` for the workgroup of a thread; `counted` is the number of workgroups of its
+/// dispatch.
 fn ids_of(
     local: [u32; 3],
     groups: [u32; 3],
@@ -137,7 +138,7 @@ fn ids(local: [u32; 3], groups: [u32; 3]) -> Case {
     )
 }
 
-/// One grid of workgroups by three dispatches with bases.
+/// One grid of workgroups, executed by three dispatches with bases.
 fn base() -> Case {
     let (local, groups) = ([4, 2, 3], [3, 4, 2]);
     let pieces = [([0, 0, 0], [2, 4, 1]), ([2, 0, 0], [1, 4, 1]), ([0, 0, 1], [3, 4, 1])];
@@ -216,7 +217,7 @@ fn conditional() -> Case {
                 expected[at] += 1;
             }
         };
-        // The first word is written where it is not zero before, the second where it is.
+        // Fills clear the first word, which was not zero, and set the second, which was.
         let now = [0u32, 1, 0, 0x8000_0000];
         for (word, value) in now.iter().enumerate() {
             for inverted in [false, true] {
@@ -251,7 +252,7 @@ fn conditional() -> Case {
     case.without_honeykrisp()
 }
 
-/// Cases whose steps must run in order: x = x * a + b, by different ways of ordering.
+/// Cases whose steps must run in order: x = x * a + b, with different ways of ordering.
 fn chain(
     name: &str,
     about: &str,

@@ -1,4 +1,4 @@
-//! Pipelines as objects: caches, identifiers of modules, statistics.
+//! Pipelines as objects: caches, module identifiers, statistics.
 
 use ash::{ext, khr, vk};
 
@@ -42,7 +42,7 @@ impl Drop for Cache<'_> {
 const ONLY_CACHED: vk::PipelineCreateFlags =
     vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED;
 
-/// Runs the first shader, `step.comp`, with a pipeline out of a cache; `None` when the driver would have to compile.
+/// Runs the first shader, `step.comp`, with a pipeline from a cache; `None` if the driver would have to compile.
 fn step(b: &Bench, cache: &Cache, flags: vk::PipelineCreateFlags) -> Result<Option<Vec<u32>>> {
     let data = b.gpu.buffer(&Random::integers(77, 256))?;
     let kernel = b.gpu.kernel(&b.spirv[0]).storage(&[&data]).push_bytes(8);
@@ -82,7 +82,7 @@ fn cache() -> Case {
         }
         Ok(out)
     })
-    // Its own cache is behind the application's, and a pipeline is found there.
+    // lavapipe also has a cache of its own, in which the pipeline is found.
     .without_lavapipe()
 }
 
@@ -142,7 +142,7 @@ fn executables(name: &str, about: &str, texts: bool) -> Case {
             ],
         })
     })
-    // Its programs have no machine code that could be shown.
+    // Its programs have no machine code to show.
     .without_lavapipe()
 }
 

@@ -1,4 +1,5 @@
-//! Images that drivers may compress because they are rendered to, in commands that read and write texels one by one.
+//! Images that drivers may compress because they are render targets, used by commands that read and write single
+//! texels.
 
 use ash::{ext, vk};
 use tepui_agx_layout::compression::{SOLID_MODE, TILE_SA, TileMetadata};
@@ -10,7 +11,7 @@ use crate::case::{Case, Output, Rule};
 use crate::gpu::{Gpu, Image, ImageSpec, Result, Shape, Transfer};
 use crate::texel::{Format, named};
 
-/// A format for each way in which bits of texels come from what the texture unit reads.
+/// A format for each way in which texel bits are derived from the texture unit's values.
 const FORMATS: &[&str] = &[
     "R8_SNORM",
     "R5G6B5_UNORM_PACK16",
@@ -30,7 +31,7 @@ const FORMATS: &[&str] = &[
     "D32_SFLOAT",
 ];
 
-/// An image that is rendered to.
+/// An image that is a render target.
 fn target(format: &Format, shape: Shape, size_px: [u32; 3]) -> ImageSpec {
     let mut spec = ImageSpec::sampled(format.vk, shape, size_px).through(Transfer::Gpu);
     spec.usage |= attached(format.name);
@@ -55,7 +56,7 @@ fn round_trips() -> Vec<Case> {
         (Shape::D2Array, [70, 131, 1]),
         (Shape::D3, [33, 20, 9]),
         (Shape::Cube, [40, 40, 1]),
-        // More columns of tiles than rows, and the other way round.
+        // More columns of tiles than rows, and vice versa.
         (Shape::D2, [300, 20, 1]),
         (Shape::D2, [20, 300, 1]),
     ] {
@@ -88,7 +89,7 @@ fn image_copies() -> Vec<Case> {
     let small = ("R32G32_UINT", D2, [20, 20, 1]);
     let blocks = ("BC1_RGBA_UNORM_BLOCK", D2, square);
     let depth = ("D32_SFLOAT", D2, square);
-    // Which of the two images are rendered to.
+    // Whether each of the two images is a render target.
     let rows = [
         ("part", rgba, rgba, [true, true], [5, 7, 0], [33, 1, 0], [21, 19, 1]),
         ("part_from", rgba, rgba, [true, false], [5, 7, 0], [33, 1, 0], [21, 19, 1]),
@@ -123,7 +124,7 @@ const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
 /// A rectangle: first column and row, columns and rows.
 type Rectangle = [u32; 4];
 
-/// Overwrites a rectangle of an image by a copy of words, which are returned as well.
+/// Overwrites a rectangle of an image by a copy of words, which are also returned.
 fn overwrite(gpu: &Gpu, image: vk::Image, [x, y, w, h]: Rectangle) -> Result<Vec<u8>> {
     let texels = named("R32_UINT").texels(141, (w * h * 4) as usize);
     let staging = gpu.buffer::<u8>(&texels)?;
@@ -144,7 +145,7 @@ fn overwrite(gpu: &Gpu, image: vk::Image, [x, y, w, h]: Rectangle) -> Result<Vec
     Ok(texels)
 }
 
-/// What an image shows of `background` with a rectangle of other words.
+/// The expected image: `background` with a rectangle of other words.
 fn with_rectangle(
     [width, height]: [u32; 2],
     background: impl Fn(u32, u32) -> u32,
@@ -164,7 +165,7 @@ fn with_rectangle(
     out
 }
 
-/// A cleared image, of which a copy overwrites a part that is no multiple of tiles.
+/// A cleared image, of which a copy overwrites a part whose size is not a multiple of tiles.
 fn part_of_a_clear() -> Case {
     const SIZE_PX: [u32; 2] = [70, 50];
     let about = "a clear, and a copy to a part of it";
@@ -250,12 +251,12 @@ fn copied_samples(samples: vk::SampleCountFlags) -> Case {
         let got = gpu.read_image(&single, 0, expected.len())?;
         Ok(vec![Output::cpu("texels", &got, &expected, Rule::Bits)])
     });
-    // The reference has one and four samples.
+    // The reference supports one and four samples.
     if samples == vk::SampleCountFlags::TYPE_2 { case.without_lavapipe() } else { case }
 }
 
-/// An image whose memory the host fills with tiles of one colour, as silicon may make of clears: the modifier says the layout.
-/// A copy overwrites a part of them, and another copy reads them.
+/// An image whose memory the host fills with tiles of one colour, which silicon may produce for clears: the modifier
+/// gives the layout. A copy overwrites a part of them, and another copy reads them.
 fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
     const SIZE_PX: [u32; 2] = [70, 50];
     let about = "tiles of one colour, and a copy to a part of them";

@@ -13,13 +13,13 @@ fn bytes(name: &str, got: &[u8], expected: &[u8]) -> Output {
     Output::cpu(name, got, expected, Rule::Bits)
 }
 
-/// Bytes of unused bits and of depth that a copy may not keep are masked out.
+/// Unused bits and bits of depth that a copy may not keep are masked out.
 pub(super) fn round_trip(name: String, format: Format, spec: ImageSpec) -> Case {
     let about = format!("buffer to {:?} {:?} and back", spec.shape, spec.size_px);
     Case::new(name, about, vec![], move |bench| {
         let mut texels = levels_of(&format, &spec, 121);
         if format.name == "E5B9G9R9_UFLOAT_PACK32" {
-            // A value has several encodings, and the driver copies by value: give the one that all
+            // A value has several encodings, and the driver copies by value: use the encoding that all
             // encoders choose, in which the largest component fills its nine bits.
             for word in texels.iter_mut().flat_map(|level| level.chunks_exact_mut(4)) {
                 word[1] |= 1;
@@ -87,7 +87,7 @@ fn against_host() -> Vec<Case> {
                 let gpu = bench.gpu;
                 let texels = levels_of(&format, &spec, 122);
                 let image = gpu.image(spec)?;
-                // The same image, as if it were the GPU's alone.
+                // The same image, as if only the GPU had access.
                 let through_gpu = Image {
                     spec: spec.through(Transfer::Gpu),
                     handle: image.handle,
@@ -210,7 +210,7 @@ pub(super) fn buffer_region(name: String, format: Format, spec: ImageSpec) -> Ca
         let count = [5, 4, z as usize];
         copy_window(&source[16..], in_buffer, &mut expected, in_image, count, format.bytes);
         let got = gpu.read_image(&image, 0, expected.len())?;
-        // And back, from the same place.
+        // And back, from the same region.
         let back = gpu.poisoned(source.len())?;
         gpu.submit(|c| {
             // SAFETY: as above.

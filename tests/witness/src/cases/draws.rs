@@ -1,4 +1,4 @@
-//! Draw commands: indices, instances, divisors, indirect arguments, and how attributes are fetched.
+//! Draw commands: indices, instances, divisors, indirect arguments, and attribute fetches.
 
 use ash::vk;
 
@@ -29,7 +29,7 @@ pub const INDEX_TYPES: [(&str, vk::IndexType); 3] = [
     ("u32", vk::IndexType::UINT32),
 ];
 
-/// Indexed draws of every size of index, with and without restart.
+/// Indexed draws with every index size, with and without restart.
 fn indexed() -> Vec<Case> {
     let mut cases = Vec::new();
     let topologies = [
@@ -63,7 +63,7 @@ fn indexed() -> Vec<Case> {
             }
         }
     }
-    // The index that ends a strip where it may, and where it may not the last vertex of many.
+    // The restart index if restart is enabled, otherwise the last vertex of many.
     let last = u32::from(u16::MAX);
     for (name, topology) in TOPOLOGIES {
         let mut all = band(13);
@@ -98,7 +98,7 @@ fn indexed() -> Vec<Case> {
     cases
 }
 
-/// A draw of `numbers.vert`: what each vertex was told, as integers.
+/// A draw of `numbers.vert`: the built-ins that each vertex saw, as integers.
 fn numbers(
     name: &str,
     about: &str,
@@ -293,9 +293,10 @@ fn indirect() -> Vec<Case> {
     cases
 }
 
-/// Draws and clears under conditions: words that a fill wrote in the same command buffer decide.
+/// Draws and clears with conditional rendering: the conditions are words that a fill wrote in the same
+/// command buffer.
 fn conditional() -> Vec<Case> {
-    // Words of the buffer: those that let draws happen and, inverted, those that do not.
+    // Words of the buffer: those that enable draws and, inverted, those that do not.
     const WORDS: [u32; 4] = [0, 1, 0x8000_0000, 0];
     let mut cases = Vec::new();
     for (name, indirect) in [("direct", false), ("indirect", true)] {
@@ -316,7 +317,7 @@ fn conditional() -> Vec<Case> {
                 let mut number = 0;
                 for inverted in [false, true] {
                     for word in 0..WORDS.len() as u64 {
-                        // Each draw has vertices and instances of its own.
+                        // Each draw has a different number of vertices and instances.
                         let n = number;
                         number += 1;
                         let plain = bench.gpu.buffer(&[1 + n, 1, 2 * n, n])?;

@@ -1,4 +1,4 @@
-//! Sample counts that are known exactly: rectangles on the pixel grid, and alpha to coverage.
+//! Sample counts with known values: rectangles on the pixel grid, and alpha to coverage.
 
 use ash::vk;
 
@@ -39,8 +39,8 @@ fn attachment(
     bench.gpu.image(spec.samples(samples).through(Transfer::Gpu))
 }
 
-/// Precise occlusion queries around rectangles: one alone, one that the depth test hides in part,
-/// one outside of the view, one that reaches beyond it, and one drawn twice.
+/// Precise occlusion queries around rectangles: one that is fully visible, one that the depth test hides in
+/// part, one outside of the view, one that extends beyond it, and one drawn twice.
 fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     let about = "rectangles on whole pixels in precise queries";
@@ -54,7 +54,7 @@ fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
         let [width, height] = SIZE_PX;
         let (near, behind): (Rect, Rect) = ([17, 9, 71, 50], [33, 21, 101, 90]);
         let white = [1.0; 4];
-        // Twice the width of the view, so that half of it is visible.
+        // Twice the width of the view, so half of it is visible.
         let wide = rectangle([0, height - 3, 2 * width, height], 0.4, white);
         let twice = [rectangle([1, 1, 6, 4], 0.6, white), rectangle([1, 1, 6, 4], 0.5, white)];
         let draws = [
@@ -102,9 +102,9 @@ fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
     })
 }
 
-/// Bars of growing alpha as coverage, every sample read back. Vulkan leaves open which samples an
-/// alpha covers; each must be the fragment's or untouched, as many as the alpha says to within one,
-/// none for 0 and all for 1.
+/// Bars of increasing alpha as coverage, with every sample read back. Vulkan does not specify which samples
+/// an alpha covers; each must be the fragment's or untouched, their number must match the alpha to within
+/// one, with none for 0 and all for 1.
 fn alpha_to_coverage() -> Case {
     const BARS: u32 = 16;
     const SAMPLES: usize = 4;
@@ -145,7 +145,7 @@ fn alpha_to_coverage() -> Case {
             gpu.kernel(&bench.spirv[2]).bind(Bind::Sampled(image.view)).storage(&[&texels]);
         gpu.run(&kernel.build()?, [width.div_ceil(8), height.div_ceil(8), 1])?;
         let texels = texels.read::<[f32; 4]>();
-        // Of each pixel the samples that the bar covers; 255 where one is neither the bar's nor the
+        // For each pixel the samples that the bar covers; 255 if one is neither the bar's nor the
         // background's.
         let masks: Vec<u32> = texels
             .chunks_exact(SAMPLES)
@@ -187,13 +187,13 @@ fn alpha_to_coverage() -> Case {
     })
 }
 
-/// A rectangle with corners between the pixels, with samples at places of the application's: which samples it covers, and
-/// what fragments say of their places.
+/// A rectangle with corners between the pixels, with custom sample locations: the samples that it covers, and the
+/// positions that fragments see.
 fn sample_places() -> Case {
     const SAMPLES: usize = 4;
     /// In sixteenths of a pixel.
     const PLACES: [[u32; 2]; SAMPLES] = [[1, 3], [15, 1], [5, 13], [9, 7]];
-    /// Left, top, right, bottom in sixteenths of a pixel, of which no sample is at an edge.
+    /// Left, top, right, bottom in sixteenths of a pixel; no sample is on an edge.
     const SIXTEENTHS: Rect = [164, 120, 968, 652];
     let shaders = ["mesh.vert", "sample_place.frag", "each_sample.comp"].map(Shader::new).to_vec();
     let about = "samples at places of the application's, sample by sample";
@@ -252,11 +252,11 @@ fn sample_places() -> Case {
             Rule::Abs(1.0 / 255.0),
         )])
     });
-    // lavapipe's samples stand at the standard places.
+    // lavapipe uses the standard sample locations.
     case.without_lavapipe()
 }
 
-/// Rectangles whose depth biases count steps of the float format and steps of fixed point, in one rendering.
+/// Rectangles whose depth biases are in units of the float format and of fixed point, in one rendering.
 fn depth_biases() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     let about = "biases of float depth in steps of floats and of fixed point";
@@ -297,7 +297,7 @@ fn depth_biases() -> Case {
                 }
             });
         })?;
-        // A step of floats from 0.25 to 0.5 is 2^-25, of 24 bits 2^-24.
+        // A float unit from 0.25 to 0.5 is 2^-25, a 24-bit unit is 2^-24.
         let [of_floats, of_fixed] = [25, 24].map(|n| 0.25 + 4096.0 * 0.5f32.powi(n));
         let wanted: Vec<f32> = (0..width * height)
             .map(|at| match at % width / third {
@@ -313,8 +313,8 @@ fn depth_biases() -> Case {
     case.without_lavapipe()
 }
 
-/// Depth of two samples that is cleared and resolved: to an attachment without a stencil, while stencils have a mode, too; and to one
-/// that is cleared, while only stencils have a mode.
+/// Depth of two samples that is cleared and resolved: to an attachment without stencil, while stencil has a resolve
+/// mode, too; and to one that is cleared, while only stencil has a mode.
 fn depth_resolves() -> Case {
     let about =
         "depth and stencil resolved to attachments with depth alone, and with stencils alone";

@@ -1,4 +1,4 @@
-//! Geometry and tessellation shaders behind every way to draw: restarts, offsets, and arguments in memory.
+//! Geometry and tessellation shaders with every kind of draw: restarts, offsets, and arguments in memory.
 
 use ash::vk;
 
@@ -12,7 +12,7 @@ const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
 const CONTROL: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_CONTROL;
 const EVALUATION: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_EVALUATION;
 
-/// Draws a band of vertices through a geometry shader that makes primitives smaller.
+/// Draws a band of vertices through a geometry shader that shrinks primitives.
 fn drawn(
     name: &str,
     about: &str,
@@ -84,7 +84,7 @@ fn restarts() -> Vec<Case> {
                 list.extend(0..9);
                 list.push(end);
                 list.extend([10, 11, end, 12, end]);
-                // More than a sub-group looks at.
+                // More than a sub-group examines together.
                 list.extend((0..60).map(|i| i % 7 + 14));
                 list.push(end);
                 list.extend(13..24);
@@ -151,7 +151,7 @@ fn indirect() -> Vec<Case> {
     cases
 }
 
-/// Emitted primitives that are captured: in strips of several, in part, and without a rasteriser.
+/// Capture of emitted primitives: in strips of several, truncated, and without rasterisation.
 fn feedback() -> Vec<Case> {
     use vk::PrimitiveTopology as T;
     let mut cases = Vec::new();
@@ -179,7 +179,7 @@ fn feedback() -> Vec<Case> {
             if !discard {
                 used.push(FRAGMENT);
             }
-            // A line of which an end moved by one unit in the last place has other pixels.
+            // A line whose end moved by one unit in the last place covers other pixels.
             if name == "lines" && !discard {
                 continue;
             }
@@ -192,12 +192,12 @@ fn feedback() -> Vec<Case> {
     cases
 }
 
-/// What the patches of a case are.
+/// Parameters of a case with patches.
 #[derive(Clone, Copy)]
 struct Patches {
     mode: &'static str,
     points: u32,
-    /// A geometry shader follows.
+    /// Whether a geometry shader follows.
     geometry: bool,
     /// Instances of the first draw.
     instances: u32,
@@ -214,7 +214,7 @@ fn tessellated(p: Patches, feedback: bool) -> (Vec<vk::ShaderStageFlags>, Vec<Sh
     }
     let control = Shader::new("stage.tesc")
         .define("POINTS", p.points)
-        // Not the number: with several instances Honeykrisp counts on.
+        // Not the primitive ID: with several instances Honeykrisp does not restart it.
         .define("PATCH", "int(shade_in[0].r * 7.0)")
         .define("LEVEL", "1.5")
         .define("CULLED", 1)
@@ -234,7 +234,7 @@ fn tessellated(p: Patches, feedback: bool) -> (Vec<vk::ShaderStageFlags>, Vec<Sh
     stages.into_iter().unzip()
 }
 
-/// Patches of every way to draw.
+/// Patches with every kind of draw.
 fn patches() -> Vec<Case> {
     let plain = Patches { mode: "triangles", points: 3, geometry: false, instances: 1 };
     let quads = Patches { mode: "quads, fractional_odd_spacing", points: 4, ..plain };
@@ -305,7 +305,7 @@ fn patches() -> Vec<Case> {
     cases
 }
 
-/// Vertices of the tessellator that are captured.
+/// Capture of the tessellator's vertices.
 fn tessellation_feedback() -> Vec<Case> {
     let plain = Patches { mode: "triangles", points: 3, geometry: false, instances: 1 };
     let mut cases = Vec::new();

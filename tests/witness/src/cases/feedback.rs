@@ -1,4 +1,4 @@
-//! Transform feedback: what is captured, by streams, from every way to draw.
+//! Transform feedback: captured vertices, by streams, from every kind of draw.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ use super::stages::{CONTROL, EVALUATION, GEOMETRY};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result, State};
 
-/// What is captured.
+/// Parameters of a capture case.
 pub struct Captured {
     /// The case's name.
     pub name: String,
@@ -20,9 +20,9 @@ pub struct Captured {
     pub used: Vec<vk::ShaderStageFlags>,
     /// State of the pipeline.
     pub state: State,
-    /// Words of the buffer of each stream, of which there is one for each.
+    /// Words of the buffer of each stream.
     pub room: Vec<usize>,
-    /// What judges captured words.
+    /// The rule for captured words.
     pub rule: Rule,
 }
 
@@ -34,7 +34,7 @@ pub fn captured(captured: Captured) -> Case {
     })
 }
 
-/// Captures what is drawn of a band of 13 vertices.
+/// Captures a draw of a band of 13 vertices.
 fn captured_by(
     captured: Captured,
     draw: impl Fn(&Bench, &Graphics, &Commands) -> Result<()> + Send + Sync + 'static,
@@ -114,7 +114,7 @@ fn captured_by(
     })
 }
 
-/// The expected capture of `mesh.vert`, from a draw that may or may not be rasterised.
+/// The expected capture of `mesh.vert`, for draws with and without rasterisation.
 fn feedback() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, topology) in TOPOLOGIES {
@@ -201,7 +201,7 @@ fn feedback_resumed() -> Case {
     })
 }
 
-/// Draws whose primitives the GPU alone knows: of indices with restarts, and with arguments in memory; and strips with adjacent
+/// Draws whose primitives only the GPU knows: indices with restarts, and arguments in memory; and strips with adjacent
 /// vertices.
 fn found_by_the_gpu() -> Vec<Case> {
     use vk::PrimitiveTopology as T;
@@ -295,7 +295,7 @@ fn streams() -> Vec<Case> {
     cases
 }
 
-/// Operations of sub-groups in the stages before the rasteriser: each captured colour says whether they agree with each other.
+/// Sub-group operations in the stages before the rasteriser: each captured colour says whether they are consistent.
 fn subgroups() -> Vec<Case> {
     let mut cases = Vec::new();
     for stage in ["vertex", "geometry", "control", "evaluation"] {

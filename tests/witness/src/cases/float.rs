@@ -1,9 +1,8 @@
-//! Floating-point operations on 32 and 16 bits, against correctly rounded results and the
-//! precision that the Vulkan specification asks for ("Precision of Operation of SPIR-V
-//! Instructions").
+//! Floating-point operations on 32 and 16 bits, against correctly rounded results and the precision that the
+//! Vulkan specification requires ("Precision of Operation of SPIR-V Instructions").
 //!
-//! Denormals may be flushed on the way in and on the way out, so an element may meet the answer
-//! for any combination of the two.
+//! Denormals may be flushed on input and on output, so an element may match the answer for any combination of
+//! the two.
 
 use std::f64::consts::PI;
 
@@ -13,7 +12,7 @@ use super::map;
 use crate::case::{Case, Output, Rule};
 use crate::number::{Elem, Random, Scalar, nearest_half};
 
-/// A float type, calculated with as `f64`.
+/// A float type, whose values are computed as `f64`.
 pub(super) trait Float: Scalar {
     const WIDTH: u32;
     fn to(self) -> f64;
@@ -40,21 +39,21 @@ impl Float for f16 {
     }
 }
 
-/// How near a result must be: text for people, and the absolute tolerance for inputs and result.
+/// The required precision of a result: text for people, and the absolute tolerance for inputs and result.
 #[derive(Clone, Copy)]
 enum Precision {
     /// The correctly rounded result.
     Correct,
-    /// So many units in the last place.
+    /// Units in the last place.
     Ulp(f64),
-    /// So far, by a formula over type, inputs and exact result.
+    /// An absolute distance, by a formula over type, inputs and exact result.
     By(&'static str, fn(Elem, &[f64], f64) -> f64),
 }
 
-/// Where inputs come from.
+/// The range of inputs.
 #[derive(Clone, Copy)]
 enum Domain {
-    /// Any bits, and edges.
+    /// Arbitrary bits, and edge cases.
     Any,
     /// Between two values.
     Within(f64, f64),
@@ -66,7 +65,7 @@ struct Row {
     arity: usize,
     precision: Precision,
     domain: Domain,
-    /// The exact result; `None` where the specification leaves it open.
+    /// The exact result; `None` if the specification leaves it undefined.
     exact: fn(&[f64]) -> Option<f64>,
 }
 
@@ -125,7 +124,7 @@ fn case<F: Float>(row: Row) -> Case {
             }
             tolerance.push(match row.precision {
                 Precision::Correct => 0.0,
-                // The reference itself is rounded, by half a unit.
+                // The reference itself is rounded, with an error of half a unit.
                 Precision::Ulp(n) => (n + 0.5) * F::ELEM.ulp(answers[0]),
                 Precision::By(_, f) => f(F::ELEM, &x, answers[0]) + 0.5 * F::ELEM.ulp(answers[0]),
             });
@@ -145,17 +144,17 @@ fn case<F: Float>(row: Row) -> Case {
     })
 }
 
-/// The value only if it is no NaN: where operands that are NaN leave the result open.
+/// The value if it is not NaN: results are undefined if operands are NaN.
 fn number(x: &[f64], result: f64) -> Option<f64> {
     x.iter().all(|x| !x.is_nan()).then_some(result)
 }
 
-/// A figure for 32 bits and the one for 16.
+/// The figure for 32 bits or for 16.
 fn pick(elem: Elem, single: f64, half: f64) -> f64 {
     if elem == Elem::F32 { single } else { half }
 }
 
-/// Error of logarithms near 1.
+/// Error of a logarithm near 1.
 fn log_error(elem: Elem) -> f64 {
     pick(elem, 2f64.powi(-21), 2f64.powi(-7))
 }
@@ -198,7 +197,7 @@ fn rows() -> Vec<Row> {
         By("(exp(x) - exp(-x)) / 2", |e, x, _| (4.0 + 2.0 * x[0].abs()) * e.ulp(x[0].abs().exp()));
     let tanh = By("sinh / cosh", |e, x, _| (8.0 + 4.0 * x[0].abs()) * e.ulp(1.0));
     let area = By("log(x + sqrt(x x + 1))", |e, _, r| 2.0 * log_error(e) + 4.0 * e.ulp(r));
-    // The error of the logarithm counts y times.
+    // The error of the logarithm is multiplied by y.
     let power = By("exp2(y log2(x))", |e, x, r| {
         let product = x[1] * x[0].log2();
         let logarithm = log_error(e).max(3.0 * e.ulp(x[0].log2()));
@@ -222,7 +221,7 @@ fn rows() -> Vec<Row> {
         row("ceil", "ceil(a)", 1, Correct, Any, |x| Some(x[0].ceil())),
         row("trunc", "trunc(a)", 1, Correct, Any, |x| Some(x[0].trunc())),
         row("round_even", "roundEven(a)", 1, Correct, Any, |x| Some(x[0].round_ties_even())),
-        // The direction of ties is open.
+        // The direction of ties is unspecified.
         row("round", "round(a)", 1, Correct, Any, |x| {
             ((x[0] - x[0].trunc()).abs() != 0.5).then(|| x[0].round())
         }),
@@ -341,13 +340,13 @@ fn compare<F: Float>() -> Vec<Case> {
     ]
 }
 
-/// Results of several parts, and operations on bits.
+/// Results of several parts, and bit operations.
 fn parts() -> Vec<Case> {
     let normal = |a: f32| a.is_normal() || a == 0.0;
     vec![
         map::unary::<f32, u32>("f32/to_bits".into(), "floatBitsToUint(a)", |a| Some(a.to_bits())),
         map::unary::<u32, f32>("f32/from_bits".into(), "uintBitsToFloat(a)", |a| {
-            // A move of bits keeps denormals; a NaN's payload may change.
+            // A bitwise move keeps denormals; a NaN's payload may change.
             Some(f32::from_bits(a))
         }),
         map::unary::<f32, [f32; 2]>("f32/modf".into(), "split_modf(a)", move |a| {

@@ -51,7 +51,7 @@ fn points_and_lines() -> Vec<Case> {
             );
         }
     }
-    // Other lines than Bresenham's may be drawn as rectangles or as parallelograms.
+    // Lines other than Bresenham's may be drawn as rectangles or as parallelograms.
     for width in [1.0, 3.0, 8.0] {
         let mesh = Mesh::new(format!("geometry/lines_{width}"), "wide lines", scattered(36, 16));
         let mut mesh = mesh.state(|s| {
@@ -59,7 +59,7 @@ fn points_and_lines() -> Vec<Case> {
             s.line_width = width;
             s.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
         });
-        // Drivers differ in how colours go on across a wide line.
+        // Drivers differ in the interpolation of colours across a wide line.
         mesh.rule = Rule::Mostly { abs: 8.0, permille: 4.0 };
         cases.push(mesh.case());
     }
@@ -76,7 +76,7 @@ fn points_and_lines() -> Vec<Case> {
     cases
 }
 
-/// Vertices in a volume three times that of the view, some behind the eye.
+/// Vertices in a volume three times as large as the view's, some with negative w.
 fn around(seed: u64, count: usize) -> Vec<Vertex> {
     let mut random = Random::new(seed);
     let mut next = |low: f32, high: f32| random.float(low, high);
@@ -220,13 +220,14 @@ fn viewports() -> Vec<Case> {
     cases
 }
 
-/// Points of one pixel on a grid across a viewport in the middle of the picture: those with their centres outside are not drawn.
+/// Points of one pixel on a grid across a viewport in the middle of the picture: those whose centres are outside are
+/// not drawn.
 fn points_at_the_edge() -> Case {
     /// Left, top, right, bottom of the viewport.
     const INSIDE: [u32; 4] = [32, 24, 96, 72];
     let [left, top, right, bottom] = INSIDE;
     let is_inside = move |x: u32, y: u32| (left..right).contains(&x) && (top..bottom).contains(&y);
-    // The pixel at each edge, those beside it, and those between the edges.
+    // The pixels at each edge, those next to it, and those between the edges.
     let near = |low: u32, high: u32| {
         let mut list = vec![low - 2, low - 1, low, low + 1, high - 2, high - 1, high, high + 1];
         list.extend((low + 5..high - 5).step_by(7));

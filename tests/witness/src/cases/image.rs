@@ -8,7 +8,7 @@ use crate::gpu::{Bind, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 use crate::number::{Number, Random};
 use crate::texel::{COLOUR, Class, Format, named};
 
-/// Formats that both drivers store to.
+/// Whether both drivers support storage images of a format.
 fn storable(format: &Format) -> bool {
     format.glsl.is_some()
         || ["B8G8R8A8_UNORM", "A8B8G8R8_UNORM_PACK32", "A8B8G8R8_SINT_PACK32"]
@@ -34,10 +34,10 @@ fn image_glsl(shape: Shape, size: [u32; 3], layers: u32) -> (&'static str, &'sta
     }
 }
 
-/// Bytes that a load and a store of a format cannot keep apart are made equal.
+/// Normalises bytes that a load and a store of a format cannot distinguish.
 fn canonical(format: &Format, bytes: &mut [u8]) {
     match (format.class, format.bytes) {
-        // The most negative code means -1 as the next one does.
+        // The most negative code means -1, as the next one does.
         (Class::Snorm, _) if format.name.starts_with("R16") => {
             for texel in bytes.chunks_exact_mut(2) {
                 if texel == [0, 0x80] {
@@ -50,7 +50,7 @@ fn canonical(format: &Format, bytes: &mut [u8]) {
     }
 }
 
-/// Loads every texel of one image and stores it to another: the bytes must arrive.
+/// Loads every texel of one image and stores it to another: the bytes must be identical.
 fn copy(name: &str, format: Format, from: ImageSpec, to: ImageSpec) -> Case {
     let (glsl, at, below) = image_glsl(from.shape, from.size_px, from.layers);
     let shader = Shader::new("image_copy.comp")
@@ -82,7 +82,7 @@ fn copy(name: &str, format: Format, from: ImageSpec, to: ImageSpec) -> Case {
     })
 }
 
-/// Mirrors an image, each texel by a workgroup of its own.
+/// Mirrors an image, with one workgroup per texel.
 fn mirrored() -> Case {
     const SIZE: [usize; 2] = [19, 11];
     let about = "workgroups of one invocation mirror an image";
@@ -198,7 +198,7 @@ fn values() -> Vec<Case> {
                     _ => x,
                 })
                 .collect();
-            // Half a step by rounding; packed floats may be cut instead.
+            // Half a step for rounding; packed floats may be truncated instead.
             let rule = Rule::Abs(if three { step } else { step * 0.51 });
             Ok(vec![
                 Output::cpu("values", &result.read::<f32>(), &expected, rule).column("x", &values),
@@ -421,8 +421,8 @@ fn texel_buffers() -> Vec<Case> {
     cases
 }
 
-/// A texel buffer of as many texels as the device has, but at most 2²⁸, and one whose first texel is not aligned and that ends in
-/// the second row of the image that drivers of the Apple GPU make of it.
+/// A texel buffer with the device's maximum number of texels, but at most 2²⁸, and one whose first texel is not aligned
+/// and whose last one is in the second row of the image that drivers of the Apple GPU use for it.
 fn texel_buffer_ends() -> Vec<Case> {
     let largest = Shader::new("texel_buffer_end.comp");
     let about = "the largest texel buffer";
@@ -528,7 +528,7 @@ fn texel_buffers_of_three_words() -> Vec<Case> {
             Case::new(name, "100 texels, and four behind the end", vec![shader], move |bench| {
                 let gpu = bench.gpu;
                 const TEXELS: usize = 100;
-                // The first words are in front of the view; floats are whole numbers.
+                // The first words precede the view; floats are whole numbers.
                 let words: Vec<u32> = (0..16 + 3 * TEXELS as u32 + 12)
                     .map(|k| {
                         if float {
@@ -684,7 +684,7 @@ fn samples() -> Vec<Case> {
                 .collect();
             Ok(vec![Output::cpu("texels", &result.read::<u32>(), &expected, Rule::Bits)])
         });
-        // Lavapipe has four samples only.
+        // Lavapipe supports four samples only.
         cases.push(if count == 4 { case } else { case.without_lavapipe() });
     }
     cases

@@ -1,4 +1,5 @@
-//! Draws through geometry and tessellation shaders whose counts the GPU writes in the same command buffer, and large ones.
+//! Draws through geometry and tessellation shaders whose counts the GPU writes in the same command buffer, and large
+//! ones.
 
 use ash::vk;
 
@@ -14,7 +15,7 @@ use crate::gpu::{Attachment, Buffer, Commands, During, Graphics, Pass, Result, S
 /// Stages of the programs of [`shaders`].
 const STAGES: [vk::ShaderStageFlags; 3] = [VERTEX, GEOMETRY, FRAGMENT];
 
-/// Shaders that make a square of each point, and two of each.
+/// Shaders that expand each point to two squares.
 fn shaders() -> Vec<Shader> {
     let geometry = Shader::new("stage.geom")
         .define("IN", "points")
@@ -35,10 +36,10 @@ fn pipelines(bench: &Bench) -> Result<[Graphics; 2]> {
     Ok([bench.gpu.graphics(&all, &points(), &[])?, bench.gpu.graphics(&plain, &points(), &[])?])
 }
 
-/// Arguments of the case's draws: vertices, instances, first vertex, first instance; a draw of nothing among them.
+/// Arguments of the case's draws: vertices, instances, first vertex, first instance; one draw has no primitives.
 const ARGUMENTS: [[u32; 4]; 4] = [[5, 2, 0, 3], [4, 0, 1, 1], [3, 1, 4, 0], [6, 3, 2, 1]];
 
-/// Makes the GPU write the words of a buffer.
+/// Writes the words of a buffer on the GPU.
 fn write(c: &Commands, buffer: &Buffer, words: &[u32]) {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     c.barrier();
@@ -47,8 +48,8 @@ fn write(c: &Commands, buffer: &Buffer, words: &[u32]) {
     c.barrier();
 }
 
-/// Direct and indirect draws by turns, with and without a geometry shader, in two renderings, inside of a query. The command buffer is
-/// submitted twice.
+/// Direct and indirect draws alternating, with and without a geometry shader, in two renderings, inside of a query. The
+/// command buffer is submitted twice.
 fn by_turns() -> Case {
     let about = "draws with and without counts by turns, submitted twice";
     Case::new("stages/late_by_turns", about, shaders(), |bench| {
@@ -84,7 +85,7 @@ fn by_turns() -> Case {
                     c.draw(&squares, 3, 5);
                 });
             });
-            // Other counts, which the first draws must not see.
+            // Different counts, which the first draws must not see.
             write(c, &arguments, &[[6, 1, 9, 2], ARGUMENTS[3]].concat());
             c.render(&again, |c| {
                 c.vertex_buffers(&[&buffer]);
@@ -113,7 +114,7 @@ fn by_turns() -> Case {
     })
 }
 
-/// Draws in secondary command buffers, the first of two of which has several.
+/// Draws in secondary command buffers, the first of which has several.
 fn secondary() -> Case {
     let about = "indirect draws in secondary command buffers";
     Case::new("stages/late_secondary", about, shaders(), |bench| {
@@ -173,7 +174,7 @@ fn secondary() -> Case {
     })
 }
 
-/// Draws under conditions that hold, and that do not.
+/// Draws with conditions that hold, and that do not.
 fn conditional() -> Case {
     let about = "draws through a geometry shader that words in memory let happen or not";
     let case = Case::new("stages/late_conditional", about, shaders(), |bench| {
@@ -207,7 +208,7 @@ fn conditional() -> Case {
     case.without_honeykrisp()
 }
 
-/// A draw of 256,000 invocations of a geometry shader that might emit more than a gigabyte.
+/// A draw of 256,000 invocations of a geometry shader whose maximum output is more than a gigabyte.
 fn large(restarts: bool) -> Case {
     let (name, input) = if restarts { ("restarts", "triangles") } else { ("indirect", "points") };
     let body = if restarts { 1 } else { 5 };
@@ -234,7 +235,7 @@ fn large(restarts: bool) -> Case {
             c.vertex_buffers(&[&buffer]);
             c.bind_graphics(&pipeline);
             if restarts {
-                // Triangles behind restarts, some of which make none.
+                // Triangles separated by restarts, some of which form none.
                 let triangle = |k: u32| [3 * k, 3 * k + 1, 3 * k + 2, u32::MAX];
                 let list: Vec<u32> = (0..2500).flat_map(triangle).chain([0, u32::MAX, 1]).collect();
                 let kind = vk::IndexType::UINT32;
@@ -251,7 +252,7 @@ fn large(restarts: bool) -> Case {
     case.without_honeykrisp()
 }
 
-/// Patches with counts in memory that might be divided into more than there is room for.
+/// Patches with counts in memory whose maximum tessellation exceeds the available memory.
 fn patches() -> Case {
     let (shaders, state) = patches_of_triangles();
     let about = "2,500 patches of an indirect draw, of which two in seven are culled";

@@ -1,5 +1,5 @@
-//! Many of one thing in a command buffer: draws whose arguments are in memory, draws that differ in
-//! one state, dispatches with descriptors of their own.
+//! Many commands of one kind in a command buffer: draws whose arguments are in memory, draws that differ in
+//! one state, dispatches with descriptor sets of their own.
 
 use ash::vk;
 
@@ -7,21 +7,20 @@ use super::canvas::{CLEAR, Mesh, SIZE_PX, band, mesh_state, picture, stages, ver
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Commands, Result, State};
 
-/// Pixels of the picture; each draw has one of its own.
+/// Pixels of the picture; each draw covers one.
 const PIXELS: u32 = SIZE_PX[0] * SIZE_PX[1];
 
-/// How often something is drawn: drivers go other ways from 4 and from 100 draws on, and 10,000 are more than ANV's ring
-/// holds.
+/// Numbers of draws: drivers take other paths from 4 and from 100 draws on, and 10,000 exceed ANV's ring.
 const COUNTS: [u32; 7] = [1, 3, 4, 99, 100, 2_000, 10_000];
 
-/// Where the number of draws is.
+/// The source of the number of draws.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Count {
     /// In the command.
     Direct,
-    /// In a buffer, and as large as the command allows.
+    /// In a buffer, equal to the command's maximum.
     Whole,
-    /// In a buffer, and a part of what the command allows.
+    /// In a buffer, below the command's maximum.
     Part,
 }
 
@@ -30,12 +29,12 @@ fn place(draw: u32) -> u32 {
     draw * 4099 % PIXELS
 }
 
-/// The instance that a draw begins with.
+/// The first instance of a draw.
 fn instance(draw: u32) -> u32 {
     draw % 5
 }
 
-/// What [`indirect`] draws.
+/// The expected picture of [`indirect`].
 fn expected(draws: u32) -> Vec<u8> {
     let clear = CLEAR.map(|c| (c * 255.0).round() as u8);
     let mut pixels: Vec<u8> = clear.repeat(PIXELS as usize);
@@ -47,7 +46,7 @@ fn expected(draws: u32) -> Vec<u8> {
     pixels
 }
 
-/// Draws whose arguments are in memory, a pixel each.
+/// Draws whose arguments are in memory, one pixel each.
 fn indirect(name: &str, most: u32, count: Count, indexed: bool) -> Case {
     let kind = if indexed { "indexed_" } else { "" };
     let shaders = vec![Shader::new("draws.vert"), Shader::new("shade.frag").define("NUMBERS", 1)];
@@ -57,7 +56,7 @@ fn indirect(name: &str, most: u32, count: Count, indexed: bool) -> Case {
         state.topology = vk::PrimitiveTopology::POINT_LIST;
         let pipeline = bench.gpu.graphics(&stages(bench), &state, &[])?;
         let each = |draw: u32| match indexed {
-            // Index 0 is 0: what is added to it places the vertex.
+            // Index 0 is 0: the vertex offset determines the vertex.
             true => vec![1, 1, 0, place(draw), instance(draw)],
             false => vec![1, 1, place(draw), instance(draw), 99],
         };
@@ -126,7 +125,7 @@ fn states() -> Case {
 /// Dispatches of [`tables`]: more than a block of ANV's binding tables holds.
 const DISPATCHES: u32 = 3_000;
 
-/// Dispatches that use two descriptor sets in turn: drivers that write a table for each need many.
+/// Dispatches that alternate between two descriptor sets: drivers that write a table for each need many.
 fn tables() -> Case {
     let shader = vec![Shader::new("count.comp")];
     let about = "dispatches that use two descriptor sets in turn";

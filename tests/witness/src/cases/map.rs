@@ -1,7 +1,7 @@
 //! Cases that apply one GLSL expression to arrays and compare with a Rust closure.
 //!
-//! A case is one row: name, expression, closure. Each becomes a kernel of its own, so that a
-//! failure names the operation and the smallest shader that shows it.
+//! A case is one row: name, expression, closure. Each becomes a separate kernel, so that a failure names the
+//! operation and the smallest shader that shows it.
 
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::Result;
@@ -10,7 +10,7 @@ use crate::number::{Number, Random, Scalar};
 /// Elements in the arrays of binary and ternary rows.
 const COUNT: usize = 2048;
 
-/// Marks what the expression does not preserve by default.
+/// Marks float properties that the expression does not preserve by default.
 pub(super) fn shader<R: Number>(arity: usize, types: &[&str], expr: &str) -> Shader {
     let mut shader = Shader::new("map.comp").define("ARITY", arity).define("TR", R::GLSL);
     for (name, glsl) in ["TA", "TB", "TC"].iter().zip(types) {
@@ -19,7 +19,7 @@ pub(super) fn shader<R: Number>(arity: usize, types: &[&str], expr: &str) -> Sha
     shader.define("EXPR", expr)
 }
 
-/// Runs a map kernel over raw inputs and gives the result array of `count` elements.
+/// Runs a map kernel over raw inputs and returns the result array of `count` elements.
 pub(super) fn run<R: Number>(bench: &Bench, inputs: &[Vec<u8>], count: usize) -> Result<Vec<R>> {
     let gpu = bench.gpu;
     let result = gpu.output::<R>(count)?;
@@ -87,7 +87,7 @@ pub(super) fn ternary_inputs<A: Scalar, B: Scalar, C: Scalar>() -> (Vec<A>, Vec<
     (a, b, c)
 }
 
-/// Random bits: half of them with random length, so that small numbers come up.
+/// Random bits, half of them with a random length, so that small numbers occur.
 fn spread(random: &mut Random) -> u64 {
     let bits = random.next_u64();
     let shift = random.next_u32();
@@ -111,7 +111,7 @@ fn judge<R: Number>(got: &[R], answers: Vec<Option<R>>) -> Output {
     Output::cpu("r", got, &expected, Rule::Bits).defined(per_component::<R>(defined))
 }
 
-/// An exact row over one input; `None` where the specification leaves the result open.
+/// An exact row over one input; `None` where the specification leaves the result undefined.
 pub(super) fn unary<A: Scalar, R: Number>(
     name: String,
     expr: &str,
@@ -160,7 +160,7 @@ pub(super) fn ternary<A: Scalar, B: Scalar, C: Scalar, R: Number>(
     })
 }
 
-/// The case with infinities, NaNs and signed zeros of a width respected.
+/// The case with infinities, NaNs and signed zeros preserved for a width.
 pub(super) fn preserving(width_bits: u32, mut case: Case) -> Case {
     for shader in &mut case.shaders {
         shader.defines.push(("PRESERVE".to_owned(), width_bits.to_string()));

@@ -19,7 +19,7 @@ enum Layout {
     Std140,
 }
 
-/// Places the numbers of `shaders/layouts.comp`'s structure and remembers where.
+/// Places the numbers of `shaders/layouts.comp`'s structure, and records their offsets.
 struct Places {
     layout: Layout,
     at: usize,
@@ -242,7 +242,7 @@ fn descriptors() -> Case {
     )
 }
 
-/// Descriptors of one type, more than 16 bits of bytes reach.
+/// Descriptors of one type, more than a 16-bit byte offset reaches.
 fn many_descriptors(name: &'static str, images: bool) -> Case {
     const COUNT: u32 = 4096;
     let mut shader = Shader::new("many.comp").define("COUNT", COUNT);
@@ -276,7 +276,7 @@ fn many_descriptors(name: &'static str, images: bool) -> Case {
     })
 }
 
-/// Places that fit the instructions' immediate indices, and some that do not.
+/// Offsets that fit the instructions' immediates, and some that do not.
 fn constant_places() -> Case {
     let about = "stores and loads at constant places of a large buffer";
     let shaders = vec![Shader::new("constant_places.comp")];
@@ -362,7 +362,7 @@ fn robust() -> Case {
             let gpu = bench.gpu;
             let (a, b, c) =
                 (Random::integers(66, 40), Random::integers(67, 160), Random::integers(68, 256));
-            // Each buffer is larger than what the descriptor shows.
+            // Each buffer is larger than the descriptor's range.
             let (ab, bb, cb) = (gpu.buffer(&a)?, gpu.buffer(&b)?, gpu.buffer(&c)?);
             let (db, eb) = (gpu.buffer(&[3u32; 256])?, gpu.buffer(&[7u32; 256])?);
             let result = gpu.output::<u32>(64 * 8)?;

@@ -43,7 +43,7 @@ pub fn small_triangles(count: usize) -> Vec<f32> {
     canvas::small(87, count).concat()
 }
 
-/// Every case, in the order in which a model learns them: commands and memory first.
+/// Every case, in the order in which a model should be brought up: commands and memory first.
 pub fn all() -> Vec<Case> {
     [
         commands::cases(),

@@ -1,5 +1,5 @@
-//! Passes that read their own attachments, depth with layers, and draws too large for one pass over
-//! the tiles.
+//! Passes that read their own attachments, depth with layers, and draws too large for one pass over the
+//! tiles.
 
 use ash::vk;
 
@@ -127,7 +127,7 @@ fn subpass_case(name: &'static str, samples: vk::SampleCountFlags) -> Case {
     })
 }
 
-/// Images: colour and depth of the first subpass, colour of the second, and what that resolves to.
+/// Images: colour and depth of the first subpass, colour of the second, and its resolve target.
 fn two_subpasses(
     bench: &Bench,
     images: &[&Image],
@@ -181,8 +181,8 @@ fn two_subpasses(
     bench.gpu.render_pass(&create, &views, SIZE_PX)
 }
 
-/// Subpasses with views of their own: a view's layer is cleared by the first subpass that has the view, drawn on by two, and read
-/// as an input attachment by the third.
+/// Subpasses with different view masks: a view's layer is cleared by the first subpass that has the view, drawn on by
+/// two, and read as an input attachment by the third.
 fn views_case() -> Case {
     const LAYERS: u32 = 3;
     const MASKS: [u32; 3] = [0b011, 0b110, 0b111];
@@ -299,7 +299,7 @@ fn local_read(name: &'static str, out: u32) -> Case {
         let draws = bench.gpu.graphics(&stages(1), &only(0), &[])?;
         let reads = bench.gpu.graphics(&stages(2), &only(out), &[Bind::Input(targets[0].view)])?;
         let list = scattered(53, 24, 0.5);
-        // One triangle a draw: no triangle reads a pixel that another one of the same draw writes.
+        // One triangle per draw: no triangle reads a pixel that another one of the same draw writes.
         let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(54 + i, 1, 1.2)).collect();
         let buffer = vertices(bench, &list)?;
         let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
@@ -369,7 +369,7 @@ fn local_read_sample() -> Case {
     })
 }
 
-/// Colour attachments that take other locations of the shader than their own, and one that takes none.
+/// Colour attachments that are mapped to other shader locations, and one that is mapped to none.
 fn moved_locations() -> Case {
     const LOCATIONS: [u32; 3] = [2, vk::ATTACHMENT_UNUSED, 0];
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("outputs.frag")];
@@ -384,7 +384,7 @@ fn moved_locations() -> Case {
         let mut state = mesh_state();
         state.colors = vec![RGBA8; 3];
         state.locations = LOCATIONS.to_vec();
-        // State of blending goes with the attachment, not with the location.
+        // Blend state belongs to the attachment, not to the location.
         let plain = vk::PipelineColorBlendAttachmentState::default()
             .color_write_mask(vk::ColorComponentFlags::RGBA);
         let adds = plain
@@ -415,12 +415,12 @@ fn moved_locations() -> Case {
     })
 }
 
-/// Colour attachments that the pipeline has no format for, or that are behind its last: what the shader writes there goes nowhere, as
-/// with an empty write mask.
+/// Colour attachments without a format in the pipeline, or past its last one: writes of the shader to them are dropped,
+/// as with an empty write mask.
 fn absent_colors() -> Case {
     /// Attachments of the rendering.
     const TARGETS: usize = 4;
-    /// Those of two pipelines.
+    /// The attachments of two pipelines.
     const PRESENT: [&[bool]; 2] = [&[true, false, true], &[true, false]];
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("outputs.frag")];
     let about = "colour attachments that the pipeline lacks";
@@ -475,7 +475,7 @@ fn absent_colors() -> Case {
     case.without_lavapipe()
 }
 
-/// A subpass whose input attachment is its own target, read behind barriers.
+/// A subpass whose input attachment is its own target, read after barriers.
 fn own_input_case() -> Case {
     let input =
         Shader::new("input.frag").define("INPUT", "subpassInput").define("AT", "").define("OUT", 0);
@@ -516,7 +516,7 @@ fn own_input_case() -> Case {
         let draws = bench.gpu.graphics(&stages(1), &state, &[])?;
         let reads = bench.gpu.graphics(&stages(2), &state, &[Bind::Input(target.view)])?;
         let list = scattered(67, 24, 0.5);
-        // One triangle a draw: none reads what another of the same draw writes.
+        // One triangle per draw: none reads a pixel that another of the same draw writes.
         let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(68 + i, 1, 1.2)).collect();
         let buffer = vertices(bench, &list)?;
         let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
@@ -536,7 +536,7 @@ fn own_input_case() -> Case {
     })
 }
 
-/// Draws that sample the attachment they draw on, behind barriers for that.
+/// Draws that sample the attachment they draw to, after barriers for that.
 fn feedback_case() -> Case {
     let shaders =
         vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), Shader::new("feedback.frag")];
@@ -558,7 +558,7 @@ fn feedback_case() -> Case {
         state.flags = vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT;
         let reads = bench.gpu.graphics(&stages(2), &state, &[Bind::Sampled(target.view)])?;
         let list = scattered(63, 24, 0.5);
-        // One triangle a draw: none reads what another of the same draw writes.
+        // One triangle per draw: none reads a pixel that another of the same draw writes.
         let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(64 + i, 1, 1.2)).collect();
         let buffer = vertices(bench, &list)?;
         let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
@@ -626,7 +626,7 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
             layers: LAYERS,
             ..Pass::default()
         };
-        // The second pass loads what the first stored.
+        // The second pass loads what the first one stored.
         let loaded = Pass {
             colors: pass.colors.iter().map(|a| a.loaded()).collect(),
             depth: pass.depth.map(Attachment::loaded),
@@ -647,8 +647,7 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     })
 }
 
-/// Depth and stencil on the levels of an image of which the first is compressed and the small ones
-/// are not.
+/// Depth and stencil on the levels of an image of which the first is compressed and the small ones are not.
 fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     Case::new(format!("passes/{name}"), "levels of a depth image", shaders, move |bench| {
@@ -703,7 +702,7 @@ fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Cas
                 size_px: [width, height],
                 ..Pass::default()
             };
-            // The second time it is loaded, and drawn on again from the other end.
+            // In the second pass it is loaded, and drawn on again from the other end.
             for again in [false, true] {
                 let loaded = |a: Attachment| if again { a.loaded() } else { a };
                 let pass = Pass {
@@ -750,8 +749,8 @@ fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Cas
     })
 }
 
-/// So many triangles that the hardware's list of them overflows: what is there is drawn with the
-/// programs of partial renders, and the rest loads it again.
+/// Enough triangles to overflow the hardware's parameter buffer: a partial render draws what is there, and
+/// the rest loads it again.
 fn overflowing(name: &'static str, samples: vk::SampleCountFlags, instances: u32) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     let about = "more than a million triangles with depth and blending";

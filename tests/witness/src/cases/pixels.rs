@@ -13,7 +13,7 @@ use crate::number::Random;
 
 const SIZE_PX: [u32; 2] = [96, 80];
 
-/// Interpolation may differ in the last place, edges in a few pixels.
+/// Rule for pictures: interpolation may differ in the last place, edges in a few pixels.
 fn nearly() -> Rule {
     Rule::Mostly { abs: 2.0, permille: 4.0 }
 }
@@ -37,7 +37,7 @@ fn triangles(seed: u64, count: usize) -> Vec<f32> {
 
 /// A rectangle over the whole view.
 fn backdrop(z: f32, corners: [[f32; 4]; 4]) -> Vec<f32> {
-    // Beyond the view, so that it is covered when moved by a part of a pixel.
+    // Larger than the view, so that it is covered when moved by a part of a pixel.
     let at = [[-1.05, -1.05], [1.05, -1.05], [-1.05, 1.05], [1.05, 1.05]];
     let vertex = |i: usize| [&[at[i][0], at[i][1], z, 1.0][..], &corners[i][..]].concat();
     [0, 1, 2, 2, 1, 3].into_iter().flat_map(vertex).collect()
@@ -50,7 +50,7 @@ fn rainbow(z: f32) -> Vec<f32> {
     )
 }
 
-/// How a format's pixels are compared.
+/// A format's pixels as elements to compare.
 fn elements(name: &str, format: vk::Format, bytes: &[u8], rule: &Rule) -> Output {
     use vk::Format as F;
     // Packed formats channel by channel, lowest first. Lavapipe rounds some of them down.
@@ -84,7 +84,7 @@ fn elements(name: &str, format: vk::Format, bytes: &[u8], rule: &Rule) -> Output
                 .collect();
             Output::peer(name, &floats, Rule::Mostly { abs: 1e-3, permille: 4.0 })
         }
-        // As numbers of 16 bits: of halves, the rule is in units of the last place.
+        // As 16-bit numbers: for halves, the rule is in units of the last place.
         F::R16_SFLOAT
         | F::R16G16_SFLOAT
         | F::R16G16B16A16_SFLOAT
@@ -156,7 +156,7 @@ struct Picture {
     layers: Vec<Layer>,
     rule: Rule,
     transfer: Transfer,
-    /// Samples are counted, exactly or not.
+    /// Whether samples are counted, and whether precisely.
     query: Option<bool>,
 }
 
@@ -207,7 +207,7 @@ impl Picture {
         Ok((single, many, depth))
     }
 
-    /// Draws with `samples`, everything moved by a part of a pixel.
+    /// Draws with `samples`, with everything moved by a part of a pixel.
     fn draw(
         &self,
         bench: &Bench,
@@ -331,8 +331,8 @@ impl Picture {
         Ok(outputs)
     }
 
-    /// Lavapipe has no two samples. The picture is the average of two with one sample each, moved
-    /// so that it is where the standard has the two.
+    /// Outputs for two samples, which lavapipe does not support: the picture is compared with the average of
+    /// two with one sample each, moved to the standard sample locations.
     fn halves(&self, bench: &Bench, pixels: &[u8]) -> Result<Vec<Output>> {
         let one = vk::SampleCountFlags::TYPE_1;
         let first = self.draw(bench, one, [-0.25; 2])?.pixels;
@@ -400,7 +400,7 @@ fn blended(name: String, blend: vk::PipelineColorBlendAttachmentState, dual: boo
     }
     let layers = vec![Layer::new(rainbow(0.5)), over];
     let mut picture = Picture::new(name, "triangles blended over a rainbow", layers);
-    // Roundings of several layers add up.
+    // Rounding errors of several layers add up.
     picture.rule = Rule::Mostly { abs: 4.0, permille: 4.0 };
     picture
 }
@@ -486,7 +486,7 @@ fn blending() -> Vec<Case> {
             false,
         );
         picture.layers[1].state.logic_op = Some(op);
-        // One unit of a colour may turn many bits.
+        // One unit of a colour may change many bits.
         picture.rule = Rule::Mostly { abs: 2.0, permille: 30.0 };
         cases.push(picture.case());
     }
@@ -540,7 +540,7 @@ fn depth() -> Vec<Case> {
             [0.0, 0.0, -2.0],
             [2000.0, 0.0001, 4.0],
         ] {
-            // In fixed point, Mesa takes two units for one, which Vulkan allows.
+            // In fixed point, Mesa uses two units as one, which Vulkan allows.
             if format == vk::Format::D16_UNORM && bias == [-1000.0, 0.0, 0.0] {
                 continue;
             }
@@ -693,8 +693,8 @@ fn samples() -> Vec<Case> {
             let mut picture = Picture::new(format!("samples/{name}_{count}"), about, layers);
             picture.samples = flags;
             picture.depth = depth.then_some(vk::Format::D32_SFLOAT);
-            // A sample more or less on an edge shows as a part of a colour. Pictures that were
-            // moved have their colours from other places.
+            // One sample more or less on an edge changes a part of a colour. Moved pictures interpolate their
+            // colours at other positions.
             let abs = if count == 2 { 16.0 } else { 3.0 };
             picture.rule = Rule::Mostly { abs, permille: 12.0 };
             cases.push(picture.case());
@@ -720,11 +720,11 @@ fn samples() -> Vec<Case> {
         add("depth_emitted", true, vec![depth(plain()), depth(emits)]);
         add("sample_id", false, vec![plain().define("SAMPLE", 1)]);
         add("sample_position", false, vec![plain().define("SAMPLE_POSITION", 1)]);
-        // Inside of the view: lavapipe cuts triangles that are not in two.
+        // Inside of the view, because lavapipe splits triangles that are not.
         let mut inside = triangles(21, 12);
         inside.chunks_exact_mut(8).for_each(|v| (v[0], v[1]) = (v[0] * 0.85, v[1] * 0.85));
         add("sample_in", false, vec![Layer::new(inside.clone()).define("SAMPLE_IN", 1)]);
-        // Blending goes sample by sample, but the coverage that shaders read is the pixel's.
+        // Blending is per sample, but the coverage that shaders read is the pixel's.
         let blended = Layer::new(inside).define("SAMPLE_IN", 1);
         let blended = blended.state(|s| s.blend = vec![blend_state(usual, usual)]);
         add("sample_in_blend", false, vec![Layer::new(rainbow(0.5)), blended]);
@@ -796,7 +796,7 @@ fn lines(samples: u32, is_bresenham: bool) -> Case {
     if samples == 2 { case.without_lavapipe() } else { case }
 }
 
-/// Which samples an alpha covers is the driver's; the resolved picture is not.
+/// The samples that an alpha covers are the driver's choice; the resolved picture is not.
 fn alpha_to_coverage() -> Case {
     let color = |alpha| [1.0, 1.0, 1.0, alpha];
     let corners = [color(0.0), color(1.0), color(0.0), color(1.0)];
@@ -817,7 +817,7 @@ fn alpha_to_coverage() -> Case {
                     ((0.2 + 0.8 * alpha) * 255.0) as u8
                 })
                 .collect();
-            // A step of coverage is a quarter of the way from 0.2 to 1.
+            // A step of coverage is a quarter of the distance from 0.2 to 1.
             Ok(vec![Output::cpu("red", &red, &expected, Rule::Abs(0.8 * 255.0 / 4.0 + 1.0))])
         },
     )
@@ -1020,7 +1020,7 @@ fn textured() -> Case {
     )
 }
 
-/// Fragments that count themselves in memory.
+/// Fragments that increment a counter in memory.
 fn counted() -> Case {
     let shaders = vec![
         Shader::new("pixels.vert"),
@@ -1033,7 +1033,8 @@ fn counted() -> Case {
     })
 }
 
-/// The same without attachments, in the largest area and all layers, as DXVK renders then: only what is drawn may take time.
+/// Fragment counts without attachments, with the maximum area and number of layers, as DXVK renders in this case: the
+/// time must depend only on what is drawn.
 fn counted_alone() -> Case {
     const RENDERINGS: u32 = 100;
     let shaders = vec![

@@ -9,7 +9,7 @@ use super::canvas::{
 use crate::case::{Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, Gpu, ImageSpec, Pass, Result, Shape};
 
-/// Samples of three draws, each counted on its own: triangles, nothing, and one that is culled.
+/// Samples of three draws, each with its own query: triangles, nothing, and a culled draw.
 fn occlusion(precise: bool) -> Case {
     let name = if precise { "precise" } else { "any" };
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
@@ -55,8 +55,8 @@ fn occlusion(precise: bool) -> Case {
     )
 }
 
-/// A draw of more primitives than the hardware's parameter memory holds at once, so that it draws
-/// them in parts: no sample is lost or counted twice.
+/// A draw of more primitives than the hardware's parameter memory holds, so that it is rendered in parts: no
+/// sample is lost or counted twice.
 fn parts() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     Case::new(
@@ -99,7 +99,7 @@ fn parts() -> Case {
     )
 }
 
-/// Timestamps around a rendering, which must come in order and not all be one.
+/// Timestamps around a rendering, which must increase and not all be equal.
 fn timestamps() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     Case::new("queries/timestamps", "before, between and after two draws", shaders, |bench| {
@@ -199,7 +199,7 @@ fn statistics() -> Vec<Case> {
     cases
 }
 
-/// A query of the fragments that shaders are invoked for.
+/// A query of fragment shader invocations.
 fn shaded_fragments(gpu: &Gpu) -> Result<vk::QueryPool> {
     let create = vk::QueryPoolCreateInfo::default()
         .query_type(vk::QueryType::PIPELINE_STATISTICS)
@@ -208,7 +208,7 @@ fn shaded_fragments(gpu: &Gpu) -> Result<vk::QueryPool> {
     gpu.query_pool_of(&create)
 }
 
-/// Without tests, as many fragments are shaded as samples pass; draws outside of the query do not count.
+/// Without tests, as many fragments are shaded as samples pass; draws outside of the query are not counted.
 fn fragments() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     let about = "fragments of two draws, as many as samples that passed";
@@ -250,7 +250,7 @@ fn fragments() -> Case {
     .without_honeykrisp()
 }
 
-/// Draws without a fragment shader invoke none: those that only write depth.
+/// Draws without a fragment shader, which only write depth, invoke none.
 fn no_fragments() -> Case {
     let about = "fragment shaders invoked by a draw without one, whose samples pass";
     let shaders = vec![Shader::new("mesh.vert")];
@@ -295,7 +295,7 @@ fn no_fragments() -> Case {
     })
 }
 
-/// Threads of a dispatch and of one whose size is in memory.
+/// Invocations of a direct and of an indirect dispatch.
 fn threads() -> Case {
     let about = "threads of a dispatch and of one whose size is in memory";
     Case::new("queries/statistics_threads", about, vec![Shader::new("count.comp")], |bench| {

@@ -1,8 +1,8 @@
 //! Random valid sequences of commands, recorded by two threads at once and judged by a model of them on the CPU.
 //!
-//! Buffers of words and images of one 32-bit integer per texel are filled, updated, cleared, copied among one another and
-//! changed by a kernel, in an order that a seed gives, with a barrier before each command. Two threads record the
-//! command buffers in turns; one submission runs them in order.
+//! Buffers of words and images of one 32-bit integer per texel are filled, updated, cleared, copied among one another
+//! and modified by a kernel, in an order that a seed determines, with a barrier before each command. Two threads record
+//! the command buffers alternately; one submission runs them in order.
 
 use ash::vk;
 
@@ -16,7 +16,7 @@ const BUFFERS: u32 = 5;
 const IMAGES: u32 = 4;
 /// Width and height of an image.
 const SIZE_PX: [u32; 2] = [45, 20];
-/// Command buffers, recorded by two threads in turns.
+/// Command buffers, recorded alternately by two threads.
 const PARTS: usize = 6;
 /// Commands of a command buffer.
 const COMMANDS: usize = 25;
@@ -80,7 +80,7 @@ enum Op {
     },
 }
 
-/// What the commands change, on the CPU.
+/// The state that the commands modify, on the CPU.
 #[derive(Clone)]
 struct Memory {
     buffers: Vec<Vec<u32>>,
@@ -104,7 +104,7 @@ impl Op {
         let (x, w) = span(r, SIZE_PX[0]);
         let (y, h) = span(r, SIZE_PX[1]);
         let rect = Rect { at: [x, y], size: [w, h] };
-        // Rows that fit behind the start.
+        // Rows that fit after the start.
         let pitch = w + below(r, 4);
         let start = below(r, WORDS - pitch * (h - 1) - w + 1);
         match below(r, 8) {
@@ -193,7 +193,7 @@ const LAYERS: vk::ImageSubresourceLayers = vk::ImageSubresourceLayers {
     layer_count: 1,
 };
 
-/// What recording threads need of the objects: handles alone.
+/// Objects that recording threads need: handles only.
 struct Objects {
     device: ash::Device,
     buffers: Vec<vk::Buffer>,
@@ -288,7 +288,7 @@ impl Objects {
         }
     }
 
-    /// Records some of the parts into command buffers of a pool of this thread's own.
+    /// Records some of the parts into command buffers of a pool owned by this thread.
     fn record_parts(
         &self,
         pool: vk::CommandPool,
@@ -321,7 +321,7 @@ fn objects(b: &Bench, start: &Memory) -> Result<(Vec<Buffer>, Vec<Image>, Vec<Ke
         ..ImageSpec::sampled(vk::Format::R32_UINT, Shape::D2, [SIZE_PX[0], SIZE_PX[1], 1])
     };
     let images = start.images.iter().enumerate().map(|(k, words)| {
-        // Every other one may be compressed: it is rendered to, and only the GPU fills it.
+        // Every second image may be compressed: it is a render target, and only the GPU fills it.
         let (other, transfer) = match k % 2 {
             0 => (vk::ImageUsageFlags::SAMPLED, spec.transfer),
             _ => (vk::ImageUsageFlags::COLOR_ATTACHMENT, Transfer::Gpu),

@@ -1,4 +1,4 @@
-//! Sparse buffers and images: memory that comes and goes block by block.
+//! Sparse buffers and images: memory that is bound and unbound block by block.
 
 use ash::vk;
 
@@ -11,13 +11,13 @@ use crate::gpu::{
 /// Bytes of a block.
 const BLOCK_B: u64 = 1 << 16;
 
-/// Memory of so many blocks for a resource.
+/// Memory for a number of blocks of a resource.
 fn memory(gpu: &Gpu, needs: vk::MemoryRequirements, blocks: u64) -> Result<vk::DeviceMemory> {
     let size = blocks * BLOCK_B;
     gpu.allocate(vk::MemoryRequirements { size, ..needs }, vk::MemoryPropertyFlags::empty())
 }
 
-/// Binds, and waits until it is done.
+/// Binds, and waits for completion.
 fn bind(gpu: &Gpu, info: vk::BindSparseInfo<'_>) -> Result<()> {
     let fence = gpu.fence()?;
     // SAFETY: the queue, the fence and what the structure names are live.
@@ -26,7 +26,7 @@ fn bind(gpu: &Gpu, info: vk::BindSparseInfo<'_>) -> Result<()> {
     gpu.wait(fence)
 }
 
-/// A sparse buffer of so many blocks without memory.
+/// A sparse buffer of a number of blocks without memory.
 fn buffer(gpu: &Gpu, blocks: u64) -> Result<(vk::Buffer, vk::MemoryRequirements)> {
     let create = vk::BufferCreateInfo::default()
         .flags(vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY)
@@ -81,7 +81,7 @@ fn copy(gpu: &Gpu, from: vk::Buffer, to: vk::Buffer, size: u64) -> Result<()> {
     })
 }
 
-/// Writes all blocks of a buffer of which two have memory, reads them, moves memory, reads them again.
+/// Writes all blocks of a buffer of which two have memory, reads them, rebinds memory, reads them again.
 fn buffers() -> Case {
     let about = "blocks of a buffer with and without memory, which moves";
     let case = Case::new("sparse/buffer", about, Vec::new(), |bench| {
@@ -119,11 +119,11 @@ fn buffers() -> Case {
         read("bound twice", [part(0), &sevens, &none, part(0)])?;
         Ok(outputs)
     });
-    // lavapipe keeps what is written to blocks without memory.
+    // lavapipe keeps data that is written to blocks without memory.
     case.without_lavapipe()
 }
 
-/// Indices in a buffer whose second block has no memory: there they are all 0, so that its primitives are points.
+/// Indices in a buffer whose second block has no memory: there they are all 0, so the primitives are degenerate.
 fn indices(indirect: bool) -> Case {
     /// Triangles of the draw.
     const TRIANGLES: u32 = 40;
@@ -185,7 +185,7 @@ fn arguments() -> Case {
         bind_blocks(gpu, sparse, &[(0, Some((memory, 0)))])?;
         let in_block = BLOCK_B as usize / 4;
         let mut all = vec![0; 2 * in_block];
-        // The second draw is of what the first leaves out.
+        // The second draw covers the vertices that the first one omits.
         all[in_block - 4..][..8].copy_from_slice(&[60, 1, 0, 0, 60, 1, 60, 0]);
         let source = gpu.buffer(&all)?;
         copy(gpu, source.handle, sparse, 2 * BLOCK_B)?;
@@ -210,7 +210,7 @@ fn arguments() -> Case {
     case.without_lavapipe()
 }
 
-/// A sparse image, and what its memory needs.
+/// A sparse image, and its memory requirements.
 fn image(gpu: &Gpu, spec: ImageSpec) -> Result<(Image, vk::MemoryRequirements)> {
     let flags = vk::ImageCreateFlags::SPARSE_BINDING | vk::ImageCreateFlags::SPARSE_RESIDENCY;
     let usage = spec.usage | vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
@@ -227,20 +227,20 @@ fn image(gpu: &Gpu, spec: ImageSpec) -> Result<(Image, vk::MemoryRequirements)> 
 const SIZE_PX: [u32; 2] = [300, 270];
 /// Layers of images.
 const LAYERS: u32 = 2;
-/// Places that are sampled along an axis.
+/// Number of sampled positions along an axis.
 const PLACES: u32 = 64;
 
-/// The texels of an image's levels, and which of its blocks have memory.
+/// The texels of an image's levels, and the blocks that have memory.
 struct Texels {
     spec: ImageSpec,
     block: vk::Extent3D,
     /// Bytes of a texel.
     bytes: usize,
-    /// By level: layer by layer, row by row.
+    /// Texels by level: layer by layer, row by row.
     levels: Vec<Vec<u8>>,
-    /// Whether a block of a level has memory: level, layer, number.
+    /// Blocks that have memory: level, layer, index.
     bound: Vec<(u32, u32, u32)>,
-    /// Levels from here on have memory.
+    /// The first level of the mip tail, which has memory.
     tail: u32,
 }
 
@@ -263,7 +263,7 @@ impl Texels {
         level >= self.tail || self.bound.contains(&(level, layer, number))
     }
 
-    /// The bytes of a texel as they are read.
+    /// The bytes that a read of a texel returns.
     fn texel(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> Vec<u8> {
         if !self.is_resident(level, layer, [x, y]) {
             return vec![0; self.bytes];
@@ -273,7 +273,7 @@ impl Texels {
         self.levels[level as usize][at..at + self.bytes].to_vec()
     }
 
-    /// A level as it is read.
+    /// The bytes that a read of a level returns.
     fn level(&self, level: u32) -> Vec<u8> {
         let [w, h] = self.size(level);
         let all =
@@ -281,7 +281,7 @@ impl Texels {
         all.flat_map(|(l, x, y)| self.texel(level, l, [x, y])).collect()
     }
 
-    /// The places that shaders look at: level, layer, texel.
+    /// The positions that shaders read: level, layer, texel.
     fn places(&self) -> Vec<(u32, u32, [u32; 2])> {
         let mut out = Vec::new();
         for (level, layer) in (0..4).flat_map(|l| (0..LAYERS).map(move |k| (l, k))) {
@@ -294,13 +294,13 @@ impl Texels {
         out
     }
 
-    /// What a shader is told of each place by a sampler and by a fetch: whether it has memory.
+    /// The residency codes of each position, for a sampler and for a fetch.
     fn codes(&self) -> Vec<u32> {
         let code = |(level, layer, at)| u32::from(self.is_resident(level, layer, at));
         self.places().into_iter().flat_map(|place| [code(place); 2]).collect()
     }
 
-    /// What the shader reads.
+    /// The values that the shader reads.
     fn sampled(&self, channels: usize) -> Vec<f32> {
         let mut out = Vec::new();
         for (level, layer, at) in self.places() {
@@ -321,7 +321,7 @@ impl Texels {
     }
 }
 
-/// Fills an image of which some blocks have memory, reads all its levels, samples it, and takes blocks away.
+/// Fills an image of which some blocks have memory, reads all its levels, samples it, and unbinds blocks.
 fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case {
     let about = "blocks of an image with and without memory, and its small levels";
     let shaders = vec![Shader::new("sparse.comp"), Shader::new("sparse_codes.comp")];
@@ -341,7 +341,7 @@ fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case
         };
         let levels: Vec<Vec<u8>> = (0..spec.levels)
             .map(|level| {
-                // Floats of such bytes are ordinary numbers.
+                // Floats of such bytes are normal numbers.
                 let byte = |k: usize| (k * 31 + 7 * level as usize) as u8 & 0x3f | 1;
                 (0..spec.level_bytes(level, [1, 1], bytes)).map(byte).collect()
             })
@@ -416,7 +416,7 @@ fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case
         let wanted = texels.sampled(channels);
         outputs.push(Output::cpu("sampled", &sampled(bench, &image)?, &wanted, rule.clone()));
         outputs.push(Output::cpu("codes", &codes(bench, &image)?, &texels.codes(), Rule::Bits));
-        // Half of the blocks are gone.
+        // Half of the blocks are unbound.
         let gone: Vec<_> = binds
             .iter()
             .step_by(2)
@@ -437,7 +437,7 @@ fn images(format: vk::Format, channels: usize, bytes: usize, name: &str) -> Case
     case.without_lavapipe()
 }
 
-/// Runs a shader that looks at places of all layers and some levels, and leaves so many words for each.
+/// Runs a shader that reads positions in all layers and some levels, and writes `words` words for each.
 fn look(bench: &Bench, spirv: &[u32], image: &Image, words: u32) -> Result<Buffer> {
     let gpu = bench.gpu;
     let sampler =
@@ -449,12 +449,12 @@ fn look(bench: &Bench, spirv: &[u32], image: &Image, words: u32) -> Result<Buffe
     Ok(result)
 }
 
-/// The texels at all places.
+/// The texels at all positions.
 fn sampled(bench: &Bench, image: &Image) -> Result<Vec<f32>> {
     Ok(look(bench, &bench.spirv[0], image, 4)?.read())
 }
 
-/// Which places have memory.
+/// The residency of all positions.
 fn codes(bench: &Bench, image: &Image) -> Result<Vec<u32>> {
     Ok(look(bench, &bench.spirv[1], image, 2)?.read())
 }

@@ -347,7 +347,7 @@ pub(super) fn patches_of_triangles() -> (Vec<Shader>, State) {
     (shaders, State { topology, patch_points: 3, ..mesh_state() })
 }
 
-/// As much as there may be: components, primitives whose places for vertices are more than a gigabyte, and patches whose points might be.
+/// Maximum sizes: components, primitives whose vertices may take more than a gigabyte, and patches whose points might.
 fn largest() -> Vec<Case> {
     const STAGES: &[vk::ShaderStageFlags] = &[VERTEX, GEOMETRY, FRAGMENT];
     let wide = ["wide.vert", "wide.geom", "wide.frag"].map(Shader::new).to_vec();

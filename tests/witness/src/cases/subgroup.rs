@@ -1,7 +1,7 @@
 //! Sub-group operations: all kinds, types, and divergent activity.
 //!
-//! Sub-groups have 8 threads on lavapipe and 32 on the M1, so results are judged by a calculation
-//! over the places that the threads themselves reported.
+//! Sub-groups have 8 threads on lavapipe and 32 on the M1, so results are checked by a calculation over the
+//! lanes that the threads themselves reported.
 
 use half::f16;
 
@@ -11,11 +11,11 @@ use crate::number::{Number, Random, Scalar};
 const THREADS: usize = 256;
 const WORKGROUP: usize = 128;
 
-/// A sub-group as one of its threads sees it.
+/// A sub-group from the point of view of one of its threads.
 struct Group<T> {
-    /// The value of each lane that is active.
+    /// The values of active lanes.
     lanes: Vec<Option<T>>,
-    /// The lane that asks.
+    /// The lane of the thread.
     me: usize,
 }
 
@@ -32,7 +32,7 @@ impl<T: Copy> Group<T> {
         self.lanes.iter().enumerate().filter_map(|(i, x)| Some((i, (*x)?)))
     }
 
-    /// Lanes of a reduction: all, those up to this one, those before it, or those of its cluster.
+    /// Reduces lanes: all, those up to this one, those before it, or those of its cluster.
     fn fold(&self, part: Part, identity: T, f: fn(T, T) -> T) -> T {
         self.active()
             .filter(|&(lane, _)| match part {
@@ -53,7 +53,7 @@ enum Part {
     Cluster(usize),
 }
 
-/// Which threads take part: GLSL over `lane` and `i`, and the same in Rust.
+/// The threads that are active: GLSL over `lane` and `i`, and the same in Rust.
 #[derive(Clone, Copy)]
 struct Active {
     name: &'static str,
@@ -68,7 +68,7 @@ const SOME: Active = Active {
     is: |lane, i| 0xb4d2_695cu32 >> (lane & 31) & 1 == 1 || i > 200,
 };
 
-/// An operation on values of `T` that gives `R`, or `None` where that is undefined.
+/// An operation on values of `T` that returns `R`, or `None` if that is undefined.
 fn case<T: Scalar, R: Number + Default>(
     name: &str,
     expr: &str,
@@ -152,7 +152,7 @@ fn arithmetic<T: Scalar + Default>(
             ("cluster4", format!("subgroupClustered{op}(a, 4)"), Part::Cluster(4)),
             ("cluster8", format!("subgroupClustered{op}(a, 8)"), Part::Cluster(8)),
         ] {
-            // Under divergence, and for other types than 32-bit ones, a sample is tested.
+            // For divergent activity, and for types other than 32-bit ones, a sample is tested.
             let divergent = active.name == SOME.name;
             if divergent && matches!(part, Part::Cluster(2 | 8))
                 || T::SIZE_BYTES != 4 && (divergent || matches!(part, Part::Cluster(2 | 8)))
@@ -258,7 +258,7 @@ fn moves<T: Scalar + Default>(value: fn(&mut Random) -> T) -> Vec<Case> {
                 continue;
             }
             cases.push(case::<T, T>(name, glsl, active, value, move |g| {
-                // Undefined: a lane that is not there, or not active.
+                // Undefined: a lane that does not exist, or is not active.
                 g.at(pick(g.me, g.lanes.len())?)
             }));
         }

@@ -160,8 +160,8 @@ fn several(transfer: Transfer, suffix: &str) -> Case {
     )
 }
 
-/// More bytes for a pixel than a tile of the Apple GPU holds: attachments in memory. Some are blended or written in part, and
-/// fragments are discarded.
+/// More bytes per pixel than a tile of the Apple GPU holds: some attachments are in memory. Some are blended or have a
+/// write mask, and fragments are discarded.
 fn spilled(samples: vk::SampleCountFlags, suffix: &str) -> Case {
     let shaders = vec![
         Shader::new("pixels.vert"),
@@ -228,7 +228,7 @@ fn spilled(samples: vk::SampleCountFlags, suffix: &str) -> Case {
             });
         })?;
         let mut outputs = Vec::new();
-        // The integers are cleared with the bits of floats.
+        // The integers are cleared to the bits of floats.
         for (i, image) in images.iter().enumerate().filter(|(i, _)| *i != 2) {
             let texels = bench.gpu.read_image(image, 0, bytes(SIZE_PX, 16))?;
             let floats: Vec<f32> = texels
@@ -245,7 +245,7 @@ fn spilled(samples: vk::SampleCountFlags, suffix: &str) -> Case {
     })
 }
 
-/// A pass, what `after` does, and the picture.
+/// A pass, the commands of `after`, and the resulting picture.
 fn after(
     name: &str,
     about: &'static str,
@@ -271,7 +271,7 @@ fn blits() -> Vec<Case> {
         ("flip_x", [[w, 0], [0, h]], whole),
         ("flip_y", whole, [[0, h], [w, 0]]),
         ("turn", [[w, h], [0, 0]], whole),
-        // To a size at which no texel boundary falls on the centre of a pixel.
+        // To a size at which no texel boundary coincides with the centre of a pixel.
         ("down", whole, [[5, 7], [69, 71]]),
         ("up", [[10, 12], [30, 29]], whole),
         ("part", [[10, 12], [50, 52]], [[3, 60], [73, 20]]),

@@ -1,7 +1,7 @@
 //! Sampled images: formats, filters, wraps, levels, gathers, comparisons.
 //!
-//! The reference is lavapipe. Coordinates keep away from texel edges where the nearest texel
-//! counts; linear filters may weigh with 8 bits a dimension (`subTexelPrecisionBits`).
+//! The reference is lavapipe. Coordinates stay away from texel edges if the nearest texel matters; linear
+//! filters may use weights of 8 bits per dimension (`subTexelPrecisionBits`).
 
 use ash::vk::{self, BorderColor, CompareOp, Filter, SamplerAddressMode as Wrap};
 
@@ -21,12 +21,12 @@ struct Texture {
     sampler: SamplerSpec,
     /// GLSL over `t`, `p` and `q`.
     expr: String,
-    /// Where p comes from.
+    /// The distribution of p.
     points: Points,
     /// Range of the components of q.
     q: [[f32; 2]; 4],
     rule: Rule,
-    /// The part of the image that the view shows, if not all.
+    /// The part of the image that the view covers, if not all.
     view: Option<ViewSpec>,
 }
 
@@ -39,7 +39,7 @@ enum Points {
     Anywhere,
     /// Directions, of random length.
     Directions,
-    /// Texel coordinates of level 0, one point a texel.
+    /// Texel coordinates of level 0, one point per texel.
     Texels,
 }
 
@@ -178,22 +178,22 @@ fn with_points(output: Output, p: &[[f32; 4]], q: &[[f32; 4]]) -> Output {
         .column("q.x", &column(q, 0))
 }
 
-/// How exactly a format's numbers must come out of a fetch.
+/// The required precision of a fetch for a format.
 pub(super) fn fetch_rule(format: &Format) -> Rule {
     match format.class {
         Class::Uint | Class::Sint => Rule::Bits,
-        // Fixed point becomes float by a division that may be off by a unit or two.
+        // The division of fixed-point conversion may be off by a unit or two.
         Class::Unorm | Class::Snorm | Class::Depth => Rule::Abs(2f64.powi(-22)),
         // The conversion may be off by half of the 8-bit code's step.
         Class::Srgb => Rule::Abs(0.5 / 255.0),
         Class::Half | Class::Single | Class::Ufloat => Rule::Bits,
-        // Interpolated colours of blocks may be rounded to 8 bits, or kept wider, from endpoints
-        // that may have been rounded before: two codes, and the sRGB curve is at most 2.3 steep.
+        // Interpolated colours of blocks may be rounded to 8 bits, or kept wider, from endpoints that may
+        // already be rounded: two codes, and the sRGB curve is at most 2.3 steep.
         Class::Blocks => Rule::Abs(5.0 / 255.0),
     }
 }
 
-/// Largest difference by weights of 8 bits in `dimensions` dimensions over texels in a range.
+/// Maximum difference due to 8-bit weights in `dimensions` dimensions over texels in a range.
 fn filter_rule(format: &Format, dimensions: u32) -> Rule {
     let range = match format.class {
         Class::Half | Class::Single => 8.0,
@@ -202,7 +202,7 @@ fn filter_rule(format: &Format, dimensions: u32) -> Rule {
     };
     let storage = match format.class {
         Class::Half | Class::Single | Class::Depth => 0.0,
-        // Texels of few bits are filtered as they are stored or after expansion: a step of 8 bits.
+        // Texels of few bits are filtered as stored or after expansion: a step of 8 bits.
         _ => 1.0 / 255.0,
     };
     Rule::Abs(range * dimensions as f64 / 256.0 + storage)
@@ -217,13 +217,13 @@ fn fetches() -> Vec<Case> {
         texture.points = Points::Texels;
         texture.rule = fetch_rule(format);
         if format.class == Class::Depth {
-            // lavapipe's host copies do not know depth; and its other components are open.
+            // lavapipe's host copies do not support depth; and its other components are undefined.
             texture.image = texture.image.through(Transfer::Gpu);
             texture.expr = "vec4(texelFetch(t, ivec2(p.xy), 0).x)".into();
         }
         let about = format!("each texel of a 37 x 21 image of {}", format.name);
         cases.push(texture.clone().case(format!("fetch/{}", format.name), &about));
-        // Images that the driver fills itself may be compressed.
+        // Images that the driver itself fills may be compressed.
         if format.class != Class::Depth {
             texture.image = texture.image.through(Transfer::Gpu);
             cases.push(texture.case(format!("fetch_copied/{}", format.name), &about));
@@ -322,8 +322,7 @@ fn filters() -> Vec<Case> {
                 t.points = if linear { Points::Anywhere } else { Points::Inside };
                 t.rule = match linear {
                     true => filter_rule(&format, 2),
-                    // lavapipe repeats the bits of these to 8, a code of which is as near as it
-                    // gets.
+                    // lavapipe repeats these bits to 8, whose nearest code is its best precision.
                     false if name.starts_with("R5G6B5") => Rule::Abs(1.0 / 255.0),
                     false => fetch_rule(&format),
                 };
@@ -365,7 +364,7 @@ fn dimensions() -> Vec<Case> {
                     _ => Points::Inside,
                 };
                 t.rule = match (cube, linear) {
-                    // Which texel a direction meets may differ by a rounding at its edges.
+                    // The texel that a direction hits may differ due to rounding at its edges.
                     (true, false) => Rule::Mostly { abs: 1e-6, permille: 10.0 },
                     (_, true) => filter_rule(&format, dimensions),
                     _ => fetch_rule(&format),
@@ -389,9 +388,9 @@ fn levels() -> Vec<Case> {
         t.points = Points::Anywhere;
         t
     };
-    // Between levels the weight has 6 bits on lavapipe; within one, 8 a dimension.
+    // Between levels lavapipe's weight has 6 bits; within one, 8 per dimension.
     let trilinear = Rule::Abs(1.0 / 64.0 + 2.0 / 256.0 + 1.0 / 255.0);
-    // Texels at an edge, and levels at a half, may go either way.
+    // Texels at an edge, and levels at a half, may be rounded either way.
     let nearest = Rule::Mostly { abs: 1e-6, permille: 15.0 };
     let mut add = |name: &str, mut t: Texture, lod: [f32; 2], rule: &Rule| {
         t.q = [lod; 4];
@@ -427,7 +426,7 @@ fn levels() -> Vec<Case> {
     add("sampler_bias_gradient", t, [-1.0, 6.0], &trilinear);
     let zero = "textureGrad(t, p.xy, vec2(0.0), vec2(0.0))";
     add("gradient_zero", base(zero, Filter::LINEAR), [0.0, 1.0], &filter_rule(&format, 2));
-    // The chain of levels ends before one texel, and the view starts later.
+    // The chain of levels is incomplete, and the view begins at a later level.
     let mut t = base(LOD, Filter::LINEAR);
     t.image = t.image.levels(3);
     add("short_chain", t, [-1.0, 6.0], &trilinear);
@@ -552,7 +551,7 @@ fn gathers() -> Vec<Case> {
             t.sampler.border = BorderColor::INT_OPAQUE_WHITE;
         }
         t.points = Points::Anywhere;
-        // Which four texels: a rounding at texel centres may decide otherwise.
+        // Rounding at texel centres may select other texels.
         t.rule = match shape {
             Shape::Cube | Shape::CubeArray => Rule::Mostly { abs: 1e-6, permille: 30.0 },
             _ => Rule::Mostly { abs: 1e-6, permille: 12.0 },
@@ -727,7 +726,7 @@ fn borders() -> Vec<Case> {
     cases
 }
 
-/// Minima and maxima of the texels that a filter weighs.
+/// Minima and maxima of a filter's texels.
 fn reductions() -> Vec<Case> {
     use vk::SamplerReductionMode as Mode;
     let mut cases = Vec::new();
@@ -740,7 +739,7 @@ fn reductions() -> Vec<Case> {
                 t.sampler = SamplerSpec::new(Filter::LINEAR, Wrap::REPEAT);
                 t.sampler.reduction = mode;
                 t.points = Points::Anywhere;
-                // Weights of less than a step of 8 bits may count or not.
+                // Texels with weights below 1/256 may be included or not.
                 t.rule = Rule::Mostly { abs: 1e-5, permille: 30.0 };
                 change(&mut t);
                 let case = t.case(format!("reduction/{name}_{mode_name}"), expr);
@@ -768,7 +767,7 @@ fn reductions() -> Vec<Case> {
     add("1d_array", wide, Shape::D1Array, [33, 1, 1], "textureLod(t, p.xy, 0.0)", same);
     add("2d_array", wide, Shape::D2Array, size, "textureLod(t, p.xyz, 0.0)", same);
     add("3d", wide, Shape::D3, [12, 9, 5], "textureLod(t, p.xyz, 0.0)", same);
-    // Which texel of another face a direction meets may differ at its corners.
+    // At corners, a direction may hit another texel of a different face.
     let faces: &dyn Fn(&mut Texture) = &|t| t.points = Points::Directions;
     add("cube", wide, Shape::Cube, [16, 16, 1], "textureLod(t, p.xyz, 0.0)", faces);
     add("cube_array", wide, Shape::CubeArray, [16, 16, 1], "textureLod(t, p, 0.0)", faces);
@@ -780,7 +779,7 @@ fn reductions() -> Vec<Case> {
     add("offset", wide, d2, size, "textureLodOffset(t, p.xy, 0.0, ivec2(7, -8))", same);
     let many = |t: &mut Texture| {
         t.image = t.image.mipmapped();
-        // Between levels lavapipe's weights have other steps.
+        // Between levels, lavapipe's weights have other steps.
         t.rule = Rule::Mostly { abs: 1e-5, permille: 60.0 };
         t.q = [[-1.0, 6.0]; 4];
     };
@@ -800,7 +799,7 @@ fn reductions() -> Vec<Case> {
         many(t);
         t.sampler.mip = vk::SamplerMipmapMode::NEAREST;
     });
-    // Of filters that differ, all points take one: else lavapipe takes texels without weight, too.
+    // If filters differ, all points use the same one: otherwise lavapipe includes texels with zero weight.
     for (name, lod) in [("magnified", "-0.5"), ("minified", "2.0")] {
         let expr = format!("textureLod(t, p.xy, {lod})");
         add(&format!("levels_{name}"), wide, d2, square, &expr, &|t| {

@@ -1,8 +1,8 @@
 //! Images of several planes, sampled through Y′CbCr conversions.
 //!
-//! The reference is the arithmetic of the Vulkan specification, "Sampler Y′CBCR Conversion", in
-//! 64-bit floats on the texels as they were written. Linear filters may weigh with 8 bits a
-//! dimension (`subTexelPrecisionBits`), and the conversion enlarges what that changes.
+//! The reference is the arithmetic of the Vulkan specification, "Sampler Y′CBCR Conversion", in 64-bit floats
+//! on the written texels. Linear filters may use weights of 8 bits per dimension (`subTexelPrecisionBits`),
+//! and the conversion amplifies the difference.
 
 use ash::vk::{
     self, ChromaLocation, ComponentSwizzle, Filter, SamplerYcbcrModelConversion as Model,
@@ -15,7 +15,7 @@ use crate::number::Random;
 
 /// Width and height of the images in pixels.
 const SIZE: [u32; 2] = [36, 28];
-/// Samples that a case takes.
+/// Number of samples that a case takes.
 const POINTS: usize = 512;
 
 /// A format of several planes.
@@ -115,7 +115,7 @@ impl Channel<'_> {
     }
 }
 
-/// How a case samples.
+/// Sampling parameters of a case.
 #[derive(Clone, Copy)]
 struct Sampling {
     planar: Planar,
@@ -123,7 +123,7 @@ struct Sampling {
     range: Range,
     location: [ChromaLocation; 2],
     filter: Filter,
-    /// Red and blue change places.
+    /// Whether red and blue are swapped.
     swapped: bool,
     tiling: vk::ImageTiling,
     disjoint: bool,
@@ -143,8 +143,8 @@ impl Sampling {
         }
     }
 
-    /// The colour at a place given in luma texels. `located`: where chroma lies counts for its
-    /// nearest sample, too, which the specification leaves open.
+    /// The colour at a position in luma texels. `located`: whether the chroma location also affects the
+    /// nearest sample, which the specification leaves open.
     fn expected(&self, planes: &[Vec<u8>], at: [f64; 2], located: bool) -> [f64; 3] {
         let p = &self.planar;
         let channel = |plane: usize, channel: usize| {
@@ -226,7 +226,7 @@ impl Sampling {
                 filter: self.filter,
             };
             let (view, sampler) = gpu.converted(spec, &texels)?;
-            // The middle four fifths of luma texels, where it is clear which one is nearest.
+            // The middle four fifths of luma texels, where the nearest one is unambiguous.
             let points: Vec<[f32; 4]> = (0..POINTS)
                 .map(|_| {
                     let mut along = |size: u32| {
@@ -254,7 +254,7 @@ impl Sampling {
                 .build()?;
             gpu.run(&kernel, [POINTS.div_ceil(64) as u32, 1, 1])?;
             let rule = match self.filter {
-                // Mesa reads 16 bits as one number where fewer are used.
+                // Mesa interprets all 16 bits as one number if fewer are used.
                 Filter::NEAREST if matches!(p.bits, 10 | 12) => Rule::Abs(4.0 / 1024.0),
                 Filter::NEAREST => Rule::Abs(1e-5),
                 _ => Rule::Abs(1.0 / 64.0),

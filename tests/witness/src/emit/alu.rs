@@ -81,7 +81,7 @@ impl Emit<'_> {
             Op::UDiv => op!(u_div),
             Op::UMod => op!(u_mod),
             Op::SDiv | Op::SRem | Op::SMod => {
-                // The smallest number by -1 is undefined.
+                // The quotient of the minimum by -1 is undefined.
                 let bool_ty = self.b.type_bool();
                 let [minus, one, zero] = [u64::MAX, 1, 0].map(|x| self.konst(rt.bits(), x));
                 let c = self.did(|b| b.i_equal(bool_ty, None, v[1], minus))?;
@@ -124,7 +124,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The high half of a product.
+    /// The upper half of a product.
     fn mul_hi(&mut self, op: Op, bits: u8, x: Word, y: Word) -> Result<Word, Unknown> {
         let ty = self.b.type_int(u32::from(bits), 0);
         if bits >= 32 {

@@ -6,7 +6,7 @@ use tepui_ir::{Op, Type};
 use super::{Emit, Unknown, glsl};
 
 impl Emit<'_> {
-    /// Floats are loaded as integers and bitcast. `at` is the type of the first
+    /// Emits a float operation. Floats are loaded as integers and bitcast. `at` is the type of the first
     /// operand, `rt` the result's.
     pub(super) fn float_op(
         &mut self,
@@ -23,8 +23,8 @@ impl Emit<'_> {
                 _ => b.convert_u_to_f(f, None, v[0]),
             })?;
             if rt.bits() != 32 {
-                // The same number as straight to 16 bits, for what rounds twice is infinite; that
-                // is undefined where it does not fit.
+                // The value as converted directly to 16 bits: numbers that round twice to infinity do not
+                // fit, and their conversion is undefined.
                 let to = self.b.type_float(u32::from(rt.bits()), None);
                 x = self.did(|b| b.f_convert(to, None, x))?;
             }
@@ -66,8 +66,8 @@ impl Emit<'_> {
         self.did(|b| b.bitcast(ty, None, y))
     }
 
-    /// A conversion whose operand is always a number that fits; the ends of the range and zero
-    /// stand for the others.
+    /// Emits a conversion whose operand is always in range; out-of-range operands are replaced by the limits
+    /// or zero.
     fn integer_of(&mut self, op: Op, at: Type, rt: Type, mut x: Word) -> Result<Word, Unknown> {
         let (f, ty, bool_ty) = (self.b.type_float(32, None), self.ty(rt), self.b.type_bool());
         if at.bits() != 32 {

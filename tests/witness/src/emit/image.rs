@@ -33,7 +33,7 @@ impl Images {
 }
 
 impl Emit<'_> {
-    /// Type and variable behind a handle.
+    /// The type and variable of a handle.
     fn behind(&self, handle: Value) -> Result<(Word, Word), Unknown> {
         let s = self.s;
         let made = s.insts.iter().find(|(i, _)| s.results(*i).first() == Some(&handle));

@@ -28,8 +28,7 @@ impl Emit<'_> {
         self.did(|b| b.access_chain(pointer, None, base, [index]))
     }
 
-    /// A byte's number in the buffer or workgroup memory; an address counts from the buffer's
-    /// start.
+    /// A byte's offset in the buffer or workgroup memory; an address is relative to the buffer's start.
     fn byte(&mut self, offset: Value, plus: u32) -> Result<Word, Unknown> {
         let (word, mut x, plus) = (self.b.type_int(32, 0), self.value(offset)?, self.word(plus));
         if self.s.ty(offset) == Type::B64 {
@@ -103,7 +102,7 @@ impl Emit<'_> {
                 };
                 self.did(|b| b.load(word, None, variable, None, []))?
             }
-            // Of the buffer's first byte.
+            // The address of the buffer's first byte.
             (Op::BufferAddress, _) => self.konst(64, 0),
             (Op::LoadBuffer | Op::LoadShared | Op::LoadGlobal, Attrs::Mem(m)) => {
                 let ty = s.ty(s.result(i));
@@ -147,7 +146,7 @@ impl Emit<'_> {
         }))
     }
 
-    /// A read-modify-write of a word; gives the old value.
+    /// Emits a read-modify-write of a word; returns the old value.
     pub(super) fn atomic(
         &mut self,
         op: AtomicOp,

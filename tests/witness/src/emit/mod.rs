@@ -26,7 +26,7 @@ use rspirv::spirv::{
 use tepui_ir::{Attrs, Builtin, Inst, Op, Region, Shader, Type, Value, Var};
 use tepui_passes::lower_alu::Alu;
 
-/// What the passes lower before, of integers of every size.
+/// Operations that the passes lower first, on integers of every size.
 pub const LOWERED: Alu = Alu::ISIGN
     .union(Alu::CARRY)
     .union(Alu::SATURATE)
@@ -51,7 +51,7 @@ mod glsl {
     pub const N_MAX: u32 = 80;
 }
 
-/// What a shader has that this writer does not know.
+/// A description of a feature that this emitter does not support.
 type Unknown = String;
 
 struct Emit<'a> {
@@ -66,7 +66,7 @@ struct Emit<'a> {
     images: image::Images,
     /// Built-ins that are loaded, each with its variable.
     inputs: Vec<(Builtin, Word)>,
-    /// Blocks behind the loop, and of its next iteration.
+    /// Labels of the block after each loop, and of its next iteration.
     loops: Vec<(Word, Word)>,
 }
 
@@ -161,7 +161,7 @@ pub fn module(s: &Shader) -> Result<Vec<u32>, Unknown> {
             ty = e.b.type_array(ty, n);
         }
         let pointer = e.b.type_pointer(None, StorageClass::Function, ty);
-        // What is read before it is written is zero.
+        // Variables are zero before they are written.
         let zero = e.b.constant_null(ty);
         let var = e.b.variable(pointer, None, StorageClass::Function, Some(zero));
         e.vars.insert(v, var);
@@ -176,17 +176,17 @@ pub fn module(s: &Shader) -> Result<Vec<u32>, Unknown> {
     Ok(e.b.module().assemble())
 }
 
-/// What became of an instruction.
+/// The result of emitting an instruction.
 enum Emitted {
-    /// It has a result.
+    /// It has a result value.
     Value(Word),
-    /// It has none.
+    /// It has no result.
     Effect,
-    /// It is of another family.
+    /// It belongs to another family.
     Other,
 }
 
-/// Where a region ends.
+/// The end of a region.
 #[derive(PartialEq, Clone, Copy)]
 enum End {
     /// At its `yield`: the block is open.

@@ -5,7 +5,7 @@ use ash::{ext, vk};
 use super::{Buffer, Destroyable, During, Error, Gpu, Kernel, Result};
 use crate::number::Number;
 
-/// How long a submission may take before it counts as hung.
+/// Time limit of a submission, after which it is treated as hung.
 const TIMEOUT_NS: u64 = 300_000_000_000;
 
 /// A command buffer that is being recorded.
@@ -32,8 +32,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Submits command buffers that are recorded already, one behind the other, and waits until their work is visible
-    /// to the host.
+    /// Submits recorded command buffers, one after the other, and waits until their work is visible to the host.
     pub fn submit_all(&self, recorded: &[vk::CommandBuffer]) -> Result<()> {
         let last = self.record(|_| ())?;
         let buffers: Vec<_> = recorded.iter().copied().chain([last]).collect();

@@ -63,7 +63,7 @@ pub struct Descriptors<'a> {
     pub mutable: bool,
 }
 
-/// What mutable bindings may hold.
+/// Descriptor types that mutable bindings may hold.
 const KINDS: [vk::DescriptorType; 6] = [
     vk::DescriptorType::SAMPLED_IMAGE,
     vk::DescriptorType::STORAGE_IMAGE,

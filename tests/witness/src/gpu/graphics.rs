@@ -258,7 +258,7 @@ pub(super) fn sample_places(state: &State) -> Vec<vk::SampleLocationEXT> {
     state.sample_places.iter().map(|&[x, y]| vk::SampleLocationEXT { x, y }).collect()
 }
 
-/// The same places in all pixels.
+/// The sample locations, which are the same in all pixels.
 pub(super) fn sample_info<'a>(
     state: &State,
     list: &'a [vk::SampleLocationEXT],
@@ -272,11 +272,11 @@ pub(super) fn sample_info<'a>(
 /// An attachment of a [`Pass`].
 #[derive(Clone, Copy)]
 pub struct Attachment {
-    /// What is drawn on, in the general layout.
+    /// The attachment's view, in the general layout.
     pub view: vk::ImageView,
-    /// What it holds before; without, it is loaded.
+    /// The clear value; without one, the attachment is loaded.
     pub clear: Option<vk::ClearValue>,
-    /// Where its samples are resolved to, and how.
+    /// The view that its samples are resolved to, and the mode.
     pub resolve: Option<(vk::ImageView, vk::ResolveModeFlags)>,
 }
 
@@ -299,7 +299,7 @@ impl Attachment {
         Attachment { clear: None, ..self }
     }
 
-    /// How a rendering begins with it and ends.
+    /// Its load, store and resolve operations.
     pub fn info(&self) -> vk::RenderingAttachmentInfo<'static> {
         let load = match self.clear {
             Some(_) => vk::AttachmentLoadOp::CLEAR,
@@ -321,7 +321,7 @@ impl Attachment {
     }
 }
 
-/// What is rendered to.
+/// The attachments of a rendering.
 #[derive(Clone, Default)]
 pub struct Pass {
     /// Colour attachments.

@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// How texels travel between the host and an image.
+/// The transfer of texels between the host and an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// `VK_EXT_host_image_copy`: the driver's own code on the CPU. The image is not compressed.
@@ -48,7 +48,7 @@ pub enum Transfer {
     Gpu,
 }
 
-/// What an image is like.
+/// Parameters of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageSpec {
     /// Texel format.
@@ -67,7 +67,7 @@ pub struct ImageSpec {
     pub tiling: vk::ImageTiling,
     /// Usage beyond what the transfer needs.
     pub usage: vk::ImageUsageFlags,
-    /// How texels get in and out.
+    /// The transfer of texels.
     pub transfer: Transfer,
 }
 
@@ -217,7 +217,7 @@ impl ImageSpec {
 
 /// An image with a view of all of it, in the general layout.
 pub struct Image {
-    /// What it is like.
+    /// Its parameters.
     pub spec: ImageSpec,
     /// The handle.
     pub handle: vk::Image,
@@ -225,7 +225,7 @@ pub struct Image {
     pub view: vk::ImageView,
 }
 
-/// What a view shows of an image.
+/// The part of an image that a view covers.
 #[derive(Clone, Copy, Debug)]
 pub struct ViewSpec {
     /// Shape that shaders see.
@@ -253,7 +253,7 @@ impl ViewSpec {
     }
 }
 
-/// How a texture is sampled.
+/// Parameters of a sampler.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the names are Vulkan's")]
 pub struct SamplerSpec {

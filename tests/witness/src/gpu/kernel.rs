@@ -72,7 +72,7 @@ impl<'a> KernelBuilder<'a> {
         self
     }
 
-    /// Room for push constants.
+    /// Sets the size of push constants.
     pub fn push_bytes(mut self, bytes: u32) -> Self {
         self.push_bytes = bytes;
         self

@@ -9,7 +9,7 @@ use crate::number::Number;
 pub struct Buffer {
     /// The handle.
     pub handle: vk::Buffer,
-    /// Where shaders find it.
+    /// Its device address.
     pub address: vk::DeviceAddress,
     /// Length in bytes.
     pub len_bytes: u64,

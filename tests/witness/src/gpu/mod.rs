@@ -1,8 +1,8 @@
 //! A small Vulkan layer over `ash`: one device, one queue, host-visible buffers, kernels.
 //!
-//! [`Gpu::open`] picks a device by name; [`Gpu::buffer`] makes and fills a buffer; [`Gpu::kernel`]
-//! makes a pipeline together with its descriptor set; [`Gpu::submit`] records, submits and waits.
-//! What is made lives until the [`Gpu`] goes, and is destroyed then.
+//! [`Gpu::open`] picks a device by name; [`Gpu::buffer`] makes and fills a buffer; [`Gpu::kernel`] makes a
+//! pipeline together with its descriptor set; [`Gpu::submit`] records, submits and waits. All objects live
+//! until the [`Gpu`] is dropped, and are destroyed then.
 
 mod commands;
 mod descriptors;
@@ -31,7 +31,7 @@ pub use pipelines::Pipelines;
 pub use state::State;
 pub use ycbcr::ConvertedSpec;
 
-/// What can go wrong between a case and its driver.
+/// An error of a case or its driver.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A Vulkan call returned an error.
@@ -39,7 +39,7 @@ pub enum Error {
     Vulkan {
         /// The command that failed.
         call: &'static str,
-        /// What it returned.
+        /// The result.
         result: vk::Result,
     },
     /// The Vulkan loader cannot be loaded.
@@ -159,7 +159,7 @@ pub struct Gpu {
     pub(crate) command_pool: vk::CommandPool,
     memory: vk::PhysicalDeviceMemoryProperties,
     garbage: RefCell<Vec<Destroyable>>,
-    /// How graphics pipelines are made.
+    /// The way in which graphics pipelines are made.
     pub pipelines: Cell<Pipelines>,
     /// The libraries of the pipelines that were linked.
     pub libraries: Cell<Vec<[vk::Pipeline; 4]>>,
@@ -468,7 +468,7 @@ impl Gpu {
         }
     }
 
-    /// How many objects there are to destroy.
+    /// The number of objects to destroy.
     pub fn mark(&self) -> usize {
         self.garbage.borrow().len()
     }

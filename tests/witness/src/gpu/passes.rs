@@ -26,7 +26,7 @@ impl Gpu {
         self.framed(handle, views, size_px)
     }
 
-    /// The same of Vulkan 1.2.
+    /// A render pass, created with the functions of Vulkan 1.2.
     pub fn render_pass2(
         &self,
         create: &vk::RenderPassCreateInfo2,

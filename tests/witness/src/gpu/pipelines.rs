@@ -6,18 +6,19 @@ use super::graphics::{sample_info, sample_places, unorm_bias};
 use super::state::State;
 use super::{Commands, Destroyable, During, Error, Gpu, Result};
 
-/// How graphics pipelines are made.
+/// The way in which graphics pipelines are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Pipelines {
-    /// At once, with static state.
+    /// Complete pipelines with static state.
     #[default]
     Whole,
     /// Linked from four libraries (`VK_EXT_graphics_pipeline_library`).
     Libraries,
     /// With dynamic state of all three extensions and dynamic vertex input.
     Dynamic,
-    /// As shader objects, made from the binaries of others (`VK_EXT_shader_object`); whole where objects do not reach: in render
-    /// passes, with a share of samples that is shaded, and without some of the rendering's attachments.
+    /// Shader objects, made from the binaries of others (`VK_EXT_shader_object`); complete pipelines where shader
+    /// objects are not possible: in render passes, with sample shading of a fraction, and without some of the
+    /// rendering's attachments.
     Objects,
 }
 
@@ -84,7 +85,8 @@ impl Gpu {
                     states.push(vk::DynamicState::COLOR_BLEND_ADVANCED_EXT);
                 }
                 let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&states);
-                // What is dynamic is not looked at; were it, pictures would be wrong.
+                // The static values of dynamic state must be ignored; if they were used, pictures would be
+                // wrong.
                 let input = vk::PipelineVertexInputStateCreateInfo::default();
                 let create = vk::GraphicsPipelineCreateInfo {
                     p_vertex_input_state: &input,

@@ -1,7 +1,7 @@
-//! What a driver offers: its device extensions, features, properties and queues.
+//! Capabilities of a driver: its device extensions, features, properties and queues.
 //!
-//! Every structure that the registry has is asked for by itself, so that nothing that a driver knows is left out. Values are the
-//! text of `Debug`, an item a field.
+//! Every structure of the registry is queried separately, so that nothing is left out. Values are the text of `Debug`,
+//! one item per field.
 
 mod structures;
 
@@ -30,7 +30,7 @@ pub struct Asked {
     physical: vk::PhysicalDevice,
 }
 
-/// What a structure is part of.
+/// The kind of a structure.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Features,
@@ -95,7 +95,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     structures::FEATURES.iter().chain(structures::PROPERTIES).map(|s| s.0)
 }
 
-/// What the first device says whose name contains `wanted`.
+/// The capabilities of the first device whose name contains `wanted`.
 ///
 /// # Errors
 /// When there is no such device.
