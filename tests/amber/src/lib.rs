@@ -51,7 +51,7 @@ pub enum Error {
     Failed {
         /// The line, from 1.
         line: usize,
-        /// What differs.
+        /// The difference.
         what: String,
     },
 }

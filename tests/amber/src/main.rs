@@ -35,7 +35,7 @@ struct Args {
 enum On {
     /// Tepui's compiler and the AGX model; each stage of a draw is compiled as one program.
     Model,
-    /// The same, but prolog, main and epilog are compiled separately and linked.
+    /// As `model`, but prolog, main and epilog are compiled separately and linked.
     Linked,
     /// The IR interpreter, which runs compute shaders only.
     Interpreter,

@@ -25,7 +25,7 @@ const BUDGET: u64 = 1 << 26;
 
 /// Runs each job on a new machine.
 pub struct Model {
-    /// How the programs of a draw are compiled.
+    /// The way in which the programs of a draw are compiled.
     pub making: Linking,
 }
 

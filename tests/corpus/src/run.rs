@@ -15,7 +15,7 @@ use tepui_passes::target::{self, Target};
 /// The outcome of comparing runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ran {
-    /// The same memory, bit for bit, after every stage.
+    /// Bit-equal memory after every stage.
     Same,
     /// The interpreter stopped before the end: the missing feature, or the step limit.
     NotRun(String),

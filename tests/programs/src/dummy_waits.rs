@@ -7,11 +7,6 @@
 //! type, as Honeykrisp does; so `vk_drm_syncobj_wait_many` treats the dummy as a sync object, and the four
 //! bytes after it as its handle. The kernel answers `ENOENT`, or by chance the answer for another sync
 //! object, and `vkQueueSubmit2` fails with `VK_ERROR_UNKNOWN`. lavapipe has two types of syncs and checks.
-//! 26.1 asks so: `can_wait_many` (src/vulkan/runtime/vk_sync.c) does not look at the types of the
-//! syncs when the driver has one type only, as Honeykrisp has; so `vk_drm_syncobj_wait_many` takes
-//! the dummy for a sync object, and the four bytes behind it for its handle. The kernel answers
-//! `ENOENT`, or by chance the answer for another sync object, and `vkQueueSubmit2` fails with
-//! `VK_ERROR_UNKNOWN`. lavapipe has two types of syncs and looks.
 //!
 //! The dummy is recognised by Mesa's parameters: point 0, which timelines never wait for, in a wait for
 //! pending fences only. A real binary semaphore is skipped too, but its fence was submitted before, as Vulkan

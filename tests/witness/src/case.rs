@@ -102,7 +102,7 @@ impl Case {
 /// The allowed distance of two elements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Rule {
-    /// The same bits (any NaN equals any NaN).
+    /// Equal bits (any NaN equals any NaN).
     Bits,
     /// At most this many units in the last place of the expected value.
     Ulp(f64),

@@ -38,13 +38,13 @@ pub enum Endurance {
 /// The results of a task.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
-    /// Times it was done.
+    /// Number of repetitions.
     pub times: u64,
-    /// Bytes that the process held after a tenth of them, and at the end.
+    /// Bytes that the process held after a tenth of the repetitions, and at the end.
     pub held_bytes: [u64; 2],
-    /// Files that the process had open then.
+    /// Number of files that the process had open at these times.
     pub files: [usize; 2],
-    /// Results of calls by name, where calls may fail.
+    /// Results of calls by name, if calls may fail.
     pub results: BTreeMap<String, u64>,
 }
 
@@ -79,7 +79,7 @@ fn repeat(times: u64, mut once: impl FnMut(u64) -> Result<(), String>) -> Result
 /// Runs a task.
 ///
 /// # Errors
-/// What went wrong.
+/// The problem.
 pub fn run(what: Endurance, device: &str, spirv: &Path, times: u64) -> Result<Report, String> {
     match what {
         Endurance::Devices => devices(device, spirv, times),
@@ -386,7 +386,7 @@ fn host(device: &str, spirv: &Path, times: u64) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Words of a module with a few changed: bits, whole words, words left out or doubled.
+/// Words of a module with a few changes: bits, whole words, words removed or duplicated.
 fn damage(words: &[u32], dice: &mut Random) -> Vec<u32> {
     let mut out = words.to_vec();
     for _ in 0..1 + dice.next_u32() % 4 {

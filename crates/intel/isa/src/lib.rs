@@ -3,10 +3,10 @@
 //! # What is here
 //!
 //! * The [tables](table): opcodes and bit fields of Gen9 and Gen12, patterns of compacted instructions;
-//! [types]; [shared functions](sfid).
+//!   [types]; [shared functions](sfid).
 //! * The typed instruction [`Inst`]; [`Inst::decode`] and [`Inst::encode`], exact inverses: bits that no
-//! operand explains are kept ([`Inst::unusual`]). The exception is an immediate that covers part of a
-//! compacted pattern: then several compacted forms have the same meaning; one of them is encoded.
+//!   operand explains are kept ([`Inst::unusual`]). The exception is an immediate that covers part of a
+//!   compacted pattern: then several compacted forms have the same meaning; one of them is encoded.
 //! * Text in Mesa's syntax: `Display`, the [disassembler](disasm) and the [assembler](asm).
 //! * [Message descriptors](message), the [scoreboard](swsb), the [rules](validate) that hardware
 //!   adds to the encoding, [random instructions](random) for tests, the [manual].

@@ -1,4 +1,4 @@
-//! Random sequences of requests: no panic, nothing left behind.
+//! Random sequences of requests neither panic nor leak objects.
 
 use proptest::prelude::*;
 use tepui_drm::exercise::{survey, untamed};

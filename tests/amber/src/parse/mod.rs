@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Reads the numbers in a file beside the script.
+    /// Reads the numbers in a file in the script's folder.
     fn file(&mut self) -> Result<Vec<Number>> {
         let name = self.words.required("a file's name")?;
         let Some(folder) = self.folder else {

@@ -234,7 +234,7 @@ impl Program {
         self.line.replacen(' ', "/", 1) + self.suffix
     }
 
-    /// The same program with 32-bit floats, if it uses mediump.
+    /// The variant of the program with 32-bit floats, if it uses mediump.
     pub fn high(&self) -> Option<Program> {
         // With a folder of its own: the scene is also a program of the list, and tests run in parallel.
         self.high.map(|line| Program { suffix: "_for_mediump", ..close(line, self.frame) })

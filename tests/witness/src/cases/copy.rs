@@ -87,7 +87,7 @@ fn against_host() -> Vec<Case> {
                 let gpu = bench.gpu;
                 let texels = levels_of(&format, &spec, 122);
                 let image = gpu.image(spec)?;
-                // The same image, as if only the GPU had access.
+                // The image as if only the GPU had access.
                 let through_gpu = Image {
                     spec: spec.through(Transfer::Gpu),
                     handle: image.handle,

@@ -105,7 +105,7 @@ fn buffers() -> Case {
         bind_blocks(gpu, sparse, &[(0, Some((memory, 2))), (2, Some((memory, 0)))])?;
         copy(gpu, source.handle, sparse, size)?;
         read("bound", [part(0), &none, part(2), &none])?;
-        // The same memory at another block, then at two.
+        // Binds the memory to another block, then to two blocks.
         bind_blocks(gpu, sparse, &[(0, None), (3, Some((memory, 2)))])?;
         read("moved", [&none, &none, part(2), part(0)])?;
         bind_blocks(gpu, sparse, &[(0, Some((memory, 2))), (2, None), (1, Some((memory, 1)))])?;

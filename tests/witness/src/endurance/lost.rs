@@ -1,9 +1,9 @@
-//! Devices that are lost: random work of which one draw reads indices from a buffer whose memory is gone.
+//! Lost devices: random work, in which one draw reads indices from a buffer whose memory has been freed.
 //!
-//! Loads and stores of shaders would not do: outside of memory they give zeros and are dropped on this GPU.
+//! Loads and stores of shaders do not fault: outside of memory they return zeros and are dropped on this GPU.
 //!
-//! Behind the fault, each call must return what the specification lets it return, in finite time; objects are destroyed as
-//! ever, and a new device computes. Waits that nothing will ever end are begun before the fault.
+//! After the fault, each call must return an allowed result, in finite time; objects are destroyed as usual, and a new
+//! device computes. Waits that will never be satisfied are begun before the fault.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,17 +24,17 @@ use crate::number::Random;
 /// The longest that one call may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Bytes of the buffer whose memory is gone: too many for other memory to take its place.
+/// Bytes of the buffer whose memory is freed: too many for other memory to take its place.
 const BYTES: u64 = 1 << 26;
 
-/// The call that is under way, and since when.
+/// The call that is being executed, and its start.
 static CALL: Mutex<Option<(&str, Instant)>> = Mutex::new(None);
 
 fn under_way(call: Option<&'static str>) {
     *CALL.lock().unwrap_or_else(PoisonError::into_inner) = call.map(|c| (c, Instant::now()));
 }
 
-/// Ends the process when a call does not return.
+/// Ends the process if a call does not return.
 fn watch() {
     std::thread::spawn(|| {
         loop {
@@ -50,11 +50,11 @@ fn watch() {
     });
 }
 
-/// What calls returned.
+/// Counts of the results of calls.
 struct Results(BTreeMap<String, u64>);
 
 impl Results {
-    /// Makes a call, which may return what is allowed; true when the device is lost.
+    /// Makes a call, whose result must be one of the allowed ones; true if the device is lost.
     fn call(
         &mut self,
         name: &'static str,
@@ -72,7 +72,7 @@ impl Results {
     }
 }
 
-/// What a device's work is made of.
+/// Objects for the work of a device.
 struct Work<'a> {
     gpu: &'a Gpu,
     buffers: [Buffer; 3],
@@ -115,7 +115,7 @@ impl Work<'_> {
         })
     }
 
-    /// A draw with the indices of a buffer, from a random place in its second half.
+    /// A draw with the indices of a buffer, from a random offset in its second half.
     fn draw(&self, c: &Commands, indices: vk::Buffer, dice: &mut Random) {
         let at = BYTES / 2 + u64::from(dice.next_u32() % 1024) * 4;
         c.render(&self.pass, |c| {
@@ -131,7 +131,7 @@ impl Work<'_> {
         });
     }
 
-    /// A command that does no harm.
+    /// A command that does not fault.
     fn harmless(&self, c: &Commands, dice: &mut Random) {
         let [a, b, d] = &self.buffers;
         let device = &self.gpu.device;
@@ -161,7 +161,7 @@ impl Work<'_> {
         self.gpu.record(|c| (0..1 + dice.next_u32() % 8).for_each(|_| self.harmless(c, dice)))
     }
 
-    /// A command buffer of some commands, among them a draw that faults: its indices are destroyed before it is submitted.
+    /// Records a command buffer that contains a draw that faults: its indices are destroyed before submission.
     fn record_fault(&self, dice: &mut Random) -> crate::gpu::Result<vk::CommandBuffer> {
         let device = &self.gpu.device;
         let info =
@@ -185,7 +185,7 @@ impl Work<'_> {
     }
 }
 
-/// Loses a device once: submissions of which one strays, then every kind of call.
+/// Loses a device once: submissions of which one faults, followed by every kind of call.
 fn lose(work: &Work, dice: &mut Random, results: &mut Results) -> Result<(), String> {
     let (gpu, device) = (work.gpu, &work.gpu.device);
     let text = |e: crate::gpu::Error| e.to_string();
@@ -218,7 +218,7 @@ fn lose(work: &Work, dice: &mut Random, results: &mut Results) -> Result<(), Str
             std::thread::sleep(Duration::from_millis(u64::from(dice.next_u32() % 4)));
         }
     }
-    // Waits for a point that nothing signals, and what comes behind that in the queue.
+    // Waits for a point that is never signalled, and for later work in the queue.
     let never = gpu.fence().map_err(text)?;
     if dice.next_u32().is_multiple_of(2) {
         let (value, stages) = ([1u64 << 40], [vk::PipelineStageFlags::ALL_COMMANDS]);
@@ -238,7 +238,7 @@ fn lose(work: &Work, dice: &mut Random, results: &mut Results) -> Result<(), Str
         }
     }
     for n in 0..12 {
-        // In another order each time.
+        // In a different order each time.
         match (n + dice.next_u32() % 3) % 12 {
             0 => {
                 for &fence in &fences {
@@ -249,7 +249,7 @@ fn lose(work: &Work, dice: &mut Random, results: &mut Results) -> Result<(), Str
                 }
             }
             1 => {
-                // The kernel tells of the fault here at the latest, once what strays is over.
+                // The kernel reports the fault here at the latest, when the faulting submission has ended.
                 // SAFETY: as above.
                 results.call("vkQueueWaitIdle", &lost_too, || unsafe {
                     device.queue_wait_idle(queue)
@@ -267,7 +267,7 @@ fn lose(work: &Work, dice: &mut Random, results: &mut Results) -> Result<(), Str
                     .call("vkDeviceWaitIdle", &lost_too, || unsafe { device.device_wait_idle() })?,
             ),
             3 => {
-                // Queries that are never written: only a lost device ends this.
+                // Queries that are never written: only the loss of the device ends the wait.
                 let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
                 let mut values = [0u64; 2];
                 // SAFETY: as above.
@@ -302,7 +302,7 @@ fn lose(work: &Work, dice: &mut Random, results: &mut Results) -> Result<(), Str
                 })?;
             }
             7 => {
-                // Objects are made and used as ever.
+                // Objects are created and used as usual.
                 let mark = gpu.mark();
                 results.call("vkAllocateMemory", &[R::SUCCESS], || {
                     match gpu.buffer(&[5u32; 64]) {

@@ -2,11 +2,11 @@
 //!
 //! A bundle is one line for each of its instructions, and an empty line or a label ends it:
 //!
-//! * arithmetic in the order of units, `vmul`, `sadd`, `vadd`, `smul`, `lut`: `FADD.f32 R0.xy, R1.yx, U0.zw`. The unit is
-//!   the first of `vmul`, `vadd` and `lut` that executes the instruction or, if all operands are one component of 32 bits, of
-//!   `smul` and `sadd`. Another one is written before the instruction, as Mesa does if asked for more: `lut.FMUL.f32 …`.
-//!   Behind it a branch, the words of constants (`uconstants 0x3F800000, 0x0, 0x0, 0x0`), and `writeout` where the bundle
-//!   writes to the tile buffer;
+//! * arithmetic in the order of units, `vmul`, `sadd`, `vadd`, `smul`, `lut`: `FADD.f32 R0.xy, R1.yx, U0.zw`. The unit
+//!   is the first of `vmul`, `vadd` and `lut` that executes the instruction or, if all operands are one component of 32
+//!   bits, of `smul` and `sadd`. Another unit is written before the instruction, as Mesa does in verbose output:
+//!   `lut.FMUL.f32 …`. A branch follows, then the words of constants (`uconstants 0x3F800000, 0x0, 0x0, 0x0`), and
+//!   `writeout` if the bundle writes to the tile buffer;
 //! * up to two loads or stores; `NOP` before the second one if it stands alone;
 //! * a texture instruction.
 //!

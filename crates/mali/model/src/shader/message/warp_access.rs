@@ -31,7 +31,7 @@ impl LocalRows {
     #[inline(always)]
     pub fn load<const BYTES: usize>(&self, words: &mut [Row; 4]) {
         for (i, row) in words[..BYTES / 4].iter_mut().enumerate() {
-            // SAFETY: `Port::local_rows` found so many bytes.
+            // SAFETY: `Port::local_rows` has checked this number of bytes.
             *row = unsafe { self.host.add(i).read_unaligned() };
         }
     }
