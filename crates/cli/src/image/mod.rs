@@ -72,8 +72,8 @@ impl Image {
                     let (option, what) = ("afbc", "the tiling 'afbc' of Mali");
                     return Err(RequestError::Misplaced { option, what });
                 }
-                let tiling = match (request.tiling, intel::Kind::of(shape.format)) {
-                    (None, Some(intel::Kind::Stencil)) => intel::Tiling::W,
+                let tiling = match (request.tiling, intel::ImageKind::of(shape.format)) {
+                    (None, Some(intel::ImageKind::Stencil)) => intel::Tiling::W,
                     _ => tiling.parse().map_err(|()| unknown())?,
                 };
                 if request.height_px == 1 && request.depth_px <= 1 && !request.cube {

@@ -13,7 +13,7 @@ use crate::{Content, Decoder, Problem, Record, address};
 const MAX_DWORDS: usize = 513;
 
 /// The continuation of a batch after a command.
-enum Next {
+enum Continuation {
     After,
     Jump(u64),
     End,
@@ -62,33 +62,33 @@ impl Decoder<'_, '_> {
             };
             let mut record = self.command_record(at, &bytes, info);
             let next = match info {
-                Some(info) if info.name == MiBatchBufferEnd::INFO.name => Next::End,
+                Some(info) if info.name == MiBatchBufferEnd::INFO.name => Continuation::End,
                 Some(info) if info.name == MiBatchBufferStart::INFO.name => {
                     self.jump(&bytes, depth, &mut record)
                 }
                 Some(info) => {
                     conditional |= info.name == "MI_CONDITIONAL_BATCH_BUFFER_END";
                     self.pointers(info, at, &bytes, &mut record);
-                    Next::After
+                    Continuation::After
                 }
-                None => Next::After,
+                None => Continuation::After,
             };
             let next = match next {
-                Next::Jump(target) if !visited.insert(target) => {
+                Continuation::Jump(target) if !visited.insert(target) => {
                     // A loop with a conditional end is not an error.
                     match conditional {
                         true => record.children.push(see_above(target)),
                         false => record.problems.push(Problem::EndlessLoop { address: target }),
                     }
-                    Next::End
+                    Continuation::End
                 }
                 next => next,
             };
             batch.children.push(record);
             match next {
-                Next::After => at = at.wrapping_add(bytes.len() as u64),
-                Next::Jump(target) => (at, end) = (target, None),
-                Next::End => return batch,
+                Continuation::After => at = at.wrapping_add(bytes.len() as u64),
+                Continuation::Jump(target) => (at, end) = (target, None),
+                Continuation::End => return batch,
             }
         }
         batch
@@ -105,9 +105,9 @@ impl Decoder<'_, '_> {
     }
 
     /// Follows MI_BATCH_BUFFER_START. A second-level batch becomes a child.
-    fn jump(&mut self, bytes: &[u8], depth: usize, record: &mut Record) -> Next {
+    fn jump(&mut self, bytes: &[u8], depth: usize, record: &mut Record) -> Continuation {
         let Ok((start, _)) = MiBatchBufferStart::unpack_lossy_as(bytes, self.revision()) else {
-            return Next::End;
+            return Continuation::End;
         };
         let target = address(start.batch_buffer_start_address);
         match (start.second_level_batch_buffer, start.predication_enable) {
@@ -119,11 +119,11 @@ impl Decoder<'_, '_> {
                 } else {
                     record.problems.push(Problem::CallsTooDeep { limit });
                 }
-                Next::After
+                Continuation::After
             }
             // The predicate is known at run time only.
-            (false, true) => Next::After,
-            (false, false) => Next::Jump(target),
+            (false, true) => Continuation::After,
+            (false, false) => Continuation::Jump(target),
         }
     }
 

@@ -22,7 +22,7 @@ const RESERVED: u8 = 240;
 
 /// Table entries that a kernel's messages use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
+pub struct TableUses {
     /// Number of binding table entries, up to the last one that is used.
     pub surfaces: u32,
     /// Number of samplers, up to the last one that is used.
@@ -31,7 +31,7 @@ pub struct Uses {
     pub targets: Vec<u8>,
 }
 
-impl Uses {
+impl TableUses {
     /// Adds the uses of an instruction.
     fn add(&mut self, inst: &Inst) {
         let Desc::Immediate(desc) = inst.send.desc else { return };
@@ -63,10 +63,10 @@ impl Uses {
 impl Decoder<'_, '_> {
     /// Disassembles the kernel at an offset from the instruction base address, up to the first message that
     /// ends the thread and that no jump target lies beyond.
-    pub fn kernel(&mut self, title: &'static str, offset: u64) -> (Record, Uses) {
+    pub fn kernel(&mut self, title: &'static str, offset: u64) -> (Record, TableUses) {
         let start = address(self.state.instruction_base.wrapping_add(offset));
         let mut record = Record::new(title, start);
-        let mut uses = Uses::default();
+        let mut uses = TableUses::default();
         if !self.reader.take() {
             record.problems.push(self.too_much());
             return (record, uses);
@@ -90,7 +90,7 @@ impl Decoder<'_, '_> {
     }
 
     /// The code of a kernel, and the reason if it is incomplete.
-    fn code(&self, start: u64, uses: &mut Uses) -> (Vec<u8>, Option<Problem>) {
+    fn code(&self, start: u64, uses: &mut TableUses) -> (Vec<u8>, Option<Problem>) {
         let mut code = Vec::new();
         let mut at = 0;
         // The furthest jump target.

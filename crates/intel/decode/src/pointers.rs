@@ -20,7 +20,7 @@ use tepui_intel_packets::surface::BindingTableState;
 use tepui_intel_packets::vertex::{VertexBufferState, VertexElementState};
 use tepui_intel_packets::{Packet, PacketInfo};
 
-use crate::kernel::Uses;
+use crate::kernel::TableUses;
 use crate::{Content, Decoder, Record, Stage, StageState, address};
 
 /// Limit on the bytes of constants that are shown: the capacity of MEDIA_CURBE_LOAD and of the URB.
@@ -273,7 +273,7 @@ impl Decoder<'_, '_> {
             [ps.kernel_start_pointer_0, ps.kernel_start_pointer_1, ps.kernel_start_pointer_2];
         let several = enabled.iter().filter(|(on, _)| *on).count() > 1;
         let pointers = if several { [first, third, second] } else { [first; 3] };
-        let mut all = Uses::default();
+        let mut all = TableUses::default();
         for ((on, title), pointer) in enabled.into_iter().zip(pointers) {
             if on {
                 let (kernel, uses) = self.kernel(title, pointer);
@@ -373,7 +373,7 @@ struct Element {
 
 /// The sizes of a stage's tables: those of the command, which are hints and may be missing, or those that the
 /// kernel uses.
-fn counts(surfaces: u32, uses: &Uses) -> StageState {
+fn counts(surfaces: u32, uses: &TableUses) -> StageState {
     StageState { surfaces: surfaces.max(uses.surfaces), samplers: uses.samplers }
 }
 

@@ -20,18 +20,18 @@ const BASE: u64 = 0xeffe_0000_0000;
 const SIZE: usize = 1 << 16;
 
 /// Memory at [`BASE`].
-struct Made {
+struct BatchMemory {
     vm: AddressSpace,
     memory: Arc<Memory>,
 }
 
-impl Made {
-    fn new() -> Made {
+impl BatchMemory {
+    fn new() -> BatchMemory {
         let memory = Arc::new(Memory::new(SIZE).expect("memory"));
         let vm = AddressSpace::new(12, 48);
         let access = Protection::READ | Protection::WRITE;
         vm.bind(BASE, memory.clone(), 0, SIZE as u64, access).expect("free");
-        Made { vm, memory }
+        BatchMemory { vm, memory }
     }
 
     fn put(&self, at: usize, bytes: &[u8]) {
@@ -79,12 +79,12 @@ fn titles(record: &Record) -> Vec<&str> {
 
 #[test]
 fn jumps_go_on_and_second_levels_return() {
-    let made = Made::new();
+    let memory = BatchMemory::new();
     let load = MiLoadRegisterImm { dword_length: 1, ..Default::default() }.pack().unwrap();
-    made.commands(0, &[&jump(0x1000, true), &load, &jump(0x2000, false), &load]);
-    made.commands(0x1000, &[&load, &end()]);
-    made.commands(0x2000, &[&[0; 40], &end()]);
-    let tree = made.decode(0, 64);
+    memory.commands(0, &[&jump(0x1000, true), &load, &jump(0x2000, false), &load]);
+    memory.commands(0x1000, &[&load, &end()]);
+    memory.commands(0x2000, &[&[0; 40], &end()]);
+    let tree = memory.decode(0, 64);
     assert_eq!(
         titles(&tree),
         [
@@ -100,7 +100,7 @@ fn jumps_go_on_and_second_levels_return() {
     assert_eq!(titles(inner), ["MI_LOAD_REGISTER_IMM", "MI_BATCH_BUFFER_END"]);
     assert!(tree.to_string().contains("MI_NOOP at 0xeffe00002000: Repeated=10"), "{tree}");
     // The length bounds commands up to the first jump only.
-    assert_eq!(titles(&made.decode(0, 12)), ["MI_BATCH_BUFFER_START"]);
+    assert_eq!(titles(&memory.decode(0, 12)), ["MI_BATCH_BUFFER_START"]);
 }
 
 /// All problems of a tree, with the offset of their record.
@@ -115,32 +115,32 @@ fn problems(tree: &Record) -> Vec<(u64, Problem)> {
 
 #[test]
 fn broken_batches_say_where_and_why() {
-    let made = Made::new();
-    made.commands(0, &[&jump(0x40, false)]);
-    made.commands(0x40, &[&jump(0x40, false)]);
+    let memory = BatchMemory::new();
+    memory.commands(0, &[&jump(0x40, false)]);
+    memory.commands(0x40, &[&jump(0x40, false)]);
     let endless = Problem::EndlessLoop { address: BASE + 0x40 };
-    assert_eq!(problems(&made.decode(0, 64)), [(0x40, endless)]);
+    assert_eq!(problems(&memory.decode(0, 64)), [(0x40, endless)]);
     // An unknown command has a length, a command of unknown type has none.
-    made.commands(0x100, &[&0x7bff_0001u32.to_le_bytes(), &[0xff; 8], &[0xff; 4]]);
+    memory.commands(0x100, &[&0x7bff_0001u32.to_le_bytes(), &[0xff; 8], &[0xff; 4]]);
     let unknown = |header| Problem::UnknownCommand { header };
     let expected = [(0x100, unknown(0x7bff_0001)), (0x10c, unknown(u32::MAX))];
-    assert_eq!(problems(&made.decode(0x100, 64)), expected);
+    assert_eq!(problems(&memory.decode(0x100, 64)), expected);
     // A second level that starts another one.
-    made.commands(0x200, &[&jump(0x240, true), &end()]);
-    made.commands(0x240, &[&jump(0x280, true), &end()]);
-    assert_eq!(problems(&made.decode(0x200, 64)), [(0x240, Problem::CallsTooDeep { limit: 1 })]);
+    memory.commands(0x200, &[&jump(0x240, true), &end()]);
+    memory.commands(0x240, &[&jump(0x280, true), &end()]);
+    assert_eq!(problems(&memory.decode(0x200, 64)), [(0x240, Problem::CallsTooDeep { limit: 1 })]);
     // The end of memory.
     let last = SIZE as u64 - 4;
     let load = MiLoadRegisterImm { dword_length: 1, ..Default::default() }.pack().unwrap();
-    made.put(SIZE - 4, &load[..4]);
-    let found = problems(&made.decode(last, 64));
+    memory.put(SIZE - 4, &load[..4]);
+    let found = problems(&memory.decode(last, 64));
     assert!(matches!(found[..], [(at, Problem::Unreadable(_))] if at == last), "{found:?}");
     // A limit of records.
     let limits = Limits { records: 3, calls: 1 };
     let options = Options { limits, ..Options::default() };
-    made.commands(0x300, &[&load.repeat(20)]);
+    memory.commands(0x300, &[&load.repeat(20)]);
     let mut state = State::default();
-    let tree = Decoder::new(&made.vm, options, &mut state).batch(BASE + 0x300, 240);
+    let tree = Decoder::new(&memory.vm, options, &mut state).batch(BASE + 0x300, 240);
     assert!(problems(&tree).contains(&(0x300, Problem::TooMuch { limit: 3 })), "{tree}");
 }
 
@@ -174,17 +174,17 @@ fn surface() -> Vec<u8> {
 
 #[test]
 fn a_dispatch_leads_to_its_kernel_and_surfaces() {
-    let made = Made::new();
-    made.put(0x4000, &asm::assemble(Generation::Gen9, KERNEL).unwrap());
+    let memory = BatchMemory::new();
+    memory.put(0x4000, &asm::assemble(Generation::Gen9, KERNEL).unwrap());
     let descriptor = InterfaceDescriptorData {
         kernel_start_pointer: 0x4000,
         binding_table_pointer: 0x100,
         binding_table_entry_count: 2,
         ..Default::default()
     };
-    made.put(0x5000, &descriptor.pack().unwrap());
-    made.put(0x100, &[0x6000u32.to_le_bytes(), 0x6040u32.to_le_bytes()].concat());
-    made.put(0x6000, &[surface(), surface()].concat());
+    memory.put(0x5000, &descriptor.pack().unwrap());
+    memory.put(0x100, &[0x6000u32.to_le_bytes(), 0x6040u32.to_le_bytes()].concat());
+    memory.put(0x6000, &[surface(), surface()].concat());
     let load = MediaInterfaceDescriptorLoad {
         interface_descriptor_total_length: 32,
         interface_descriptor_data_start_address: 0x5000,
@@ -192,10 +192,10 @@ fn a_dispatch_leads_to_its_kernel_and_surfaces() {
     let walker = GpgpuWalker::default().pack().unwrap();
     // The bases come from an earlier batch of the context.
     let mut state = State::default();
-    made.commands(0x800, &[&bases(), &end()]);
-    made.decode_with(0x800, 256, &mut state);
-    made.commands(0x1000, &[&load.pack().unwrap(), &walker, &end()]);
-    let tree = made.decode_with(0x1000, 256, &mut state);
+    memory.commands(0x800, &[&bases(), &end()]);
+    memory.decode_with(0x800, 256, &mut state);
+    memory.commands(0x1000, &[&load.pack().unwrap(), &walker, &end()]);
+    let tree = memory.decode_with(0x1000, 256, &mut state);
     let descriptor = &tree.children[0].children[0];
     assert_eq!(titles(descriptor), ["Kernel", "Surface 0", "Surface 1"]);
     let Content::Code(lines) = &descriptor.children[0].content else { panic!("{tree}") };
@@ -208,13 +208,13 @@ fn a_dispatch_leads_to_its_kernel_and_surfaces() {
 
 #[test]
 fn draws_tell_their_render_targets() {
-    let made = Made::new();
+    let memory = BatchMemory::new();
     // A write of a render target at entry 2 of the binding table that ends the thread.
     let kernel = "sendc(16) null<1>UW g127<8,8,1>F 0x82031102
         render MsgDesc: { align1 1H EOT };";
-    made.put(0x4000, &asm::assemble(Generation::Gen9, kernel).unwrap());
-    made.put(0x108, &0x6080u32.to_le_bytes());
-    made.put(0x6080, &surface());
+    memory.put(0x4000, &asm::assemble(Generation::Gen9, kernel).unwrap());
+    memory.put(0x108, &0x6080u32.to_le_bytes());
+    memory.put(0x6080, &surface());
     let ps = State3dPs {
         kernel_start_pointer_0: 0x4000,
         n16_pixel_dispatch_enable: true,
@@ -223,9 +223,9 @@ fn draws_tell_their_render_targets() {
     let table = State3dBindingTablePointersPs { pointer_to_ps_binding_table: 0x100 };
     let draw = Primitive3d::default().pack().unwrap();
     let (ps, table) = (ps.pack().unwrap(), table.pack().unwrap());
-    made.commands(0, &[&bases(), &ps, &table, &draw, &draw, &end()]);
+    memory.commands(0, &[&bases(), &ps, &table, &draw, &draw, &end()]);
     let mut state = State::default();
-    let mut decoder = Decoder::new(&made.vm, Options::default(), &mut state);
+    let mut decoder = Decoder::new(&memory.vm, Options::default(), &mut state);
     let tree = decoder.batch(BASE, 4096);
     assert_eq!(decoder.drawn(), [BASE + 0x6080], "{tree}");
 }
@@ -238,7 +238,7 @@ proptest! {
         headers in prop::collection::vec((0usize..400, 0usize..140), 0..60),
         start in 0u64..400,
     ) {
-        let made = Made::new();
+        let memory = BatchMemory::new();
         let commands: Vec<_> = tepui_intel_packets::ALL
             .iter()
             .flat_map(|list| list.iter())
@@ -253,7 +253,7 @@ proptest! {
                 bytes[at..at + length].copy_from_slice(&command[..length]);
             }
         }
-        made.put(0, &bytes);
+        memory.put(0, &bytes);
         let limits = Limits { records: 500, calls: 1 };
         let mut state = State {
             surface_base: BASE,
@@ -262,7 +262,7 @@ proptest! {
             ..State::default()
         };
         let options = Options { limits, ..Options::default() };
-        let tree = Decoder::new(&made.vm, options, &mut state).batch(BASE + 4 * start, 1 << 20);
+        let tree = Decoder::new(&memory.vm, options, &mut state).batch(BASE + 4 * start, 1 << 20);
         let mut records = 0;
         tree.walk(&mut |_| records += 1);
         prop_assert!(records <= 2 * 500 + 10, "{records}");

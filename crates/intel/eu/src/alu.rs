@@ -5,7 +5,7 @@ use tepui_intel_isa::{Condition, Type};
 use crate::fault::FaultKind;
 use crate::lane::{Bank, Element, FloatMode};
 use crate::memory;
-use crate::op::{Arithmetic, Direct, Op};
+use crate::op::{Arithmetic, DirectSource, Op};
 use crate::operand::{CHANNELS, Row};
 use crate::rounding::TowardZero;
 use crate::rows::{
@@ -120,7 +120,7 @@ pub fn mov(t: &mut Thread, op: &Op) -> Done {
 pub fn copy(t: &mut Thread, op: &Op) -> Done {
     let n = usize::from(op.n);
     let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
-    if let (Some(dst), Direct::Row(src)) = (op.direct_dst, op.direct[0])
+    if let (Some(dst), DirectSource::Row(src)) = (op.direct_dst, op.direct[0])
         && mask == op.all()
     {
         let src = usize::from(src);

@@ -66,15 +66,15 @@ enum Value {
     /// 32 bits of the payload.
     Payload(Term),
     /// X or Y of a pixel as an integer.
-    Pixel(Along),
+    Pixel(PixelCoordinate),
     /// X or Y of a pixel plus an integer.
-    Moved(Along, Term),
+    Moved(PixelCoordinate, Term),
     /// One of these converted to a float.
-    Float(Along, Option<Term>),
+    Float(PixelCoordinate, Option<Term>),
     /// A texel coordinate of a pixel, as a float.
-    Scaled(Along, Coordinate),
+    Scaled(PixelCoordinate, Coordinate),
     /// A texel coordinate of a pixel, as an integer.
-    Texel(Along, Coordinate),
+    Texel(PixelCoordinate, Coordinate),
     /// A float of the payload, converted to an integer.
     Layer(u16),
     /// A component of a channel's texel.
@@ -86,16 +86,16 @@ enum Value {
 
 /// X (0) or Y (1) of a pixel, relative to the thread's first pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Along {
+struct PixelCoordinate {
     axis: u8,
     pixels: u8,
 }
 
-impl Along {
+impl PixelCoordinate {
     /// The pixel coordinate of a channel.
-    fn of_lane(axis: usize, lane: usize) -> Along {
+    fn of_lane(axis: usize, lane: usize) -> PixelCoordinate {
         let pixels = if axis == 0 { lane / 4 * 2 + lane % 2 } else { lane / 2 % 2 };
-        Along { axis: axis as u8, pixels: pixels as u8 }
+        PixelCoordinate { axis: axis as u8, pixels: pixels as u8 }
     }
 }
 
@@ -108,9 +108,9 @@ struct Byte {
 }
 
 /// The general registers.
-struct Elements(Vec<Option<Byte>>);
+struct RegisterElements(Vec<Option<Byte>>);
 
-impl Elements {
+impl RegisterElements {
     /// The element at a byte.
     fn read(&self, at: usize, bytes: usize) -> Value {
         let Some(element) = self.0.get(at..at + bytes) else { return Value::Unknown };
@@ -160,7 +160,7 @@ fn payload(at: usize, bytes: usize) -> Value {
         2 if (PLACES..PLACES + 4 * squares).contains(&at) && at.is_multiple_of(2) => {
             let word = (at - PLACES) / 2;
             let axis = word % 2;
-            Value::Pixel(Along::of_lane(axis, word / 2 * 4))
+            Value::Pixel(PixelCoordinate::of_lane(axis, word / 2 * 4))
         }
         4 => Value::Payload(Term { at: at as u16, negative: false }),
         _ => Value::Unknown,
@@ -173,7 +173,7 @@ pub fn find(ops: &[Op]) -> Option<TexelCopy> {
     if ops.len() > MAX_INSTRUCTIONS || !ops.iter().all(always) {
         return None;
     }
-    let mut registers = Elements(vec![None; GENERAL]);
+    let mut registers = RegisterElements(vec![None; GENERAL]);
     let mut load = None;
     for op in before {
         match op.flow {
@@ -211,7 +211,7 @@ fn always(op: &Op) -> bool {
 }
 
 /// Executes an arithmetic instruction.
-fn compute(op: &Op, registers: &mut Elements) -> Option<()> {
+fn compute(op: &Op, registers: &mut RegisterElements) -> Option<()> {
     let n = usize::from(op.n);
     let bytes = op.dst.ty.bytes();
     let Some(Layout::Even { base, stride }) = op.dst.layout else { return None };
@@ -258,7 +258,7 @@ fn value(op: &Op, source: impl Fn(usize) -> Value) -> Value {
         },
         Opcode::Add if words(&types) => match (source(0), source(1)) {
             (Value::Pixel(along), Value::Immediate(pixels @ 0..16)) => {
-                Value::Pixel(Along { pixels: along.pixels + pixels as u8, ..along })
+                Value::Pixel(PixelCoordinate { pixels: along.pixels + pixels as u8, ..along })
             }
             _ => Value::Unknown,
         },
@@ -287,7 +287,12 @@ fn message(op: &Op, to: Sfid) -> Option<Message> {
 }
 
 /// A channel of a message's parameter, if the message has it: each parameter takes two registers.
-fn parameter(registers: &Elements, message: &Message, number: usize, lane: usize) -> Option<Value> {
+fn parameter(
+    registers: &RegisterElements,
+    message: &Message,
+    number: usize,
+    lane: usize,
+) -> Option<Value> {
     let register = 2 * number + lane / 8;
     let first = usize::from(message.src0_registers);
     let register = match register.checked_sub(first) {
@@ -303,7 +308,7 @@ fn parameter(registers: &Elements, message: &Message, number: usize, lane: usize
 type Load = (Message, [Coordinate; 2], Option<u16>);
 
 /// Executes a message that loads texels.
-fn loaded(op: &Op, registers: &mut Elements) -> Option<Load> {
+fn loaded(op: &Op, registers: &mut RegisterElements) -> Option<Load> {
     let message = message(op, Sfid::Sampler)?;
     let mut coordinates = [None; 2];
     let mut layer = None;
@@ -316,7 +321,7 @@ fn loaded(op: &Op, registers: &mut Elements) -> Option<Load> {
             if lane == 0 {
                 *coordinate = Some(found);
             }
-            if along != Along::of_lane(axis, lane) || Some(found) != *coordinate {
+            if along != PixelCoordinate::of_lane(axis, lane) || Some(found) != *coordinate {
                 return None;
             }
         }

@@ -52,7 +52,7 @@ pub struct Message {
 
 /// Location of 32-bit elements that need no conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direct {
+pub enum DirectSource {
     /// Another location, or elements that need a conversion.
     No,
     /// Consecutive elements, from this byte on.
@@ -96,7 +96,7 @@ pub struct Op {
     pub dst: Target,
     pub src: [Source; 3],
     /// Direct locations of the sources.
-    pub direct: [Direct; 3],
+    pub direct: [DirectSource; 3],
     /// First byte of a destination of consecutive 32-bit elements, if nothing else is derived from the
     /// result.
     pub direct_dst: Option<u16>,

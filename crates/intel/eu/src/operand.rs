@@ -1,7 +1,7 @@
 //! Operands resolved to bytes of the registers, and rows of channels read from and written to them.
 
 use half::f16;
-use tepui_intel_isa::{Arf, Dst, Place, Region, Register, Src, Type, disasm::vf_to_f32};
+use tepui_intel_isa::{Arf, Dst, Location, Region, Register, Src, Type, disasm::vf_to_f32};
 
 use crate::fault::FaultKind;
 use crate::lane::{Bank, Element, FloatMode};
@@ -104,8 +104,8 @@ impl Source {
     pub fn new(src: &Src, n: usize) -> Result<Source, FaultKind> {
         let bytes = src.ty.bytes();
         let table = elements(src.region).map(|element| (element * bytes) as u16);
-        let layout = match src.place {
-            Place::Immediate(bits) => match src.ty {
+        let layout = match src.location {
+            Location::Immediate(bits) => match src.ty {
                 Type::V => Layout::Integers(std::array::from_fn(|i| {
                     ((bits as u32 >> (4 * i)) as i8) << 4 >> 4
                 })),
@@ -113,7 +113,7 @@ impl Source {
                 Type::VF => Layout::Floats((bits as u32).to_le_bytes().map(vf_to_f32)),
                 _ => Layout::Scalar(bits),
             },
-            Place::Direct { register, byte } => {
+            Location::Direct { register, byte } => {
                 let base = base(register, byte)?;
                 let last = table[..n].iter().max().map_or(0, |last| usize::from(*last));
                 let end = base + last + bytes;
@@ -130,7 +130,7 @@ impl Source {
                     }))),
                 }
             }
-            Place::Indirect { address, offset } => match src.region {
+            Location::Indirect { address, offset } => match src.region {
                 Region::PerRow { width, horizontal } => Layout::PerRow {
                     word: address,
                     offset,
@@ -145,7 +145,7 @@ impl Source {
 
     /// Whether a source is an architecture register of this kind.
     pub fn reads(src: &Src, arf: Arf) -> bool {
-        matches!(src.place, Place::Direct { register: Register::Architecture(kind, _), .. } if kind == arf)
+        matches!(src.location, Location::Direct { register: Register::Architecture(kind, _), .. } if kind == arf)
     }
 
     /// Reads the row and applies the modifiers; `logic` inverts instead of negating.
@@ -279,9 +279,9 @@ impl Target {
         let bytes = dst.ty.bytes();
         let stride = usize::from(dst.stride) * bytes;
         let mut accumulator = false;
-        let layout = match dst.place {
-            Place::Direct { register: Register::Architecture(Arf::Null, _), .. } => None,
-            Place::Direct { register, byte } => {
+        let layout = match dst.location {
+            Location::Direct { register: Register::Architecture(Arf::Null, _), .. } => None,
+            Location::Direct { register, byte } => {
                 accumulator = matches!(register, Register::Architecture(Arf::Accumulator, _));
                 let base = base(register, byte)?;
                 let end = base + (n - 1) * stride + bytes;
@@ -290,12 +290,12 @@ impl Target {
                 }
                 Some(Layout::Even { base: base as u16, stride: stride as u16 })
             }
-            Place::Indirect { address, offset } => Some(Layout::Indirect {
+            Location::Indirect { address, offset } => Some(Layout::Indirect {
                 word: address,
                 offset,
                 table: Box::new(std::array::from_fn(|i| (i * stride) as u16)),
             }),
-            Place::Immediate(_) => return unsupported("an immediate destination"),
+            Location::Immediate(_) => return unsupported("an immediate destination"),
         };
         let mask = match align16 {
             true => u32::from(dst.writemask & 15) * 0x1111_1111,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tepui_intel_isa::{
-    Arf, Condition, Desc, Form, Generation, Inst, MathFunction, Opcode, Place, Register, Src,
+    Arf, Condition, Desc, Form, Generation, Inst, Location, MathFunction, Opcode, Register, Src,
     SyncFunction, Type,
 };
 
@@ -11,7 +11,7 @@ use crate::copies::{self, TexelCopy};
 use crate::fault::{Fault, FaultKind};
 use crate::handlers;
 use crate::inputs::{self, Inputs};
-use crate::op::{Arithmetic, Direct, Flow, Message, Op};
+use crate::op::{Arithmetic, DirectSource, Flow, Message, Op};
 use crate::operand::{Layout, Source, Target};
 use crate::translate::{Lazy, Translated};
 
@@ -238,7 +238,7 @@ fn jump_offset(inst: &Inst) -> Option<i32> {
 /// The arithmetic of an instruction: integers if no source is a float.
 fn arithmetic(inst: &Inst) -> Arithmetic {
     let sources = &inst.src[..inst.sources()];
-    let real = sources.iter().filter(|src| src.place != Place::NULL);
+    let real = sources.iter().filter(|src| src.location != Location::NULL);
     let types: Vec<Type> = real.map(|src| src.ty).collect();
     if types.contains(&Type::DF) {
         return Arithmetic::Double;
@@ -262,8 +262,8 @@ fn arithmetic(inst: &Inst) -> Arithmetic {
     };
     let accumulates = inst.acc_write
         || matches!(
-            inst.dst.place,
-            Place::Direct { register: Register::Architecture(Arf::Accumulator, _), .. }
+            inst.dst.location,
+            Location::Direct { register: Register::Architecture(Arf::Accumulator, _), .. }
         );
     match wraps && !inst.saturate && !accumulates && !inst.dst.ty.is_float() {
         true => Arithmetic::Int32,
@@ -274,15 +274,18 @@ fn arithmetic(inst: &Inst) -> Arithmetic {
 /// Whether a move only copies bits: no conversion, no modifier, nothing derived from the value.
 fn copies(inst: &Inst) -> bool {
     let plain = |src: &Src| !src.negate && !src.abs && src.ty == inst.dst.ty;
-    let accumulator = |place: Place| {
-        matches!(place, Place::Direct { register: Register::Architecture(Arf::Accumulator, _), .. })
+    let accumulator = |location: Location| {
+        matches!(
+            location,
+            Location::Direct { register: Register::Architecture(Arf::Accumulator, _), .. }
+        )
     };
     inst.opcode == Opcode::Mov
         && plain(&inst.src[0])
         && !inst.saturate
         && !inst.acc_write
         && inst.condition == Condition::None
-        && !accumulator(inst.dst.place)
+        && !accumulator(inst.dst.location)
 }
 
 /// The unsigned integer type of a type's size.
@@ -345,8 +348,8 @@ fn lower(
             Some(offset) => Flow::Jump(at(offset)?),
             None => return Err(FaultKind::Unsupported("jmpi to a register")),
         },
-        Form::Wait => match inst.dst.place {
-            Place::Direct { register: Register::Architecture(Arf::Notification, 0), byte } => {
+        Form::Wait => match inst.dst.location {
+            Location::Direct { register: Register::Architecture(Arf::Notification, 0), byte } => {
                 Flow::Wait(byte / 4)
             }
             _ => return Err(FaultKind::Unsupported("wait for another register than n0")),
@@ -434,21 +437,21 @@ fn fits(ty: Type, arithmetic: Arithmetic) -> bool {
 
 /// The direct location of a source, if it has one. Not used for fewer than eight channels, for which it is
 /// not worth it.
-fn direct(src: &Source, arithmetic: Arithmetic, n: usize) -> Direct {
+fn direct(src: &Source, arithmetic: Arithmetic, n: usize) -> DirectSource {
     match src.layout {
-        _ if !fits(src.ty, arithmetic) || n < 8 => Direct::No,
-        Layout::Even { base, stride: 4 } => Direct::Row(base),
-        Layout::Even { base, stride: 0 } => Direct::Scalar(base),
-        Layout::Scalar(bits) => Direct::Bits(bits as u32),
-        _ => Direct::No,
+        _ if !fits(src.ty, arithmetic) || n < 8 => DirectSource::No,
+        Layout::Even { base, stride: 4 } => DirectSource::Row(base),
+        Layout::Even { base, stride: 0 } => DirectSource::Scalar(base),
+        Layout::Scalar(bits) => DirectSource::Bits(bits as u32),
+        _ => DirectSource::No,
     }
 }
 
 /// The registers and descriptors of a message.
 fn message(ip: u32, inst: &Inst, split: bool) -> Result<Message, FaultKind> {
-    let register = |place: Place| match place {
-        Place::Direct { register: Register::General(n), byte: 0 } => Ok(Some(n)),
-        Place::Direct { register: Register::Architecture(Arf::Null, _), .. } => Ok(None),
+    let register = |location: Location| match location {
+        Location::Direct { register: Register::General(n), byte: 0 } => Ok(Some(n)),
+        Location::Direct { register: Register::Architecture(Arf::Null, _), .. } => Ok(None),
         _ => Err(FaultKind::Unsupported("a payload that is no whole register")),
     };
     let ex_desc = if split { inst.send.ex_desc } else { Desc::Immediate(0) };
@@ -460,11 +463,11 @@ fn message(ip: u32, inst: &Inst, split: bool) -> Result<Message, FaultKind> {
         exec_size: inst.exec_size,
         channel_offset: inst.channel_offset,
         channels: 0,
-        src0: register(inst.src[0].place)?,
+        src0: register(inst.src[0].location)?,
         src0_registers: 0,
-        src1: if split { register(inst.src[1].place)? } else { None },
+        src1: if split { register(inst.src[1].location)? } else { None },
         src1_registers: 0,
-        dst: register(inst.dst.place)?,
+        dst: register(inst.dst.location)?,
         dst_registers: 0,
         header: false,
         end_of_thread: inst.send.end_of_thread,

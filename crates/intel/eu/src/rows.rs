@@ -7,7 +7,7 @@ use tepui_intel_isa::{Condition, Type};
 use crate::fault::FaultKind;
 use crate::lane::{Bank, Element};
 use crate::memory;
-use crate::op::{Direct, Op};
+use crate::op::{DirectSource, Op};
 use crate::operand::{CHANNELS, Row};
 use crate::thread::Thread;
 
@@ -33,7 +33,7 @@ pub fn holds(condition: Condition, order: Option<Ordering>) -> bool {
 #[inline(always)]
 pub fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind> {
     let mut row = [T::default(); CHANNELS];
-    if T::IS_32 && op.direct[k] != Direct::No {
+    if T::IS_32 && op.direct[k] != DirectSource::No {
         load_direct(t, op, k, &mut row);
     } else {
         op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
@@ -68,7 +68,7 @@ pub fn zip<T: Copy>(a: &mut Row<T>, b: &Row<T>, n: usize, f: impl Fn(T, T) -> T)
 pub fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
     let n = usize::from(op.n);
     match op.direct[k] {
-        Direct::Row(base) => {
+        DirectSource::Row(base) => {
             let base = usize::from(base);
             let bytes = t.memory[base..base + 4 * n].as_chunks::<32>().0;
             for (row, bytes) in row.as_chunks_mut::<8>().0.iter_mut().zip(bytes) {
@@ -78,11 +78,11 @@ pub fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
                 }
             }
         }
-        Direct::Scalar(base) => {
+        DirectSource::Scalar(base) => {
             row.fill(T::from_bits(memory::read32(&t.memory, usize::from(base))));
         }
-        Direct::Bits(bits) => row.fill(T::from_bits(bits)),
-        Direct::No => {}
+        DirectSource::Bits(bits) => row.fill(T::from_bits(bits)),
+        DirectSource::No => {}
     }
     let src = &op.src[k];
     if src.abs {

@@ -13,7 +13,7 @@ use crate::message::{MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
 use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, lanes};
 use crate::program::Program;
-use crate::translate::{Next, Units};
+use crate::translate::{Continuation, Units};
 
 /// General registers of a thread.
 pub const REGISTERS: usize = 128;
@@ -306,8 +306,8 @@ impl Thread {
                 *budget -= executed;
                 self.executed += executed;
                 match next {
-                    Ok(Next::Now(next)) => self.next = next,
-                    Ok(Next::AfterStop(next)) => {
+                    Ok(Continuation::Now(next)) => self.next = next,
+                    Ok(Continuation::AfterStop(next)) => {
                         self.next = next;
                         return Ok(self.host.stop.take().unwrap_or(Stop::EndOfThread));
                     }
@@ -427,9 +427,9 @@ impl Thread {
             Flow::Send => {
                 self.next += 1;
                 return match self.send(op, units) {
-                    Sent::GoesOn => Ok(None),
-                    Sent::Stops(stop) => Ok(Some(stop)),
-                    Sent::Failed => Err(self.fault()),
+                    SendOutcome::GoesOn => Ok(None),
+                    SendOutcome::Stops(stop) => Ok(Some(stop)),
+                    SendOutcome::Failed => Err(self.fault()),
                 };
             }
         }
@@ -508,14 +508,14 @@ impl Thread {
 
     /// Sends the message of an operation.
     #[inline]
-    pub(crate) fn send(&mut self, op: &Op, units: &mut (impl MessageUnit + ?Sized)) -> Sent {
+    pub(crate) fn send(&mut self, op: &Op, units: &mut (impl MessageUnit + ?Sized)) -> SendOutcome {
         match self.try_send(op, units) {
-            Ok((true, _)) => Sent::Stops(Stop::EndOfThread),
-            Ok((false, Outcome::Yield)) => Sent::Stops(Stop::Yielded),
-            Ok((false, Outcome::Done)) => Sent::GoesOn,
+            Ok((true, _)) => SendOutcome::Stops(Stop::EndOfThread),
+            Ok((false, Outcome::Yield)) => SendOutcome::Stops(Stop::Yielded),
+            Ok((false, Outcome::Done)) => SendOutcome::GoesOn,
             Err(kind) => {
                 self.host.fault = Some(kind);
-                Sent::Failed
+                SendOutcome::Failed
             }
         }
     }
@@ -552,7 +552,7 @@ impl Thread {
 
 /// The continuation of a thread after a message, in a form for translated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum SendOutcome {
     /// The thread continues.
     GoesOn,
     /// The thread ends, or stops after the message.

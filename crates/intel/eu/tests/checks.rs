@@ -11,9 +11,9 @@ use tepui_intel_isa::{Generation, asm};
 
 /// A unit that answers every message with 7 in the channels that execute.
 #[derive(Default)]
-struct Sevens(Vec<Finding>);
+struct SevenUnit(Vec<Finding>);
 
-impl MessageUnit for Sevens {
+impl MessageUnit for SevenUnit {
     fn send(&mut self, view: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal> {
         for register in 0..usize::from(message.dst_registers) {
             let mask = (message.channels >> (register % 2 * 8)) as u8;
@@ -34,7 +34,7 @@ fn findings(text: &str, mask: u32) -> Vec<Finding> {
     let program = Program::from_bytes(Generation::Gen9, 0, &code).expect("a program");
     let program = program.translated_after(Some(0));
     let mut thread = Thread::new().checked();
-    let mut unit = Sevens::default();
+    let mut unit = SevenUnit::default();
     for _ in 0..2 {
         // Values that an earlier thread left are not a payload.
         thread.clear_for(&program, mask, 0);

@@ -85,7 +85,7 @@ impl Random {
 
 /// The control flow of a channel after a statement.
 #[derive(PartialEq)]
-enum Next {
+enum ControlFlow {
     On,
     Break,
     Continue,
@@ -93,47 +93,47 @@ enum Next {
 }
 
 /// Executes statements for one channel.
-fn execute(block: &[Statement], v: &mut [i32; VARIABLES]) -> Next {
+fn execute(block: &[Statement], v: &mut [i32; VARIABLES]) -> ControlFlow {
     let less = |v: &[i32; VARIABLES], c: Condition| v[c.0] < v[c.1];
     for statement in block {
         let next = match statement {
             Statement::Add(to, from, constant) => {
                 v[*to] = v[*from].wrapping_add(*constant);
-                Next::On
+                ControlFlow::On
             }
             Statement::Xor(to, a, b) => {
                 v[*to] = v[*a] ^ v[*b];
-                Next::On
+                ControlFlow::On
             }
             Statement::If(condition, then, or_else) => {
                 execute(if less(v, *condition) { then } else { or_else }, v)
             }
             Statement::Loop(rounds, body) => {
-                let mut result = Next::On;
+                let mut result = ControlFlow::On;
                 for _ in 0..*rounds {
                     match execute(body, v) {
-                        Next::Break => break,
-                        Next::Halt => {
-                            result = Next::Halt;
+                        ControlFlow::Break => break,
+                        ControlFlow::Halt => {
+                            result = ControlFlow::Halt;
                             break;
                         }
-                        Next::On | Next::Continue => {}
+                        ControlFlow::On | ControlFlow::Continue => {}
                     }
                 }
                 result
             }
-            Statement::Break(None) => Next::Break,
-            Statement::Break(Some(c)) if less(v, *c) => Next::Break,
-            Statement::Continue(None) => Next::Continue,
-            Statement::Continue(Some(c)) if less(v, *c) => Next::Continue,
-            Statement::Halt(c) if less(v, *c) => Next::Halt,
-            _ => Next::On,
+            Statement::Break(None) => ControlFlow::Break,
+            Statement::Break(Some(c)) if less(v, *c) => ControlFlow::Break,
+            Statement::Continue(None) => ControlFlow::Continue,
+            Statement::Continue(Some(c)) if less(v, *c) => ControlFlow::Continue,
+            Statement::Halt(c) if less(v, *c) => ControlFlow::Halt,
+            _ => ControlFlow::On,
         };
-        if next != Next::On {
+        if next != ControlFlow::On {
             return next;
         }
     }
-    Next::On
+    ControlFlow::On
 }
 
 /// Emits assembly as Mesa does: JIP names the end of the innermost block, UIP the end of the construct.

@@ -9,7 +9,7 @@ use tepui_intel_eu::{Dispatch, Message, MessageUnit, Outcome, Refusal, Stop, Thr
 
 /// The outcome of a unit's third message.
 #[derive(Clone, Copy)]
-enum Third {
+enum ThirdMessage {
     Answers,
     Yields,
     Refuses,
@@ -19,7 +19,7 @@ enum Third {
 /// A unit that answers each message with the number of messages so far, in the channels that execute.
 struct Counter {
     sent: u32,
-    third: Third,
+    third: ThirdMessage,
 }
 
 impl MessageUnit for Counter {
@@ -28,10 +28,10 @@ impl MessageUnit for Counter {
         thread.respond(0, [self.sent; 8], message.channels as u8);
         match self.third {
             _ if self.sent != 3 => Ok(Outcome::Done),
-            Third::Answers => Ok(Outcome::Done),
-            Third::Yields => Ok(Outcome::Yield),
-            Third::Refuses => Err(Refusal("the third".to_owned())),
-            Third::Panics => panic!("the third"),
+            ThirdMessage::Answers => Ok(Outcome::Done),
+            ThirdMessage::Yields => Ok(Outcome::Yield),
+            ThirdMessage::Refuses => Err(Refusal("the third".to_owned())),
+            ThirdMessage::Panics => panic!("the third"),
         }
     }
 }
@@ -49,7 +49,7 @@ add(8) g21<1>UD g21<8,8,1>UD g10<8,8,1>UD { align1 1Q };
 ";
 
 /// The thread and how it stopped: at the third message, and at the end if it continues.
-fn run(third: Third, translated: bool) -> (Thread, Vec<Result<Stop, String>>) {
+fn run(third: ThirdMessage, translated: bool) -> (Thread, Vec<Result<Stop, String>>) {
     let program = program(PROGRAM).translated_after(translated.then_some(0));
     let mut thread = Thread::new();
     thread.start(&Dispatch { mask: 0x5a, vector_mask: 0xff, state: 0, control: KEEPS_DENORMALS });
@@ -71,7 +71,8 @@ fn run(third: Third, translated: bool) -> (Thread, Vec<Result<Stop, String>>) {
 
 #[test]
 fn units_answer_refuse_yield_and_panic() {
-    let whats = [Third::Answers, Third::Yields, Third::Refuses, Third::Panics];
+    let whats =
+        [ThirdMessage::Answers, ThirdMessage::Yields, ThirdMessage::Refuses, ThirdMessage::Panics];
     let mut seen = Vec::new();
     for third in whats {
         let ((a, interpreted), (b, translated)) = (run(third, false), run(third, true));

@@ -640,7 +640,7 @@ fn gen12() {
     }
     thread.write_payload(5, &FLOATS[..8].iter().map(|f| f.to_bits()).collect::<Vec<_>>());
     thread.write_payload(6, &[2.0f32.to_bits()]);
-    let stop = thread.run(&program, &mut common::Nobody, &mut 100);
+    let stop = thread.run(&program, &mut common::EndOfThreadOnly, &mut 100);
     assert_eq!(stop, Ok(Stop::EndOfThread));
     for i in 0..8 {
         assert_eq!(dwords(&thread, 10, 8)[i], a[i].rotate_left(b[i] & 31));

@@ -9,7 +9,7 @@ use crate::error::FieldError;
 use crate::table::compact as t;
 use crate::table::field::{self as f, Run, run};
 use crate::table::opcode::{Form, Opcode};
-use crate::types::{Place, Type};
+use crate::types::{Type, TypePosition};
 
 /// An index in the short form that replaces bits of the long form, most significant run first.
 struct Pattern {
@@ -292,7 +292,7 @@ fn immediate_type(generation: Generation, bits: u128) -> Option<Type> {
     } else {
         return None;
     };
-    Type::from_code(generation, Place::Immediate, code as u8)
+    Type::from_code(generation, TypePosition::Immediate, code as u8)
 }
 
 /// The bits of an immediate that the short form keeps; `None` if information would be lost.

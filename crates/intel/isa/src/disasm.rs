@@ -10,7 +10,7 @@ use crate::codec::branch_extras;
 use crate::error::DecodeError;
 use crate::inst::{Desc, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::message::{self, Descriptor};
-use crate::operand::{Dst, Place, Region, Src};
+use crate::operand::{Dst, Location, Region, Src};
 use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
@@ -189,11 +189,13 @@ impl Text<'_> {
                 self.message(w)?;
             }
             Form::SplitSend => {
-                for (at, place) in
-                    [(16, inst.dst.place), (32, inst.src[0].place), (48, inst.src[1].place)]
-                {
+                for (at, location) in [
+                    (16, inst.dst.location),
+                    (32, inst.src[0].location),
+                    (48, inst.src[1].location),
+                ] {
                     w.pad(at);
-                    if let Place::Direct { register, byte } = place {
+                    if let Location::Direct { register, byte } = location {
                         write!(w, "{register}")?;
                         if byte != 0 {
                             write!(w, ".{}", byte / 16)?;
@@ -313,16 +315,16 @@ fn address(w: &mut Line, dword: u8, suffix: &str) -> fmt::Result {
 }
 
 /// Writes a register, a subregister in elements, or an indirect operand.
-fn place(w: &mut Line, place: Place, ty: Type) -> fmt::Result {
-    match place {
-        Place::Direct { register, byte } => {
+fn location(w: &mut Line, location: Location, ty: Type) -> fmt::Result {
+    match location {
+        Location::Direct { register, byte } => {
             write!(w, "{register}")?;
             match usize::from(byte) / ty.bytes() {
                 0 => Ok(()),
                 element => write!(w, ".{element}"),
             }
         }
-        Place::Indirect { address, offset } => {
+        Location::Indirect { address, offset } => {
             w.write_str("g[a0")?;
             if address != 0 {
                 write!(w, ".{address}")?;
@@ -332,12 +334,12 @@ fn place(w: &mut Line, place: Place, ty: Type) -> fmt::Result {
             }
             w.write_str("]")
         }
-        Place::Immediate(_) => Ok(()),
+        Location::Immediate(_) => Ok(()),
     }
 }
 
 fn dst(w: &mut Line, dst: &Dst, align16: bool) -> fmt::Result {
-    place(w, dst.place, dst.ty)?;
+    location(w, dst.location, dst.ty)?;
     write!(w, "<{}>", dst.stride)?;
     if align16 && dst.writemask != 15 {
         w.write_str(".")?;
@@ -371,11 +373,11 @@ fn swizzle(w: &mut Line, swizzle: u8) -> fmt::Result {
 }
 
 fn src(w: &mut Line, src: &Src, logic: bool) -> fmt::Result {
-    if let Place::Immediate(bits) = src.place {
+    if let Location::Immediate(bits) = src.location {
         return immediate(w, src.ty, bits);
     }
     modifiers(w, src, logic)?;
-    place(w, src.place, src.ty)?;
+    location(w, src.location, src.ty)?;
     match src.region {
         Region::Rows { vertical, width, horizontal } => {
             write!(w, "<{vertical},{width},{horizontal}>")?;
@@ -390,15 +392,15 @@ fn src(w: &mut Line, src: &Src, logic: bool) -> fmt::Result {
 }
 
 fn ternary_src(w: &mut Line, src: &Src) -> fmt::Result {
-    if let Place::Immediate(bits) = src.place {
+    if let Location::Immediate(bits) = src.location {
         return match src.ty {
             Type::W => write!(w, "{}W", bits as u16),
             _ => write!(w, "0x{:04x}{}", bits as u16, src.ty),
         };
     }
     modifiers(w, src, false)?;
-    place(w, src.place, src.ty)?;
-    if let (Region::SCALAR, Place::Direct { byte, .. }) = (src.region, src.place)
+    location(w, src.location, src.ty)?;
+    if let (Region::SCALAR, Location::Direct { byte, .. }) = (src.region, src.location)
         && usize::from(byte) < src.ty.bytes()
     {
         w.write_str(".0")?;
@@ -501,7 +503,7 @@ pub enum Content {
 
 /// An entry of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListingEntry {
     /// Its byte offset.
     pub offset: usize,
     /// Its bytes.
@@ -517,7 +519,7 @@ pub struct Listed {
 /// Disassembles code from an offset up to its end.
 ///
 /// The code of a whole shader is followed by zeros or constants after the last `send`; `end` stops there.
-pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Listed> {
+pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<ListingEntry> {
     let mut found = Vec::new();
     let mut offset = start;
     while offset < code.len() {
@@ -562,12 +564,12 @@ pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Lis
                 (Content::Error(error), format!("/* {}*/", hex))
             }
         };
-        Listed { offset, bytes, content, label: labels.get(&offset).copied(), text }
+        ListingEntry { offset, bytes, content, label: labels.get(&offset).copied(), text }
     };
-    let mut listed: Vec<Listed> = found.into_iter().map(list).collect();
+    let mut listed: Vec<ListingEntry> = found.into_iter().map(list).collect();
     // A label after the last instruction.
     if let Some(label) = labels.get(&offset) {
-        listed.push(Listed {
+        listed.push(ListingEntry {
             offset,
             bytes: Vec::new(),
             content: Content::End,
@@ -578,7 +580,7 @@ pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Lis
     listed
 }
 
-impl Listed {
+impl ListingEntry {
     /// The text preceded by its label, as the assembler reads it.
     pub fn labelled(&self) -> String {
         match self.label {

@@ -12,7 +12,7 @@ use crate::random;
 use crate::sfid::Sfid;
 use crate::table::field::{FIELDS, Run};
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
-use crate::types::{Place, Type};
+use crate::types::{Type, TypePosition};
 use crate::validate::Rule;
 
 /// Facts about all instructions: operands, text, flow control.
@@ -130,7 +130,7 @@ fn types(out: &mut String, generation: Generation) {
          | --- | --- | --- | --- | --- |\n"
     );
     for ty in Type::ALL {
-        let code = |place| match ty.code(generation, place) {
+        let code = |position| match ty.code(generation, position) {
             Some(code) => code.to_string(),
             None => "–".to_owned(),
         };
@@ -138,9 +138,9 @@ fn types(out: &mut String, generation: Generation) {
             out,
             "| {ty} | {} | {} | {} | {} |",
             ty.bytes(),
-            code(Place::Register),
-            code(Place::Immediate),
-            code(Place::Ternary { float: ty.is_float() })
+            code(TypePosition::Register),
+            code(TypePosition::Immediate),
+            code(TypePosition::Ternary { float: ty.is_float() })
         );
     }
 }

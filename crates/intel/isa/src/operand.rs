@@ -109,7 +109,7 @@ impl fmt::Display for Register {
 
 /// The location of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Location {
     /// In a register.
     Direct {
         /// The register.
@@ -128,13 +128,13 @@ pub enum Place {
     Immediate(u64),
 }
 
-impl Place {
+impl Location {
     /// The null register.
-    pub const NULL: Place = Place::Direct { register: Register::NULL, byte: 0 };
+    pub const NULL: Location = Location::Direct { register: Register::NULL, byte: 0 };
 
     /// A register, from its first byte.
-    pub const fn register(register: Register) -> Place {
-        Place::Direct { register, byte: 0 }
+    pub const fn register(register: Register) -> Location {
+        Location::Direct { register, byte: 0 }
     }
 }
 
@@ -181,7 +181,7 @@ impl Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dst {
     /// Its location.
-    pub place: Place,
+    pub location: Location,
     /// Its type.
     pub ty: Type,
     /// Stride between channels in elements: 1, 2 or 4 (0 is reserved, and encodable).
@@ -192,14 +192,14 @@ pub struct Dst {
 
 impl Dst {
     /// `null<1>UD`
-    pub const NULL: Dst = Dst { place: Place::NULL, ty: Type::UD, stride: 1, writemask: 15 };
+    pub const NULL: Dst = Dst { location: Location::NULL, ty: Type::UD, stride: 1, writemask: 15 };
 }
 
 /// A source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Src {
     /// Its location.
-    pub place: Place,
+    pub location: Location,
     /// Its type.
     pub ty: Type,
     /// Negated; inverted in bitwise operations.
@@ -212,8 +212,13 @@ pub struct Src {
 
 impl Src {
     /// `null<8,8,1>UD`
-    pub const NULL: Src =
-        Src { place: Place::NULL, ty: Type::UD, negate: false, abs: false, region: Region::VECTOR };
+    pub const NULL: Src = Src {
+        location: Location::NULL,
+        ty: Type::UD,
+        negate: false,
+        abs: false,
+        region: Region::VECTOR,
+    };
 
     /// An immediate source. 16-bit values are repeated in both halves.
     pub const fn immediate(ty: Type, value: u64) -> Src {
@@ -222,14 +227,14 @@ impl Src {
             4 => value & 0xffff_ffff,
             _ => value,
         };
-        let place = Place::Immediate(value);
-        Src { place, ty, negate: false, abs: false, region: Region::SCALAR }
+        let location = Location::Immediate(value);
+        Src { location, ty, negate: false, abs: false, region: Region::SCALAR }
     }
 
     /// The immediate's bits, if it is one.
     pub const fn immediate_bits(&self) -> Option<u64> {
-        match self.place {
-            Place::Immediate(bits) => Some(bits),
+        match self.location {
+            Location::Immediate(bits) => Some(bits),
             _ => None,
         }
     }

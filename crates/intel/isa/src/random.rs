@@ -3,7 +3,7 @@
 use tepui_intel_chips::Generation;
 
 use crate::inst::{Condition, Desc, Flag, Inst, Predicate};
-use crate::operand::{Arf, Dst, Place, Region, Register, Src};
+use crate::operand::{Arf, Dst, Location, Region, Register, Src};
 use crate::sfid::Sfid;
 use crate::swsb::{Swsb, Token};
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
@@ -116,7 +116,7 @@ impl Random<'_> {
             Form::Wait => {
                 let register = Register::Architecture(Arf::Notification, 0);
                 let byte = self.below(3) as u8 * 4;
-                inst.dst = Dst { place: Place::Direct { register, byte }, ..Dst::NULL };
+                inst.dst = Dst { location: Location::Direct { register, byte }, ..Dst::NULL };
             }
             Form::Send => {
                 inst.dst = self.dst(false);
@@ -136,10 +136,10 @@ impl Random<'_> {
                         false => Register::NULL,
                     };
                     let half = gen9 && k < 2 && self.chance(4);
-                    let place = Place::Direct { register, byte: u8::from(half) * 16 };
+                    let location = Location::Direct { register, byte: u8::from(half) * 16 };
                     match k {
-                        0 => inst.dst.place = place,
-                        k => inst.src[k - 1].place = place,
+                        0 => inst.dst.location = location,
+                        k => inst.src[k - 1].location = location,
                     }
                 }
                 self.message(inst);
@@ -199,22 +199,22 @@ impl Random<'_> {
         }
     }
 
-    fn place(&mut self, ty: Type, align16: bool) -> Place {
+    fn location(&mut self, ty: Type, align16: bool) -> Location {
         if !align16 && self.chance(6) {
             let address = self.below(16) as u8;
-            return Place::Indirect { address, offset: self.below(1024) as i16 - 512 };
+            return Location::Indirect { address, offset: self.below(1024) as i16 - 512 };
         }
         let unit = if align16 { 16 } else { ty.bytes() };
         let byte = (self.below(32 / unit) * unit) as u8;
-        Place::Direct { register: self.register(), byte }
+        Location::Direct { register: self.register(), byte }
     }
 
     fn dst(&mut self, align16: bool) -> Dst {
         let ty = self.register_type();
-        let place = self.place(ty, align16);
+        let location = self.location(ty, align16);
         match align16 {
-            true => Dst { place, ty, stride: 1, writemask: 1 + self.below(15) as u8 },
-            false => Dst { place, ty, stride: self.pick(&[1, 2, 4]), writemask: 15 },
+            true => Dst { location, ty, stride: 1, writemask: 1 + self.below(15) as u8 },
+            false => Dst { location, ty, stride: self.pick(&[1, 2, 4]), writemask: 15 },
         }
     }
 
@@ -229,14 +229,14 @@ impl Random<'_> {
             return Src::immediate(ty, (self.0)());
         }
         let ty = self.register_type();
-        let place = self.place(ty, align16);
+        let location = self.location(ty, align16);
         let region = if align16 {
             Region::Swizzle { vertical: self.pick(&[0, 4]), swizzle: self.below(256) as u8 }
         } else {
             let width = self.pick(&[1, 2, 4, 8, 16]);
             let horizontal = self.pick(&[0, 1, 2, 4]);
-            match place {
-                Place::Indirect { .. } if self.chance(2) => Region::PerRow { width, horizontal },
+            match location {
+                Location::Indirect { .. } if self.chance(2) => Region::PerRow { width, horizontal },
                 _ => Region::Rows {
                     vertical: self.pick(&[0, 1, 2, 4, 8, 16, 32]),
                     width,
@@ -244,12 +244,12 @@ impl Random<'_> {
                 },
             }
         };
-        Src { place, ty, negate: self.chance(4), abs: self.chance(4), region }
+        Src { location, ty, negate: self.chance(4), abs: self.chance(4), region }
     }
 
     fn ternary(&mut self, inst: &mut Inst) {
         let gen9 = inst.generation == Generation::Gen9;
-        let place = |random: &mut Self, unit: usize| Place::Direct {
+        let location = |random: &mut Self, unit: usize| Location::Direct {
             register: Register::General(random.below(128) as u8),
             byte: (random.below(32 / unit) * unit) as u8,
         };
@@ -257,7 +257,7 @@ impl Random<'_> {
         if gen9 {
             let ty = self.pick(&[Type::F, Type::D, Type::UD, Type::DF, Type::HF]);
             inst.dst = Dst {
-                place: place(self, ty.bytes().max(4)),
+                location: location(self, ty.bytes().max(4)),
                 ty,
                 stride: 1,
                 writemask: 1 + self.below(15) as u8,
@@ -272,8 +272,8 @@ impl Random<'_> {
                     false => Region::Swizzle { vertical: 4, swizzle: self.below(256) as u8 },
                 };
                 let (negate, abs) = modifiers(self);
-                let place = place(self, ty.bytes());
-                inst.src[k] = Src { place, ty, negate, abs, region };
+                let location = location(self, ty.bytes());
+                inst.src[k] = Src { location, ty, negate, abs, region };
             }
             return;
         }
@@ -281,7 +281,7 @@ impl Random<'_> {
         let integers = [Type::UW, Type::W, Type::UD, Type::D, Type::UB, Type::B];
         let types: &[Type] = if self.chance(2) { &floats } else { &integers };
         inst.dst = Dst {
-            place: place(self, 8),
+            location: location(self, 8),
             ty: self.pick(types),
             stride: self.pick(&[1, 2]),
             writemask: 15,
@@ -300,7 +300,7 @@ impl Random<'_> {
             };
             let (negate, abs) = modifiers(self);
             let region = Region::Rows { vertical, width, horizontal };
-            inst.src[k] = Src { place: place(self, ty.bytes()), ty, negate, abs, region };
+            inst.src[k] = Src { location: location(self, ty.bytes()), ty, negate, abs, region };
         }
     }
 }

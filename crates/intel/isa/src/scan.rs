@@ -14,12 +14,12 @@ pub struct AsmError {
 
 /// A mistake at a byte of the text.
 #[derive(Debug)]
-pub struct At {
+pub struct ParseError {
     pub at: usize,
     pub message: String,
 }
 
-pub type Result<T, E = At> = std::result::Result<T, E>;
+pub type Result<T, E = ParseError> = std::result::Result<T, E>;
 
 /// A position in the text.
 pub struct Scanner<'s> {
@@ -41,11 +41,11 @@ impl<'s> Scanner<'s> {
     }
 
     pub fn fail<T>(&self, message: impl ToString) -> Result<T> {
-        Err(At { at: self.at, message: message.to_string() })
+        Err(ParseError { at: self.at, message: message.to_string() })
     }
 
     /// The error with the line and column of a position.
-    pub fn error(&self, at: At) -> AsmError {
+    pub fn error(&self, at: ParseError) -> AsmError {
         let before = &self.source[..at.at];
         let line_start = before.rfind('\n').map_or(0, |n| n + 1);
         AsmError {

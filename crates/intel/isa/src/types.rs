@@ -34,8 +34,8 @@ macro_rules! types {
             }
 
             /// The kind of its elements.
-            pub const fn kind(self) -> Kind {
-                match self { $(Type::$name => Kind::$kind,)* }
+            pub const fn kind(self) -> TypeKind {
+                match self { $(Type::$name => TypeKind::$kind,)* }
             }
 
             const fn row(self) -> (Option<u8>, Option<u8>, u8, Option<u8>) {
@@ -49,7 +49,7 @@ macro_rules! types {
 
 /// The kind of a type's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TypeKind {
     /// Unsigned integers.
     Unsigned,
     /// Signed integers in two's complement.
@@ -78,7 +78,7 @@ types! {
 
 /// The position of a type in the encoding, which determines the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TypePosition {
     /// A register operand with one or two sources.
     Register,
     /// An immediate operand.
@@ -98,12 +98,12 @@ impl Type {
 
     /// Whether it is a floating-point type.
     pub const fn is_float(self) -> bool {
-        matches!(self.kind(), Kind::Float)
+        matches!(self.kind(), TypeKind::Float)
     }
 
     /// Whether it is a signed integer type.
     pub const fn is_signed(self) -> bool {
-        matches!(self.kind(), Kind::Signed)
+        matches!(self.kind(), TypeKind::Signed)
     }
 
     /// Bytes of an immediate of this type.
@@ -112,17 +112,17 @@ impl Type {
     }
 
     /// The code at a position of the encoding; `None` if the type is not allowed there.
-    pub fn code(self, generation: Generation, place: Place) -> Option<u8> {
+    pub fn code(self, generation: Generation, position: TypePosition) -> Option<u8> {
         let (register, immediate, gen12, ternary) = self.row();
-        match (generation, place) {
-            (Generation::Gen9, Place::Register) => register,
-            (Generation::Gen9, Place::Immediate) => immediate,
-            (Generation::Gen9, Place::Ternary { .. }) => ternary,
+        match (generation, position) {
+            (Generation::Gen9, TypePosition::Register) => register,
+            (Generation::Gen9, TypePosition::Immediate) => immediate,
+            (Generation::Gen9, TypePosition::Ternary { .. }) => ternary,
             // A byte cannot be an immediate: those codes belong to vectors.
-            (Generation::Gen12, Place::Immediate) if self.bytes() == 1 => None,
-            (Generation::Gen12, Place::Immediate) => Some(gen12),
-            (Generation::Gen12, Place::Register) if !self.is_vector() => Some(gen12),
-            (Generation::Gen12, Place::Ternary { float })
+            (Generation::Gen12, TypePosition::Immediate) if self.bytes() == 1 => None,
+            (Generation::Gen12, TypePosition::Immediate) => Some(gen12),
+            (Generation::Gen12, TypePosition::Register) if !self.is_vector() => Some(gen12),
+            (Generation::Gen12, TypePosition::Ternary { float })
                 if !self.is_vector() && self.is_float() == float =>
             {
                 Some(gen12 & 7)
@@ -132,8 +132,8 @@ impl Type {
     }
 
     /// The type with a code.
-    pub fn from_code(generation: Generation, place: Place, code: u8) -> Option<Type> {
-        Type::ALL.iter().copied().find(|t| t.code(generation, place) == Some(code))
+    pub fn from_code(generation: Generation, position: TypePosition, code: u8) -> Option<Type> {
+        Type::ALL.iter().copied().find(|t| t.code(generation, position) == Some(code))
     }
 
     /// The type with these letters.

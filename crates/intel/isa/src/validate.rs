@@ -9,9 +9,9 @@ use tepui_intel_chips::Generation;
 
 use crate::inst::{Condition, Desc, Inst};
 use crate::message;
-use crate::operand::{Arf, Place, Region, Register, Src};
+use crate::operand::{Arf, Location, Region, Register, Src};
 use crate::table::opcode::{Form, MathFunction, Opcode};
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 
 macro_rules! rules {
     ($($name:ident $text:literal;)*) => {
@@ -89,8 +89,8 @@ pub fn check(inst: &Inst) -> Result<(), Vec<Rule>> {
             let sources = &inst.src[..usize::from(sources)];
             for src in sources {
                 let null = matches!(
-                    src.place,
-                    Place::Direct { register: Register::Architecture(Arf::Null, _), .. }
+                    src.location,
+                    Location::Direct { register: Register::Architecture(Arf::Null, _), .. }
                 );
                 // `math` with one operand has null as the other.
                 let allowed = matches!(inst.opcode, Opcode::Sync | Opcode::Math);
@@ -111,9 +111,9 @@ pub fn check(inst: &Inst) -> Result<(), Vec<Rule>> {
 }
 
 /// First byte of a directly addressed general register operand, within its register.
-fn general_byte(place: Place) -> Option<usize> {
-    match place {
-        Place::Direct { register: Register::General(_), byte } => Some(usize::from(byte)),
+fn general_byte(location: Location) -> Option<usize> {
+    match location {
+        Location::Direct { register: Register::General(_), byte } => Some(usize::from(byte)),
         _ => None,
     }
 }
@@ -137,7 +137,7 @@ fn region(inst: &Inst, src: &Src, broken: &mut impl FnMut(Rule, bool)) {
     broken(Rule::OneRow, size == width && horizontal != 0 && vertical != width * horizontal);
     broken(Rule::OneElement, size == 1 && width == 1 && (vertical != 0 || horizontal != 0));
     broken(Rule::NoStrides, vertical == 0 && horizontal == 0 && width != 1);
-    let Some(byte) = general_byte(src.place) else { return };
+    let Some(byte) = general_byte(src.location) else { return };
     let bytes = src.ty.bytes();
     let register = inst.generation.register_bytes();
     for row in 0..size / width {
@@ -151,11 +151,11 @@ fn region(inst: &Inst, src: &Src, broken: &mut impl FnMut(Rule, bool)) {
 }
 
 fn destination(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
-    if inst.dst.place == Place::NULL {
+    if inst.dst.location == Location::NULL {
         return;
     }
     broken(Rule::DestinationStride, inst.dst.stride == 0);
-    if let Some(byte) = general_byte(inst.dst.place)
+    if let Some(byte) = general_byte(inst.dst.location)
         && !inst.align16
     {
         let steps = (usize::from(inst.exec_size) - 1) * usize::from(inst.dst.stride);
@@ -166,7 +166,7 @@ fn destination(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
 
 /// The type that an instruction computes in: the widest source, at least a word.
 fn execution_bytes(sources: &[Src]) -> usize {
-    let real = sources.iter().filter(|src| src.place != Place::NULL);
+    let real = sources.iter().filter(|src| src.location != Location::NULL);
     real.map(|src| src.ty.bytes().max(2)).max().unwrap_or(4)
 }
 
@@ -187,7 +187,7 @@ fn types(inst: &Inst, sources: &[Src], broken: &mut impl FnMut(Rule, bool)) {
     let half = |ty: Type| ty == Type::HF;
     broken(Rule::ByteToQuad, byte(dst) && any(quad) || quad(dst) && any(byte));
     broken(Rule::HalfToQuad, half(dst) && any(quad) || quad(dst) && any(half));
-    if inst.dst.place == Place::NULL {
+    if inst.dst.location == Location::NULL {
         return;
     }
     let raw = inst.opcode == Opcode::Mov
@@ -207,7 +207,7 @@ fn types(inst: &Inst, sources: &[Src], broken: &mut impl FnMut(Rule, bool)) {
     }
     let stride = usize::from(inst.dst.stride) * dst.bytes();
     broken(Rule::DestinationRatio, stride != execution);
-    if let Place::Direct { byte: at, .. } = inst.dst.place {
+    if let Location::Direct { byte: at, .. } = inst.dst.location {
         let at = usize::from(at) % execution;
         broken(Rule::DestinationAlignment, at != 0 && !(byte(dst) && at == 1));
     }
@@ -217,13 +217,13 @@ fn operation(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
     let [a, b, _] = &inst.src;
     let accumulator = |src: &Src| {
         matches!(
-            src.place,
-            Place::Direct { register: Register::Architecture(Arf::Accumulator, _), .. }
+            src.location,
+            Location::Direct { register: Register::Architecture(Arf::Accumulator, _), .. }
         )
     };
     let conditional = inst.condition != Condition::None;
     let predicated = inst.predicate.control != 0;
-    let is_float = |ty: Type| ty.kind() == Kind::Float;
+    let is_float = |ty: Type| ty.kind() == TypeKind::Float;
     let dword = |ty: Type| matches!(ty, Type::UD | Type::D);
     match inst.opcode {
         Opcode::Cmp | Opcode::Cmpn => broken(Rule::CompareCondition, !conditional),
@@ -274,13 +274,13 @@ fn operation(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
 }
 
 fn messages(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
-    let register = |place: Place| match place {
-        Place::Direct { register: Register::General(n), .. } => Some(u32::from(n)),
+    let register = |location: Location| match location {
+        Location::Direct { register: Register::General(n), .. } => Some(u32::from(n)),
         _ => None,
     };
     let [src0, src1, _] = &inst.src;
     let ends = inst.send.end_of_thread;
-    let low = |place: Place| register(place).is_some_and(|n| n < 112);
+    let low = |location: Location| register(location).is_some_and(|n| n < 112);
     let (payload, response) = match inst.send.desc {
         Desc::Immediate(desc) => {
             (message::payload_registers(desc), message::response_registers(desc))
@@ -288,22 +288,22 @@ fn messages(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
         Desc::Address(_) => (1, 0),
     };
     let payload = u32::from(payload);
-    broken(Rule::SendEnd, ends && low(src0.place));
+    broken(Rule::SendEnd, ends && low(src0.location));
     if inst.form() == Form::Send {
-        let first = register(src0.place);
+        let first = register(src0.location);
         broken(Rule::SendSource, first.is_none());
-        if let (Some(from), Some(to)) = (first, register(inst.dst.place)) {
+        if let (Some(from), Some(to)) = (first, register(inst.dst.location)) {
             let reaches = to + u32::from(response) > 127;
             broken(Rule::SendLastRegister, reaches && from + payload > to);
         }
         return;
     }
-    broken(Rule::SendEnd, ends && low(src1.place));
+    broken(Rule::SendEnd, ends && low(src1.location));
     let second = match inst.send.ex_desc {
         Desc::Immediate(desc) => u32::from(message::payload1_registers(desc)),
         Desc::Address(_) => 1,
     };
-    if let (Some(a), Some(b)) = (register(src0.place), register(src1.place)) {
+    if let (Some(a), Some(b)) = (register(src0.location), register(src1.location)) {
         let overlap = a <= b && b < a + payload || b <= a && a < b + second;
         broken(Rule::SendOverlap, overlap);
     }

@@ -19,7 +19,7 @@ use tepui_intel_model::Batch;
 use crate::chips::{PAGE_BYTES, VA_BITS};
 use crate::extension;
 use crate::gem::buffer;
-use crate::queue::Pinned;
+use crate::queue::PinnedBuffer;
 use crate::relocation;
 use crate::vm::Vm;
 
@@ -28,7 +28,7 @@ const MAX_ITEMS: u64 = 1 << 20;
 
 /// A checked submission.
 pub(crate) struct Checked {
-    pub buffers: Vec<Pinned>,
+    pub buffers: Vec<PinnedBuffer>,
     pub batch: Batch,
     pub waits: Vec<Fence>,
     /// Sync objects to signal, with the timeline point or 0.
@@ -97,13 +97,13 @@ pub(crate) fn check(
             }
         }
         users.push((gem.clone(), writes));
-        buffers.push(Pinned { gem, address });
+        buffers.push(PinnedBuffer { gem, address });
     }
 
     let first = args.flags & exec::BATCH_FIRST != 0;
     let index = if first { 0 } else { objects.len() - 1 };
     require(objects[index].flags & exec_object::WRITE == 0, "the batch is written")?;
-    let Pinned { gem, address } = &buffers[index];
+    let PinnedBuffer { gem, address } = &buffers[index];
     let start = u64::from(args.batch_start_offset);
     let length = match args.batch_len {
         0 => gem.size().saturating_sub(start),

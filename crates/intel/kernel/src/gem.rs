@@ -27,11 +27,11 @@ pub struct Buffer {
     /// Whether the memory consists of a client's own pages.
     pub of_client: bool,
     /// Number of unfinished submissions that name the buffer, and whether its handle was closed.
-    uses: Mutex<Uses>,
+    uses: Mutex<UseCount>,
 }
 
 #[derive(Default)]
-struct Uses {
+struct UseCount {
     submissions: u32,
     closed: bool,
 }

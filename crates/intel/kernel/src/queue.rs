@@ -17,7 +17,7 @@ use crate::observer::Execution;
 use crate::vm::Vm;
 
 /// A buffer of a submission, and the 48-bit address at which the client pinned it.
-pub(crate) struct Pinned {
+pub(crate) struct PinnedBuffer {
     pub gem: Arc<Gem>,
     pub address: u64,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Pinned {
 pub(crate) struct Submission {
     pub id: u64,
     pub waits: Vec<Fence>,
-    pub buffers: Vec<Pinned>,
+    pub buffers: Vec<PinnedBuffer>,
     pub batch: Batch,
     pub done: Fence,
 }

@@ -5,8 +5,8 @@
 
 use tepui_layout::Dimension;
 
-use crate::miptree::Tree;
-use crate::{Kind, Layout, Msaa, Tiling};
+use crate::miptree::MiptreeDesc;
+use crate::{ImageKind, Layout, Msaa, Tiling};
 
 /// An auxiliary surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Layout {
             Dimension::D3 => shape.depth_px,
             _ => shape.layers,
         };
-        let tree = Tree {
+        let tree = MiptreeDesc {
             width_sa: shape.width_px,
             height_sa: shape.height_px,
             levels: shape.levels,
@@ -73,29 +73,29 @@ impl Layout {
         };
         let three = shape.dimension == Dimension::D3;
         let (what, tree) = match (self.kind, self.msaa, desc.tiling) {
-            (Kind::Depth, _, Tiling::Y) => {
+            (ImageKind::Depth, _, Tiling::Y) => {
                 let tile_el = (16, 16);
                 let qpitch_align_el = if three { 16 } else { 1 };
                 let (block, align_el) = ((8, 4), (2, 2));
-                (AuxKind::Hiz, Tree { block, align_el, tile_el, qpitch_align_el, ..tree })
+                (AuxKind::Hiz, MiptreeDesc { block, align_el, tile_el, qpitch_align_el, ..tree })
             }
-            (Kind::Colour, Msaa::Array, _) => {
+            (ImageKind::Colour, Msaa::Array, _) => {
                 let element_B = match shape.samples {
                     2 | 4 => 1,
                     8 => 4,
                     _ => 8,
                 };
                 let tile_el = (128 / element_B, 32);
-                (AuxKind::Mcs, Tree { align_el: (16, 4), tile_el, ..tree })
+                (AuxKind::Mcs, MiptreeDesc { align_el: (16, 4), tile_el, ..tree })
             }
-            (Kind::Colour, Msaa::None, Tiling::Y)
+            (ImageKind::Colour, Msaa::None, Tiling::Y)
                 if block.width_px == 1 && matches!(block.bytes, 4 | 8 | 16) =>
             {
                 let block = (32 / block.bytes, 4);
                 // One element for each pair of cache lines; layers are at least 256 rows apart.
                 let align_el = (128 / block.0, 64 / block.1);
                 let (tile_el, qpitch_align_el) = ((128, 128), if three { 128 } else { 64 });
-                (AuxKind::Ccs, Tree { block, align_el, tile_el, qpitch_align_el, ..tree })
+                (AuxKind::Ccs, MiptreeDesc { block, align_el, tile_el, qpitch_align_el, ..tree })
             }
             _ => return None,
         };

@@ -91,7 +91,7 @@ impl FromStr for Tiling {
 
 /// The kind of an image's pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ImageKind {
     /// Colours.
     Colour,
     /// Depth.
@@ -100,17 +100,17 @@ pub enum Kind {
     Stencil,
 }
 
-impl Kind {
+impl ImageKind {
     /// The kind of a format; `None` for combined depth and stencil, which Gen9 keeps in two images.
-    pub fn of(format: Format) -> Option<Kind> {
+    pub fn of(format: Format) -> Option<ImageKind> {
         let Encoding::DepthStencil(channels) = format.info().encoding else {
-            return Some(Kind::Colour);
+            return Some(ImageKind::Colour);
         };
         let has = |component| channels.get(component).is_some();
         match (has(Component::D), has(Component::S)) {
             (true, true) => None,
-            (true, false) => Some(Kind::Depth),
-            _ => Some(Kind::Stencil),
+            (true, false) => Some(ImageKind::Depth),
+            _ => Some(ImageKind::Stencil),
         }
     }
 }

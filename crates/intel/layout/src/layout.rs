@@ -4,9 +4,9 @@ use tepui_format::units::{El, Extent, Px};
 use tepui_layout::{Dimension, Limits, Shape, Texel};
 use tepui_tiling::{Order, Plane, PlaneError};
 
-use crate::miptree::{Laid, Tree, minify};
+use crate::miptree::{MiptreeDesc, MiptreeLayout, minify};
 use crate::{
-    ImageDesc, Kind, LayoutError, MAX_EXTENT, MAX_LAYERS, MAX_SAMPLES, MAX_SIZE_B, StrideRule,
+    ImageDesc, ImageKind, LayoutError, MAX_EXTENT, MAX_LAYERS, MAX_SAMPLES, MAX_SIZE_B, StrideRule,
     Tiling, TilingRule, tail,
 };
 
@@ -26,7 +26,7 @@ pub enum Msaa {
 pub struct Layout {
     desc: ImageDesc,
     /// The kind of pixels.
-    pub kind: Kind,
+    pub kind: ImageKind,
     /// The storage of samples.
     pub msaa: Msaa,
     /// Alignment of levels in elements: HALIGN and VALIGN, or the tile of Yf.
@@ -70,7 +70,7 @@ impl Layout {
         let shape = &desc.shape;
         let msaa = match (shape.samples, kind) {
             (1, _) => Msaa::None,
-            (_, Kind::Colour) => Msaa::Array,
+            (_, ImageKind::Colour) => Msaa::Array,
             _ => Msaa::Interleaved,
         };
         let block = shape.format.info().block;
@@ -88,7 +88,7 @@ impl Layout {
             (_, Msaa::Array) => shape.layers * shape.samples,
             _ => shape.layers,
         };
-        let tree = Tree {
+        let tree = MiptreeDesc {
             width_sa: scaled(shape.width_px, scale.0),
             height_sa: scaled(shape.height_px, scale.1),
             levels: shape.levels,
@@ -272,17 +272,17 @@ pub(crate) fn yf3_tile_el(element_B: u32) -> [u32; 3] {
 ///
 /// source: Mesa, isl_gfx9.c (`isl_gfx9_choose_image_alignment_el`), isl_gfx8.c
 /// (`isl_gfx8_choose_image_alignment_el`).
-fn align_el(desc: &ImageDesc, kind: Kind) -> (u32, u32) {
+fn align_el(desc: &ImageDesc, kind: ImageKind) -> (u32, u32) {
     let block = desc.shape.format.info().block;
     match (desc.tiling, kind) {
         (Tiling::Yf, _) => tile_el(desc),
         _ if is_rows(desc) => (64, 1),
         _ if block.width_px * block.height_px > 1 => (4, 4),
-        (_, Kind::Depth) if block.bytes == 2 => (8, 4),
-        (_, Kind::Depth) => (4, 4),
-        (_, Kind::Stencil) => (8, 8),
-        (_, Kind::Colour) if desc.may_have_aux => (16, 4),
-        (_, Kind::Colour) => (4, 4),
+        (_, ImageKind::Depth) if block.bytes == 2 => (8, 4),
+        (_, ImageKind::Depth) => (4, 4),
+        (_, ImageKind::Stencil) => (8, 8),
+        (_, ImageKind::Colour) if desc.may_have_aux => (16, 4),
+        (_, ImageKind::Colour) => (4, 4),
     }
 }
 
@@ -341,7 +341,7 @@ fn tail_start(desc: &ImageDesc) -> Option<u32> {
 /// Levels next to each other in one row, layers one after the other.
 ///
 /// source: Mesa, isl.c (`isl_calc_phys_total_extent_el_gfx9_1d`).
-fn rows(tree: &Tree, element_B: u32) -> (Laid, u64, u64) {
+fn rows(tree: &MiptreeDesc, element_B: u32) -> (MiptreeLayout, u64, u64) {
     let mut x = 0;
     let mut origins_el = Vec::with_capacity(tree.levels as usize);
     for level in 0..tree.levels {
@@ -351,11 +351,11 @@ fn rows(tree: &Tree, element_B: u32) -> (Laid, u64, u64) {
     let width_el = u64::from(x / tree.block.0);
     let row_B = width_el * u64::from(element_B);
     let height_el = u64::from(tree.layers);
-    (Laid { origins_el, qpitch_el: 1, width_el, height_el }, row_B, row_B * height_el)
+    (MiptreeLayout { origins_el, qpitch_el: 1, width_el, height_el }, row_B, row_B * height_el)
 }
 
 /// Levels and layers of 2D and 3D images.
-fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError> {
+fn image(desc: &ImageDesc, tree: &MiptreeDesc) -> Result<(MiptreeLayout, u64, u64), LayoutError> {
     let laid = tree.lay_out();
     let least_B = tree.pitch_B(&laid);
     let pitch_B = match desc.linear_stride_B {
@@ -382,7 +382,7 @@ fn image(desc: &ImageDesc, tree: &Tree) -> Result<(Laid, u64, u64), LayoutError>
 }
 
 /// Checks the rules of the hardware; returns the kind of the image.
-fn check(desc: &ImageDesc) -> Result<Kind, LayoutError> {
+fn check(desc: &ImageDesc) -> Result<ImageKind, LayoutError> {
     let Shape { format, dimension, samples, levels, .. } = desc.shape;
     let limits = Limits {
         width_px: MAX_EXTENT,
@@ -392,7 +392,7 @@ fn check(desc: &ImageDesc) -> Result<Kind, LayoutError> {
     };
     desc.shape.check(&limits)?;
     desc.shape.check_blocks()?;
-    let kind = Kind::of(format).ok_or(LayoutError::DepthStencil { format })?;
+    let kind = ImageKind::of(format).ok_or(LayoutError::DepthStencil { format })?;
     let block_B = format.info().block.bytes;
     if block_B > 16 || desc.tiling != Tiling::Linear && !block_B.is_power_of_two() {
         return Err(LayoutError::BlockSize { format, block_B });
@@ -401,11 +401,11 @@ fn check(desc: &ImageDesc) -> Result<Kind, LayoutError> {
     let broken = |rule| Err(LayoutError::Tiling { tiling, rule });
     // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`).
     match (kind, tiling) {
-        (Kind::Stencil, Tiling::W) => {}
-        (Kind::Stencil, _) => return broken(TilingRule::StencilInW),
+        (ImageKind::Stencil, Tiling::W) => {}
+        (ImageKind::Stencil, _) => return broken(TilingRule::StencilInW),
         (_, Tiling::W) => return broken(TilingRule::WForStencil),
-        (Kind::Depth, Tiling::Y | Tiling::Yf) => {}
-        (Kind::Depth, _) => return broken(TilingRule::DepthInY),
+        (ImageKind::Depth, Tiling::Y | Tiling::Yf) => {}
+        (ImageKind::Depth, _) => return broken(TilingRule::DepthInY),
         _ => {}
     }
     if dimension == Dimension::D1 && tiling == Tiling::Yf {

@@ -33,7 +33,7 @@ mod miptree;
 pub mod tail;
 
 pub use copy::MoveError;
-pub use desc::{ImageDesc, Kind, Tiling};
+pub use desc::{ImageDesc, ImageKind, Tiling};
 pub use error::{LayoutError, StrideRule, TilingRule};
 pub use layout::{Layout, Level, Msaa};
 pub use tepui_layout::{

@@ -12,7 +12,7 @@ pub(crate) const fn minify(size: u32, level: u32) -> u32 {
 
 /// Parameters of a miptree.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tree {
+pub(crate) struct MiptreeDesc {
     /// Level 0 in samples.
     pub width_sa: u32,
     pub height_sa: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Tree {
 
 /// A miptree.
 #[derive(Clone, Debug)]
-pub(crate) struct Laid {
+pub(crate) struct MiptreeLayout {
     /// Origin of each level in a layer, in elements: column and row.
     pub origins_el: Vec<(u32, u32)>,
     /// Rows of elements from layer to layer.
@@ -45,9 +45,9 @@ pub(crate) struct Laid {
     pub height_el: u64,
 }
 
-impl Tree {
+impl MiptreeDesc {
     /// Arranges levels and layers.
-    pub fn lay_out(&self) -> Laid {
+    pub fn lay_out(&self) -> MiptreeLayout {
         let (block_w, block_h) = self.block;
         let align_sa = (self.align_el.0 * block_w, self.align_el.1 * block_h);
         let mut origins_el = Vec::with_capacity(self.levels as usize);
@@ -75,7 +75,7 @@ impl Tree {
         let qpitch_el = height_sa.next_multiple_of(align_sa.1) / block_h;
         let qpitch_el = qpitch_el.next_multiple_of(self.qpitch_align_el);
         let below = u64::from(qpitch_el) * u64::from(self.layers - 1);
-        Laid {
+        MiptreeLayout {
             origins_el,
             qpitch_el,
             width_el: width_sa.div_ceil(block_w).into(),
@@ -84,11 +84,11 @@ impl Tree {
     }
 
     /// Pitch in bytes: a row of tiles has this many bytes for each of the tile's rows.
-    pub fn pitch_B(&self, laid: &Laid) -> u64 {
+    pub fn pitch_B(&self, laid: &MiptreeLayout) -> u64 {
         laid.width_el.div_ceil(self.tile_el.0.into()) * self.tile_B.0
     }
 
-    pub fn size_B(&self, laid: &Laid, pitch_B: u64) -> u64 {
+    pub fn size_B(&self, laid: &MiptreeLayout, pitch_B: u64) -> u64 {
         laid.height_el.div_ceil(self.tile_el.1.into()) * self.tile_B.1 * pitch_B
     }
 }

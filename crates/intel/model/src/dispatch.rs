@@ -16,7 +16,7 @@ use crate::context::Bases;
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
 use crate::memory::Memory;
-use crate::port::{Ports, Shared};
+use crate::port::{DispatchState, Ports};
 
 const UNIT: Unit = Unit::Dispatch;
 
@@ -209,14 +209,14 @@ pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
 }
 
 /// Slots of threads in scratch memory: each workgroup takes those of its threads while it runs.
-struct Slots {
+struct ScratchSlots {
     free: Mutex<Vec<u32>>,
     changed: Condvar,
 }
 
-impl Slots {
-    fn new(sets: u32) -> Slots {
-        Slots { free: Mutex::new((0..sets).rev().collect()), changed: Condvar::new() }
+impl ScratchSlots {
+    fn new(sets: u32) -> ScratchSlots {
+        ScratchSlots { free: Mutex::new((0..sets).rev().collect()), changed: Condvar::new() }
     }
 
     fn with<T>(&self, body: impl FnOnce(u32) -> T) -> T {
@@ -269,10 +269,10 @@ pub(crate) fn run(
     }
     let kernel = dispatch.bases.instruction + dispatch.descriptor.kernel_start_pointer;
     let cached = program(gpu, vm, kernel)?;
-    let shared = Shared::new(gpu, kernel, dispatch);
+    let shared = DispatchState::new(gpu, kernel, dispatch);
     // Scratch memory is allocated for this number of threads.
     let resident = dispatch.vfe.maximum_number_of_threads + 1;
-    let slots = Slots::new((resident / count).max(1));
+    let slots = ScratchSlots::new((resident / count).max(1));
     let begin = |_core| Worker {
         threads: Vec::new(),
         ports: Ports::new(vm, &shared, dispatch.local_bytes()),

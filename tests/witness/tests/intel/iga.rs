@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tepui_intel_isa::inst::PREDICATES;
 use tepui_intel_isa::types::Type;
 use tepui_intel_isa::{
-    Arf, Condition, Desc, Dst, Form, Inst, MathFunction, Opcode, Place, Region, Register, Src,
+    Arf, Condition, Desc, Dst, Form, Inst, Location, MathFunction, Opcode, Region, Register, Src,
 };
 
 /// The text of an instruction at a byte of a program, its parts separated by single spaces.
@@ -38,7 +38,7 @@ pub fn text(inst: &Inst, offset: usize) -> String {
             }
             let sources = &inst.src[..usize::from(sources)];
             // Of functions of one operand the second one is null, and left out.
-            let absent = |s: &&Src| inst.opcode == Opcode::Math && s.place == Place::NULL;
+            let absent = |s: &&Src| inst.opcode == Opcode::Math && s.location == Location::NULL;
             let sources = sources.iter().filter(|s| !absent(s));
             parts.extend(sources.map(|s| src(s, inst.opcode.is_logic())));
         }
@@ -55,7 +55,7 @@ pub fn text(inst: &Inst, offset: usize) -> String {
         }),
         Form::Call => parts.extend([dst(&inst.dst), target(inst.jip)]),
         Form::Wait => {
-            let register = place(inst.dst.place, inst.dst.ty);
+            let register = location(inst.dst.location, inst.dst.ty);
             parts.push(format!("{register}<0;1,0>{}", ty(inst.dst.ty)));
         }
         Form::Send | Form::SplitSend => messages(inst, &mut parts),
@@ -163,25 +163,25 @@ fn register(register: Register) -> String {
     }
 }
 
-fn place(place: Place, ty: Type) -> String {
-    match place {
-        Place::Direct { register: named @ Register::Architecture(Arf::Null, _), .. } => {
+fn location(location: Location, ty: Type) -> String {
+    match location {
+        Location::Direct { register: named @ Register::Architecture(Arf::Null, _), .. } => {
             register(named)
         }
-        Place::Direct { register: Register::Architecture(Arf::Mask, _), .. } => "ce".to_owned(),
-        Place::Direct { register: named, byte } => {
+        Location::Direct { register: Register::Architecture(Arf::Mask, _), .. } => "ce".to_owned(),
+        Location::Direct { register: named, byte } => {
             format!("{}.{}", register(named), usize::from(byte) / ty.bytes())
         }
-        Place::Indirect { address, offset } => match offset {
+        Location::Indirect { address, offset } => match offset {
             0 => format!("r[a0.{address}]"),
             _ => format!("r[a0.{address},{offset}]"),
         },
-        Place::Immediate(_) => String::new(),
+        Location::Immediate(_) => String::new(),
     }
 }
 
 fn dst(dst: &Dst) -> String {
-    format!("{}<{}>{}", place(dst.place, dst.ty), dst.stride, ty(dst.ty))
+    format!("{}<{}>{}", location(dst.location, dst.ty), dst.stride, ty(dst.ty))
 }
 
 fn modifiers(src: &Src, logic: bool) -> String {
@@ -205,13 +205,13 @@ fn immediate(bits: u64, of: Type) -> String {
 }
 
 fn src(src: &Src, logic: bool) -> String {
-    if let Place::Immediate(bits) = src.place {
+    if let Location::Immediate(bits) = src.location {
         return immediate(bits, src.ty);
     }
-    let region = match (src.region, src.place) {
+    let region = match (src.region, src.location) {
         (
             Region::Rows { width, horizontal, .. } | Region::PerRow { width, horizontal },
-            Place::Indirect { .. },
+            Location::Indirect { .. },
         ) if matches!(src.region, Region::PerRow { .. }) => {
             format!("<{width},{horizontal}>")
         }
@@ -221,12 +221,12 @@ fn src(src: &Src, logic: bool) -> String {
         (Region::PerRow { width, horizontal }, _) => format!("<{width},{horizontal}>"),
         (Region::Swizzle { vertical, swizzle }, _) => format!("<{vertical}>.{swizzle:#x}"),
     };
-    format!("{}{}{region}{}", modifiers(src, logic), place(src.place, src.ty), ty(src.ty))
+    format!("{}{}{region}{}", modifiers(src, logic), location(src.location, src.ty), ty(src.ty))
 }
 
 /// A source of three: an element for each channel, or one for all.
 fn ternary(src: &Src, last: bool) -> String {
-    if let Place::Immediate(bits) = src.place {
+    if let Location::Immediate(bits) = src.location {
         return immediate(bits, src.ty);
     }
     let region = match (src.region, last) {
@@ -235,23 +235,23 @@ fn ternary(src: &Src, last: bool) -> String {
         (_, true) => "<1>",
         (_, false) => "<2;1>",
     };
-    format!("{}{}{region}{}", modifiers(src, false), place(src.place, src.ty), ty(src.ty))
+    format!("{}{}{region}{}", modifiers(src, false), location(src.location, src.ty), ty(src.ty))
 }
 
 fn messages(inst: &Inst, parts: &mut Vec<String>) {
     let split = inst.form() == Form::SplitSend;
-    let whole = |place: Place| match place {
-        Place::Direct { register: named, .. } => register(named),
+    let whole = |location: Location| match location {
+        Location::Direct { register: named, .. } => register(named),
         _ => "?".to_owned(),
     };
     parts.push(format!(
         "{}{}",
-        whole(inst.dst.place),
+        whole(inst.dst.location),
         ty(if split { Type::UD } else { inst.dst.ty })
     ));
-    parts.push(whole(inst.src[0].place));
+    parts.push(whole(inst.src[0].location));
     if split {
-        parts.push(whole(inst.src[1].place));
+        parts.push(whole(inst.src[1].location));
     }
     // The extended descriptor has the unit in bits 3:0 and the end of the thread in bit 5.
     let unit = inst.send.sfid as u32 | u32::from(inst.send.end_of_thread) << 5;

@@ -5,7 +5,7 @@ use tepui_hostvec::{HeldRows, Target};
 
 use super::code::{Block, FAILED, Translated};
 use super::flow;
-use super::kind::{self, Kind, PART_B};
+use super::kind::{self, PART_B, TemplateOp};
 use crate::lane::FloatMode;
 use crate::memory;
 use crate::op::{Flow, Op};
@@ -52,9 +52,12 @@ pub fn translate(ops: &[Op], mode: FloatMode) -> Option<Translated> {
         return None;
     }
     // The host rounds to nearest.
-    let rounded = |kind: &Kind| matches!(kind, Kind::ToFloat(_) | Kind::Float | Kind::Plane);
-    let rounds = |kind: &Kind| !(mode.to_zero() && rounded(kind));
-    let kinds: Vec<Option<Kind>> = ops.iter().map(|op| kind::kind(op).filter(rounds)).collect();
+    let rounded = |kind: &TemplateOp| {
+        matches!(kind, TemplateOp::ToFloat(_) | TemplateOp::Float | TemplateOp::Plane)
+    };
+    let rounds = |kind: &TemplateOp| !(mode.to_zero() && rounded(kind));
+    let kinds: Vec<Option<TemplateOp>> =
+        ops.iter().map(|op| kind::kind(op).filter(rounds)).collect();
     if kinds.iter().all(Option::is_none) {
         return None;
     }
@@ -232,7 +235,7 @@ impl Translator {
     }
 
     /// Translates a version of a block.
-    fn block(&mut self, ops: &[Op], kinds: &[Option<Kind>], run: std::ops::Range<usize>) {
+    fn block(&mut self, ops: &[Op], kinds: &[Option<TemplateOp>], run: std::ops::Range<usize>) {
         let (first, end) = (run.start, run.end);
         let begin = self.label(first, self.masked);
         self.asm.forget();
@@ -254,7 +257,7 @@ impl Translator {
                 self.flow(ops, index, kind);
                 continue;
             }
-            let whole = |kind: &Kind| !(kind.needs_all() && self.masked && !op.no_mask);
+            let whole = |kind: &TemplateOp| !(kind.needs_all() && self.masked && !op.no_mask);
             match kinds[index].filter(whole) {
                 Some(kind) => self.template(op, kind),
                 None => self.by_handler(index),

@@ -8,7 +8,7 @@ use tepui_hostvec::Executable;
 use crate::message::MessageUnit;
 use crate::op::Op;
 use crate::operand::CHANNELS;
-use crate::thread::{Sent, Thread};
+use crate::thread::{SendOutcome, Thread};
 
 /// A sequence of operations that is translated. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,12 +61,12 @@ unsafe extern "sysv64" fn send<U: MessageUnit + ?Sized>(
         unsafe { (&mut *thread, &*op, &mut *(*units).units.cast::<&mut U>()) };
     // A panic must not unwind through translated code.
     match catch_unwind(AssertUnwindSafe(|| thread.send(op, &mut **units))) {
-        Ok(Sent::GoesOn) => 0,
-        Ok(Sent::Stops(stop)) => {
+        Ok(SendOutcome::GoesOn) => 0,
+        Ok(SendOutcome::Stops(stop)) => {
             thread.host.stop = Some(stop);
             STOPPED
         }
-        Ok(Sent::Failed) => FAILED,
+        Ok(SendOutcome::Failed) => FAILED,
         Err(panic) => {
             thread.host.panic = Some(panic);
             FAILED
@@ -86,7 +86,7 @@ type Enter = unsafe extern "sysv64" fn(
 
 /// The continuation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum Continuation {
     /// At an operation, immediately.
     Now(u32),
     /// At an operation, after it has stopped.
@@ -133,7 +133,7 @@ impl Translated {
         ops: &[Op],
         block: Block,
         units: &Units<'_>,
-    ) -> Result<Next, usize> {
+    ) -> Result<Continuation, usize> {
         debug_assert_eq!(ops.len(), self.blocks.len());
         let active = thread.active;
         let place = if active & self.channels == self.channels {
@@ -155,8 +155,8 @@ impl Translated {
         };
         let index = next as u32;
         match next >> 32 << 32 {
-            0 => Ok(Next::Now(index)),
-            STOPPED => Ok(Next::AfterStop(index + 1)),
+            0 => Ok(Continuation::Now(index)),
+            STOPPED => Ok(Continuation::AfterStop(index + 1)),
             _ => Err(index as usize),
         }
     }

@@ -30,7 +30,7 @@ pub enum Value {
 
 /// The operation of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TemplateOp {
     Nothing,
     /// A constant element.
     Constant(u32),
@@ -61,10 +61,10 @@ pub enum Kind {
     Spread,
 }
 
-impl Kind {
+impl TemplateOp {
     /// Whether the template is only for operations whose channels all execute.
     pub fn needs_all(self) -> bool {
-        matches!(self, Kind::Words | Kind::Pieces)
+        matches!(self, TemplateOp::Words | TemplateOp::Pieces)
     }
 }
 
@@ -167,9 +167,9 @@ pub fn sources(op: &Op) -> usize {
 }
 
 /// The template of an operation, if there is one.
-pub fn kind(op: &Op) -> Option<Kind> {
+pub fn kind(op: &Op) -> Option<TemplateOp> {
     if op.opcode == Opcode::Nop {
-        return Some(Kind::Nothing);
+        return Some(TemplateOp::Nothing);
     }
     if let (true, 1, 0, Condition::None) =
         (op.copies && op.no_mask, op.n, op.predicate, op.condition)
@@ -179,7 +179,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
         && !op.dst.accumulator
         && !op.acc_write
     {
-        return Some(Kind::Constant(bits));
+        return Some(TemplateOp::Constant(bits));
     }
     let plain = op.flow == Flow::None
         && matches!(op.n, 8 | 16 | 32)
@@ -214,7 +214,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
         return None;
     }
     if op.opcode == Opcode::Pln {
-        return plane(op).then_some(Kind::Plane);
+        return plane(op).then_some(TemplateOp::Plane);
     }
     let n = sources(op);
     for k in 0..n {
@@ -244,37 +244,39 @@ pub fn kind(op: &Op) -> Option<Kind> {
     let no_abs = op.src[..n].iter().all(|src| !src.abs) && !inverted;
     let derives = op.condition != Condition::None;
     Some(match op.opcode {
-        Opcode::Mov if op.copies => Kind::Copy,
+        Opcode::Mov if op.copies => TemplateOp::Copy,
         Opcode::Mov => match (op.dst.ty, op.src[0].ty) {
-            (Type::F, Type::F) => Kind::FloatMove,
-            (Type::F, from) if no_abs && !op.src[0].negate => Kind::ToFloat(from != Type::UD),
-            (to, Type::F) if !op.saturate => Kind::ToInt(to == Type::D),
-            _ if ints && int_dst && !op.saturate && no_abs => Kind::IntMove,
+            (Type::F, Type::F) => TemplateOp::FloatMove,
+            (Type::F, from) if no_abs && !op.src[0].negate => TemplateOp::ToFloat(from != Type::UD),
+            (to, Type::F) if !op.saturate => TemplateOp::ToInt(to == Type::D),
+            _ if ints && int_dst && !op.saturate && no_abs => TemplateOp::IntMove,
             _ => return None,
         },
-        Opcode::Add | Opcode::Mul | Opcode::Mad if floats && !int_dst => Kind::Float,
+        Opcode::Add | Opcode::Mul | Opcode::Mad if floats && !int_dst => TemplateOp::Float,
         Opcode::Frc | Opcode::Rndu | Opcode::Rndd | Opcode::Rnde | Opcode::Rndz | Opcode::Lrp
             if floats && !int_dst =>
         {
-            Kind::Float
+            TemplateOp::Float
         }
         Opcode::Math if floats && !int_dst => match op.function {
             Some(
                 MathFunction::Inv | MathFunction::Sqrt | MathFunction::Rsq | MathFunction::Fdiv,
-            ) => Kind::Float,
+            ) => TemplateOp::Float,
             _ => return None,
         },
-        Opcode::Sel if floats && !int_dst && derives != (op.predicate != 0) => Kind::SelectFloat,
+        Opcode::Sel if floats && !int_dst && derives != (op.predicate != 0) => {
+            TemplateOp::SelectFloat
+        }
         Opcode::Sel if ints && int_dst && no_abs && !op.saturate => match derives {
-            false if op.predicate != 0 => Kind::SelectInt { signed: true },
+            false if op.predicate != 0 => TemplateOp::SelectInt { signed: true },
             true if op.predicate == 0 && op.src[..2].iter().all(|src| !src.negate) => {
-                Kind::SelectInt { signed: signedness(op)? }
+                TemplateOp::SelectInt { signed: signedness(op)? }
             }
             _ => return None,
         },
-        Opcode::Cmp if derives && floats => Kind::CompareFloat,
+        Opcode::Cmp if derives && floats => TemplateOp::CompareFloat,
         Opcode::Cmp if derives && ints && no_abs && op.src[..2].iter().all(|src| !src.negate) => {
-            Kind::CompareInt { signed: signedness(op)? }
+            TemplateOp::CompareInt { signed: signedness(op)? }
         }
         Opcode::Add
         | Opcode::Mul
@@ -287,7 +289,7 @@ pub fn kind(op: &Op) -> Option<Kind> {
         | Opcode::Asr
             if ints && int_dst && no_abs && op.arithmetic == Arithmetic::Int32 =>
         {
-            Kind::Int
+            TemplateOp::Int
         }
         _ => return None,
     })
@@ -349,7 +351,7 @@ pub fn word_value(src: &Source, n: usize) -> Option<WordValue> {
 }
 
 /// The template of an operation on words, or of a copy with arbitrary locations.
-fn words(op: &Op) -> Option<Kind> {
+fn words(op: &Op) -> Option<TemplateOp> {
     let (Some(Layout::Even { base: to, stride }), n) = (&op.dst.layout, usize::from(op.n)) else {
         return None;
     };
@@ -369,7 +371,7 @@ fn words(op: &Op) -> Option<Kind> {
             Some(Value::Bits(_)) => (0, 0),
             _ => return None,
         };
-        return (apart(first, last) || first == last).then_some(Kind::Spread);
+        return (apart(first, last) || first == last).then_some(TemplateOp::Spread);
     }
     if op.copies
         && !row
@@ -378,7 +380,7 @@ fn words(op: &Op) -> Option<Kind> {
             apart(usize::from(from), usize::from(from) + usize::from(length))
         })
     {
-        return Some(Kind::Pieces);
+        return Some(TemplateOp::Pieces);
     }
     let sums = match op.opcode {
         Opcode::Mov => n.is_multiple_of(WORDS),
@@ -401,7 +403,7 @@ fn words(op: &Op) -> Option<Kind> {
             return None;
         }
     }
-    Some(Kind::Words)
+    Some(TemplateOp::Words)
 }
 
 /// Byte ranges of a copy whose elements are neither contiguous nor one for all: destination, source, and length, a

@@ -22,7 +22,7 @@ mod flow;
 mod kind;
 mod templates;
 
-pub use code::{Next, Translated, Units};
+pub use code::{Continuation, Translated, Units};
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -5,7 +5,7 @@ use tepui_intel_isa::{Condition, MathFunction, Opcode, Type};
 
 use super::block::{REGISTERS, THREAD, Translator, field};
 use super::kind::{
-    Kind, PART, PART_B, Value, WORDS, WordValue, operand, pieces, row, sources, word_value,
+    PART, PART_B, TemplateOp, Value, WORDS, WordValue, operand, pieces, row, sources, word_value,
 };
 use crate::memory;
 use crate::message::REGISTER_BYTES;
@@ -33,21 +33,23 @@ mod round {
 
 impl Translator {
     /// Translates an operation that has a template.
-    pub fn template(&mut self, op: &Op, kind: Kind) {
-        if let (Kind::Constant(bits), Some(base)) = (kind, row(op)) {
+    pub fn template(&mut self, op: &Op, kind: TemplateOp) {
+        if let (TemplateOp::Constant(bits), Some(base)) = (kind, row(op)) {
             self.rows.forget(base, 4);
             self.asm.store_half(REGISTERS, i32::from(base), bits);
         }
         match kind {
-            Kind::Words => return self.words(op),
-            Kind::Pieces => return self.pieces(op),
-            Kind::Spread => return self.spread(op),
+            TemplateOp::Words => return self.words(op),
+            TemplateOp::Pieces => return self.pieces(op),
+            TemplateOp::Spread => return self.spread(op),
             _ => {}
         }
         for part in 0..usize::from(op.n) / PART {
             self.asm.forget();
             match kind {
-                Kind::CompareFloat | Kind::CompareInt { .. } => self.compare(op, kind, part),
+                TemplateOp::CompareFloat | TemplateOp::CompareInt { .. } => {
+                    self.compare(op, kind, part)
+                }
                 _ => {
                     self.result(op, kind, part);
                     self.finish(op, kind, part);
@@ -57,32 +59,32 @@ impl Translator {
     }
 
     /// Computes the result of a part.
-    fn result(&mut self, op: &Op, kind: Kind, part: usize) {
+    fn result(&mut self, op: &Op, kind: TemplateOp, part: usize) {
         match kind {
-            Kind::Copy => {
+            TemplateOp::Copy => {
                 let from = self.operand(RESULT, op, 0, part);
                 self.asm.load(RESULT, from);
             }
-            Kind::FloatMove => {
+            TemplateOp::FloatMove => {
                 self.float(RESULT, op, 0, part);
                 self.flush(RESULT);
             }
-            Kind::IntMove => self.int(RESULT, op, 0, part),
-            Kind::ToFloat(signed) => {
+            TemplateOp::IntMove => self.int(RESULT, op, 0, part),
+            TemplateOp::ToFloat(signed) => {
                 let from = self.operand(V(1), op, 0, part);
                 self.asm.load(V(1), from);
                 let convert = if signed { Vop::CVTDQ2PS } else { Vop::CVTUDQ2PS };
                 self.asm.vector(convert, RESULT, ALL, V(0), Rm::Reg(V(1)), None);
             }
-            Kind::ToInt(signed) => self.nearest_int(op, part, signed),
-            Kind::Float => self.float_result(op, part),
-            Kind::Plane => self.plane(op, part),
-            Kind::Int => self.int_result(op, part),
-            Kind::SelectFloat => self.select_float(op, part),
-            Kind::SelectInt { signed } => self.select_int(op, part, signed),
-            Kind::Nothing | Kind::Constant(_) => {}
-            Kind::CompareFloat | Kind::CompareInt { .. } => {}
-            Kind::Words | Kind::Pieces | Kind::Spread => {}
+            TemplateOp::ToInt(signed) => self.nearest_int(op, part, signed),
+            TemplateOp::Float => self.float_result(op, part),
+            TemplateOp::Plane => self.plane(op, part),
+            TemplateOp::Int => self.int_result(op, part),
+            TemplateOp::SelectFloat => self.select_float(op, part),
+            TemplateOp::SelectInt { signed } => self.select_int(op, part, signed),
+            TemplateOp::Nothing | TemplateOp::Constant(_) => {}
+            TemplateOp::CompareFloat | TemplateOp::CompareInt { .. } => {}
+            TemplateOp::Words | TemplateOp::Pieces | TemplateOp::Spread => {}
         }
     }
 
@@ -517,9 +519,9 @@ impl Translator {
         }
     }
 
-    fn compare(&mut self, op: &Op, kind: Kind, part: usize) {
+    fn compare(&mut self, op: &Op, kind: TemplateOp, part: usize) {
         match kind {
-            Kind::CompareInt { signed } => {
+            TemplateOp::CompareInt { signed } => {
                 let a = self.operand(V(1), op, 0, part);
                 self.asm.load(V(1), a);
                 let b = self.operand(V(2), op, 1, part);
@@ -581,14 +583,14 @@ impl Translator {
     // ---- destinations ----
 
     /// Writes the result, and flags that are derived from it.
-    fn finish(&mut self, op: &Op, kind: Kind, part: usize) {
+    fn finish(&mut self, op: &Op, kind: TemplateOp, part: usize) {
         debug_assert!(sources(op) <= op.src.len());
         if op.saturate && op.dst.ty == Type::F {
             // Both return their last operand for NaN and for two zeros.
             self.asm.vector(Vop::MAXPS, RESULT, ALL, RESULT, Rm::Constant(0), None);
             self.asm.vector(Vop::MINPS, RESULT, ALL, RESULT, Rm::Constant(ONE), None);
         }
-        let selects = matches!(kind, Kind::SelectFloat | Kind::SelectInt { .. });
+        let selects = matches!(kind, TemplateOp::SelectFloat | TemplateOp::SelectInt { .. });
         let enabled = if selects { self.exec(op, part) } else { self.enabled(op, part) };
         if op.condition != Condition::None && !selects {
             if op.dst.ty == Type::F {

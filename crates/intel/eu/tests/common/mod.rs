@@ -9,9 +9,9 @@ use tepui_intel_eu::{
 use tepui_intel_isa::{Generation, asm};
 
 /// A unit that accepts the message that ends a thread, and no other.
-pub struct Nobody;
+pub struct EndOfThreadOnly;
 
-impl MessageUnit for Nobody {
+impl MessageUnit for EndOfThreadOnly {
     fn send(&mut self, _: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal> {
         match message.end_of_thread {
             true => Ok(Outcome::Done),
@@ -54,9 +54,12 @@ pub fn try_run_with(
     set(&mut thread);
     translated.grf_mut().copy_from_slice(thread.grf());
     let interpreted = program(text).translated_after(None);
-    let result = thread.run(&interpreted, &mut Nobody, &mut 1_000_000);
-    let again =
-        translated.run(&program(text).translated_after(Some(0)), &mut Nobody, &mut 1_000_000);
+    let result = thread.run(&interpreted, &mut EndOfThreadOnly, &mut 1_000_000);
+    let again = translated.run(
+        &program(text).translated_after(Some(0)),
+        &mut EndOfThreadOnly,
+        &mut 1_000_000,
+    );
     assert_eq!(result, again, "{text}");
     assert_same(&thread, &translated, text);
     assert_eq!(result?, Stop::EndOfThread);

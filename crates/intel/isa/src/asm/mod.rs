@@ -13,7 +13,7 @@ use tepui_intel_chips::Generation;
 
 use crate::compact;
 use crate::inst::{Condition, Inst};
-use crate::scan::{At, Result, Scanner};
+use crate::scan::{ParseError, Result, Scanner};
 use crate::table::opcode::{Form, Opcode};
 use crate::types::Type;
 
@@ -28,7 +28,7 @@ enum Target<'s> {
 }
 
 /// An instruction of the text, with unresolved jumps.
-struct Item<'s> {
+struct ParsedInstruction<'s> {
     at: usize,
     inst: Inst,
     jip: Target<'s>,
@@ -82,7 +82,7 @@ pub fn parse(generation: Generation, source: &str) -> Result<Inst, AsmError> {
 
 struct Program<'s> {
     scanner: Scanner<'s>,
-    items: Vec<Item<'s>>,
+    items: Vec<ParsedInstruction<'s>>,
     /// Labels, with the index of the instruction that follows.
     labels: HashMap<&'s str, usize>,
 }
@@ -136,7 +136,8 @@ impl<'s> Program<'s> {
                 match self.labels.get(label) {
                     Some(to) => *field = (offsets[*to] - offsets[n]) as i32,
                     None => errors.push(
-                        self.scanner.error(At { at, message: format!("no label '{label}'") }),
+                        self.scanner
+                            .error(ParseError { at, message: format!("no label '{label}'") }),
                     ),
                 }
             }
@@ -150,7 +151,7 @@ impl<'s> Program<'s> {
         let mut errors = Vec::new();
         for item in &self.items {
             if let Err(error) = item.inst.encode(&mut code) {
-                let at = At { at: item.at, message: error.to_string() };
+                let at = ParseError { at: item.at, message: error.to_string() };
                 errors.push(self.scanner.error(at));
             }
         }

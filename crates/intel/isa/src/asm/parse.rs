@@ -2,18 +2,18 @@
 
 use tepui_intel_chips::Generation;
 
-use super::{Item, Target};
+use super::{ParsedInstruction, Target};
 use crate::codec::branch_extras;
 use crate::inst::{Condition, Desc, Flag, Inst, PREDICATES, PREDICATES_ALIGN16};
-use crate::operand::{Arf, Dst, Place, Region, Register, Src};
-use crate::scan::{At, Result, Scanner};
+use crate::operand::{Arf, Dst, Location, Region, Register, Src};
+use crate::scan::{ParseError, Result, Scanner};
 use crate::sfid::Sfid;
 use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
 
 /// A source as written: its region depends on the access mode, which follows the operands.
-struct Written {
+struct WrittenSource {
     at: usize,
     src: Src,
     /// Region numbers between the angle brackets.
@@ -39,7 +39,7 @@ impl<'p, 's> Parser<'p, 's> {
         Parser { s, generation }
     }
 
-    pub(super) fn instruction(mut self) -> Result<Item<'s>> {
+    pub(super) fn instruction(mut self) -> Result<ParsedInstruction<'s>> {
         self.s.blank();
         let at = self.s.position();
         let predicate = self.predicate()?;
@@ -47,7 +47,7 @@ impl<'p, 's> Parser<'p, 's> {
         let mnemonic = self.s.word();
         let Some(opcode) = Opcode::from_mnemonic(self.generation, mnemonic) else {
             let message = format!("no instruction '{mnemonic}' on {}", self.generation);
-            return Err(At { at: mnemonic_at, message });
+            return Err(ParseError { at: mnemonic_at, message });
         };
         let mut inst = Inst::new(self.generation, opcode);
         let mut flag = None;
@@ -69,7 +69,7 @@ impl<'p, 's> Parser<'p, 's> {
         } else {
             inst.exec_size = 1;
         }
-        let mut item = Item { at, inst, jip: Target::Offset, uip: Target::Offset };
+        let mut item = ParsedInstruction { at, inst, jip: Target::Offset, uip: Target::Offset };
         let written = self.operands(&mut item)?;
         if self.s.accept("{") {
             self.options(&mut item.inst)?;
@@ -88,7 +88,7 @@ impl<'p, 's> Parser<'p, 's> {
             }
             Ok(item)
         } else {
-            Err(At { at, message: "no conditional modifier here".to_owned() })
+            Err(ParseError { at, message: "no conditional modifier here".to_owned() })
         }
     }
 
@@ -117,7 +117,7 @@ impl<'p, 's> Parser<'p, 's> {
         // Index 0 means no predicate.
         match names[1..].iter().position(|n| *n == name) {
             Some(n) => Ok(n as u8 + 1),
-            None => Err(At { at, message: format!("no predicate control '{name}' here") }),
+            None => Err(ParseError { at, message: format!("no predicate control '{name}' here") }),
         }
     }
 
@@ -137,7 +137,7 @@ impl<'p, 's> Parser<'p, 's> {
         let at = self.s.position();
         match self.s.decimal()? {
             n if n <= u64::from(limit) => Ok(n as u8),
-            n => Err(At { at, message: format!("{n} is more than {limit}") }),
+            n => Err(ParseError { at, message: format!("{n} is more than {limit}") }),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'p, 's> Parser<'p, 's> {
                 let which = self.flag()?;
                 if flag.is_some_and(|flag| flag != which) {
                     let message = "predicate and condition share a flag register".to_owned();
-                    return Err(At { at, message });
+                    return Err(ParseError { at, message });
                 }
                 *flag = Some(which);
                 continue;
@@ -165,7 +165,9 @@ impl<'p, 's> Parser<'p, 's> {
                     let found = Condition::ALL[1..].iter().find(|(_, name)| name[1..] == *word);
                     match found {
                         Some((condition, _)) => inst.condition = *condition,
-                        None => return Err(At { at, message: format!("unknown '.{word}'") }),
+                        None => {
+                            return Err(ParseError { at, message: format!("unknown '.{word}'") });
+                        }
                     }
                 }
             }
@@ -194,7 +196,7 @@ impl<'p, 's> Parser<'p, 's> {
         }
     }
 
-    fn operands(&mut self, item: &mut Item<'s>) -> Result<Vec<Written>> {
+    fn operands(&mut self, item: &mut ParsedInstruction<'s>) -> Result<Vec<WrittenSource>> {
         let inst = &mut item.inst;
         let mut written = Vec::new();
         match inst.form() {
@@ -242,9 +244,9 @@ impl<'p, 's> Parser<'p, 's> {
                 self.message(inst)?;
             }
             Form::SplitSend => {
-                inst.dst.place = self.payload()?;
-                inst.src[0].place = self.payload()?;
-                inst.src[1].place = self.payload()?;
+                inst.dst.location = self.payload()?;
+                inst.src[0].location = self.payload()?;
+                inst.src[1].location = self.payload()?;
                 inst.send.desc = self.desc()?;
                 inst.send.ex_desc = self.desc()?;
                 self.message(inst)?;
@@ -262,7 +264,12 @@ impl<'p, 's> Parser<'p, 's> {
             let value = self.s.integer()? as i64;
             match i32::try_from(value) {
                 Ok(value) => *offset = value,
-                Err(_) => return Err(At { at, message: "the offset has over 32 bits".to_owned() }),
+                Err(_) => {
+                    return Err(ParseError {
+                        at,
+                        message: "the offset has over 32 bits".to_owned(),
+                    });
+                }
             }
             return Ok(Target::Offset);
         }
@@ -283,7 +290,7 @@ impl<'p, 's> Parser<'p, 's> {
         let at = self.s.position();
         match u32::try_from(self.s.integer()?) {
             Ok(bits) => Ok(Desc::Immediate(bits)),
-            Err(_) => Err(At { at, message: "a descriptor has 32 bits".to_owned() }),
+            Err(_) => Err(ParseError { at, message: "a descriptor has 32 bits".to_owned() }),
         }
     }
 
@@ -325,7 +332,9 @@ impl<'p, 's> Parser<'p, 's> {
                     "" => Token::Set,
                     ".src" => Token::Src,
                     ".dst" => Token::Dst,
-                    _ => return Err(At { at, message: "expected .src or .dst".to_owned() }),
+                    _ => {
+                        return Err(ParseError { at, message: "expected .src or .dst".to_owned() });
+                    }
                 };
                 inst.swsb.token = Some((id, token));
                 continue;
@@ -350,7 +359,7 @@ impl<'p, 's> Parser<'p, 's> {
                     Some(offset) => inst.channel_offset = offset,
                     None => {
                         let message = format!("no option '{word}' here");
-                        return Err(At { at, message });
+                        return Err(ParseError { at, message });
                     }
                 },
             }
@@ -384,7 +393,7 @@ impl<'p, 's> Parser<'p, 's> {
     }
 
     /// Parses a register with its subregister in elements, or an indirect operand.
-    fn place(&mut self) -> Result<(Place, u64)> {
+    fn location(&mut self) -> Result<(Location, u64)> {
         self.s.blank();
         if self.s.take("g[a0") || self.s.take("r[a0") {
             let address = if self.s.take(".") { self.small(15)? } else { 0 };
@@ -392,11 +401,11 @@ impl<'p, 's> Parser<'p, 's> {
             let at = self.s.position();
             let offset = if self.s.rest().starts_with(']') { 0 } else { self.s.integer()? as i64 };
             if !(-512..1024).contains(&offset) {
-                return Err(At { at, message: "the offset has over 10 bits".to_owned() });
+                return Err(ParseError { at, message: "the offset has over 10 bits".to_owned() });
             }
             self.s.expect("]")?;
             let offset = ((offset as i16) << 6) >> 6;
-            return Ok((Place::Indirect { address, offset }, 0));
+            return Ok((Location::Indirect { address, offset }, 0));
         }
         let register = self.register()?;
         let element = if self.s.rest().starts_with('.')
@@ -407,26 +416,29 @@ impl<'p, 's> Parser<'p, 's> {
         } else {
             0
         };
-        Ok((Place::register(register), element))
+        Ok((Location::register(register), element))
     }
 
     /// Sets the subregister of a location, in elements.
-    fn element(&self, at: usize, place: Place, element: u64, ty: Type) -> Result<Place> {
-        let Place::Direct { register, .. } = place else { return Ok(place) };
+    fn element(&self, at: usize, location: Location, element: u64, ty: Type) -> Result<Location> {
+        let Location::Direct { register, .. } = location else { return Ok(location) };
         match element.checked_mul(ty.bytes() as u64) {
-            Some(byte @ 0..=31) => Ok(Place::Direct { register, byte: byte as u8 }),
-            _ => Err(At { at, message: "the subregister lies outside of the register".to_owned() }),
+            Some(byte @ 0..=31) => Ok(Location::Direct { register, byte: byte as u8 }),
+            _ => Err(ParseError {
+                at,
+                message: "the subregister lies outside of the register".to_owned(),
+            }),
         }
     }
 
     fn dst(&mut self) -> Result<Dst> {
         let at = self.s.position();
-        let (place, element) = self.place()?;
+        let (location, element) = self.location()?;
         let stride = match self.region()? {
             WrittenRegion::None => 1,
             WrittenRegion::Vertical(stride @ (0 | 1 | 2 | 4)) => stride,
             _ => {
-                return Err(At {
+                return Err(ParseError {
                     at,
                     message: "a destination has a stride of 1, 2 or 4".to_owned(),
                 });
@@ -440,28 +452,29 @@ impl<'p, 's> Parser<'p, 's> {
                 .fold(0, |mask, c| mask | 1 << b"xyzw".iter().position(|l| *l == c).unwrap_or(0));
         }
         let ty = self.ty()?;
-        let place = self.element(at, place, element, ty)?;
-        Ok(Dst { place, ty, stride, writemask })
+        let location = self.element(at, location, element, ty)?;
+        Ok(Dst { location, ty, stride, writemask })
     }
 
     fn ty(&mut self) -> Result<Type> {
         self.s.take(":");
         let at = self.s.position();
         let letters = self.s.run(|c| c.is_ascii_uppercase());
-        Type::from_letters(letters).ok_or_else(|| At { at, message: "expected a type".to_owned() })
+        Type::from_letters(letters)
+            .ok_or_else(|| ParseError { at, message: "expected a type".to_owned() })
     }
 
     /// Parses a payload of a split send: `g12UD`, `g12.1UD` from its second half.
-    fn payload(&mut self) -> Result<Place> {
+    fn payload(&mut self) -> Result<Location> {
         let at = self.s.position();
-        let (place, half) = self.place()?;
+        let (location, half) = self.location()?;
         self.region()?;
         self.ty()?;
-        match (place, half) {
-            (Place::Direct { register, .. }, 0 | 1) => {
-                Ok(Place::Direct { register, byte: half as u8 * 16 })
+        match (location, half) {
+            (Location::Direct { register, .. }, 0 | 1) => {
+                Ok(Location::Direct { register, byte: half as u8 * 16 })
             }
-            _ => Err(At { at, message: "a payload is a register or its half".to_owned() }),
+            _ => Err(ParseError { at, message: "a payload is a register or its half".to_owned() }),
         }
     }
 
@@ -470,7 +483,7 @@ impl<'p, 's> Parser<'p, 's> {
             return Ok(WrittenRegion::None);
         }
         let at = self.s.position();
-        let bad = |what: &str| Err(At { at, message: format!("no such {what}") });
+        let bad = |what: &str| Err(ParseError { at, message: format!("no such {what}") });
         let per_row = self.s.take("VxH");
         let mut numbers = Vec::new();
         while per_row || numbers.is_empty() || numbers.len() < 3 {
@@ -497,21 +510,21 @@ impl<'p, 's> Parser<'p, 's> {
         }
     }
 
-    fn src(&mut self) -> Result<Written> {
+    fn src(&mut self) -> Result<WrittenSource> {
         self.s.blank();
         let at = self.s.position();
         if let Some(src) = self.immediate()? {
-            return Ok(Written { at, src, region: WrittenRegion::None, swizzle: None });
+            return Ok(WrittenSource { at, src, region: WrittenRegion::None, swizzle: None });
         }
         let negate = self.s.take("-") || self.s.take("~");
         let abs = self.s.take("(abs)");
-        let (place, element) = self.place()?;
+        let (location, element) = self.location()?;
         let region = self.region()?;
         let swizzle = if self.s.take(".") { Some(self.swizzle()?) } else { None };
         let ty = self.ty()?;
-        let place = self.element(at, place, element, ty)?;
-        let src = Src { place, ty, negate, abs, region: Region::SCALAR };
-        Ok(Written { at, src, region, swizzle })
+        let location = self.element(at, location, element, ty)?;
+        let src = Src { location, ty, negate, abs, region: Region::SCALAR };
+        Ok(WrittenSource { at, src, region, swizzle })
     }
 
     fn swizzle(&mut self) -> Result<u8> {
@@ -552,18 +565,18 @@ impl<'p, 's> Parser<'p, 's> {
         };
         match fits {
             true => Ok(Some(Src::immediate(ty, value))),
-            false => Err(At { at, message: format!("the number does not fit {ty}") }),
+            false => Err(ParseError { at, message: format!("the number does not fit {ty}") }),
         }
     }
 }
 
 /// A source with its region, once the access mode is known.
-fn finish(inst: &Inst, written: Written) -> Result<Src> {
-    let Written { at, mut src, region, swizzle } = written;
+fn finish(inst: &Inst, written: WrittenSource) -> Result<Src> {
+    let WrittenSource { at, mut src, region, swizzle } = written;
     if src.immediate_bits().is_some() {
         return Ok(src);
     }
-    let fail = |message: &str| Err(At { at, message: message.to_owned() });
+    let fail = |message: &str| Err(ParseError { at, message: message.to_owned() });
     if inst.align16 && inst.form() != Form::Jump {
         src.region = match region {
             WrittenRegion::Rows(0, 1, 0) if inst.form() == Form::Ternary => Region::SCALAR,

@@ -4,7 +4,7 @@ use tepui_intel_chips::Generation;
 
 use super::Result;
 use crate::error::FieldError;
-use crate::operand::{Place, Register};
+use crate::operand::{Location, Register};
 use crate::table::field::Field;
 use crate::types::{self, Type};
 
@@ -109,14 +109,14 @@ pub(super) const PER_ROW: u64 = 15;
 pub(super) fn ty(
     c: &mut impl Coder,
     field: &'static Field,
-    place: types::Place,
+    position: types::TypePosition,
     ty: &mut Type,
 ) -> Result<()> {
     let generation = c.generation();
-    let code = ty.code(generation, place).ok_or_else(|| unencodable(field, *ty));
+    let code = ty.code(generation, position).ok_or_else(|| unencodable(field, *ty));
     // When decoding, the type is a default that need not be encodable.
     let code = c.raw(field, u64::from(code.unwrap_or(255)))?;
-    *ty = Type::from_code(generation, place, code as u8).ok_or_else(|| match code {
+    *ty = Type::from_code(generation, position, code as u8).ok_or_else(|| match code {
         255 => unencodable(field, *ty),
         _ => reserved(field, code),
     })?;
@@ -136,17 +136,17 @@ pub(super) fn register(
 
 /// The kind of an operand's location, from the file field and its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LocationKind {
     Architecture,
     General,
     Immediate,
 }
 
-pub(super) fn kind(place: Place) -> Kind {
-    match place {
-        Place::Direct { register: Register::Architecture(..), .. } => Kind::Architecture,
-        Place::Direct { .. } | Place::Indirect { .. } => Kind::General,
-        Place::Immediate(_) => Kind::Immediate,
+pub(super) fn kind(location: Location) -> LocationKind {
+    match location {
+        Location::Direct { register: Register::Architecture(..), .. } => LocationKind::Architecture,
+        Location::Direct { .. } | Location::Indirect { .. } => LocationKind::General,
+        Location::Immediate(_) => LocationKind::Immediate,
     }
 }
 
@@ -155,27 +155,31 @@ pub(super) fn file(
     c: &mut impl Coder,
     immediate: Option<&'static Field>,
     field: &'static Field,
-    value: Kind,
-) -> Result<Kind> {
+    value: LocationKind,
+) -> Result<LocationKind> {
     let code = match value {
-        Kind::Architecture => 0,
-        Kind::General => 1,
-        Kind::Immediate => 3,
+        LocationKind::Architecture => 0,
+        LocationKind::General => 1,
+        LocationKind::Immediate => 3,
     };
     if c.generation() == Generation::Gen9 {
         return match c.raw(field, code)? {
-            0 => Ok(Kind::Architecture),
-            1 => Ok(Kind::General),
-            3 if immediate.is_some() => Ok(Kind::Immediate),
+            0 => Ok(LocationKind::Architecture),
+            1 => Ok(LocationKind::General),
+            3 if immediate.is_some() => Ok(LocationKind::Immediate),
             code => Err(reserved(field, code)),
         };
     }
     if let Some(immediate) = immediate
         && c.raw(immediate, code >> 1)? != 0
     {
-        return Ok(Kind::Immediate);
+        return Ok(LocationKind::Immediate);
     }
-    Ok(if c.raw(field, code & 1)? != 0 { Kind::General } else { Kind::Architecture })
+    Ok(if c.raw(field, code & 1)? != 0 {
+        LocationKind::General
+    } else {
+        LocationKind::Architecture
+    })
 }
 
 /// A subregister must begin at an element, because text counts elements.
@@ -190,10 +194,10 @@ pub(super) fn indirect(
     c: &mut impl Coder,
     address_field: &'static Field,
     offset_field: &'static Field,
-    place: &mut Place,
+    location: &mut Location,
 ) -> Result<()> {
-    let (mut address, offset) = match *place {
-        Place::Indirect { address, offset } => (address, offset),
+    let (mut address, offset) = match *location {
+        Location::Indirect { address, offset } => (address, offset),
         _ => (0, 0),
     };
     if !(-512..512).contains(&offset) {
@@ -203,6 +207,6 @@ pub(super) fn indirect(
     let raw = c.raw(offset_field, u64::from(offset as u16 & 0x3ff))?;
     number(c, address_field, &mut address)?;
     let offset = ((raw as i16) << 6) >> 6;
-    *place = Place::Indirect { address, offset };
+    *location = Location::Indirect { address, offset };
     Ok(())
 }

@@ -19,7 +19,7 @@ use ternary::{ternary1, ternary16};
 use crate::compact;
 use crate::error::{DecodeError, FieldError};
 use crate::inst::{Condition, Inst};
-use crate::operand::{Arf, Place, Register};
+use crate::operand::{Arf, Location, Register};
 use crate::swsb::Swsb;
 use crate::table::field::{self as f, Field};
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
@@ -156,7 +156,7 @@ pub(crate) fn branch_extras(inst: &Inst) -> u128 {
     if !matches!(inst.form(), Form::Jip | Form::JipUip) {
         return bits;
     }
-    let signed = Type::D.code(inst.generation, types::Place::Register).unwrap_or(0);
+    let signed = Type::D.code(inst.generation, types::TypePosition::Register).unwrap_or(0);
     if !matches!(inst.opcode, Opcode::Endif | Opcode::Cont) {
         f::DST_TYPE.set(inst.generation, &mut bits, u64::from(signed));
         f::DST_STRIDE.set(inst.generation, &mut bits, 1);
@@ -187,12 +187,12 @@ fn implied(inst: &Inst) -> u128 {
                 && inst.src[0].ty.immediate_bytes() < 8 =>
         {
             // The missing second source has the immediate's type.
-            let code = inst.src[0].ty.code(inst.generation, types::Place::Immediate);
+            let code = inst.src[0].ty.code(inst.generation, types::TypePosition::Immediate);
             set(&f::SRC1_TYPE, u64::from(code.unwrap_or(0)));
         }
         (Form::Jip | Form::JipUip | Form::Call, opcode) => {
             if opcode == Opcode::Cont {
-                let ty = Type::UD.code(inst.generation, types::Place::Register);
+                let ty = Type::UD.code(inst.generation, types::TypePosition::Register);
                 set(&f::DST_REG, u64::from(Register::Architecture(Arf::Ip, 0).code()));
                 set(&f::DST_TYPE, u64::from(ty.unwrap_or(0)));
                 set(&f::DST_STRIDE, 1);
@@ -221,11 +221,11 @@ fn implied(inst: &Inst) -> u128 {
             }
         }
         (Form::Wait, _) => {
-            if let Place::Direct { register, byte } = inst.dst.place {
+            if let Location::Direct { register, byte } = inst.dst.location {
                 set(&f::SRC0_REG, u64::from(register.code()));
                 set(&f::SRC0_SUB, u64::from(byte));
             }
-            let code = inst.dst.ty.code(inst.generation, types::Place::Register);
+            let code = inst.dst.ty.code(inst.generation, types::TypePosition::Register);
             set(&f::SRC0_TYPE, u64::from(code.unwrap_or(0)));
             set(&f::SRC1_TYPE, 7);
             set(&f::SRC1_VERTICAL, 4);

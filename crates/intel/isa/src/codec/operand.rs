@@ -4,11 +4,11 @@ use tepui_intel_chips::Generation;
 
 use super::Result;
 use super::coder::{
-    Coder, Kind, PER_ROW, STRIDE, VERTICAL, WIDTH, aligned, bit, file, indirect, kind, number,
-    one_of, register, reserved, ty, unencodable,
+    Coder, LocationKind, PER_ROW, STRIDE, VERTICAL, WIDTH, aligned, bit, file, indirect, kind,
+    number, one_of, register, reserved, ty, unencodable,
 };
 use crate::error::FieldError;
-use crate::operand::{Dst, Place, Region, Register, Src};
+use crate::operand::{Dst, Location, Region, Register, Src};
 use crate::table::field::{self as f, Field};
 use crate::types;
 
@@ -69,9 +69,9 @@ pub(super) static SOURCE: [Fields; 2] = [
 ];
 
 pub(super) fn dst(c: &mut impl Coder, align16: bool, dst: &mut Dst) -> Result<()> {
-    let mut is_indirect = matches!(dst.place, Place::Indirect { .. });
+    let mut is_indirect = matches!(dst.location, Location::Indirect { .. });
     bit(c, &f::DST_INDIRECT, &mut is_indirect)?;
-    ty(c, &f::DST_TYPE, types::Place::Register, &mut dst.ty)?;
+    ty(c, &f::DST_TYPE, types::TypePosition::Register, &mut dst.ty)?;
     if align16 {
         // The stride is not used, but hardware requires it to be 1.
         dst.stride = 1;
@@ -85,14 +85,14 @@ pub(super) fn dst(c: &mut impl Coder, align16: bool, dst: &mut Dst) -> Result<()
         if c.generation() == Generation::Gen9 && c.raw(&f::DST_FILE, 1)? != 1 {
             return Err(reserved(&f::DST_FILE, 0));
         }
-        return indirect(c, &f::DST_ADDRESS, &f::DST_OFFSET, &mut dst.place);
+        return indirect(c, &f::DST_ADDRESS, &f::DST_OFFSET, &mut dst.location);
     }
-    let kind = file(c, None, &f::DST_FILE, kind(dst.place))?;
-    let (mut reg, mut byte) = match dst.place {
-        Place::Direct { register, byte } => (register, byte),
+    let kind = file(c, None, &f::DST_FILE, kind(dst.location))?;
+    let (mut reg, mut byte) = match dst.location {
+        Location::Direct { register, byte } => (register, byte),
         _ => (Register::NULL, 0),
     };
-    register(c, kind == Kind::General, &f::DST_REG, &mut reg)?;
+    register(c, kind == LocationKind::General, &f::DST_REG, &mut reg)?;
     if align16 {
         let mut half = byte / 16;
         number(c, &f::DST_A16_SUB, &mut half)?;
@@ -103,28 +103,28 @@ pub(super) fn dst(c: &mut impl Coder, align16: bool, dst: &mut Dst) -> Result<()
         aligned(&f::DST_SUB, byte, dst.ty)?;
         dst.writemask = 15;
     }
-    dst.place = Place::Direct { register: reg, byte };
+    dst.location = Location::Direct { register: reg, byte };
     Ok(())
 }
 
 pub(super) fn src(c: &mut impl Coder, n: usize, align16: bool, src: &mut Src) -> Result<()> {
     let fields = &SOURCE[n];
     // Immediates first: on Gen12 the file bit of an indirect source belongs to its offset.
-    let mut is_indirect = matches!(src.place, Place::Indirect { .. });
+    let mut is_indirect = matches!(src.location, Location::Indirect { .. });
     let gen9 = c.generation() == Generation::Gen9;
-    let mut kind = kind(src.place);
+    let mut kind = kind(src.location);
     if gen9 {
         kind = file(c, Some(fields.immediate), fields.file, kind)?;
-    } else if c.raw(fields.immediate, u64::from(kind == Kind::Immediate))? != 0 {
-        kind = Kind::Immediate;
-    } else if kind == Kind::Immediate {
-        kind = Kind::General;
+    } else if c.raw(fields.immediate, u64::from(kind == LocationKind::Immediate))? != 0 {
+        kind = LocationKind::Immediate;
+    } else if kind == LocationKind::Immediate {
+        kind = LocationKind::General;
     }
-    if kind == Kind::Immediate {
-        ty(c, fields.ty, types::Place::Immediate, &mut src.ty)?;
+    if kind == LocationKind::Immediate {
+        ty(c, fields.ty, types::TypePosition::Immediate, &mut src.ty)?;
         return immediate(c, n, src);
     }
-    ty(c, fields.ty, types::Place::Register, &mut src.ty)?;
+    ty(c, fields.ty, types::TypePosition::Register, &mut src.ty)?;
     bit(c, fields.negate, &mut src.negate)?;
     bit(c, fields.abs, &mut src.abs)?;
     bit(c, fields.indirect, &mut is_indirect)?;
@@ -132,20 +132,20 @@ pub(super) fn src(c: &mut impl Coder, n: usize, align16: bool, src: &mut Src) ->
         if align16 {
             return Err(FieldError::Unknown("an indirect source in Align16"));
         }
-        if gen9 && kind != Kind::General {
+        if gen9 && kind != LocationKind::General {
             return Err(reserved(fields.file, 0));
         }
-        indirect(c, fields.address, fields.offset, &mut src.place)?;
+        indirect(c, fields.address, fields.offset, &mut src.location)?;
         return region(c, fields, src);
     }
     if !gen9 {
         kind = file(c, None, fields.file, kind)?;
     }
-    let (mut reg, mut byte) = match src.place {
-        Place::Direct { register, byte } => (register, byte),
+    let (mut reg, mut byte) = match src.location {
+        Location::Direct { register, byte } => (register, byte),
         _ => (Register::NULL, 0),
     };
-    register(c, kind == Kind::General, fields.reg, &mut reg)?;
+    register(c, kind == LocationKind::General, fields.reg, &mut reg)?;
     if align16 {
         let mut half = byte / 16;
         number(c, fields.a16_sub, &mut half)?;
@@ -162,7 +162,7 @@ pub(super) fn src(c: &mut impl Coder, n: usize, align16: bool, src: &mut Src) ->
         aligned(fields.sub, byte, src.ty)?;
         region(c, fields, src)?;
     }
-    src.place = Place::Direct { register: reg, byte };
+    src.location = Location::Direct { register: reg, byte };
     Ok(())
 }
 
@@ -180,7 +180,7 @@ pub(super) fn region(c: &mut impl Coder, fields: &Fields, src: &mut Src) -> Resu
     one_of(c, fields.width, &WIDTH, &mut width)?;
     one_of(c, fields.horizontal, &STRIDE, &mut horizontal)?;
     src.region = match code {
-        PER_ROW if matches!(src.place, Place::Indirect { .. }) => {
+        PER_ROW if matches!(src.location, Location::Indirect { .. }) => {
             Region::PerRow { width, horizontal }
         }
         _ => {

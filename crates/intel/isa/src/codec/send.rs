@@ -7,7 +7,7 @@ use super::coder::{Coder, bit, number, register, reserved, unencodable};
 use super::operand::{dst, src};
 use crate::error::FieldError;
 use crate::inst::{Desc, Inst};
-use crate::operand::{Arf, Place, Region, Register, Src};
+use crate::operand::{Arf, Location, Region, Register, Src};
 use crate::sfid::Sfid;
 use crate::table::field::{self as f, Field};
 
@@ -28,12 +28,12 @@ pub(super) fn send(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
             let mut operand = Src { region: Region::SCALAR, ..Src::NULL };
             if let Desc::Address(dword) = inst.send.desc {
                 let register = Register::Architecture(Arf::Address, 0);
-                operand.place = Place::Direct { register, byte: dword * 4 };
+                operand.location = Location::Direct { register, byte: dword * 4 };
             }
             src(c, 1, false, &mut operand)?;
-            let plain = Src { place: operand.place, region: Region::SCALAR, ..Src::NULL };
-            match operand.place {
-                Place::Direct { register: Register::Architecture(Arf::Address, 0), byte }
+            let plain = Src { location: operand.location, region: Region::SCALAR, ..Src::NULL };
+            match operand.location {
+                Location::Direct { register: Register::Architecture(Arf::Address, 0), byte }
                     if operand == plain =>
                 {
                     inst.send.desc = Desc::Address(byte / 4);
@@ -58,10 +58,10 @@ pub(super) fn send_register(
     file_field: Option<&'static Field>,
     reg_field: &'static Field,
     half_field: Option<&'static Field>,
-    place: &mut Place,
+    location: &mut Location,
 ) -> Result<()> {
-    let (mut reg, byte) = match *place {
-        Place::Direct { register, byte } => (register, byte),
+    let (mut reg, byte) = match *location {
+        Location::Direct { register, byte } => (register, byte),
         _ => return Err(unencodable(reg_field, "an indirect operand")),
     };
     let general = match file_field {
@@ -75,7 +75,7 @@ pub(super) fn send_register(
         None if byte == 0 => {}
         None => return Err(unencodable(reg_field, "a subregister")),
     }
-    *place = Place::Direct { register: reg, byte: half * 16 };
+    *location = Location::Direct { register: reg, byte: half * 16 };
     Ok(())
 }
 
@@ -89,11 +89,11 @@ pub(super) fn split_send(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     bit(c, &f::SEND_EOT, &mut inst.send.end_of_thread)?;
     let dst = &mut inst.dst;
     let dst_half = half(&f::SEND_DST_HALF);
-    send_register(c, Some(&f::SEND_DST_FILE), &f::SEND_DST_REG, dst_half, &mut dst.place)?;
-    let src0 = &mut inst.src[0].place;
+    send_register(c, Some(&f::SEND_DST_FILE), &f::SEND_DST_REG, dst_half, &mut dst.location)?;
+    let src0 = &mut inst.src[0].location;
     let src0_file = (!gen9).then_some(&f::SEND_SRC0_FILE);
     send_register(c, src0_file, &f::SEND_SRC0_REG, half(&f::SEND_SRC0_HALF), src0)?;
-    let src1 = &mut inst.src[1].place;
+    let src1 = &mut inst.src[1].location;
     send_register(c, Some(&f::SEND_SRC1_FILE), &f::SEND_SRC1_REG, None, src1)?;
 
     let send = &mut inst.send;

@@ -2,12 +2,12 @@
 
 use super::Result;
 use super::coder::{
-    Coder, Kind, STRIDE, TERNARY_VERTICAL, aligned, bit, file, kind, number, one_of, register,
-    reserved, ty, unencodable,
+    Coder, LocationKind, STRIDE, TERNARY_VERTICAL, aligned, bit, file, kind, number, one_of,
+    register, reserved, ty, unencodable,
 };
 use crate::error::FieldError;
 use crate::inst::Inst;
-use crate::operand::{Place, Region, Register, Src};
+use crate::operand::{Location, Region, Register, Src};
 use crate::table::field::{self as f, Field};
 use crate::types::{self, Type};
 
@@ -81,11 +81,11 @@ pub(super) fn ternary16(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     if !inst.align16 {
         return Err(FieldError::Unknown("three sources in Align1 on Gen9"));
     }
-    let place = types::Place::Ternary { float: true };
+    let position = types::TypePosition::Ternary { float: true };
     let dst = &mut inst.dst;
-    ty(c, &f::T_DST_TYPE, place, &mut dst.ty)?;
-    let (mut reg, byte) = match dst.place {
-        Place::Direct { register, byte } => (register, byte),
+    ty(c, &f::T_DST_TYPE, position, &mut dst.ty)?;
+    let (mut reg, byte) = match dst.location {
+        Location::Direct { register, byte } => (register, byte),
         _ => (Register::General(0), 0),
     };
     if !byte.is_multiple_of(4) {
@@ -96,12 +96,12 @@ pub(super) fn ternary16(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     number(c, &f::T_DST_SUB, &mut dword)?;
     aligned(&f::T_DST_SUB, dword * 4, dst.ty)?;
     number(c, &f::T_DST_WRITEMASK, &mut dst.writemask)?;
-    dst.place = Place::Direct { register: reg, byte: dword * 4 };
+    dst.location = Location::Direct { register: reg, byte: dword * 4 };
     dst.stride = 1;
 
     // All sources share one type; if it is a float, sources 1 and 2 say whether they are half floats.
     let mut common = inst.src[0].ty;
-    ty(c, &f::T_SRC_TYPE, place, &mut common)?;
+    ty(c, &f::T_SRC_TYPE, position, &mut common)?;
     let floats = matches!(common, Type::F | Type::HF);
     for (src, fields) in inst.src.iter_mut().zip(&TERNARY) {
         let ty = match fields.half {
@@ -112,7 +112,7 @@ pub(super) fn ternary16(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
             }
             _ => common,
         };
-        if !matches!(src.place, Place::NULL) && src.ty != ty {
+        if !matches!(src.location, Location::NULL) && src.ty != ty {
             return Err(unencodable(&f::T_SRC_TYPE, src.ty));
         }
         src.ty = ty;
@@ -142,15 +142,15 @@ pub(super) fn ternary16_source(
     fields: &TernaryFields,
     src: &mut Src,
 ) -> Result<()> {
-    let (mut reg, byte) = match src.place {
-        Place::Direct { register, byte } => (register, byte),
+    let (mut reg, byte) = match src.location {
+        Location::Direct { register, byte } => (register, byte),
         _ => return Err(unencodable(fields.reg, "an indirect or immediate source")),
     };
     ternary_register(c, fields.reg, &mut reg)?;
     let mut word = byte / 2;
     number(c, fields.sub, &mut word)?;
     aligned(fields.sub, word * 2, src.ty)?;
-    src.place = Place::Direct { register: reg, byte: word * 2 };
+    src.location = Location::Direct { register: reg, byte: word * 2 };
     bit(c, fields.negate, &mut src.negate)?;
     bit(c, fields.abs, &mut src.abs)?;
     let mut replicate = src.region == Region::SCALAR;
@@ -175,13 +175,13 @@ pub(super) fn ternary1(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     let dst = &mut inst.dst;
     let mut float = dst.ty.is_float();
     bit(c, &f::T_EXEC_FLOAT, &mut float)?;
-    let place = types::Place::Ternary { float };
-    ty(c, &f::T_DST_TYPE, place, &mut dst.ty)?;
-    let (mut reg, byte) = match dst.place {
-        Place::Direct { register, byte } => (register, byte),
+    let position = types::TypePosition::Ternary { float };
+    ty(c, &f::T_DST_TYPE, position, &mut dst.ty)?;
+    let (mut reg, byte) = match dst.location {
+        Location::Direct { register, byte } => (register, byte),
         _ => return Err(unencodable(&f::T_DST_REG, "an indirect destination")),
     };
-    let general = file(c, None, &f::T_DST_FILE, kind(dst.place))? == Kind::General;
+    let general = file(c, None, &f::T_DST_FILE, kind(dst.location))? == LocationKind::General;
     register(c, general, &f::T_DST_REG, &mut reg)?;
     if !byte.is_multiple_of(8) {
         return Err(unencodable(&f::T_DST_SUB, byte));
@@ -189,9 +189,9 @@ pub(super) fn ternary1(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     let mut quad = byte / 8;
     number(c, &f::T_DST_SUB, &mut quad)?;
     one_of(c, &f::T_DST_STRIDE, &[1, 2], &mut dst.stride)?;
-    dst.place = Place::Direct { register: reg, byte: quad * 8 };
+    dst.location = Location::Direct { register: reg, byte: quad * 8 };
     for (src, fields) in inst.src.iter_mut().zip(&TERNARY) {
-        ternary1_source(c, fields, place, src)?;
+        ternary1_source(c, fields, position, src)?;
     }
     Ok(())
 }
@@ -199,12 +199,12 @@ pub(super) fn ternary1(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
 pub(super) fn ternary1_source(
     c: &mut impl Coder,
     fields: &TernaryFields,
-    place: types::Place,
+    position: types::TypePosition,
     src: &mut Src,
 ) -> Result<()> {
     let mut is_immediate = src.immediate_bits().is_some();
     bit(c, fields.immediate, &mut is_immediate)?;
-    ty(c, fields.ty, place, &mut src.ty)?;
+    ty(c, fields.ty, position, &mut src.ty)?;
     if let (true, Some(imm16)) = (is_immediate, fields.imm16) {
         if src.ty.bytes() != 2 {
             return Err(unencodable(fields.ty, "an immediate that has not 16 bits"));
@@ -213,13 +213,13 @@ pub(super) fn ternary1_source(
         *src = Src::immediate(src.ty, value);
         return Ok(());
     }
-    let (mut reg, mut byte) = match src.place {
-        Place::Direct { register, byte } => (register, byte),
-        Place::Immediate(_) | Place::Indirect { .. } => {
+    let (mut reg, mut byte) = match src.location {
+        Location::Direct { register, byte } => (register, byte),
+        Location::Immediate(_) | Location::Indirect { .. } => {
             return Err(unencodable(fields.reg, "this operand"));
         }
     };
-    let general = file(c, None, fields.file, kind(src.place))? == Kind::General;
+    let general = file(c, None, fields.file, kind(src.location))? == LocationKind::General;
     register(c, general, fields.reg, &mut reg)?;
     number(c, fields.sub, &mut byte)?;
     aligned(fields.sub, byte, src.ty)?;
@@ -229,13 +229,13 @@ pub(super) fn ternary1_source(
         return Err(unencodable(fields.horizontal, "this region"));
     };
     // When decoding, the default is <8,8,1>, which source 2 cannot have.
-    if fields.vertical.is_none() && src.region == Region::VECTOR && src.place == Place::NULL {
+    if fields.vertical.is_none() && src.region == Region::VECTOR && src.location == Location::NULL {
         vertical = horizontal;
     }
     one_of(c, fields.horizontal, &STRIDE, &mut horizontal)?;
     match fields.vertical {
         Some(field) => one_of(c, field, &TERNARY_VERTICAL, &mut vertical)?,
-        None if src.place == Place::NULL => vertical = horizontal,
+        None if src.location == Location::NULL => vertical = horizontal,
         None if vertical == horizontal => {}
         None => return Err(unencodable(fields.horizontal, "a vertical stride of its own")),
     }
@@ -246,13 +246,13 @@ pub(super) fn ternary1_source(
         (v, h) if v >= h => v / h,
         _ => return Err(reserved(fields.horizontal, u64::from(horizontal))),
     };
-    if width != given && src.place != Place::NULL {
+    if width != given && src.location != Location::NULL {
         return Err(unencodable(
             fields.horizontal,
             "a width that does not follow from the strides",
         ));
     }
     src.region = Region::Rows { vertical, width, horizontal };
-    src.place = Place::Direct { register: reg, byte };
+    src.location = Location::Direct { register: reg, byte };
     Ok(())
 }

@@ -32,7 +32,7 @@ const SIDE: u32 = tepui_raster::TILE_SIDE as u32;
 
 /// Kinds of auxiliary surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AuxiliaryKind {
     /// For colour images.
     Ccs,
     /// For colour images on Gen12, found through the table.
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
 /// The auxiliary surface of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Auxiliary {
-    pub kind: Kind,
+    pub kind: AuxiliaryKind,
     /// GPU address of the surface, or of the table that maps to it.
     base: u64,
     /// Bytes of a row of tiles, divided by the rows of a tile.
@@ -86,16 +86,18 @@ impl Auxiliary {
                 && samples == 1;
             let in_tiles = state.tile_mode == TileMode::Ymajor && state.tiled_resource_mode == 0;
             return (table != 0 && is_colour && in_tiles).then_some(Auxiliary {
-                kind: Kind::InTable,
+                kind: AuxiliaryKind::InTable,
                 base: table,
                 pitch: 0,
                 qpitch: 4 * u64::from(state.surface_qpitch),
             });
         }
         let kind = match (state.auxiliary_surface_mode, samples) {
-            (Mode::AuxCcsD | Mode::AuxCcsE, 1) => Kind::Ccs,
-            (Mode::AuxCcsD | Mode::AuxCcsE | Mode::AuxMcsLce, samples) => Kind::mcs(samples),
-            (Mode::AuxHiz, _) => Kind::Hiz,
+            (Mode::AuxCcsD | Mode::AuxCcsE, 1) => AuxiliaryKind::Ccs,
+            (Mode::AuxCcsD | Mode::AuxCcsE | Mode::AuxMcsLce, samples) => {
+                AuxiliaryKind::mcs(samples)
+            }
+            (Mode::AuxHiz, _) => AuxiliaryKind::Hiz,
             _ => return None,
         };
         // source: Mesa, isl_surface_state.c: the field counts rows of pixels of the image, in units of four.
@@ -105,23 +107,25 @@ impl Auxiliary {
             base: address(state.auxiliary_surface_base_address),
             pitch: 128 * (u64::from(state.auxiliary_surface_pitch) + 1),
             qpitch: match kind {
-                Kind::Mcs { .. } => rows,
-                Kind::Ccs | Kind::InTable | Kind::Hiz => rows / 4,
+                AuxiliaryKind::Mcs { .. } => rows,
+                AuxiliaryKind::Ccs | AuxiliaryKind::InTable | AuxiliaryKind::Hiz => rows / 4,
             },
         })
     }
 
     /// The HiZ buffer at an address, with its pitch in bytes and the rows of pixels per layer.
     pub fn hiz(base: u64, pitch: u64, qpitch_px: u64) -> Auxiliary {
-        Auxiliary { kind: Kind::Hiz, base: address(base), pitch, qpitch: qpitch_px / 4 }
+        Auxiliary { kind: AuxiliaryKind::Hiz, base: address(base), pitch, qpitch: qpitch_px / 4 }
     }
 
     /// Pixels of an element of an image's auxiliary surface.
     fn block(&self, image: &Image) -> [u32; 2] {
         match self.kind {
-            Kind::Ccs | Kind::InTable => [32 / (image.format.bytes as u32).clamp(1, 32), 4],
-            Kind::Mcs { .. } => [1, 1],
-            Kind::Hiz => [8, 4],
+            AuxiliaryKind::Ccs | AuxiliaryKind::InTable => {
+                [32 / (image.format.bytes as u32).clamp(1, 32), 4]
+            }
+            AuxiliaryKind::Mcs { .. } => [1, 1],
+            AuxiliaryKind::Hiz => [8, 4],
         }
     }
 
@@ -131,10 +135,10 @@ impl Auxiliary {
     /// 16 by 8 of HiZ.
     fn align(&self) -> [u32; 2] {
         match self.kind {
-            Kind::Ccs => [16, 16],
-            Kind::InTable => [1, 1],
-            Kind::Mcs { .. } => [16, 4],
-            Kind::Hiz => [2, 2],
+            AuxiliaryKind::Ccs => [16, 16],
+            AuxiliaryKind::InTable => [1, 1],
+            AuxiliaryKind::Mcs { .. } => [16, 4],
+            AuxiliaryKind::Hiz => [2, 2],
         }
     }
 
@@ -147,7 +151,7 @@ impl Auxiliary {
         };
         // The layout of a CCS found through a table follows the texels of the image.
         let [left, top] = match self.kind {
-            Kind::InTable => image.level_place(level),
+            AuxiliaryKind::InTable => image.level_place(level),
             _ => level_origin(level, self.align(), size),
         };
         AuxiliaryPlane {
@@ -163,7 +167,7 @@ impl Auxiliary {
 
     /// Whether any block of an image is clear, or may be.
     pub fn has_clear_blocks(self, memory: &mut Memory<'_>, image: &Image) -> bool {
-        if self.kind == Kind::InTable {
+        if self.kind == AuxiliaryKind::InTable {
             return self.has_clear_blocks_in_table(memory, image);
         }
         let end = |level| {
@@ -178,9 +182,9 @@ impl Auxiliary {
         let first = u64::from(first_layer) * self.qpitch;
         let last = first + u64::from(layers.max(1) - 1) * self.qpitch + rows;
         let tile_rows = match self.kind {
-            Kind::Ccs => 128,
-            Kind::Mcs { .. } => 32,
-            Kind::Hiz | Kind::InTable => 16,
+            AuxiliaryKind::Ccs => 128,
+            AuxiliaryKind::Mcs { .. } => 32,
+            AuxiliaryKind::Hiz | AuxiliaryKind::InTable => 16,
         };
         // Rows of tiles are consecutive.
         let row_bytes = 32 * self.pitch;
@@ -194,9 +198,9 @@ impl Auxiliary {
             let mut words =
                 bytes.chunks_exact(16).map(|b| u128::from_le_bytes(std::array::from_fn(|k| b[k])));
             match self.kind {
-                Kind::Ccs => words.any(|w| w & w >> 1 & (u128::MAX / 3) != 0),
-                Kind::Mcs { .. } => words.any(|w| w != 0),
-                Kind::Hiz | Kind::InTable => words.any(|w| w == 0),
+                AuxiliaryKind::Ccs => words.any(|w| w & w >> 1 & (u128::MAX / 3) != 0),
+                AuxiliaryKind::Mcs { .. } => words.any(|w| w != 0),
+                AuxiliaryKind::Hiz | AuxiliaryKind::InTable => words.any(|w| w == 0),
             }
         })
     }
@@ -226,9 +230,9 @@ impl Auxiliary {
     }
 }
 
-impl Kind {
-    fn mcs(samples: u32) -> Kind {
-        Kind::Mcs {
+impl AuxiliaryKind {
+    fn mcs(samples: u32) -> AuxiliaryKind {
+        AuxiliaryKind::Mcs {
             bytes: match samples {
                 2 | 4 => 1,
                 8 => 4,
@@ -289,14 +293,14 @@ impl AuxiliaryPlane {
         let (at, bit) = match kind {
             // Assumption: each byte of a cache line, which is eight rows of eight bytes, has two by two
             // elements.
-            Kind::Ccs => {
+            AuxiliaryKind::Ccs => {
                 let tile = y / 128 * 32 * pitch + x / 128 * TILE_BYTES;
                 let line = x % 128 / 16 * 512 + y % 128 / 16 * 64;
                 (tile + line + y % 16 / 2 * 8 + x % 16 / 2, (y & 1) * 4 + (x & 1) * 2)
             }
-            Kind::Mcs { bytes } => (place(Tiling::Y, pitch, x * u64::from(bytes), y), 0),
+            AuxiliaryKind::Mcs { bytes } => (place(Tiling::Y, pitch, x * u64::from(bytes), y), 0),
             // The table is indexed by the address of the block's first texel.
-            Kind::InTable => {
+            AuxiliaryKind::InTable => {
                 let (image, pitch, bytes) = self.image;
                 let [width, height] = self.block.map(u64::from);
                 let x = self.left + (x - self.left) * width;
@@ -305,7 +309,7 @@ impl AuxiliaryPlane {
                 return (image + place(Tiling::Y, pitch, x * bytes, y), 0);
             }
             // Each column of 16 bytes has two columns of elements.
-            Kind::Hiz => {
+            AuxiliaryKind::Hiz => {
                 let tile = y / 16 * 32 * pitch + x / 16 * TILE_BYTES;
                 (tile + x % 16 / 2 * 512 + (2 * (y % 16) + x % 2) * 16, 0)
             }
@@ -319,7 +323,7 @@ impl AuxiliaryPlane {
     /// The page is not bound.
     pub fn mcs(&self, memory: &mut Memory<'_>, place: [u32; 2], layer: u32) -> Result<u64, Fault> {
         let (at, bytes) = match self.surface.kind {
-            Kind::Mcs { bytes } => (self.element(place, layer).0, bytes as usize),
+            AuxiliaryKind::Mcs { bytes } => (self.element(place, layer).0, bytes as usize),
             _ => return Ok(0),
         };
         let mut value = [0; 8];
@@ -340,7 +344,7 @@ impl AuxiliaryPlane {
     ) -> Result<(), Fault> {
         let inside = place[0] < self.size[0] && place[1] < self.size[1];
         match self.surface.kind {
-            Kind::Mcs { bytes } if inside => {
+            AuxiliaryKind::Mcs { bytes } if inside => {
                 let at = self.element(place, layer).0;
                 memory.write(at, &value.to_le_bytes()[..bytes as usize])
             }
@@ -360,12 +364,12 @@ impl AuxiliaryPlane {
     ) -> Result<bool, Fault> {
         let (at, bit) = self.element(element, layer);
         match self.surface.kind {
-            Kind::Ccs => {
+            AuxiliaryKind::Ccs => {
                 let mut byte = [0];
                 memory.read(at, &mut byte)?;
                 Ok(byte[0] >> bit & 3 == 3)
             }
-            Kind::InTable => {
+            AuxiliaryKind::InTable => {
                 let Some(ccs) = table::find(memory, self.surface.base, at)? else {
                     return Ok(false);
                 };
@@ -374,8 +378,8 @@ impl AuxiliaryPlane {
                 memory.read(ccs + place, &mut byte)?;
                 Ok(byte[0] >> bit & 0xf == table::CLEAR)
             }
-            Kind::Mcs { .. } => Ok(false),
-            Kind::Hiz => {
+            AuxiliaryKind::Mcs { .. } => Ok(false),
+            AuxiliaryKind::Hiz => {
                 let mut block = [0; 16];
                 memory.read(at, &mut block)?;
                 Ok(block == [0; 16])
@@ -412,13 +416,13 @@ impl AuxiliaryPlane {
         }
         let (at, bit) = self.element(element, layer);
         match self.surface.kind {
-            Kind::Ccs => {
+            AuxiliaryKind::Ccs => {
                 let mut byte = [0];
                 memory.read(at, &mut byte)?;
                 let state = if clear { 3 } else { 0 };
                 memory.write(at, &[byte[0] & !(3 << bit) | state << bit])
             }
-            Kind::InTable => {
+            AuxiliaryKind::InTable => {
                 let Some(ccs) = table::find(memory, self.surface.base, at)? else {
                     // A surface without a CCS has no clear state, so it cannot be fast-cleared.
                     let kind = FaultKind::Unmapped;
@@ -431,8 +435,8 @@ impl AuxiliaryPlane {
                 let state = if clear { table::CLEAR } else { 0 };
                 memory.write(ccs + place, &[byte[0] & !(0xf << bit) | state << bit])
             }
-            Kind::Mcs { .. } => Ok(()),
-            Kind::Hiz => memory.write(at, if clear { &[0; 16] } else { &NOT_CLEAR }),
+            AuxiliaryKind::Mcs { .. } => Ok(()),
+            AuxiliaryKind::Hiz => memory.write(at, if clear { &[0; 16] } else { &NOT_CLEAR }),
         }
     }
 
@@ -476,24 +480,25 @@ impl AuxiliaryPlane {
 impl AuxiliaryPlane {
     /// Two rows of elements of a CCS that exactly fill consecutive bytes; `None` if they do not, or are not all
     /// inside of the level.
-    pub fn two_rows(&self, first: [u32; 2], columns: u32, layer: u32) -> Option<TwoRows> {
+    pub fn two_rows(&self, first: [u32; 2], columns: u32, layer: u32) -> Option<RowPair> {
         let [x, y] = first;
         let (at, bit) = self.element(first, layer);
         let in_line = (self.left + u64::from(x)) % 16 + u64::from(columns) <= 16;
         let inside = x.checked_add(columns)? <= self.size[0] && y.checked_add(2)? <= self.size[1];
-        let whole = self.surface.kind == Kind::Ccs && bit == 0 && columns.is_multiple_of(2);
-        (whole && in_line && inside).then_some(TwoRows { at, columns })
+        let whole =
+            self.surface.kind == AuxiliaryKind::Ccs && bit == 0 && columns.is_multiple_of(2);
+        (whole && in_line && inside).then_some(RowPair { at, columns })
     }
 }
 
 /// Two rows of at most sixteen elements of a CCS, with two by two elements per byte.
 #[derive(Clone, Copy)]
-pub(crate) struct TwoRows {
+pub(crate) struct RowPair {
     at: u64,
     columns: u32,
 }
 
-impl TwoRows {
+impl RowPair {
     /// A mask of the clear blocks of each row.
     ///
     /// # Errors
@@ -530,7 +535,7 @@ mod tests {
 
     use super::*;
 
-    fn plane(kind: Kind, pitch: u64) -> AuxiliaryPlane {
+    fn plane(kind: AuxiliaryKind, pitch: u64) -> AuxiliaryPlane {
         let surface = Auxiliary { kind, base: 0, pitch, qpitch: 256 };
         let block = [8, 4];
         let image = (0, pitch, 4);
@@ -539,12 +544,12 @@ mod tests {
 
     #[test]
     fn elements_fill_a_tile_without_a_gap() {
-        let ccs = plane(Kind::Ccs, 128);
+        let ccs = plane(AuxiliaryKind::Ccs, 128);
         let places: HashSet<(u64, u32)> =
             (0..128).flat_map(|y| (0..128).map(move |x| ccs.element([x, y], 0))).collect();
         assert_eq!(places.len(), 4 * 4096);
         assert!(places.iter().all(|&(at, bit)| at < 4096 && bit < 8));
-        let hiz = plane(Kind::Hiz, 128);
+        let hiz = plane(AuxiliaryKind::Hiz, 128);
         let places: HashSet<u64> =
             (0..16).flat_map(|y| (0..16).map(move |x| hiz.element([x, y], 0).0)).collect();
         assert_eq!(places.len(), 256);
@@ -561,7 +566,7 @@ mod tests {
         let vm = AddressSpace::new(12, 48);
         let memory = Arc::new(tepui_softgpu::Memory::new(1 << 15).expect("memory"));
         vm.bind(BASE, memory, 0, 1 << 15, Protection::READ | Protection::WRITE).expect("bound");
-        let mut ccs = plane(Kind::Ccs, 256);
+        let mut ccs = plane(AuxiliaryKind::Ccs, 256);
         ccs.surface.base = BASE;
         let bytes: Vec<u8> =
             (0..1u32 << 15).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 21) as u8).collect();

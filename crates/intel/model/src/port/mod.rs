@@ -50,7 +50,7 @@ pub(crate) use sampler::Unit;
 use sampler::{BlockCache, Sampler, Scratch, Texture};
 use surface::Surface;
 use tepui_texel::Kernels;
-use window::Window;
+use window::HostWindow;
 
 /// A refusal of a message, with its reason.
 pub(crate) fn refuse(what: impl Display) -> Refusal {
@@ -77,7 +77,7 @@ mod index {
 }
 
 /// State that all threads of a dispatch share.
-pub(crate) struct Shared {
+pub(crate) struct DispatchState {
     bases: Bases,
     generation: Generation,
     binding_table: u64,
@@ -90,11 +90,11 @@ pub(crate) struct Shared {
     reports: Option<Arc<Reports<ReportKind>>>,
 }
 
-impl Shared {
-    pub fn new(gpu: &Gpu, kernel: u64, dispatch: &Dispatch) -> Shared {
+impl DispatchState {
+    pub fn new(gpu: &Gpu, kernel: u64, dispatch: &Dispatch) -> DispatchState {
         let table = dispatch.bases.surface + dispatch.descriptor.binding_table_pointer;
         let samplers = dispatch.bases.dynamic + dispatch.descriptor.sampler_state_pointer;
-        Shared::of(gpu, kernel, dispatch.bases, table, samplers)
+        DispatchState::of(gpu, kernel, dispatch.bases, table, samplers)
     }
 
     /// The revision of surface states and samplers.
@@ -103,9 +103,15 @@ impl Shared {
     }
 
     /// The state of a program at an address, with a binding table and samplers at addresses.
-    pub fn of(gpu: &Gpu, kernel: u64, bases: Bases, binding_table: u64, samplers: u64) -> Shared {
+    pub fn of(
+        gpu: &Gpu,
+        kernel: u64,
+        bases: Bases,
+        binding_table: u64,
+        samplers: u64,
+    ) -> DispatchState {
         let (chip, clock) = (gpu.chip, gpu.options.clock);
-        Shared {
+        DispatchState {
             bases,
             generation: chip.generation,
             binding_table,
@@ -145,7 +151,7 @@ enum Space {
 
 /// The units that the threads of one workgroup can reach.
 pub(crate) struct Ports<'a> {
-    shared: &'a Shared,
+    shared: &'a DispatchState,
     memory: Memory<'a>,
     local: Vec<u8>,
     /// Bytes of local memory that the workgroup has written, in checked dispatches.
@@ -156,7 +162,7 @@ pub(crate) struct Ports<'a> {
     arrived: usize,
     /// Surfaces that messages have named so far, and their indices here by the address of their state and by their
     /// index in the binding table.
-    surfaces: Vec<Bound>,
+    surfaces: Vec<BoundSurface>,
     by_state: FxHashMap<u64, u32>,
     by_index: [u32; index::FIRST_RESERVED],
     /// The URB entries of a vertex shader thread's vertices.
@@ -177,17 +183,17 @@ pub(crate) struct Ports<'a> {
 const LANES: usize = 16;
 
 /// A surface that a message has named.
-struct Bound {
+struct BoundSurface {
     surface: Surface,
     /// The sampler's cached state for messages that it executes for all channels together.
     texture: Texture,
     /// Its host memory, if it is a buffer that is contiguous there; none until a message needs it.
-    window: Option<Option<Window>>,
+    window: Option<Option<HostWindow>>,
 }
 
 impl<'a> Ports<'a> {
     /// The units of a worker.
-    pub fn new(vm: &'a AddressSpace, shared: &'a Shared, local_bytes: usize) -> Ports<'a> {
+    pub fn new(vm: &'a AddressSpace, shared: &'a DispatchState, local_bytes: usize) -> Ports<'a> {
         Ports {
             shared,
             memory: Memory::new(vm),
@@ -210,7 +216,11 @@ impl<'a> Ports<'a> {
     }
 
     /// The units of a worker that runs pixel shaders.
-    pub fn of_pixels(vm: &'a AddressSpace, shared: &'a Shared, back_end: BackEnd<'a>) -> Ports<'a> {
+    pub fn of_pixels(
+        vm: &'a AddressSpace,
+        shared: &'a DispatchState,
+        back_end: BackEnd<'a>,
+    ) -> Ports<'a> {
         Ports { pixels: Some(Box::new(back_end)), ..Ports::new(vm, shared, 0) }
     }
 
@@ -284,7 +294,7 @@ impl<'a> Ports<'a> {
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
                 let texture = Texture::of(&surface);
-                self.surfaces.push(Bound { surface, texture, window: None });
+                self.surfaces.push(BoundSurface { surface, texture, window: None });
                 self.by_state.insert(state, place);
                 place
             }
@@ -598,7 +608,7 @@ mod tests {
     use tepui_intel_eu::Unwritten;
     use tepui_softgpu::{AddressSpace, Memory, Protection};
 
-    use super::{Ports, Shared, Space};
+    use super::{DispatchState, Ports, Space};
     use crate::context::Bases;
     use crate::gpu::{Gpu, Options};
 
@@ -618,7 +628,7 @@ mod tests {
         let vm = AddressSpace::new(12, 48);
         let memory = Arc::new(Memory::new(2 << 12).expect("memory"));
         vm.bind(BASE, memory, 0, 2 << 12, Protection::READ | Protection::WRITE).expect("bound");
-        let shared = Shared::of(&gpu(true), 0, Bases::default(), 0, 0);
+        let shared = DispatchState::of(&gpu(true), 0, Bases::default(), 0, 0);
         let mut ports = Ports::new(&vm, &shared, 64);
         assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 8)));
         ports.store(Space::Local, 8, &[0; 3]).expect("inside");
@@ -636,7 +646,7 @@ mod tests {
         assert_eq!(read(&mut ports, Space::Flat(BASE), 4096), None, "a page counts whole");
         assert_eq!(read(&mut ports, Space::Flat(0), BASE), Some(at(0)));
 
-        let shared = Shared::of(&gpu(false), 0, Bases::default(), 0, 0);
+        let shared = DispatchState::of(&gpu(false), 0, Bases::default(), 0, 0);
         let mut ports = Ports::new(&vm, &shared, 64);
         assert_eq!(read(&mut ports, Space::Local, 8), None, "not checked");
     }

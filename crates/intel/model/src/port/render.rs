@@ -5,7 +5,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
 use super::{LANES, Payload, Ports, lanes, put_u32, refuse, unimplemented};
-use crate::render::target::{Target, Written};
+use crate::render::target::{PixelWrite, Target};
 use crate::render::write::Rows;
 
 /// Payload forms of a render target write.
@@ -144,7 +144,7 @@ impl Ports<'_> {
             };
             let colours = |at: usize| [0, 1, 2, 3].map(|component| of(at, component));
             let own = colours(colour);
-            let written = Written {
+            let written = PixelWrite {
                 colour: own,
                 second: second.map(colours).unwrap_or_default(),
                 alpha: f32::from_bits(alpha.map_or(own[3], |at| payload.u32(at, lane))),

@@ -5,7 +5,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 use super::{Payload, Ports, Space, lanes, put_u32, put_u64, refuse, unimplemented};
 
 /// The form of a scattered message.
-struct Form {
+struct MessageForm {
     /// Number of channels.
     width: usize,
     /// Bytes of a channel's element.
@@ -14,21 +14,21 @@ struct Form {
     unit: u64,
 }
 
-impl Form {
+impl MessageForm {
     /// The form of a data cache 0 message.
     ///
     /// source: Mesa, brw_eu.h: bit 0 is SIMD16; of bytes, bits 3:2 are the logarithm of the
     /// element's bytes; offsets of double words count double words
     /// (brw_fs_nir.cpp, scratch addresses "in dwords").
-    fn of(message: &Message) -> Result<Form, Refusal> {
+    fn of(message: &Message) -> Result<MessageForm, Refusal> {
         let control = message.desc >> 8 & 0x3f;
         let width = if control & 1 != 0 { 16 } else { 8 };
         let words = matches!(message.desc >> 14 & 0x1f, 3 | 11);
         if words {
-            return Ok(Form { width, bytes: 4, unit: 4 });
+            return Ok(MessageForm { width, bytes: 4, unit: 4 });
         }
         match control >> 2 & 3 {
-            log @ 0..3 => Ok(Form { width, bytes: 1 << log, unit: 1 }),
+            log @ 0..3 => Ok(MessageForm { width, bytes: 1 << log, unit: 1 }),
             _ => Err(refuse("a byte scattered message of an unknown size")),
         }
     }
@@ -37,7 +37,7 @@ impl Form {
     ///
     /// source: Mesa, brw_eu.h: bits 1:0 are the element (byte, double word, quad word), bits 3:2 the
     /// logarithm of their number, bit 4 SIMD16.
-    fn of_a64(message: &Message) -> Result<Form, Refusal> {
+    fn of_a64(message: &Message) -> Result<MessageForm, Refusal> {
         let control = message.desc >> 8 & 0x3f;
         let width = if control >> 4 & 1 != 0 { 16 } else { 8 };
         let bytes = match (control & 3, control >> 2 & 3) {
@@ -46,7 +46,7 @@ impl Form {
             (2, 0) => 8,
             _ => return Err(unimplemented("a scattered message of several elements")),
         };
-        Ok(Form { width, bytes, unit: 1 })
+        Ok(MessageForm { width, bytes, unit: 1 })
     }
 }
 
@@ -56,7 +56,7 @@ impl Ports<'_> {
         view: &mut ThreadView<'_>,
         message: &Message,
     ) -> Result<(), Refusal> {
-        let form = Form::of(message)?;
+        let form = MessageForm::of(message)?;
         let payload = Payload::new(view, message);
         let space = self.space(message, payload.header)?;
         self.gather(view, message, &form, space, |lane| u64::from(payload.u32(0, lane)))
@@ -67,7 +67,7 @@ impl Ports<'_> {
         view: &mut ThreadView<'_>,
         message: &Message,
     ) -> Result<(), Refusal> {
-        let form = Form::of_a64(message)?;
+        let form = MessageForm::of_a64(message)?;
         let payload = Payload::new(view, message);
         self.gather(view, message, &form, Space::Flat(0), |lane| payload.u64(0, lane))
     }
@@ -76,7 +76,7 @@ impl Ports<'_> {
         &mut self,
         view: &mut ThreadView<'_>,
         message: &Message,
-        form: &Form,
+        form: &MessageForm,
         space: Space,
         offset: impl Fn(usize) -> u64,
     ) -> Result<(), Refusal> {
@@ -97,7 +97,7 @@ impl Ports<'_> {
         view: &mut ThreadView<'_>,
         message: &Message,
     ) -> Result<(), Refusal> {
-        let form = Form::of(message)?;
+        let form = MessageForm::of(message)?;
         let payload = Payload::new(view, message);
         let space = self.space(message, payload.header)?;
         let data = form.width / 8;
@@ -109,7 +109,7 @@ impl Ports<'_> {
         view: &mut ThreadView<'_>,
         message: &Message,
     ) -> Result<(), Refusal> {
-        let form = Form::of_a64(message)?;
+        let form = MessageForm::of_a64(message)?;
         let payload = Payload::new(view, message);
         let data = 2 * form.width / 8;
         self.scatter(message, &form, Space::Flat(0), &payload, data, |lane| payload.u64(0, lane))
@@ -118,7 +118,7 @@ impl Ports<'_> {
     fn scatter(
         &mut self,
         message: &Message,
-        form: &Form,
+        form: &MessageForm,
         space: Space,
         payload: &Payload,
         data: usize,

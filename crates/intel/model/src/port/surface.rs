@@ -4,8 +4,8 @@ use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
 
-use super::auxiliary::{Auxiliary, Kind};
-use super::{Shared, refuse, unimplemented};
+use super::auxiliary::{Auxiliary, AuxiliaryKind};
+use super::{DispatchState, refuse, unimplemented};
 use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
 
@@ -201,7 +201,11 @@ pub(crate) struct Image {
 
 impl Surface {
     /// Reads a surface state.
-    pub fn read(memory: &mut Memory<'_>, at: u64, shared: &Shared) -> Result<Surface, Refusal> {
+    pub fn read(
+        memory: &mut Memory<'_>,
+        at: u64,
+        shared: &DispatchState,
+    ) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         memory.read(at, &mut bytes).map_err(refuse)?;
         let mut state = RenderSurfaceState::unpack_as(&bytes, shared.revision())
@@ -232,8 +236,9 @@ impl Surface {
     /// surface without one has none until the next draw.
     pub fn look_for_clear_blocks(&mut self, memory: &mut Memory<'_>) {
         if let Surface::Image(image) = self
-            && let Some(auxiliary) =
-                image.auxiliary.filter(|a| matches!(a.kind, Kind::Ccs | Kind::InTable | Kind::Hiz))
+            && let Some(auxiliary) = image.auxiliary.filter(|a| {
+                matches!(a.kind, AuxiliaryKind::Ccs | AuxiliaryKind::InTable | AuxiliaryKind::Hiz)
+            })
         {
             image.may_be_clear = auxiliary.has_clear_blocks(memory, image);
         }
@@ -289,7 +294,7 @@ impl Buffer {
 impl Image {
     /// Its auxiliary surface, if that is an MCS, which maps samples to slices.
     pub fn mcs(&self) -> Option<Auxiliary> {
-        self.auxiliary.filter(|auxiliary| matches!(auxiliary.kind, Kind::Mcs { .. }))
+        self.auxiliary.filter(|auxiliary| matches!(auxiliary.kind, AuxiliaryKind::Mcs { .. }))
     }
 
     /// The clear colour as a texel of the image.

@@ -3,7 +3,7 @@
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_softgpu::Protection;
 
-use super::window::Offsets;
+use super::window::ChannelOffsets;
 use super::{Ports, Space, lanes, refuse};
 
 /// Maximum number of channels of a message.
@@ -34,8 +34,8 @@ impl Control {
 
     /// The offsets of the channels that execute.
     #[inline]
-    fn offsets(&self, view: &ThreadView<'_>, message: &Message) -> Offsets {
-        Offsets { at: words(view, message, 0), exec: self.exec(message), width: self.width }
+    fn offsets(&self, view: &ThreadView<'_>, message: &Message) -> ChannelOffsets {
+        ChannelOffsets { at: words(view, message, 0), exec: self.exec(message), width: self.width }
     }
 
     /// The channels that execute.

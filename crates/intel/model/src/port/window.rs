@@ -12,24 +12,24 @@ use super::{LANES, Ports, index};
 
 /// Memory on the host.
 #[derive(Clone, Copy)]
-pub(super) struct Window {
+pub(super) struct HostWindow {
     /// The first byte of the window, which may be read and written while the batch runs.
     host: *mut u8,
     bytes: u64,
 }
 
 // SAFETY: host threads may concurrently read and write the GPU's memory, as silicon's units do.
-unsafe impl Send for Window {}
+unsafe impl Send for HostWindow {}
 
 /// The offsets of a message's channels, and their mask.
-pub(super) struct Offsets {
+pub(super) struct ChannelOffsets {
     pub at: [u32; LANES],
     pub exec: u32,
     /// Channels of the message.
     pub width: usize,
 }
 
-impl Offsets {
+impl ChannelOffsets {
     /// Whether all channels execute and consecutive channels are `step` bytes apart.
     #[inline(always)]
     fn follow(&self, step: u32) -> bool {
@@ -42,7 +42,7 @@ impl Offsets {
 
     /// Whether `bytes` bytes at the offset of each channel are inside of a window.
     #[inline(always)]
-    fn inside(&self, window: &Window, bytes: u64) -> bool {
+    fn inside(&self, window: &HostWindow, bytes: u64) -> bool {
         let mut most = 0;
         for (lane, at) in self.at.iter().enumerate() {
             most = most.max(at & (self.exec >> lane & 1).wrapping_neg());
@@ -59,14 +59,14 @@ impl Offsets {
 impl Ports<'_> {
     /// The window that a message's offsets refer to, if there is one.
     #[inline]
-    pub(super) fn window(&mut self, message: &Message) -> Result<Option<Window>, Refusal> {
+    pub(super) fn window(&mut self, message: &Message) -> Result<Option<HostWindow>, Refusal> {
         if self.checks() {
             return Ok(None);
         }
         match message.desc & 0xff {
             index::LOCAL => {
                 let (host, bytes) = (self.local.as_mut_ptr(), self.local.len() as u64);
-                return Ok(Some(Window { host, bytes }));
+                return Ok(Some(HostWindow { host, bytes }));
             }
             index::STATELESS | index::STATELESS_COHERENT => return Ok(None),
             _ => {}
@@ -79,7 +79,7 @@ impl Ports<'_> {
             Surface::Buffer(buffer) => {
                 let bytes = buffer.elements.checked_mul(buffer.pitch)?;
                 let need = Protection::READ | Protection::WRITE;
-                memory.window(buffer.base, bytes, need).map(|host| Window { host, bytes })
+                memory.window(buffer.base, bytes, need).map(|host| HostWindow { host, bytes })
             }
             _ => None,
         }))
@@ -96,7 +96,7 @@ impl Ports<'_> {
         [exec, width]: [u32; 2],
         bytes: u64,
         need: Protection,
-    ) -> Option<(Window, Offsets)> {
+    ) -> Option<(HostWindow, ChannelOffsets)> {
         const MAX_SPAN: u64 = 1 << 31;
         if self.checks() || exec == 0 {
             return None;
@@ -110,18 +110,21 @@ impl Ports<'_> {
         let bytes = (most - least).checked_add(bytes).filter(|&bytes| bytes <= MAX_SPAN)?;
         let host = self.memory.window(least, bytes, need)?;
         let offsets = at.map(|at| at.wrapping_sub(least) as u32);
-        Some((Window { host, bytes }, Offsets { at: offsets, exec, width: width as usize }))
+        Some((
+            HostWindow { host, bytes },
+            ChannelOffsets { at: offsets, exec, width: width as usize },
+        ))
     }
 }
 
-impl Window {
+impl HostWindow {
     /// Reads the lowest components of elements, as many as the mask has bits. `false` if the mask has gaps, or a
     /// channel is outside.
     #[inline(always)]
     pub fn read_components(
         &self,
         components: u32,
-        offsets: &Offsets,
+        offsets: &ChannelOffsets,
         response: &mut [u8],
         stride: usize,
     ) -> bool {
@@ -139,7 +142,7 @@ impl Window {
     #[inline(always)]
     pub fn read<const N: usize>(
         &self,
-        offsets: &Offsets,
+        offsets: &ChannelOffsets,
         response: &mut [u8],
         stride: usize,
     ) -> bool {
@@ -181,7 +184,7 @@ impl Window {
 
     /// Writes elements of as many double words as there are rows. `false` if a channel is outside.
     #[inline(always)]
-    pub fn write(&self, offsets: &Offsets, rows: &[[u32; LANES]]) -> bool {
+    pub fn write(&self, offsets: &ChannelOffsets, rows: &[[u32; LANES]]) -> bool {
         if !offsets.inside(self, 4 * rows.len() as u64) {
             return false;
         }
@@ -215,12 +218,12 @@ mod tests {
     }
 
     /// Random offsets in several patterns: contiguous, uniform, arbitrary, some past the end.
-    fn offsets(seed: &mut u32) -> Offsets {
+    fn offsets(seed: &mut u32) -> ChannelOffsets {
         let width = [8, 16][random(seed) as usize % 2];
         let start = random(seed) % 1024;
         let pattern = random(seed) % 4;
         let all = (1 << width) - 1;
-        Offsets {
+        ChannelOffsets {
             at: std::array::from_fn(|lane| match pattern {
                 0 => start + 4 * lane as u32,
                 1 => start,
@@ -235,7 +238,7 @@ mod tests {
     fn check<const N: usize>(seed: &mut u32) -> bool {
         let mut bytes: Vec<u8> = (0..1024).map(|_| random(seed) as u8).collect();
         let before = bytes.clone();
-        let window = Window { host: bytes.as_mut_ptr(), bytes: 1024 };
+        let window = HostWindow { host: bytes.as_mut_ptr(), bytes: 1024 };
         let offsets = offsets(seed);
         let lanes: Vec<usize> = offsets.lanes().collect();
         let inside = lanes.iter().all(|&lane| offsets.at[lane] as usize + 4 * N <= 1024);

@@ -7,11 +7,11 @@ use tepui_intel_eu::Thread;
 use tepui_softgpu::AddressSpace;
 
 use super::assembly::{Assembled, Assembly, ProvokingVertices};
+use super::input_assembly::InputPrimitive;
 use super::shader::{Command, LANES, Shader, put};
 use super::state::{Bindings, State};
 use super::stream_output::STREAMS;
 use super::vertex::Vertices;
-use super::windows::Window;
 use super::{Machine, REGISTER_BYTES, UNIT};
 use crate::context::HardwareContext;
 use crate::gpu::Gpu;
@@ -47,7 +47,7 @@ pub(super) struct GeometryStage {
 }
 
 /// The output of a channel.
-struct Made {
+struct ChannelOutput {
     /// Vertices with their entries, whether a strip ends after each, and their streams.
     vertices: Vec<u32>,
     ends: Vec<bool>,
@@ -123,7 +123,7 @@ impl GeometryStage {
         &self,
         Machine { gpu, vm }: Machine<'_>,
         input: &Vertices,
-        windows: &[Window],
+        input_primitives: &[InputPrimitive],
         output: &mut Vertices,
         assembled: &mut [Vec<Assembled>; STREAMS],
         stats: &mut JobStats,
@@ -132,20 +132,20 @@ impl GeometryStage {
         let mut threads: Vec<Vec<(u32, u32)>> = Vec::new();
         let all = |n: u32| (0..self.invocations).map(move |instance| (n, instance));
         if self.invocations == 1 {
-            let list: Vec<_> = (0..windows.len() as u32).map(|n| (n, 0)).collect();
+            let list: Vec<_> = (0..input_primitives.len() as u32).map(|n| (n, 0)).collect();
             threads.extend(list.chunks(LANES).map(<[_]>::to_vec));
         } else {
-            for n in 0..windows.len() as u32 {
+            for n in 0..input_primitives.len() as u32 {
                 let list: Vec<_> = all(n).collect();
                 threads.extend(list.chunks(LANES).map(<[_]>::to_vec));
             }
         }
-        let mut results: Vec<Vec<Made>> = Vec::new();
+        let mut results: Vec<Vec<ChannelOutput>> = Vec::new();
         results.resize_with(threads.len(), Vec::new);
         let begin = |core| Worker {
             stage: self,
             input,
-            windows,
+            input_primitives,
             core,
             thread: self.shader.shared.thread(),
             ports: Ports::new(vm, &self.shader.shared, 0),
@@ -158,7 +158,8 @@ impl GeometryStage {
             .share(
                 items.into_iter(),
                 begin,
-                |worker: &mut Worker<'_>, (lanes, result): (&Vec<(u32, u32)>, &mut Vec<Made>)| {
+                |worker: &mut Worker<'_>,
+                 (lanes, result): (&Vec<(u32, u32)>, &mut Vec<ChannelOutput>)| {
                     *result = worker.shade(lanes)?;
                     Ok(())
                 },
@@ -201,7 +202,7 @@ impl GeometryStage {
 struct Worker<'a> {
     stage: &'a GeometryStage,
     input: &'a Vertices,
-    windows: &'a [Window],
+    input_primitives: &'a [InputPrimitive],
     core: u32,
     thread: Thread,
     ports: Ports<'a>,
@@ -211,7 +212,7 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     /// Runs a thread for pairs of a primitive and an invocation.
-    fn shade(&mut self, lanes: &[(u32, u32)]) -> Result<Vec<Made>, JobFault> {
+    fn shade(&mut self, lanes: &[(u32, u32)]) -> Result<Vec<ChannelOutput>, JobFault> {
         let stage = self.stage;
         let thread = &mut self.thread;
         let mask = (1u32 << lanes.len()) - 1;
@@ -229,7 +230,7 @@ impl Worker<'_> {
             let handle = (lane * stage.entry / 4) as u32;
             put(grf, REGISTER_BYTES, lane, handle | instance << 27);
             if stage.primitive_id {
-                let id = self.windows[*number as usize].number;
+                let id = self.input_primitives[*number as usize].number;
                 put(grf, 2 * REGISTER_BYTES, lane, id);
             }
         }
@@ -237,8 +238,8 @@ impl Worker<'_> {
         // Invocations of one primitive share its vertices, whose handles are adjacent.
         let primitives = if single { lanes } else { &lanes[..1] };
         for (lane, (number, _)) in primitives.iter().enumerate() {
-            let window = &self.windows[*number as usize];
-            for (k, vertex) in window.vertices.iter().take(stage.vertices_in).enumerate() {
+            let primitive = &self.input_primitives[*number as usize];
+            for (k, vertex) in primitive.vertices.iter().take(stage.vertices_in).enumerate() {
                 let handle = (urb.len() / 4) as u32;
                 let entry = self.input.entry(*vertex);
                 urb.extend_from_slice(entry);
@@ -267,11 +268,12 @@ impl Worker<'_> {
 
 impl GeometryStage {
     /// Reads the output of a channel from its entry.
-    fn made(&self, entry: &[u32]) -> Made {
+    fn made(&self, entry: &[u32]) -> ChannelOutput {
         let room = entry.len().saturating_sub(self.header) / self.vertex;
         let count = self.fixed.unwrap_or(entry[0]).min(room as u32) as usize;
         let bits = if self.fixed.is_some() { 0 } else { HWORD };
-        let mut made = Made { vertices: Vec::new(), ends: Vec::new(), streams: Vec::new() };
+        let mut made =
+            ChannelOutput { vertices: Vec::new(), ends: Vec::new(), streams: Vec::new() };
         for vertex in 0..count {
             // Stream IDs take two bits per vertex.
             let stream = entry.get(bits + vertex / 16).copied().unwrap_or(0) >> (2 * (vertex % 16));

@@ -22,6 +22,7 @@ mod fetch;
 mod geometry;
 mod geometry_shader;
 pub(crate) mod hiz;
+mod input_assembly;
 mod lines;
 mod outputs;
 mod pixel;
@@ -37,7 +38,6 @@ pub(crate) mod target;
 mod tessellation;
 mod tile;
 mod vertex;
-mod windows;
 pub(crate) mod write;
 
 use std::collections::HashMap;
@@ -50,6 +50,7 @@ use depth::Buffers;
 use fetch::{Fetcher, Indices, Input};
 use geometry::{Geometry, Scene};
 use geometry_shader::GeometryStage;
+use input_assembly::{InputAssembly, InputPrimitive};
 use outputs::{finish_output, output};
 use pixel::PixelShader;
 use state::State;
@@ -58,13 +59,12 @@ use stream_output::{STREAMS, StreamOutput};
 use tessellation::{Patch, Tessellation};
 use tile::Drawing;
 use vertex::{VertexStage, Vertices};
-use windows::{Window, Windows};
 
 use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::memory::Memory;
-use crate::port::Shared;
+use crate::port::DispatchState;
 use crate::registers;
 
 const UNIT: Unit = Unit::Pixels;
@@ -92,7 +92,7 @@ fn unimplemented(what: &str) -> JobFault {
 }
 
 /// The parameters of a draw.
-struct Counts {
+struct DrawParameters {
     vertices: u32,
     first: u32,
     instances: u32,
@@ -100,10 +100,10 @@ struct Counts {
     base_vertex: i32,
 }
 
-impl Counts {
-    fn of(context: &HardwareContext, primitive: &Primitive3d) -> Counts {
+impl DrawParameters {
+    fn of(context: &HardwareContext, primitive: &Primitive3d) -> DrawParameters {
         if !primitive.indirect_parameter_enable {
-            return Counts {
+            return DrawParameters {
                 vertices: primitive.vertex_count_per_instance,
                 first: primitive.start_vertex_location,
                 instances: primitive.instance_count,
@@ -112,7 +112,7 @@ impl Counts {
             };
         }
         let get = |register| context.registers.get(register);
-        Counts {
+        DrawParameters {
             vertices: get(registers::DRAW_VERTEX_COUNT),
             first: get(registers::DRAW_START_VERTEX),
             instances: get(registers::DRAW_INSTANCE_COUNT),
@@ -137,7 +137,7 @@ pub(crate) fn draw(
     if primitive.predicate_enable && !context.registers.predicate() {
         return Ok(());
     }
-    let counts = Counts::of(context, primitive);
+    let counts = DrawParameters::of(context, primitive);
     let state = State::of(context)?;
     stats.draws += 1;
     if counts.vertices == 0 || counts.instances == 0 {
@@ -188,8 +188,8 @@ pub(crate) fn draw(
             (Primitives::Patches(Patches::of(size as usize)), own)
         }
         Some(stage) => {
-            let windows = Windows::new(state.topology, state.gs.reorder_mode)?;
-            (Primitives::Shaded(windows, Vec::new()), stage.assembly()?)
+            let assembly = InputAssembly::new(state.topology, state.gs.reorder_mode)?;
+            (Primitives::Shaded(assembly, Vec::new()), stage.assembly()?)
         }
         None => {
             let own = Assembly::new(state.topology, provoking)?;
@@ -213,7 +213,7 @@ pub(crate) fn draw(
         },
         lines::Pattern::of(context, &state)?,
     )?;
-    let shared = Shared::of(gpu, 0, context.bases, 0, 0);
+    let shared = DispatchState::of(gpu, 0, context.bases, 0, 0);
     let drawing = Drawing {
         gpu,
         vm,
@@ -306,7 +306,7 @@ enum Step {
 enum Primitives {
     Plain(Assembly),
     /// Assembly for a geometry shader.
-    Shaded(Windows, Vec<Window>),
+    Shaded(InputAssembly, Vec<InputPrimitive>),
     /// Assembly for tessellation.
     Patches(Patches),
 }
@@ -340,7 +340,7 @@ impl Primitives {
     fn held(&mut self) -> Vec<&mut u32> {
         match self {
             Primitives::Plain(assembly) => assembly.held().collect(),
-            Primitives::Shaded(windows, _) => windows.held(),
+            Primitives::Shaded(assembly, _) => assembly.held(),
             Primitives::Patches(patches) => patches.pending.iter_mut().collect(),
         }
     }
@@ -358,11 +358,11 @@ impl Primitives {
             }
             (Primitives::Plain(assembly), Step::Restart) => assembly.restart(out),
             (Primitives::Plain(assembly), Step::EndInstance) => assembly.end_instance(out),
-            (Primitives::Shaded(windows, list), Step::Vertex) => {
-                next.by_ref().take(1).for_each(|vertex| windows.push(vertex, list));
+            (Primitives::Shaded(assembly, list), Step::Vertex) => {
+                next.by_ref().take(1).for_each(|vertex| assembly.push(vertex, list));
             }
-            (Primitives::Shaded(windows, list), Step::Restart) => windows.restart(list),
-            (Primitives::Shaded(windows, list), Step::EndInstance) => windows.end_instance(list),
+            (Primitives::Shaded(assembly, list), Step::Restart) => assembly.restart(list),
+            (Primitives::Shaded(assembly, list), Step::EndInstance) => assembly.end_instance(list),
             (Primitives::Patches(patches), Step::Vertex) => {
                 next.by_ref().take(1).for_each(|vertex| patches.push(vertex));
             }
@@ -424,7 +424,7 @@ impl Run<'_> {
     fn shade(&mut self, stats: &mut JobStats) -> Result<(), JobFault> {
         let machine = Machine { gpu: self.drawing.gpu, vm: self.drawing.vm };
         let Run { vertices, tessellated, made, assembled, primitives, totals, .. } = self;
-        let mut windows = Vec::new();
+        let mut input_primitives = Vec::new();
         let mut input = &*vertices;
         match (&mut *primitives, self.tessellation) {
             (Primitives::Patches(patches), Some(stage)) => {
@@ -437,9 +437,8 @@ impl Run<'_> {
                 totals.patches += counts[0];
                 totals.points += counts[1];
                 if self.shaded.is_some() {
-                    windows.extend(list.iter().map(|&([a, b, c], number)| Window {
-                        vertices: [a, b, c, c, c, c],
-                        number,
+                    input_primitives.extend(list.iter().map(|&([a, b, c], number)| {
+                        InputPrimitive { vertices: [a, b, c, c, c, c], number }
                     }));
                 } else {
                     assembled[0].append(&mut list);
@@ -448,15 +447,15 @@ impl Run<'_> {
             }
             (Primitives::Shaded(_, list), _) => {
                 totals.primitives += list.len() as u64;
-                windows.append(list);
+                input_primitives.append(list);
             }
             _ => totals.primitives += assembled[0].len() as u64,
         }
         if let Some(stage) = self.shaded {
-            totals.geometry += windows.len() as u64 * stage.invocations();
+            totals.geometry += input_primitives.len() as u64 * stage.invocations();
             made.data.clear();
             totals.geometry_primitives +=
-                stage.run(machine, input, &windows, made, assembled, stats)?;
+                stage.run(machine, input, &input_primitives, made, assembled, stats)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::blend::Blending;
 use super::depth::{Buffers, DepthFormat};
 use super::geometry::GRID;
 use super::state::{State, latched};
-use super::target::{BlockOperation, Output};
+use super::target::{BlockOperation, OutputState};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -19,14 +19,14 @@ pub(super) fn output(
     context: &HardwareContext,
     state: &State,
     memory: Option<&mut Memory<'_>>,
-) -> Result<Output, JobFault> {
+) -> Result<OutputState, JobFault> {
     let extra = &state.extra;
     let count = state.samples();
     let blending = match memory {
         Some(memory) => Blending::of(context, memory)?,
         None => Blending::NONE,
     };
-    Ok(Output {
+    Ok(OutputState {
         blending,
         samples: Samples::new(&GRID, count, positions(state, count)),
         sample_mask: state.sample_mask & ((1u32 << count) - 1),
@@ -53,7 +53,7 @@ pub(super) fn output(
 }
 
 /// Completes the output state with depth and stencil: the tests, and when they are executed.
-pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) -> Output {
+pub(super) fn finish_output(output: OutputState, state: &State, buffers: &Buffers) -> OutputState {
     /// Values of Early Depth/Stencil Control: the shader runs first; tests come first.
     const SHADER_FIRST: u32 = 1;
     const TESTS_FIRST: u32 = 2;
@@ -72,7 +72,7 @@ pub(super) fn finish_output(output: Output, state: &State, buffers: &Buffers) ->
             TESTS_FIRST => false,
             _ => changes,
         };
-    Output {
+    OutputState {
         late,
         tests,
         depth_format: buffers.depth.map_or(DepthFormat::Float, |(_, format)| format),

@@ -17,10 +17,10 @@ use crate::dispatch::{CachedProgram, program, thread_fault};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault};
 use crate::memory::Memory;
-use crate::port::{Ports, Shared};
+use crate::port::{DispatchState, Ports};
 
 /// A dispatch variant of a pixel shader's program.
-pub(super) struct Variant {
+pub(super) struct DispatchVariant {
     pub lanes: usize,
     kernel: u64,
     pub program: Arc<CachedProgram>,
@@ -30,7 +30,7 @@ pub(super) struct Variant {
 
 /// The pixel shader of a draw.
 pub(super) struct PixelShader {
-    pub variant: Variant,
+    pub variant: DispatchVariant,
     /// The primitive's topology, as in the payload header.
     topology: u32,
     /// The generation, which determines the layout of payloads.
@@ -52,7 +52,7 @@ pub(super) struct PixelShader {
     pub per_sample: bool,
     /// Position ZW Interpolation Mode: whether depth and W are at the pixel's centre, centroid or sample.
     position_mode: u32,
-    pub shared: Shared,
+    pub shared: DispatchState,
 }
 
 /// A subspan: two by two pixels, or one sample of each.
@@ -70,7 +70,7 @@ pub(super) struct Subspan {
 
 /// Parameters of a thread.
 #[derive(Clone, Copy)]
-pub(super) struct Work<'w> {
+pub(super) struct ThreadParameters<'w> {
     /// The index of the worker, which has its own scratch memory.
     pub core: u32,
     pub primitive: &'w Primitive,
@@ -116,7 +116,7 @@ impl PixelShader {
         let kernel = context.bases.instruction + pointer;
         let scratch = ps.scratch_space_base_pointer as u32;
         Ok(PixelShader {
-            variant: Variant {
+            variant: DispatchVariant {
                 lanes,
                 kernel,
                 program: program(gpu, vm, kernel)?,
@@ -147,7 +147,13 @@ impl PixelShader {
             offsets: ps.position_xy_offset_select != 0,
             per_sample: extra.pixel_shader_is_per_sample,
             position_mode: state.wm.position_zw_interpolation_mode,
-            shared: Shared::of(gpu, kernel, context.bases, bindings.table, bindings.samplers),
+            shared: DispatchState::of(
+                gpu,
+                kernel,
+                context.bases,
+                bindings.table,
+                bindings.samplers,
+            ),
         })
     }
 
@@ -162,9 +168,9 @@ impl PixelShader {
         thread: &mut Thread,
         ports: &mut Ports<'_>,
         budget: &mut u64,
-        work: &Work<'_>,
+        work: &ThreadParameters<'_>,
     ) -> Result<u64, JobFault> {
-        let Work { core, primitive, attributes, subspans } = *work;
+        let ThreadParameters { core, primitive, attributes, subspans } = *work;
         let Some(back_end) = ports.pixels_mut() else {
             return Err(JobFault::new(UNIT, "pixels without a back end"));
         };

@@ -21,14 +21,14 @@ struct Attribute {
     /// A second offset, used for back faces.
     back: usize,
     /// The replacement of each component.
-    replaced: [Replaced; 4],
+    replaced: [Replacement; 4],
     constant: bool,
     point_coordinates: bool,
 }
 
 /// The replacement of an attribute's component.
 #[derive(Clone, Copy)]
-enum Replaced {
+enum Replacement {
     Not,
     Constant(f32),
     PrimitiveId,
@@ -75,7 +75,7 @@ impl Attributes {
                 Some(d) if d.swizzle_select & 1 != 0 => source + 4,
                 _ => source,
             };
-            let mut replaced = [Replaced::Not; 4];
+            let mut replaced = [Replacement::Not; 4];
             if let Some(d) = detail {
                 let which = [
                     d.component_override_x,
@@ -86,10 +86,10 @@ impl Attributes {
                 for (component, _) in which.into_iter().enumerate().filter(|(_, w)| *w) {
                     // source: genxml, SF_OUTPUT_ATTRIBUTE_DETAIL "Constant Source".
                     replaced[component] = match d.constant_source {
-                        0 => Replaced::Constant(0.0),
-                        1 => Replaced::Constant(if component == 3 { 1.0 } else { 0.0 }),
-                        2 => Replaced::Constant(1.0),
-                        _ => Replaced::PrimitiveId,
+                        0 => Replacement::Constant(0.0),
+                        1 => Replacement::Constant(if component == 3 { 1.0 } else { 0.0 }),
+                        2 => Replacement::Constant(1.0),
+                        _ => Replacement::PrimitiveId,
                     };
                 }
             }
@@ -101,7 +101,7 @@ impl Attributes {
                     sbe.primitive_id_override_component_w,
                 ];
                 for (component, _) in which.into_iter().enumerate().filter(|(_, w)| *w) {
-                    replaced[component] = Replaced::PrimitiveId;
+                    replaced[component] = Replacement::PrimitiveId;
                 }
             }
             Attribute {
@@ -136,9 +136,9 @@ impl Attributes {
                 let value = |vertex: usize| entries[vertex].get(from + component).copied();
                 let at = |vertex: usize| value(vertex).unwrap_or(0);
                 let [a, b, c] = match attribute.replaced[component] {
-                    Replaced::Constant(v) => [v.to_bits(); 3],
-                    Replaced::PrimitiveId => [number; 3],
-                    Replaced::Not => [at(0), at(1), at(2)],
+                    Replacement::Constant(v) => [v.to_bits(); 3],
+                    Replacement::PrimitiveId => [number; 3],
+                    Replacement::Not => [at(0), at(1), at(2)],
                 };
                 if point && attribute.point_coordinates {
                     // source: SKL PRM volume 7, "point sprite": (x, y, 0, 1).

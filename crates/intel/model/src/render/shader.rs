@@ -11,7 +11,7 @@ use crate::context::HardwareContext;
 use crate::dispatch::{CachedProgram, program, thread_fault};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault};
-use crate::port::{Ports, Shared};
+use crate::port::{DispatchState, Ports};
 
 /// Channels of the threads of these stages.
 pub(super) const LANES: usize = 8;
@@ -38,7 +38,7 @@ pub(super) struct Shader {
     constants: Vec<u8>,
     first: usize,
     control: u32,
-    pub shared: Shared,
+    pub shared: DispatchState,
 }
 
 impl Shader {
@@ -70,7 +70,13 @@ impl Shader {
             constants: bindings.constants,
             first: command.first as usize,
             control: u32::from(command.alternative),
-            shared: Shared::of(gpu, kernel, context.bases, bindings.table, bindings.samplers),
+            shared: DispatchState::of(
+                gpu,
+                kernel,
+                context.bases,
+                bindings.table,
+                bindings.samplers,
+            ),
         })
     }
 

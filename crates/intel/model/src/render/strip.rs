@@ -6,7 +6,7 @@
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::Thread;
 
-use super::pixel::{PixelShader, Registers, Subspan, Work, registers};
+use super::pixel::{PixelShader, Registers, Subspan, ThreadParameters, registers};
 use super::{REGISTER_BYTES, UNIT};
 use crate::job::JobFault;
 use crate::port::Ports;
@@ -28,7 +28,7 @@ impl PixelShader {
         thread: &mut Thread,
         ports: &mut Ports<'_>,
         budget: &mut u64,
-        work: &Work<'_>,
+        work: &ThreadParameters<'_>,
         [x, y]: [u32; 2],
     ) -> Result<u64, JobFault> {
         const ALL: u32 = 0xffff;

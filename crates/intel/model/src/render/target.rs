@@ -18,7 +18,9 @@ use super::geometry::Barycentrics;
 use super::lines::Smooth;
 use crate::format::MAX_BYTES;
 use crate::memory::Memory;
-use crate::port::auxiliary::{AuxiliaryPlane, Kind, TwoRows, is_clear_pixel, own_slices, slice};
+use crate::port::auxiliary::{
+    AuxiliaryKind, AuxiliaryPlane, RowPair, is_clear_pixel, own_slices, slice,
+};
 use crate::port::image::LevelPlane;
 use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
@@ -27,7 +29,7 @@ use crate::port::surface::Image;
 pub(crate) const LANES: usize = 32;
 
 /// Output state that the pixel threads of a draw share.
-pub(crate) struct Output {
+pub(crate) struct OutputState {
     pub blending: Blending,
     pub samples: Samples<MAX_SAMPLES>,
     /// The sample mask.
@@ -62,7 +64,7 @@ pub(crate) enum BlockOperation {
 
 /// The data of a pixel write.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Written {
+pub(crate) struct PixelWrite {
     pub colour: [u32; 4],
     pub second: [u32; 4],
     /// The alpha for alpha to coverage.
@@ -80,7 +82,7 @@ pub(crate) struct Target {
     pub auxiliary: Option<AuxiliaryPlane>,
     /// Size in pixels of the block that a pixel of a fast clear's or a resolve's rectangle covers.
     block: [u32; 2],
-    pub order: Order,
+    pub order: ComponentOrder,
     /// The clear colour as a texel.
     clear: [u8; MAX_BYTES],
     /// The layer that [`write_rows`](BackEnd::write_rows) wrote last, if it supports it.
@@ -90,7 +92,7 @@ pub(crate) struct Target {
 impl Target {
     pub fn new(image: Image) -> Target {
         // source: Mesa, blorp_clear.c (`get_fast_clear_rect`): the scale of rectangles.
-        let in_table = image.auxiliary.is_some_and(|a| a.kind == Kind::InTable);
+        let in_table = image.auxiliary.is_some_and(|a| a.kind == AuxiliaryKind::InTable);
         let block = match (image.samples, image.format.bytes) {
             (1, bytes) if in_table => [256 / bytes.clamp(1, 256) as u32, 16],
             (1, bytes) => [256 / bytes.max(4) as u32, 32],
@@ -105,7 +107,7 @@ impl Target {
             clear,
             level: image.level_plane(image.target_level),
             auxiliary: image.auxiliary.map(|a| a.plane(&image, image.target_level)),
-            order: Order::of(image.swizzle),
+            order: ComponentOrder::of(image.swizzle),
             plain: None,
             image,
         }
@@ -118,14 +120,14 @@ impl Target {
 /// permute components. Assumption: a select is the destination of the shader's component. Drivers only swap
 /// red and blue, for which destination and source are the same.
 #[derive(Clone, Copy)]
-pub(crate) struct Order([u8; 4]);
+pub(crate) struct ComponentOrder([u8; 4]);
 
-impl Order {
+impl ComponentOrder {
     /// The order of a surface's selects; the identity if they are invalid.
-    pub fn of(selects: [u32; 4]) -> Order {
+    pub fn of(selects: [u32; 4]) -> ComponentOrder {
         let order = selects.map(|select| select.wrapping_sub(4) as u8);
         let all = (0..4).all(|component| order.contains(&component));
-        Order(if all { order } else { [0, 1, 2, 3] })
+        ComponentOrder(if all { order } else { [0, 1, 2, 3] })
     }
 
     /// Whether the order is the identity.
@@ -159,7 +161,7 @@ struct ClearBlocks {
 
 /// The back end of a worker: the tile that it renders, and the pixels of the current thread.
 pub(crate) struct BackEnd<'a> {
-    pub output: &'a Output,
+    pub output: &'a OutputState,
     /// The tile's depth and stencil.
     pub tile: DepthStencil<MAX_SAMPLES>,
     /// The tile's first pixel.
@@ -194,7 +196,7 @@ pub(crate) struct BackEnd<'a> {
 }
 
 impl<'a> BackEnd<'a> {
-    pub fn new(output: &'a Output) -> BackEnd<'a> {
+    pub fn new(output: &'a OutputState) -> BackEnd<'a> {
         BackEnd {
             output,
             tile: DepthStencil::of_samples(output.samples.count),
@@ -352,7 +354,7 @@ impl<'a> BackEnd<'a> {
     }
 
     /// The samples of a channel's pixel that a write affects.
-    pub fn samples(&mut self, lane: usize, written: &Written) -> u32 {
+    pub fn samples(&mut self, lane: usize, written: &PixelWrite) -> u32 {
         let changes = written.mask.is_some() || self.output.blending.changes_coverage();
         if !self.output.late && !changes || self.tested >> lane & 1 != 0 {
             return self.covered[lane];
@@ -410,7 +412,7 @@ impl<'a> BackEnd<'a> {
         target: Option<&Target>,
         [index, binding]: [usize; 2],
         lane: usize,
-        written: &Written,
+        written: &PixelWrite,
     ) -> Result<(), Fault> {
         let mut samples = self.samples(lane, written);
         let Some(target) = target else { return Ok(()) };
@@ -523,7 +525,7 @@ impl Target {
     fn resolve_rows(
         &self,
         memory: &mut Memory<'_>,
-        two: TwoRows,
+        two: RowPair,
         [x, y]: [u32; 2],
         block: [u32; 2],
         layer: u32,
@@ -622,7 +624,7 @@ fn combine(
     blending: &Blending,
     blend: &Blend,
     target: &Target,
-    written: &Written,
+    written: &PixelWrite,
     texel: &mut [u8],
 ) {
     let (format, order) = (target.image.format, target.order);

@@ -9,13 +9,13 @@ use tepui_softgpu::AddressSpace;
 
 use super::depth::Buffers;
 use super::geometry::{Primitive, Scene};
-use super::pixel::{PixelShader, Subspan, Work};
-use super::target::{BackEnd, Output};
+use super::pixel::{PixelShader, Subspan, ThreadParameters};
+use super::target::{BackEnd, OutputState};
 use super::{MAX_SAMPLES, UNIT};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
-use crate::port::{Ports, Shared};
+use crate::port::{DispatchState, Ports};
 
 /// Width of a strip in pixels; its height is two.
 pub(super) const STRIP: u32 = 8;
@@ -27,17 +27,17 @@ pub(super) struct Drawing<'a> {
     pub gpu: &'a Gpu,
     pub vm: &'a AddressSpace,
     pub buffers: &'a Buffers,
-    pub output: &'a Output,
+    pub output: &'a OutputState,
     pub shader: Option<&'a PixelShader>,
     /// Shared thread state if there is no shader: no message is ever sent.
-    pub shared: &'a Shared,
+    pub shared: &'a DispatchState,
     /// Number of double words of a primitive's attributes.
     pub attribute_dwords: usize,
 }
 
 /// Counts of a scene's pixels.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(super) struct PixelCounts {
     /// Number of samples that passed all tests.
     pub passed: u64,
     /// Number of pixels that were shaded.
@@ -45,15 +45,15 @@ pub(super) struct Counts {
 }
 
 /// A worker's result.
-pub(super) struct Part {
+pub(super) struct WorkerResult {
     pub stats: JobStats,
-    counts: Counts,
+    counts: PixelCounts,
 }
 
 impl Drawing<'_> {
     /// Renders a scene.
-    pub fn draw(&self, scene: &Scene, stats: &mut JobStats) -> Result<Counts, JobFault> {
-        let mut counts = Counts::default();
+    pub fn draw(&self, scene: &Scene, stats: &mut JobStats) -> Result<PixelCounts, JobFault> {
+        let mut counts = PixelCounts::default();
         let mut layers: Vec<u32> = scene.primitives.iter().map(|p| p.layer).collect();
         layers.sort_unstable();
         layers.dedup();
@@ -87,7 +87,7 @@ impl Drawing<'_> {
                 coverage: Coverage::default(),
                 pending: Vec::new(),
                 budget: self.gpu.options.max_instructions,
-                part: Part { stats: JobStats::default(), counts: Counts::default() },
+                part: WorkerResult { stats: JobStats::default(), counts: PixelCounts::default() },
             };
             let run = |worker: &mut Worker<'_, '_>, [x, y]: [u32; 2]| {
                 let shapes = bins.tile(y * tiles[0] + x);
@@ -133,7 +133,7 @@ pub(super) struct Worker<'w, 'a> {
     /// Subspans for the next thread.
     pending: Vec<Subspan>,
     pub budget: u64,
-    pub part: Part,
+    pub part: WorkerResult,
 }
 
 impl<'w> Worker<'w, '_> {
@@ -339,7 +339,7 @@ impl<'w> Worker<'w, '_> {
             self.part.stats.threads += 1;
             let attributes =
                 &self.scene.attributes[primitive.attributes..][..self.drawing.attribute_dwords];
-            let work = Work { core: self.core, primitive, attributes, subspans: &[] };
+            let work = ThreadParameters { core: self.core, primitive, attributes, subspans: &[] };
             let Worker { thread, ports, budget, .. } = self;
             let at = [left + first, top];
             self.part.stats.instructions += shader.run_strip(thread, ports, budget, &work, at)?;
@@ -430,7 +430,7 @@ impl<'w> Worker<'w, '_> {
             &mut self.thread,
             &mut self.ports,
             &mut self.budget,
-            &Work { core: self.core, primitive, attributes, subspans: &self.pending },
+            &ThreadParameters { core: self.core, primitive, attributes, subspans: &self.pending },
         )?;
         self.pending.clear();
         Ok(())

@@ -10,7 +10,7 @@ use tepui_softgpu::{Fault, Protection};
 use tepui_texel::{Kernels, LevelLayout, Pick, Result as Delivery, Row, Scattered, Tap};
 
 use super::blend::{Blend, LANES, MAX_TARGETS};
-use super::target::{BackEnd, Target, Written};
+use super::target::{BackEnd, PixelWrite, Target};
 use crate::format::Format;
 use crate::memory::Memory;
 use crate::port::Unit;
@@ -182,7 +182,7 @@ impl BackEnd<'_> {
         {
             for lane in tepui_texel::lanes(wanted) {
                 let alpha = f32::from_bits(rows.colour[3][lane]);
-                let written = Written { alpha, ..Written::default() };
+                let written = PixelWrite { alpha, ..PixelWrite::default() };
                 wanted &= !(u32::from(self.samples(rows.first + lane, &written) == 0) << lane);
             }
         } else if self.output.late {
@@ -442,7 +442,7 @@ mod tests {
     use super::super::blend::Blending;
     use super::super::depth::DepthFormat;
     use super::super::geometry::GRID;
-    use super::super::target::Output;
+    use super::super::target::OutputState;
     use super::*;
     use crate::format;
     use crate::port::surface::{Dimension, Image, Tiling};
@@ -479,8 +479,8 @@ mod tests {
         }
     }
 
-    fn output(blending: Blending) -> Output {
-        Output {
+    fn output(blending: Blending) -> OutputState {
+        OutputState {
             blending,
             samples: Samples::<MAX_SAMPLES>::new(&GRID, 1, [[8; 2]; MAX_SAMPLES]),
             sample_mask: 1,
@@ -594,10 +594,10 @@ mod tests {
                             continue;
                         }
                         let of = |rows: &[Row<LANES>; 4]| rows.map(|row| row[lane]);
-                        let one = Written {
+                        let one = PixelWrite {
                             colour: of(&rows.colour),
                             second: rows.second.as_ref().map(of).unwrap_or_default(),
-                            ..Written::default()
+                            ..PixelWrite::default()
                         };
                         let target = Some(&target);
                         back_end.write(&mut memory, target, [0, 0], channel, &one).unwrap();

@@ -10,7 +10,7 @@ use tepui_intel_packets::gen12::{
 use tepui_intel_packets::stages::State3dSoBuffer;
 use tepui_intel_packets::{Packet, Problem};
 
-use super::{Command, Next, Stream, UNIT};
+use super::{Command, Continuation, Stream, UNIT};
 use crate::job::JobFault;
 use crate::registers::DRAW_EXTENDED;
 
@@ -20,7 +20,7 @@ fn invalid(problem: Problem) -> JobFault {
 
 impl Stream<'_> {
     /// A draw with three additional parameters; those of an indirect draw are in registers.
-    pub(super) fn extended_draw(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn extended_draw(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let draw: Primitive3dExtended = command.unpack()?;
         if !draw.indirect_parameter_enable {
             let numbers =
@@ -33,7 +33,10 @@ impl Stream<'_> {
     }
 
     /// Push constants of several stages: sets the same state as each stage's own command.
-    pub(super) fn constants_of_stages(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn constants_of_stages(
+        &mut self,
+        command: &Command,
+    ) -> Result<Continuation, JobFault> {
         let set: State3dConstantAll = command.unpack()?;
         let mut ranges = command.bytes[State3dConstantAll::SIZE_BYTES..].as_chunks::<8>().0.iter();
         let mut body = State3dConstantBody::default();
@@ -66,7 +69,7 @@ impl Stream<'_> {
         keep!(set.domain_shader_update_enable, State3dConstantDs);
         keep!(set.geometry_shader_update_enable, State3dConstantGs);
         keep!(set.pixel_shader_update_enable, State3dConstantPs);
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// A stream output buffer, which has a separate command for each index.
@@ -74,7 +77,7 @@ impl Stream<'_> {
         &mut self,
         command: &Command,
         index: u32,
-    ) -> Result<Next, JobFault> {
+    ) -> Result<Continuation, JobFault> {
         // The commands differ only by their opcode.
         let mut bytes = command.bytes.to_vec();
         bytes[2] = State3dSoBufferIndex0::INFO

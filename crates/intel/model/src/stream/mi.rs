@@ -10,7 +10,7 @@ use tepui_intel_packets::mi::{
     SemaphoreCompare,
 };
 
-use super::{Command, Next, Stream, UNIT};
+use super::{Command, Continuation, Stream, UNIT};
 use crate::job::{FaultKind, JobFault};
 use crate::memory::address;
 use crate::registers::{
@@ -42,10 +42,10 @@ fn engine(from_start: u32) -> u32 {
 }
 
 impl Stream<'_> {
-    pub(super) fn mi(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn mi(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         match command.info.name {
             "MI_NOOP" | "MI_ARB_CHECK" | "MI_ARB_ON_OFF" | "MI_USER_INTERRUPT" => {}
-            "MI_BATCH_BUFFER_END" => return Ok(Next::End),
+            "MI_BATCH_BUFFER_END" => return Ok(Continuation::End),
             "MI_BATCH_BUFFER_START" => return self.batch_buffer_start(command),
             "MI_CONDITIONAL_BATCH_BUFFER_END" => return self.conditional_end(command),
             "MI_STORE_DATA_IMM" => self.store_data(command)?,
@@ -96,7 +96,7 @@ impl Stream<'_> {
             "MI_ATOMIC" => self.atomic(command)?,
             name => return Err(JobFault::unimplemented(UNIT, name)),
         }
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// The value of a register; the clock is read at this moment.
@@ -118,7 +118,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    fn batch_buffer_start(&mut self, command: &Command) -> Result<Next, JobFault> {
+    fn batch_buffer_start(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let start: MiBatchBufferStart = command.unpack()?;
         // source: i915 clients run in the per-process address space.
         own_space(!start.address_space_indicator)?;
@@ -126,18 +126,18 @@ impl Stream<'_> {
             return Err(JobFault::unimplemented(UNIT, "MI_BATCH_BUFFER_START with an offset"));
         }
         if start.predication_enable && !self.context.registers.predicate() {
-            return Ok(Next::Continue);
+            return Ok(Continuation::Continue);
         }
         let returns = start.second_level_batch_buffer;
-        Ok(Next::Jump { to: start.batch_buffer_start_address, returns })
+        Ok(Continuation::Jump { to: start.batch_buffer_start_address, returns })
     }
 
-    fn conditional_end(&mut self, command: &Command) -> Result<Next, JobFault> {
+    fn conditional_end(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let end: MiConditionalBatchBufferEnd = command.unpack()?;
         own_space(end.use_global_gtt)?;
         let found = self.memory.read_u32(end.compare_address).map_err(unbound)?;
         // source: SKL PRM volume 2a: ends if the value in memory is not greater.
-        Ok(if found > end.compare_data_dword { Next::Continue } else { Next::End })
+        Ok(if found > end.compare_data_dword { Continuation::Continue } else { Continuation::End })
     }
 
     fn store_data(&mut self, command: &Command) -> Result<(), JobFault> {

@@ -34,7 +34,7 @@ const MAX_LEVELS: usize = 2;
 const MAX_DWORDS: usize = 513;
 
 /// The continuation of a batch after a command.
-enum Next {
+enum Continuation {
     /// The next command.
     Continue,
     /// The command at an address; the end of a second-level batch returns to the next command.
@@ -100,9 +100,9 @@ impl<'a> Stream<'a> {
             let next = self.execute(bytes).map_err(|fault| fault.at_packet(at))?;
             let behind = address(at + bytes.len() as u64);
             match next {
-                Next::Continue => at = behind,
-                Next::Jump { to, returns: false } => at = address(to),
-                Next::Jump { to, returns: true } => {
+                Continuation::Continue => at = behind,
+                Continuation::Jump { to, returns: false } => at = address(to),
+                Continuation::Jump { to, returns: true } => {
                     if returns.len() + 1 >= MAX_LEVELS {
                         let what = "a second level batch starts another one";
                         return Err(JobFault::new(UNIT, what).at_packet(at));
@@ -110,7 +110,7 @@ impl<'a> Stream<'a> {
                     returns.push(behind);
                     at = address(to);
                 }
-                Next::End => match returns.pop() {
+                Continuation::End => match returns.pop() {
                     Some(back) => at = back,
                     None => return Ok(self.stats),
                 },
@@ -131,7 +131,7 @@ impl<'a> Stream<'a> {
         Ok(command)
     }
 
-    fn execute(&mut self, bytes: &[u8]) -> Result<Next, JobFault> {
+    fn execute(&mut self, bytes: &[u8]) -> Result<Continuation, JobFault> {
         let header = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let Some(info) = command::find(self.gpu.chip.generation, header) else {
             return Err(JobFault::unimplemented(UNIT, format!("the command {header:#010x}")));
@@ -147,12 +147,12 @@ impl<'a> Stream<'a> {
             "MEDIA_CURBE_LOAD" => self.curbe_load(&command),
             "MEDIA_INTERFACE_DESCRIPTOR_LOAD" => self.interface_descriptor_load(&command),
             // Walkers are complete before the next command begins.
-            "MEDIA_STATE_FLUSH" => Ok(Next::Continue),
+            "MEDIA_STATE_FLUSH" => Ok(Continuation::Continue),
             "GPGPU_WALKER" => self.walker(&command),
             "3DPRIMITIVE" | "3DPRIMITIVE_EXTENDED"
                 if self.stats.draws >= self.gpu.options.max_draws =>
             {
-                Ok(Next::Continue)
+                Ok(Continuation::Continue)
             }
             "3DPRIMITIVE" => {
                 let primitive = command.unpack()?;
@@ -170,7 +170,7 @@ impl<'a> Stream<'a> {
                     // The upper six bits of the first double word are the index.
                     self.context.vertex_buffers.insert(u32::from(state[3] >> 2), *state);
                 }
-                Ok(Next::Continue)
+                Ok(Continuation::Continue)
             }
             "3DSTATE_VF_INSTANCING" => self.instancing(&command),
             "3DSTATE_SO_BUFFER" => self.stream_buffer(&command),
@@ -179,25 +179,25 @@ impl<'a> Stream<'a> {
         }
     }
 
-    fn draw(&mut self, primitive: &Primitive3d) -> Result<Next, JobFault> {
+    fn draw(&mut self, primitive: &Primitive3d) -> Result<Continuation, JobFault> {
         render::draw(self.gpu, self.vm, self.context, primitive, &mut self.stats)?;
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// Stores a command that sets state.
-    fn latch(&mut self, command: &Command) -> Result<Next, JobFault> {
+    fn latch(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         self.context.latched.insert(command.info.name, command.bytes.to_vec());
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// Operations on depth without a draw.
-    fn depth_operation(&mut self, command: &Command) -> Result<Next, JobFault> {
+    fn depth_operation(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         render::hiz::operate(self.vm, self.context, &command.unpack()?)?;
         self.latch(command)
     }
 
     /// A stream output buffer, and its write offset.
-    fn stream_buffer(&mut self, command: &Command) -> Result<Next, JobFault> {
+    fn stream_buffer(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         self.set_stream_buffer(&command.unpack()?, command.bytes.to_vec())
     }
 
@@ -205,7 +205,7 @@ impl<'a> Stream<'a> {
         &mut self,
         set: &State3dSoBuffer,
         bytes: Vec<u8>,
-    ) -> Result<Next, JobFault> {
+    ) -> Result<Continuation, JobFault> {
         /// Value that means the offset is in memory.
         const FROM_MEMORY: u32 = u32::MAX;
         if set.stream_offset_write_enable {
@@ -219,11 +219,11 @@ impl<'a> Stream<'a> {
             self.set_register(SO_WRITE_OFFSET + 4 * set.so_buffer_index, offset)?;
         }
         self.context.stream_buffers.insert(set.so_buffer_index, bytes);
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// The instance step rate of a vertex element.
-    fn instancing(&mut self, command: &Command) -> Result<Next, JobFault> {
+    fn instancing(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let set: State3dVfInstancing = command.unpack()?;
         match set.instancing_enable {
             true => {
@@ -234,6 +234,6 @@ impl<'a> Stream<'a> {
                 self.context.instancing.remove(&set.vertex_element_index);
             }
         }
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 }

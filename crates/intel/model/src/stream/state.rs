@@ -6,14 +6,17 @@ use tepui_intel_packets::state::{
     PipeControl, PipelineSelect, PostSyncOperation, StateBaseAddress,
 };
 
-use super::{Command, Next, Stream, UNIT};
+use super::{Command, Continuation, Stream, UNIT};
 use crate::job::JobFault;
 use crate::memory::address;
 use crate::registers;
 
 impl Stream<'_> {
     /// Base addresses, each of which is set only if its enable bit is.
-    pub(super) fn state_base_address(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn state_base_address(
+        &mut self,
+        command: &Command,
+    ) -> Result<Continuation, JobFault> {
         // Gen12 adds the base of bindless samplers, which no message here uses.
         let set: StateBaseAddress = match self.context.generation {
             Generation::Gen9 => command.unpack()?,
@@ -54,24 +57,24 @@ impl Stream<'_> {
             bases.bindless_surface = address(set.bindless_surface_state_base_address);
             bases.bindless_surface_count = set.bindless_surface_state_size;
         }
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// The pipeline, which is set only if the mask has its bits.
-    pub(super) fn pipeline_select(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn pipeline_select(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let select: PipelineSelect = command.unpack()?;
         if select.mask_bits & 3 == 3 {
             self.context.pipeline = select.pipeline_selection;
         }
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// PIPE_CONTROL: earlier commands are complete, and there are no caches, so only the post-sync write
     /// remains.
-    pub(super) fn pipe_control(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn pipe_control(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let control: PipeControl = command.unpack()?;
         let value = match control.post_sync_operation {
-            PostSyncOperation::NoWrite => return Ok(Next::Continue),
+            PostSyncOperation::NoWrite => return Ok(Continuation::Continue),
             PostSyncOperation::WriteImmediateData => control.immediate_data,
             PostSyncOperation::WriteTimestamp => self.gpu.timestamp(),
             PostSyncOperation::WritePsDepthCount => {
@@ -87,6 +90,6 @@ impl Stream<'_> {
         self.memory
             .write(control.address, &value.to_le_bytes())
             .map_err(|fault| JobFault::memory(UNIT, fault))?;
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 }

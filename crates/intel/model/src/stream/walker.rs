@@ -5,7 +5,7 @@ use tepui_intel_packets::media::{
     GpgpuWalker, InterfaceDescriptorData, MediaCurbeLoad, MediaInterfaceDescriptorLoad, SimdSize,
 };
 
-use super::{Command, Next, Stream};
+use super::{Command, Continuation, Stream};
 use crate::dispatch::{self, Dispatch};
 use crate::job::{JobFault, Unit};
 use crate::registers::{CS_INVOCATIONS, DISPATCH_DIMENSIONS};
@@ -19,27 +19,27 @@ const DESCRIPTOR_BYTES: usize = InterfaceDescriptorData::SIZE_BYTES;
 const REGISTER_BYTES: usize = 32;
 
 impl Stream<'_> {
-    pub(super) fn vfe_state(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn vfe_state(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         self.context.vfe = Some(command.unpack()?);
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// Reads constants into the context; later changes of memory have no effect.
-    pub(super) fn curbe_load(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn curbe_load(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let load: MediaCurbeLoad = command.unpack()?;
         let at = self.context.bases.dynamic + u64::from(load.curbe_data_start_address);
         self.context.constants = self.bytes(at, load.curbe_total_data_length)?;
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     pub(super) fn interface_descriptor_load(
         &mut self,
         command: &Command,
-    ) -> Result<Next, JobFault> {
+    ) -> Result<Continuation, JobFault> {
         let load: MediaInterfaceDescriptorLoad = command.unpack()?;
         let at = self.context.bases.dynamic + load.interface_descriptor_data_start_address;
         self.context.descriptors = self.bytes(at, load.interface_descriptor_total_length)?;
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 
     /// Reads `count` bytes; the fields that hold counts have 17 bits.
@@ -49,10 +49,10 @@ impl Stream<'_> {
         Ok(bytes)
     }
 
-    pub(super) fn walker(&mut self, command: &Command) -> Result<Next, JobFault> {
+    pub(super) fn walker(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let walker: GpgpuWalker = command.unpack()?;
         if walker.predicate_enable && !self.context.registers.predicate() {
-            return Ok(Next::Continue);
+            return Ok(Continuation::Continue);
         }
         let first = walker.interface_descriptor_offset as usize * DESCRIPTOR_BYTES;
         let Some(bytes) = self.context.descriptors.get(first..first + DESCRIPTOR_BYTES) else {
@@ -116,6 +116,6 @@ impl Stream<'_> {
             .registers
             .set64(CS_INVOCATIONS, count.wrapping_add(dispatch.invocations()))
             .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
-        Ok(Next::Continue)
+        Ok(Continuation::Continue)
     }
 }

@@ -90,15 +90,15 @@ struct Lane {
 }
 
 /// The accumulated taps of a filter: weights and values.
-struct Sum {
+struct TapSum {
     total: [f32; 4],
     reduction: Option<Reduction>,
     any: bool,
 }
 
-impl Sum {
-    fn new(reduction: Option<Reduction>) -> Sum {
-        Sum { total: [0.0; 4], reduction, any: false }
+impl TapSum {
+    fn new(reduction: Option<Reduction>) -> TapSum {
+        TapSum { total: [0.0; 4], reduction, any: false }
     }
 
     fn add(&mut self, value: [f32; 4], weight: f32) {
@@ -224,7 +224,7 @@ pub(super) fn sample(
             values[lane] = swizzled(texel, image.swizzle, one);
             continue;
         }
-        let mut total = Sum::new(sampler.reduction);
+        let mut total = TapSum::new(sampler.reduction);
         let count = footprint.samples[lane];
         for n in 0..count as u32 {
             let mut at = own;
@@ -384,7 +384,7 @@ impl Reader<'_, '_> {
             return Ok(self.compared(texel, lane.reference));
         }
         let taps = self.taps(lane, level)?;
-        let mut sum = Sum::new(self.sampler.reduction);
+        let mut sum = TapSum::new(self.sampler.reduction);
         for (texel, weight) in taps.iter().filter(|tap| tap.1 != 0.0) {
             sum.add(self.compared(*texel, lane.reference), *weight);
         }

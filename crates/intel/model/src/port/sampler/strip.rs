@@ -48,7 +48,7 @@ impl Ports<'_> {
         if !are_strip(x, y, lod, layer) {
             return false;
         }
-        let place = Place { first: [x[0], y[0]], lod: lod[0], layer: layer[0] };
+        let place = StripPosition { first: [x[0], y[0]], lod: lod[0], layer: layer[0] };
         let Ports { memory, surfaces, kernels, scratch, .. } = self;
         let Some(bound) = surfaces.get_mut(bound as usize) else { return false };
         let Surface::Image(image) = &bound.surface else { return false };
@@ -59,7 +59,7 @@ impl Ports<'_> {
 
 /// The position of a strip: its first texel, in a layer of a level.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct StripPosition {
     pub first: [u32; 2],
     pub lod: u32,
     pub layer: u32,
@@ -86,11 +86,11 @@ impl Texture {
         image: &Image,
         kernels: &Kernels,
         scratch: &mut Scratch,
-        place: Place,
+        place: StripPosition,
         rows: &mut [Row<WIDTH>],
     ) -> bool {
         const ZEROS: Row<WIDTH> = [0; WIDTH];
-        let Place { first, lod, layer } = place;
+        let StripPosition { first, lod, layer } = place;
         if self.unpacker.is_none() || lod >= image.levels || !image.array && layer != 0 {
             return false;
         }
@@ -162,9 +162,9 @@ impl Texture {
         memory: &mut Memory<'_>,
         image: &Image,
         level: &PlainLevel,
-        place: Place,
+        place: StripPosition,
     ) -> Option<bool> {
-        let Place { first: [x, y], lod, layer } = place;
+        let StripPosition { first: [x, y], lod, layer } = place;
         let marks = self.marks(image, lod)?;
         let size = level.size();
         // Block sizes are powers of two.

@@ -6,7 +6,7 @@ use tepui_intel_packets::sampler::ShadowFunction;
 use tepui_softgpu::AddressSpace;
 
 use super::super::filter::{self, Lod, Request};
-use super::super::strip::Place;
+use super::super::strip::StripPosition;
 use super::super::texel::BlockCache;
 use super::*;
 use crate::format;
@@ -17,9 +17,9 @@ const BASE: u64 = 0x10_0000;
 const BYTES: usize = 1 << 20;
 
 /// A pseudo-random number generator.
-struct Numbers(u32);
+struct Random(u32);
 
-impl Numbers {
+impl Random {
     fn next(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.0 ^ self.0 >> 15
@@ -34,7 +34,7 @@ impl Numbers {
     }
 }
 
-fn space(numbers: &mut Numbers) -> AddressSpace {
+fn space(numbers: &mut Random) -> AddressSpace {
     let vm = AddressSpace::new(12, 48);
     let memory = Arc::new(tepui_softgpu::Memory::new(BYTES).unwrap());
     let all = Protection::READ | Protection::WRITE;
@@ -77,8 +77,8 @@ fn image(number: u32, tiling: Tiling, size: [u32; 2], levels: u32) -> Image {
 const FORMATS: [u32; 12] =
     [0x0c7, 0x0c1, 0x0d8, 0x084, 0x0c2, 0x100, 0x140, 0x0cb, 0x0ed, 0x0e9, 0x0c9, 0x002];
 
-fn images(mut each: impl FnMut(&mut Numbers, &Image, &mut Memory<'_>)) {
-    let mut numbers = Numbers(1);
+fn images(mut each: impl FnMut(&mut Random, &Image, &mut Memory<'_>)) {
+    let mut numbers = Random(1);
     let vm = space(&mut numbers);
     let mut memory = Memory::new(&vm);
     for number in FORMATS {
@@ -141,7 +141,7 @@ fn loads_are_those_of_single_texels() {
             let out = scratch.rows;
             read += 1;
             if in_strip {
-                let place = Place { first: [at[0][0], at[1][0]], lod, layer };
+                let place = StripPosition { first: [at[0][0], at[1][0]], lod, layer };
                 let mut rows = [[0; WIDTH]; 4];
                 if texture.load_strip(memory, image, kernels, scratch, place, &mut rows) {
                     strips += 1;

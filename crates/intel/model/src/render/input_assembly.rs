@@ -10,13 +10,13 @@ pub(super) const MAX_VERTICES: usize = 6;
 
 /// A primitive: its vertices, and its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct InputPrimitive {
     pub vertices: [u32; MAX_VERTICES],
     pub number: u32,
 }
 
 /// The assembly rule of primitives with adjacency.
-enum Kind {
+enum AdjacencyRule {
     /// Number of vertices of a primitive, and the distance between the first vertices of consecutive
     /// primitives.
     Every(usize, usize),
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 /// Assembles primitives.
-pub(super) enum Windows {
+pub(super) enum InputAssembly {
     /// Primitives without adjacency.
     Plain(Assembly, Vec<Assembled>),
     Adjacent {
@@ -51,22 +51,22 @@ pub(super) enum AdjacentKind {
 }
 
 impl AdjacentKind {
-    fn kind(self) -> Kind {
+    fn kind(self) -> AdjacencyRule {
         match self {
-            AdjacentKind::Lines => Kind::Every(4, 4),
-            AdjacentKind::LineStrip => Kind::Every(4, 1),
-            AdjacentKind::Triangles => Kind::Every(6, 6),
-            AdjacentKind::TriangleStrip => Kind::Strip,
+            AdjacentKind::Lines => AdjacencyRule::Every(4, 4),
+            AdjacentKind::LineStrip => AdjacencyRule::Every(4, 1),
+            AdjacentKind::Triangles => AdjacencyRule::Every(6, 6),
+            AdjacentKind::TriangleStrip => AdjacencyRule::Strip,
         }
     }
 }
 
-impl Windows {
+impl InputAssembly {
     /// The assembler of a topology (3D_Prim_Topo_Type).
     ///
     /// # Errors
     /// The topology is not drawn.
-    pub fn new(topology: u32, trailing: bool) -> Result<Windows, JobFault> {
+    pub fn new(topology: u32, trailing: bool) -> Result<InputAssembly, JobFault> {
         let kind = match topology {
             9 => AdjacentKind::Lines,
             10 => AdjacentKind::LineStrip,
@@ -76,33 +76,33 @@ impl Windows {
                 // Strip triangles are rotated so that the last or the first vertex stays in place.
                 let strips = if trailing { 2 } else { 0 };
                 let order = ProvokingVertices { lines: 0, strips, fans: 0 };
-                return Ok(Windows::Plain(Assembly::new(topology, order)?, Vec::new()));
+                return Ok(InputAssembly::Plain(Assembly::new(topology, order)?, Vec::new()));
             }
         };
         let sequence = VecDeque::new();
-        Ok(Windows::Adjacent { kind, trailing, sequence, seen: 0, made: 0, number: 0 })
+        Ok(InputAssembly::Adjacent { kind, trailing, sequence, seen: 0, made: 0, number: 0 })
     }
 
     /// The vertices that later primitives need.
     pub fn held(&mut self) -> Vec<&mut u32> {
         match self {
-            Windows::Plain(assembly, _) => assembly.held().collect(),
-            Windows::Adjacent { sequence, .. } => sequence.iter_mut().collect(),
+            InputAssembly::Plain(assembly, _) => assembly.held().collect(),
+            InputAssembly::Adjacent { sequence, .. } => sequence.iter_mut().collect(),
         }
     }
 
     /// Takes a vertex; adds the primitives that it completes.
-    pub fn push(&mut self, vertex: u32, out: &mut Vec<Window>) {
+    pub fn push(&mut self, vertex: u32, out: &mut Vec<InputPrimitive>) {
         match self {
-            Windows::Plain(assembly, list) => {
+            InputAssembly::Plain(assembly, list) => {
                 assembly.push(vertex, list);
                 drain(list, out);
             }
-            Windows::Adjacent { kind, trailing, sequence, seen, made, number } => {
+            InputAssembly::Adjacent { kind, trailing, sequence, seen, made, number } => {
                 sequence.push_back(vertex);
                 *seen += 1;
                 match kind.kind() {
-                    Kind::Every(size, step) => {
+                    AdjacencyRule::Every(size, step) => {
                         if sequence.len() == size {
                             let mut vertices = [0; MAX_VERTICES];
                             vertices.iter_mut().zip(&*sequence).for_each(|(to, v)| *to = *v);
@@ -111,7 +111,7 @@ impl Windows {
                         }
                     }
                     // A triangle is known not to be the last when another one follows.
-                    Kind::Strip if *seen >= 8 && seen.is_multiple_of(2) => {
+                    AdjacencyRule::Strip if *seen >= 8 && seen.is_multiple_of(2) => {
                         let before = sequence.len() - 8;
                         let at = |k: usize| sequence[before + k];
                         let neighbour = at(6);
@@ -123,20 +123,20 @@ impl Windows {
                             sequence.pop_front();
                         }
                     }
-                    Kind::Strip => {}
+                    AdjacencyRule::Strip => {}
                 }
             }
         }
     }
 
     /// Ends a sequence.
-    pub fn restart(&mut self, out: &mut Vec<Window>) {
+    pub fn restart(&mut self, out: &mut Vec<InputPrimitive>) {
         match self {
-            Windows::Plain(assembly, list) => {
+            InputAssembly::Plain(assembly, list) => {
                 assembly.restart(list);
                 drain(list, out);
             }
-            Windows::Adjacent { kind, trailing, sequence, seen, made, number } => {
+            InputAssembly::Adjacent { kind, trailing, sequence, seen, made, number } => {
                 if *kind == AdjacentKind::TriangleStrip && *seen >= 6 {
                     let even = *seen & !1;
                     // The last triangle begins six vertices before the end.
@@ -153,11 +153,11 @@ impl Windows {
     }
 
     /// Ends an instance: primitives are counted from 0 again.
-    pub fn end_instance(&mut self, out: &mut Vec<Window>) {
+    pub fn end_instance(&mut self, out: &mut Vec<InputPrimitive>) {
         self.restart(out);
         match self {
-            Windows::Plain(assembly, list) => assembly.end_instance(list),
-            Windows::Adjacent { number, .. } => *number = 0,
+            InputAssembly::Plain(assembly, list) => assembly.end_instance(list),
+            InputAssembly::Adjacent { number, .. } => *number = 0,
         }
     }
 }
@@ -185,14 +185,15 @@ fn strip(
     }
 }
 
-fn add(vertices: [u32; MAX_VERTICES], number: &mut u32, out: &mut Vec<Window>) {
-    out.push(Window { vertices, number: *number });
+fn add(vertices: [u32; MAX_VERTICES], number: &mut u32, out: &mut Vec<InputPrimitive>) {
+    out.push(InputPrimitive { vertices, number: *number });
     *number = number.wrapping_add(1);
 }
 
-fn drain(list: &mut Vec<Assembled>, out: &mut Vec<Window>) {
+fn drain(list: &mut Vec<Assembled>, out: &mut Vec<InputPrimitive>) {
     out.extend(
-        list.drain(..).map(|([a, b, c], number)| Window { vertices: [a, b, c, c, c, c], number }),
+        list.drain(..)
+            .map(|([a, b, c], number)| InputPrimitive { vertices: [a, b, c, c, c, c], number }),
     );
 }
 
@@ -201,10 +202,10 @@ mod tests {
     use super::*;
 
     fn assemble(topology: u32, trailing: bool, vertices: u32) -> Vec<[u32; MAX_VERTICES]> {
-        let mut windows = Windows::new(topology, trailing).unwrap();
+        let mut assembly = InputAssembly::new(topology, trailing).unwrap();
         let mut out = Vec::new();
-        (0..vertices).for_each(|v| windows.push(v, &mut out));
-        windows.end_instance(&mut out);
+        (0..vertices).for_each(|v| assembly.push(v, &mut out));
+        assembly.end_instance(&mut out);
         out.into_iter().map(|w| w.vertices).collect()
     }
 
