@@ -216,7 +216,7 @@ fn generated_programs_leave_the_same() {
     let t = compare("generated", &programs, &mut left_out);
     report(&programs, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
-    assert_eq!(programs.len(), 560, "README.md and docs/compiler.md say how many");
+    assert_eq!(programs.len(), 560, "docs/compiler.md says how many");
     floors(&t, [526, 151, 339]);
 }
 
@@ -230,7 +230,7 @@ fn image_operations_leave_the_same() {
     report(&operations, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
     assert!(left_out.is_empty(), "{left_out:#?}");
-    assert_eq!(operations.len(), 866, "README.md and docs/compiler.md say how many");
+    assert_eq!(operations.len(), 866, "docs/compiler.md says how many");
     floors(&t, [866, 0, 866]);
 }
 

@@ -293,7 +293,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
         println!("wrong: {w}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(all.len(), 71, "README.md says how many pairs there are");
+    assert_eq!(all.len(), 71, "docs/testing.md says how many pairs there are");
     assert!(same >= 54, "{same} pairs that show something are too few");
     assert!(interpreted >= 70, "{interpreted} interpreted pairs are too few");
 }
