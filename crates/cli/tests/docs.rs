@@ -54,6 +54,9 @@ const FOLDERS: [&str; 9] =
 /// Ends of names of files that only this project has; other sources that pages cite are in C and Python.
 const ENDS: [&str; 5] = [".rs", ".md", ".toml", ".sh", ".mjs"];
 
+/// Words that stand for a name in a path.
+const PLACEHOLDERS: [&str; 2] = ["NAME", "FAMILY"];
+
 /// History names files as they were.
 const HISTORY: [&str; 2] = ["CHANGELOG.md", "docs/archive/"];
 
@@ -104,7 +107,10 @@ impl Tree {
         // A line number.
         let word = word.split_once(':').map_or(word, |(path, _)| path);
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-        if !word.chars().all(plain) || word.contains("NAME") || word.starts_with("./") {
+        if !word.chars().all(plain)
+            || PLACEHOLDERS.iter().any(|p| word.contains(p))
+            || word.starts_with("./")
+        {
             return true;
         }
         if FOLDERS.iter().any(|f| word.starts_with(f)) {
