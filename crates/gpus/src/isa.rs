@@ -264,7 +264,7 @@ fn valhall_line(line: valhall::disasm::Line) -> Line {
 
 /// A line of Intel's disassembler. Its listing has offset and bytes in a comment behind the text, so
 /// that it is assembly too.
-fn intel_line(line: intel::disasm::Listed) -> Line {
+fn intel_line(line: intel::disasm::ListingEntry) -> Line {
     use intel::disasm::Content;
     let hex = |separator| {
         let bytes: Vec<String> = line.bytes.iter().map(|b| format!("{b:02x}")).collect();
