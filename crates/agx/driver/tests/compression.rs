@@ -25,7 +25,7 @@ fn target() -> ImageInfo {
         views: ViewFormats::Own,
         linear: false,
         modifier: None,
-        stride: None,
+        explicit: None,
     }
 }
 
