@@ -27,7 +27,7 @@ const MOST_CHUNKS: usize = 64;
 const MOST_LARGE_B: u64 = 288 << 20;
 /// Numbers of the list that counts.
 const COUNTING: u32 = 1 << 16;
-/// Samplers in the heap. source: Mesa, hk_physical_device.c, maxSamplerAllocationCount
+/// Places of the heap of samplers. source: Mesa, hk_device.c, hk_init_sampler_heap
 pub const SAMPLERS: u32 = 1024;
 /// Occlusion counters. source: the index's 15 bits, `FragmentOcclusionQuery`
 pub const COUNTERS: u32 = 32767;
@@ -237,7 +237,7 @@ impl Device {
             return Ok(*slot + FIRST_OF_HEAP);
         }
         let slot = heap.free.pop().ok_or_else(|| {
-            Error::new(tepui_vulkan::vk::Result::ERROR_TOO_MANY_OBJECTS, "the sampler heap is full")
+            Error::device_memory(format!("the heap has {SAMPLERS} places for samplers that differ"))
         })?;
         heap.used.insert(*bytes, (slot, 1));
         self.sampler_heap.write(8 * u64::from(slot), bytes);

@@ -17,11 +17,16 @@ use crate::state::MAX_SAMPLE_PLACE;
 
 /// Apple's vendor number, which Mesa uses as well. source: PCI-SIG's list
 const VENDOR: u32 = 0x106b;
+/// The registered number of a driver. This one has none of its own, the specification has none for such drivers, and 0 is no value of
+/// the type. Clients choose by it how to use the GPU (Zink, whether to keep render passes together), so that the number of the driver
+/// with the same hardware, kernel interface and rules is the one that serves them; the name says whose driver it is.
+const DRIVER: vk::DriverId = vk::DriverId::MESA_HONEYKRISP;
 /// Descriptors of a kind that a stage sees.
 const MAX_DESCRIPTORS: u32 = 1 << 20;
 /// Buffers with dynamic offsets in all sets, of each kind.
 const MAX_DYNAMIC: u32 = 32;
-/// Samplers at once: equal ones share their place in the heap. source: Mesa, hk_physical_device.c
+/// Samplers at once, the least that the specification allows. Equal ones share their place in the heap, which has room for fewer
+/// that differ ([`crate::device::SAMPLERS`]).
 const MAX_SAMPLERS: u32 = 4000;
 /// Components that vertices pass to fragments.
 const MAX_VARYING: u32 = 116;
@@ -574,7 +579,7 @@ fn property_chain(chip: &Chip) -> Answers {
             ..Default::default()
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
-            driver_id: vk::DriverId::from_raw(0),
+            driver_id: DRIVER,
             filter_minmax_single_component_formats: TRUE,
             filter_minmax_image_component_mapping: TRUE,
             driver_name: name("Tepui AGX"),

@@ -272,3 +272,39 @@ fn pipeline_caches() {
         assert_eq!(cache(&bytes), header);
     }
 }
+
+/// Equal samplers share a place of the heap; of those that differ there are as many as it has places.
+#[test]
+fn samplers() {
+    let device = DeviceOnly::new(&[]);
+    let (i, d) = (device.instance, device.device);
+    let create = |max_lod: f32| {
+        let info = vk::SamplerCreateInfo { max_lod, ..Default::default() };
+        let mut sampler = vk::Sampler::null();
+        let result = call!(i, PFN_vkCreateSampler, vkCreateSampler(d, &info, null(), &mut sampler));
+        if result == R::SUCCESS { Ok(sampler) } else { Err(result) }
+    };
+    let destroy = |s: vk::Sampler| call!(i, PFN_vkDestroySampler, vkDestroySampler(d, s, null()));
+    // The hardware has 64 steps a level, and ten bits of them.
+    let distinct = |k: u32| (k % 896) as f32 / 64.0;
+    let mut all: Vec<_> = (0..4000).map(|k| create(distinct(k)).unwrap()).collect();
+    let mip = |k: u32| {
+        let info = vk::SamplerCreateInfo {
+            mipmap_mode: vk::SamplerMipmapMode::LINEAR,
+            max_lod: distinct(k),
+            ..Default::default()
+        };
+        let mut sampler = vk::Sampler::null();
+        let result = call!(i, PFN_vkCreateSampler, vkCreateSampler(d, &info, null(), &mut sampler));
+        if result == R::SUCCESS { Ok(sampler) } else { Err(result) }
+    };
+    let further: Vec<_> = (0..896).map_while(|k| mip(k).ok()).collect();
+    assert!(all.len() > 1024 && further.len() < 896, "{} {}", all.len(), further.len());
+    assert_eq!(mip(895).err(), Some(R::ERROR_OUT_OF_DEVICE_MEMORY));
+    // One that is there already has its place.
+    all.push(create(distinct(5)).unwrap());
+    further.into_iter().for_each(destroy);
+    let again = mip(895).unwrap();
+    destroy(again);
+    all.into_iter().for_each(destroy);
+}

@@ -1112,7 +1112,6 @@ impl Encoder {
         self.write_word(pool.ready_address(query), 1)
     }
 
-    /// Clears what a rendering that covers only part of its attachments clears: tiles begin with what is in memory.
     /// Descriptors of the targets that the tile has no room for; their address, or 0 if there are none.
     fn spilled_targets(&mut self, rendering: &Rendering<Agx>, spilled: u8) -> Result<u64> {
         if spilled == 0 {
@@ -1131,6 +1130,7 @@ impl Encoder {
         Ok(self.upload(rows.as_flattened(), 64)?.address)
     }
 
+    /// Clears what a rendering that covers only part of its attachments clears: tiles begin with what is in memory.
     fn clear_area(&mut self, rendering: &Rendering<Agx>, size: [u32; 2]) -> Result<()> {
         let mut c = Clear { colours: 0, integers: 0, words: [0; 32], depth: None, stencil: None };
         let clears = |a: &Attachment<Agx>| a.load == vk::AttachmentLoadOp::CLEAR;
