@@ -8,7 +8,7 @@ use tepui_gpus::counts::COUNTS_VARIABLE;
 use tepui_gpus::{Feature, Gpu, vulkan};
 
 use crate::launch;
-use crate::library::{ICD, unpack};
+use crate::library::{ICD, for_all_users, unpack};
 
 /// The file beside captures that says where the machine code of shaders comes from.
 pub const SHADER_INFO: &str = "shaders.jsonl";
@@ -103,11 +103,13 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// The program with its arguments and the environment variables of loader and driver.
 fn command(args: &Args) -> Result<Command, String> {
-    let library = ICD.find()?;
+    let shared = |path| for_all_users(path).map_err(|error| format!("the driver: {error}"));
+    let library = shared(ICD.find()?)?;
     let cache = ICD.cache()?;
     let manifest = vulkan_tepui::manifest(&library);
     let manifest = unpack(manifest.as_bytes(), &cache, "tepui_icd.json")
         .map_err(|error| format!("{}: {error}", cache.display()))?;
+    let manifest = shared(manifest)?;
     let (program, arguments) = args.program.split_first().ok_or("no program")?;
     let mut command = Command::new(program);
     command.args(arguments);

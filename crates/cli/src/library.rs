@@ -6,6 +6,7 @@
 //! beside it.
 
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -143,6 +144,59 @@ impl Library {
     }
 }
 
+/// A file that every user can read: the file itself, or a copy in a folder of this user's among temporary files.
+///
+/// A program that root starts may go on as another user, and what is below root's home is not there for it: the loader would find no
+/// driver, without a word.
+///
+/// # Errors
+/// The copy cannot be written.
+pub fn for_all_users(path: PathBuf) -> io::Result<PathBuf> {
+    // Others cannot change their user.
+    let user = rustix::process::geteuid();
+    if !user.is_root() || is_readable_by_all(&path) {
+        return Ok(path);
+    }
+    let folder = std::env::temp_dir().join(format!("tepui-{}", user.as_raw()));
+    match std::fs::DirBuilder::new().mode(0o755).create(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        _ => {}
+    }
+    // Nobody else may have made it, or write to it.
+    let found = std::fs::symlink_metadata(&folder)?;
+    if !found.is_dir() || found.uid() != user.as_raw() || found.mode() & 0o022 != 0 {
+        let why = format!("{}: not a folder of this user alone", folder.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("file");
+    let copy = unpack(&std::fs::read(&path)?, &folder, name)?;
+    forget_old(&folder);
+    Ok(copy)
+}
+
+/// Copies that are kept of programs' libraries and manifests: the newest, with some room for builds that are in use at once.
+const COPIES: usize = 16;
+
+/// Removes all but the newest copies.
+fn forget_old(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut files: Vec<_> = entries
+        .flatten()
+        .filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path())))
+        .collect();
+    files.sort();
+    for (_, path) in files.iter().rev().skip(COPIES) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Whether every user can read a file: by its own permissions and those of the folders above it.
+fn is_readable_by_all(path: &Path) -> bool {
+    let has = |path: &Path, bits| std::fs::metadata(path).is_ok_and(|m| m.mode() & bits == bits);
+    let Ok(path) = path.canonicalize() else { return false };
+    has(&path, 0o004) && path.ancestors().skip(1).all(|folder| has(folder, 0o001))
+}
+
 /// Writes a file to a folder, under its name with a hash of its contents. A file that exists is
 /// kept if its contents are the same.
 ///
@@ -155,8 +209,12 @@ pub fn unpack(contents: &[u8], folder: &Path, name: &str) -> io::Result<PathBuf>
         return Ok(path);
     }
     std::fs::create_dir_all(folder)?;
-    // Another process may write it at the same time, so each writes its own file and renames it.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    // Another process may write it at the same time, so each writes its own file and renames it. Programs that change their user
+    // read it, too.
+    let mut file = tempfile::Builder::new()
+        .permissions(std::fs::Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
     file.write_all(contents)?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(path)
@@ -181,5 +239,22 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), embedded);
         }
         assert_ne!((SHIM.embedded)().len(), (ICD.embedded)().len());
+    }
+
+    #[test]
+    fn files_are_readable_by_every_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = unpack(b"driver", folder.path(), "driver.so").unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o644);
+        // The folder is its user's alone.
+        assert!(!is_readable_by_all(&path));
+        let found = for_all_users(path.clone()).unwrap();
+        if rustix::process::geteuid().is_root() {
+            assert!(is_readable_by_all(&found), "{}", found.display());
+            assert_eq!(std::fs::read(&found).unwrap(), b"driver");
+            assert_eq!(for_all_users(found.clone()).unwrap(), found);
+        } else {
+            assert_eq!(found, path);
+        }
     }
 }
