@@ -199,6 +199,26 @@ pub enum Compression {
     Pvrtc2,
 }
 
+impl Compression {
+    /// Components of the formats: the first of red, green, blue and alpha. Of the others, colours read as 0 and alpha as 1.
+    pub const fn components(self) -> usize {
+        match self {
+            Compression::Bc4 | Compression::EacR => 1,
+            Compression::Bc5 | Compression::EacRg => 2,
+            Compression::Bc1 { alpha: false } | Compression::Bc6h | Compression::Etc2Rgb => 3,
+            Compression::Bc1 { alpha: true }
+            | Compression::Bc2
+            | Compression::Bc3
+            | Compression::Bc7
+            | Compression::Etc2Rgba1
+            | Compression::Etc2Rgba8
+            | Compression::Astc
+            | Compression::Pvrtc1
+            | Compression::Pvrtc2 => 4,
+        }
+    }
+}
+
 impl FormatInfo {
     /// Whether the format is block-compressed.
     pub const fn is_compressed(&self) -> bool {

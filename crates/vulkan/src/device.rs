@@ -368,7 +368,12 @@ impl<B: Backend> Device<B> {
                 info.next,
                 vk::StructureType::PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,
             );
+            let swizzle: Option<&vk::PhysicalDeviceBorderColorSwizzleFeaturesEXT> = chain::find(
+                info.next,
+                vk::StructureType::PHYSICAL_DEVICE_BORDER_COLOR_SWIZZLE_FEATURES_EXT,
+            );
             on.is_some_and(|f| f.custom_border_colors == vk::TRUE)
+                || swizzle.is_some_and(|f| f.border_color_swizzle == vk::TRUE)
         };
         // SAFETY: as the caller says.
         let reductions = unsafe {

@@ -517,9 +517,11 @@ entry! {
             let (d, info) = (Device::<B>::of(device), &*info);
             let border: Option<&vk::SamplerCustomBorderColorCreateInfoEXT> = chain::find(info.next, vk::StructureType::SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT);
             let reduction: Option<&vk::SamplerReductionModeCreateInfo> = chain::find(info.next, vk::StructureType::SAMPLER_REDUCTION_MODE_CREATE_INFO);
+            let is_black = d.custom_borders && info.border_color == vk::BorderColor::FLOAT_OPAQUE_BLACK;
             let inner = B::sampler(&d.inner, &SamplerInfo {
                 core: *info,
                 border: border.map(|b| swizzled(info, b.custom_border_color.uint32)),
+                opaque_black: is_black.then(|| swizzled(info, [0, 0, 0, 1f32.to_bits()])),
                 reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
             })?;
             let conversion: Option<&vk::SamplerYcbcrConversionInfo> = chain::find(info.next, vk::StructureType::SAMPLER_YCBCR_CONVERSION_INFO);

@@ -88,8 +88,11 @@ impl Sampler {
     pub fn new(device: &Arc<Device>, info: &SamplerInfo) -> Result<Sampler> {
         let c = &info.core;
         let wraps = [c.address_mode_u, c.address_mode_v, c.address_mode_w];
-        let border =
-            info.border.filter(|_| wraps.contains(&vk::SamplerAddressMode::CLAMP_TO_BORDER));
+        let has_border = wraps.contains(&vk::SamplerAddressMode::CLAMP_TO_BORDER);
+        // The hardware's opaque black has its 1 in the last channel in memory, where R4G4B4A4 and A8, among others, do not have their alpha.
+        // Comparisons look at the first channel alone. source: Mesa, hk_sampler.c, `is_border_color_custom`
+        let black = info.opaque_black.filter(|_| c.compare_enable == vk::FALSE);
+        let border = info.border.or(black).filter(|_| has_border);
         let reduction = match info.reduction {
             vk::SamplerReductionMode::MIN => Reduction::Least,
             vk::SamplerReductionMode::MAX => Reduction::Greatest,

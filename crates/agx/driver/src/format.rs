@@ -71,13 +71,12 @@ fn find(f: Format) -> Option<HwFormat> {
         let (channels, type_, srgb) = tepui_agx_texture::fields_of(g)?;
         Some(HwFormat { channels, type_, srgb, swizzle })
     };
-    let opaque = [Channel::R, Channel::G, Channel::B, Channel::One];
     match f {
-        Format::BC1_RGB_UNORM_BLOCK => return make(Format::BC1_RGBA_UNORM_BLOCK, opaque),
-        Format::BC1_RGB_SRGB_BLOCK => return make(Format::BC1_RGBA_SRGB_BLOCK, opaque),
-        Format::D16_UNORM => return make(Format::R16_UNORM, depth()),
-        Format::D32_SFLOAT => return make(Format::R32_SFLOAT, depth()),
-        Format::S8_UINT => return make(Format::R8_UINT, depth()),
+        Format::BC1_RGB_UNORM_BLOCK => return make(Format::BC1_RGBA_UNORM_BLOCK, first(3)),
+        Format::BC1_RGB_SRGB_BLOCK => return make(Format::BC1_RGBA_SRGB_BLOCK, first(3)),
+        Format::D16_UNORM => return make(Format::R16_UNORM, first(1)),
+        Format::D32_SFLOAT => return make(Format::R32_SFLOAT, first(1)),
+        Format::S8_UINT => return make(Format::R8_UINT, first(1)),
         _ => {}
     }
     if let Some(((bits, bytes), names)) = shape(f) {
@@ -90,12 +89,23 @@ fn find(f: Format) -> Option<HwFormat> {
         return make(g, swizzle);
     }
     // Packed and block-compressed formats have their components in order.
-    make(f, ORDER)
+    make(f, first(components(f)))
 }
 
-/// What reads of depth or stencil give: one component.
-fn depth() -> [Channel; 4] {
-    [Channel::R, Channel::Zero, Channel::Zero, Channel::One]
+/// A format's first channels as components. Those that it lacks have to be constants: the hardware replaces them in texels, but not in border
+/// colours and where a fetch is outside.
+fn first(channels: usize) -> [Channel; 4] {
+    let lacks = [Channel::Zero, Channel::Zero, Channel::Zero, Channel::One];
+    std::array::from_fn(|k| if k < channels { ORDER[k] } else { lacks[k] })
+}
+
+/// The components of a packed or block-compressed format.
+fn components(f: Format) -> usize {
+    match f.info().encoding {
+        Encoding::SharedExponent | Encoding::Subsampled(_) => 3,
+        Encoding::Compressed(compression, _) => compression.components(),
+        Encoding::Plain(_) | Encoding::DepthStencil(_) | Encoding::Planar(_) => 4,
+    }
 }
 
 /// Formats that image atomics work on.

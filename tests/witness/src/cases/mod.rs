@@ -4,6 +4,7 @@ mod algorithms;
 mod atomics;
 mod blend_advanced;
 mod blocks;
+mod borders;
 mod canvas;
 mod capture_replay;
 mod codecs;
@@ -62,6 +63,7 @@ pub fn all() -> Vec<Case> {
         image::cases(),
         texture::cases(),
         blocks::cases(),
+        borders::cases(),
         codecs::cases(),
         ycbcr::cases(),
         geometry::cases(),

@@ -264,6 +264,8 @@ pub struct SamplerSpec {
     pub border: vk::BorderColor,
     /// The bits of a custom border colour, which `border` must name.
     pub custom_border: [u32; 4],
+    /// The format of the images that a custom border colour is for; undefined for any.
+    pub border_format: vk::Format,
     pub compare: Option<vk::CompareOp>,
     pub reduction: vk::SamplerReductionMode,
     pub anisotropy: f32,
@@ -287,6 +289,7 @@ impl SamplerSpec {
             wrap: [wrap; 3],
             border: vk::BorderColor::FLOAT_TRANSPARENT_BLACK,
             custom_border: [0; 4],
+            border_format: vk::Format::UNDEFINED,
             compare: None,
             reduction: vk::SamplerReductionMode::WEIGHTED_AVERAGE,
             anisotropy: 1.0,
@@ -302,6 +305,19 @@ impl Gpu {
     /// An image in the general layout whose content is undefined.
     pub fn image(&self, spec: ImageSpec) -> Result<Image> {
         self.image_with(spec, vk::ImageCreateFlags::empty())
+    }
+
+    /// What images of a format with optimal tiling can be used for.
+    pub fn format_features(&self, format: vk::Format) -> vk::FormatFeatureFlags {
+        // SAFETY: the physical device is the instance's.
+        let all =
+            unsafe { self.instance.get_physical_device_format_properties(self.physical, format) };
+        all.optimal_tiling_features
+    }
+
+    /// Whether shaders sample images of a format.
+    pub fn samples(&self, format: vk::Format) -> bool {
+        self.format_features(format).contains(vk::FormatFeatureFlags::SAMPLED_IMAGE)
     }
 
     /// An image without memory.
@@ -581,7 +597,8 @@ impl Gpu {
     /// A sampler.
     pub fn sampler(&self, spec: SamplerSpec) -> Result<vk::Sampler> {
         let mut custom = vk::SamplerCustomBorderColorCreateInfoEXT::default()
-            .custom_border_color(vk::ClearColorValue { uint32: spec.custom_border });
+            .custom_border_color(vk::ClearColorValue { uint32: spec.custom_border })
+            .format(spec.border_format);
         let flags = if spec.seamless {
             vk::SamplerCreateFlags::empty()
         } else {

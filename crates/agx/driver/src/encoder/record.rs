@@ -1276,6 +1276,7 @@ fn sampler(linear: bool) -> Result<[u8; 8]> {
             ..Default::default()
         },
         border: None,
+        opaque_black: None,
         reduction: vk::SamplerReductionMode::WEIGHTED_AVERAGE,
     })
 }
