@@ -9,22 +9,22 @@ use tepui_ir::Loc;
 pub enum Step<I> {
     /// A machine instruction.
     Inst(I),
-    /// Copies `units` (1 or 2) units.
+    /// Copies units, as many as [`crate::Target::move_units`] says.
     Move {
         /// First unit written.
         to: u16,
         /// First unit read.
         from: u16,
-        /// 1 or 2.
+        /// Units.
         units: u16,
     },
-    /// Exchanges `units` (1 or 2) units.
+    /// Exchanges units, where the target does ([`crate::Target::SWAPS`]).
     Swap {
         /// First unit of one.
         a: u16,
         /// First unit of the other.
         b: u16,
-        /// 1 or 2.
+        /// Units.
         units: u16,
     },
     /// Structured control flow.

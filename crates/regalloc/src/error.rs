@@ -27,9 +27,50 @@ pub enum Error {
         /// Units that there are.
         limit: u16,
     },
+    /// Copies in a circle find no free unit, and the target does not swap.
+    #[error(
+        "copies in a circle find no free unit; lower the limit of registers or add a scratch register"
+    )]
+    Spare,
+    /// The live values that are not masked do not fit into their registers.
+    #[error("values that are not masked need more than {limit} units of registers")]
+    Unmasked {
+        /// Units that there are.
+        limit: u32,
+    },
     /// The checker found a register that does not hold what an instruction expects: a bug.
     #[error("register allocation: {0}")]
     Check(#[from] CheckError),
+}
+
+/// A rule for the registers of an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// The alignment of its class, and the boundary that it must not cross.
+    Class,
+    /// The registers that values may take.
+    Set,
+    /// [`crate::Constraint::Fixed`].
+    Fixed,
+    /// [`crate::Constraint::Tied`].
+    Tied,
+    /// [`crate::Overlap`] with a source.
+    Overlap,
+    /// A result is not among the registers that its instruction clobbers.
+    Clobber,
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Rule::Class => "the alignment of its class",
+            Rule::Set => "the set of registers",
+            Rule::Fixed => "its fixed register",
+            Rule::Tied => "the source that it is tied to",
+            Rule::Overlap => "the sources that it must not overwrite",
+            Rule::Clobber => "the registers that are clobbered",
+        })
+    }
 }
 
 /// What a unit of the register file holds: a unit of a value, or nothing.
@@ -57,6 +98,30 @@ pub enum CheckError {
         unit: u16,
         /// What this unit holds.
         held: Held,
+    },
+    /// The registers of an operand are not what its class or its instruction demands.
+    #[error("{block}: {inst} has {val} at unit {unit}, against {rule}")]
+    Constraint {
+        /// The instruction's block.
+        block: Block,
+        /// The instruction.
+        inst: Ins,
+        /// The operand.
+        val: Val,
+        /// Its first unit.
+        unit: u16,
+        /// The rule.
+        rule: Rule,
+    },
+    /// Values that are not masked have common registers while both are alive.
+    #[error("{block}: {a} and {b} share registers while both are alive")]
+    Unmasked {
+        /// The block.
+        block: Block,
+        /// One value.
+        a: Val,
+        /// The other.
+        b: Val,
     },
     /// A joined, split or copied result has another value's unit.
     #[error("{block}: {inst} wants unit {part} of {val} at unit {unit}, which holds {held:?}")]

@@ -15,7 +15,8 @@
 //!   output
 //!
 //! Registers are counted in units: the smallest register that a value can take. A [`RegClass`] says
-//! how many consecutive units a value takes and whether they begin at an even one.
+//! how many consecutive units a value takes and where they may begin; a [`RegSet`] is the units that
+//! values may take, with or without holes.
 
 pub mod alloc;
 mod class;
@@ -30,8 +31,8 @@ pub mod schedule;
 pub mod spill;
 pub mod target;
 
-pub use class::{RegClass, UNASSIGNED};
+pub use class::{RegClass, RegSet, UNASSIGNED, UNITS};
 pub use code::{Code, CodeBlock, Def, Step};
-pub use error::{CheckError, Error, Held, Result};
+pub use error::{CheckError, Error, Held, Result, Rule};
 pub use function::{Block, BlockData, Ctl, Function, Ins, Instr, Op, Val};
-pub use target::{Effect, StackAccess, StackOffset, Target};
+pub use target::{Constraint, Effect, Overlap, StackAccess, StackOffset, Target};

@@ -3,8 +3,10 @@
 //! Each value is followed from its uses up to its definition, so the cost is the size of the
 //! result: values times the blocks that they are live in.
 
+use crate::alloc::unmasked::physical_pred;
 use crate::error::{Error, Result};
-use crate::function::{Block, Function, Op, Val};
+use crate::function::{Block, Function, Ins, Op, Val};
+use crate::target::{Constraint, Overlap, Target};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -47,7 +49,7 @@ impl LiveSet {
     /// Makes it hold these; returns their size in units.
     pub fn fill<I>(&mut self, f: &Function<I>, vals: &[Val]) -> u32 {
         self.clear();
-        vals.iter().filter(|&&v| self.insert(v)).map(|&v| u32::from(f.vals[v].units)).sum()
+        vals.iter().filter(|&&v| self.insert(v)).map(|&v| f.vals[v].pressure()).sum()
     }
 }
 
@@ -62,7 +64,7 @@ impl LiveSet {
             let sources = phis.filter_map(|&i| Some(f.srcs(i)[n?]));
             for v in l.ins[s.index()].iter().copied().chain(sources) {
                 if self.insert(v) {
-                    units += u32::from(f.vals[v].units);
+                    units += f.vals[v].pressure();
                 }
             }
         }
@@ -86,6 +88,20 @@ impl Liveness {
     /// # Errors
     /// When the result would be too large.
     pub fn new<I>(f: &Function<I>) -> Result<Liveness> {
+        Liveness::along(f, |_| None)
+    }
+
+    /// Liveness along the edges that a program counter takes with some lanes waiting: each block is also
+    /// followed by the next in layout order, so that else follows then, and the rest of a loop a
+    /// break.
+    ///
+    /// # Errors
+    /// When the result would be too large.
+    pub fn physical<I>(f: &Function<I>) -> Result<Liveness> {
+        Liveness::along(f, physical_pred)
+    }
+
+    fn along<I>(f: &Function<I>, also: impl Fn(Block) -> Option<Block>) -> Result<Liveness> {
         let mut def: SecondaryMap<Val, PackedOption<Block>> =
             SecondaryMap::with_capacity(f.vals.len());
         // Pairs of a value and a block at whose end (phis of successors) or in which it is used.
@@ -121,6 +137,7 @@ impl Liveness {
                 list.push(v);
                 pairs += 1;
                 work.extend(&f.blocks[b].preds);
+                work.extend(also(b));
             }
             if pairs > MAX_PAIRS {
                 return Err(Error::Liveness { needed: pairs, limit: MAX_PAIRS });
@@ -133,6 +150,16 @@ impl Liveness {
     #[must_use]
     pub fn is_live_in(&self, v: Val, b: Block) -> bool {
         self.ins[b.index()].binary_search(&v).is_ok()
+    }
+
+    /// The values that are live where a block ends, ascending, of [`Liveness::physical`].
+    #[must_use]
+    pub fn physical_outs<I>(&self, f: &Function<I>, b: Block) -> Vec<Val> {
+        let mut out = self.outs(f, b);
+        out.extend(self.ins.get(b.index() + 1).into_iter().flatten());
+        out.sort_unstable();
+        out.dedup();
+        out
     }
 
     /// The values that are live where a block ends, ascending.
@@ -154,11 +181,11 @@ impl Liveness {
 /// Most units live at once, results that overlap dying operands counted once; and the block where
 /// that is.
 #[must_use]
-pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
+pub fn pressure<T: Target>(f: &Function<T::Inst>, l: &Liveness) -> (u32, Block) {
     let (mut most, mut at) = (0, Block::from_u32(0));
     let mut live = LiveSet::new(f);
     for b in f.blocks.keys() {
-        let peak = block_pressure(f, l, b, &mut live);
+        let peak = block_pressure::<T>(f, l, b, &mut live);
         if peak > most {
             (most, at) = (peak, b);
         }
@@ -167,13 +194,13 @@ pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
 }
 
 /// Most units live at once in a block; `live` is storage.
-pub(crate) fn block_pressure<I>(
-    f: &Function<I>,
+pub(crate) fn block_pressure<T: Target>(
+    f: &Function<T::Inst>,
     l: &Liveness,
     b: Block,
     live: &mut LiveSet,
 ) -> u32 {
-    let size = |v: Val| u32::from(f.vals[v].units);
+    let size = |v: Val| f.vals[v].pressure();
     let mut now = live.fill_outs(f, l, b);
     let mut peak = now;
     for &i in f.blocks[b].insts.iter().rev() {
@@ -197,7 +224,43 @@ pub(crate) fn block_pressure<I>(
                 now += size(s);
             }
         }
-        peak = peak.max(now).max(through + written);
+        let extra = Extra::new::<T>(f, i);
+        peak = peak.max(now + extra.read).max(through + written + extra.written);
     }
     peak
+}
+
+/// Units that an instruction with constraints needs besides those of its operands and of what lives
+/// on.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extra {
+    /// While it reads its sources.
+    pub(crate) read: u32,
+    /// When it has read them.
+    pub(crate) written: u32,
+}
+
+impl Extra {
+    pub(crate) fn new<T: Target>(f: &Function<T::Inst>, i: Ins) -> Extra {
+        let mut extra = Extra::default();
+        if !T::CONSTRAINED {
+            return extra;
+        }
+        let Some(inst) = f.insts[i].op.inst() else { return extra };
+        let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+        for (k, s) in srcs.iter().enumerate() {
+            let tied = |n| T::result(inst, n) == Constraint::Tied(k);
+            // A copy, if the value lives on.
+            if T::source(inst, k) != Constraint::Any || (0..dsts.len()).any(tied) {
+                extra.read += f.vals[*s].pressure();
+            }
+        }
+        for (n, d) in dsts.iter().enumerate() {
+            if (0..srcs.len()).any(|k| T::overlap(inst, n, k) != Overlap::Any) {
+                extra.read += f.vals[*d].pressure();
+            }
+        }
+        extra.written = T::clobbers(inst).len();
+        extra
+    }
 }

@@ -61,7 +61,7 @@ fn is_load<T: Target>(op: &Op<T::Inst>) -> bool {
 }
 
 fn size<I>(f: &Function<I>, v: Val) -> i32 {
-    i32::from(f.vals[v].units)
+    f.vals[v].pressure() as i32
 }
 
 /// The peak pressure of some instructions, after the last of which `out` is live.

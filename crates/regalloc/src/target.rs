@@ -1,6 +1,6 @@
 //! The interface to a back end: the properties of its instructions.
 
-use crate::class::RegClass;
+use crate::class::{RegClass, RegSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -36,6 +36,28 @@ pub enum StackOffset {
     Register,
 }
 
+/// The registers that an operand may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constraint {
+    /// Any of its class.
+    Any,
+    /// Those that begin at a unit, which need not be among those that values take.
+    Fixed(u16),
+    /// Of a result: those of the source with this index.
+    Tied(usize),
+}
+
+/// The registers of a source that ends with its instruction which a result of it may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overlap {
+    /// Any: sources are read before results are written.
+    Any,
+    /// All of them or none, as in an instruction that runs in two halves.
+    Exact,
+    /// None: the result is written early.
+    None,
+}
+
 /// A GPU's instructions, as the passes of this crate see them.
 pub trait Target {
     /// An instruction, with [`crate::UNASSIGNED`] for each register that allocation chooses.
@@ -66,6 +88,47 @@ pub trait Target {
 
     /// The instruction that writes an offset to a register of class [`Target::STACK_OFFSET`].
     fn stack_offset(offset: u32) -> Self::Inst;
+
+    /// Whether instructions have constraints: else the methods from [`Target::source`] to
+    /// [`Target::clobbers`] are not asked.
+    const CONSTRAINED: bool = false;
+
+    /// Whether the target exchanges registers ([`crate::Step::Swap`]), with an instruction or several. Else
+    /// copies in circles go through free units.
+    const SWAPS: bool = true;
+
+    /// Units that one instruction moves between these places, at most `units` and at least 1.
+    fn move_units(to: u16, from: u16, units: u16) -> u16;
+
+    /// The registers that a source may have.
+    fn source(_inst: &Self::Inst, _source: usize) -> Constraint {
+        Constraint::Any
+    }
+
+    /// The registers that a result may have.
+    fn result(_inst: &Self::Inst, _result: usize) -> Constraint {
+        Constraint::Any
+    }
+
+    /// The registers of a source that a result may take.
+    fn overlap(_inst: &Self::Inst, _result: usize, _source: usize) -> Overlap {
+        Overlap::Any
+    }
+
+    /// Registers whose contents are lost when the instruction has read its sources.
+    fn clobbers(_inst: &Self::Inst) -> RegSet {
+        RegSet::EMPTY
+    }
+
+    /// Cycles from the issue of an instruction until its results can be read.
+    fn latency(_inst: &Self::Inst) -> u32 {
+        1
+    }
+
+    /// The pipe that executes an instruction and the cycles for which it takes no other.
+    fn pipe(_inst: &Self::Inst) -> (u8, u32) {
+        (0, 1)
+    }
 
     /// Assigns registers to operands without one, in the order of the table: `regs(written)` gives
     /// the next.

@@ -426,14 +426,14 @@ fn finish(
     shuffles::run(&mut f);
     after("mir_dce", Snapshot::Mir(&f));
     let live = liveness::Liveness::new(&f)?;
-    let (mut pressure, _) = liveness::pressure(&f, &live);
+    let (mut pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
     let free = u32::from(stats::tier(0).min(most)) - RESERVED_HALVES;
     if pressure > few && schedule::run::<mir::Agx>(&mut f, &live, few, free) {
         after("schedule", Snapshot::Mir(&f));
-        (pressure, _) = liveness::pressure(&f, &live);
+        (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
     }
     if group_loads::run(&mut f, pressure + RESERVED_HALVES, u32::from(stats::tier(0).min(most))) {
-        (pressure, _) = liveness::pressure(&f, &live);
+        (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
     }
     after("group_loads", Snapshot::Mir(&f));
     if check {
@@ -446,11 +446,12 @@ fn finish(
         (live, spilled) = spill::run::<mir::Agx>(&mut f, &live, room, scratch_bytes)?;
         after("spill", Snapshot::Mir(&f));
         check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
-        (pressure, _) = liveness::pressure(&f, &live);
+        (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
     }
     let limit = stats::tier((pressure + RESERVED_HALVES) as u16).min(most);
     let extras = alloc::Extras { check, defs: f.meanings.is_some() };
-    let code = alloc::run::<mir::Agx>(&f, &live, f.reserved(), limit, extras)?;
+    let registers = (f.reserved()..limit.max(alloc::fixed_end(&f))).into();
+    let code = alloc::run::<mir::Agx>(&f, &live, &registers, extras)?;
     let held = f.meanings.as_ref().map_or(Vec::new(), |m| values::held(&f, m, &code.defs));
     let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);

@@ -19,17 +19,17 @@ pub type Op = tepui_regalloc::Op<Inst>;
 pub type Ctl = tepui_regalloc::Ctl<Inst>;
 
 /// One half-register.
-pub const HALF: RegClass = RegClass { units: 1, even: false };
+pub const HALF: RegClass = RegClass::new(1);
 /// A 32-bit register.
-pub const WORD: RegClass = RegClass { units: 2, even: true };
+pub const WORD: RegClass = RegClass::new(2).aligned(2);
 /// A pair of registers.
-pub const LONG: RegClass = RegClass { units: 4, even: true };
+pub const LONG: RegClass = RegClass::new(4).aligned(2);
 
 /// The class of `count` elements of `bits` each. A unit is a half-register.
 #[must_use]
 pub const fn class_of(bits: u8, count: u8) -> RegClass {
     let half = if bits <= 16 { 1 } else { bits / 16 };
-    RegClass { units: half * count, even: bits > 16 }
+    RegClass::new(half * count).aligned(if bits > 16 { 2 } else { 1 })
 }
 
 /// A program.
@@ -111,7 +111,7 @@ impl Target for Agx {
     const SLOT_ALIGN: u32 = 4;
     // The immediate is 16 bits, signed here; Mesa's encoder takes them as unsigned.
     const STACK_IMMEDIATES: u32 = 1 << 15;
-    const STACK_OFFSET: RegClass = RegClass { units: 2, even: true };
+    const STACK_OFFSET: RegClass = WORD;
 
     fn is_load(inst: &Inst) -> bool {
         inst.scoreboard().is_some()
@@ -122,7 +122,7 @@ impl Target for Agx {
     }
 
     fn stack_access(access: StackAccess, class: RegClass, offset: StackOffset) -> Inst {
-        let (format, size, count) = if class.even {
+        let (format, size, count) = if class.align == 2 {
             (Format::I32, Size::B32, class.units / 2)
         } else {
             (Format::I16, Size::B16, class.units)
@@ -145,6 +145,10 @@ impl Target for Agx {
     fn stack_offset(offset: u32) -> Inst {
         let d = Dst::new(UNASSIGNED, Size::B32);
         MovImm32 { d, imm: offset, ..MovImm32::default() }.into()
+    }
+
+    fn move_units(to: u16, from: u16, units: u16) -> u16 {
+        if units >= 2 && (to | from) & 1 == 0 { 2 } else { 1 }
     }
 
     fn assign(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {

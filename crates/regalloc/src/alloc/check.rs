@@ -1,10 +1,12 @@
 //! The checker of register allocation: follows allocated code and finds registers that do not hold
 //! the expected value.
 
-use super::{Places, UNITS};
+use super::{Places, Registers};
+use crate::class::{RegSet, UNITS};
 use crate::code::{Code, Step};
-use crate::error::{CheckError, Error, Held, Result};
-use crate::function::{Function, Op, Val};
+use crate::error::{CheckError, Error, Held, Result, Rule};
+use crate::function::{Block, Function, Ins, Op, Val};
+use crate::target::{Constraint, Overlap, Target};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 /// Where the bits of each unit of each value come from: joining, splitting and copying make none of
@@ -45,7 +47,12 @@ impl Origins {
 ///
 /// # Errors
 /// The first instruction or edge that is wrong.
-pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Places) -> Result<()> {
+pub fn check<T: Target>(
+    f: &Function<T::Inst>,
+    code: &Code<T::Inst>,
+    places: &Places,
+    registers: &Registers,
+) -> Result<()> {
     let bad = |e: CheckError| Err(Error::Check(e));
     let origins = Origins::new(f);
     let mut regs = places.regs.iter();
@@ -65,7 +72,7 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
             write(&mut file, v, reg);
         }
         let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0).peekable();
-        let moves = |file: &mut [Held; UNITS], s: Step<I>| match s {
+        let moves = |file: &mut [Held; UNITS], s: Step<T::Inst>| match s {
             Step::Move { to, from, units } => {
                 for k in 0..units {
                     file[usize::from(to + k)] = file[usize::from(from + k)];
@@ -91,6 +98,7 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
             }
             let (dsts, srcs) = (f.dsts(i), f.srcs(i));
             let (to, from) = list.split_at(dsts.len());
+            rules::<T>(f, b, i, (to, from), registers)?;
             match op {
                 Op::Isa(_) | Op::Ctl(_) => {
                     for s in steps.by_ref().take(count - 1) {
@@ -116,6 +124,11 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                         }
                     }
                     steps.next();
+                    if let (true, Some(inst)) = (T::CONSTRAINED, op.inst()) {
+                        for unit in T::clobbers(inst).iter() {
+                            file[usize::from(unit)] = None;
+                        }
+                    }
                     for (&v, &reg) in dsts.iter().zip(to) {
                         write(&mut file, v, reg);
                     }
@@ -175,8 +188,60 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
     Ok(())
 }
 
+/// Checks the registers of an instruction's results and sources against their classes and its
+/// constraints.
+fn rules<T: Target>(
+    f: &Function<T::Inst>,
+    b: Block,
+    i: Ins,
+    (to, from): (&[u16], &[u16]),
+    registers: &Registers,
+) -> Result<()> {
+    let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+    let check = |val: Val, unit: u16, rule: Rule, holds: bool| match holds {
+        true => Ok(()),
+        false => Err(Error::Check(CheckError::Constraint { block: b, inst: i, val, unit, rule })),
+    };
+    let at = |v: Val, reg: u16| RegSet::of(f.vals[v], reg);
+    let inst = f.insts[i].op.inst().filter(|_| T::CONSTRAINED);
+    let result = |n| inst.map_or(Constraint::Any, |inst| T::result(inst, n));
+    let source = |k| inst.map_or(Constraint::Any, |inst| T::source(inst, k));
+    for (n, (&d, &reg)) in dsts.iter().zip(to).enumerate() {
+        check(d, reg, Rule::Class, f.vals[d].fits(reg))?;
+        match result(n) {
+            Constraint::Fixed(unit) => check(d, reg, Rule::Fixed, reg == unit)?,
+            Constraint::Tied(k) => check(d, reg, Rule::Tied, reg == from[k])?,
+            Constraint::Any => {}
+        }
+        let is_fixed = match result(n) {
+            Constraint::Fixed(_) => true,
+            Constraint::Tied(k) => matches!(source(k), Constraint::Fixed(_)),
+            // Parts share the registers of their vectors.
+            Constraint::Any => !matches!(f.insts[i].op, Op::Isa(_)),
+        };
+        let set = if f.vals[d].unmasked { registers.unmasked } else { registers.values };
+        check(d, reg, Rule::Set, is_fixed || set.contains_all(&at(d, reg)))?;
+        let Some(inst) = inst else { continue };
+        check(d, reg, Rule::Clobber, is_fixed || !at(d, reg).meets(&T::clobbers(inst)))?;
+        for (k, (&s, &other)) in srcs.iter().zip(from).enumerate() {
+            let fine = match T::overlap(inst, n, k) {
+                Overlap::Any => true,
+                Overlap::Exact => at(d, reg) == at(s, other) || !at(d, reg).meets(&at(s, other)),
+                Overlap::None => !at(d, reg).meets(&at(s, other)),
+            };
+            check(d, reg, Rule::Overlap, fine)?;
+        }
+    }
+    for (k, (&s, &reg)) in srcs.iter().zip(from).enumerate() {
+        if let Constraint::Fixed(unit) = source(k) {
+            check(s, reg, Rule::Fixed, reg == unit)?;
+        }
+    }
+    Ok(())
+}
+
 /// Which unit of which operand each unit of a joined, split or copied result is.
-fn parts<I>(f: &Function<I>, i: crate::function::Ins, op: Op<I>) -> Vec<(Val, u16, Val, u8)> {
+fn parts<I>(f: &Function<I>, i: Ins, op: Op<I>) -> Vec<(Val, u16, Val, u8)> {
     let (dsts, srcs) = (f.dsts(i), f.srcs(i));
     let mut out = Vec::new();
     match op {

@@ -3,11 +3,13 @@
 
 use super::NONE;
 use crate::function::{Function, Op, Val};
+use crate::target::{Constraint, Target};
 use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
 /// The end of the registers that are live at the start or the end of the program.
-pub(super) fn fixed_end<I>(f: &Function<I>) -> u16 {
+#[must_use]
+pub fn fixed_end<I>(f: &Function<I>) -> u16 {
     let ends = f.insts.values().filter_map(|i| match i.op {
         Op::Preload(unit) => {
             let dsts = i.dsts.as_slice(&f.pool);
@@ -30,14 +32,22 @@ pub(super) fn exports<I>(f: &Function<I>) -> Range<u16> {
 
 /// Exported values hint to be made where they are exported, and loaded vectors where their parts
 /// are.
-pub(super) fn hints<I>(f: &Function<I>, hint: &mut SecondaryMap<Val, u16>) {
-    if f.exports.is_empty() {
+pub(super) fn hints<T: Target>(f: &Function<T::Inst>, hint: &mut SecondaryMap<Val, u16>) {
+    if f.exports.is_empty() && !T::CONSTRAINED {
         return;
     }
     for b in f.blocks.values() {
         for &i in b.insts.iter().filter(|&&i| matches!(f.insts[i].op, Op::Exports)) {
             for (&s, &at) in f.srcs(i).iter().zip(&f.exports) {
                 hint[s] = at;
+            }
+        }
+        for &i in b.insts.iter().filter(|_| T::CONSTRAINED) {
+            let Some(inst) = f.insts[i].op.inst() else { continue };
+            for (k, &s) in f.srcs(i).iter().enumerate() {
+                if let Constraint::Fixed(at) = T::source(inst, k) {
+                    hint[s] = at;
+                }
             }
         }
     }

@@ -63,7 +63,7 @@ pub fn run<T: Target>(
     let mut pressure: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(f.blocks.len());
     let mut set = LiveSet::new(f);
     for b in f.blocks.keys() {
-        pressure[b] = block_pressure(f, live, b, &mut set);
+        pressure[b] = block_pressure::<T>(f, live, b, &mut set);
     }
     let loops = Loops::new(f, &pressure);
     // Accesses of far slots need a register for the offset.

@@ -61,7 +61,7 @@ impl Registers {
         debug_assert!(self.index[entry.val] == ABSENT);
         self.index[entry.val] = self.entries.len() as u32;
         self.entries.push(entry);
-        self.units += u32::from(f.vals[entry.val].units);
+        self.units += f.vals[entry.val].pressure();
     }
 
     /// Notes the next use of a value, which leaves the set if there is none.
@@ -83,7 +83,7 @@ impl Registers {
         if let Some(moved) = self.entries.get(at as usize) {
             self.index[moved.val] = at;
         }
-        self.units -= u32::from(f.vals[v].units);
+        self.units -= f.vals[v].pressure();
     }
 
     /// Empties the set and returns what was in it, by value, each with its name.

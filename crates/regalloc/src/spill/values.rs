@@ -58,7 +58,8 @@ impl Values {
 
     /// Whether a value can be evicted at all.
     pub(super) fn is_evictable<T: Target>(&self, f: &Function<T::Inst>, v: Val) -> bool {
-        self.remade[v].is_some() || f.vals[v].units <= T::MAX_SPILLED_UNITS
+        let class = f.vals[v];
+        !class.unmasked && (self.remade[v].is_some() || class.units <= T::MAX_SPILLED_UNITS)
     }
 }
 

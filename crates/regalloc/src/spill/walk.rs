@@ -11,7 +11,7 @@ use super::registers::{Entry, Registers};
 use super::values::{Accesses, Values, is_head};
 use crate::error::{Error, Result};
 use crate::function::{Block, Function, Ins, Op, Val};
-use crate::liveness::Liveness;
+use crate::liveness::{Extra, Liveness};
 use crate::target::Target;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -106,7 +106,7 @@ impl<'a, T: Target> Walk<'a, T> {
     }
 
     pub(super) fn size(&self, v: Val) -> u32 {
-        u32::from(self.f.vals[v].units)
+        self.f.vals[v].pressure()
     }
 
     fn block(&mut self, b: Block) -> Result<()> {
@@ -137,7 +137,8 @@ impl<'a, T: Target> Walk<'a, T> {
                 needed += self.size(s);
             }
         }
-        self.evict(needed)?;
+        let extra = Extra::new::<T>(self.f, i);
+        self.evict(needed + extra.read)?;
         let mut sources = std::mem::take(&mut self.sources);
         for k in 0..count {
             let s = self.f.srcs(i)[k];
@@ -164,13 +165,14 @@ impl<'a, T: Target> Walk<'a, T> {
         let written: u32 = self.f.dsts(i).iter().map(|&d| self.size(d)).sum();
         if let &[d] = self.f.dsts(i)
             && self.values.remade(d).is_some()
+            && !self.f.vals[d].unmasked
             && self.regs.units() + written > self.limit
         {
             // Its users make it again.
             self.next.pass(d);
             return Ok(());
         }
-        self.evict(written)?;
+        self.evict(written + extra.written)?;
         out.push(i);
         for k in 0..self.f.dsts(i).len() {
             let d = self.f.dsts(i)[k];

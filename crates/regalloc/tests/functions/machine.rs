@@ -4,15 +4,21 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use tepui_ir::Loc;
+use tepui_regalloc::alloc::Registers;
 use tepui_regalloc::{
-    Block, BlockData, Ctl, Effect, Function, Op, RegClass, StackAccess, StackOffset, Target, Val,
+    Block, BlockData, Constraint, Ctl, Effect, Function, Op, Overlap, RegClass, RegSet,
+    StackAccess, StackOffset, Target, Val,
 };
 
-pub const HALF: RegClass = RegClass { units: 1, even: false };
-pub const WORD: RegClass = RegClass { units: 2, even: true };
-pub const QUAD: RegClass = RegClass { units: 8, even: true };
+pub const HALF: RegClass = RegClass::new(1);
+pub const WORD: RegClass = RegClass::new(2).aligned(2);
+pub const QUAD: RegClass = RegClass::new(8).aligned(2);
+/// Within an aligned group of eight units.
+pub const GROUP: RegClass = RegClass::new(3).aligned(4).within(8);
+/// Written and read without the execution mask.
+pub const SCALAR: RegClass = RegClass::new(1).unmasked();
 /// Too wide for a stack access.
-pub const WIDE: RegClass = RegClass { units: 10, even: true };
+pub const WIDE: RegClass = RegClass::new(10).aligned(2);
 
 #[derive(Clone, Copy, PartialEq, Debug, Hash)]
 pub enum Inst {
@@ -22,6 +28,14 @@ pub enum Inst {
     Input(u32),
     /// A function of all operands.
     Mix(u32),
+    /// The same with constraints on [`Picky`]: the first two sources in fixed registers, others clobbered.
+    Call(u32),
+    /// The result has the registers of the first source, which is of its class.
+    Tied(u32),
+    /// The result is written before the sources are read.
+    Early(u32),
+    /// The result has all registers of a source or none of them.
+    Halves(u32),
     /// The operands are seen from outside.
     Show,
     /// A branch: on the lowest bit of the operand.
@@ -46,7 +60,14 @@ impl Target for Machine {
 
     fn effect(inst: &Inst) -> Effect {
         match inst {
-            Inst::Const(_) | Inst::Input(_) | Inst::Mix(_) | Inst::Offset(_) => Effect::Pure,
+            Inst::Const(_)
+            | Inst::Input(_)
+            | Inst::Mix(_)
+            | Inst::Call(_)
+            | Inst::Tied(_)
+            | Inst::Early(_)
+            | Inst::Halves(_)
+            | Inst::Offset(_) => Effect::Pure,
             Inst::Load(_) => Effect::Read,
             Inst::Show | Inst::Test | Inst::Store(_) => Effect::Fixed,
         }
@@ -73,6 +94,98 @@ impl Target for Machine {
 
     fn stack_offset(offset: u32) -> Inst {
         Inst::Offset(offset)
+    }
+
+    fn move_units(to: u16, from: u16, units: u16) -> u16 {
+        if units >= 2 && to.is_multiple_of(2) && from.is_multiple_of(2) { 2 } else { 1 }
+    }
+
+    fn assign(_: &mut Inst, _: impl FnMut(bool) -> u16) {}
+}
+
+/// The same machine with constraints, without an instruction that swaps registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Picky;
+
+/// The fixed registers of a call's first sources.
+pub const ARGUMENTS: [u16; 2] = [4, 10];
+/// That of its result, which values do not take.
+pub const RESULT: u16 = 150;
+/// What a call overwrites.
+pub const CLOBBERED: std::ops::Range<u16> = 2..9;
+/// The registers of [`Picky`] for a limit of values: with a hole.
+pub fn picky_registers(limit: u16) -> Registers {
+    let values = RegSet::range(1..13).union(RegSet::range(19..limit + 7));
+    let unmasked = RegSet::range(200..256);
+    Registers { values, unmasked, scratch: RegSet::range(160..162) }
+}
+
+impl Target for Picky {
+    type Inst = Inst;
+
+    const MAX_SPILLED_UNITS: u8 = 8;
+    const UNIT_BYTES: u32 = 2;
+    const SLOT_ALIGN: u32 = 4;
+    const STACK_IMMEDIATES: u32 = 64;
+    const STACK_OFFSET: RegClass = WORD;
+    const CONSTRAINED: bool = true;
+    const SWAPS: bool = false;
+
+    fn effect(inst: &Inst) -> Effect {
+        Machine::effect(inst)
+    }
+
+    fn is_load(_: &Inst) -> bool {
+        false
+    }
+
+    fn rematerialises(inst: &Inst) -> bool {
+        Machine::rematerialises(inst)
+    }
+
+    fn stack_access(access: StackAccess, class: RegClass, offset: StackOffset) -> Inst {
+        Machine::stack_access(access, class, offset)
+    }
+
+    fn stack_offset(offset: u32) -> Inst {
+        Machine::stack_offset(offset)
+    }
+
+    fn move_units(to: u16, from: u16, units: u16) -> u16 {
+        [4, 2].into_iter().find(|n| units >= *n && (to | from).is_multiple_of(*n)).unwrap_or(1)
+    }
+
+    fn source(inst: &Inst, source: usize) -> Constraint {
+        match inst {
+            Inst::Call(_) => {
+                ARGUMENTS.get(source).map_or(Constraint::Any, |&r| Constraint::Fixed(r))
+            }
+            _ => Constraint::Any,
+        }
+    }
+
+    fn result(inst: &Inst, _: usize) -> Constraint {
+        match inst {
+            Inst::Call(n) if n % 2 == 0 => Constraint::Fixed(RESULT),
+            Inst::Tied(_) => Constraint::Tied(0),
+            _ => Constraint::Any,
+        }
+    }
+
+    fn overlap(inst: &Inst, _: usize, source: usize) -> Overlap {
+        match inst {
+            Inst::Early(_) => Overlap::None,
+            Inst::Halves(_) => Overlap::Exact,
+            Inst::Tied(_) if source > 0 => Overlap::None,
+            _ => Overlap::Any,
+        }
+    }
+
+    fn clobbers(inst: &Inst) -> RegSet {
+        match inst {
+            Inst::Call(_) => RegSet::range(CLOBBERED),
+            _ => RegSet::EMPTY,
+        }
     }
 
     fn assign(_: &mut Inst, _: impl FnMut(bool) -> u16) {}

@@ -1,6 +1,7 @@
 //! Spilling and registers on a small machine: what is stored, reloaded, made again and copied where, and that functions still do the
 //! same.
 
+mod constraints;
 mod machine;
 mod random;
 mod registers;
@@ -8,24 +9,34 @@ mod registers;
 use machine::{
     Func, HALF, Inst, Machine, QUAD, WIDE, WORD, block, count, ctl, execute, push, show, value,
 };
+use tepui_regalloc::alloc::Registers;
 use tepui_regalloc::spill::{self, Spilled};
-use tepui_regalloc::{Block, Ctl, Error, Op, Val, alloc, liveness, phis};
+use tepui_regalloc::{Block, Ctl, Error, Op, Target, Val, alloc, liveness, phis};
 
 /// The allocation is checked.
 const CHECKED: alloc::Extras = alloc::Extras { check: true, defs: false };
 
 /// Spills to `limit` units; the result needs no more, gets registers, and shows the same.
 fn check(f: &mut Func, limit: u32, scratch: u32) -> Spilled {
+    // As the compilers do: a few units more than values take at once.
+    check_on::<Machine>(f, limit, scratch, &(0..limit as u16 + 1).into())
+}
+
+/// The same on any machine.
+fn check_on<T: Target<Inst = Inst>>(
+    f: &mut Func,
+    limit: u32,
+    scratch: u32,
+    registers: &Registers,
+) -> Spilled {
     let want = execute(f, 300);
     phis::run(f);
     let live = liveness::Liveness::new(f).expect("liveness");
-    let (live, spilled) =
-        spill::run::<Machine>(f, &live, limit, scratch).expect("it can be spilled");
-    let (pressure, at) = liveness::pressure(f, &live);
+    let (live, spilled) = spill::run::<T>(f, &live, limit, scratch).expect("it can be spilled");
+    let (pressure, at) = liveness::pressure::<T>(f, &live);
     assert!(pressure <= limit, "{pressure} units in {at}, {limit} allowed");
     assert_eq!(execute(f, 300), want);
-    // As the compilers do: a few units more than values take at once.
-    alloc::run::<Machine>(f, &live, 0, limit as u16 + 1, CHECKED).expect("registers");
+    alloc::run::<T>(f, &live, registers, CHECKED).expect("registers");
     spilled
 }
 

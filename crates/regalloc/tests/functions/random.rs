@@ -1,7 +1,10 @@
 //! Random structured functions: spilled to few registers they still do the same.
 
-use super::check;
-use super::machine::{Func, HALF, Inst, QUAD, WORD, block, ctl, push, show, value};
+use super::machine::{
+    Func, GROUP, HALF, Inst, Picky, QUAD, SCALAR, WORD, block, ctl, picky_registers, push, show,
+    value,
+};
+use super::{check, check_on};
 use proptest::prelude::*;
 use tepui_regalloc::{Block, Ctl, Op, RegClass, Val};
 
@@ -24,10 +27,15 @@ struct Random<'a> {
     /// Values that may be read.
     vals: Vec<Val>,
     names: u32,
+    /// With what only [`Picky`] has.
+    picky: bool,
 }
 
 impl Random<'_> {
     fn class(&mut self) -> RegClass {
+        if self.picky {
+            return [WORD, GROUP, HALF, SCALAR, WORD, QUAD][self.choices.below(6)];
+        }
         [WORD, WORD, HALF, WORD, QUAD][self.choices.below(5)]
     }
 
@@ -40,7 +48,22 @@ impl Random<'_> {
         self.names += 1;
         let name = self.names;
         let class = self.class();
-        let v = match self.choices.below(6) {
+        let kinds = if self.picky { 10 } else { 6 };
+        let v = match self.choices.below(kinds) {
+            6 if let (Some(x), Some(y)) = (self.any(WORD), self.any(class)) => {
+                let z = self.any(HALF).unwrap_or(y);
+                value(&mut self.f, b, Inst::Call(name), WORD, &[x, x, y, z])
+            }
+            7 if let Some(x) = self.any(class) => {
+                let y = self.any(WORD).unwrap_or(x);
+                value(&mut self.f, b, Inst::Tied(name), class, &[x, y])
+            }
+            8 if let Some(x) = self.any(class) => {
+                value(&mut self.f, b, Inst::Early(name), class, &[x])
+            }
+            9 if let (Some(x), Some(y)) = (self.any(QUAD), self.any(class)) => {
+                value(&mut self.f, b, Inst::Halves(name), QUAD, &[x, y])
+            }
             0 => value(&mut self.f, b, Inst::Const(name), class, &[]),
             1 => value(&mut self.f, b, Inst::Input(name), class, &[]),
             2 => {
@@ -176,9 +199,9 @@ impl Random<'_> {
 }
 
 /// A function of these choices that shows some of its values at the end.
-fn function(list: &[u8]) -> Func {
+fn function(list: &[u8], picky: bool) -> Func {
     let choices = Choices { list, at: 0 };
-    let mut r = Random { f: Func::default(), choices, vals: Vec::new(), names: 0 };
+    let mut r = Random { f: Func::default(), choices, vals: Vec::new(), names: 0, picky };
     let first = block(&mut r.f, 0);
     for _ in 0..8 {
         r.instruction(first);
@@ -196,10 +219,17 @@ fn function(list: &[u8]) -> Func {
 proptest! {
     #[test]
     fn functions_do_the_same(list in proptest::collection::vec(any::<u8>(), 20..200), limit in 20u32..40) {
-        let f = function(&list);
+        let f = function(&list, false);
         // Slots of all kinds: near, far, and behind memory that is there.
         for (limit, scratch) in [(limit, 0), (64, 0), (limit, 48), (limit, 100)] {
             check(&mut f.clone(), limit, scratch);
         }
+    }
+
+    #[test]
+    fn functions_with_constraints_do_the_same(list in proptest::collection::vec(any::<u8>(), 20..200), limit in 44u32..80) {
+        let f = function(&list, true);
+        // A group of three units may take four.
+        check_on::<Picky>(&mut f.clone(), limit, 0, &picky_registers(limit as u16 * 4 / 3 + 24));
     }
 }

@@ -7,7 +7,7 @@ use tepui_regalloc::{Code, Op, Step, Val, alloc, liveness};
 /// Registers for a function, checked.
 fn registers(f: &Func) -> Code<Inst> {
     let live = liveness::Liveness::new(f).expect("liveness");
-    alloc::run::<Machine>(f, &live, 0, 64, CHECKED).expect("registers")
+    alloc::run::<Machine>(f, &live, &(0..64).into(), CHECKED).expect("registers")
 }
 
 fn copies(code: &Code<Inst>) -> usize {
@@ -42,7 +42,7 @@ fn what_a_path_does_not_define_has_no_register() {
     show(&mut f, join, &[some]);
     let live = liveness::Liveness::new(&f).expect("liveness");
     let unchecked = alloc::Extras { check: false, defs: false };
-    let code = alloc::run::<Machine>(&f, &live, 0, 64, unchecked).expect("registers");
+    let code = alloc::run::<Machine>(&f, &live, &(0..64).into(), unchecked).expect("registers");
     assert_eq!(copies(&code), 0);
 }
 

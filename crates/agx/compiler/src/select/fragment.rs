@@ -575,7 +575,7 @@ impl Select<'_> {
         let v = match parts[..] {
             [one] => one,
             _ => {
-                let d = self.f.val(RegClass { units: halves, even: true });
+                let d = self.f.val(RegClass::new(halves).aligned(2));
                 self.emit(MOp::Collect, &[d], &parts);
                 d
             }

@@ -290,7 +290,7 @@ impl Select<'_> {
                     };
                     let m = self.float_half(m);
                     let parts = [self.half_val(bias), self.half_val(m)];
-                    let d = self.f.val(RegClass { units: 2, even: false });
+                    let d = self.f.val(RegClass::new(2));
                     self.emit(MOp::Collect, &[d], &parts);
                     (LodMode::BiasMin, Lod::Reg { reg: UNASSIGNED, count: 2 }, Some(d))
                 }
@@ -316,7 +316,7 @@ impl Select<'_> {
                         count += 1;
                         mode = LodMode::GradientMin;
                     }
-                    let d = self.f.val(RegClass { units: 2 * count, even: true });
+                    let d = self.f.val(RegClass::new(2 * count).aligned(2));
                     self.emit(MOp::Collect, &[d], &parts);
                     (mode, Lod::Gradient { reg: UNASSIGNED, count }, Some(d))
                 }
@@ -397,7 +397,7 @@ impl Select<'_> {
         }
         let coords =
             Coords { reg: UNASSIGNED, size: Size::B32, axes: axes as u8, extras, discard: false };
-        let v = self.f.val(RegClass { units: coords.halves() as u8, even: true });
+        let v = self.f.val(RegClass::new(coords.halves() as u8).aligned(2));
         self.emit(MOp::Collect, &[v], &parts);
         (coords, v)
     }
@@ -446,7 +446,7 @@ impl Select<'_> {
             [] => None,
             [one] => Some(one),
             _ => {
-                let d = self.f.val(RegClass { units: 3, even: true });
+                let d = self.f.val(RegClass::new(3).aligned(2));
                 self.emit(MOp::Collect, &[d], &parts);
                 Some(d)
             }
