@@ -70,7 +70,7 @@ rules! {
 
     "unwritten-local" Error "local memory is read that was never written":
     "No thread of the workgroup has written the bytes; local memory holds what ran before.";
-    "Initialise the shared variable and put a barrier behind that."
+    "Initialise the shared variable and put a barrier after that."
 
     "unwritten-scratch" Error "scratch memory is read that was never written":
     "The thread reads bytes of its scratch memory that it has not written: a private array without initial values, or a \
@@ -78,7 +78,7 @@ rules! {
     "Initialise the array; in a compiler, look at where spills are stored."
 
     "unwritten-memory" Error "a buffer is read where nobody has written":
-    "Nobody, CPU or GPU, has ever written to the page of 4 KiB. Memory of a new allocation is undefined. A page that was \
+    "Neither the CPU nor the GPU has ever written to the page of 4 KiB. Memory of a new allocation is undefined. A page that was \
      written in part counts as written.";
     "Write the buffer, or clear it, before it is read."
 

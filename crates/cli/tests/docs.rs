@@ -204,3 +204,16 @@ fn pages_name_what_exists() {
     assert!(words > 3000 && links > 100, "{words} words of code, {links} links");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn pages_show_every_picture() {
+    let tree = Tree::read();
+    let pages: Vec<String> = (tree.paths.iter().filter(|p| p.ends_with(".md")))
+        .map(|page| std::fs::read_to_string(root().join(page)).expect("a page can be read"))
+        .collect();
+    let pictures = tree.paths.iter().filter_map(|p| p.strip_prefix("docs/pictures/"));
+    let unused: Vec<_> = pictures
+        .filter(|p| !pages.iter().any(|text| text.contains(&format!("pictures/{p})"))))
+        .collect();
+    assert!(unused.is_empty(), "no page shows {unused:?}");
+}
