@@ -34,16 +34,16 @@ pub enum Step<I> {
 /// A block.
 #[derive(Clone, Debug)]
 pub struct CodeBlock<I> {
-    /// Steps with the places they come from.
+    /// Steps, each with its source location.
     pub steps: Vec<(Step<I>, Loc)>,
 }
 
-/// A value that registers hold from a place on.
+/// A value that registers hold from a step of a block on, for debuggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Def {
     /// The block.
     pub block: Block,
-    /// How many of the block's steps have run by then.
+    /// The number of the block's steps before that point.
     pub steps: u32,
     /// First unit.
     pub unit: u16,
@@ -58,8 +58,8 @@ pub struct Code<I> {
     pub blocks: Vec<CodeBlock<I>>,
     /// Units up to the last one in use.
     pub units: u16,
-    /// What registers hold, in program order, if that was asked for. A value that moves to other registers is named again where
-    /// a block begins with it.
+    /// Value definitions in program order, if [`Extras::defs`](crate::alloc::Extras::defs) asks for
+    /// them. A value that has other registers at the start of a block has a further entry there.
     pub defs: Vec<Def>,
 }
 

@@ -48,7 +48,7 @@ fn same<I: PartialEq>(f: &Function<I>, a: Ins, b: Ins) -> bool {
 /// of memory that nothing writes.
 pub fn run<T: Target>(f: &mut Function<T::Inst>, wanted: impl Fn(&Function<T::Inst>, Ins) -> bool) {
     let mut table: FxHashMap<u64, Ins> = FxHashMap::default();
-    // What to restore when a scope ends: key, and what stood there.
+    // Undo log: each key that was inserted, and the entry that it replaced.
     let mut undo: Vec<(u64, Option<Ins>)> = Vec::new();
     let mut scopes: Vec<usize> = Vec::new();
     let mut to: SecondaryMap<Val, PackedOption<Val>> = SecondaryMap::with_capacity(f.vals.len());
@@ -101,7 +101,7 @@ pub fn run<T: Target>(f: &mut Function<T::Inst>, wanted: impl Fn(&Function<T::In
             }
             true
         });
-        // What begins with the next block.
+        // A block of `if`, `else` or a loop opens a scope.
         for _ in 0..open {
             scopes.push(undo.len());
         }

@@ -2,29 +2,29 @@
 
 use crate::function::{Block, Ins, Val};
 
-/// Why a function gets no registers.
+/// Errors of register allocation and of the passes before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// One instruction needs more registers than there are.
+    /// One instruction needs more registers than the register file has.
     #[error("{needed} units of registers are needed at once, there are {limit}")]
     Registers {
         /// Units needed.
         needed: u32,
-        /// Units that there are.
+        /// Units available.
         limit: u32,
     },
     /// Too many values are live in too many blocks.
     #[error("liveness needs {needed} pairs of a value and a block, at most {limit} are kept")]
     Liveness {
-        /// Pairs needed.
+        /// Number of pairs.
         needed: usize,
-        /// Pairs that are kept.
+        /// Maximum number of pairs.
         limit: usize,
     },
-    /// The live values do not fit into the registers although their size does: a bug.
+    /// The live values do not fit into the registers although their total size does: a bug.
     #[error("values do not fit into {limit} units of registers")]
     Full {
-        /// Units that there are.
+        /// Units available.
         limit: u16,
     },
     /// Copies in a circle find no free unit, and the target does not swap.
@@ -96,7 +96,7 @@ pub enum CheckError {
         val: Val,
         /// The first unit of the operand's registers.
         unit: u16,
-        /// What this unit holds.
+        /// Contents of that unit.
         held: Held,
     },
     /// The registers of an operand are not what its class or its instruction demands.
@@ -134,17 +134,17 @@ pub enum CheckError {
         val: Val,
         /// The unit of the value.
         part: u8,
-        /// Where it should be.
+        /// The expected register unit.
         unit: u16,
-        /// What is there.
+        /// Contents of that unit.
         held: Held,
     },
-    /// A value is not where the function has to leave it.
+    /// An exported value is not in its register at the end of the program.
     #[error("{val} is not left at unit {unit}")]
     Export {
         /// The value.
         val: Val,
-        /// Where it should be.
+        /// The register unit of the export.
         unit: u16,
     },
     /// An edge leaves another value than its successor expects.
@@ -156,9 +156,9 @@ pub enum CheckError {
         to: Block,
         /// The expected value.
         val: Val,
-        /// Where it should be.
+        /// The register unit where the successor expects the value.
         unit: u16,
-        /// What this unit holds.
+        /// Contents of that unit.
         held: Held,
     },
 }

@@ -1,9 +1,9 @@
-//! The machine IR: SSA over a target's instructions.
+//! Machine IR: SSA over a target's instructions.
 //!
-//! An instruction is the target's own with [`UNASSIGNED`](crate::UNASSIGNED) for each register that allocation
-//! chooses. Its SSA values stand beside it: results in `dsts`, sources in `srcs`, each in the order
-//! of its operands. Phis, vectors of consecutive registers and structured control flow are [`Op`]s
-//! of their own.
+//! An instruction is the target's own with [`UNASSIGNED`](crate::UNASSIGNED) for each register that
+//! allocation chooses. Its SSA values are stored separately: results in `dsts`, sources in `srcs`, each
+//! in the order of its operands. Phis, vectors of consecutive registers and structured control flow are
+//! [`Op`]s of their own.
 //!
 //! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the
 //! block where both join; a loop's blocks are contiguous. There are no critical edges: a block with
@@ -60,14 +60,14 @@ pub enum Op<I> {
     Collect,
     /// Values from consecutive registers.
     Split,
-    /// The same bits in another register.
+    /// Copies a value to another register.
     Copy,
-    /// Any bits.
+    /// An undefined value.
     Undef,
     /// In the first block: a value that is in registers when the program starts, by first unit.
     Preload(u16),
-    /// At the end: leaves values in the registers of [`Function::exports`], for the program that
-    /// follows.
+    /// At the end: leaves values in the registers of [`Function::exports`], for the program that runs
+    /// next (epilogs of shaders, for example).
     Exports,
     /// Structured control flow.
     Ctl(Ctl<I>),
@@ -82,7 +82,7 @@ pub struct Instr<I> {
     pub dsts: EntityList<Val>,
     /// Values read.
     pub srcs: EntityList<Val>,
-    /// Where it comes from.
+    /// Source location.
     pub loc: Loc,
 }
 
@@ -96,7 +96,7 @@ pub struct BlockData {
     pub preds: Vec<Block>,
     /// Blocks that this one goes to.
     pub succs: Vec<Block>,
-    /// Loops around it.
+    /// Number of loops around the block.
     pub depth: u16,
 }
 
@@ -113,7 +113,7 @@ pub struct Function<I> {
     pub pool: ListPool<Val>,
     /// First units of the registers where the sources of [`Op::Exports`] go.
     pub exports: Vec<u16>,
-    /// For values that [`Function::renamed`] made, which value they are.
+    /// The original of each value that [`Function::renamed`] made.
     pub origins: SecondaryMap<Val, PackedOption<Val>>,
 }
 
@@ -123,14 +123,14 @@ impl<I> Function<I> {
         self.vals.push(class)
     }
 
-    /// A new value of the same bits as another, as loads of spilled values make them.
+    /// A new name for the bits of another value, as reloads of spilled values need it.
     pub fn renamed(&mut self, v: Val) -> Val {
         let new = self.vals.push(self.vals[v]);
         self.origins[new] = self.origin(v).into();
         new
     }
 
-    /// The value that a renamed one is, else the value itself.
+    /// The original of a renamed value, else the value itself.
     #[must_use]
     pub fn origin(&self, v: Val) -> Val {
         self.origins[v].expand().unwrap_or(v)
@@ -155,13 +155,13 @@ impl<I> Function<I> {
         self.insts[i].srcs.as_slice(&self.pool)
     }
 
-    /// Values read, to be replaced.
+    /// Values read, for replacement.
     pub fn srcs_mut(&mut self, i: Ins) -> &mut [Val] {
         self.insts[i].srcs.as_mut_slice(&mut self.pool)
     }
 
-    /// The number of instructions of a block before those that leave it (where copies for the
-    /// successor go).
+    /// The number of instructions of a block before those that leave it: copies for the successor are
+    /// inserted there.
     #[must_use]
     pub fn body_end(&self, b: Block) -> usize {
         let insts = &self.blocks[b].insts;
@@ -174,7 +174,7 @@ impl<I> Function<I> {
         insts.len() - insts.iter().rev().take_while(|i| leaves(i)).count()
     }
 
-    /// An edge from `a` to `b`.
+    /// Adds an edge from `a` to `b`.
     pub fn edge(&mut self, a: Block, b: Block) {
         self.blocks[a].succs.push(b);
         self.blocks[b].preds.push(a);
@@ -195,7 +195,7 @@ impl<I> Default for Function<I> {
 }
 
 impl<I> Op<I> {
-    /// The target's instruction inside of it.
+    /// The target's instruction, if the operation is one.
     pub fn inst(&self) -> Option<&I> {
         match self {
             Op::Isa(i) | Op::Ctl(Ctl::If(i)) => Some(i),

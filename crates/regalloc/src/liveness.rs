@@ -10,10 +10,10 @@ use crate::target::{Constraint, Overlap, Target};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// A set of values for walks over blocks. Emptying it costs nothing.
+/// Set of values for walks over blocks, emptied in constant time by a generation counter.
 #[derive(Clone, Default)]
 pub struct LiveSet {
-    /// The round in which each value was inserted.
+    /// The generation in which each value was inserted.
     stamps: Vec<u32>,
     round: u32,
 }
@@ -25,28 +25,28 @@ impl LiveSet {
         LiveSet { stamps: vec![0; f.vals.len()], round: 1 }
     }
 
-    /// Removes all.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.round += 1;
     }
 
-    /// Adds; returns whether it was not there.
+    /// Inserts a value; returns whether it was absent.
     pub fn insert(&mut self, v: Val) -> bool {
         std::mem::replace(&mut self.stamps[v.index()], self.round) != self.round
     }
 
-    /// Removes; returns whether it was there.
+    /// Removes a value; returns whether it was present.
     pub fn remove(&mut self, v: Val) -> bool {
         std::mem::replace(&mut self.stamps[v.index()], 0) == self.round
     }
 
-    /// Whether it is there.
+    /// Whether the set contains a value.
     #[must_use]
     pub fn contains(&self, v: Val) -> bool {
         self.stamps[v.index()] == self.round
     }
 
-    /// Makes it hold these; returns their size in units.
+    /// Replaces the contents by these values; returns their size in units.
     pub fn fill<I>(&mut self, f: &Function<I>, vals: &[Val]) -> u32 {
         self.clear();
         vals.iter().filter(|&&v| self.insert(v)).map(|&v| f.vals[v].pressure()).sum()
@@ -54,7 +54,8 @@ impl LiveSet {
 }
 
 impl LiveSet {
-    /// Makes it hold what is live where a block ends; returns the size in units.
+    /// Replaces the contents by the values that are live at the end of a block; returns their size in
+    /// units.
     fn fill_outs<I>(&mut self, f: &Function<I>, l: &Liveness, b: Block) -> u32 {
         self.clear();
         let mut units = 0;
@@ -75,18 +76,18 @@ impl LiveSet {
 /// Values that are live where blocks begin. Sources of phis are live at the end of their
 /// predecessor; results of phis are not live at the start.
 pub struct Liveness {
-    /// For each block, ascending.
+    /// Live-in values of each block, ascending.
     pub ins: Vec<Vec<Val>>,
 }
 
-/// Most pairs of a value and a block that it is live in: what fits into 1 GiB.
+/// Maximum number of pairs of a value and a block that it is live in; they fit into 1 GiB.
 pub(crate) const MAX_PAIRS: usize = 1 << 28;
 
 impl Liveness {
-    /// Computes it.
+    /// Computes the live-in sets of all blocks.
     ///
     /// # Errors
-    /// When the result would be too large.
+    /// If the result has more than 2^28 pairs.
     pub fn new<I>(f: &Function<I>) -> Result<Liveness> {
         Liveness::along(f, |_| None)
     }
@@ -104,7 +105,7 @@ impl Liveness {
     fn along<I>(f: &Function<I>, also: impl Fn(Block) -> Option<Block>) -> Result<Liveness> {
         let mut def: SecondaryMap<Val, PackedOption<Block>> =
             SecondaryMap::with_capacity(f.vals.len());
-        // Pairs of a value and a block at whose end (phis of successors) or in which it is used.
+        // Uses of values in blocks that do not define them; a phi uses its source in the predecessor.
         let mut uses: Vec<(Val, Block)> = Vec::new();
         let mut last: SecondaryMap<Val, PackedOption<Block>> =
             SecondaryMap::with_capacity(f.vals.len());
@@ -178,8 +179,8 @@ impl Liveness {
     }
 }
 
-/// Most units live at once, results that overlap dying operands counted once; and the block where
-/// that is.
+/// Register pressure of a function: the maximum number of units live at the same point, and its block.
+/// Results that overlap dying operands count once.
 #[must_use]
 pub fn pressure<T: Target>(f: &Function<T::Inst>, l: &Liveness) -> (u32, Block) {
     let (mut most, mut at) = (0, Block::from_u32(0));

@@ -20,10 +20,15 @@ use std::collections::BinaryHeap;
 /// Below this register pressure a block is not rescheduled.
 pub const MIN_PRESSURE: u32 = 16;
 
-/// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost
-/// threads. Returns whether anything moved.
-pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, few: u32, limit: u32) -> bool {
-    let mut places = SecondaryMap::with_capacity(f.vals.len());
+/// Reschedules blocks whose register pressure is above `min_pressure` units; pressure above `limit`
+/// lowers occupancy. Returns whether anything moved.
+pub fn run<T: Target>(
+    f: &mut Function<T::Inst>,
+    live: &Liveness,
+    min_pressure: u32,
+    limit: u32,
+) -> bool {
+    let mut values = SecondaryMap::with_capacity(f.vals.len());
     let mut set = LiveSet::new(f);
     let mut changed = false;
     for b in f.blocks.keys() {
@@ -38,11 +43,11 @@ pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, few: u32, limi
         }
         let body = &f.blocks[b].insts[head..end];
         let before = peak(f, body, &out, &mut set);
-        if before <= few {
+        if before <= min_pressure {
             continue;
         }
         set.fill(f, &out);
-        let order = Ready::<T>::new(f, body, &mut places, before <= limit).order(&mut set);
+        let order = Ready::<T>::new(f, body, &mut values, before <= limit).order(&mut set);
         if peak(f, &order, &out, &mut set) < before {
             f.blocks[b].insts[head..end].copy_from_slice(&order);
             changed = true;
@@ -55,7 +60,7 @@ fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Preload(_) | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }
 
-/// Whether the results come later, and must be waited for.
+/// Whether the results arrive later, and must be waited for.
 fn is_load<T: Target>(op: &Op<T::Inst>) -> bool {
     op.inst().is_some_and(T::is_load)
 }
@@ -64,7 +69,7 @@ fn size<I>(f: &Function<I>, v: Val) -> i32 {
     f.vals[v].pressure() as i32
 }
 
-/// The peak pressure of some instructions, after the last of which `out` is live.
+/// The peak pressure of an instruction sequence at whose end `out` is live.
 fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
     let mut now = live.fill(f, out) as i32;
     let mut most = now;
@@ -86,32 +91,32 @@ fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u
     most as u32
 }
 
-/// Where a block has a value, as positions counted from 1; 0 for none.
+/// Positions of a value's definition and uses in the block, counted from 1; 0 for none.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct ValueUses {
     /// The definition.
     def: u32,
     /// The last of the links to its users.
     users: u32,
-    /// The batch of loads that it comes with.
+    /// The last batch of loads that it depends on.
     batch: u32,
 }
 
-/// The choice between a block's instructions whose users are all placed.
+/// Bottom-up list scheduler: the ready instructions of a block, by cost.
 struct Ready<'a, T: Target> {
     f: &'a Function<T::Inst>,
     body: &'a [Ins],
-    places: &'a mut SecondaryMap<Val, Place>,
-    /// Users of values, and the next link of the same value.
+    values: &'a mut SecondaryMap<Val, ValueUses>,
+    /// Linked lists of the users of values: user, and the next link of the same value.
     links: Vec<(u32, u32)>,
-    /// For each instruction, the ones that it must follow besides those whose results it reads.
+    /// Predecessors of each instruction besides the definitions of its operands.
     before: Vec<Vec<u32>>,
-    /// How many must follow it.
+    /// Number of unscheduled successors of each instruction.
     after: Vec<u32>,
-    /// Units that it begins to need, less those that it frees.
+    /// Cost of each instruction: units that become live, minus units that are freed.
     cost: Vec<i32>,
-    /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs
-    /// fall: the higher ones are void.
+    /// Ready instructions as (negated cost, position), so that ties keep the source order. Costs only
+    /// fall; entries with an older, higher cost are skipped.
     heap: BinaryHeap<(i32, u32)>,
 }
 
@@ -119,19 +124,19 @@ impl<'a, T: Target> Ready<'a, T> {
     fn new(
         f: &'a Function<T::Inst>,
         body: &'a [Ins],
-        places: &'a mut SecondaryMap<Val, Place>,
+        values: &'a mut SecondaryMap<Val, ValueUses>,
         batches: bool,
     ) -> Ready<'a, T> {
         let n = body.len();
         for &i in body {
             for &v in f.srcs(i).iter().chain(f.dsts(i)) {
-                places[v] = Place::default();
+                values[v] = ValueUses::default();
             }
         }
         let mut r = Ready {
             f,
             body,
-            places,
+            values,
             links: Vec::with_capacity(2 * n),
             before: vec![Vec::new(); n],
             after: vec![0; n],
@@ -148,11 +153,11 @@ impl<'a, T: Target> Ready<'a, T> {
             let before = &mut r.before[n as usize];
             if batches && matches!(op, Op::Split) {
                 for &d in f.dsts(i) {
-                    r.places[d].batch = r.places[srcs[0]].batch;
+                    r.values[d].batch = r.values[srcs[0]].batch;
                 }
             } else if batches {
                 for s in srcs {
-                    let batch = r.places[*s].batch as usize;
+                    let batch = r.values[*s].batch as usize;
                     if batch != 0 {
                         open &= batch != last.len();
                         before.push(last[batch - 1]);
@@ -166,7 +171,7 @@ impl<'a, T: Target> Ready<'a, T> {
                     }
                     open = true;
                     for &d in f.dsts(i) {
-                        r.places[d].batch = last.len() as u32;
+                        r.values[d].batch = last.len() as u32;
                     }
                 }
             }
@@ -174,16 +179,16 @@ impl<'a, T: Target> Ready<'a, T> {
                 if srcs[..k].contains(&s) {
                     continue;
                 }
-                let place = &mut r.places[s];
-                r.links.push((n, place.users));
-                place.users = r.links.len() as u32;
-                if place.def != 0 {
-                    r.after[place.def as usize - 1] += 1;
+                let value = &mut r.values[s];
+                r.links.push((n, value.users));
+                value.users = r.links.len() as u32;
+                if value.def != 0 {
+                    r.after[value.def as usize - 1] += 1;
                 }
             }
             match op.effect::<T>() {
                 Effect::Pure => {}
-                Effect::Read | Effect::Group => {
+                Effect::Read | Effect::Convergent => {
                     before.extend(fixed);
                     since.push(n);
                 }
@@ -197,13 +202,13 @@ impl<'a, T: Target> Ready<'a, T> {
                 r.after[k as usize] += 1;
             }
             for &d in f.dsts(i) {
-                r.places[d].def = n + 1;
+                r.values[d].def = n + 1;
             }
         }
         r
     }
 
-    /// The new order, if `live` are live after it.
+    /// The new order, for a block at whose end `live` is live.
     fn order(mut self, live: &mut LiveSet) -> Vec<Ins> {
         let f = self.f;
         for n in 0..self.body.len() as u32 {
@@ -213,7 +218,7 @@ impl<'a, T: Target> Ready<'a, T> {
         }
         let mut out = Vec::with_capacity(self.body.len());
         while let Some((cost, n)) = self.heap.pop() {
-            // Placed, or offered again for less.
+            // Already scheduled, or offered again at a lower cost.
             if self.cost[n as usize] != -cost || self.after[n as usize] != 0 {
                 continue;
             }
@@ -230,7 +235,7 @@ impl<'a, T: Target> Ready<'a, T> {
             }
             let srcs = f.srcs(i);
             for (k, s) in srcs.iter().enumerate() {
-                let def = self.places[*s].def;
+                let def = self.values[*s].def;
                 if def != 0 && !srcs[..k].contains(s) {
                     self.follows(def - 1, live);
                 }
@@ -243,7 +248,7 @@ impl<'a, T: Target> Ready<'a, T> {
         out
     }
 
-    /// One less must follow an instruction.
+    /// One successor of an instruction was scheduled; it is ready if that was the last.
     fn follows(&mut self, n: u32, live: &LiveSet) {
         self.after[n as usize] -= 1;
         if self.after[n as usize] == 0 {
@@ -262,9 +267,9 @@ impl<'a, T: Target> Ready<'a, T> {
         self.heap.push((-cost, n));
     }
 
-    /// A value is alive from here on: its other users need less.
+    /// A value becomes live: its other ready users cost less.
     fn begins(&mut self, v: Val) {
-        let mut link = self.places[v].users;
+        let mut link = self.values[v].users;
         while link != 0 {
             let (n, next) = self.links[link as usize - 1];
             if self.after[n as usize] == 0 {

@@ -11,10 +11,11 @@ pub enum Effect {
     Pure,
     /// Reads memory that may change.
     Read,
-    /// Depends on which lanes are active: may go when unused, but not move or merge.
-    Group,
-    /// Must stay where it is, once: writes memory or a fixed register, or takes part in something
-    /// with other lanes.
+    /// Convergent: the result depends on which lanes are active. May be removed when unused, but not
+    /// moved or merged.
+    Convergent,
+    /// Must stay where it is, once: writes memory or a fixed register, or communicates with other
+    /// lanes.
     Fixed,
 }
 
@@ -27,12 +28,12 @@ pub enum StackAccess {
     Store,
 }
 
-/// Where a stack slot is.
+/// Offset of a stack slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackOffset {
-    /// So many bytes into the stack.
+    /// Offset in bytes.
     Immediate(u32),
-    /// The bytes are in a register, the last source of the access.
+    /// The last source of the access is a register with the offset in bytes.
     Register,
 }
 
@@ -77,10 +78,10 @@ pub trait Target {
     /// The effect of an instruction.
     fn effect(inst: &Self::Inst) -> Effect;
 
-    /// Whether the results come later and must be waited for.
+    /// Whether the results arrive later and must be waited for.
     fn is_load(inst: &Self::Inst) -> bool;
 
-    /// Whether an instruction without sources can be repeated anywhere for the price of one.
+    /// Whether an instruction without sources is cheap to rematerialise anywhere.
     fn rematerialises(inst: &Self::Inst) -> bool;
 
     /// The instruction that loads a value from a stack slot or stores it there.

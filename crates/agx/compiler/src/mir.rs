@@ -165,14 +165,14 @@ impl Target for Agx {
             Inst::MovImm16(m) if m.d.reg != UNASSIGNED => Effect::Fixed,
             Inst::Bitop(b) if b.d.reg != UNASSIGNED => Effect::Fixed,
             // What is active depends on the place.
-            Inst::GetSr(g) if matches!(g.sr.0, 56..=63) => Effect::Group,
+            Inst::GetSr(g) if matches!(g.sr.0, 56..=63) => Effect::Convergent,
             Inst::IcmpBallot(_)
             | Inst::FcmpBallot(_)
             | Inst::SimdReduce(_)
             | Inst::QuadShuffle(_)
             | Inst::SimdShuffle(_)
             | Inst::Dfdx(_)
-            | Inst::Dfdy(_) => Effect::Group,
+            | Inst::Dfdy(_) => Effect::Convergent,
             Inst::MovImm16(_)
             | Inst::MovImm32(_)
             | Inst::GetSr(_)
@@ -224,7 +224,7 @@ impl Target for Agx {
                         | LodMode::BiasMinUniform
                 ) && t.gather == Gather::None =>
             {
-                Effect::Group
+                Effect::Convergent
             }
             Inst::TextureSample(_) => Effect::Pure,
             // Storage images may be written.

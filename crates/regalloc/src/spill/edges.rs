@@ -1,9 +1,11 @@
-//! Code on the edges to blocks with several predecessors: it brings what a block expects in registers there, and the
-//! sources of phis that are in memory to the phis' slots.
+//! Spill code on the edges to blocks with several predecessors: stores and reloads that bring values to
+//! the registers or slots in which the block expects them, and the sources of phis in memory to the
+//! phis' slots.
 //!
-//! Such an edge is the only one out of its predecessor, so the code stands at the predecessor's end. The stores of
-//! values that are in registers come first, since they free registers; then copies from slot to slot through
-//! one register; then reloads. A slot that such a copy still reads is written last, through a slot of the edge's own.
+//! Such an edge is the only one out of its predecessor, so the code goes at the predecessor's end. The
+//! stores of values that are in registers come first, since they free registers; then copies from slot
+//! to slot through one register; then reloads. If such a copy still reads a slot, that slot is written
+//! last, through a temporary slot of the edge.
 
 use super::walk::{Join, Walk};
 use crate::function::{Block, Ins, Op, Val};
@@ -11,11 +13,11 @@ use crate::target::Target;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// The way of a source to the slot of a phi.
+/// The copy of a phi's source to the phi's slot.
 pub(super) struct Edge {
     /// The phi's result.
     pub(super) phi: Val,
-    /// Where the source comes from.
+    /// The predecessor that the source comes from.
     pub(super) pred: Block,
     pub(super) source: Val,
     /// The store, and the load before it if the source is in memory; none if the source is the phi itself.
@@ -25,7 +27,7 @@ pub(super) struct Edge {
     pub(super) staged: bool,
 }
 
-/// Slots that are not written behind the definition of their value.
+/// Slots that are written elsewhere than after the definition of their value.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The block of each phi in memory.
@@ -74,8 +76,8 @@ impl<T: Target> Walk<'_, T> {
         memory
     }
 
-    /// Brings the sources of phis in memory to their slots. Returns the phis whose slots are still read on the edge,
-    /// each with the slot that its source is in.
+    /// Copies the sources of phis in memory to their slots. Returns the phis whose slots are still read
+    /// on the edge, each with the temporary slot that holds its source.
     fn store_phis(
         &mut self,
         (b, n): (Block, usize),
@@ -100,7 +102,7 @@ impl<T: Target> Walk<'_, T> {
                 read.insert(source);
             }
         }
-        // Registers that are stored are free behind it.
+        // Stores come first: they free registers.
         copies.sort_by_key(|c| c.2.is_none());
         let mut staged = Vec::new();
         for (v, source, name) in copies {
@@ -135,7 +137,7 @@ impl<T: Target> Walk<'_, T> {
         staged
     }
 
-    /// Brings what was staged to the slots of its phis, once nothing reads those any more.
+    /// Copies temporary slots to the slots of their phis, once nothing reads those any more.
     fn store_staged(&mut self, staged: &[(Val, Val)], memory: &mut Memory, code: &mut Vec<Ins>) {
         for &(v, from) in staged {
             let (name, loc) = (self.f.renamed(v), self.values.loc(v));
@@ -146,7 +148,8 @@ impl<T: Target> Walk<'_, T> {
         }
     }
 
-    /// Reloads what is expected in registers and not there; `sources` are those of the phis for the names.
+    /// Reloads values that the block expects in registers; `sources` gives the names of the phis'
+    /// sources.
     fn load_registers(
         &mut self,
         (b, n): (Block, usize),

@@ -1,4 +1,4 @@
-//! Which values are in registers where a block begins.
+//! Choice of the values that are in registers at the start of a block.
 
 use super::next_use::{DEAD, LOOP_EXIT};
 use super::walk::{Join, Walk};
@@ -8,7 +8,7 @@ use crate::target::Target;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
-/// How many times nearer the next use of a phi counts: in memory it is stored on each edge, other values are stored once.
+/// Divides the next-use distance of a phi: a phi in memory is stored on each edge, another value once.
 const PHI: u32 = 8;
 
 /// A value that only some predecessors have in registers is reloaded on the other edges if its next use is nearer than this.
@@ -20,7 +20,7 @@ struct Candidate {
     v: Val,
     /// Its phi, if it is one of the block.
     phi: Option<Ins>,
-    /// Those with lower ranks come first, then those whose next use is nearer.
+    /// Candidates with lower ranks come first, then those whose next use is nearer.
     rank: u8,
     next: u32,
 }
@@ -51,14 +51,15 @@ impl<T: Target> Walk<'_, T> {
         }
     }
 
-    /// Phis that are read at all.
+    /// Phis of a block that are read.
     fn phis(&self, b: Block) -> Vec<(Ins, Val)> {
         let insts = self.f.blocks[b].insts.iter().copied();
         let phis = insts.take_while(|&i| matches!(self.f.insts[i].op, Op::Phi));
         phis.map(|i| (i, self.f.dsts(i)[0])).filter(|p| self.next.at(p.1) != DEAD).collect()
     }
 
-    /// In how many of the visited predecessors each value is in registers, and how many there are.
+    /// For each value, the number of visited predecessors that have it in registers; and the number of
+    /// visited predecessors.
     fn present(&self, b: Block) -> (FxHashMap<Val, u32>, u32) {
         let mut present = FxHashMap::default();
         let mut visited = 0;
@@ -71,7 +72,8 @@ impl<T: Target> Walk<'_, T> {
         (present, visited)
     }
 
-    /// Of a join that is no loop header: what all predecessors have in registers, then what most have.
+    /// Candidates of a join that is no loop header: values that all predecessors have in registers,
+    /// then values that most have.
     fn at_join(&self, b: Block) -> Vec<Candidate> {
         let (present, visited) = self.present(b);
         let mut all = Vec::new();
@@ -110,10 +112,11 @@ impl<T: Target> Walk<'_, T> {
         }
     }
 
-    /// Of a loop header: what the loop reads, then what is only read behind it, as far as the loop leaves room.
+    /// Candidates of a loop header: values that the loop reads, then values that are live through it,
+    /// as far as the loop leaves registers.
     fn at_header(&self, b: Block) -> Vec<Candidate> {
         let mut all: Vec<Candidate> = Vec::new();
-        // What is only read behind the loop.
+        // Units of values that are live through the loop.
         let mut through = 0;
         for (phi, v) in self.phis(b) {
             let next = self.next.at(v);
@@ -148,7 +151,7 @@ impl<T: Target> Walk<'_, T> {
                 all.push(Candidate { v, phi: None, rank: 2, next });
             }
         }
-        // What the loop itself needs of the registers.
+        // Register pressure of the loop itself.
         let own = self.loops.pressure(b).saturating_sub(through);
         let mut room = self.limit.saturating_sub(own);
         all.sort_unstable_by_key(|c| (c.rank, c.next, c.v));

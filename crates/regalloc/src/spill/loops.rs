@@ -1,21 +1,21 @@
 //! Natural loops: the blocks from which a loop's header is reached again. A block that leaves the loop
-//! is not one of them, although it stands between them in layout order.
+//! is not one of them, although layout order puts it between them.
 
 use crate::function::{Block, Function};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 
-/// The nesting of natural loops.
+/// Nesting of natural loops.
 pub(super) struct Loops {
     /// Loops around each block.
     depth: SecondaryMap<Block, u16>,
-    /// Most units live at once in the loop that begins with a block.
+    /// Register pressure of the loop that a block is the header of.
     pressure: SecondaryMap<Block, u32>,
     any: bool,
 }
 
 impl Loops {
-    /// Finds them; `pressure` is that of each block.
+    /// Finds the natural loops; `pressure` is the register pressure of each block.
     pub(super) fn new<I>(f: &Function<I>, pressure: &SecondaryMap<Block, u32>) -> Loops {
         let mut loops =
             Loops { depth: SecondaryMap::new(), pressure: pressure.clone(), any: false };
@@ -49,23 +49,23 @@ impl Loops {
         loops
     }
 
-    /// Whether there are any.
+    /// Whether the function has loops.
     pub(super) fn any(&self) -> bool {
         self.any
     }
 
-    /// Loops around a block.
+    /// Number of loops around a block.
     pub(super) fn depth(&self, b: Block) -> u16 {
         self.depth[b]
     }
 
-    /// Most units live at once in the loop with this header.
+    /// Register pressure of the loop with this header.
     pub(super) fn pressure(&self, header: Block) -> u32 {
         self.pressure[header]
     }
 }
 
-/// The header of the outermost loop around a block that was found so far, or the block.
+/// The header of the outermost loop around a block that was found until now, or the block.
 fn outermost(joined: &mut SecondaryMap<Block, PackedOption<Block>>, mut b: Block) -> Block {
     while let Some(next) = joined[b].expand() {
         if joined[next].is_some() {

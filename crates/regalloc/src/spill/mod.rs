@@ -1,9 +1,10 @@
-//! Spilling: lowers register pressure to what the register file holds.
+//! Spilling: lowers register pressure to the size of the register file.
 //!
-//! One walk over the blocks keeps the values that are in registers and evicts those whose next use is furthest.
-//! A value that is evicted and read again is stored once, behind its definition, and reloaded; one reload serves the uses until
-//! the value is evicted again. Constants, special registers and uniforms are made again instead. The result is SSA: each
-//! reload is a new value, and phis join reloads where paths meet.
+//! One walk over the blocks keeps a set of values in registers and evicts those whose next use is
+//! furthest. A value that is evicted and read again is stored once, after its definition, and reloaded;
+//! one reload serves the uses until the value is evicted again. Constants, special registers and
+//! uniforms are rematerialised instead. The result is SSA: each reload is a new value, and phis join
+//! reloads where paths meet.
 //! source: Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs", CC 2009
 //!
 //! ```text
@@ -11,11 +12,13 @@
 //! ```
 //!
 //! - `loops`: natural loops; `next_use`: distances to next uses
-//! - `walk`: eviction and reloads within blocks; `entry`: what is in registers where blocks begin; `registers`: the set of it
-//! - `edges`: reloads on edges, and phis whose results are in slots from the start, where a block has too many
-//! - `prune`: removes what nothing reads
+//! - `walk`: eviction and reloads within blocks; `entry`: values in registers at block starts;
+//!   `registers`: the set of values in registers
+//! - `edges`: reloads on edges, and phis whose results are in slots from the start, where a block has
+//!   too many
+//! - `prune`: removes unread reloads, phis and stores
 //! - `slots`: offsets of stack slots
-//! - `values`: what is known of values, and accesses of slots
+//! - `values`: rematerialisation and source locations of values, and accesses of slots
 
 mod edges;
 mod entry;
@@ -38,22 +41,23 @@ use slots::Slots;
 use values::{Accesses, Values, is_head};
 use walk::Walk;
 
-/// The spilled values.
+/// Statistics of spilling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Spilled {
     /// Stores.
     pub stores: u32,
     /// Loads.
     pub loads: u32,
-    /// Bytes of scratch memory of a thread, what was there before included.
+    /// Bytes of scratch memory of a thread, including what it had before.
     pub scratch_bytes: u32,
 }
 
-/// Evicts values until no more than `limit` units are alive at once; slots are behind the first `scratch_bytes`. Blocks with one
-/// predecessor have no phis ([`phis`] removes them). Returns the liveness of the result.
+/// Evicts values until no more than `limit` units are live at any point; slots begin after the first
+/// `scratch_bytes`. Blocks with one predecessor must have no phis ([`phis`] removes them). Returns the
+/// liveness of the result.
 ///
 /// # Errors
-/// When an instruction alone needs more.
+/// If an instruction alone needs more.
 pub fn run<T: Target>(
     f: &mut Function<T::Inst>,
     live: &Liveness,
@@ -100,10 +104,10 @@ fn spill<T: Target>(
     phis::run(f);
     let in_slots = prune::run::<T>(f, &accesses, &memory);
     let slots = slots::run::<T>(f, &in_slots, &accesses, &memory, scratch_bytes)?;
-    // Slots that are not written on edges are where their values are defined.
+    // Slots that are not written on edges are written after the definitions of their values.
     let stored = |v: Val| in_slots.contains(v) && memory.stores[v].is_empty();
     place::<T>(f, stored, &values, &mut accesses, &slots);
-    // Names that were only read by stores that went.
+    // Names that only removed stores read.
     dce::run::<T>(f);
     let mut done = Spilled { scratch_bytes: slots.end, ..Spilled::default() };
     for &i in f.blocks.values().flat_map(|data| &data.insts) {
@@ -116,7 +120,7 @@ fn spill<T: Target>(
     Ok((Liveness::new(f)?, done))
 }
 
-/// Adds the stores behind definitions, and offsets to all accesses.
+/// Inserts the stores after definitions, and the offsets of all accesses.
 fn place<T: Target>(
     f: &mut Function<T::Inst>,
     stored: impl Fn(Val) -> bool,
@@ -127,7 +131,7 @@ fn place<T: Target>(
     for b in f.blocks.keys() {
         let insts = std::mem::take(&mut f.blocks[b].insts);
         let mut out: Vec<Ins> = Vec::with_capacity(insts.len() + insts.len() / 8);
-        // Stores of phis wait for the end of the block's head.
+        // Stores of phis wait for the end of the block's phis and control flow.
         let mut waiting: Vec<Ins> = Vec::new();
         for i in insts {
             let head = is_head(&f.insts[i].op);

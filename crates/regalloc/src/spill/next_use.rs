@@ -1,7 +1,8 @@
-//! Next-use distances: how many instructions after a place a value is read again.
+//! Next-use distances: the number of instructions from a point to the next use of a value.
 //!
-//! Eviction takes the value whose next use is furthest. An edge that leaves a loop counts as [`LOOP_EXIT`]
-//! instructions, so that what is only read behind a loop is further than all that the loop reads.
+//! Eviction takes the value whose next use is furthest. An edge that leaves a loop counts as
+//! [`LOOP_EXIT`] instructions, so that values that are only read after a loop are further than all that
+//! the loop reads.
 //! source: Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs", CC 2009
 
 use super::loops::Loops;
@@ -13,20 +14,20 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 pub(super) const DEAD: u32 = u32::MAX;
 /// The length of an edge that leaves a loop.
 pub(super) const LOOP_EXIT: u32 = 1 << 24;
-/// Rounds over the blocks of a function with loops: the second sees what the first found behind back edges. Distances guide
-/// the choice and need not be exact.
+/// Iterations over the blocks of a function with loops: the second propagates distances over back
+/// edges. Distances guide the choice and need not be exact.
 const ROUNDS: usize = 2;
 
-/// Next uses of the values that are live where blocks begin, and in the block that is walked at the moment.
+/// Next uses of the values that are live at block starts, and in the block that is walked.
 pub(super) struct NextUses<'a> {
     live: &'a Liveness,
     loops: &'a Loops,
-    /// For each block, parallel to [`Liveness::ins`]: instructions from the block's start to the next use.
+    /// Distance from the start of each block to the next use of each value of [`Liveness::ins`].
     starts: Vec<Vec<u32>>,
-    /// Of the block that is walked: the position of each value's next use, counted from the block's first
-    /// instruction; [`DEAD`] for all others.
+    /// In the block that is walked: the position of each value's next use, counted from the block's
+    /// first instruction; [`DEAD`] for all others.
     next: SecondaryMap<Val, u32>,
-    /// Next uses behind each operand of the instructions that are not passed yet, the next one last.
+    /// Next uses after each operand of the instructions that are not passed yet, the next one last.
     operands: Vec<u32>,
 }
 
@@ -98,8 +99,8 @@ impl<'a> NextUses<'a> {
         }
     }
 
-    /// Passes an operand of the block that was begun: sources, then results of each instruction, in order. Returns its
-    /// next use behind the instruction, or [`DEAD`].
+    /// Passes an operand of the block that was begun: sources, then results of each instruction, in
+    /// order. Returns its next use after the instruction, or [`DEAD`].
     pub(super) fn pass(&mut self, v: Val) -> u32 {
         let next = self.operands.pop().unwrap_or(DEAD);
         self.next[v] = next;

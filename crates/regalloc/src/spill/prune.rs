@@ -1,4 +1,4 @@
-//! Removes reloads, phis and stores that nothing reads, and tells which values need slots.
+//! Removes unread reloads, phis and stores, and finds the values that need slots.
 
 use super::edges::Memory;
 use super::values::Accesses;
@@ -7,7 +7,7 @@ use crate::target::{Effect, StackAccess, Target};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Removes what is not needed; returns the values that are loaded from slots.
+/// Runs the pass; returns the values that are loaded from slots.
 pub(super) fn run<T: Target>(
     f: &mut Function<T::Inst>,
     accesses: &Accesses,
@@ -43,7 +43,7 @@ pub(super) fn run<T: Target>(
         if let Some((StackAccess::Load, v)) = accesses.get(i)
             && slots.insert(v)
         {
-            // What is stored must be there: on edges, or where it is defined.
+            // The source of a needed store is needed: at the stores on edges, or at its definition.
             let stores = &memory.stores[v];
             stores.iter().for_each(|&i| need(Some(i)));
             if stores.is_empty() {

@@ -1,4 +1,4 @@
-//! The set of values that are in registers at a place of the walk, with the names that they have there.
+//! Set of the values that are in registers at a point of the walk, with their names there.
 
 use super::next_use::DEAD;
 use crate::function::{Function, Val};
@@ -10,16 +10,17 @@ const ABSENT: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub(super) val: Val,
-    /// The name that it has: itself, or a reload or phi that has its bits.
+    /// Its name there: itself, or a reload or phi with its bits.
     pub(super) name: Val,
     /// The position of its next use in the block.
     pub(super) next: u32,
-    /// How much further (or, if negative, nearer) its next use counts than it is, as a power of two.
+    /// Power of two by which its distance is multiplied (or, if negative, divided) when values are
+    /// chosen for eviction.
     pub(super) bias: i8,
 }
 
 impl Entry {
-    /// How far the next use counts from a position of the block on.
+    /// The biased next-use distance from a position of the block.
     pub(super) fn distance(&self, from: u32) -> u64 {
         let distance = u64::from(self.next.saturating_sub(from)) << 16;
         if self.bias < 0 { distance >> -self.bias } else { distance << self.bias }

@@ -1,8 +1,8 @@
-//! Offsets of stack slots: values whose slots are not needed at the same time share one.
+//! Offsets of stack slots: values whose slots are not live at the same time share one.
 //!
-//! A slot is needed from the store behind its value's definition to the last load. The places of a program are numbered
-//! in layout order, and the ranges in which a slot is needed are kept as segments. A phi in memory
-//! and its sources get one slot where their segments allow it; no copy is left on the edge then.
+//! A slot is live from the store after its value's definition to the last load. The points of a program
+//! are numbered in layout order, and the live range of a slot is a list of segments. A phi in memory
+//! and its sources get one slot where their segments allow it; the copy on the edge is removed then.
 
 use super::edges::{Edge, Memory};
 use super::values::Accesses;
@@ -16,23 +16,23 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Places where a slot is needed, the last one excluded.
+/// Segment of a live range, without its end.
 #[derive(Clone, Copy)]
 struct Segment {
     end: u32,
     val: Val,
-    /// At the end of a predecessor: the source that a phi in memory takes the bits of.
+    /// At the end of a predecessor: the source whose bits a phi in memory takes.
     from: Option<Val>,
 }
 
-/// Where the slots of values are needed.
+/// Live ranges of slots.
 struct Ranges {
-    /// From the first place to the one behind the last.
+    /// From the first point to the end.
     hulls: SecondaryMap<Val, (u32, u32)>,
-    /// Of values that could share the slot of a phi: the segments, each behind its first place.
+    /// For values that could share the slot of a phi: the segments by start.
     segments: SecondaryMap<Val, Vec<(u32, Segment)>>,
 }
-/// The segments of several values with one slot, by first place.
+/// The segments of several values with one slot, by start.
 type Class = BTreeMap<u32, Segment>;
 /// The class that each class but its last is joined to.
 type Joined = SecondaryMap<Val, PackedOption<Val>>;
@@ -45,16 +45,16 @@ pub(super) struct Slots {
     pub(super) end: u32,
 }
 
-/// Numbers of places: each instruction has one before and one behind it.
-struct Places {
-    /// The first of each block, and the end of all.
+/// Numbering of program points: each instruction has a point before and one after it.
+struct ProgramPoints {
+    /// The first point of each block, and the end of the program.
     starts: Vec<u32>,
-    /// Where the code of the edge out of a block begins.
+    /// The point at which the code of the edge out of a block begins.
     edges: Vec<u32>,
 }
 
-impl Places {
-    fn new<I>(f: &Function<I>, on_edge: &EntitySet<Ins>) -> Places {
+impl ProgramPoints {
+    fn new<I>(f: &Function<I>, on_edge: &EntitySet<Ins>) -> ProgramPoints {
         let (mut starts, mut edges) = (vec![0], Vec::new());
         for (b, data) in f.blocks.iter() {
             let start = starts[b.index()];
@@ -62,7 +62,7 @@ impl Places {
             edges.push(start + 1 + 2 * first.unwrap_or_else(|| f.body_end(b)) as u32);
             starts.push(start + 1 + 2 * data.insts.len() as u32 + 2);
         }
-        Places { starts, edges }
+        ProgramPoints { starts, edges }
     }
 
     fn start(&self, b: Block) -> u32 {
@@ -74,7 +74,8 @@ impl Places {
     }
 }
 
-/// Gives each value of `values` a slot behind `begin`, and removes the copies on edges that are none then.
+/// Assigns each value of `values` a slot from offset `begin` on, and removes the copies on edges whose
+/// slots became one.
 pub(super) fn run<T: Target>(
     f: &mut Function<T::Inst>,
     values: &EntitySet<Val>,
@@ -82,9 +83,9 @@ pub(super) fn run<T: Target>(
     memory: &Memory,
     begin: u32,
 ) -> Result<Slots> {
-    let places = Places::new(f, &memory.on_edge);
-    let ranges = ranges(f, values, accesses, memory, &places)?;
-    // Only those that a phi in memory could share a slot with.
+    let points = ProgramPoints::new(f, &memory.on_edge);
+    let ranges = ranges(f, values, accesses, memory, &points)?;
+    // Only segments of values that could share a slot with a phi in memory.
     let mut classes: FxHashMap<Val, Class> = FxHashMap::default();
     let mut joined = Joined::with_capacity(f.vals.len());
     let mut same: EntitySet<Ins> = EntitySet::new();
@@ -110,28 +111,28 @@ fn shares(values: &EntitySet<Val>, e: &Edge) -> bool {
     !e.staged && e.source != e.phi && values.contains(e.phi) && values.contains(e.source)
 }
 
-/// Where slots are needed: from the uses of values to their definitions.
+/// Live ranges of slots, from the loads back to the stores.
 fn ranges<I>(
     f: &Function<I>,
     values: &EntitySet<Val>,
     accesses: &Accesses,
     memory: &Memory,
-    places: &Places,
+    points: &ProgramPoints,
 ) -> Result<Ranges> {
-    // Where slots are written and, with the last place, read in each block.
+    // Points at which slots are written and, with the block, read last in each block.
     let mut defs: SecondaryMap<Val, (u32, Option<Block>)> = SecondaryMap::new();
     let mut uses: Vec<(Val, Block, u32)> = Vec::new();
     let mut copies: EntitySet<Ins> = EntitySet::new();
     for e in memory.edges.iter().filter(|e| values.contains(e.phi)) {
         e.load.expand().map(|i| copies.insert(i));
         if e.source == e.phi {
-            uses.push((e.source, e.pred, places.end(e.pred) - 1));
+            uses.push((e.source, e.pred, points.end(e.pred) - 1));
         } else if values.contains(e.source) {
-            uses.push((e.source, e.pred, places.edges[e.pred.index()]));
+            uses.push((e.source, e.pred, points.edges[e.pred.index()]));
         }
     }
     for (b, data) in f.blocks.iter() {
-        let mut at = places.start(b) + 1;
+        let mut at = points.start(b) + 1;
         for &i in &data.insts {
             if let Some((StackAccess::Load, v)) = accesses.get(i)
                 && !copies.contains(i)
@@ -140,7 +141,7 @@ fn ranges<I>(
             }
             let is_phi = matches!(f.insts[i].op, Op::Phi);
             for &d in f.dsts(i) {
-                defs[d] = (if is_phi { places.start(b) } else { at + 1 }, Some(b));
+                defs[d] = (if is_phi { points.start(b) } else { at + 1 }, Some(b));
             }
             at += 2;
         }
@@ -155,9 +156,9 @@ fn ranges<I>(
     }
     for &v in uses.iter().map(|u| &u.0) {
         if let Some(b) = memory.blocks[v].expand() {
-            defs[v] = (places.start(b), Some(b));
+            defs[v] = (points.start(b), Some(b));
         } else if let Some(b) = memory.staging[v].expand() {
-            defs[v] = (places.edges[b.index()], Some(b));
+            defs[v] = (points.edges[b.index()], Some(b));
         }
     }
     let mut out: SecondaryMap<Block, u32> = SecondaryMap::new();
@@ -168,7 +169,7 @@ fn ranges<I>(
         let v = list[0].0;
         let (start, block) = defs[v];
         let mut add = |b: Block, end: u32| {
-            let start = if block == Some(b) { start } else { places.start(b) };
+            let start = if block == Some(b) { start } else { points.start(b) };
             let end = end.max(start + 1);
             hulls[v] = (hulls[v].0.min(start), hulls[v].1.max(end));
             if linked.contains(v) {
@@ -181,7 +182,7 @@ fn ranges<I>(
             if std::mem::replace(&mut out[b], round) == round {
                 continue;
             }
-            add(b, places.end(b));
+            add(b, points.end(b));
             pairs += 1;
             if block != Some(b) {
                 work.extend(&f.blocks[b].preds);
@@ -195,7 +196,7 @@ fn ranges<I>(
         }
     }
     for e in memory.edges.iter().filter(|e| values.contains(e.phi) && e.source != e.phi) {
-        let (start, end) = (places.edges[e.pred.index()], places.end(e.pred));
+        let (start, end) = (points.edges[e.pred.index()], points.end(e.pred));
         let from = shares(values, e).then_some(e.source);
         hulls[e.phi] = (hulls[e.phi].0.min(start), hulls[e.phi].1.max(end));
         segments[e.phi].push((start, Segment { end, val: e.phi, from }));
@@ -213,7 +214,7 @@ fn merge(classes: &mut FxHashMap<Val, Class>, joined: &mut Joined, e: &Edge) -> 
     let (big, few) = (&classes[&large], &classes[&small]);
     for (&start, s) in few {
         for (&other, o) in big.range(..s.end).rev().take_while(|(_, o)| o.end > start) {
-            // The copy itself, which goes.
+            // Except for the copy itself, which goes.
             let copied = |at: u32, to: &Segment, from: &Segment| {
                 to.from == Some(from.val) && from.end == at + 1
             };
@@ -241,7 +242,8 @@ fn find(joined: &mut Joined, mut v: Val) -> Val {
     v
 }
 
-/// Offsets for classes, in the order of their first places: the slot of a class that ended is free for one of the same size.
+/// Assigns offsets to classes, in the order of their starts: a class takes a slot of the same size
+/// whose class has ended.
 fn colour<T: Target>(
     f: &Function<T::Inst>,
     ranges: &Ranges,
@@ -250,7 +252,7 @@ fn colour<T: Target>(
     begin: u32,
 ) -> Slots {
     let mut slots = Slots { offsets: SecondaryMap::with_capacity(f.vals.len()), end: begin };
-    // From the first place to the one behind the last.
+    // From the first point to the end.
     let mut ends: SecondaryMap<Val, (u32, u32)> = SecondaryMap::with_default((u32::MAX, 0));
     for v in values.iter() {
         let class = find(&mut joined, v);
@@ -262,7 +264,7 @@ fn colour<T: Target>(
         order.push((ends[v].0, ends[v].1, v));
     }
     order.sort_unstable();
-    // For each size: the slots in use, the first to be free first.
+    // For each size: the slots in use, by the end of their class.
     let mut used: Vec<BinaryHeap<Reverse<(u32, u32)>>> = vec![BinaryHeap::new(); 256];
     for (start, end, v) in order {
         let units = f.vals[v].units;

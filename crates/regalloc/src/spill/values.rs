@@ -1,4 +1,4 @@
-//! What the values of a program are to the spiller, and the instructions that it makes for them.
+//! Rematerialisation and source locations of values, and accesses of stack slots.
 
 use super::slots::Slots;
 use crate::function::{Ctl, Function, Ins, Op, Val};
@@ -8,16 +8,16 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use tepui_ir::Loc;
 
-/// The instructions that must be first in a block.
+/// Whether an instruction must be at the head of its block.
 pub(super) fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }
 
-/// How values can come back when they are evicted.
+/// How each value comes back after eviction: rematerialised or reloaded.
 pub(super) struct Values {
-    /// The instruction that makes a value again anywhere for the price of one.
+    /// The instruction that rematerialises a value.
     remade: SecondaryMap<Val, PackedOption<Ins>>,
-    /// Where a value comes from.
+    /// Source location of each value.
     locs: SecondaryMap<Val, Loc>,
 }
 
@@ -46,12 +46,12 @@ impl Values {
         values
     }
 
-    /// The instruction that can be repeated anywhere to have the value again.
+    /// The instruction that rematerialises the value anywhere, if there is one.
     pub(super) fn remade(&self, v: Val) -> Option<Ins> {
         self.remade[v].expand()
     }
 
-    /// Where a value comes from.
+    /// Source location of a value.
     pub(super) fn loc(&self, v: Val) -> Loc {
         self.locs[v]
     }
@@ -104,8 +104,8 @@ impl Accesses {
         self.slots[i]
     }
 
-    /// Gives an access the offset of its slot: in the instruction, or in a register. The instruction that writes the
-    /// register is returned and belongs before it.
+    /// Gives an access the offset of its slot: as an immediate, or in a register. Returns the
+    /// instruction that writes the register, which belongs before the access.
     pub(super) fn place<T: Target>(
         &self,
         f: &mut Function<T::Inst>,

@@ -1,9 +1,10 @@
-//! The walk over the blocks that decides which values are in registers where.
+//! The walk over the blocks that decides which values are in registers.
 //!
-//! Blocks are visited in layout order. Each begins with the values that [`super::entry`] chooses; an instruction
-//! reloads those of its operands that are not in registers, and the values whose next use is furthest are evicted
-//! for them and for its results. Eviction is no instruction: a value that is reloaded later is stored
-//! once, behind its definition. Reloads are new values, and operands are renamed to them.
+//! Blocks are visited in layout order. Each begins with the values that [`super::entry`] chooses; an
+//! instruction reloads those of its operands that are not in registers, and the values whose next use
+//! is furthest are evicted for them and for its results. Eviction emits no instruction: a value that is
+//! reloaded later is stored once, after its definition. Reloads are new values, and operands are
+//! renamed to them.
 
 use super::loops::Loops;
 use super::next_use::{DEAD, NextUses};
@@ -15,17 +16,20 @@ use crate::liveness::{Extra, Liveness};
 use crate::target::Target;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// Powers of two by which the next use of a value counts as further: of one that is made again without memory, and of
-/// one whose store is there already or in fewer loops.
+/// Powers of two by which the next-use distance of a value is multiplied, so that it is evicted
+/// earlier: if it is rematerialised without memory, and if its store exists already or is in fewer
+/// loops.
 const REMADE: i8 = 3;
 const STORED: i8 = 1;
-/// As nearer, for each loop that the store would be in and the reload not.
+/// Power of two by which the distance is divided for each loop around the store but not around the
+/// reload.
 const DEEPER: u16 = 3;
 
-/// How a block with several predecessors begins.
+/// Entry state of a block with several predecessors.
 #[derive(Clone, Default)]
 pub(super) struct Join {
-    /// Values that are in registers, each with the phi that has it where predecessors have it under different names.
+    /// Values that are in registers, each with the phi that joins its names where predecessors have
+    /// different ones.
     pub(super) regs: Vec<(Val, Option<Val>)>,
     /// Phis whose results are in registers.
     pub(super) phis: Vec<Ins>,
@@ -43,7 +47,7 @@ pub(super) struct Walk<'a, T: Target> {
     /// Units of registers.
     pub(super) limit: u32,
     pub(super) regs: Registers,
-    /// What is in registers where each visited block ends, by value, with names.
+    /// Values in registers at the end of each visited block, sorted by value, with their names.
     pub(super) exits: Vec<Vec<(Val, Val)>>,
     pub(super) joins: SecondaryMap<Block, Option<Join>>,
     pub(super) accesses: Accesses,
@@ -154,7 +158,7 @@ impl<'a, T: Target> Walk<'a, T> {
             self.f.srcs_mut(i)[k] = name;
             sources.push(s);
         }
-        // Those that are not read again are gone when results are written.
+        // Operands that are not read again leave before results are written.
         for s in sources.drain(..) {
             let next = self.next.pass(s);
             self.regs.set_next(self.f, s, next);
@@ -168,7 +172,7 @@ impl<'a, T: Target> Walk<'a, T> {
             && !self.f.vals[d].unmasked
             && self.regs.units() + written > self.limit
         {
-            // Its users make it again.
+            // Its users rematerialise it.
             self.next.pass(d);
             return Ok(());
         }
@@ -183,7 +187,7 @@ impl<'a, T: Target> Walk<'a, T> {
         Ok(())
     }
 
-    /// Puts a value with a next use into registers.
+    /// Puts a value with a next use into registers under `name`.
     pub(super) fn insert(&mut self, v: Val, name: Val) {
         let depth = self.loops.depth(self.place.0);
         let bias = if self.values.remade(v).is_some() {

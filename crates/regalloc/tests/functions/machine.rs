@@ -22,11 +22,11 @@ pub const WIDE: RegClass = RegClass::new(10).aligned(2);
 
 #[derive(Clone, Copy, PartialEq, Debug, Hash)]
 pub enum Inst {
-    /// A constant, which can be made again.
+    /// A constant, which can be rematerialised.
     Const(u32),
-    /// What cannot be made again: an input.
+    /// An input, which cannot be rematerialised.
     Input(u32),
-    /// A function of all operands.
+    /// A hash of all operands.
     Mix(u32),
     /// The same with constraints on [`Picky`]: the first two sources in fixed registers, others clobbered.
     Call(u32),
@@ -218,12 +218,12 @@ pub fn ctl(f: &mut Func, b: Block, c: Ctl<Inst>, srcs: &[Val]) {
     push(f, b, Op::Ctl(c), &[], srcs);
 }
 
-/// How many instructions of a block an instruction satisfies.
+/// The number of instructions of a block that satisfy a predicate.
 pub fn count(f: &Func, b: Block, is: impl Fn(&Inst) -> bool) -> usize {
     f.blocks[b].insts.iter().filter(|&&i| f.insts[i].op.inst().is_some_and(&is)).count()
 }
 
-/// Executes a function for so many blocks; returns what it showed.
+/// Executes at most `blocks` blocks of a function; returns the values that it showed.
 ///
 /// # Panics
 /// When it reads what was not written.

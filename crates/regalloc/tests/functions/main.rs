@@ -1,5 +1,5 @@
-//! Spilling and registers on a small machine: what is stored, reloaded, made again and copied where, and that functions still do the
-//! same.
+//! Spilling and register allocation on a small machine: stores, reloads, rematerialisation and copies,
+//! and that functions still compute the same.
 
 mod constraints;
 mod machine;
@@ -77,7 +77,7 @@ fn one_reload_serves_several_uses() {
     assert_eq!(check(&mut f, 8, 0), Spilled { stores: 1, loads: 1, scratch_bytes: 4 });
 }
 
-/// A loop that reads one value and counts in a phi; `behind` stays alive through it.
+/// A loop that reads the values of `used` and counts in a phi.
 fn counted_loop(f: &mut Func, used: &[Val], entry: Block) -> (Block, Block) {
     let start = value(f, entry, Inst::Const(7), WORD, &[]);
     ctl(f, entry, Ctl::Loop, &[]);
@@ -104,12 +104,13 @@ fn counted_loop(f: &mut Func, used: &[Val], entry: Block) -> (Block, Block) {
 fn loops_keep_what_they_read() {
     let mut f = Func::default();
     let entry = block(&mut f, 0);
-    // The one that is only read behind the loop is used last before it: without loops it would stay.
+    // A value that is only read after the loop and was just used: without loop analysis it would stay
+    // in a register.
     let read = inputs(&mut f, entry, 0, 2);
-    let behind = value(&mut f, entry, Inst::Input(50), WORD, &[]);
-    show(&mut f, entry, &[behind]);
+    let through = value(&mut f, entry, Inst::Input(50), WORD, &[]);
+    show(&mut f, entry, &[through]);
     let (head, out) = counted_loop(&mut f, &read, entry);
-    show(&mut f, out, &[behind]);
+    show(&mut f, out, &[through]);
     show(&mut f, out, &read);
     let spilled = check(&mut f, 7, 0);
     assert_eq!(spilled, Spilled { stores: 1, loads: 1, scratch_bytes: 4 });
@@ -123,7 +124,7 @@ fn loops_keep_what_they_read() {
     }
 }
 
-/// A selection whose join has so many phis of the values of its arms; all are read behind it.
+/// A selection whose join has `n` phis of values of both sides; all are read after it.
 fn many_phis(f: &mut Func, n: u32) -> Block {
     let entry = block(f, 0);
     let cond = value(f, entry, Inst::Input(99), WORD, &[]);
@@ -163,7 +164,8 @@ fn phis_that_do_not_fit_are_in_memory() {
     assert_eq!(spilled.scratch_bytes as usize, 4 * (10 - phis));
 }
 
-/// Eight values that move on by one place in each turn of a loop that needs all registers for others.
+/// Eight values that rotate by one place in each iteration of a loop that needs all registers for
+/// others.
 #[test]
 fn phis_in_memory_move_on() {
     let mut f = Func::default();

@@ -1,4 +1,4 @@
-//! Random structured functions: spilled to few registers they still do the same.
+//! Random structured functions compute the same after they are spilled to few registers.
 
 use super::machine::{
     Func, GROUP, HALF, Inst, Picky, QUAD, SCALAR, WORD, block, ctl, picky_registers, push, show,
@@ -8,7 +8,7 @@ use super::{check, check_on};
 use proptest::prelude::*;
 use tepui_regalloc::{Block, Ctl, Op, RegClass, Val};
 
-/// Choices, from a list of numbers that begins again.
+/// Choices from a list of numbers, which is repeated.
 struct Choices<'a> {
     list: &'a [u8],
     at: usize,

@@ -22,7 +22,7 @@ fn phis_are_where_their_sources_are() {
     assert_eq!(copies(&registers(&f)), 0);
 }
 
-/// In another order than that in which registers are free.
+/// Phis in another order than that in which registers are free.
 #[test]
 fn phis_are_where_their_sources_are_in_any_order() {
     let mut f = Func::default();
@@ -31,8 +31,8 @@ fn phis_are_where_their_sources_are_in_any_order() {
     assert_eq!(copies(&registers(&f)), 0);
 }
 
-/// A value that only one arm of a selection defines, read behind it: it has no register there, and the instruction that reads it
-/// is refused when it is encoded.
+/// A value that only one side of a selection defines, read after the join: it has no register there,
+/// and the encoder refuses the instruction that reads it.
 #[test]
 fn what_a_path_does_not_define_has_no_register() {
     let mut f = Func::default();
