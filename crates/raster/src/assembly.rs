@@ -5,7 +5,7 @@
 
 use crate::Kind;
 
-/// What a sequence of vertices stands for.
+/// Primitive topology: the primitives that a sequence of vertices forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// Points.
@@ -54,7 +54,7 @@ impl Assembler {
         Assembler { topology, provoking, held: [0; 3], seen: 0 }
     }
 
-    /// What the primitives are.
+    /// Kind of the primitives.
     pub fn kind(&self) -> Kind {
         match self.topology {
             Topology::Points => Kind::Point,
@@ -69,13 +69,13 @@ impl Assembler {
         self.seen.is_multiple_of(3)
     }
 
-    /// The vertices that are still needed, for whoever moves them.
+    /// The vertices of unfinished primitives, for callers that renumber vertices.
     pub fn held(&mut self) -> &mut [u32] {
         let held = (self.seen.min(3)) as usize;
         &mut self.held[..held]
     }
 
-    /// Takes a vertex; hands on the primitives that it completes.
+    /// Takes a vertex; emits the primitives that it completes.
     #[inline]
     pub fn push(&mut self, vertex: u32, mut emit: impl FnMut([u32; 3])) {
         let seen = self.seen;
@@ -141,7 +141,7 @@ impl Assembler {
         }
     }
 
-    /// Ends the sequence: what is incomplete is dropped, a loop is closed.
+    /// Ends the sequence: an incomplete primitive is dropped, a loop is closed.
     pub fn restart(&mut self, mut emit: impl FnMut([u32; 3])) {
         if self.topology == Topology::LineLoop && self.seen > 1 {
             let [last, first, _] = self.held;
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(strip, [[0, 1, 3], [0, 3, 2], [2, 3, 5], [2, 5, 4]]);
     }
 
-    /// Whoever moves the vertices of unfinished primitives finds them all in `held`.
+    /// A caller that renumbers the vertices of unfinished primitives finds them all in `held`.
     #[test]
     fn held_vertices_can_be_renumbered() {
         for (topology, seen, want) in [

@@ -9,7 +9,7 @@ const WIDE: usize = 64;
 /// The shapes of each tile of a layer, as indices in order.
 #[derive(Default)]
 pub struct Bins {
-    /// For each tile, where its shapes start in `lists`; one more at the end.
+    /// Offset of each tile's shapes in `lists`; one more at the end.
     starts: Vec<u32>,
     lists: Vec<u32>,
     /// Shapes that every tile looks at.
@@ -49,7 +49,7 @@ impl Bins {
                 }
             }
         }
-        // From counts to where each list ends; filling backwards makes starts of them.
+        // Prefix sums give the end of each list; filling from the ends makes them starts.
         let mut sum = 0;
         for start in &mut self.starts {
             sum += *start;
@@ -73,7 +73,7 @@ impl Bins {
         }
     }
 
-    /// Bytes that the lists hold.
+    /// Bytes that the lists take.
     pub fn bytes(&self) -> usize {
         let lists = [&self.starts, &self.lists, &self.wide];
         lists.into_iter().map(|list| list.capacity() * size_of::<u32>()).sum()

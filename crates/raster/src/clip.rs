@@ -1,12 +1,12 @@
 //! Clipping of triangles and lines against planes.
 //!
-//! A plane is given by the distance of each vertex from it, negative outside. What remains of a
-//! primitive is told by weights of its vertices, so that clipping itself changes no coordinate: two
-//! primitives that share an edge are cut at exactly the same place.
+//! A plane is given by the distance of each vertex from it, negative outside. The clipped primitive is
+//! given as weights of the original vertices, so that clipping changes no coordinate: two primitives
+//! that share an edge are cut at exactly the same place.
 
-/// Most planes: w, near and far, the guard band, and 16 clip distances.
+/// Maximum number of planes: w, near and far, the guard band, and 16 clip distances.
 pub const MAX_PLANES: usize = 1 + 2 + 4 + 16;
-/// Most corners of a clipped triangle: each plane adds one.
+/// Maximum number of corners of a clipped triangle: each plane adds one.
 const MAX_CORNERS: usize = 3 + MAX_PLANES;
 
 /// A point of a primitive, as weights of its vertices.
@@ -19,20 +19,20 @@ pub struct Planes {
     count: usize,
 }
 
-/// How a primitive lies towards all planes.
+/// Position of a primitive relative to planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Inside of all.
+    /// Inside of all planes.
     Inside,
-    /// Outside of one.
+    /// Outside of one plane.
     Outside,
     /// Neither.
     Across,
 }
 
 impl Planes {
-    /// Adds a plane and says how the primitive lies towards it. NaN is outside. Planes that it is
-    /// inside of are not kept, since nothing is cut by them.
+    /// Adds a plane and returns the position of the primitive relative to it. NaN is outside. Planes
+    /// that the primitive is inside of are not kept, since they cut nothing.
     pub fn add(&mut self, distances: [f32; 3]) -> Side {
         match distances.iter().filter(|&&d| d >= 0.0).count() {
             3 => Side::Inside,
@@ -51,7 +51,7 @@ impl Planes {
         &self.distances[..self.count]
     }
 
-    /// The corners of what is left of the triangle, in order; fewer than three if nothing is.
+    /// The corners of the clipped triangle, in order; fewer than three if nothing is left.
     pub fn clip_triangle(&self) -> Corners {
         let mut polygon = Corners::default();
         for corner in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
@@ -66,8 +66,8 @@ impl Planes {
                 if a >= 0.0 {
                     left.push(here);
                 }
-                // From the inside to the outside, whichever comes first: neighbours cut the same
-                // edge in the same way.
+                // Always from the inside to the outside, so that neighbours cut a shared edge in the
+                // same way.
                 if a >= 0.0 && b < 0.0 {
                     left.push(between(here, next, a / (a - b)));
                 } else if a < 0.0 && b >= 0.0 {
@@ -84,7 +84,7 @@ impl Planes {
         self.kept().iter().all(|plane| plane[vertex] >= 0.0)
     }
 
-    /// The ends of what is left of the line between two vertices.
+    /// The ends of the clipped line between two vertices.
     pub fn clip_edge(&self, from: usize, to: usize) -> Option<[Weights; 2]> {
         let mut ends = [from, to].map(|vertex| {
             let mut weights = [0.0; 3];

@@ -4,20 +4,20 @@ use tepui_softgpu::top_bits;
 
 use crate::{Grid, Shape, TILE_SIDE};
 
-/// Where the samples of a pixel are, of which there are at most `MAX`.
+/// Sample positions in a pixel, at most `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Samples<const MAX: usize> {
     /// Samples of a pixel.
     pub count: usize,
-    /// Their places in a pixel, in sub-pixels.
+    /// Sample positions in a pixel, in sub-pixels.
     subpixel: [[i64; 2]; MAX],
-    /// The same in pixels.
+    /// Sample positions in a pixel, in pixels.
     px: [[f32; 2]; MAX],
     subpixel_bits: u32,
 }
 
 impl<const MAX: usize> Samples<MAX> {
-    /// `count` samples at positions in sixteenths of a pixel, the unit in which all APIs tell them.
+    /// `count` samples at positions in sixteenths of a pixel, the unit of all APIs.
     pub fn new(grid: &Grid, count: usize, sixteenths: [[u8; 2]; MAX]) -> Samples<MAX> {
         assert!(count <= MAX);
         Samples {
@@ -28,14 +28,14 @@ impl<const MAX: usize> Samples<MAX> {
         }
     }
 
-    /// The least and the greatest places of samples in a pixel, in sub-pixels.
+    /// Bounding box of the sample positions, in sub-pixels: the least and the greatest of each axis.
     pub fn extent(&self) -> [[i32; 2]; 2] {
         let used = &self.subpixel[..self.count];
         let axis = |k: usize| used.iter().map(move |at| at[k] as i32);
         [[0, 1].map(|k| axis(k).min().unwrap_or(0)), [0, 1].map(|k| axis(k).max().unwrap_or(0))]
     }
 
-    /// The place of a sample in its pixel, in pixels.
+    /// The position of a sample in its pixel, in pixels.
     #[inline(always)]
     pub fn px(&self, sample: usize) -> [f32; 2] {
         self.px[sample]
@@ -71,7 +71,8 @@ struct Side<const MAX: usize> {
 const BOUND: i64 = 1 << 30;
 
 impl<const MAX: usize> Coverage<MAX> {
-    /// Finds what `shape` covers of the tile at `corner` with `size` pixels. False if nothing.
+    /// Computes the coverage of `shape` in the tile at `corner` of `size` pixels. False if no sample is
+    /// covered.
     pub fn draw(
         &mut self,
         shape: &Shape,
@@ -87,7 +88,7 @@ impl<const MAX: usize> Coverage<MAX> {
         self.draw_any(shape, samples, corner, size)
     }
 
-    /// As [`Coverage::draw_any`], in wide vectors.
+    /// Version of [`Coverage::draw_any`] for AVX2.
     ///
     /// # Safety
     /// The host must have AVX2.
@@ -130,7 +131,7 @@ impl<const MAX: usize> Coverage<MAX> {
             (side.a, side.b) = (e.a, e.b);
             let (a, b) = (i64::from(e.a), i64::from(e.b));
             let (mut inside, mut outside) = (true, true);
-            // From the first to the last pixel that is looked at.
+            // From the first pixel of the range to the last.
             let from = a * i64::from(x0) + b * y0 as i64;
             let across = a * i64::from(x1 - x0 - 1);
             let down = b * (y1 - y0 - 1) as i64;
@@ -168,11 +169,11 @@ impl<const MAX: usize> Coverage<MAX> {
     }
 }
 
-/// Columns that are looked at together: those of a small shape are mostly in one part of a tile.
+/// Columns that are tested together: the columns of a small shape are mostly in one part of a tile.
 const PART: usize = 8;
 
-/// For rows y0, y0 + 1, … which of `columns` have sample `s` inside of all sides. Returns the
-/// columns that are inside in some row.
+/// Sets the bits of those `columns` whose sample `s` is inside of all sides, for rows y0, y0 + 1, ….
+/// Returns the columns that are inside in some row.
 #[inline(always)]
 fn rows_inside<const MAX: usize>(
     bits: &mut [u32],
@@ -230,7 +231,8 @@ mod tests {
         Limits { min: [0; 2], max: [64; 2], samples }
     }
 
-    /// Shapes that are told where samples are cover the same, whether their boxes hold samples or not.
+    /// Shapes that get sample extents cover the same samples, whether their bounding boxes contain any
+    /// or not.
     #[test]
     fn boxes_of_samples_cut_off_no_sample() {
         let mut seed = 99u64;
@@ -325,7 +327,7 @@ mod tests {
 
     #[test]
     fn triangles_that_share_sides_cover_each_pixel_once() {
-        // A fan around points that lie on and beside sample positions.
+        // A triangle fan around points on and next to sample positions.
         for centre in [
             [32 * 256 + 128, 32 * 256 + 128],
             [30 * 256, 17 * 256 + 77],

@@ -19,7 +19,7 @@ macro_rules! with_compare {
             Compare::EQUAL => $use!(|a: f32, b: f32| a == b),
             Compare::LEQUAL => $use!(|a: f32, b: f32| a <= b),
             Compare::GREATER => $use!(|a: f32, b: f32| a > b),
-            // Not `!=`, which would let NaNs pass.
+            // Not `!=`, which is true for NaNs.
             #[expect(clippy::double_comparisons, reason = "comparisons with a NaN fail")]
             Compare::NOT_EQUAL => $use!(|a: f32, b: f32| a < b || a > b),
             Compare::GEQUAL => $use!(|a: f32, b: f32| a >= b),
@@ -29,7 +29,7 @@ macro_rules! with_compare {
     };
 }
 
-/// What a depth becomes as fixed point of 16 bits; a NaN stays one.
+/// Rounds a depth to fixed point of 16 bits; a NaN stays a NaN.
 #[inline(always)]
 fn quantise_16(z: f32) -> f32 {
     (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0
@@ -50,7 +50,7 @@ pub fn at(plane: &Plane, x: f32, y: f32) -> f32 {
 pub struct DepthStencil<const MAX: usize> {
     depth: Vec<f32>,
     stencil: Vec<u8>,
-    /// Depth is kept as fixed point of so many bits, 0 to 1; 0 where it is a float.
+    /// Bits of the fixed-point format in which depths from 0 to 1 are kept; 0 for floats.
     pub unorm_bits: u32,
 }
 
@@ -67,13 +67,13 @@ fn start(sample: usize, y: usize) -> usize {
 }
 
 impl<const MAX: usize> DepthStencil<MAX> {
-    /// A tile of so many samples a pixel, of which alone the other functions may be called.
+    /// A tile of at most `samples` samples a pixel; the other functions take no others.
     pub fn of_samples(samples: usize) -> DepthStencil<MAX> {
         let n = start(samples.min(MAX), 0);
         DepthStencil { depth: vec![0.0; n], stencil: vec![0; n], unorm_bits: 0 }
     }
 
-    /// Sets all samples of pixels with `samples`.
+    /// Clears all pixels, of `samples` samples each.
     pub fn clear(&mut self, samples: usize, depth: f32, stencil: u8) {
         let n = start(samples.min(MAX), 0);
         self.depth[..n].fill(depth);
@@ -92,7 +92,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         (self.depth[at], self.stencil[at])
     }
 
-    /// Takes the first depths of a row of one sample as their buffer keeps them.
+    /// Loads the first depths of a row of one sample, in the format of the depth buffer.
     pub fn put_depth(&mut self, sample: usize, y: usize, texels: &[u32]) {
         let unorm16 = self.unorm_bits == 16;
         for (z, &texel) in self.depth_row(sample, y).iter_mut().zip(texels) {
@@ -100,7 +100,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
     }
 
-    /// Takes the first stencils of a row of one sample.
+    /// Loads the first stencils of a row of one sample.
     pub fn put_stencil(&mut self, sample: usize, y: usize, texels: &[u32]) {
         let at = start(sample, y);
         for (stencil, &texel) in self.stencil[at..at + TILE_SIDE].iter_mut().zip(texels) {
@@ -117,7 +117,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
     }
 
-    /// The depths of rows of one sample as their buffer keeps them.
+    /// The depths of rows of one sample, in the format of the depth buffer.
     pub fn depth_texels(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
@@ -127,7 +127,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         self.depth_texels_any(sample, out);
     }
 
-    /// As [`DepthStencil::depth_texels_any`], in wide vectors.
+    /// Version of [`DepthStencil::depth_texels_any`] for AVX2.
     ///
     /// # Safety
     /// The host must have AVX2.
@@ -157,7 +157,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
     }
 
-    /// What a depth becomes in the buffer's format.
+    /// Rounds a depth to the buffer's format.
     #[inline(always)]
     fn quantise(&self, z: f32) -> f32 {
         match self.unorm_bits {
@@ -165,15 +165,16 @@ impl<const MAX: usize> DepthStencil<MAX> {
             _ if z.is_nan() => z,
             16 => quantise_16(z),
             bits => {
-                // More bits than a float multiplies exactly.
+                // Wider than a float multiplies exactly.
                 let most = ((1u64 << bits) - 1) as f64;
                 ((f64::from(z).clamp(0.0, 1.0) * most).round_ties_even() / most) as f32
             }
         }
     }
 
-    /// As [`DepthStencil::test_row`], of several rows of a sample: `covered` has the pixels of each row of the tile, and keeps
-    /// those that pass. The sample is at `[x, y]` of its pixel, and rows count from the plane's corner.
+    /// Tests and updates several rows of a sample, as [`DepthStencil::test_row`] does one: `covered`
+    /// has the pixels of each row of the tile, and keeps those that pass. The sample is at `[x, y]` of
+    /// its pixel, and rows count from the plane's corner.
     #[expect(clippy::too_many_arguments, reason = "what a test is made of")]
     pub fn test_rows(
         &mut self,
@@ -193,7 +194,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         self.test_rows_any(tests, sample, rows, covered, plane, at, range);
     }
 
-    /// As [`DepthStencil::test_rows_any`], in wide vectors.
+    /// Version of [`DepthStencil::test_rows_any`] for AVX2.
     ///
     /// # Safety
     /// The host must have AVX2.
@@ -247,7 +248,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         with_compare!(tests.depth, rows);
     }
 
-    /// Tests rows by a comparison of new and old depths; `kept` is what a depth becomes in the buffer's format.
+    /// Tests rows by a comparison of new and old depths; `kept` rounds a depth to the buffer's format.
     #[inline(always)]
     fn rows_where(
         &mut self,
@@ -280,7 +281,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
                 let mut z = [0.0; PART];
                 let mut left = [0; PART];
                 for i in 0..PART {
-                    // A NaN stays one.
+                    // `clamp` keeps a NaN.
                     z[i] = kept(at(plane, x + (first + i) as f32, y).clamp(low, high));
                     let bits = if holds(z[i], old[i]) { u32::MAX } else { 0 };
                     left[i] = if mask & 1 << i != 0 { bits } else { 0 };
@@ -317,7 +318,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
             }
             let mut z = [0.0; PART];
             for (i, z) in z.iter_mut().enumerate() {
-                // A NaN stays one.
+                // `clamp` keeps a NaN.
                 *z = at(plane, x + (first + i) as f32, y).clamp(low, high);
             }
             passed |= self.test_part(tests, start(sample, row) + first, mask, &z) << first;
@@ -325,7 +326,7 @@ impl<const MAX: usize> DepthStencil<MAX> {
         passed
     }
 
-    /// Tests and updates those of the pixels from `place` on that `mask` has.
+    /// Tests and updates those pixels of `mask` that begin at `place`, eight at a time.
     #[inline(always)]
     fn test_part(&mut self, tests: &Tests, place: usize, mask: u32, z: &[f32; PART]) -> u32 {
         if tests.stencil.is_some() {
@@ -341,8 +342,8 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
         let old: &mut [f32; PART] =
             (&mut self.depth[place..place + PART]).try_into().expect("a part of a row");
-        // All bits where the comparison holds; one loop for each function, so that it has none of
-        // its own.
+        // All bits where the comparison holds; each comparison has its own loop, which is free of
+        // branches.
         let mut holds = [0; PART];
         macro_rules! compare {
             ($holds:expr) => {
@@ -430,7 +431,7 @@ impl Compare {
     pub const EQUAL: Compare = Compare(2);
     pub const LEQUAL: Compare = Compare(3);
     pub const GREATER: Compare = Compare(4);
-    /// A NaN fails, as all that are named but `ALWAYS`.
+    /// False for NaN, as all named comparisons but `ALWAYS`.
     pub const NOT_EQUAL: Compare = Compare(5);
     pub const GEQUAL: Compare = Compare(6);
     /// Passes unless the new value is a NaN.
@@ -444,7 +445,7 @@ impl Compare {
         Compare(bits & 15)
     }
 
-    /// Both must hold.
+    /// Conjunction: true if both comparisons are.
     #[must_use]
     pub const fn and(self, other: Compare) -> Compare {
         Compare(self.0 & other.0)
@@ -466,20 +467,20 @@ impl Compare {
     }
 }
 
-/// What a stencil test does with the stencil.
+/// Operation on the stencil value after a stencil test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StencilOp {
-    /// It stays.
+    /// The value stays.
     Keep,
-    /// It becomes 0.
+    /// The value becomes 0.
     Zero,
-    /// It becomes the reference.
+    /// The value becomes the reference.
     Replace,
     /// One more, at most 255.
     IncrSat,
     /// One less, at least 0.
     DecrSat,
-    /// Its bits are inverted.
+    /// All bits are inverted.
     Invert,
     /// One more, modulo 256.
     IncrWrap,
@@ -509,11 +510,11 @@ pub struct Stencil {
     pub read_mask: u8,
     /// Bits that are written.
     pub write_mask: u8,
-    /// What happens if the stencil test fails.
+    /// Operation if the stencil test fails.
     pub fail: StencilOp,
-    /// What happens if it passes and the depth test fails.
+    /// Operation if the stencil test passes and the depth test fails.
     pub depth_fail: StencilOp,
-    /// What happens if both pass.
+    /// Operation if both tests pass.
     pub pass: StencilOp,
 }
 
@@ -521,8 +522,8 @@ impl Tests {
     /// Everything passes, nothing is written.
     pub const NONE: Tests = Tests { depth: Compare::ALWAYS_ORDERED, write: false, stencil: None };
 
-    /// Does everything pass with nothing written? Only if no depth is NaN, which no interpolated
-    /// one is that matters.
+    /// Whether all samples pass and nothing is written. This holds unless a depth is NaN, which no
+    /// interpolated depth of a visible sample is.
     #[inline]
     pub fn is_trivial(&self) -> bool {
         let always = matches!(self.depth, Compare::ALWAYS_ORDERED | Compare::ALWAYS);
@@ -577,7 +578,7 @@ mod tests {
         }
     }
 
-    /// Tests of several rows are those of each.
+    /// Testing several rows gives the same result as testing each.
     #[test]
     fn rows_together_and_one_by_one_agree() {
         let planes = [[0.03, -0.01, 0.1], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
@@ -625,7 +626,7 @@ mod tests {
         planes.depth_texels(1, &mut texels);
         for (y, texels) in texels.iter().enumerate() {
             for (&z, &texel) in planes.depth_row(1, y).iter().zip(texels) {
-                // A cast makes 0 of a NaN.
+                // A cast turns NaN into 0.
                 let expected = (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32;
                 assert_eq!(texel, expected, "{z}");
             }

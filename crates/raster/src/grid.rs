@@ -1,7 +1,7 @@
 //! The sub-pixel grid to which vertices are snapped.
 
-/// What the hardware does with window coordinates. Vulkan leaves the number of sub-pixel bits and
-/// the guard band to the implementation.
+/// Rasterisation parameters of a GPU: sub-pixel precision, guard band and fill rule. Vulkan leaves the
+/// number of sub-pixel bits and the guard band to the implementation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     subpixel_bits: u32,
@@ -9,13 +9,14 @@ pub struct Grid {
     fill: FillRule,
 }
 
-/// Which samples on an edge are inside of a shape, so that shapes that share an edge cover each
-/// sample once.
+/// Rule for samples that lie on an edge, which makes shapes that share an edge cover each sample once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FillRule {
-    /// Those on left edges, and on horizontal edges at the top. Vulkan's and Direct3D's.
+    /// Samples on left edges, and on horizontal edges at the top, are inside. Vulkan's and Direct3D's
+    /// rule.
     TopLeft,
-    /// Those on left edges, and on horizontal edges at the bottom: OpenGL with y upwards.
+    /// Samples on left edges, and on horizontal edges at the bottom, are inside: OpenGL's rule with y
+    /// upwards.
     BottomLeft,
 }
 
@@ -56,7 +57,7 @@ impl Grid {
         (pixels * self.pixel() as f32).round_ties_even() as i32
     }
 
-    /// Which samples on an edge are inside of a shape.
+    /// The rule for samples on an edge.
     #[inline]
     pub const fn fill_rule(&self) -> FillRule {
         self.fill
@@ -64,8 +65,8 @@ impl Grid {
 }
 
 impl FillRule {
-    /// Is a point on the edge from `p` to `q`, where `d = q - p`, inside of the shape to its right
-    /// (y downwards)?
+    /// Whether a point on the edge from `p` to `q`, where `d = q - p`, is inside of the shape to its
+    /// right (y downwards).
     #[inline]
     pub(crate) const fn includes(self, [dx, dy]: [i32; 2]) -> bool {
         let horizontal = match self {

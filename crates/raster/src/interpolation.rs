@@ -5,7 +5,7 @@ use crate::{Grid, Kind};
 /// A plane equation in window coordinates: a, b, c of `a x + b y + c`.
 pub type WindowPlane = [f64; 3];
 
-/// How values at the vertices of a primitive become planes over the window.
+/// Interpolation of a primitive's values: solves for the planes through the values at its vertices.
 #[derive(Clone, Copy, Debug)]
 pub struct Interpolation {
     /// Rows a, b, c of the plane; columns: the vertices' values.
@@ -21,14 +21,14 @@ impl Interpolation {
         Interpolation::with_lines(kind, positions, |[x, y]| [-y, x])
     }
 
-    /// As [`Interpolation::new`], but for lines whose fragments are repeated along the axis along which the line is
-    /// shorter, as OpenGL's: along that axis nothing changes.
+    /// Version of [`Interpolation::new`] for lines whose fragments are repeated along the line's minor
+    /// axis, as OpenGL's: values are constant along that axis.
     pub fn with_repeated_fragments(kind: Kind, positions: &[[f32; 4]; 3]) -> Interpolation {
         let across = |[x, y]: [f64; 2]| if x.abs() >= y.abs() { [0.0, x] } else { [y, 0.0] };
         Interpolation::with_lines(kind, positions, across)
     }
 
-    /// `across` is the direction in which nothing changes, from that of a line.
+    /// `across` gives the direction in which values are constant, from the direction of a line.
     fn with_lines(
         kind: Kind,
         positions: &[[f32; 4]; 3],
@@ -42,7 +42,7 @@ impl Interpolation {
             Kind::Point => return constant,
             Kind::Triangle => invert([row(p[0]), row(p[1]), row(p[2])]),
             Kind::Line => {
-                // Across the line nothing changes: the third vertex stands beside the first and has
+                // Values are constant across the line: the third vertex is next to the first and has
                 // its values.
                 let d = [0, 1].map(|k| p[1][k] / w[1] - p[0][k] / w[0]);
                 let across = across(d);
@@ -73,7 +73,8 @@ impl Interpolation {
         self.apply(std::array::from_fn(|i| f64::from(values[i]) * self.w[i]))
     }
 
-    /// The planes of several values: over w, or linear on the screen. `values` are those at each vertex.
+    /// The planes of several values: over w, or linear on the screen. `values` has the values at each
+    /// vertex.
     #[inline(always)]
     pub fn planes<const N: usize>(&self, linear: bool, values: &[[f32; N]; 3]) -> [[f64; N]; 3] {
         let mut at = [[0.0; N]; 3];
@@ -171,7 +172,7 @@ pub struct DepthBias {
     pub unit: Option<f64>,
 }
 
-/// The inverse of a matrix given by rows; `None` if it has none.
+/// The inverse of a matrix given by rows; `None` if it is singular.
 fn invert(m: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -189,7 +190,7 @@ fn invert(m: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
 mod tests {
     use super::*;
 
-    /// Across a line nothing changes, or along the axis along which it is shorter.
+    /// Values are constant across a line, or along its minor axis.
     #[test]
     fn lines_have_one_value_across() {
         let ends = [[0.0, 0.0, 0.0, 1.0], [20.0, 10.0, 0.0, 1.0], [0.0; 4]];

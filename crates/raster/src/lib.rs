@@ -6,13 +6,13 @@
 //!              (vertices that many primitives share are placed once: [`Projection`], [`Spot`])
 //!           ──shape──▶ edge functions; ──interpolation──▶ planes of depth and varyings
 //!           ──bins──▶ the shapes of each tile ──coverage──▶ covered samples ──depth──▶ samples that pass
-//!           ──tags──▶ those that no later opaque primitive hides
+//!           ──tags──▶ samples that no later opaque primitive hides
 //! ```
 //!
-//! A GPU model says what its hardware does with a [`Grid`] (sub-pixel bits, guard band, fill rule),
-//! sample positions ([`Samples`]), a [`ClipVolume`] and depth and stencil [`Tests`]; which words of
-//! a control stream these come from is the model's business. Results depend on nothing but the
-//! arguments, so pictures are the same at any thread count.
+//! A GPU model describes its hardware by a [`Grid`] (sub-pixel bits, guard band, fill rule), sample
+//! positions ([`Samples`]), a [`ClipVolume`] and depth and stencil [`Tests`], which it decodes from its
+//! control stream. Results depend on nothing but the arguments, so pictures are the same at any thread
+//! count.
 //!
 //! Tiles are at most [`TILE_SIDE`] pixels wide and high: a row of coverage is one word.
 //!
@@ -43,5 +43,5 @@ pub use shape::{Edge, Limits, Outline, Shape};
 pub use spots::{Projection, Spot};
 pub use tags::Tags;
 
-/// Pixels of a row of a tile, and the most rows of one.
+/// Maximum width and height of a tile in pixels.
 pub const TILE_SIDE: usize = 32;

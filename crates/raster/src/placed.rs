@@ -1,10 +1,10 @@
-//! From clip space to the screen: clipping, the viewport transform, and snapping to the sub-pixel
-//! grid.
+//! Clipping, the viewport transform, and snapping to the sub-pixel grid.
 
 use crate::clip::{Planes, Side, Weights};
 use crate::{Grid, Kind, Piece};
 
-/// From normalised device coordinates to pixels and depth: `translate + scale * ndc`.
+/// Viewport transform from normalised device coordinates to pixels and depth: `translate + scale *
+/// ndc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Viewport {
     /// Half the width and height in pixels (negative flips), and the depth range.
@@ -16,22 +16,22 @@ pub struct Viewport {
 /// The depths of clip space that are inside of the view volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthRange {
-    /// From 0 to w: Vulkan, Direct3D.
+    /// 0 to w: Vulkan, Direct3D.
     ZeroToOne,
-    /// From -w to w: OpenGL.
+    /// -w to w: OpenGL.
     MinusOneToOne,
 }
 
-/// The view volume, but for its sides: those are the guard band's.
+/// The view volume without its sides, for which the guard band stands in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClipVolume {
     /// The smallest w that is not clipped; positive.
     pub w_min: f32,
-    /// Depths between which primitives are clipped, if they are.
+    /// Range of depths to which primitives are clipped; `None` with depth clamping.
     pub depth: Option<DepthRange>,
 }
 
-/// A primitive of which something is inside of all planes, in one viewport.
+/// A primitive that is at least partly inside of all planes, in one viewport.
 #[derive(Clone, Debug)]
 pub struct Placed<'a> {
     grid: &'a Grid,
@@ -97,7 +97,8 @@ impl<'a> Placed<'a> {
         Some(Placed { grid, viewport, clip, window, side, planes })
     }
 
-    /// Which way a triangle turns: positive if clockwise with y downwards.
+    /// Signed area of the visible part of a triangle, up to a positive factor: positive if clockwise
+    /// with y downwards.
     #[inline]
     pub fn turn(&self) -> f64 {
         if self.side == Side::Inside {
@@ -110,7 +111,7 @@ impl<'a> Placed<'a> {
             + a[2] * (b[0] * c[1] - b[1] * c[0])
     }
 
-    /// Adds the pieces of a triangle that turns in this way.
+    /// Adds the pieces of a triangle whose sign of [`Placed::turn`] is that of `turn`.
     #[inline]
     pub fn triangle(&self, turn: f64, pieces: &mut Vec<Piece>) {
         if self.side == Side::Inside {
@@ -156,7 +157,7 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// Where a vertex inside of all planes lies.
+    /// Projects a vertex that is inside of all planes.
     #[inline(always)]
     fn spot(&self, [x, y, z, w]: [f32; 4]) -> Spot {
         let Viewport { scale, translate } = self.viewport;
@@ -167,7 +168,7 @@ impl<'a> Placed<'a> {
         ([self.grid.snap(x), self.grid.snap(y)], z)
     }
 
-    /// Where a point that clipping made lies.
+    /// Projects a corner made by clipping.
     fn spot_between(&self, weights: Weights) -> Spot {
         let sum =
             |c: usize| -> f64 { (0..3).map(|i| weights[i] * f64::from(self.window[i][c])).sum() };
@@ -203,7 +204,7 @@ pub fn drop_outside(
     first: usize,
     pieces: &mut Vec<Piece>,
 ) {
-    // A line may reach out half its width, and a pixel more by the rules of its rasterisation.
+    // A line extends by half its width, and a pixel more by the rules of its rasterisation.
     let reach = match kind {
         Kind::Triangle => 0,
         Kind::Line | Kind::Point => grid.snap(size_px / 2.0 + 1.0),
@@ -228,7 +229,7 @@ pub fn drop_outside(
     pieces.truncate(kept);
 }
 
-/// What becomes of each vertex. (An array's `map` is a call here, one for each vertex.)
+/// Maps an array of three. (The standard `map` compiles to a call for each element here.)
 #[inline(always)]
 fn each<T: Copy, U>([a, b, c]: [T; 3], f: impl Fn(T) -> U) -> [U; 3] {
     [f(a), f(b), f(c)]
@@ -346,7 +347,7 @@ mod tests {
     fn pieces_inside_stay_in_order() {
         let grid = Grid::new(8, 32768, FillRule::TopLeft);
         let piece = |x: i32| Piece { xy: [[x << 8, 5 << 8]; 3], z: [0.0; 3] };
-        // The first two were there before and are not looked at.
+        // The first two were there before and are not tested.
         let mut pieces = [-50, 70, 5, 90, 6, -9, 7].map(piece).to_vec();
         drop_outside(&grid, Kind::Triangle, 0.0, [[0; 2], [64; 2]], 2, &mut pieces);
         let left: Vec<i32> = pieces.iter().map(|p| p.xy[0][0] >> 8).collect();
@@ -364,7 +365,7 @@ mod tests {
         }
     }
 
-    /// Clipped corners lie on the triangle as it is seen in perspective.
+    /// Clipped corners lie on the triangle in perspective.
     #[test]
     fn clipping_keeps_window_positions_and_depths() {
         let viewport = Viewport { scale: [32.0, 32.0, 0.5], translate: [32.0, 32.0, 0.25] };
@@ -394,7 +395,7 @@ mod tests {
         );
     }
 
-    /// Corners and sides of a triangle that is drawn as points or lines are clipped on their own.
+    /// Corners and edges of a triangle that is drawn as points or lines are clipped separately.
     #[test]
     fn points_and_lines_of_a_clipped_triangle() {
         let grid = Grid::new(8, 32768, FillRule::TopLeft);
@@ -411,7 +412,7 @@ mod tests {
         let mut pieces = Vec::new();
         placed.line([0, 1], &mut pieces);
         placed.line([1, 2], &mut pieces);
-        // Half of the second side is left.
+        // Half of the second edge is left.
         assert_eq!(pieces[0].xy[..2], [[16 << 8, 16 << 8], [48 << 8, 16 << 8]]);
         assert_eq!(pieces[1].xy[..2], [[48 << 8, 16 << 8], [40 << 8, 32 << 8]]);
         assert_eq!((pieces[1].z[0], pieces[1].z[1]), (0.5, 0.0));

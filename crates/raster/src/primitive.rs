@@ -1,19 +1,19 @@
 //! Primitives before and after clipping.
 
-/// What a primitive is.
+/// Kind of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Three vertices.
     Triangle,
-    /// The first two vertices. The third repeats the second, or is that of the triangle of which
-    /// this is an edge.
+    /// The first two vertices. The third repeats the second; for lines made from polygons, the vertices
+    /// are those of the triangle.
     Line,
-    /// The first vertex. The others repeat it, or are those of the triangle of which this is a
-    /// corner.
+    /// The first vertex. Unused slots repeat it; for points made from polygons they hold the triangle's
+    /// vertices.
     Point,
 }
 
-/// What clipping left of a primitive, or a part of it: a triangle, a line or a point on the screen.
+/// A clipped primitive or a part of it on the screen: a triangle, a line or a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Window positions in sub-pixels of the [`Grid`](crate::Grid), within its guard band.

@@ -13,40 +13,40 @@ pub struct Edge {
     pub c: i64,
 }
 
-/// A convex shape on the screen: a piece of a primitive. Edge functions are made from its corners where it is drawn: most shapes
-/// of large scenes touch one tile, and are small in memory so.
+/// A convex shape on the screen: the outline of a piece of a primitive. Edge functions are computed
+/// from its corners per tile: most shapes of large scenes touch one tile, and corners take less memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Its corners in sub-pixels, clockwise with y downwards; a triangle repeats the last.
+    /// The corners in sub-pixels, clockwise with y downwards; a triangle repeats the last.
     pub corners: [[i32; 2]; 4],
-    /// Columns and rows that it may touch, cut down to scissors and framebuffer: first, one past
-    /// last.
+    /// First column and row that it may touch, clipped to scissor and framebuffer.
     pub min_px: [u16; 2],
-    /// As `min_px`.
+    /// One past the last column and row.
     pub max_px: [u16; 2],
-    /// Its primitive.
+    /// Index of its primitive.
     pub primitive: u32,
     /// Number of its sides.
     pub sides: u8,
     /// Coverage is decided at the centre of a pixel for all its samples.
     pub centre_only: bool,
-    /// Which samples on an edge are inside.
+    /// Fill rule for samples on an edge.
     pub fill: FillRule,
 }
 
-/// What is outside of the rectangle `min` to `max` (exclusive) is not drawn.
+/// Rectangle outside of which nothing is drawn, from `min` to `max` (exclusive).
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// First column and row.
     pub min: [u32; 2],
     /// One past the last.
     pub max: [u32; 2],
-    /// Where samples are in their pixels, in sub-pixels: the least and the greatest of each axis. Shapes that reach no sample
-    /// are not drawn. `None` is anywhere in a pixel.
+    /// Bounding box of the sample positions in a pixel, in sub-pixels: the least and the greatest of
+    /// each axis. Shapes that reach no sample are not drawn. `None` stands for positions anywhere in a
+    /// pixel.
     pub samples: Option<[[i32; 2]; 2]>,
 }
 
-/// What all pieces of a primitive have in common.
+/// Parameters shared by all pieces of a primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
     /// Its kind.

@@ -1,4 +1,4 @@
-//! Vertices in the window, each computed once however many primitives share it.
+//! Projection of vertices to the window, once for each vertex however many primitives share it.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub struct Spot {
     pub window: [f32; 4],
     /// Position in sub-pixels of the grid, of a vertex that is inside of all planes.
     pub xy: [i32; 2],
-    /// The planes that the vertex is outside of, a bit each, and [`Spot::NOT_FINITE`].
+    /// Bit mask of the planes that the vertex is outside of, and [`Spot::NOT_FINITE`].
     pub outside: u32,
 }
 
@@ -22,10 +22,11 @@ impl Spot {
 
 /// Planes besides clip distances: w, near and far, four sides of the guard band.
 const PLANES: u32 = 7;
-/// Vertices that are computed together.
+/// Vertices that are projected together.
 const LANES: usize = 8;
 
-/// Where vertices come to lie: the parameters of [`Placed::new`](crate::Placed::new), whose planes these are.
+/// Parameters of the projection of vertices, those of [`Placed::new`](crate::Placed::new), which
+/// defines the planes.
 #[derive(Clone, Debug)]
 pub struct Projection<'a> {
     /// The grid of window positions.
@@ -34,12 +35,13 @@ pub struct Projection<'a> {
     pub viewport: &'a Viewport,
     /// The view volume.
     pub volume: &'a ClipVolume,
-    /// The words of a vertex that are distances from further planes; at most 16 count.
+    /// Range of the words of a vertex that are distances from further planes; at most 16 count.
     pub distances: Range<usize>,
 }
 
 impl Projection<'_> {
-    /// The spots of vertices. Each vertex has `stride` words, at least four: first its position in clip space.
+    /// Projects vertices. Each vertex has `stride` words, at least four: first its position in clip
+    /// space.
     pub fn place(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
@@ -49,7 +51,7 @@ impl Projection<'_> {
         self.place_any(vertices, stride, spots);
     }
 
-    /// As [`Projection::place_any`], in wide vectors.
+    /// Version of [`Projection::place_any`] for AVX2.
     ///
     /// # Safety
     /// The host must have AVX2.
@@ -93,7 +95,7 @@ impl Projection<'_> {
                 out |= is_outside(limit + window[1][i]) << 4;
                 let largest = x[i].abs().max(y[i].abs()).max(z[i].abs()).max(w[i].abs());
                 let sum = x[i] + y[i] + z[i] + w[i];
-                // `max` passes over NaNs, which sums keep; a sum of finite numbers may be infinite.
+                // `max` ignores NaNs, sums propagate them; a sum of finite numbers may be infinite.
                 let not_finite = largest == f32::INFINITY || sum.is_nan();
                 outside[i] = out | if not_finite { Spot::NOT_FINITE } else { 0 };
             }
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
     use crate::{FillRule, Placed};
 
-    /// Random primitives: spots say what [`Placed`] says.
+    /// Random primitives: spots agree with [`Placed`].
     #[test]
     fn spots_and_placed_primitives_agree() {
         let grid = Grid::new(8, 1024, FillRule::TopLeft);

@@ -1,12 +1,13 @@
-//! Tags: which of several opaque primitives each sample of a tile shows.
+//! Tag buffer: for each sample of a tile, the opaque primitive that is visible there.
 //!
-//! A tiler tests all opaque primitives before it shades any, and then shades what is left of each.
+//! A tile-based deferred renderer tests all opaque primitives before it shades any, and then shades the
+//! samples that remain of each.
 
 use crate::TILE_SIDE;
 
 /// The tags of a tile's samples, of which a pixel has at most `MAX`. 0 is none.
 pub struct Tags<const MAX: usize> {
-    /// For each sample, rows of pixels.
+    /// Tags by sample, row and column.
     tags: Box<[[[u16; TILE_SIDE]; TILE_SIDE]; MAX]>,
     /// First row that may have tags, and one past the last.
     rows: [usize; 2],
@@ -39,7 +40,8 @@ impl<const MAX: usize> Tags<MAX> {
         self.rows = [TILE_SIDE, 0];
     }
 
-    /// Gives `tag` to samples: those with a bit in rows `first` to `end - 1` of the first `count` samples.
+    /// Sets the tag of samples: those with a bit in rows `first` to `end - 1` of the first `count`
+    /// samples.
     pub fn set(
         &mut self,
         tag: u16,
@@ -94,7 +96,7 @@ fn set_any(tag: u16, tags: &mut [[u16; TILE_SIDE]], bits: &[u32]) {
     }
 }
 
-/// As [`set_any`], in wide vectors.
+/// Version of [`set_any`] for AVX2.
 ///
 /// # Safety
 /// The host must have AVX2.
@@ -127,7 +129,7 @@ unsafe fn set_wide(tag: u16, tags: &mut [[u16; TILE_SIDE]], bits: &[u32]) {
     }
 }
 
-/// Returns the columns that some row has.
+/// Sets the bits of the columns with `tag` in each row; returns the columns that some row has.
 fn left_any(tag: u16, tags: &[[u16; TILE_SIDE]], bits: &mut [u32]) -> u32 {
     let mut any = 0;
     for (bits, row) in bits.iter_mut().zip(tags) {
@@ -140,7 +142,7 @@ fn left_any(tag: u16, tags: &[[u16; TILE_SIDE]], bits: &mut [u32]) -> u32 {
     any
 }
 
-/// As [`left_any`], in wide vectors.
+/// Version of [`left_any`] for AVX2.
 ///
 /// # Safety
 /// The host must have AVX2.
@@ -161,7 +163,7 @@ unsafe fn left_wide(tag: u16, tags: &[[u16; TILE_SIDE]], bits: &mut [u32]) -> u3
         let high = unsafe { _mm256_loadu_si256(at.add(TILE_SIDE / 2).cast::<__m256i>()) };
         let equal =
             _mm256_packs_epi16(_mm256_cmpeq_epi16(low, wanted), _mm256_cmpeq_epi16(high, wanted));
-        // The pack takes turns between eight columns of the low and of the high half.
+        // The pack interleaves eight columns of the low and of the high half.
         let in_order = _mm256_permute4x64_epi64::<0b11_01_10_00>(equal);
         *bits = _mm256_movemask_epi8(in_order) as u32;
         any |= *bits;

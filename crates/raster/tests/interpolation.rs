@@ -1,4 +1,4 @@
-//! Planes over the window: they go through the vertices, whatever the vertices' w.
+//! Planes over the window go through the values at the vertices, for any w.
 
 use tepui_raster::{DepthBias, FillRule, Grid, Interpolation, Kind, WindowPlane};
 

@@ -1,12 +1,12 @@
-//! A pool of reusable buffers. A frame needs mostly the same memory as the one before it, and the
-//! host would clear every page that it allocates anew.
+//! Reusable frame buffers. A frame needs mostly the same memory as the one before it, and the operating
+//! system clears every page that is allocated anew.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Sets of buffers that are not in use.
+/// Pool of sets of buffers.
 pub struct BufferPool<T>(Mutex<Vec<T>>);
 
-/// Sets that are kept: as many as queues that run at the same time, mostly.
+/// Maximum number of unused sets that are kept: usually the number of queues that run at the same time.
 const MAX_SETS: usize = 2;
 
 /// Buffers that can be used again.
@@ -14,12 +14,12 @@ pub trait Buffers: Default {
     /// Empties all of them.
     fn clear(&mut self);
 
-    /// Bytes that they hold.
+    /// Bytes that the buffers take.
     fn bytes(&self) -> usize;
 }
 
-/// Sets that hold more are not kept.
-const MOST_BYTES: usize = 64 << 20;
+/// Larger sets are freed instead of kept.
+const MAX_BYTES: usize = 64 << 20;
 
 impl<T: Buffers> BufferPool<T> {
     /// An empty set; the memory may have been used before.
@@ -31,7 +31,7 @@ impl<T: Buffers> BufferPool<T> {
     pub fn put(&self, mut buffers: T) {
         buffers.clear();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < MAX_SETS && buffers.bytes() <= MOST_BYTES {
+        if kept.len() < MAX_SETS && buffers.bytes() <= MAX_BYTES {
             kept.push(buffers);
         }
     }
@@ -43,7 +43,7 @@ impl<T> Default for BufferPool<T> {
     }
 }
 
-/// Bytes that a list holds.
+/// Bytes allocated for a list.
 pub fn bytes_of<T>(list: &Vec<T>) -> usize {
     list.capacity() * size_of::<T>()
 }
@@ -71,7 +71,7 @@ mod tests {
         pool.put(used);
         let again = pool.take();
         assert!(again.is_empty() && again.as_ptr() == place);
-        pool.put(Vec::with_capacity(MOST_BYTES + 1));
+        pool.put(Vec::with_capacity(MAX_BYTES + 1));
         assert_eq!(pool.take().capacity(), 0);
     }
 }

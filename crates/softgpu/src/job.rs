@@ -6,17 +6,17 @@ use crate::fault::Fault;
 
 /// The hardware units of a GPU family.
 pub trait GpuUnit: Copy + fmt::Debug + fmt::Display {
-    /// The family's word for a program.
+    /// The family's term for a program, for messages.
     const PROGRAM: &'static str;
-    /// The family's word for what a control stream consists of.
+    /// The family's term for an element of a control stream, for messages.
     const PACKET: &'static str;
 }
 
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum JobFaultKind {
-    /// A packet, descriptor or instruction asks for what the hardware does not have or what is
-    /// unknown.
+    /// A packet, descriptor or instruction asks for something that the hardware does not have or that
+    /// is unknown.
     #[default]
     Invalid,
     /// A unit accesses memory or registers that are not bound.
@@ -27,7 +27,7 @@ pub enum JobFaultKind {
     Undecodable,
     /// The model does not implement it yet.
     Unimplemented,
-    /// A budget is spent: the job counts as an endless loop.
+    /// The job exceeded its budget: it counts as an endless loop.
     Endless,
     /// The model panicked, which is a bug in it.
     Panic,
@@ -81,12 +81,12 @@ impl<U> JobFault<U> {
         JobFault { unit, kind, what: what.into(), program: None, packet: None }
     }
 
-    /// The same fault with a kind.
+    /// Sets the kind.
     pub fn of(self, kind: JobFaultKind) -> JobFault<U> {
         JobFault { kind, ..self }
     }
 
-    /// The same fault in a packet, unless it has one.
+    /// Sets the address of the packet, unless it is set.
     pub fn at_packet(self, address: u64) -> JobFault<U> {
         JobFault { packet: self.packet.or(Some(address)), ..self }
     }

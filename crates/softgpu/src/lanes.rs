@@ -1,6 +1,6 @@
 //! Operations on the lanes of a SIMD-group.
 
-/// Which of up to 32 values, a multiple of four, have their top bit set.
+/// Bit mask of the top bits of up to 32 values; their number is a multiple of four.
 #[inline(always)]
 pub fn top_bits<const N: usize>(values: &[u32; N]) -> u32 {
     const { assert!(N <= 32 && N.is_multiple_of(4)) };

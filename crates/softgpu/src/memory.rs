@@ -1,4 +1,4 @@
-//! Host memory behind a buffer object.
+//! Host memory of buffer objects.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,8 +18,8 @@ const HOST_PAGE: usize = 4096;
 /// by duplicating the mapping at [`Memory::base`] (`mremap` from length 0). Most buffers are never
 /// shared, and a descriptor for each would soon reach the limit of a client's process.
 ///
-/// A host page without access stands before and behind each block, so that an access of the model
-/// that misses a block never meets another one.
+/// A host page without access precedes and follows each block, so that an access of the model that
+/// misses a block never meets another one.
 pub struct Memory {
     base: NonNull<u8>,
     size: usize,
@@ -42,7 +42,7 @@ impl Memory {
         Memory::map(None, 0, size)
     }
 
-    /// As [`Memory::new`], behind a `memfd` that other processes can be given.
+    /// Version of [`Memory::new`] in a `memfd` that other processes can be given.
     pub fn shareable(size: usize) -> io::Result<Memory> {
         let file = rustix::fs::memfd_create("tepui-bo", MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, size as u64)?;
@@ -59,14 +59,13 @@ impl Memory {
         Memory::map(Some(file), offset, size)
     }
 
-    /// A block of pages that somebody else has mapped: a buffer of a client's own memory. Nothing
-    /// stands before and behind it.
+    /// A block of pages that a client has mapped: a buffer of its own memory. It has no guard pages.
     ///
     /// # Errors
     /// The range is empty, or not one of whole pages.
     ///
     /// # Safety
-    /// `size` bytes from `base` on can be read and written while the block is accessed, by others too.
+    /// `size` bytes from `base` on can be read and written while the block is accessed, also by others.
     /// [`Memory::is_mapped`] tells whether they still are.
     pub unsafe fn borrowed(base: *mut u8, size: usize) -> io::Result<Memory> {
         let whole_pages =
@@ -140,9 +139,9 @@ impl Memory {
         self.size
     }
 
-    /// Was the host page at `offset` ever touched? Memory starts without pages, all zero; neither
-    /// the GPU nor a client has written to a page that still does not exist. (One that was swapped
-    /// out looks untouched too.)
+    /// Whether the host page at `offset` was ever touched. Memory starts without pages, all zero;
+    /// neither the GPU nor a client has written to a page that does not exist yet. (A swapped-out page
+    /// counts as untouched too.)
     pub fn is_touched(&self, offset: usize) -> bool {
         let start = offset & !(HOST_PAGE - 1);
         let mut state = 0u8;
@@ -156,7 +155,7 @@ impl Memory {
         failed != 0 || state & 1 != 0
     }
 
-    /// The file behind shareable memory, to be mapped or exported again.
+    /// The file of shareable memory, to be mapped or exported again.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)
     }
@@ -168,7 +167,7 @@ impl Drop for Memory {
             return;
         }
         let room = self.base.as_ptr().wrapping_sub(HOST_PAGE);
-        // SAFETY: the mapping was made in `map` with this size and nobody else unmaps it.
+        // SAFETY: the mapping was made in `map` with this size and is unmapped nowhere else.
         let _ = unsafe { rustix::mm::munmap(room.cast(), self.whole) };
     }
 }

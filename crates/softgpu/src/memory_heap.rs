@@ -1,4 +1,4 @@
-//! Memory behind a buffer object on hosts without pages of their own (WebAssembly): a block of the heap.
+//! Memory of buffer objects on hosts without page tables (WebAssembly): a block of the heap.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 /// Granularity of page-table entries, which keep permissions in the low bits.
 const HOST_PAGE: usize = 4096;
 
-/// A block of zero-initialised memory that the model reads and writes. Nothing stands before and behind it, and nobody
-/// else can map it.
+/// A block of zero-initialised memory that the model reads and writes. It has no guard pages and cannot
+/// be shared.
 pub struct Memory {
     base: NonNull<u8>,
     size: usize,
@@ -48,7 +48,8 @@ impl Memory {
         self.size
     }
 
-    /// Was the page at `offset` ever touched? The heap does not say: yes for all of the block.
+    /// Whether the page at `offset` was ever touched. The heap does not tell: true for all of the
+    /// block.
     pub fn is_touched(&self, offset: usize) -> bool {
         offset < self.size
     }

@@ -1,4 +1,4 @@
-//! What a checker reports.
+//! Reports of checkers.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,14 +7,15 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::job::ProgramPoint;
 
-/// A finding of a checker: a mistake of a program that silicon would hide. `K` are the kinds of a GPU family.
+/// A finding of a checker: a program's mistake that silicon would hide. `K` is the GPU family's kind of
+/// findings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Report<K> {
     /// Its kind.
     pub kind: K,
     /// A description, in one sentence without a full stop.
     pub what: String,
-    /// Where.
+    /// The instruction that it is about.
     pub at: ProgramPoint,
 }
 
@@ -25,7 +26,7 @@ impl<K> fmt::Display for Report<K> {
     }
 }
 
-/// The reports of a GPU, collected by the threads of the host: one of each kind for an instruction.
+/// The reports of a GPU, collected by the host's threads: one of each kind per instruction.
 #[derive(Debug)]
 pub struct Reports<K>(Mutex<Collected<K>>);
 
@@ -42,14 +43,14 @@ impl<K> Default for Reports<K> {
 }
 
 impl<K: Copy + Eq + Hash> Reports<K> {
-    /// The most reports of a GPU's life.
-    const MOST: usize = 4096;
+    /// Maximum number of reports in a GPU's lifetime.
+    const MAX_REPORTS: usize = 4096;
 
     /// Adds a report, unless there was one of its kind for the instruction.
     pub fn add(&self, report: Report<K>) {
         let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (report.kind, report.at.program, report.at.offset);
-        if collected.seen.len() < Self::MOST && collected.seen.insert(place) {
+        if collected.seen.len() < Self::MAX_REPORTS && collected.seen.insert(place) {
             collected.new.push(report);
         }
     }

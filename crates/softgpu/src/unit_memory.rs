@@ -1,4 +1,4 @@
-//! Memory as a unit of the GPU reaches it: through the page table, with the last ranges remembered.
+//! A GPU unit's access to memory through the page table, with a cache of the last ranges.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -27,7 +27,7 @@ impl<'a> UnitMemory<'a> {
     pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         match self.ranges.lookup(self.vm, address, into.len() as u64, Protection::READ) {
             Some(host) => {
-                // SAFETY: the range was found to hold so many bytes; others may write at the same
+                // SAFETY: the range was found to hold `into.len()` bytes; others may write at the same
                 // time, as they may on silicon, and then the bytes are either.
                 unsafe {
                     std::ptr::copy_nonoverlapping(host.cast_const(), into.as_mut_ptr(), into.len());
@@ -54,8 +54,8 @@ impl<'a> UnitMemory<'a> {
         }
     }
 
-    /// Where bytes are on the host, if they lie in one bound range with permissions. They stay there while the job
-    /// runs.
+    /// The host address of bytes that lie in one bound range with the permissions. It is valid while
+    /// the job runs.
     #[inline]
     pub fn window(&mut self, address: u64, bytes: u64, need: Protection) -> Option<*mut u8> {
         self.ranges.lookup(self.vm, address, bytes, need)
@@ -91,7 +91,7 @@ impl<'a> UnitMemory<'a> {
         Ok(updated.unwrap_or_else(|old| old))
     }
 
-    /// As [`UnitMemory::update_u32`], of 64 bits.
+    /// Version of [`UnitMemory::update_u32`] for 64 bits.
     ///
     /// # Errors
     /// As [`UnitMemory::update_u32`].

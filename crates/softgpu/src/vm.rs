@@ -80,7 +80,7 @@ pub struct Mapping {
     pub offset: u64,
     /// Permissions.
     pub protection: Protection,
-    /// The one page at `offset` stands at every page of the range.
+    /// The one page at `offset` is bound at every page of the range.
     pub single_page: bool,
 }
 
@@ -219,8 +219,8 @@ impl AddressSpace {
         (address - mapping.address < mapping.length).then(|| mapping.clone())
     }
 
-    /// Whether the host's page behind an address was ever written, by the GPU or by a client; true if
-    /// nothing is bound there.
+    /// Whether the host page of an address was ever written, by the GPU or by a client; true if nothing
+    /// is bound there.
     pub fn was_written(&self, address: u64) -> bool {
         let Some(m) = self.mapping_at(address) else { return true };
         let within =
@@ -363,13 +363,13 @@ impl AddressSpace {
     }
 }
 
-/// The bound ranges that a worker thread touched last, so that most accesses need neither the page
-/// table nor a lock: a buffer object's pages lie side by side in host memory, so one comparison
+/// Cache of the bound ranges that a worker thread accessed last, so that most accesses need neither the
+/// page table nor a lock: a buffer object's pages are contiguous in host memory, so one comparison
 /// covers a whole buffer.
 pub struct RangeCache {
     generation: u64,
     ranges: [Range; RangeCache::SIZE],
-    /// Where the next miss goes.
+    /// Index of the entry that the next miss replaces.
     victim: usize,
 }
 
@@ -422,8 +422,8 @@ impl RangeCache {
         self.miss(vm, address, size, need)
     }
 
-    /// The bound range around an address, if it has the permissions of `need`: its first address,
-    /// its bytes and where they are on the host.
+    /// The bound range around an address, if it has the permissions of `need`: its first address, its
+    /// size in bytes and its host address.
     pub fn around(
         &mut self,
         vm: &AddressSpace,

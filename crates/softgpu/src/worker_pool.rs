@@ -1,19 +1,19 @@
-//! Distributes work items over worker threads, each of which acts as one shader core.
+//! Worker pool: distributes work items over threads, each of which acts as one shader core.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The host gives no threads.
+/// The host cannot create threads.
 #[derive(Debug, thiserror::Error)]
 #[error("the host gives no threads: {0}")]
 pub struct NoThreads(#[from] rayon::ThreadPoolBuildError);
 
-/// Threads that play the shader cores of a GPU. They start with the first work, so that a process
-/// that only looks at a device has none.
+/// Threads that act as the shader cores of a GPU. They start with the first work, so that a process
+/// that only queries a device has none.
 pub struct WorkerPool {
-    /// Threads as asked for, 0 for one per core, and the most there may be.
+    /// Requested number of threads, 0 for one per core, and the maximum.
     wanted: (usize, usize),
     workers: OnceLock<usize>,
     name: &'static str,
@@ -21,18 +21,13 @@ pub struct WorkerPool {
 }
 
 impl WorkerPool {
-    /// A pool of so many threads, but at most `most`; 0 takes one for each core of the host.
-    /// Threads are called `name` and a number.
-    pub fn new(threads: usize, most: usize, name: &'static str) -> WorkerPool {
-        WorkerPool {
-            wanted: (threads, most),
-            workers: OnceLock::new(),
-            name,
-            pool: OnceLock::new(),
-        }
+    /// A pool of `threads` threads, but at most `max`; 0 takes one for each core of the host. Thread
+    /// names are `name` and a number.
+    pub fn new(threads: usize, max: usize, name: &'static str) -> WorkerPool {
+        WorkerPool { wanted: (threads, max), workers: OnceLock::new(), name, pool: OnceLock::new() }
     }
 
-    /// How many threads work, the one that has the work among them.
+    /// Number of workers, including the calling thread.
     #[inline]
     pub fn workers(&self) -> usize {
         *self.workers.get_or_init(|| {
@@ -46,7 +41,7 @@ impl WorkerPool {
         })
     }
 
-    /// The threads, of which the one that has the work is none: more would wake up for nothing.
+    /// The threads besides the calling one, which is a worker too.
     fn threads(&self) -> Result<&ThreadPool, NoThreads> {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
@@ -59,13 +54,13 @@ impl WorkerPool {
         Ok(self.pool.get_or_init(|| pool))
     }
 
-    /// Hands out work items in order, to the calling thread and to threads of the pool, as many as there are workers or items,
-    /// until one fails. Each worker begins, runs its items and finishes; the error is that of the
-    /// first item that has one, whichever worker met it first, so that it does not depend on the
-    /// number of threads.
+    /// Distributes work items in order to the calling thread and to threads of the pool, as many as
+    /// there are workers or items, until one fails. Each worker begins, runs its items and finishes;
+    /// the error is that of the first item that has one, whichever worker met it first, so that it does
+    /// not depend on the number of threads.
     ///
     /// # Errors
-    /// If the host gives no threads. What became of the work is the second value.
+    /// If the host cannot create threads. The second value is the work as the workers left it.
     pub fn share<P, W, R: Send, E: Send>(
         &self,
         items: impl ExactSizeIterator<Item = P> + Send,
@@ -94,7 +89,7 @@ impl WorkerPool {
         };
         let parts = match workers {
             1 => vec![work(0)],
-            // The calling thread, which would wait, is a worker too.
+            // The calling thread, which would only wait, is a worker too.
             _ => {
                 let mut others: Vec<_> = (1..workers).map(|_| None).collect();
                 let own = self.threads()?.in_place_scope(|scope| {
@@ -116,7 +111,7 @@ impl WorkerPool {
 /// The remaining budget of a job, in instructions, after which it counts as endless.
 pub struct Budget {
     spent: AtomicU64,
-    most: u64,
+    max: u64,
 }
 
 /// A job cost more than its budget.
@@ -124,18 +119,18 @@ pub struct Budget {
 pub struct Exhausted;
 
 impl Budget {
-    /// A budget of which something is spent already.
-    pub fn new(spent: u64, most: u64) -> Budget {
-        Budget { spent: AtomicU64::new(spent), most }
+    /// A budget with `spent` instructions used already.
+    pub fn new(spent: u64, max: u64) -> Budget {
+        Budget { spent: AtomicU64::new(spent), max }
     }
 
     /// Spends some of it.
     ///
     /// # Errors
-    /// If there is not so much left.
+    /// If less is left.
     #[inline]
     pub fn spend(&self, cost: u64) -> Result<(), Exhausted> {
-        match self.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.most {
+        match self.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.max {
             true => Err(Exhausted),
             false => Ok(()),
         }
@@ -169,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Two workers meet in two items that both fail, so that there are two errors to choose from.
+    /// Two workers run two items that both fail, so that there are two errors to choose from.
     #[test]
     fn of_two_errors_the_first_item_s_counts() {
         let pool = WorkerPool::new(2, 2, "test");

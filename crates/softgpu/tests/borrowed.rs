@@ -6,7 +6,7 @@ use tepui_softgpu::Memory;
 #[test]
 fn borrowed_pages_stay_and_may_go() {
     let own = Memory::new(4 << 12).expect("memory");
-    // SAFETY: the block outlives what borrows it, but for the last question.
+    // SAFETY: the block outlives the mapping that borrows it, except for the last check.
     let borrowed = unsafe { Memory::borrowed(own.base(), 2 << 12) }.expect("whole pages");
     // SAFETY: inside of the block.
     unsafe { *borrowed.base() = 7 };
