@@ -3,7 +3,7 @@
 //! Strips turn every second triangle around the provoking vertex, so that it keeps its number among
 //! the three: fragment programs may name the vertex of a flat varying by number.
 
-use crate::Kind;
+use crate::PrimitiveKind;
 
 /// Primitive topology: the primitives that a sequence of vertices forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +54,12 @@ impl Assembler {
         Assembler { topology, provoking, held: [0; 3], seen: 0 }
     }
 
-    /// Kind of the primitives.
-    pub fn kind(&self) -> Kind {
+    /// PrimitiveKind of the primitives.
+    pub fn kind(&self) -> PrimitiveKind {
         match self.topology {
-            Topology::Points => Kind::Point,
-            Topology::Lines | Topology::LineStrip | Topology::LineLoop => Kind::Line,
-            _ => Kind::Triangle,
+            Topology::Points => PrimitiveKind::Point,
+            Topology::Lines | Topology::LineStrip | Topology::LineLoop => PrimitiveKind::Line,
+            _ => PrimitiveKind::Triangle,
         }
     }
 

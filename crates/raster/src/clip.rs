@@ -21,7 +21,7 @@ pub struct Planes {
 
 /// Position of a primitive relative to planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum PlaneSide {
     /// Inside of all planes.
     Inside,
     /// Outside of one plane.
@@ -33,16 +33,16 @@ pub enum Side {
 impl Planes {
     /// Adds a plane and returns the position of the primitive relative to it. NaN is outside. Planes
     /// that the primitive is inside of are not kept, since they cut nothing.
-    pub fn add(&mut self, distances: [f32; 3]) -> Side {
+    pub fn add(&mut self, distances: [f32; 3]) -> PlaneSide {
         match distances.iter().filter(|&&d| d >= 0.0).count() {
-            3 => Side::Inside,
-            0 => Side::Outside,
+            3 => PlaneSide::Inside,
+            0 => PlaneSide::Outside,
             _ => {
                 if let Some(slot) = self.distances.get_mut(self.count) {
                     *slot = distances.map(|d| if d.is_nan() { f32::MIN } else { d });
                     self.count += 1;
                 }
-                Side::Across
+                PlaneSide::Across
             }
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_corner_cut_off_leaves_a_quadrilateral() {
         let mut planes = Planes::default();
-        assert_eq!(planes.add([1.0, 1.0, -1.0]), Side::Across);
+        assert_eq!(planes.add([1.0, 1.0, -1.0]), PlaneSide::Across);
         let corners = planes.clip_triangle();
         assert_eq!(
             corners.as_slice(),
@@ -216,14 +216,14 @@ mod tests {
             planes.add([angle.sin() + 0.9, angle.cos() + 0.9, (angle * 1.7).sin() + 0.9]);
         }
         assert!(planes.clip_triangle().as_slice().len() <= MAX_CORNERS);
-        assert_eq!(planes.add([f32::NAN; 3]), Side::Outside);
+        assert_eq!(planes.add([f32::NAN; 3]), PlaneSide::Outside);
     }
 
     #[test]
     fn planes_that_all_corners_are_inside_of_cut_nothing() {
         let mut planes = Planes::default();
-        assert_eq!(planes.add([0.0, 1.0, 2.0]), Side::Inside);
-        assert_eq!(planes.add([-1.0, -0.5, f32::NAN]), Side::Outside);
+        assert_eq!(planes.add([0.0, 1.0, 2.0]), PlaneSide::Inside);
+        assert_eq!(planes.add([-1.0, -0.5, f32::NAN]), PlaneSide::Outside);
         assert_eq!(planes.count, 0);
         assert_eq!(
             planes.clip_triangle().as_slice(),

@@ -218,17 +218,22 @@ fn rows_inside<const MAX: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FillRule, Kind, Limits, Outline};
+    use crate::{FillRule, Outline, PrimitiveKind, RasterBounds};
 
     const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
-    fn shape_on(grid: &Grid, xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
+    fn shape_on(
+        grid: &Grid,
+        xy: [[i32; 2]; 3],
+        kind: PrimitiveKind,
+        size_px: f32,
+    ) -> Option<Shape> {
         let outline = Outline { kind, size_px, primitive: 0, centre_only: false };
         Shape::new(grid, xy, &outline, &limits(None))
     }
 
-    fn limits(samples: Option<[[i32; 2]; 2]>) -> Limits {
-        Limits { min: [0; 2], max: [64; 2], samples }
+    fn limits(samples: Option<[[i32; 2]; 2]>) -> RasterBounds {
+        RasterBounds { min: [0; 2], max: [64; 2], samples }
     }
 
     /// Shapes that get sample extents cover the same samples, whether their bounding boxes contain any
@@ -256,7 +261,11 @@ mod tests {
                     xy.swap(1, 2);
                 }
                 let outline = Outline {
-                    kind: if round % 4 == 0 { Kind::Point } else { Kind::Triangle },
+                    kind: if round % 4 == 0 {
+                        PrimitiveKind::Point
+                    } else {
+                        PrimitiveKind::Triangle
+                    },
                     size_px: 0.75,
                     primitive: 0,
                     centre_only: round % 3 == 0,
@@ -287,7 +296,7 @@ mod tests {
         assert!(gone > 500 && left > 500, "{gone} {left}");
     }
 
-    fn shape(xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
+    fn shape(xy: [[i32; 2]; 3], kind: PrimitiveKind, size_px: f32) -> Option<Shape> {
         shape_on(&GRID, xy, kind, size_px)
     }
 
@@ -342,7 +351,11 @@ mod tests {
             ];
             let shapes: Vec<Shape> = (0..ring.len())
                 .filter_map(|i| {
-                    shape([centre, ring[i], ring[(i + 1) % ring.len()]], Kind::Triangle, 1.0)
+                    shape(
+                        [centre, ring[i], ring[(i + 1) % ring.len()]],
+                        PrimitiveKind::Triangle,
+                        1.0,
+                    )
                 })
                 .collect();
             for size in [[32, 32], [32, 16], [16, 16]] {
@@ -373,7 +386,7 @@ mod tests {
             if area(&v) == 0 {
                 continue;
             }
-            let Some(shape) = shape(v, Kind::Triangle, 1.0) else { continue };
+            let Some(shape) = shape(v, PrimitiveKind::Triangle, 1.0) else { continue };
             let counts = count(&[shape], [32, 32]);
             for y in 0..64i64 {
                 for x in 0..64i64 {
@@ -390,13 +403,13 @@ mod tests {
     #[test]
     fn points_and_lines_have_their_size() {
         let at = [20 * 256, 20 * 256];
-        let point = shape([at; 3], Kind::Point, 4.0).unwrap();
+        let point = shape([at; 3], PrimitiveKind::Point, 4.0).unwrap();
         assert_eq!(count(&[point], [32, 32]).iter().sum::<u32>(), 16);
         let end = [50 * 256, 20 * 256 + 128];
         let start = [20 * 256, 20 * 256 + 128];
-        let line = shape([start, end, end], Kind::Line, 1.0).unwrap();
+        let line = shape([start, end, end], PrimitiveKind::Line, 1.0).unwrap();
         assert_eq!(count(&[line], [16, 16]).iter().sum::<u32>(), 30);
-        let back = shape([end, start, start], Kind::Line, 1.0).unwrap();
+        let back = shape([end, start, start], PrimitiveKind::Line, 1.0).unwrap();
         assert_eq!(count(&[back], [16, 16]).iter().sum::<u32>(), 30);
     }
 
@@ -411,7 +424,7 @@ mod tests {
                 let [a, b, c, d] = corners;
                 let shapes: Vec<Shape> = [[a, b, c], [a, c, d]]
                     .into_iter()
-                    .filter_map(|xy| shape_on(&grid, xy, Kind::Triangle, 0.0))
+                    .filter_map(|xy| shape_on(&grid, xy, PrimitiveKind::Triangle, 0.0))
                     .collect();
                 let samples = Samples::<1>::new(&grid, 1, [[8; 2]]);
                 let counts = count_samples(&shapes, [32, 32], &samples);
@@ -430,7 +443,7 @@ mod tests {
         let positions = std::array::from_fn(|i| [i as u8, 8]);
         let samples = Samples::<16>::new(&grid, 16, positions);
         let corners = [[256, 0], [256 + 128, 0], [256, 1024]];
-        let shape = shape_on(&grid, corners, Kind::Triangle, 0.0).unwrap();
+        let shape = shape_on(&grid, corners, PrimitiveKind::Triangle, 0.0).unwrap();
         let mut coverage = Coverage::<16>::default();
         assert!(coverage.draw(&shape, &samples, [0; 2], [16, 16]));
         for (s, bits) in coverage.bits.iter().enumerate() {
@@ -447,7 +460,7 @@ mod tests {
         let [a, b, c, d] = corners;
         let shapes: Vec<Shape> = [[a, b, c], [a, c, d]]
             .into_iter()
-            .filter_map(|xy| shape(xy, Kind::Triangle, 0.0))
+            .filter_map(|xy| shape(xy, PrimitiveKind::Triangle, 0.0))
             .collect();
         for (i, &n) in count(&shapes, [32, 32]).iter().enumerate() {
             let inside = i % 64 == 10 && (10..20).contains(&(i / 64));
@@ -467,7 +480,7 @@ mod tests {
         for (delta, width) in deltas.iter().flat_map(|d| [(d, 5.0), (d, 40.0), (d, 4094.0)]) {
             let to = [from[0] + delta[0], from[1] + delta[1]];
             let [p, q] = [from, to].map(|v| v.map(|v| (v * 256.0) as i32));
-            let line = shape([p, q, q], Kind::Line, width).unwrap();
+            let line = shape([p, q, q], PrimitiveKind::Line, width).unwrap();
             let half = f64::from(width) / 2.0;
             let major = usize::from(f64::abs(delta[1]) > f64::abs(delta[0]));
             for (i, &n) in count(&[line], [32, 32]).iter().enumerate() {

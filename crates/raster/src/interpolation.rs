@@ -1,6 +1,6 @@
 //! Interpolation: how values at the vertices of a primitive become planes over the window.
 
-use crate::{Grid, Kind};
+use crate::{Grid, PrimitiveKind};
 
 /// A plane equation in window coordinates: a, b, c of `a x + b y + c`.
 pub type WindowPlane = [f64; 3];
@@ -17,20 +17,23 @@ impl Interpolation {
     /// Sets up a primitive from its vertices' homogeneous window coordinates before clipping
     /// (window x · w, y · w, z · w, and w): a value that is linear in the primitive's own plane is
     /// `inverse · values` over w.
-    pub fn new(kind: Kind, positions: &[[f32; 4]; 3]) -> Interpolation {
+    pub fn new(kind: PrimitiveKind, positions: &[[f32; 4]; 3]) -> Interpolation {
         Interpolation::with_lines(kind, positions, |[x, y]| [-y, x])
     }
 
     /// Version of [`Interpolation::new`] for lines whose fragments are repeated along the line's minor
     /// axis, as OpenGL's: values are constant along that axis.
-    pub fn with_repeated_fragments(kind: Kind, positions: &[[f32; 4]; 3]) -> Interpolation {
+    pub fn with_repeated_fragments(
+        kind: PrimitiveKind,
+        positions: &[[f32; 4]; 3],
+    ) -> Interpolation {
         let across = |[x, y]: [f64; 2]| if x.abs() >= y.abs() { [0.0, x] } else { [y, 0.0] };
         Interpolation::with_lines(kind, positions, across)
     }
 
     /// `across` gives the direction in which values are constant, from the direction of a line.
     fn with_lines(
-        kind: Kind,
+        kind: PrimitiveKind,
         positions: &[[f32; 4]; 3],
         across: impl Fn([f64; 2]) -> [f64; 2],
     ) -> Interpolation {
@@ -39,9 +42,9 @@ impl Interpolation {
         let w = p.map(|v| v[3]);
         let constant = Interpolation { inverse: [[0.0; 3], [0.0; 3], [1.0 / w[0], 0.0, 0.0]], w };
         let solved = match kind {
-            Kind::Point => return constant,
-            Kind::Triangle => invert([row(p[0]), row(p[1]), row(p[2])]),
-            Kind::Line => {
+            PrimitiveKind::Point => return constant,
+            PrimitiveKind::Triangle => invert([row(p[0]), row(p[1]), row(p[2])]),
+            PrimitiveKind::Line => {
                 // Values are constant across the line: the third vertex is next to the first and has
                 // its values.
                 let d = [0, 1].map(|k| p[1][k] / w[1] - p[0][k] / w[0]);
@@ -194,9 +197,9 @@ mod tests {
     #[test]
     fn lines_have_one_value_across() {
         let ends = [[0.0, 0.0, 0.0, 1.0], [20.0, 10.0, 0.0, 1.0], [0.0; 4]];
-        let plane = Interpolation::new(Kind::Line, &ends).linear([0.0, 1.0, 0.0]);
+        let plane = Interpolation::new(PrimitiveKind::Line, &ends).linear([0.0, 1.0, 0.0]);
         assert!((plane[0] - 0.04).abs() < 1e-9 && (plane[1] - 0.02).abs() < 1e-9, "{plane:?}");
-        let repeated = Interpolation::with_repeated_fragments(Kind::Line, &ends);
+        let repeated = Interpolation::with_repeated_fragments(PrimitiveKind::Line, &ends);
         let plane = repeated.linear([0.0, 1.0, 0.0]);
         assert!((plane[0] - 0.05).abs() < 1e-9 && plane[1].abs() < 1e-9, "{plane:?}");
     }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  vertices ──assembly──▶ points, lines, triangles
-//!           ──placed──▶ clipped ([`clip`]), projected, snapped to the sub-pixel grid: pieces
-//!              (vertices that many primitives share are placed once: [`Projection`], [`Spot`])
+//!           ──projected──▶ clipped ([`clip`]), projected, snapped to the sub-pixel grid: pieces
+//!              (vertices that many primitives share are projected once: [`Projection`], [`ProjectedVertex`])
 //!           ──shape──▶ edge functions; ──interpolation──▶ planes of depth and varyings
 //!           ──bins──▶ the shapes of each tile ──coverage──▶ covered samples ──depth──▶ samples that pass
 //!           ──tags──▶ samples that no later opaque primitive hides
@@ -16,7 +16,7 @@
 //!
 //! Tiles are at most [`TILE_SIDE`] pixels wide and high: a row of coverage is one word.
 //!
-//! Start reading in `placed.rs`, then `shape.rs` and `coverage.rs`.
+//! Start reading in `projected.rs`, then `shape.rs` and `coverage.rs`.
 
 pub mod assembly;
 mod bins;
@@ -25,11 +25,11 @@ mod coverage;
 pub mod depth;
 mod grid;
 mod interpolation;
-mod placed;
 mod primitive;
+mod projected;
 mod shape;
-mod spots;
 mod tags;
+mod vertices;
 
 pub use assembly::{Assembler, Provoking, Topology};
 pub use bins::Bins;
@@ -37,11 +37,11 @@ pub use coverage::{Coverage, Samples};
 pub use depth::{Compare, DepthStencil, Plane, Stencil, StencilOp, Tests};
 pub use grid::{FillRule, Grid};
 pub use interpolation::{DepthBias, Interpolation, WindowPlane};
-pub use placed::{ClipVolume, DepthRange, Placed, Viewport, area, drop_outside};
-pub use primitive::{Kind, Piece};
-pub use shape::{Edge, Limits, Outline, Shape};
-pub use spots::{Projection, Spot};
+pub use primitive::{Piece, PrimitiveKind};
+pub use projected::{ClipVolume, DepthRange, ProjectedPrimitive, Viewport, area, drop_outside};
+pub use shape::{Edge, Outline, RasterBounds, Shape};
 pub use tags::Tags;
+pub use vertices::{ProjectedVertex, Projection};
 
 /// Maximum width and height of a tile in pixels.
 pub const TILE_SIDE: usize = 32;

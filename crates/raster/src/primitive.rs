@@ -1,8 +1,8 @@
 //! Primitives before and after clipping.
 
-/// Kind of a primitive.
+/// PrimitiveKind of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PrimitiveKind {
     /// Three vertices.
     Triangle,
     /// The first two vertices. The third repeats the second; for lines made from polygons, the vertices

@@ -1,6 +1,6 @@
 //! Edge functions of primitives, computed once for all tiles.
 
-use crate::{FillRule, Grid, Kind};
+use crate::{FillRule, Grid, PrimitiveKind};
 
 /// An edge function: a point at sub-pixels x, y is inside if `a x + b y + c` is not negative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Shape {
 
 /// Rectangle outside of which nothing is drawn, from `min` to `max` (exclusive).
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct RasterBounds {
     /// First column and row.
     pub min: [u32; 2],
     /// One past the last.
@@ -50,7 +50,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PrimitiveKind,
     /// Diameter of a point or width of a line, in pixels.
     pub size_px: f32,
     /// Number of the primitive.
@@ -65,12 +65,12 @@ impl Shape {
         grid: &Grid,
         xy: [[i32; 2]; 3],
         outline: &Outline,
-        limits: &Limits,
+        limits: &RasterBounds,
     ) -> Option<Shape> {
         let [p, q, r] = xy;
         let (corners, sides) = match outline.kind {
-            Kind::Triangle => ([p, q, r, r], 3),
-            Kind::Point => {
+            PrimitiveKind::Triangle => ([p, q, r, r], 3),
+            PrimitiveKind::Point => {
                 let half = radius(grid, outline.size_px);
                 let [x, y] = p;
                 // Clockwise from the upper left.
@@ -82,7 +82,7 @@ impl Shape {
                 ];
                 (corners, 4)
             }
-            Kind::Line => (line(grid, p, q, outline.size_px), 4),
+            PrimitiveKind::Line => (line(grid, p, q, outline.size_px), 4),
         };
         let (mut min_px, mut max_px) = ([0; 2], [0; 2]);
         let [least, greatest] = match limits.samples {

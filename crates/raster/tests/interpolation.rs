@@ -1,6 +1,6 @@
 //! Planes over the window go through the values at the vertices, for any w.
 
-use tepui_raster::{DepthBias, FillRule, Grid, Interpolation, Kind, WindowPlane};
+use tepui_raster::{DepthBias, FillRule, Grid, Interpolation, PrimitiveKind, WindowPlane};
 
 const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
@@ -23,7 +23,7 @@ fn homogeneous() -> [[f32; 4]; 3] {
 
 #[test]
 fn planes_of_a_triangle_go_through_its_vertices() {
-    let i = Interpolation::new(Kind::Triangle, &homogeneous());
+    let i = Interpolation::new(PrimitiveKind::Triangle, &homogeneous());
     let (over_w, one) = (i.over_w(VALUES), i.one_over_w());
     for (v, value) in VERTICES.map(|v| v.map(f64::from)).iter().zip(VALUES) {
         let [x, y, z, w] = *v;
@@ -36,7 +36,7 @@ fn planes_of_a_triangle_go_through_its_vertices() {
 
 #[test]
 fn planes_of_a_line_change_along_it_alone() {
-    let i = Interpolation::new(Kind::Line, &homogeneous());
+    let i = Interpolation::new(PrimitiveKind::Line, &homogeneous());
     let linear = i.linear(VALUES);
     let [[x0, y0, ..], [x1, y1, ..], _] = VERTICES.map(|v| v.map(f64::from));
     near(at(linear, x0, y0), VALUES[0].into(), "one end");
@@ -47,7 +47,7 @@ fn planes_of_a_line_change_along_it_alone() {
 
 #[test]
 fn a_point_has_one_value_and_coordinates_from_0_to_1() {
-    let i = Interpolation::new(Kind::Point, &homogeneous());
+    let i = Interpolation::new(PrimitiveKind::Point, &homogeneous());
     assert_eq!(at(i.linear(VALUES), 77.0, -5.0), f64::from(VALUES[0]));
     let [x, y, ..] = VERTICES[0].map(f64::from);
     for top in [true, false] {
@@ -67,7 +67,7 @@ fn a_point_has_one_value_and_coordinates_from_0_to_1() {
 
 #[test]
 fn a_bias_is_a_sum_that_is_clamped() {
-    let i = Interpolation::new(Kind::Triangle, &homogeneous());
+    let i = Interpolation::new(PrimitiveKind::Triangle, &homogeneous());
     let plain = i.depth(&homogeneous());
     let slope = plain[0].abs().max(plain[1].abs());
     let added = |bias: DepthBias| i.biased_depth(&homogeneous(), &bias)[2] - plain[2];

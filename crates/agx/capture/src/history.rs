@@ -4,7 +4,7 @@ use std::fmt;
 
 use tepui_agx_model::{Covering, Sample, TileAccess};
 use tepui_agx_texture::TileFormat;
-use tepui_raster::{Compare, Kind, StencilOp};
+use tepui_raster::{Compare, PrimitiveKind, StencilOp};
 
 /// A fragment program that ran for the pixel.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,9 +180,9 @@ impl History {
     fn touch(&self, f: &mut fmt::Formatter<'_>, touch: &Touch) -> fmt::Result {
         let c = &touch.covering;
         let kind = match c.kind {
-            Kind::Triangle => "triangle",
-            Kind::Line => "line",
-            Kind::Point => "point",
+            PrimitiveKind::Triangle => "triangle",
+            PrimitiveKind::Line => "line",
+            PrimitiveKind::Point => "point",
         };
         let side = if c.front { "front" } else { "back" };
         let all = (1u32 << touch.before.len().max(1)) - 1;

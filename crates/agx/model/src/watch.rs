@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tepui_agx_texture::TileFormat;
-use tepui_raster::{Kind, Tests};
+use tepui_raster::{PrimitiveKind, Tests};
 
 pub use crate::usc::inspect::{MemoryAccess, Picture, Space};
 
@@ -111,7 +111,7 @@ pub struct Covering {
     /// Number of the primitive in the draw's instance.
     pub primitive: u32,
     /// What it is.
-    pub kind: Kind,
+    pub kind: PrimitiveKind,
     /// Faces the viewer with its front.
     pub front: bool,
     /// The samples that it covers, a bit each.

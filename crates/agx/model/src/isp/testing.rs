@@ -4,7 +4,7 @@ use tepui_agx_packets::render::DepthBias;
 use tepui_agx_packets::{Packet, ppp};
 use tepui_softgpu::AddressSpace;
 
-use crate::render::scene::{Kind, Primitive, State};
+use crate::render::scene::{Primitive, PrimitiveKind, State};
 
 /// A state that draws: every packet as zero bytes unpack it, or close to that.
 pub fn state() -> State {
@@ -40,7 +40,7 @@ pub fn state() -> State {
 /// A triangle.
 pub fn primitive() -> Primitive {
     Primitive {
-        kind: Kind::Triangle,
+        kind: PrimitiveKind::Triangle,
         front: true,
         state: 0,
         vertices: [0; 3],

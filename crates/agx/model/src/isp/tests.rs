@@ -8,12 +8,12 @@ use tepui_agx_packets::ppp::{FragmentFace, VisibilityMode, ZsFunc};
 use tepui_agx_packets::texture::{Channel, Channels, Layout, TextureDimension, TextureType};
 use tepui_agx_packets::usc::{self, SharedLayout};
 use tepui_packets::Packet;
-use tepui_raster::{Limits, Outline, Shape};
+use tepui_raster::{Outline, RasterBounds, Shape};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::testing::{self, Changes, pack};
 use crate::job::{BgEot, FaultKind, JobFault, JobStats, RenderJob, Unit};
-use crate::render::scene::{GRID, Kind, Primitive, Scene, State};
+use crate::render::scene::{GRID, Primitive, PrimitiveKind, Scene, State};
 use crate::{Aspect, Gpu, Options, Target};
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
@@ -214,12 +214,12 @@ impl Rig {
         }
         let xy = corners.map(|(p, _)| [(p[0] * 256.0) as i32, (p[1] * 256.0) as i32]);
         let outline = Outline {
-            kind: Kind::Triangle,
+            kind: PrimitiveKind::Triangle,
             size_px: 0.0,
             primitive: self.scene.primitives.len() as u32,
             centre_only: false,
         };
-        let limits = Limits { min: [0; 2], max: [SIZE as u32; 2], samples: None };
+        let limits = RasterBounds { min: [0; 2], max: [SIZE as u32; 2], samples: None };
         self.scene.shapes.extend(Shape::new(&GRID, xy, &outline, &limits));
         self.scene.primitives.push(Primitive {
             state,

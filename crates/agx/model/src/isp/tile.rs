@@ -10,7 +10,7 @@ use super::zls::Tile;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
-use crate::render::scene::Kind;
+use crate::render::scene::PrimitiveKind;
 use crate::usc::exec::texture::View;
 use crate::usc::row::LANES;
 use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
@@ -128,7 +128,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             order: Vec::new(),
             prepared: Prepared {
                 primitive: u32::MAX,
-                interpolation: Interpolation::new(Kind::Point, &[[1.0; 4]; 3]),
+                interpolation: Interpolation::new(PrimitiveKind::Point, &[[1.0; 4]; 3]),
                 window_depth: [0.0; 3],
                 depth: [0.0; 3],
                 range: [0.0, 1.0],

@@ -11,7 +11,7 @@ use tepui_packets::Packet;
 use tepui_raster::{Interpolation, Plane, WindowPlane};
 use tepui_softgpu::AddressSpace;
 
-use super::scene::{GRID, Kind, Primitive, Scene, State};
+use super::scene::{GRID, Primitive, PrimitiveKind, Scene, State};
 use crate::isp::setup::sprite_from_top;
 use crate::job::{JobFault, Unit};
 
@@ -182,7 +182,7 @@ impl Bindings {
                     }
                 }
                 Source::PointCoordinates => {
-                    if primitive.kind != Kind::Point {
+                    if primitive.kind != PrimitiveKind::Point {
                         continue;
                     }
                     let (position, size_px) = (primitive.positions[0], primitive.size_px);

@@ -7,7 +7,7 @@
 use tepui_agx_packets::render::PppControl;
 use tepui_agx_packets::vdm::{IndexSize, Primitive, VdmVertex};
 use tepui_packets::Packet;
-use tepui_raster::{Assembler, Provoking, Spot, Topology, Viewport};
+use tepui_raster::{Assembler, ProjectedVertex, Provoking, Topology, Viewport};
 use tepui_softgpu::AddressSpace;
 use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 
@@ -119,7 +119,7 @@ struct Batch {
     vertices: Vec<Vertex>,
     assembled: Vec<Assembled>,
     /// Where the draw's vertices are in the window; empty if primitives select their viewports.
-    spots: Vec<Spot>,
+    spots: Vec<ProjectedVertex>,
     /// Indices so far.
     indices: u32,
     /// Number of the next primitive of the instance.
@@ -528,7 +528,7 @@ impl<'a> Geometry<'a> {
         if let Some(projection) = setup.projection(&setup.volume()) {
             let (stride, placed) = (layout.stride, spots.len());
             let new = setup.outputs.get(placed * stride..).unwrap_or_default();
-            spots.resize(placed + new.len() / stride, Spot::default());
+            spots.resize(placed + new.len() / stride, ProjectedVertex::default());
             let parts = spots[placed..].chunks_mut(PLACE_AT_A_TIME);
             let parts = parts.zip(new.chunks(PLACE_AT_A_TIME * stride));
             map(self.gpu, parts, |(places, new)| projection.place(new, stride, places))?;

@@ -3,7 +3,7 @@
 //! has.
 
 use tepui_agx_packets::ppp;
-pub use tepui_raster::Kind;
+pub use tepui_raster::PrimitiveKind;
 use tepui_raster::{FillRule, Grid, Shape};
 
 use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
@@ -119,7 +119,7 @@ pub struct Scissor {
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PrimitiveKind,
     /// Faces the viewer with its front; lines and points that are no part of a triangle do.
     pub front: bool,
     /// Index in [`Scene::states`].

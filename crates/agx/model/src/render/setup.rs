@@ -2,8 +2,8 @@
 
 use tepui_agx_packets::ppp::PolygonMode;
 use tepui_raster::{
-    ClipVolume, DepthRange, Kind, Limits, Outline, Piece, Placed, Projection, Shape, Spot,
-    Viewport, area,
+    ClipVolume, DepthRange, Outline, Piece, PrimitiveKind, ProjectedPrimitive, ProjectedVertex,
+    Projection, RasterBounds, Shape, Viewport, area,
 };
 
 use super::scene::{GRID, Primitive, State};
@@ -27,7 +27,7 @@ pub struct Setup<'a> {
     /// Layout of a vertex's outputs.
     pub layout: Layout,
     /// Primitive type.
-    pub kind: Kind,
+    pub kind: PrimitiveKind,
     /// State of the draw, and its index in the scene.
     pub state: (&'a State, u32),
     /// Viewports.
@@ -42,7 +42,7 @@ pub struct Setup<'a> {
     pub layers: u32,
     /// Width and height of the render target.
     pub size_px: [u32; 2],
-    /// Where samples are, as [`Limits::samples`].
+    /// Where samples are, as [`RasterBounds::samples`].
     pub samples: Option<[[i32; 2]; 2]>,
 }
 
@@ -80,7 +80,7 @@ impl Output {
 /// A primitive that is partly inside of all planes, and where it goes.
 struct Target<'a> {
     assembled: &'a Assembled,
-    placed: Placed<'a>,
+    placed: ProjectedPrimitive<'a>,
     provoking: usize,
     layer: u32,
     viewport: usize,
@@ -109,17 +109,20 @@ impl Setup<'_> {
 
     /// Sets up one primitive; it is dropped if nothing of it can be seen. `spots` are those of the draw's vertices, or empty.
     #[inline]
-    pub fn primitive(&self, assembled: &Assembled, spots: &[Spot], out: &mut Output) {
+    pub fn primitive(&self, assembled: &Assembled, spots: &[ProjectedVertex], out: &mut Output) {
         let [a, b, c] = assembled.vertices;
         if let (Some(a), Some(b), Some(c)) =
             (spots.get(a as usize), spots.get(b as usize), spots.get(c as usize))
         {
             let any = a.outside | b.outside | c.outside;
             // A primitive with a coordinate that is not finite is not drawn, as in `positions`.
-            if a.outside & b.outside & c.outside != 0 || any & Spot::NOT_FINITE != 0 {
+            if a.outside & b.outside & c.outside != 0 || any & ProjectedVertex::NOT_FINITE != 0 {
                 return;
             }
-            if any == 0 && self.kind == Kind::Triangle && self.filled([a, b, c], assembled, out) {
+            if any == 0
+                && self.kind == PrimitiveKind::Triangle
+                && self.filled([a, b, c], assembled, out)
+            {
                 return;
             }
         }
@@ -128,7 +131,12 @@ impl Setup<'_> {
 
     /// Sets up a triangle that is inside of all planes. False if it is not to be filled, so that nothing was done.
     #[inline]
-    fn filled(&self, [a, b, c]: [&Spot; 3], assembled: &Assembled, out: &mut Output) -> bool {
+    fn filled(
+        &self,
+        [a, b, c]: [&ProjectedVertex; 3],
+        assembled: &Assembled,
+        out: &mut Output,
+    ) -> bool {
         let area = area([a.xy, b.xy, c.xy]);
         let state = self.state.0;
         let Some(front) = self.facing(area as f64) else { return true };
@@ -138,7 +146,7 @@ impl Setup<'_> {
         let provoking = self.provoking();
         let (layer, viewport) = self.target(assembled.vertices[provoking]);
         let primitive = Primitive {
-            kind: Kind::Triangle,
+            kind: PrimitiveKind::Triangle,
             front,
             state: self.state.1,
             vertices: self.words(assembled.vertices),
@@ -166,11 +174,11 @@ impl Setup<'_> {
 
     /// The scissor rectangle of a viewport.
     #[inline]
-    fn limits(&self, viewport: usize) -> Limits {
+    fn limits(&self, viewport: usize) -> RasterBounds {
         let scissor = self.state.0.scissors.get(viewport);
         let (min, max) = scissor.map_or(([0; 2], self.size_px), |s| (s.min_px, s.max_px));
         let max = [max[0].min(self.size_px[0]), max[1].min(self.size_px[1])];
-        Limits { min, max, samples: self.samples }
+        RasterBounds { min, max, samples: self.samples }
     }
 
     /// First words of vertices in the outputs of the scene. Scenes are rendered long before 2^32 words.
@@ -189,21 +197,24 @@ impl Setup<'_> {
         let Some(transform) = self.viewports.get(viewport) else { return };
         let volume = self.volume();
         let distances = self.clip_distances(assembled);
-        let Some(placed) = Placed::new(&GRID, transform, &volume, clip, distances) else { return };
+        let Some(placed) = ProjectedPrimitive::new(&GRID, transform, &volume, clip, distances)
+        else {
+            return;
+        };
         let target = Target { assembled, placed, provoking, layer, viewport };
         match self.kind {
-            Kind::Triangle => {
+            PrimitiveKind::Triangle => {
                 let turn = target.placed.turn();
                 let Some(front) = self.facing(turn) else { return };
                 let add = |out: &mut Output, kind, order| {
                     self.add(&target, kind, order, turn, front, out)
                 };
                 match state.face[usize::from(!front)].polygon_mode {
-                    PolygonMode::Fill => add(out, Kind::Triangle, [0, 1, 2]),
+                    PolygonMode::Fill => add(out, PrimitiveKind::Triangle, [0, 1, 2]),
                     mode => {
                         let kind = match mode {
-                            PolygonMode::Line => Kind::Line,
-                            _ => Kind::Point,
+                            PolygonMode::Line => PrimitiveKind::Line,
+                            _ => PrimitiveKind::Point,
                         };
                         for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
                             add(out, kind, order);
@@ -221,7 +232,7 @@ impl Setup<'_> {
     fn add(
         &self,
         target: &Target<'_>,
-        kind: Kind,
+        kind: PrimitiveKind,
         order: [usize; 3],
         turn: f64,
         front: bool,
@@ -229,9 +240,9 @@ impl Setup<'_> {
     ) {
         let vertices = order.map(|i| target.assembled.vertices[i]);
         let size_px = match kind {
-            Kind::Triangle => 0.0,
-            Kind::Line => self.state.0.face[usize::from(!front)].line_width,
-            Kind::Point => self.point_size(vertices[0]),
+            PrimitiveKind::Triangle => 0.0,
+            PrimitiveKind::Line => self.state.0.face[usize::from(!front)].line_width,
+            PrimitiveKind::Point => self.point_size(vertices[0]),
         };
         let provoking = order.iter().position(|&i| i == target.provoking).unwrap_or(0);
         let primitive = Primitive {
@@ -249,9 +260,9 @@ impl Setup<'_> {
         let Output { primitives, shapes, pieces } = out;
         pieces.clear();
         match kind {
-            Kind::Triangle => target.placed.triangle(turn, pieces),
-            Kind::Line => target.placed.line([order[0], order[1]], pieces),
-            Kind::Point => target.placed.point(order[0], pieces),
+            PrimitiveKind::Triangle => target.placed.triangle(turn, pieces),
+            PrimitiveKind::Line => target.placed.line([order[0], order[1]], pieces),
+            PrimitiveKind::Point => target.placed.point(order[0], pieces),
         }
         let outline = outline(&primitive, primitives.len() as u32, self.state.0);
         let limits = self.limits(target.viewport);

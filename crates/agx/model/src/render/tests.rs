@@ -15,7 +15,7 @@ use tepui_packets::Packet;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::geometry::Geometry;
-use super::scene::{Kind, Scene};
+use super::scene::{PrimitiveKind, Scene};
 use crate::isp::testing::{Changes, pack};
 use crate::job::{FaultKind, JobFault, JobStats, RenderJob, Unit};
 use crate::usc::cache::Programs;
@@ -223,7 +223,7 @@ fn a_triangle_comes_to_the_screen() {
     assert_eq!(scene.primitives.len(), 1);
     assert_eq!((scene.shapes[0].min_px, scene.shapes[0].max_px), ([0; 2], [64; 2]));
     let primitive = &scene.primitives[0];
-    assert_eq!(primitive.kind, Kind::Triangle);
+    assert_eq!(primitive.kind, PrimitiveKind::Triangle);
     let numbers = primitive.vertices.map(|v| scene.outputs[v as usize + 4]);
     assert_eq!(numbers, [0, 1, 2]);
     assert_eq!(scene.states[0].scissors[0].max_px, [64, 64]);

@@ -1,6 +1,6 @@
 //! Primitive assembly: from a sequence of vertices to points, lines, triangles and rectangles.
 
-use tepui_raster::{Assembler, Kind, Provoking, Topology};
+use tepui_raster::{Assembler, PrimitiveKind, Provoking, Topology};
 
 use super::unimplemented;
 use crate::job::JobFault;
@@ -117,7 +117,7 @@ impl Assembly {
     }
 
     /// The kind of the primitives.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PrimitiveKind {
         self.assembler.kind()
     }
 

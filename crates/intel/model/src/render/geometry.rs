@@ -2,8 +2,8 @@
 //! equations of pixel threads.
 
 use tepui_raster::{
-    ClipVolume, DepthBias, DepthRange, FillRule, Grid, Interpolation, Kind, Limits, Outline, Piece,
-    Placed, Shape, Viewport, WindowPlane, drop_outside,
+    ClipVolume, DepthBias, DepthRange, FillRule, Grid, Interpolation, Outline, Piece,
+    PrimitiveKind, ProjectedPrimitive, RasterBounds, Shape, Viewport, WindowPlane, drop_outside,
 };
 
 use super::assembly::Assembled;
@@ -138,7 +138,7 @@ pub(super) struct Geometry<'a> {
     state: &'a State,
     viewports: &'a [ViewportState],
     attributes: Attributes,
-    kind: Kind,
+    kind: PrimitiveKind,
     rectangles: bool,
     provoking: usize,
     /// Unit of the depth bias; none for floats.
@@ -180,7 +180,7 @@ impl<'a> Geometry<'a> {
     pub fn new(
         state: &'a State,
         viewports: &'a [ViewportState],
-        kind: Kind,
+        kind: PrimitiveKind,
         rectangles: bool,
         provoking: usize,
         bias_unit: Option<f64>,
@@ -205,15 +205,15 @@ impl<'a> Geometry<'a> {
     /// The index of the vertex that counts as a primitive's first outside of the hardware: the second one for
     /// fans if it provokes, else the first.
     pub fn turned(&self) -> usize {
-        usize::from(self.kind == Kind::Triangle && self.provoking == 1)
+        usize::from(self.kind == PrimitiveKind::Triangle && self.provoking == 1)
     }
 
     /// Number of vertices of a primitive.
     pub fn vertices_of_primitive(&self) -> usize {
         match self.kind {
-            Kind::Point => 1,
-            Kind::Line => 2,
-            Kind::Triangle => 3,
+            PrimitiveKind::Point => 1,
+            PrimitiveKind::Line => 2,
+            PrimitiveKind::Triangle => 3,
         }
     }
 
@@ -251,7 +251,7 @@ impl<'a> Geometry<'a> {
     }
 
     /// The intersection of a viewport's extents and the drawing rectangle.
-    fn limits(&self, viewport: &ViewportState) -> Limits {
+    fn limits(&self, viewport: &ViewportState) -> RasterBounds {
         let rectangle = &self.state.rectangle;
         let mut min =
             [rectangle.clipped_drawing_rectangle_x_min, rectangle.clipped_drawing_rectangle_y_min];
@@ -283,7 +283,7 @@ impl<'a> Geometry<'a> {
                 [high(v.x_max_viewport), high(v.y_max_viewport)],
             );
         }
-        Limits { min, max: max.map(|v| v.min(MAX_PIXELS)), samples: None }
+        RasterBounds { min, max: max.map(|v| v.min(MAX_PIXELS)), samples: None }
     }
 
     fn layer(&self, header: &Header) -> u32 {
@@ -317,8 +317,8 @@ impl<'a> Geometry<'a> {
         let header = Header::of(entries[self.provoking]);
         let limits = self.limits(viewport);
         self.emit(
-            Kind::Triangle,
-            Kind::Triangle,
+            PrimitiveKind::Triangle,
+            PrimitiveKind::Triangle,
             1.0,
             &window,
             entries,
@@ -388,12 +388,15 @@ impl<'a> Geometry<'a> {
             return;
         }
         let distances = (0..8).filter(|k| clips >> k & 1 != 0).map(distance);
-        let Some(placed) = Placed::new(&GRID, &transform, &volume, clip, distances) else { return };
+        let Some(placed) = ProjectedPrimitive::new(&GRID, &transform, &volume, clip, distances)
+        else {
+            return;
+        };
         self.counts[1] += 1;
         let limits = self.limits(viewport);
         self.pieces.clear();
         let (mut drawn, mut front) = (self.kind, true);
-        if self.kind == Kind::Triangle {
+        if self.kind == PrimitiveKind::Triangle {
             let turn = placed.turn();
             if turn == 0.0 {
                 return;
@@ -413,27 +416,27 @@ impl<'a> Geometry<'a> {
             match self.fill(front) {
                 Fill::Solid => placed.triangle(turn, &mut self.pieces),
                 Fill::Wireframe => {
-                    drawn = Kind::Line;
+                    drawn = PrimitiveKind::Line;
                     for side in [[0, 1], [1, 2], [2, 0]] {
                         placed.line(side, &mut self.pieces);
                     }
                 }
                 Fill::Points => {
-                    drawn = Kind::Point;
+                    drawn = PrimitiveKind::Point;
                     (0..3).for_each(|vertex| placed.point(vertex, &mut self.pieces));
                 }
             }
-        } else if self.kind == Kind::Line {
+        } else if self.kind == PrimitiveKind::Line {
             placed.line([0, 1], &mut self.pieces);
         } else {
             placed.point(0, &mut self.pieces);
         }
         let smooth = self.smooth();
         let size = match drawn {
-            Kind::Triangle => 1.0,
-            Kind::Line if smooth => Smooth::outline_px(self.line_width()),
-            Kind::Line => self.line_width(),
-            Kind::Point => self.point_width(&header),
+            PrimitiveKind::Triangle => 1.0,
+            PrimitiveKind::Line if smooth => Smooth::outline_px(self.line_width()),
+            PrimitiveKind::Line => self.line_width(),
+            PrimitiveKind::Point => self.point_width(&header),
         };
         drop_outside(&GRID, drawn, size, [limits.min, limits.max], 0, &mut self.pieces);
         if self.pieces.is_empty() {
@@ -441,7 +444,7 @@ impl<'a> Geometry<'a> {
         }
         let window = placed.window;
         let (kind, viewport) = (self.kind, *viewport);
-        if drawn != Kind::Line || !smooth && self.pattern.is_none() {
+        if drawn != PrimitiveKind::Line || !smooth && self.pattern.is_none() {
             self.emit(
                 kind, drawn, size, &window, entries, number, front, &header, &viewport, &limits,
                 scene,
@@ -497,12 +500,12 @@ impl<'a> Geometry<'a> {
     }
 
     /// The depth bias of a primitive.
-    fn bias(&self, drawn: Kind) -> Option<DepthBias> {
+    fn bias(&self, drawn: PrimitiveKind) -> Option<DepthBias> {
         let raster = &self.state.raster;
         let enabled = match drawn {
-            Kind::Triangle => raster.global_depth_offset_enable_solid,
-            Kind::Line => raster.global_depth_offset_enable_wireframe,
-            Kind::Point => raster.global_depth_offset_enable_point,
+            PrimitiveKind::Triangle => raster.global_depth_offset_enable_solid,
+            PrimitiveKind::Line => raster.global_depth_offset_enable_wireframe,
+            PrimitiveKind::Point => raster.global_depth_offset_enable_point,
         };
         enabled.then_some(DepthBias {
             constant: raster.global_depth_offset_constant,
@@ -516,8 +519,8 @@ impl<'a> Geometry<'a> {
     #[expect(clippy::too_many_arguments, reason = "all that is known of a primitive")]
     fn emit(
         &mut self,
-        kind: Kind,
-        drawn: Kind,
+        kind: PrimitiveKind,
+        drawn: PrimitiveKind,
         size_px: f32,
         window: &[[f32; 4]; 3],
         entries: [&[u32]; 3],
@@ -525,7 +528,7 @@ impl<'a> Geometry<'a> {
         front: bool,
         header: &Header,
         viewport: &ViewportState,
-        limits: &Limits,
+        limits: &RasterBounds,
         scene: &mut Scene,
     ) {
         let primitive = scene.primitives.len() as u32;
@@ -544,12 +547,12 @@ impl<'a> Geometry<'a> {
         }
         let planes = Interpolation::new(kind, window);
         let depth = match self.bias(drawn) {
-            Some(bias) if kind == Kind::Triangle => planes.biased_depth(window, &bias),
+            Some(bias) if kind == PrimitiveKind::Triangle => planes.biased_depth(window, &bias),
             _ => planes.depth(window),
         };
         let attributes = scene.attributes.len();
         let cc = &viewport.cc;
-        let point = (drawn == Kind::Point).then(|| {
+        let point = (drawn == PrimitiveKind::Point).then(|| {
             let top = !self.state.sbe.point_sprite_texture_coordinate_origin;
             planes.point_coordinates(&GRID, window[0], size_px, top)
         });
@@ -564,7 +567,7 @@ impl<'a> Geometry<'a> {
             None => {
                 let second = [0.0, 1.0, 0.0];
                 // A line's third vertex repeats the second.
-                let third = if kind == Kind::Line { [0.0; 3] } else { [0.0, 0.0, 1.0] };
+                let third = if kind == PrimitiveKind::Line { [0.0; 3] } else { [0.0, 0.0, 1.0] };
                 (
                     planes.one_over_w(),
                     [planes.over_w(second), planes.over_w(third)],
@@ -582,7 +585,7 @@ impl<'a> Geometry<'a> {
         );
         scene.primitives.push(Primitive {
             front,
-            polygon: drawn == Kind::Triangle,
+            polygon: drawn == PrimitiveKind::Triangle,
             layer: self.layer(header),
             viewport: self.viewport(header),
             depth_range: depth_range(cc.minimum_depth, cc.maximum_depth),

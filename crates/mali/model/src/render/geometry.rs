@@ -8,8 +8,8 @@
 use tepui_mali_packets::draw::{DrawMode, PrimitiveFlags, Scissor};
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_raster::{
-    Assembler, ClipVolume, FillRule, Grid, Interpolation, Kind, Limits, Outline, Piece, Placed,
-    Provoking, Shape, Topology, Viewport,
+    Assembler, ClipVolume, FillRule, Grid, Interpolation, Outline, Piece, PrimitiveKind,
+    ProjectedPrimitive, Provoking, RasterBounds, Shape, Topology, Viewport,
 };
 use tepui_softgpu::UnitMemory;
 
@@ -39,7 +39,7 @@ const LARGEST_POINT_PX: f32 = 4095.9375;
 pub(crate) struct PrimitiveSetup {
     topology: Topology,
     provoking: Provoking,
-    limits: Limits,
+    limits: RasterBounds,
     /// Point diameter and line width of the draw.
     pub size_px: f32,
     /// Depth clipping planes: below the first, above the second.
@@ -103,11 +103,11 @@ impl PrimitiveSetup {
         let assembler = Assembler::new(self.topology, self.provoking);
         let kind = assembler.kind();
         let provoking = match (self.provoking, self.topology, kind) {
-            (_, _, Kind::Point) => 0,
+            (_, _, PrimitiveKind::Point) => 0,
             // The hub of a fan is not the first vertex of its triangles.
             (Provoking::First, Topology::TriangleFan, _) => 1,
             (Provoking::First, ..) => 0,
-            (Provoking::Last, _, Kind::Line) => 1,
+            (Provoking::Last, _, PrimitiveKind::Line) => 1,
             (Provoking::Last, ..) => 2,
         };
         Assembly { setup: self, assembler, kind, provoking, draw, number: 0, pieces: Vec::new() }
@@ -115,8 +115,8 @@ impl PrimitiveSetup {
 }
 
 /// The intersection of a scissor and the framebuffer.
-fn limits(scissor: &Scissor, context: &TilerContext) -> Limits {
-    Limits {
+fn limits(scissor: &Scissor, context: &TilerContext) -> RasterBounds {
+    RasterBounds {
         min: [scissor.scissor_minimum_x, scissor.scissor_minimum_y],
         max: [
             (scissor.scissor_maximum_x + 1).min(context.fb_width),
@@ -164,7 +164,7 @@ pub(crate) fn fullscreen(draw: Draw, context: &TilerContext, scissor: &Scissor, 
 pub(crate) struct Assembly<'a> {
     setup: &'a PrimitiveSetup,
     assembler: Assembler,
-    kind: Kind,
+    kind: PrimitiveKind,
     provoking: u8,
     draw: u32,
     /// Primitives of the instance so far.
@@ -223,11 +223,13 @@ impl Assembly<'_> {
             .into_iter()
             .chain(setup.high.map(|high| depths(high, -1.0)));
         let volume = ClipVolume { w_min: f32::MIN_POSITIVE, depth: None };
-        let Some(placed) = Placed::new(&GRID, &WINDOW, &volume, clip, planes) else { return };
+        let Some(placed) = ProjectedPrimitive::new(&GRID, &WINDOW, &volume, clip, planes) else {
+            return;
+        };
         let mut front = true;
         self.pieces.clear();
         match self.kind {
-            Kind::Triangle => {
+            PrimitiveKind::Triangle => {
                 let turn = placed.turn();
                 if turn == 0.0 || turn.is_nan() {
                     return;
@@ -238,11 +240,11 @@ impl Assembly<'_> {
                 }
                 placed.triangle(turn, &mut self.pieces);
             }
-            Kind::Line => placed.line([0, 1], &mut self.pieces),
-            Kind::Point => placed.point(0, &mut self.pieces),
+            PrimitiveKind::Line => placed.line([0, 1], &mut self.pieces),
+            PrimitiveKind::Point => placed.point(0, &mut self.pieces),
         }
         let size_px = match self.kind {
-            Kind::Point => vertices[0].size.min(LARGEST_POINT_PX),
+            PrimitiveKind::Point => vertices[0].size.min(LARGEST_POINT_PX),
             _ => setup.size_px,
         };
         let first = scene.shapes.len();
@@ -260,8 +262,9 @@ impl Assembly<'_> {
         }
         let interpolation = Interpolation::with_repeated_fragments(self.kind, &placed.window);
         let depth = interpolation.depth(&placed.window);
-        let biased = (setup.biased && self.kind == Kind::Triangle).then(|| Box::new(placed.window));
-        let point = (self.kind == Kind::Point).then(|| {
+        let biased =
+            (setup.biased && self.kind == PrimitiveKind::Triangle).then(|| Box::new(placed.window));
+        let point = (self.kind == PrimitiveKind::Point).then(|| {
             Box::new(interpolation.point_coordinates(&GRID, placed.window[0], size_px, true))
         });
         scene.primitives.push(Primitive {

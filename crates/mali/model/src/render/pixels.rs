@@ -179,7 +179,7 @@ impl Pixels {
         let bias = self.pipeline.as_ref().and_then(|p| p.bias.as_ref());
         let plane = match (&primitive.biased, bias) {
             (Some(positions), Some(bias)) => {
-                let kind = tepui_raster::Kind::Triangle;
+                let kind = tepui_raster::PrimitiveKind::Triangle;
                 tepui_raster::Interpolation::new(kind, positions).biased_depth(positions, bias)
             }
             _ => primitive.depth,

@@ -1,7 +1,7 @@
 //! Clipping, the viewport transform, and snapping to the sub-pixel grid.
 
-use crate::clip::{Planes, Side, Weights};
-use crate::{Grid, Kind, Piece};
+use crate::clip::{PlaneSide, Planes, Weights};
+use crate::{Grid, Piece, PrimitiveKind};
 
 /// Viewport transform from normalised device coordinates to pixels and depth: `translate + scale *
 /// ndc`.
@@ -33,21 +33,21 @@ pub struct ClipVolume {
 
 /// A primitive that is at least partly inside of all planes, in one viewport.
 #[derive(Clone, Debug)]
-pub struct Placed<'a> {
+pub struct ProjectedPrimitive<'a> {
     grid: &'a Grid,
     viewport: &'a Viewport,
     /// Positions in clip space.
     clip: [[f32; 4]; 3],
     /// Window positions as homogeneous coordinates: x · w, y · w, z · w and w.
     pub window: [[f32; 4]; 3],
-    side: Side,
+    side: PlaneSide,
     planes: Planes,
 }
 
 /// A point on the screen: sub-pixels, and depth.
-type Spot = ([i32; 2], f32);
+type ProjectedVertex = ([i32; 2], f32);
 
-impl<'a> Placed<'a> {
+impl<'a> ProjectedPrimitive<'a> {
     /// Places a primitive; `None` if it is outside of a plane. `distances` are those of its
     /// vertices from further planes, negative outside.
     #[inline]
@@ -57,17 +57,17 @@ impl<'a> Placed<'a> {
         volume: &ClipVolume,
         clip: [[f32; 4]; 3],
         distances: impl Iterator<Item = [f32; 3]>,
-    ) -> Option<Placed<'a>> {
+    ) -> Option<ProjectedPrimitive<'a>> {
         let window = each(clip, |p| viewport.to_window(p));
         let mut planes = Planes::default();
-        let mut side = Side::Inside;
+        let mut side = PlaneSide::Inside;
         let mut outside = |distances: [f32; 3]| match planes.add(distances) {
-            Side::Outside => true,
-            Side::Across => {
-                side = Side::Across;
+            PlaneSide::Outside => true,
+            PlaneSide::Across => {
+                side = PlaneSide::Across;
                 false
             }
-            Side::Inside => false,
+            PlaneSide::Inside => false,
         };
         if outside(each(clip, |p| p[3] - volume.w_min)) {
             return None;
@@ -94,14 +94,14 @@ impl<'a> Placed<'a> {
                 return None;
             }
         }
-        Some(Placed { grid, viewport, clip, window, side, planes })
+        Some(ProjectedPrimitive { grid, viewport, clip, window, side, planes })
     }
 
     /// Signed area of the visible part of a triangle, up to a positive factor: positive if clockwise
     /// with y downwards.
     #[inline]
     pub fn turn(&self) -> f64 {
-        if self.side == Side::Inside {
+        if self.side == PlaneSide::Inside {
             return area(each(self.clip, |p| self.spot(p).0)) as f64;
         }
         // The sign of the determinant is that of the visible part, whatever the signs of w.
@@ -111,10 +111,10 @@ impl<'a> Placed<'a> {
             + a[2] * (b[0] * c[1] - b[1] * c[0])
     }
 
-    /// Adds the pieces of a triangle whose sign of [`Placed::turn`] is that of `turn`.
+    /// Adds the pieces of a triangle whose sign of [`ProjectedPrimitive::turn`] is that of `turn`.
     #[inline]
     pub fn triangle(&self, turn: f64, pieces: &mut Vec<Piece>) {
-        if self.side == Side::Inside {
+        if self.side == PlaneSide::Inside {
             pieces.push(piece(each(self.clip, |p| self.spot(p)), turn > 0.0));
         } else {
             self.clipped_triangle(turn, pieces);
@@ -138,7 +138,7 @@ impl<'a> Placed<'a> {
 
     /// Adds the piece of the line from one vertex to another.
     pub fn line(&self, [from, to]: [usize; 2], pieces: &mut Vec<Piece>) {
-        let [a, b] = if self.side == Side::Inside {
+        let [a, b] = if self.side == PlaneSide::Inside {
             [from, to].map(|i| self.spot(self.clip[i]))
         } else {
             match self.planes.clip_edge(from, to) {
@@ -151,7 +151,7 @@ impl<'a> Placed<'a> {
 
     /// Adds the piece of a vertex as a point.
     pub fn point(&self, vertex: usize, pieces: &mut Vec<Piece>) {
-        if self.side == Side::Inside || self.planes.has_inside(vertex) {
+        if self.side == PlaneSide::Inside || self.planes.has_inside(vertex) {
             let (xy, z) = self.spot(self.clip[vertex]);
             pieces.push(Piece { xy: [xy; 3], z: [z; 3] });
         }
@@ -159,7 +159,7 @@ impl<'a> Placed<'a> {
 
     /// Projects a vertex that is inside of all planes.
     #[inline(always)]
-    fn spot(&self, [x, y, z, w]: [f32; 4]) -> Spot {
+    fn spot(&self, [x, y, z, w]: [f32; 4]) -> ProjectedVertex {
         let Viewport { scale, translate } = self.viewport;
         let r = 1.0 / w;
         let x = x * r * scale[0] + translate[0];
@@ -169,7 +169,7 @@ impl<'a> Placed<'a> {
     }
 
     /// Projects a corner made by clipping.
-    fn spot_between(&self, weights: Weights) -> Spot {
+    fn spot_between(&self, weights: Weights) -> ProjectedVertex {
         let sum =
             |c: usize| -> f64 { (0..3).map(|i| weights[i] * f64::from(self.window[i][c])).sum() };
         let r = 1.0 / sum(3);
@@ -198,7 +198,7 @@ impl Viewport {
 #[inline]
 pub fn drop_outside(
     grid: &Grid,
-    kind: Kind,
+    kind: PrimitiveKind,
     size_px: f32,
     [min_px, max_px]: [[u32; 2]; 2],
     first: usize,
@@ -206,8 +206,8 @@ pub fn drop_outside(
 ) {
     // A line extends by half its width, and a pixel more by the rules of its rasterisation.
     let reach = match kind {
-        Kind::Triangle => 0,
-        Kind::Line | Kind::Point => grid.snap(size_px / 2.0 + 1.0),
+        PrimitiveKind::Triangle => 0,
+        PrimitiveKind::Line | PrimitiveKind::Point => grid.snap(size_px / 2.0 + 1.0),
     };
     let low = min_px.map(|p| i64::from(p) << grid.subpixel_bits());
     let high = max_px.map(|p| i64::from(p) << grid.subpixel_bits());
@@ -243,7 +243,7 @@ pub fn area([a, b, c]: [[i32; 2]; 3]) -> i64 {
 }
 
 #[inline(always)]
-fn piece([a, b, c]: [Spot; 3], clockwise: bool) -> Piece {
+fn piece([a, b, c]: [ProjectedVertex; 3], clockwise: bool) -> Piece {
     let [a, b, c] = if clockwise { [a, b, c] } else { [a, c, b] };
     Piece { xy: [a.0, b.0, c.0], z: [a.1, b.1, c.1] }
 }
@@ -259,7 +259,9 @@ mod tests {
 
     fn pieces(grid: &Grid, volume: &ClipVolume, clip: [[f32; 4]; 3]) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        if let Some(placed) = Placed::new(grid, &VIEWPORT, volume, clip, std::iter::empty()) {
+        if let Some(placed) =
+            ProjectedPrimitive::new(grid, &VIEWPORT, volume, clip, std::iter::empty())
+        {
             placed.triangle(placed.turn(), &mut pieces);
         }
         pieces
@@ -293,8 +295,11 @@ mod tests {
         // In the window: (32, 16), (1000, 32), (32, 48).
         let clip = [[0.0, -0.5, 0.5, 1.0], [30.25, 0.0, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]];
         let grid = Grid::new(8, 512, FillRule::TopLeft);
-        let turn =
-            |clip| Placed::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty()).unwrap().turn();
+        let turn = |clip| {
+            ProjectedPrimitive::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty())
+                .unwrap()
+                .turn()
+        };
         assert_eq!(turn(clip), 968.0 * 32.0);
         assert_eq!(turn([clip[0], clip[2], clip[1]]), -968.0 * 32.0);
     }
@@ -304,7 +309,8 @@ mod tests {
         let viewport = Viewport { scale: [32.0, 32.0, 0.25], translate: [32.0, 32.0, 0.5] };
         let clip = [[0.0, 0.0, 1.0, 2.0], [1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 2.0, 2.0]];
         let grid = Grid::new(8, 32768, FillRule::TopLeft);
-        let placed = Placed::new(&grid, &viewport, &VOLUME, clip, std::iter::empty()).unwrap();
+        let placed =
+            ProjectedPrimitive::new(&grid, &viewport, &VOLUME, clip, std::iter::empty()).unwrap();
         let mut pieces = Vec::new();
         placed.triangle(placed.turn(), &mut pieces);
         assert_eq!(pieces[0].z, [0.625, 0.5, 0.75]);
@@ -326,7 +332,11 @@ mod tests {
             (66, true, false),
             (67, false, false),
         ] {
-            assert_eq!((kept(x, Kind::Point), kept(x, Kind::Triangle)), (point, triangle), "{x}");
+            assert_eq!(
+                (kept(x, PrimitiveKind::Point), kept(x, PrimitiveKind::Triangle)),
+                (point, triangle),
+                "{x}"
+            );
         }
     }
 
@@ -349,7 +359,7 @@ mod tests {
         let piece = |x: i32| Piece { xy: [[x << 8, 5 << 8]; 3], z: [0.0; 3] };
         // The first two were there before and are not tested.
         let mut pieces = [-50, 70, 5, 90, 6, -9, 7].map(piece).to_vec();
-        drop_outside(&grid, Kind::Triangle, 0.0, [[0; 2], [64; 2]], 2, &mut pieces);
+        drop_outside(&grid, PrimitiveKind::Triangle, 0.0, [[0; 2], [64; 2]], 2, &mut pieces);
         let left: Vec<i32> = pieces.iter().map(|p| p.xy[0][0] >> 8).collect();
         assert_eq!(left, [-50, 70, 5, 6, 7]);
     }
@@ -372,7 +382,8 @@ mod tests {
         let grid = Grid::new(8, 32768, FillRule::TopLeft);
         // The near plane cuts both sides from the third vertex in the middle, in clip space.
         let clip = [[-2.0, -2.0, 2.0, 4.0], [2.0, -2.0, 2.0, 4.0], [0.0, 1.0, -2.0, 2.0]];
-        let placed = Placed::new(&grid, &viewport, &VOLUME, clip, std::iter::empty()).unwrap();
+        let placed =
+            ProjectedPrimitive::new(&grid, &viewport, &VOLUME, clip, std::iter::empty()).unwrap();
         let mut pieces = Vec::new();
         placed.triangle(placed.turn(), &mut pieces);
         // x, y and w of the cuts are (±1, -0.5) and 3, their depth is 0.
@@ -401,7 +412,8 @@ mod tests {
         let grid = Grid::new(8, 32768, FillRule::TopLeft);
         // The third vertex is before the near plane.
         let clip = [[-0.5, -0.5, 0.5, 1.0], [0.5, -0.5, 0.5, 1.0], [0.0, 0.5, -0.5, 1.0]];
-        let placed = Placed::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty()).unwrap();
+        let placed =
+            ProjectedPrimitive::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty()).unwrap();
         for (vertex, want) in
             [(0, Some([16 << 8, 16 << 8])), (1, Some([48 << 8, 16 << 8])), (2, None)]
         {

@@ -6,16 +6,16 @@ use crate::{ClipVolume, DepthRange, Grid, Viewport};
 
 /// A vertex in the window of a viewport.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spot {
+pub struct ProjectedVertex {
     /// Homogeneous window position: x · w, y · w, z · w and w.
     pub window: [f32; 4],
     /// Position in sub-pixels of the grid, of a vertex that is inside of all planes.
     pub xy: [i32; 2],
-    /// Bit mask of the planes that the vertex is outside of, and [`Spot::NOT_FINITE`].
+    /// Bit mask of the planes that the vertex is outside of, and [`ProjectedVertex::NOT_FINITE`].
     pub outside: u32,
 }
 
-impl Spot {
+impl ProjectedVertex {
     /// A coordinate of the position is infinite or not a number.
     pub const NOT_FINITE: u32 = 1 << 31;
 }
@@ -25,7 +25,7 @@ const PLANES: u32 = 7;
 /// Vertices that are projected together.
 const LANES: usize = 8;
 
-/// Parameters of the projection of vertices, those of [`Placed::new`](crate::Placed::new), which
+/// Parameters of the projection of vertices, those of [`ProjectedPrimitive::new`](crate::ProjectedPrimitive::new), which
 /// defines the planes.
 #[derive(Clone, Debug)]
 pub struct Projection<'a> {
@@ -42,13 +42,13 @@ pub struct Projection<'a> {
 impl Projection<'_> {
     /// Projects vertices. Each vertex has `stride` words, at least four: first its position in clip
     /// space.
-    pub fn place(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
+    pub fn place(&self, vertices: &[u32], stride: usize, projected: &mut [ProjectedVertex]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
-            return unsafe { self.place_wide(vertices, stride, spots) };
+            return unsafe { self.place_wide(vertices, stride, projected) };
         }
-        self.place_any(vertices, stride, spots);
+        self.place_any(vertices, stride, projected);
     }
 
     /// Version of [`Projection::place_any`] for AVX2.
@@ -57,19 +57,24 @@ impl Projection<'_> {
     /// The host must have AVX2.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn place_wide(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
-        self.place_any(vertices, stride, spots);
+    unsafe fn place_wide(
+        &self,
+        vertices: &[u32],
+        stride: usize,
+        projected: &mut [ProjectedVertex],
+    ) {
+        self.place_any(vertices, stride, projected);
     }
 
     #[inline(always)]
-    fn place_any(&self, vertices: &[u32], stride: usize, spots: &mut [Spot]) {
+    fn place_any(&self, vertices: &[u32], stride: usize, projected: &mut [ProjectedVertex]) {
         let Projection { grid, viewport: Viewport { scale, translate }, volume, .. } = self;
         // The near plane, in multiples of -w.
         let near = volume.depth.map(|range| match range {
             DepthRange::ZeroToOne => 0.0,
             DepthRange::MinusOneToOne => 1.0,
         });
-        for (block, spots) in vertices.chunks(LANES * stride).zip(spots.chunks_mut(LANES)) {
+        for (block, projected) in vertices.chunks(LANES * stride).zip(projected.chunks_mut(LANES)) {
             let mut clip = [[0.0f32; LANES]; 4];
             for (v, words) in block.chunks_exact(stride).enumerate() {
                 for c in 0..4 {
@@ -97,7 +102,7 @@ impl Projection<'_> {
                 let sum = x[i] + y[i] + z[i] + w[i];
                 // `max` ignores NaNs, sums propagate them; a sum of finite numbers may be infinite.
                 let not_finite = largest == f32::INFINITY || sum.is_nan();
-                outside[i] = out | if not_finite { Spot::NOT_FINITE } else { 0 };
+                outside[i] = out | if not_finite { ProjectedVertex::NOT_FINITE } else { 0 };
             }
             if let Some(near) = near {
                 for i in 0..LANES {
@@ -111,8 +116,8 @@ impl Projection<'_> {
                     outside[v] |= is_outside(distance) << plane;
                 }
             }
-            for (i, spot) in spots.iter_mut().enumerate() {
-                *spot = Spot {
+            for (i, vertex) in projected.iter_mut().enumerate() {
+                *vertex = ProjectedVertex {
                     window: [window[0][i], window[1][i], window[2][i], w[i]],
                     xy: [xy[0][i], xy[1][i]],
                     outside: outside[i],
@@ -131,9 +136,9 @@ fn is_outside(distance: f32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FillRule, Placed};
+    use crate::{FillRule, ProjectedPrimitive};
 
-    /// Random primitives: spots agree with [`Placed`].
+    /// Random primitives: projected vertices agree with [`ProjectedPrimitive`].
     #[test]
     fn spots_and_placed_primitives_agree() {
         let grid = Grid::new(8, 1024, FillRule::TopLeft);
@@ -161,18 +166,19 @@ mod tests {
             }
             let projection =
                 Projection { grid: &grid, viewport: &viewport, volume: &volume, distances: 5..6 };
-            let mut spots = [Spot::default(); 3];
-            projection.place(words.as_flattened(), 6, &mut spots);
+            let mut projected = [ProjectedVertex::default(); 3];
+            projection.place(words.as_flattened(), 6, &mut projected);
             let clip = words.map(|v| [0, 1, 2, 3].map(|c| f32::from_bits(v[c])));
             let distances = words.map(|v| f32::from_bits(v[5]));
             let odd = clip.as_flattened().iter().any(|v| !v.is_finite());
-            let any = spots.iter().fold(0, |bits, s| bits | s.outside);
-            assert_eq!(any & Spot::NOT_FINITE != 0, odd);
+            let any = projected.iter().fold(0, |bits, s| bits | s.outside);
+            assert_eq!(any & ProjectedVertex::NOT_FINITE != 0, odd);
             if odd {
                 continue;
             }
-            let all = spots.iter().fold(u32::MAX, |bits, s| bits & s.outside);
-            let placed = Placed::new(&grid, &viewport, &volume, clip, [distances].into_iter());
+            let all = projected.iter().fold(u32::MAX, |bits, s| bits & s.outside);
+            let placed =
+                ProjectedPrimitive::new(&grid, &viewport, &volume, clip, [distances].into_iter());
             assert_eq!(placed.is_none(), all != 0);
             let Some(placed) = placed else {
                 none += 1;
@@ -186,8 +192,8 @@ mod tests {
                 continue;
             }
             inside += 1;
-            assert_eq!(placed.window.as_slice(), [0, 1, 2].map(|v| spots[v].window));
-            let [a, b, c] = [0, 1, 2].map(|v| spots[v].xy);
+            assert_eq!(placed.window.as_slice(), [0, 1, 2].map(|v| projected[v].window));
+            let [a, b, c] = [0, 1, 2].map(|v| projected[v].xy);
             assert_eq!(pieces[0].xy, if turn > 0.0 { [a, b, c] } else { [a, c, b] });
         }
         assert!(inside > 300 && across > 300 && none > 50, "{inside} {across} {none}");
