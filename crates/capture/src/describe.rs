@@ -60,7 +60,7 @@ impl CallDescription {
             0.. => {
                 let _ = write!(text, "{}", self.result);
             }
-            // What a capture says need not be an error that exists.
+            // The error number of a capture need not exist.
             errno => {
                 let number = errno.unsigned_abs();
                 let _ = match errno_name(number) {
@@ -112,7 +112,7 @@ fn join(text: &mut String, fields: &Fields) {
     }
 }
 
-/// Memory behind a pointer of the DRM core's requests: texts, arrays of handles and points. Any
+/// Memory that a pointer of the DRM core's requests refers to: texts, arrays of handles and points. Any
 /// other is raw bytes.
 pub fn core_memory(memory: &ClientMemory) -> Record {
     let bytes = &memory.bytes;

@@ -13,7 +13,7 @@ pub enum EventError {
     /// A record does not fit those before it.
     #[error("the record that ends at byte {offset} does not fit: {reason}")]
     Inconsistent {
-        /// Where the record ends.
+        /// Offset of the record's end.
         offset: u64,
         /// The problem.
         reason: Inconsistent,

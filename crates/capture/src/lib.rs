@@ -58,7 +58,7 @@ pub use events::{Event, EventError, Events};
 pub use reader::{ReadError, Reader};
 pub use record::{Call, ClientMemory, Contents, Finish, Mapping, Mappings, Process, Record, Start};
 pub use recorder::Recorder;
-pub use replay::{Changed, Compared, Model, Replayed, Replayer, Unplayable};
+pub use replay::{Changed, Comparison, Model, Replayed, Replayer, Unplayable};
 pub use session::{Inconsistent, Session, View};
 pub use sink::{CAPTURE_VARIABLE, Output, Sink};
 pub use spaces::Spaces;

@@ -20,7 +20,7 @@ pub enum ReadError {
     /// The stream ends inside a record, for example because the program was killed.
     #[error("the capture ends inside of the record at byte {offset}")]
     Truncated {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
     },
     /// A record is longer than [`MAX_PAYLOAD_BYTES`].
@@ -28,7 +28,7 @@ pub enum ReadError {
         "the record at byte {offset} claims {length} bytes; at most {MAX_PAYLOAD_BYTES} are allowed"
     )]
     TooLong {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
         /// The length in its header.
         length: u32,
@@ -36,13 +36,13 @@ pub enum ReadError {
     /// A record's checksum is wrong.
     #[error("the record at byte {offset} is damaged: its checksum is wrong")]
     Checksum {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
     },
     /// A record's payload cannot be deserialised.
     #[error("the record at byte {offset} is damaged: {reason}")]
     Payload {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
         /// The problem.
         reason: postcard::Error,
@@ -80,7 +80,7 @@ impl<R: Read> Reader<R> {
         Ok(Reader { input, offset: 12, ended: false })
     }
 
-    /// Where the next record begins, in bytes.
+    /// Offset of the next record, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }

@@ -41,12 +41,12 @@ pub enum Change {
     Borrowed {
         /// The handle.
         handle: u32,
-        /// Where the pages are.
+        /// Address of the pages.
         address: u64,
         /// Their size in bytes.
         size: u64,
     },
-    /// A buffer of a file descriptor has a handle now, perhaps one that it had before.
+    /// A file descriptor's buffer was imported under a handle, perhaps the one that it had before.
     Imported {
         /// The handle.
         handle: u32,
@@ -81,19 +81,19 @@ impl Change {
 pub struct Submission {
     /// The id of the address space in the file.
     pub space: u32,
-    /// What is bound there; objects are handles.
+    /// Its bindings; objects are handles.
     pub mappings: Vec<Mapping>,
     /// The commands: queue, kind, base and payload are set, and the rest is the recorder's to set.
     pub commands: Vec<Start>,
 }
 
-/// What the requests of one kernel driver mean, with what they have said so far.
+/// Decoder of the requests of one kernel driver, with the state that they set up.
 pub trait Requests: Send {
-    /// What the node says of itself.
+    /// Description of the node.
     fn describe(&self, node: Option<BorrowedFd<'_>>) -> Process;
-    /// The memory that a request's pointers lead to, after the call.
+    /// The memory that a request's pointers refer to, after the call.
     fn memory(&self, user: &dyn UserMemory, request: Request, after: &[u8]) -> Vec<ClientMemory>;
-    /// Takes a call in that was answered. Refused ones change nothing.
+    /// Processes a call that was answered. Refused calls change nothing.
     fn answered(&mut self, call: &Call) -> Option<Change>;
     /// An open file was closed.
     fn closed(&mut self, file: u64);
@@ -420,7 +420,7 @@ impl Contents for Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: mapped in `map` with this length, and nobody else unmaps it.
+        // SAFETY: mapped in `map` with this length, and unmapped nowhere else.
         let _ = unsafe { rustix::mm::munmap(self.base.cast_mut().cast(), self.length) };
     }
 }

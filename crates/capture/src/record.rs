@@ -9,12 +9,12 @@ pub enum Record {
     Process(Process),
     /// The render node was opened.
     Opened {
-        /// Which open, counted in the process from 1.
+        /// Number of the open, counted in the process from 1.
         file: u64,
     },
     /// The last descriptor of an open was closed.
     Closed {
-        /// Which open.
+        /// Number of the open.
         file: u64,
     },
     /// An ioctl returned.
@@ -53,11 +53,11 @@ pub struct Process {
 /// An ioctl and its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Which open file.
+    /// Number of the open file.
     pub file: u64,
-    /// Which thread of the process.
+    /// Number of the thread in the process.
     pub thread: u32,
-    /// When it was answered: CLOCK_MONOTONIC in nanoseconds.
+    /// Time of the answer: CLOCK_MONOTONIC in nanoseconds.
     pub time_ns: u64,
     /// The ioctl's request number.
     pub request: u32,
@@ -128,9 +128,9 @@ pub struct Mappings {
 /// A command that is about to execute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
-    /// Which open file.
+    /// Number of the open file.
     pub file: u64,
-    /// Which queue of the file.
+    /// Number of the queue in the file.
     pub queue: u32,
     /// Submissions of the process, counted from 1.
     pub submission: u64,
@@ -150,7 +150,7 @@ pub struct Start {
     pub early: bool,
 }
 
-/// How a command ended.
+/// Completion of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finish {
     /// As in [`Start`].

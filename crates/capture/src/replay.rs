@@ -72,10 +72,10 @@ pub enum Unplayable<F: std::fmt::Display> {
     /// The address space it ran in cannot be set up.
     #[error("its address space cannot be set up: {0}")]
     Space(#[from] BindError),
-    /// What it drew cannot be read.
+    /// Its attachments cannot be read.
     #[error("its attachments cannot be read: {0}")]
     Attachments(F),
-    /// It saw more memory than is sensible.
+    /// It had more memory than replay supports.
     #[error("it saw objects of {bytes} bytes")]
     TooMuch {
         /// Their size.
@@ -95,7 +95,7 @@ pub struct Changed {
 /// The result of a replayed command.
 #[derive(Clone, Debug)]
 pub struct Replayed<S, F, A> {
-    /// How it ended.
+    /// Its result.
     pub result: Result<S, F>,
     /// The pages that it changed, in order of address; a page that is bound twice is named once.
     pub changed: Vec<Changed>,
@@ -103,14 +103,14 @@ pub struct Replayed<S, F, A> {
     pub hash: u64,
     /// The contents of the attachments after a render command, if requested.
     pub attachments: Vec<A>,
-    /// Of further executions, if some were asked for: the shortest time, and the shortest time of
-    /// processors, all threads together.
+    /// With further executions: the shortest elapsed time, and the shortest CPU time of all threads
+    /// together.
     pub time: Option<[Duration; 2]>,
 }
 
-/// How the results compare with those in the capture.
+/// Comparison of the results with those in the capture.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Compared {
+pub struct Comparison {
     /// Pages that differ: GPU address of the first byte that does, the byte in the capture, the
     /// byte here, and how many bytes of the page differ.
     pub different: Vec<(u64, u8, u8, usize)>,
@@ -128,7 +128,7 @@ struct Outcome {
     objects: HashMap<u64, Pages>,
 }
 
-/// Which command: open file, queue, submission, command.
+/// Identity of a command: open file, queue, submission, command.
 type Key = (u64, u32, u64, u32);
 
 /// Executes commands of a capture on a model.
@@ -159,7 +159,7 @@ impl<M: Model> Replayer<M> {
         Replayer { attachments: true, ..self }
     }
 
-    /// Executes each command so many times more, on what it left, and takes the time.
+    /// Executes each command `repeats` more times, on the memory that it left, and measures the time.
     pub fn with_repeats(self, repeats: u32) -> Replayer<M> {
         Replayer { repeats, ..self }
     }
@@ -221,7 +221,7 @@ impl<M: Model> Replayer<M> {
 
     /// Compares with the capture, where the command has just finished. `None` for a command that
     /// was not executed.
-    pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Compared> {
+    pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Comparison> {
         let key = (finish.file, finish.queue, finish.submission, finish.command);
         let outcome = self.running.remove(&key)?;
         let mut different = Vec::new();
@@ -244,11 +244,11 @@ impl<M: Model> Replayer<M> {
             }
         }
         different.sort_unstable();
-        Some(Compared { different, fault: finish.fault.clone() })
+        Some(Comparison { different, fault: finish.fault.clone() })
     }
 }
 
-/// The shortest time of so many executions, and the shortest time of processors.
+/// The shortest time of `repeats` executions, and the shortest CPU time.
 fn times<T>(repeats: u32, execute: impl Fn() -> T) -> [Duration; 2] {
     let busy = || {
         let now = clock_gettime(ClockId::ProcessCPUTime);
@@ -285,7 +285,7 @@ fn set_up<F: std::fmt::Display>(
                 for (page, bytes) in session.object_pages(mapping.object) {
                     let at = page as usize * PAGE_BYTES;
                     let length = bytes.len().min(memory.size().saturating_sub(at));
-                    // SAFETY: the piece lies inside of the block, and nobody else knows it yet.
+                    // SAFETY: the piece lies inside of the block, which is not shared yet.
                     unsafe {
                         std::ptr::copy_nonoverlapping(
                             bytes.as_ptr(),
@@ -350,8 +350,8 @@ fn hash(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&bytes[..used])
 }
 
-/// Where a page of an object is bound for writing, or else bound at all; 0 if nowhere. A mapping may
-/// begin inside of the page.
+/// The address at which a page of an object is bound for writing, or else bound at all; 0 if it is not
+/// bound. A mapping may begin inside of the page.
 fn address_of(session: &Session, space: u64, object: u64, page: u32) -> u64 {
     let offset = u64::from(page) * PAGE_BYTES as u64;
     let holds = |m: &&Mapping| {

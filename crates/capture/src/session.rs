@@ -19,7 +19,7 @@ pub enum Inconsistent {
     NoSuchPage {
         /// The object.
         object: u64,
-        /// Which page of it.
+        /// Number of the page in the object.
         page: u32,
         /// The number of the page record.
         number: u32,

@@ -31,7 +31,7 @@ impl Objects {
         {
             return *number;
         }
-        // Another block may have stood here before.
+        // Another block may have been at this address before.
         self.given += 1;
         self.by_place.insert(place, (self.given, Arc::downgrade(memory)));
         if self.by_place.len().is_power_of_two() {

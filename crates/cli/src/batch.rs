@@ -9,17 +9,17 @@ use serde::Serialize;
 const MAX_LINE_B: u64 = 1 << 20;
 
 /// The error of a request.
-pub struct Refused(String);
+pub struct LineError(String);
 
-impl From<String> for Refused {
-    fn from(message: String) -> Refused {
-        Refused(message)
+impl From<String> for LineError {
+    fn from(message: String) -> LineError {
+        LineError(message)
     }
 }
 
-impl From<serde_json::Error> for Refused {
-    fn from(error: serde_json::Error) -> Refused {
-        Refused(error.to_string())
+impl From<serde_json::Error> for LineError {
+    fn from(error: serde_json::Error) -> LineError {
+        LineError(error.to_string())
     }
 }
 
@@ -33,7 +33,7 @@ struct ErrorAnswer<'a> {
 /// is buffered, so that a program can send one at a time.
 pub fn run(
     command: &str,
-    mut answer: impl FnMut(&str) -> Result<String, Refused>,
+    mut answer: impl FnMut(&str) -> Result<String, LineError>,
 ) -> Result<(), String> {
     let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -51,15 +51,15 @@ pub fn run(
         let answered = if whole {
             match std::str::from_utf8(&line) {
                 Ok(text) => answer(text.trim_end()),
-                Err(error) => Err(Refused(error.to_string())),
+                Err(error) => Err(LineError(error.to_string())),
             }
         } else {
             skip_line(&mut input).map_err(|e| format!("standard input, line {number}: {e}"))?;
-            Err(Refused(format!("a line of more than {MAX_LINE_B} bytes")))
+            Err(LineError(format!("a line of more than {MAX_LINE_B} bytes")))
         };
         let text = match answered {
             Ok(text) => text,
-            Err(Refused(message)) => {
+            Err(LineError(message)) => {
                 let error = format!("line {number}: {message}");
                 serde_json::to_string(&ErrorAnswer { error: &error })
                     .map_err(|e| format!("{command}: {e}"))?

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use tepui_check::suppress::{self, Suppression};
 use tepui_check::{Finding, Log, RULES, merge, rule, sarif};
 
-use crate::cmd_compile::Common;
+use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load;
 use crate::cmd_isa::print_out;
 use crate::{cmd_run, cmd_shim};
@@ -32,16 +32,16 @@ use crate::{cmd_run, cmd_shim};
         tepui check --rules\n  \
         tepui check --explain dispatch-race\n\n\
         A line of a suppressions file is a rule, or *, and conditions: shader=FINGERPRINT, offset=0x1c,\n\
-        instruction=MNEMONIC, line=12. What stands behind # is the reason."
+        instruction=MNEMONIC, line=12. The text after # is the reason."
 )]
 pub struct Args {
     /// A shader to run instead of a program.
     #[arg(conflicts_with_all = ["program", "own"])]
     file: Option<PathBuf>,
     #[command(flatten)]
-    common: Common,
+    common: CompilerArgs,
     #[command(flatten)]
-    place: load::Place,
+    place: load::RunArgs,
     /// Run the program with Tepui's own Vulkan driver.
     #[arg(long)]
     own: bool,
@@ -128,7 +128,7 @@ fn run_program(args: &Args) -> Result<(u8, Vec<Finding>), String> {
     command.env(tepui_check::FILE_VARIABLE, &path);
     let status =
         command.status().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    // What shells say of a program that a signal has ended.
+    // The exit code that shells report for a program killed by a signal.
     let code = status.code().unwrap_or_else(|| {
         128 + std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0)
     });

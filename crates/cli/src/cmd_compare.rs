@@ -44,7 +44,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Report>, String> {
     let text = crate::input::open(path)
         .and_then(std::io::read_to_string)
         .map_err(|e| format!("{}: {e}", path.display()))?;
-    // An array, or reports one behind the other as `tepui run --stats` leaves them.
+    // An array, or concatenated reports as `tepui run --stats` writes them.
     let list: Vec<Report> = serde_json::from_str(&text)
         .or_else(|_| serde_json::Deserializer::from_str(&text).into_iter().collect())
         .map_err(|e| {

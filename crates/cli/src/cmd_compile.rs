@@ -36,8 +36,8 @@ pub struct Args {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    pub common: Common,
-    /// What to print.
+    pub common: CompilerArgs,
+    /// Output to print.
     #[arg(long, value_enum, default_value = "asm")]
     emit: Emit,
     /// With `--emit ir`, `mir` or `cfg`: print the result of this pass instead of the last one.
@@ -57,7 +57,7 @@ pub struct Args {
 
 /// Options of every command that compiles.
 #[derive(clap::Args, Clone)]
-pub struct Common {
+pub struct CompilerArgs {
     /// The GPU to compile for; `tepui gpus` shows those with a compiler.
     #[arg(long, default_value = "m1", value_parser = crate::gpu::with(Feature::Compiler))]
     pub gpu: Gpu,
@@ -137,7 +137,7 @@ pub fn stats_map(s: &Stats) -> std::collections::BTreeMap<String, i64> {
     serde_json::to_value(s).ok().and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default()
 }
 
-impl Common {
+impl CompilerArgs {
     fn stage(&self) -> Result<Option<Stage>, String> {
         self.stage
             .as_deref()
@@ -461,10 +461,10 @@ fn try_run(args: &Args) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How often `--watch` looks at the files.
+/// Interval at which `--watch` checks the files.
 const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Compiles again and again, whenever a file changes.
+/// Compiles whenever a file changes, for ever.
 fn watch(args: &Args) -> ! {
     let stamps = || -> Vec<_> {
         let files = expand(&args.files).unwrap_or_default();

@@ -30,7 +30,7 @@ pub struct Args {
     style: Style,
 }
 
-/// How captures are printed.
+/// Output format of captures.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Style {
     /// Print one JSON object per line.

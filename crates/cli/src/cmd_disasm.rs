@@ -29,7 +29,7 @@ use crate::input::read;
     tepui disasm --gpu skl shader.bin\n  \
     tepui disasm --gpu mali-t860 --mesa shader.bin\n\n\
     What --json prints:\n  \
-    [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
+    [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" and a null \"text\" \
     for bytes that are no instruction")]
 pub struct Args {
     /// Instruction set (`agx`, `gen9`, `gen12`, `midgard`, `bifrost`, `valhall`), or a GPU with it (`m1`, `skl`, `mali-g610`).

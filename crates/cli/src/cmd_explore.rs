@@ -15,7 +15,7 @@ use std::time::Duration;
   tools/web && tepui explore
   tepui explore /srv/tepui --port 8000 --no-browser")]
 pub struct Args {
-    /// The folder; else `explorer` beside the folder of this program.
+    /// The folder; else `explorer` next to the folder of this program.
     folder: Option<PathBuf>,
     /// Port; 0 takes any that is free.
     #[arg(long, default_value_t = 0)]
@@ -27,10 +27,10 @@ pub struct Args {
 
 /// Bytes of a request's head.
 const MAX_REQUEST_B: u64 = 16 << 10;
-/// How long a browser may take to send a request.
+/// Maximum time that a browser may take to send a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The folder: as given, or where `tools/web` leaves it for this build.
+/// The folder of the page: as given, or the output folder of `tools/web` for this build.
 fn folder(given: Option<&Path>) -> Result<PathBuf, String> {
     let own = || {
         let program = std::env::current_exe().ok()?;
@@ -119,7 +119,7 @@ fn try_run(args: &Args) -> Result<(), String> {
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
         let folder = folder.clone();
-        // Browsers open connections that they do not use at once.
+        // Browsers open spare connections that they do not use yet.
         std::thread::spawn(move || answer(&stream, &folder));
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tepui_capture::{Compared, Event, Events, Finish, Start};
+use tepui_capture::{Comparison, Event, Events, Finish, Start};
 use tepui_gpus::capture::{Picture, ReplayOptions, Replayed, Replayer};
 
 use crate::cmd_decode::captures;
@@ -221,7 +221,7 @@ fn report_start(args: &Args, kind: &str, start: &Start, result: Result<Replayed,
     }
 }
 
-fn report_finish(args: &Args, finish: &Finish, compared: &Compared) {
+fn report_finish(args: &Args, finish: &Finish, compared: &Comparison) {
     let count = compared.different.len();
     if args.json {
         let different = compared.different.iter().map(|&(address, theirs, ours, bytes)| json!({

@@ -10,7 +10,7 @@ use tepui_gpus::{Feature, Gpu, vulkan};
 use crate::launch;
 use crate::library::{ICD, for_all_users, unpack};
 
-/// The file beside captures that says where the machine code of shaders comes from.
+/// File next to captures that maps the machine code of shaders to their sources.
 pub const SHADER_INFO: &str = "shaders.jsonl";
 
 /// Arguments of `tepui run`.
@@ -136,7 +136,7 @@ fn command(args: &Args) -> Result<Command, String> {
         command.env(COUNTS_VARIABLE, file);
     }
     if let Some(file) = &args.stats {
-        // What stands there is of another run.
+        // An existing file is of another run.
         let absolute = std::path::absolute(file)
             .and_then(|path| std::fs::File::create(&path).map(|_| path))
             .map_err(|error| format!("{}: {error}", file.display()))?;

@@ -96,7 +96,7 @@ pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
     })
 }
 
-/// Runs the command: executes the program in place of this process, or beside it if the GPU is shared.
+/// Runs the command: replaces this process by the program, or runs both if the GPU is shared.
 pub fn run(args: &Args) -> ExitCode {
     if args.is_shared() {
         return shared::run(args.gpu(), &args.device_options(), command(args));

@@ -1,9 +1,8 @@
-//! Finds the dynamic libraries that the command gives to other programs: the file beside the
-//! command, else a copy embedded in the command.
+//! Finds the dynamic libraries that the command gives to other programs: the file next to the command,
+//! else a copy embedded in the command.
 //!
-//! `cargo build` puts the libraries beside the command, but `cargo install` installs only the
-//! command. So the command embeds them and writes one to the user's cache if there is no file
-//! beside it.
+//! `cargo build` puts the libraries next to the command, but `cargo install` installs only the command.
+//! So the command embeds them and writes one to the user's cache if there is no file next to it.
 
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -22,7 +21,7 @@ pub struct Library {
     embedded: fn() -> &'static [u8],
 }
 
-/// What `tepui shim` preloads.
+/// The library that `tepui shim` preloads.
 pub const SHIM: Library = Library {
     name: "libtepui_drm_shim.so",
     variable: "TEPUI_SHIM_LIB",
@@ -80,11 +79,12 @@ embed!(icd, env!("TEPUI_ICD_BUILT"), tepui_icd_library_begin, tepui_icd_library_
 /// The environment variable that names the library for programs of arm64.
 pub const ARM64_VARIABLE: &str = "TEPUI_SHIM_LIB_AARCH64";
 
-/// What arm64 programs preload on a machine of another architecture: the file that its variable names, else the one
-/// that `tools/forwarder` built beside this command. `None` if there is none.
+/// The library that arm64 programs preload on a machine of another architecture: the file that its
+/// variable names, else the one that `tools/forwarder` built next to this command. `None` if there is
+/// none.
 ///
 /// # Errors
-/// The variable names no file.
+/// If the variable names no file.
 pub fn arm64_shim() -> Result<Option<PathBuf>, String> {
     if let Some(path) = std::env::var_os(ARM64_VARIABLE).filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
@@ -102,11 +102,11 @@ pub fn arm64_shim() -> Result<Option<PathBuf>, String> {
 }
 
 impl Library {
-    /// The path of the library: the file that its variable names, else the file in `deps` beside
-    /// this command, where cargo puts it, or beside the command, else the copy in the user's cache.
+    /// The path of the library: the file that its variable names, else the file in `deps` next to this
+    /// command, where cargo puts it, or next to the command, else the copy in the user's cache.
     ///
     /// # Errors
-    /// The file does not exist or cannot be written.
+    /// If the file does not exist or cannot be written.
     pub fn find(&self) -> Result<PathBuf, String> {
         let Library { name, variable, .. } = self;
         if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
@@ -121,8 +121,8 @@ impl Library {
         let exe =
             std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
         let folder = exe.parent().ok_or("this command has no folder")?;
-        let beside = [folder.join("deps").join(name), folder.join(name)];
-        match beside.into_iter().find(|path| path.is_file()) {
+        let candidates = [folder.join("deps").join(name), folder.join(name)];
+        match candidates.into_iter().find(|path| path.is_file()) {
             Some(path) => Ok(path),
             None => {
                 let cache = self.cache()?;

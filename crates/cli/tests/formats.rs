@@ -1,4 +1,4 @@
-//! What `tepui formats` says of a Mali GPU is what the registers of the virtual chip say to a driver.
+//! `tepui formats` for a Mali GPU agrees with the registers that the virtual chip presents to a driver.
 
 use std::process::Command;
 

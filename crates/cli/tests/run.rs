@@ -42,7 +42,7 @@ fn the_loader_finds_the_driver_alone() {
     assert_eq!(value(&output, "TEPUI_GPU"), None);
     assert_eq!(value(&output, "MESA_LOADER_DRIVER_OVERRIDE"), None);
 
-    // As a program without the loader reads it: line by line.
+    // Parsed line by line, as by a program without the loader.
     let manifest = std::fs::read_to_string(manifest).unwrap();
     let line = manifest.lines().find(|line| line.contains("\"library_path\"")).unwrap();
     let library = line.split('"').nth(3).unwrap();

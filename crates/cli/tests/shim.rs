@@ -108,7 +108,7 @@ fn the_gpus_are_a_table_or_json() {
 
 #[test]
 fn the_command_embeds_its_library() {
-    // As after `cargo install`: no library beside the command.
+    // As after `cargo install`: no library next to the command.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let command = folder.path().join("tepui");
     // Not a copy: a process that another test starts meanwhile may inherit the open file, and a

@@ -110,7 +110,7 @@ fn captures_are_kept_printed_and_replayed() {
     assert_eq!(text(&replayed.stdout), "", "there is no command to replay");
 }
 
-/// The same of another family: i915's names of calls, and a capture that says what GPU it is of.
+/// Tracing of another family: i915's names of calls, and a capture that names its GPU.
 #[test]
 fn calls_of_i915() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::memory::{Place, Writer};
-use crate::session::{Condition, Register, Session, Stop, Test, Value, Where};
+use crate::memory::{MemoryLocation, Writer};
+use crate::session::{BreakpointLocation, Comparison, Condition, Register, Session, Stop, Value};
 
-/// What the commands are.
+/// Help text of the commands.
 pub const HELP: &str = "\
 step [N], s        N instructions forward         back [N], b        N instructions back
 next, n            to the next source line        prev, p            to the source line before
@@ -77,17 +77,17 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
         }
         "break" => {
             let (at, condition) = breakpoint(&rest)?;
-            if let Where::Written(name) = &at {
+            if let BreakpointLocation::Written(name) = &at {
                 known(s, name)?;
             }
             if let Some(Condition { value: Value::Named(name), .. }) = &condition {
                 known(s, name)?;
             }
             if !s.recording.program.iter().any(|i| match &at {
-                Where::Offset(offset) => i.offset == *offset,
-                Where::Line(line) => i.line == *line,
-                Where::Written(name) => s.recording.writes(i, name),
-                Where::Changed(_) => true,
+                BreakpointLocation::Offset(offset) => i.offset == *offset,
+                BreakpointLocation::Line(line) => i.line == *line,
+                BreakpointLocation::Written(name) => s.recording.writes(i, name),
+                BreakpointLocation::Changed(_) => true,
             }) {
                 return Err("no instruction is there".to_owned());
             }
@@ -132,7 +132,7 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
         "watch" => {
             let text = first.ok_or("write watch PLACE")?;
             let place = s.recording.memory.parse(text, s.lane)?;
-            format!("breakpoint {}\n", s.set(Where::Changed(place), None))
+            format!("breakpoint {}\n", s.set(BreakpointLocation::Changed(place), None))
         }
         "memory" | "x" => {
             let place = s.recording.memory.parse(first.ok_or("write memory PLACE")?, s.lane)?;
@@ -209,18 +209,20 @@ fn nowhere(s: &Session, name: &str) -> String {
 }
 
 /// `LINE`, `@OFFSET` or `NAME`, and `if CONDITION`.
-fn breakpoint(words: &[&str]) -> Result<(Where, Option<Condition>), String> {
+fn breakpoint(words: &[&str]) -> Result<(BreakpointLocation, Option<Condition>), String> {
     let first = *words.first().ok_or("write break LINE or break @OFFSET")?;
     let at = match first.strip_prefix('@') {
         Some(offset) => {
             let hex = offset.trim_start_matches("0x");
             let offset = u32::from_str_radix(hex, 16);
-            Where::Offset(offset.map_err(|_| format!("`{first}`: write @ and hexadecimal digits"))?)
+            BreakpointLocation::Offset(
+                offset.map_err(|_| format!("`{first}`: write @ and hexadecimal digits"))?,
+            )
         }
         None if first.starts_with(|c: char| c.is_ascii_digit()) => {
-            Where::Line(first.parse().map_err(|_| format!("`{first}` is not a line"))?)
+            BreakpointLocation::Line(first.parse().map_err(|_| format!("`{first}` is not a line"))?)
         }
-        None => Where::Written(first.to_owned()),
+        None => BreakpointLocation::Written(first.to_owned()),
     };
     match words[1..] {
         [] => Ok((at, None)),
@@ -249,10 +251,10 @@ fn condition(left: &str, test: &str, right: &str) -> Result<Condition, String> {
         _ => (None, left),
     };
     let test = match test {
-        "==" => Test::Equal,
-        "!=" => Test::NotEqual,
-        "<" => Test::Less,
-        ">" => Test::Greater,
+        "==" => Comparison::Equal,
+        "!=" => Comparison::NotEqual,
+        "<" => Comparison::Less,
+        ">" => Comparison::Greater,
         other => return Err(format!("`{other}` is no comparison: ==, !=, <, >")),
     };
     let bad = |_| format!("`{right}` is not a number");
@@ -410,11 +412,11 @@ fn uniforms(s: &Session) -> String {
 }
 
 /// Words of memory as they are before the instruction; a star marks those that the instruction before changed.
-fn memory(s: &Session, place: Place, count: usize) -> String {
+fn memory(s: &Session, place: MemoryLocation, count: usize) -> String {
     let mut out = String::new();
     for k in 0..count.min(MAX_WORDS) as u64 {
         let Some(address) = place.address.checked_add(4 * k) else { break };
-        let place = Place { address, ..place };
+        let place = MemoryLocation { address, ..place };
         let memory = &s.recording.memory;
         let name = memory.describe(place);
         let mark = if memory.changed(place, s.at()) { '*' } else { ' ' };
@@ -427,7 +429,7 @@ fn memory(s: &Session, place: Place, count: usize) -> String {
     out
 }
 
-/// What the instruction at the cursor accesses in each lane, with the first word there.
+/// The accesses of the instruction at the cursor in each lane, with the first word at each address.
 fn accesses(s: &Session) -> String {
     let Some(access) = s.recording.memory.at(s.at()) else {
         return "the instruction accesses no memory\n".to_owned();
@@ -438,7 +440,7 @@ fn accesses(s: &Session) -> String {
         if access.lanes >> lane & 1 == 0 {
             continue;
         }
-        let place = Place { space: access.space, address: address & !3 };
+        let place = MemoryLocation { space: access.space, address: address & !3 };
         let word = s.recording.memory.word(place, s.at());
         let text = word.map_or_else(|| "not bound".to_owned(), describe);
         let name = s.recording.memory.describe(place);
@@ -448,7 +450,7 @@ fn accesses(s: &Session) -> String {
 }
 
 /// Goes to where a word of memory changed last, and says who did it.
-fn change(s: &mut Session, place: Place) -> String {
+fn change(s: &mut Session, place: MemoryLocation) -> String {
     let name = s.recording.memory.describe(place);
     match s.go_to_change(place) {
         None => format!("{name} has not changed since the start\n"),

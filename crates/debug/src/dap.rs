@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::command::{self, short};
 use crate::recording::Recording;
-use crate::session::{Register, Session, Stop, Where};
+use crate::session::{BreakpointLocation, Register, Session, Stop};
 
 /// Longest message.
 const MAX_MESSAGE_B: usize = 1 << 24;
@@ -293,7 +293,7 @@ fn breakpoints(s: &mut Session, arguments: &Json) -> Json {
             },
             None => None,
         };
-        let number = s.set(Where::Line(line), condition);
+        let number = s.set(BreakpointLocation::Line(line), condition);
         json!({ "verified": true, "id": number, "line": line })
     };
     json!({ "breakpoints": wanted.iter().map(set).collect::<Vec<_>>() })
@@ -350,7 +350,7 @@ fn both(bits: u32, is_half: bool) -> String {
     }
 }
 
-/// Where the source is: in the file that was launched, or an editor asks for it.
+/// Source reference: the file that was launched, or a source that the editor requests from the adapter.
 fn source(s: &Session, path: &str) -> Json {
     let name = &s.recording.file;
     match s.recording.embedded {
@@ -375,7 +375,7 @@ mod tests {
     use super::*;
     use crate::command::tests::recording;
 
-    /// What the adapter says to requests.
+    /// The adapter's answers to requests.
     fn talk(requests: &[Json]) -> Vec<Json> {
         let mut input = Vec::new();
         for (k, r) in requests.iter().enumerate() {

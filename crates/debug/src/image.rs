@@ -16,7 +16,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Most images of a recording.
+    /// Maximum number of images of a recording.
     pub const MAX_COUNT: usize = 64;
 
     /// The picture in pairs of rows, a character each: the upper and the lower colour, at most `columns` in a row. Alpha is left out.

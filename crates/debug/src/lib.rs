@@ -15,6 +15,8 @@ mod recording;
 pub mod screen;
 mod session;
 
-pub use names::{Name, Named, Part};
-pub use recording::{Full, Instruction, Recording, Step, Uniform};
-pub use session::{Breakpoint, Condition, Register, Session, Stop, Test, Value, Where};
+pub use names::{Name, Part, RegisterName};
+pub use recording::{Instruction, Recording, RecordingFull, Step, Uniform};
+pub use session::{
+    Breakpoint, BreakpointLocation, Comparison, Condition, Register, Session, Stop, Value,
+};

@@ -15,10 +15,10 @@ pub enum Space {
 
 /// A word of memory. Its address is a multiple of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Which memory.
+pub struct MemoryLocation {
+    /// The memory space.
     pub space: Space,
-    /// Where.
+    /// The address in it.
     pub address: u64,
 }
 
@@ -33,29 +33,29 @@ pub struct Region {
     pub bytes: u64,
 }
 
-/// What an instruction of the recorded group accessed.
+/// A memory access of an instruction of the recorded group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The step of the instruction.
     pub step: u32,
-    /// Which memory.
+    /// The memory space.
     pub space: Space,
-    /// It writes.
+    /// Whether it writes.
     pub writes: bool,
-    /// Lanes that execute.
+    /// Lanes that execute it.
     pub lanes: u32,
-    /// Where each lane begins.
+    /// Address of the access of each lane.
     pub addresses: Vec<u64>,
-    /// Bytes from there on.
+    /// Bytes per lane.
     pub bytes: u32,
 }
 
-/// Who wrote a word.
+/// The writer of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// The recorded group, at a step.
     Own(u32),
-    /// Another: its workgroup, and its number in it.
+    /// Another group: its workgroup, and its number in it.
     Other([u32; 3], u32),
 }
 
@@ -68,7 +68,7 @@ pub struct Write {
     pub before: u32,
     /// The word after.
     pub after: u32,
-    /// Who wrote it.
+    /// The writer.
     pub by: Writer,
 }
 
@@ -87,11 +87,11 @@ struct Page {
 pub struct Memory {
     /// Buffers that have names.
     pub regions: Vec<Region>,
-    pages: HashMap<Place, Page>,
-    writes: HashMap<Place, Vec<Write>>,
+    pages: HashMap<MemoryLocation, Page>,
+    writes: HashMap<MemoryLocation, Vec<Write>>,
     accesses: Vec<Access>,
     /// Words that an instruction which is about to run may write, as they are.
-    pending: Vec<(Place, u32, Writer)>,
+    pending: Vec<(MemoryLocation, u32, Writer)>,
     bytes: usize,
 }
 
@@ -100,7 +100,7 @@ impl Memory {
     pub const MAX_BYTES: usize = 128 << 20;
 
     /// Notes what an instruction of the group is about to access. `step` is the instruction's; `word` reads memory.
-    pub fn access(&mut self, access: Access, word: impl Fn(Place) -> Option<u32>) {
+    pub fn access(&mut self, access: Access, word: impl Fn(MemoryLocation) -> Option<u32>) {
         let step = access.step;
         for place in words(&access) {
             self.open(place, step, &word);
@@ -115,7 +115,12 @@ impl Memory {
     }
 
     /// Notes that an instruction, of this group or another, is about to write.
-    pub fn expect(&mut self, access: &Access, by: Writer, word: impl Fn(Place) -> Option<u32>) {
+    pub fn expect(
+        &mut self,
+        access: &Access,
+        by: Writer,
+        word: impl Fn(MemoryLocation) -> Option<u32>,
+    ) {
         for place in words(access) {
             if let Some(before) = word(place) {
                 self.pending.push((place, before, by));
@@ -124,12 +129,12 @@ impl Memory {
     }
 
     /// Notes what the instruction before wrote; `step` is the first of the group that sees it.
-    pub fn settle(&mut self, step: u32, word: impl Fn(Place) -> Option<u32>) {
+    pub fn settle(&mut self, step: u32, word: impl Fn(MemoryLocation) -> Option<u32>) {
         for (place, before, by) in std::mem::take(&mut self.pending) {
             let Some(after) = word(place).filter(|&after| after != before) else { continue };
             self.bytes += size_of::<Write>();
             let writes = self.writes.entry(place).or_default();
-            // Several lanes may write one word.
+            // Several lanes may write the same word.
             if self.bytes < Memory::MAX_BYTES && writes.last().is_none_or(|w| w.step != step) {
                 writes.push(Write { step, before, after, by });
             }
@@ -137,19 +142,25 @@ impl Memory {
     }
 
     /// Keeps a page as it is, unless it is known.
-    fn open(&mut self, place: Place, step: u32, word: &impl Fn(Place) -> Option<u32>) {
+    fn open(
+        &mut self,
+        place: MemoryLocation,
+        step: u32,
+        word: &impl Fn(MemoryLocation) -> Option<u32>,
+    ) {
         let first = place.address & !(4 * PAGE_WORDS - 1);
-        let page = Place { address: first, ..place };
+        let page = MemoryLocation { address: first, ..place };
         if self.pages.contains_key(&page) || self.bytes >= Memory::MAX_BYTES {
             return;
         }
-        let words: Box<[Option<u32>]> =
-            (0..PAGE_WORDS).map(|k| word(Place { address: first + 4 * k, ..place })).collect();
+        let words: Box<[Option<u32>]> = (0..PAGE_WORDS)
+            .map(|k| word(MemoryLocation { address: first + 4 * k, ..place }))
+            .collect();
         self.bytes += size_of_val(&*words);
         self.pages.insert(page, Page { step, words });
     }
 
-    /// What a step accessed.
+    /// The access of a step.
     #[must_use]
     pub fn at(&self, step: usize) -> Option<&Access> {
         let at = self.accesses.binary_search_by_key(&step, |a| a.step as usize).ok()?;
@@ -158,9 +169,9 @@ impl Memory {
 
     /// A word before a step; `None` if it is in no page that the group accessed, or not bound.
     #[must_use]
-    pub fn word(&self, place: Place, step: usize) -> Option<u32> {
+    pub fn word(&self, place: MemoryLocation, step: usize) -> Option<u32> {
         let first = place.address & !(4 * PAGE_WORDS - 1);
-        let page = self.pages.get(&Place { address: first, ..place })?;
+        let page = self.pages.get(&MemoryLocation { address: first, ..place })?;
         let known = page.words[((place.address - first) / 4) as usize]?;
         let writes = self.writes(place);
         let seen = writes.partition_point(|w| w.step as usize <= step);
@@ -176,27 +187,27 @@ impl Memory {
 
     /// The changes of a word, in order.
     #[must_use]
-    pub fn writes(&self, place: Place) -> &[Write] {
+    pub fn writes(&self, place: MemoryLocation) -> &[Write] {
         self.writes.get(&place).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a word changed for a step that it had not for the step before.
     #[must_use]
-    pub fn changed(&self, place: Place, step: usize) -> bool {
+    pub fn changed(&self, place: MemoryLocation, step: usize) -> bool {
         self.writes(place).iter().any(|w| w.step as usize == step)
     }
 
-    /// Where text says: an address in hexadecimal digits behind `0x`, `local+N`, `scratch+N` of a lane, or a region's name, which
-    /// `[N]` may follow for its N-th word.
+    /// Parses a location: an address in hexadecimal digits after `0x`, `local+N`, `scratch+N` of a
+    /// lane, or a region's name, optionally followed by `[N]` for its N-th word.
     ///
     /// # Errors
-    /// What to write instead.
-    pub fn parse(&self, text: &str, lane: usize) -> Result<Place, String> {
+    /// A message that says what to write instead.
+    pub fn parse(&self, text: &str, lane: usize) -> Result<MemoryLocation, String> {
         let number = |text: &str| match text.strip_prefix("0x") {
             Some(hex) => u64::from_str_radix(hex, 16).ok(),
             None => text.parse().ok(),
         };
-        let place = |space, address: u64| Place { space, address: address & !3 };
+        let place = |space, address: u64| MemoryLocation { space, address: address & !3 };
         if text.starts_with("0x") {
             let address = number(text).ok_or_else(|| format!("`{text}` is no address"))?;
             return Ok(place(Space::Device, address));
@@ -231,8 +242,8 @@ impl Memory {
 
     /// A place as [`Memory::parse`] takes it.
     #[must_use]
-    pub fn describe(&self, place: Place) -> String {
-        let Place { space, address } = place;
+    pub fn describe(&self, place: MemoryLocation) -> String {
+        let MemoryLocation { space, address } = place;
         match space {
             Space::Local => format!("local+{address:#x}"),
             Space::Scratch => format!("scratch+{:#x} of lane {}", address as u32, address >> 32),
@@ -248,12 +259,12 @@ impl Memory {
 }
 
 /// The words that an instruction may access.
-fn words(access: &Access) -> impl Iterator<Item = Place> {
+fn words(access: &Access) -> impl Iterator<Item = MemoryLocation> {
     let Access { space, lanes, bytes, .. } = *access;
     let active = access.addresses.iter().enumerate().filter(move |(l, _)| lanes >> l & 1 != 0);
     active.flat_map(move |(_, &first)| {
         let end = first.saturating_add(u64::from(bytes));
-        (first & !3..end).step_by(4).map(move |address| Place { space, address })
+        (first & !3..end).step_by(4).map(move |address| MemoryLocation { space, address })
     })
 }
 
@@ -274,9 +285,9 @@ mod tests {
             bytes: 4,
         };
         let place = m.parse("b[1]", 0).expect("a place");
-        assert_eq!(place, Place { space: Space::Device, address: 0x1004 });
-        let is = |value| move |p: Place| Some(if p == place { value } else { 7 });
-        // Another group writes 5, the own group reads it and writes 6.
+        assert_eq!(place, MemoryLocation { space: Space::Device, address: 0x1004 });
+        let is = |value| move |p: MemoryLocation| Some(if p == place { value } else { 7 });
+        // Another group writes 5; the recorded group reads it and writes 6.
         m.expect(&access(0, true, &[0x1004, 0x1004]), Writer::Other([1, 0, 0], 0), is(4));
         m.settle(1, is(5));
         m.access(access(2, false, &[0x1004, 0x1008]), is(5));
@@ -284,8 +295,8 @@ mod tests {
         m.settle(4, is(6));
         let seen: Vec<_> = (0..6).map(|step| m.word(place, step)).collect();
         assert_eq!(seen, [4, 5, 5, 5, 6, 6].map(Some));
-        assert_eq!(m.word(Place { address: 0x1008, ..place }, 9), Some(7));
-        assert_eq!(m.word(Place { address: 0x9000, ..place }, 9), None);
+        assert_eq!(m.word(MemoryLocation { address: 0x1008, ..place }, 9), Some(7));
+        assert_eq!(m.word(MemoryLocation { address: 0x9000, ..place }, 9), None);
         assert_eq!(m.writes(place)[0].by, Writer::Other([1, 0, 0], 0));
         assert!(m.changed(place, 4) && !m.changed(place, 3));
         assert_eq!(m.describe(place), "b[1]");

@@ -1,4 +1,4 @@
-//! What registers hold: values of the compiler's IR and the variables of the source that they are.
+//! Names of register contents: values of the compiler's IR, and the source variables that they are.
 
 /// A value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -27,18 +27,19 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// Half-registers and what they hold.
+/// A range of half-registers and the name of its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Named {
+pub struct RegisterName {
     /// The first half-register.
     pub half: u16,
-    /// How many.
+    /// Number of half-registers.
     pub halves: u8,
-    /// What they hold, an index of [`Recording::names`](crate::Recording::names); nothing that has a name without it.
+    /// Their contents, an index of [`Recording::names`](crate::Recording::names); `None` ends the
+    /// previous name.
     pub name: Option<u32>,
 }
 
-/// Which part of a value a half-register holds.
+/// The part of a value that a half-register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The first half-register of the value.
@@ -47,7 +48,7 @@ pub struct Part {
     pub halves: u8,
 }
 
-/// What a half-register holds from a step on, in some lanes.
+/// The contents of a half-register from a step on, in some lanes.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     step: u32,
@@ -56,18 +57,18 @@ struct Version {
     part: Part,
 }
 
-/// What each half-register held when.
+/// History of the contents of each half-register.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     versions: Vec<Vec<Version>>,
 }
 
-/// Half-registers that a program may have: what names others is not noted.
+/// Maximum number of half-registers of a program; names of others are ignored.
 const MAX_HALVES: usize = 1024;
 
 impl Names {
-    /// From a step on, lanes hold this.
-    pub(crate) fn set(&mut self, named: &[Named], step: u32, lanes: u32) {
+    /// Sets the contents of half-registers from a step on, in `lanes`.
+    pub(crate) fn set(&mut self, named: &[RegisterName], step: u32, lanes: u32) {
         for n in named {
             let first = usize::from(n.half);
             let end = first + usize::from(n.halves);
@@ -82,7 +83,7 @@ impl Names {
                 let known = versions
                     .last()
                     .is_some_and(|v| (v.name, v.part) == (n.name, part) && lanes & !v.lanes == 0);
-                // Where nothing had a name, there is none to take away.
+                // Without an earlier name there is nothing to end.
                 if known || versions.is_empty() && n.name.is_none() {
                     continue;
                 }
@@ -91,7 +92,7 @@ impl Names {
         }
     }
 
-    /// What a lane holds before a step, and since which step.
+    /// Contents of a half-register in a lane before a step: name, part, and the step that wrote it.
     pub(crate) fn at(&self, half: usize, lane: usize, step: usize) -> Option<(u32, Part, u32)> {
         let versions = self.versions.get(half)?;
         let behind = versions.partition_point(|v| v.step as usize <= step);

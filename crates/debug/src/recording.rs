@@ -1,10 +1,10 @@
-//! What a SIMD-group did.
+//! Recording of the execution of a SIMD-group.
 
 use serde::Serialize;
 
 use crate::image::Image;
 use crate::memory::Memory;
-use crate::names::{Name, Named, Names, Part};
+use crate::names::{Name, Names, Part, RegisterName};
 use crate::session::Register;
 
 /// An instruction of the program.
@@ -16,12 +16,12 @@ pub struct Instruction {
     pub text: String,
     /// Line of the source, from 1; 0 if it is not known.
     pub line: u32,
-    /// What registers hold before it runs, as far as that was not said before.
+    /// Names of register contents before it executes, where they change.
     #[serde(skip)]
-    pub enters: Vec<Named>,
-    /// The registers that it writes, with what they hold then.
+    pub enters: Vec<RegisterName>,
+    /// Registers that it writes, with the names of their contents.
     #[serde(skip)]
-    pub writes: Vec<Named>,
+    pub writes: Vec<RegisterName>,
 }
 
 /// The state before an instruction ran.
@@ -40,25 +40,25 @@ struct Version {
     lanes: Box<[u32]>,
 }
 
-/// No more is recorded.
+/// Error: the recording reached its maximum size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the recording is full after {0} instructions")]
-pub struct Full(pub usize);
+pub struct RecordingFull(pub usize);
 
-/// A run of one SIMD-group.
+/// Recording of the execution of one SIMD-group.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// What it is a run of: a workgroup, a pixel.
+    /// Title: the workgroup or the pixel that was recorded.
     pub title: String,
     /// Name of the source file.
     pub file: String,
-    /// The source is in no file that an editor could open.
+    /// The source is part of the capture, not a file that an editor could open.
     pub embedded: bool,
     /// Lines of the source.
     pub source: Vec<String>,
     /// The program, by offset.
     pub program: Vec<Instruction>,
-    /// What registers may hold: values of the compiler's IR and variables of the source.
+    /// Names of register contents: values of the compiler's IR and variables of the source.
     pub names: Vec<Name>,
     /// Uniform registers, which do not change: first half and word, with its name if it has one.
     pub uniforms: Vec<Uniform>,
@@ -69,9 +69,9 @@ pub struct Recording {
     pub memory: Memory,
     /// Images that the program accesses.
     pub images: Vec<Image>,
-    /// What led here, for the command `history`: of a pixel, the draws that touched it.
+    /// Output of the command `history`: for a pixel, the draws that touched it.
     pub history: String,
-    /// The lane that is looked at first.
+    /// The lane that is selected first.
     pub lane: usize,
     /// Lanes that exist.
     pub alive: u32,
@@ -91,14 +91,14 @@ pub struct Uniform {
     pub half: usize,
     /// The word.
     pub word: u32,
-    /// What it is: an index of [`Recording::names`].
+    /// Its contents: an index of [`Recording::names`].
     pub name: Option<u32>,
 }
 
 impl Recording {
-    /// Most instructions of a recording.
+    /// Maximum number of instructions of a recording.
     pub const MAX_STEPS: usize = 1 << 18;
-    /// Bytes of register values.
+    /// Maximum size of the recorded register values in bytes.
     pub const MAX_BYTES: usize = 256 << 20;
 
     /// An empty recording of a program, whose instructions are sorted by offset.
@@ -121,10 +121,10 @@ impl Recording {
         &mut self,
         step: Step,
         registers: impl Iterator<Item = &'a [u32]>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), RecordingFull> {
         if self.steps.len() >= Recording::MAX_STEPS || self.bytes > Recording::MAX_BYTES {
             self.truncated = true;
-            return Err(Full(self.steps.len()));
+            return Err(RecordingFull(self.steps.len()));
         }
         let now = self.steps.len() as u32;
         for (number, lanes) in registers.enumerate() {
@@ -147,7 +147,7 @@ impl Recording {
         &self.steps
     }
 
-    /// How many registers there are.
+    /// Number of registers.
     #[must_use]
     pub fn registers(&self) -> usize {
         self.registers.len()
@@ -183,7 +183,7 @@ impl Recording {
         self.held = held;
     }
 
-    /// What a half-register holds in a lane before a step, and which part of it.
+    /// Contents of a half-register in a lane before a step: the value, and the part of it.
     #[must_use]
     pub fn held(&self, half: usize, lane: usize, step: usize) -> Option<(&Name, Part)> {
         let (name, part, _) = self.held.at(half, lane, step)?;

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::command::{self, Answer, describe};
-use crate::{Register, Session, Where};
+use crate::{BreakpointLocation, Register, Session};
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -20,29 +20,29 @@ const REST_LINES: u16 = 12;
 /// Columns from which source and program stand side by side.
 const WIDE: u16 = 90;
 
-/// What the keys do, most needed first: narrow terminals show the start.
+/// Key bindings, most important first: narrow terminals show the start.
 const KEYS: &str =
     " F1 help  F11/↓ step  ↑ back  F10 line  F5 run  ←→ lane  PgUp/PgDn  Tab pane  Ctrl+C leave";
 
 /// The answer to a command.
-enum Shown {
+enum AnswerView {
     Text(String),
     /// An image of the recording.
     Picture(usize),
 }
 
-impl Default for Shown {
-    fn default() -> Shown {
-        Shown::Text(String::new())
+impl Default for AnswerView {
+    fn default() -> AnswerView {
+        AnswerView::Text(String::new())
     }
 }
 
-impl Shown {
-    /// Its lines, for a pane of so many columns.
+impl AnswerView {
+    /// The lines of the answer, for a pane of `columns` columns.
     fn lines<'a>(&'a self, s: &'a Session, columns: usize) -> Vec<Line<'a>> {
         match self {
-            Shown::Text(text) => text.lines().map(Line::raw).collect(),
-            Shown::Picture(n) => {
+            AnswerView::Text(text) => text.lines().map(Line::raw).collect(),
+            AnswerView::Picture(n) => {
                 let Some(image) = s.recording.images.get(*n) else { return Vec::new() };
                 let colour = |[r, g, b]: [u8; 3]| Color::Rgb(r, g, b);
                 let row = |row: Vec<[[u8; 3]; 2]>| {
@@ -58,12 +58,12 @@ impl Shown {
     }
 }
 
-/// What the user types and sees, beside the session.
+/// State of the user interface that is not part of the session.
 #[derive(Default)]
 struct Screen {
     input: String,
     last: String,
-    answer: Shown,
+    answer: AnswerView,
     /// The first register that is shown.
     first: usize,
     /// The first line of the answer that is shown.
@@ -72,7 +72,7 @@ struct Screen {
     pages_answer: bool,
 }
 
-/// What a key asks for.
+/// The action of a key.
 enum Action {
     Command(String),
     Type(KeyCode),
@@ -116,7 +116,7 @@ pub fn run(mut session: Session) -> io::Result<()> {
     // Puts the terminal back in a panic, too.
     let mut terminal = ratatui::try_init()?;
     terminal.clear()?;
-    let answer = Shown::Text(command::whereabouts(&session));
+    let answer = AnswerView::Text(command::whereabouts(&session));
     let mut screen = Screen { answer, ..Screen::default() };
     let result = loop {
         if let Err(e) = terminal.draw(|frame| draw(frame, &session, &screen)) {
@@ -156,9 +156,9 @@ fn press(key: KeyEvent, session: &mut Session, screen: &mut Screen) -> bool {
         Action::Command(line) => {
             screen.answer = match command::run(session, &line) {
                 Ok(Answer::Quit) => return false,
-                Ok(Answer::Text(text)) => Shown::Text(text),
-                Ok(Answer::Picture(n)) => Shown::Picture(n),
-                Err(e) => Shown::Text(e),
+                Ok(Answer::Text(text)) => AnswerView::Text(text),
+                Ok(Answer::Picture(n)) => AnswerView::Picture(n),
+                Err(e) => AnswerView::Text(e),
             };
             screen.last = line;
             screen.input.clear();
@@ -238,7 +238,7 @@ fn around<'a>(
 fn source(frame: &mut Frame<'_>, area: Rect, s: &Session) {
     let line = s.instruction().map_or(0, |i| i.line as usize);
     let rows = s.recording.source.iter().enumerate();
-    let stops = |line: u32| s.breakpoints.iter().any(|b| b.at == Where::Line(line));
+    let stops = |line: u32| s.breakpoints.iter().any(|b| b.at == BreakpointLocation::Line(line));
     let rows = rows.map(|(k, text)| {
         let mark = if stops(k as u32 + 1) { '*' } else { ' ' };
         Line::raw(format!("{mark}{:4} {}", k + 1, text.replace('\t', "    ")))
@@ -249,7 +249,8 @@ fn source(frame: &mut Frame<'_>, area: Rect, s: &Session) {
 fn program(frame: &mut Frame<'_>, area: Rect, s: &Session) {
     let at = s.step().map_or(0, |step| step.at as usize);
     let rows = s.recording.program.iter();
-    let stops = |offset: u32| s.breakpoints.iter().any(|b| b.at == Where::Offset(offset));
+    let stops =
+        |offset: u32| s.breakpoints.iter().any(|b| b.at == BreakpointLocation::Offset(offset));
     let rows = rows.map(|i| {
         let mark = if stops(i.offset) { '*' } else { ' ' };
         Line::raw(format!("{mark}{:4x} {:3}  {}", i.offset, i.line, i.text))
@@ -293,7 +294,7 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    /// What the screen shows.
+    /// The text of the screen.
     fn shown(s: &Session, screen: &Screen) -> String {
         shown_in(s, screen, [100, 34])
     }

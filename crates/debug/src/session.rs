@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-use crate::memory::{Place, Write, Writer};
+use crate::memory::{MemoryLocation, Write, Writer};
 use crate::names::Name;
 use crate::recording::{Instruction, Recording, Step};
 
-/// Where a breakpoint is.
+/// Location of a breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Where {
+pub enum BreakpointLocation {
     /// An instruction, by its offset.
     Offset(u32),
     /// The first instruction of a run of instructions of a source line.
     Line(u32),
     /// After each instruction that writes a value of the IR or a variable, by its name.
     Written(String),
-    /// Where a word of memory has changed.
-    Changed(Place),
+    /// Watchpoint: a word of memory changed.
+    Changed(MemoryLocation),
 }
 
 /// A register, or the low (0) or high (1) half of one.
@@ -40,13 +40,13 @@ impl fmt::Display for Register {
 pub enum Value {
     /// In a register.
     In(Register),
-    /// Of the IR or the source, by its name, wherever the lane has it.
+    /// A value of the IR or the source, by its name, in whichever register the lane has it.
     Named(String),
 }
 
-/// How a condition compares.
+/// Comparison operator of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub enum Comparison {
     /// Equal.
     Equal,
     /// Not equal.
@@ -62,13 +62,13 @@ pub enum Test {
 pub struct Condition {
     /// The lane; `None` for any lane that executes.
     pub lane: Option<usize>,
-    /// What is compared.
+    /// The left operand.
     pub value: Value,
-    /// How.
-    pub test: Test,
-    /// With what: bits.
+    /// The operator.
+    pub test: Comparison,
+    /// The right operand, as bits.
     pub bits: u32,
-    /// The bits are a float's.
+    /// Whether the operands are floats.
     pub float: bool,
 }
 
@@ -77,9 +77,9 @@ pub struct Condition {
 pub struct Breakpoint {
     /// Its number, for the user.
     pub number: u32,
-    /// Where.
-    pub at: Where,
-    /// Stops only if this holds.
+    /// Its location.
+    pub at: BreakpointLocation,
+    /// Condition under which it stops.
     pub condition: Option<Condition>,
 }
 
@@ -98,9 +98,9 @@ pub enum Stop {
 
 /// A recording, a place in it, and breakpoints.
 pub struct Session {
-    /// What is looked at.
+    /// The recording.
     pub recording: Recording,
-    /// The lane that is looked at.
+    /// The selected lane.
     pub lane: usize,
     /// Breakpoints.
     pub breakpoints: Vec<Breakpoint>,
@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// Sets a breakpoint; returns its number.
-    pub fn set(&mut self, at: Where, condition: Option<Condition>) -> u32 {
+    pub fn set(&mut self, at: BreakpointLocation, condition: Option<Condition>) -> u32 {
         let number = self.next_number;
         self.next_number += 1;
         self.breakpoints.push(Breakpoint { number, at, condition });
@@ -171,8 +171,8 @@ impl Session {
         self.place_at(value, lane, self.step)
     }
 
-    /// How a lane is shown: `#` if it executes, else how many levels of branches and loops must end before it does, 9 for more, or `.`
-    /// if that is not known; a space if it does not exist.
+    /// Character for a lane: `#` if it executes, else the number of branch and loop levels that must
+    /// end before it does, 9 for more, or `.` if the number is unknown; a space if it does not exist.
     #[must_use]
     pub fn lane_mark(&self, lane: usize) -> char {
         let exec = self.step().map_or(0, |step| step.exec);
@@ -196,7 +196,8 @@ impl Session {
         })
     }
 
-    /// What a register holds in a lane, by the names of the compiler and the source; of two halves, both. Empty if that is not known.
+    /// Contents of a register in a lane, by the names of the compiler and the source; both if its
+    /// halves differ. Empty if unknown.
     #[must_use]
     pub fn name(&self, number: usize, lane: usize) -> String {
         let [low, high] = [0, 1].map(|k| self.recording.held(2 * number + k, lane, self.step));
@@ -236,14 +237,14 @@ impl Session {
             let Some(bits) = self.value_at(&c.value, lane, step) else { return false };
             let (a, b) = (f32::from_bits(bits), f32::from_bits(c.bits));
             match (c.test, c.float) {
-                (Test::Equal, false) => bits == c.bits,
-                (Test::NotEqual, false) => bits != c.bits,
-                (Test::Less, false) => (bits as i32) < c.bits as i32,
-                (Test::Greater, false) => bits as i32 > c.bits as i32,
-                (Test::Equal, true) => a == b,
-                (Test::NotEqual, true) => a != b,
-                (Test::Less, true) => a < b,
-                (Test::Greater, true) => a > b,
+                (Comparison::Equal, false) => bits == c.bits,
+                (Comparison::NotEqual, false) => bits != c.bits,
+                (Comparison::Less, false) => (bits as i32) < c.bits as i32,
+                (Comparison::Greater, false) => bits as i32 > c.bits as i32,
+                (Comparison::Equal, true) => a == b,
+                (Comparison::NotEqual, true) => a != b,
+                (Comparison::Less, true) => a < b,
+                (Comparison::Greater, true) => a > b,
             }
         })
     }
@@ -252,16 +253,16 @@ impl Session {
     fn breakpoint_at(&self, step: usize) -> Option<u32> {
         let instruction = self.instruction_at(step)?;
         let here = |b: &&Breakpoint| match &b.at {
-            Where::Offset(offset) => instruction.offset == *offset,
-            Where::Line(line) => {
+            BreakpointLocation::Offset(offset) => instruction.offset == *offset,
+            BreakpointLocation::Line(line) => {
                 instruction.line == *line && (step == 0 || self.line_at(step - 1) != *line)
             }
-            Where::Written(name) => step.checked_sub(1).is_some_and(|before| {
+            BreakpointLocation::Written(name) => step.checked_sub(1).is_some_and(|before| {
                 let executed = self.recording.steps()[before].exec != 0;
                 let instruction = self.instruction_at(before);
                 executed && instruction.is_some_and(|i| self.recording.writes(i, name))
             }),
-            Where::Changed(place) => self.recording.memory.changed(*place, step),
+            BreakpointLocation::Changed(place) => self.recording.memory.changed(*place, step),
         };
         let holds = |b: &&Breakpoint| b.condition.as_ref().is_none_or(|c| self.holds(c, step));
         self.breakpoints.iter().filter(here).find(holds).map(|b| b.number)
@@ -355,7 +356,7 @@ impl Session {
     /// To the instruction that wrote a word of memory last, if it was one of this group; otherwise to the first that saw it.
     ///
     /// Returns `None` if nothing has changed the word since the start.
-    pub fn go_to_change(&mut self, place: Place) -> Option<Write> {
+    pub fn go_to_change(&mut self, place: MemoryLocation) -> Option<Write> {
         let step = self.step;
         let writes = self.recording.memory.writes(place);
         let last = *writes.iter().rev().find(|w| w.step as usize <= step)?;

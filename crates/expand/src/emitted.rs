@@ -1,13 +1,14 @@
-//! How many vertices a geometry shader emits, and in which strips.
+//! Reachable number of vertices and strips of a geometry shader.
 //!
-//! Each invocation has places for as many as the shader declares, and what it leaves empty has to be filled and read by
-//! the hardware. Shaders declare more than they emit, often by much. Many emit the same strips whatever they read.
+//! Each invocation has slots for as many vertices as the shader declares, and unused slots have to be
+//! filled and read by the hardware. Shaders declare more than they emit, often by much. Many emit the
+//! same strips for any input.
 
 use tepui_ir::{Attrs, Op, Region, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 
-/// Lowers what a geometry shader declares to what its control flow can reach, if that is less. Loops whose number of turns is known
-/// are unrolled for it. Returns whether it did.
+/// Lowers the declared number of vertices to the maximum that the control flow can reach, if that is
+/// less. Loops with known trip counts are unrolled for the analysis. Returns whether it did.
 pub fn lower_limit(s: &mut Shader) -> bool {
     if s.info.stage != Stage::Geometry {
         return false;
@@ -19,17 +20,17 @@ pub fn lower_limit(s: &mut Shader) -> bool {
     if p.run(s, "unroll") {
         p.clean(s, &["control", "simplify", "dce"]);
     }
-    let most = stack::for_shader(s).run(|| most_of(s, s.root));
+    let most = stack::for_shader(s).run(|| max_vertices(s, s.root));
     let Some(most) = most.filter(|most| *most < s.info.primitives.vertices) else { return false };
     s.info.primitives.vertices = most.max(1);
     true
 }
 
-/// Most vertices that a region emits; none if a loop does.
-fn most_of(s: &Shader, region: Region) -> Option<u32> {
+/// Maximum number of vertices that a region emits; `None` if a loop emits any.
+fn max_vertices(s: &Shader, region: Region) -> Option<u32> {
     let mut sum = 0u32;
     for &inst in &s.regions[region].insts {
-        let mut inside = s.inst_regions(inst).map(|region| most_of(s, region));
+        let mut inside = s.inst_regions(inst).map(|region| max_vertices(s, region));
         let most = inside.try_fold(0, |most, n| n.map(|n: u32| most.max(n)))?;
         let repeats = matches!(s.insts[inst].attrs, Attrs::Loop(_)) && most > 0;
         if repeats {

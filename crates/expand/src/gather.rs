@@ -1,8 +1,8 @@
-//! Transform feedback of geometry shaders: the emitted primitives, one behind the other.
+//! Transform feedback of geometry shaders: compacts the emitted primitives.
 //!
-//! Two programs do it. [`count`] counts the primitives of each invocation's strips; the driver
-//! turns the counts into numbers of first primitives. [`shader`] stores the captured outputs of
-//! those that fit.
+//! Two programs do it. [`count`] counts the primitives of each invocation's strips; the driver turns
+//! the counts into the numbers of first primitives by a prefix sum. [`shader`] stores the captured
+//! outputs of the primitives that fit.
 
 use crate::record::Record;
 use crate::{Emission, RESTART, THREADS};
@@ -62,7 +62,7 @@ pub fn shader(
 ) -> Shader {
     let each = vertices(emission.output);
     let mut s = build_with(emission, list, |w, b, k, run| {
-        // Which of all primitives it is, and where its vertices go.
+        // The primitive's number among all, and the destination of its vertices.
         let n = b.load_var(w.primitives, None);
         let entry = w.table_entry(b);
         let first = load(b, entry, 0, Type::B32);
@@ -76,7 +76,7 @@ pub fn shader(
         {
             let mut b = Builder::at(b.shader, then);
             for v in 0..each {
-                let back = behind(&mut b, each, v, run, last);
+                let back = index_distance(&mut b, each, v, run, last);
                 let at = b.alu(Op::ISub, &[k, back]);
                 let index = w.index(&mut b, at);
                 let records = driver(&mut b, word::RECORDS, Type::B64);
@@ -98,9 +98,9 @@ pub fn shader(
     s
 }
 
-/// How far vertex `v` of a primitive is behind the last index of it. Odd triangles of a strip
-/// exchange the two vertices that do not provoke. source: Vulkan specification, "Triangle Strips"
-fn behind(b: &mut Builder<'_>, each: u32, v: u32, run: Value, last: bool) -> Value {
+/// Distance of vertex `v` of a primitive from its last index in the list. Odd triangles of a strip
+/// exchange the two vertices that are not provoking. source: Vulkan specification, "Triangle Strips"
+fn index_distance(b: &mut Builder<'_>, each: u32, v: u32, run: Value, last: bool) -> Value {
     let even = b.u32(each - 1 - v);
     let exchanged = match (last, v) {
         (false, 1) => 2,
@@ -130,14 +130,14 @@ fn copy(b: &mut Builder<'_>, c: &Capture, record: &Record, from: Value, to: Valu
     for _ in 0..c.locations / if wide { 2 } else { 1 } {
         for k in 0..u32::from(c.ty.comps()) {
             let word = k * words;
-            // Components behind the fourth word are in the next location.
+            // Components after the fourth word are in the next location.
             let mut place = IoSlot { component: slot.component + (word % 4) as u8, ..slot };
             if let (IoLoc::Location(l), true) = (slot.loc, word >= 4) {
                 place.loc = IoLoc::Location(l + 1);
             }
             for part in 0..words {
                 let place = IoSlot { component: place.component + part as u8, ..place };
-                // What the shader does not write is left as it is.
+                // Captured outputs that the shader does not write stay undefined.
                 let Some(offset) = record.offset(place) else { continue };
                 let value = load(b, from, offset, Type::B32);
                 let narrow = component_b < 4;
@@ -153,13 +153,13 @@ fn copy(b: &mut Builder<'_>, c: &Capture, record: &Record, from: Value, to: Valu
     }
 }
 
-/// What the programs keep while they walk over an invocation's indices.
+/// State of the programs' walk over an invocation's indices.
 struct Walk {
     /// The invocation.
     x: Value,
     /// Its number of indices.
     indices: u32,
-    /// Which list.
+    /// The index list.
     list: u32,
     /// Primitives so far.
     primitives: Var,

@@ -13,7 +13,7 @@ use tepui_ir::{
 /// A compute shader under construction.
 pub struct Kernel {
     shader: RefCell<Shader>,
-    /// Where the next instruction goes.
+    /// Region into which the next instruction is inserted.
     region: Cell<Region>,
 }
 
@@ -33,7 +33,7 @@ pub struct Address<'k>(&'k Kernel, Value);
 #[derive(Clone, Copy)]
 pub struct Slot<'k>(&'k Kernel, Var);
 
-/// What becomes a word of a kernel: words and constants.
+/// Operands of a kernel: words and constants.
 pub trait ToWord<'k>: Copy {
     /// The word.
     fn word(self, k: &'k Kernel) -> Word<'k>;
@@ -52,7 +52,7 @@ impl<'k> ToWord<'k> for u32 {
 }
 
 impl Kernel {
-    /// A compute shader whose workgroups have so many threads.
+    /// A compute shader whose workgroups have `threads` threads.
     #[must_use]
     pub fn new(threads: u32, entry: &str) -> Kernel {
         let mut s = Shader::new(Stage::Compute);
@@ -342,7 +342,7 @@ impl<'k> Not for Flag<'k> {
 }
 
 impl<'k> Address<'k> {
-    /// The address so many bytes on, `number` times.
+    /// The address plus `number` times `bytes`.
     pub fn plus(self, number: impl ToWord<'k>, bytes: impl ToWord<'k>) -> Address<'k> {
         let k = self.0;
         let (number, bytes) = (number.word(k), bytes.word(k));
@@ -365,7 +365,7 @@ impl<'k> Address<'k> {
         Word(self.0, self.0.build(|b| b.load(Op::LoadGlobal, mem, &[self.1], Type::B32)))
     }
 
-    /// Writes words, one behind the other.
+    /// Stores consecutive words.
     pub fn store(self, offset: u32, words: &[Word<'k>]) {
         let attrs = Attrs::Mem(Address::mem(offset));
         self.0.build(|b| {

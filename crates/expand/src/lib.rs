@@ -1,24 +1,25 @@
 //! Geometry and tessellation shaders as compute shaders, for GPUs that have neither stage.
 //!
-//! A draw with such stages is expanded: each stage before the rasteriser runs as a compute program
-//! that reads the vertices which the stage before left in memory and leaves its own. The hardware then
+//! A draw with such stages is expanded: each stage before the rasteriser runs as a compute program that
+//! reads the vertices which the previous stage stored in memory and stores its own. The hardware then
 //! runs a last vertex program: an evaluation shader itself ([`evaluate`]), or one that fetches the
-//! vertices which a geometry shader left ([`pull::vertex_shader`]).
+//! vertices which a geometry shader stored ([`pull::vertex_shader`]).
 //!
-//! - [`record`] says where the outputs of a vertex or patch are in memory;
-//! - [`lower()`] makes the compute shader of a stage, [`evaluate`] the vertex shader of an evaluation shader;
-//! - [`pull`] makes the vertex shader that fetches;
-//! - [`gather`] makes the programs of transform feedback;
-//! - [`tessellate`] makes those that divide patches.
+//! - [`record`] is the layout of the outputs of a vertex or patch in memory;
+//! - [`lower()`] compiles a stage to a compute shader, [`evaluate`] an evaluation shader to a vertex
+//!   shader;
+//! - [`pull`] builds the vertex shader that fetches;
+//! - [`gather`] builds the programs of transform feedback;
+//! - [`tessellate`] builds the programs of the tessellator.
 //!
-//! A stage is launched with x counting the invocations of an instance and y the instances. It finds
-//! its buffers in words that the driver supplies ([`word`]), read with `load_uniform`.
+//! A stage is launched with x counting the invocations of an instance and y the instances. It finds its
+//! buffers in words that the driver supplies ([`word`]), read with `load_uniform`.
 //!
-//! A geometry shader's invocation has a fixed number of places for vertices and indices
-//! ([`Emission`]), so that all invocations run at once and the order of primitives is that of the
-//! index list. Places that are not used have [`RESTART`]. If every invocation emits whole primitives
-//! that share no vertices, and as many vertices as it has places, the vertices in their order are the
-//! primitives, and a draw can do without indices ([`Expansion::in_order`]).
+//! A geometry shader's invocation has a fixed number of slots for vertices and indices ([`Emission`]),
+//! so that all invocations run in parallel and the order of primitives is that of the index list.
+//! Unused slots have [`RESTART`]. If every invocation emits whole primitives that share no vertices,
+//! and as many vertices as it has slots, the vertices are the primitives in order, and a draw needs no
+//! index list ([`Expansion::in_order`]).
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +32,7 @@ pub mod record;
 pub mod tessellate;
 
 pub use emitted::lower_limit;
-pub use lower::{Expansion, Place, Unsupported, evaluate, lower};
+pub use lower::{Expansion, Unsupported, WordAddress, evaluate, lower};
 pub use record::Record;
 
 use emitted::Strips;
@@ -60,21 +61,21 @@ pub mod word {
     pub const COUNT: u32 = 40;
     /// Vertices of an input patch.
     pub const PATCH_VERTICES: u32 = 44;
-    /// Patches of an instance, for evaluation shaders and what is behind them.
+    /// Patches of an instance, for evaluation shaders and the stages after them.
     pub const PATCH_COUNT: u32 = 48;
     /// Number of the first primitive or patch.
     pub const FIRST: u32 = 52;
-    /// Geometry behind a tessellator: address of the vertices that it made.
+    /// For geometry shaders after a tessellator: address of the vertices that it wrote.
     pub const POINTS: u32 = 56;
     /// Bytes of all words.
     pub const BYTES: u32 = 64;
 }
 
-/// Bytes of a vertex that the tessellator made: the number of its patch among all instances, and
+/// Bytes of a vertex that the tessellator wrote: the number of its patch among all instances, and
 /// the coordinates u and v as floats.
 pub const TESSELLATED_B: u32 = 12;
 
-/// The places of a geometry shader's invocation.
+/// Slots for the vertices and indices of a geometry shader's invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emission {
     /// Invocations for each primitive.
@@ -85,26 +86,26 @@ pub struct Emission {
     pub vertices: u32,
     /// Indices of an invocation.
     pub indices: u32,
-    /// What the indices make: points, or strips that [`RESTART`] ends.
+    /// Primitives of the index list: points, or strips that [`RESTART`] ends.
     pub output: PrimitiveKind,
     /// Streams up to the last that vertices are emitted to.
     pub streams: u32,
-    /// Every invocation uses all of its places, those for indices in the list of the first stream.
+    /// Every invocation uses all of its slots, those for indices in the list of the first stream.
     pub full: bool,
-    /// Every invocation uses all of its places for vertices, and each of its strips is one primitive.
+    /// Every invocation uses all of its slots for vertices, and each of its strips is one primitive.
     pub single: bool,
 }
 
-/// Most streams of a geometry shader.
+/// Maximum number of streams of a geometry shader.
 pub const MAX_STREAMS: u32 = 4;
 
-/// Index lists of a geometry shader with so many streams of which one is rasterised.
+/// Number of index lists of a geometry shader with `streams` streams of which one is rasterised.
 #[must_use]
 pub fn lists(streams: u32, rasterised: u32) -> u32 {
     streams.max(rasterised + 1)
 }
 
-/// Which of the lists is a stream's: the first is that of the stream which is rasterised.
+/// Index of a stream's list: the first is that of the stream which is rasterised.
 ///
 /// A list has the indices of all invocations; the next follows.
 #[must_use]
@@ -117,7 +118,7 @@ pub fn list_of(stream: u32, rasterised: u32) -> u32 {
 }
 
 impl Emission {
-    /// Those of a shader.
+    /// The emission of a shader.
     #[must_use]
     pub fn of(s: &Shader) -> Emission {
         let p = &s.info.primitives;
@@ -136,7 +137,7 @@ impl Emission {
         let single = |k: &Strips| k.lengths.iter().all(|&n| n == gather::vertices(p.output));
         let indices = match (strips, ends, &known) {
             (false, ..) => vertices,
-            // A restart behind each strip, since invocations follow each other in the list.
+            // A restart after each strip, since invocations follow each other in the list.
             (true, _, Some(known)) => vertices + known.lengths.len() as u32,
             (true, false, None) => vertices + 1,
             (true, true, None) => 2 * vertices,

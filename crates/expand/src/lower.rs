@@ -10,7 +10,7 @@ use tepui_ir::{
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// What the shader of a stage has to know of the others.
+/// State of other stages that a stage's shader depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Expansion {
     /// The vertices that are read.
@@ -32,7 +32,7 @@ pub struct Expansion {
     pub no_size: bool,
 }
 
-/// What cannot be expanded.
+/// Shaders that cannot be expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// The stage needs no expansion.
@@ -65,7 +65,7 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
     let threads = match stage {
         Stage::Geometry | Stage::TessEvaluation => THREADS,
         Stage::TessControl if out == 0 || out > THREADS => return Err(Unsupported::Vertices(out)),
-        // As many patches as fit into a sub-group.
+        // The patches that fit into a subgroup.
         Stage::TessControl => THREADS / out * out,
         stage => return Err(Unsupported::Stage(stage)),
     };
@@ -79,13 +79,13 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Makes the vertex shader that the hardware runs of an evaluation shader with nothing but the rasteriser behind it. A vertex's
-/// number is that of its point in the list of the tessellator; the instance is added to the number of the point's patch, so that
-/// patches which are divided alike may share one list. With `numbered`, it passes on the number of the patch
-/// ([`pull::PRIMITIVE`]).
+/// Lowers an evaluation shader that only the rasteriser follows to a hardware vertex shader. A vertex's
+/// number is that of its point in the list of the tessellator; the instance is added to the number of
+/// the point's patch, so that patches with equal levels may share one list. With `numbered`, it passes
+/// on the number of the patch ([`pull::PRIMITIVE`]).
 ///
 /// # Errors
-/// [`Unsupported`] when it is another stage.
+/// [`Unsupported`] for another stage.
 pub fn evaluate(s: &mut Shader, expansion: &Expansion, numbered: bool) -> Result<(), Unsupported> {
     if s.info.stage != Stage::TessEvaluation {
         return Err(Unsupported::Stage(s.info.stage));
@@ -112,7 +112,8 @@ pub fn patch_stride(patch: &Record, vertices: &Record, count: u32) -> u32 {
     patch.stride().next_multiple_of(16) + count * vertices.stride()
 }
 
-/// Puts the shader into an `if`, since the last workgroup has threads behind the last invocation; gives it and its condition.
+/// Wraps the shader into an `if`, since the last workgroup has threads after the last invocation;
+/// returns the `if` and its condition.
 fn guard(s: &mut Shader, pass: &Memory) -> (Inst, Value) {
     let root = s.root;
     let body = std::mem::take(&mut s.regions[root].insts);
@@ -225,7 +226,7 @@ impl Memory {
         e.extract(id, k)
     }
 
-    /// The primitive, patch or tessellated vertex in its instance, and which of its invocations.
+    /// The primitive, patch or tessellated vertex in its instance, and the number of its invocation.
     fn place(&self, e: &mut Emit) -> (Value, Value) {
         let x = self.id(e, 0);
         match self.invocations() {
@@ -237,7 +238,7 @@ impl Memory {
         }
     }
 
-    /// The same among those of all instances.
+    /// The number of the primitive, patch or vertex among those of all instances.
     fn number(&self, e: &mut Emit) -> Value {
         if self.rasterised {
             let builtin = Attrs::Builtin(Builtin::VertexIndex);
@@ -263,13 +264,13 @@ impl Memory {
     }
 
     /// An evaluation shader's vertex.
-    fn tessellated(&self, e: &mut Emit) -> Place {
+    fn tessellated(&self, e: &mut Emit) -> WordAddress {
         let number = self.number(e);
-        Place::at(e, word::LIST).plus(e, number, TESSELLATED_B)
+        WordAddress::at(e, word::LIST).plus(e, number, TESSELLATED_B)
     }
 
     /// The record of the patch that is written or read.
-    fn patch_record(&self, e: &mut Emit) -> Place {
+    fn patch_record(&self, e: &mut Emit) -> WordAddress {
         let (number, vertices, count) = match self.stage {
             Stage::TessControl => (self.number(e), self.written, self.out),
             _ => {
@@ -278,17 +279,17 @@ impl Memory {
             }
         };
         let stride = patch_stride(&self.patch, &vertices, count);
-        Place::at(e, word::PATCHES).plus(e, number, stride)
+        WordAddress::at(e, word::PATCHES).plus(e, number, stride)
     }
 
     /// The record of a vertex of the patch that is written or read.
-    fn patch_vertex(&self, e: &mut Emit, vertex: Value) -> Place {
+    fn patch_vertex(&self, e: &mut Emit, vertex: Value) -> WordAddress {
         let record = match self.stage {
             Stage::TessControl => self.written,
             _ => self.expansion.vertices,
         };
         let patch = self.patch_record(e);
-        let vertices = patch.behind(e, self.patch.stride().next_multiple_of(16));
+        let vertices = patch.offset_by(e, self.patch.stride().next_multiple_of(16));
         // A vertex that does not exist is not looked for elsewhere.
         let count = match self.stage {
             Stage::TessControl => self.out,
@@ -312,28 +313,28 @@ impl Memory {
         let first = e.op(Op::IMul, &[primitive, each]);
         let mut at = e.op(Op::IAdd, &[first, vertex]);
         if self.expansion.tessellated {
-            let from = Place::at(e, word::INDICES).plus(e, at, 4);
+            let from = WordAddress::at(e, word::INDICES).plus(e, at, 4);
             at = load(e, from, 0, Type::B32);
         }
         at
     }
 
     /// The record of an input vertex.
-    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> Place {
+    fn input_vertex(&self, e: &mut Emit, vertex: Value) -> WordAddress {
         if self.stage == Stage::TessEvaluation {
             return self.patch_vertex(e, vertex);
         }
         let at = self.input_index(e, vertex);
-        Place::at(e, word::VERTICES).plus(e, at, self.expansion.vertices.stride())
+        WordAddress::at(e, word::VERTICES).plus(e, at, self.expansion.vertices.stride())
     }
 
     /// The record of the vertex that is written.
-    fn output_vertex(&self, e: &mut Emit) -> Place {
+    fn output_vertex(&self, e: &mut Emit) -> WordAddress {
         let at = match self.stage {
             Stage::Geometry => self.emitted_vertex(e),
             _ => self.number(e),
         };
-        Place::at(e, word::OUTPUT).plus(e, at, self.written.stride())
+        WordAddress::at(e, word::OUTPUT).plus(e, at, self.written.stride())
     }
 
     /// The invocation among those of all instances.
@@ -345,8 +346,8 @@ impl Memory {
         e.op(Op::IAdd, &[first, k])
     }
 
-    /// The place of the next vertex of a geometry shader. Vertices behind the last that the shader
-    /// announces replace that one.
+    /// The address of the next vertex of a geometry shader. Vertices after the declared maximum replace
+    /// the last one.
     fn emitted_vertex(&self, e: &mut Emit) -> Value {
         let invocation = self.invocation(e);
         let n = e.u32(self.emission.vertices);
@@ -357,7 +358,7 @@ impl Memory {
         e.op(Op::IAdd, &[first, k])
     }
 
-    /// Which list is a stream's.
+    /// Index of a stream's list.
     fn list_of(&self, stream: u32) -> usize {
         list_of(stream, self.expansion.rasterised.into()) as usize
     }
@@ -389,7 +390,7 @@ impl Memory {
         let listed = e.value(Op::LoadVar, Attrs::Var(strip.listed), &[], Type::B32);
         let k = e.op(Op::UMin, &[listed, last]);
         let at = e.op(Op::IAdd, &[first, k]);
-        let to = Place::at(e, word::LIST).plus(e, at, 4);
+        let to = WordAddress::at(e, word::LIST).plus(e, at, 4);
         store(e, to, 0, index);
         let next = e.op(Op::IAdd, &[listed, one]);
         e.inst(Op::StoreVar, Attrs::Var(strip.listed), &[next], &[]);
@@ -442,7 +443,7 @@ impl Memory {
                     Stage::Geometry if self.expansion.tessellated => {
                         let zero = e.u32(0);
                         let vertex = self.input_index(e, zero);
-                        let point = Place::at(e, word::POINTS).plus(e, vertex, TESSELLATED_B);
+                        let point = WordAddress::at(e, word::POINTS).plus(e, vertex, TESSELLATED_B);
                         let patch = load(e, point, 0, Type::B32);
                         in_instance(e, patch)
                     }
@@ -478,7 +479,7 @@ impl Memory {
         let (one, n) = (e.u32(1), e.u32(self.emission.indices));
         let first = self.first_index(e, list);
         let listed = Attrs::Var(self.strips[list].listed);
-        let list = Place::at(e, word::LIST).plus(e, first, 4);
+        let list = WordAddress::at(e, word::LIST).plus(e, first, 4);
         let listed = e.value(Op::LoadVar, listed, &[], Type::B32);
         e.while_(
             &[listed],
@@ -575,32 +576,33 @@ fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
     e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
 }
 
-/// A place in memory: words behind an address that all invocations share.
+/// A memory address: an offset in words from a base address that all invocations share.
 ///
-/// Offsets have 32 bits and count words, as the instructions of the GPUs that this is for add them to an address.
+/// Offsets have 32 bits and count words, since the GPUs that this is for add such offsets to an address
+/// in the memory instruction.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct WordAddress {
     base: Value,
     words: Value,
 }
 
-impl Place {
-    /// Where one of the driver's addresses leads.
-    pub fn at(e: &mut Emit, offset: u32) -> Place {
-        Place { base: driver(e, offset, Type::B64), words: e.u32(0) }
+impl WordAddress {
+    /// The address that the driver supplies at an offset of its words.
+    pub fn at(e: &mut Emit, offset: u32) -> WordAddress {
+        WordAddress { base: driver(e, offset, Type::B64), words: e.u32(0) }
     }
 
-    /// The place so many times a number of bytes on, a multiple of four.
-    pub fn plus(self, e: &mut Emit, number: Value, bytes: u32) -> Place {
+    /// The address `number` times `bytes` on; `bytes` is a multiple of four.
+    pub fn plus(self, e: &mut Emit, number: Value, bytes: u32) -> WordAddress {
         let each = e.u32(bytes / 4);
         let words = e.op(Op::IMul, &[number, each]);
-        Place { words: e.op(Op::IAdd, &[self.words, words]), ..self }
+        WordAddress { words: e.op(Op::IAdd, &[self.words, words]), ..self }
     }
 
-    /// The place some bytes on, a multiple of four.
-    pub fn behind(self, e: &mut Emit, bytes: u32) -> Place {
+    /// The address `bytes` on, a multiple of four.
+    pub fn offset_by(self, e: &mut Emit, bytes: u32) -> WordAddress {
         let by = e.u32(bytes / 4);
-        Place { words: e.op(Op::IAdd, &[self.words, by]), ..self }
+        WordAddress { words: e.op(Op::IAdd, &[self.words, by]), ..self }
     }
 
     /// Its address.
@@ -617,19 +619,19 @@ fn memory(ty: Type) -> Attrs {
     Attrs::Mem(Mem { align_log2, ..Mem::default() })
 }
 
-fn load(e: &mut Emit, at: Place, offset: u32, ty: Type) -> Value {
-    let at = at.behind(e, offset).address(e);
+fn load(e: &mut Emit, at: WordAddress, offset: u32, ty: Type) -> Value {
+    let at = at.offset_by(e, offset).address(e);
     e.value(Op::LoadGlobal, memory(ty), &[at], ty)
 }
 
-fn store(e: &mut Emit, at: Place, offset: u32, v: Value) {
-    let at = at.behind(e, offset).address(e);
+fn store(e: &mut Emit, at: WordAddress, offset: u32, v: Value) {
+    let at = at.offset_by(e, offset).address(e);
     let attrs = memory(e.ty(v));
     e.inst(Op::StoreGlobal, attrs, &[at, v], &[]);
 }
 
 /// Reads a slot of a record; what is not there is zero. Smaller components take words.
-pub(crate) fn read(e: &mut Emit, at: Place, record: Record, slot: IoSlot, ty: Type) -> Value {
+pub(crate) fn read(e: &mut Emit, at: WordAddress, record: Record, slot: IoSlot, ty: Type) -> Value {
     let Some(offset) = record.offset(slot) else {
         let zero = e.konst(ty.elem(), 0);
         return if ty.comps() == 1 { zero } else { e.vec(&vec![zero; usize::from(ty.comps())]) };
@@ -642,7 +644,7 @@ pub(crate) fn read(e: &mut Emit, at: Place, record: Record, slot: IoSlot, ty: Ty
 }
 
 /// Writes a slot of a record.
-fn write(e: &mut Emit, at: Place, record: Record, slot: IoSlot, v: Value) {
+fn write(e: &mut Emit, at: WordAddress, record: Record, slot: IoSlot, v: Value) {
     let Some(offset) = record.offset(slot) else { return };
     let ty = e.ty(v);
     let v = if ty.bits() < 32 { e.convert(Op::U2U, v, ty.with_bits(32)) } else { v };

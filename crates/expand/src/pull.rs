@@ -30,7 +30,7 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
     let zero = b.u32(0);
     for &(slot, ty) in slots {
         let Some(offset) = record.offset(slot) else { continue };
-        // Words behind an address of the driver's, as in `lower::Place`.
+        // Words from an address of the driver, as in `lower::WordAddress`.
         let (each, first) = (b.u32(record.stride() / 4), b.u32(offset / 4));
         let at = b.alu(Op::IMul, &[number, each]);
         let at = b.alu(Op::IAdd, &[at, first]);

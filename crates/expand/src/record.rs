@@ -1,4 +1,4 @@
-//! Where the outputs of a vertex or patch are in memory.
+//! Memory layout of the outputs of a vertex or patch.
 
 use serde::{Deserialize, Serialize};
 use tepui_ir::{Attrs, Builtin, IoLoc, IoSlot, Op, Shader};
@@ -19,13 +19,13 @@ const BUILTINS: [(Builtin, u32); 9] = [
     (Builtin::PrimitiveId, 4),
 ];
 
-/// The layout of the outputs of a vertex or patch: built-ins in a fixed order, then the locations,
-/// 16 bytes each; what is not written takes no place.
+/// Bits of the built-ins that are present, in the order of [`BUILTINS`].
+/// 16 bytes each; outputs that are not written take no space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Record {
-    /// Bits of the built-ins that are there, in the order of [`BUILTINS`].
+    /// Bits of the built-ins that are present, in the order of [`BUILTINS`].
     builtins: u16,
-    /// Bits of the locations that are there.
+    /// Bits of the locations that are present.
     locations: u64,
 }
 

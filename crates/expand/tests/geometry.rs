@@ -103,7 +103,7 @@ fn memory_holds_what_is_emitted() {
     for tessellated in [false, true] {
         let number = |k: u32| if tessellated { all * 3 - 1 - k } else { k };
         let patch = |point: u32| point / 5;
-        // What each invocation emits: vertices as words, and the ends of strips.
+        // Emission of each invocation: vertices as words, and the ends of strips.
         let mut want: Vec<Vec<Option<Words>>> = Vec::new();
         for p in 0..all {
             for invocation in 0..2u64 {
@@ -132,7 +132,7 @@ fn memory_holds_what_is_emitted() {
         }
 
         let record = Record::of_vertices(&original);
-        // Of the vertex shader before, which writes the same.
+        // The layout of the vertex shader before, which writes the same outputs.
         let expansion = Expansion { vertices: record, tessellated, ..Expansion::default() };
         let mut s = original.clone();
         lower(&mut s, &expansion).expect("it is expanded");
@@ -223,7 +223,7 @@ fn memory_holds_what_is_emitted() {
     }
 }
 
-/// What a shader declares becomes what it can emit.
+/// The declared number of vertices is lowered to the reachable number.
 #[test]
 fn a_limit_that_is_not_reached_is_lowered() {
     let mut s = shader();
@@ -268,7 +268,8 @@ fn a_limit_that_is_not_reached_is_lowered() {
     assert_eq!(looped(None), 100, "nobody knows how often");
 }
 
-/// A shader that emits strips of so many vertices, all of the first of its input triangle; the last strip may have no end of its own.
+/// A shader that emits strips of these lengths, all of the first vertex of its input triangle; the last
+/// strip may lack its end.
 fn strips(lengths: &[u32], open: bool) -> Shader {
     let mut s = Shader::new(Stage::Geometry);
     s.info.primitives.input = Some(PrimitiveKind::Triangles);

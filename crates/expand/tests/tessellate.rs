@@ -7,7 +7,7 @@ use tepui_ir::interp::{self, Memory};
 use tepui_ir::{PrimitiveKind, Spacing};
 use tepui_tessellator::{Domain, ONE, Output, Tessellated};
 
-/// What programs write, and the plain tessellator with the domain's words.
+/// Output of the programs, and of the reference tessellator with the domain's words.
 type Pattern = Tessellated;
 
 fn tessellate(t: &Tessellation, outer: [f32; 4], inner: [f32; 2]) -> Pattern {
@@ -165,7 +165,7 @@ fn special_levels() {
             check(&t, &patches);
             check(&t, &same);
         }
-        // What they are drawn as matters little to the levels.
+        // The topology that they are drawn as matters little to the levels.
         let t = Tessellation { domain, spacing: Spacing::Equal, points: true, clockwise: false };
         check(&t, &patches[..20]);
         check(&Tessellation { points: false, clockwise: true, ..t }, &patches[..20]);

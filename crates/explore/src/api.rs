@@ -1,4 +1,4 @@
-//! The page's interface: a request in JSON, an answer in JSON, and pixels beside it.
+//! Interface of the web page: requests and answers in JSON, and pixels separately.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use tepui_check::{RULES, Rule};
 use tepui_debug::{Session, command};
 
 use crate::compare::compare;
-use crate::compile::{Refused, Text, compile};
+use crate::compile::{ShaderError, Text, compile};
 use crate::record::{Group, record};
-use crate::run::{How, Inputs, run};
+use crate::run::{Inputs, RunOptions, run};
 
 /// A request.
 #[derive(Deserialize)]
@@ -57,12 +57,12 @@ struct Register {
     words: Vec<u32>,
     /// The instruction before changed it.
     changed: bool,
-    /// What the lane that is looked at holds in it, by the names of the compiler and the source.
+    /// Contents of the register in the selected lane, by the names of the compiler and the source.
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
 }
 
-/// What a page keeps between requests.
+/// State that the page keeps between requests.
 #[derive(Default)]
 pub struct Api {
     session: Option<Session>,
@@ -74,7 +74,7 @@ impl Api {
     pub fn call(&mut self, request: &str) -> String {
         self.pixels.clear();
         let answer = serde_json::from_str(request)
-            .map_err(|e| Refused::new(format!("the request: {e}")))
+            .map_err(|e| ShaderError::new(format!("the request: {e}")))
             .and_then(|request| self.answer(request));
         match answer {
             Ok(value) => json!({ "ok": value }).to_string(),
@@ -82,26 +82,27 @@ impl Api {
         }
     }
 
-    /// What the last answer has pictures of: a run's picture and storage images
-    /// ([`Outcome::pixels`](crate::run::Outcome::pixels)), or an image that the debugger shows.
+    /// Pixels of the last answer: a run's picture and storage images
+    /// ([`Outcome::pixels`](crate::run::Outcome::pixels)), or an image of the debugger.
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
     }
 
-    fn answer(&mut self, request: Request) -> Result<Value, Refused> {
+    fn answer(&mut self, request: Request) -> Result<Value, ShaderError> {
         match request {
             Request::Compile { text, passes } => {
-                serde_json::to_value(compile(&text, passes)?.report()).map_err(Refused::new)
+                serde_json::to_value(compile(&text, passes)?.report()).map_err(ShaderError::new)
             }
             Request::Compare { left, right } => {
                 let compared = compare(&left, &right)?;
-                serde_json::to_value(compared).map_err(Refused::new)
+                serde_json::to_value(compared).map_err(ShaderError::new)
             }
             Request::Run { text, inputs, check } => {
-                let mut outcome = run(&text, &inputs, How { check, ..How::default() })?;
+                let mut outcome =
+                    run(&text, &inputs, RunOptions { check, ..RunOptions::default() })?;
                 self.pixels = std::mem::take(&mut outcome.pixels);
-                serde_json::to_value(outcome).map_err(Refused::new)
+                serde_json::to_value(outcome).map_err(ShaderError::new)
             }
             Request::Debug { text, inputs, group } => {
                 let (recording, _) = record(&text, &inputs, group)?;
@@ -110,9 +111,9 @@ impl Api {
                 Ok(json!({ "program": program, "state": state(session) }))
             }
             Request::Command { line } => {
-                let none = || Refused::new("nothing is debugged");
+                let none = || ShaderError::new("nothing is debugged");
                 let session = self.session.as_mut().ok_or_else(none)?;
-                let text = match command::run(session, &line).map_err(Refused::new)? {
+                let text = match command::run(session, &line).map_err(ShaderError::new)? {
                     command::Answer::Text(text) => text,
                     command::Answer::Picture(n) => {
                         let image = &session.recording.images[n];
@@ -144,7 +145,7 @@ impl Api {
                 let entries = manual::find(&name).into_iter().map(manual::entry);
                 let text = entries.collect::<Vec<_>>().join("\n");
                 match text.is_empty() {
-                    true => Err(Refused::new(format!("`{name}` is not an instruction"))),
+                    true => Err(ShaderError::new(format!("`{name}` is not an instruction"))),
                     false => Ok(json!({ "text": text })),
                 }
             }
@@ -152,7 +153,7 @@ impl Api {
     }
 }
 
-/// Where a session is, with all registers.
+/// State of a debugging session, with all registers.
 fn state(s: &Session) -> Value {
     let Some(step) = s.step() else { return Value::Null };
     let register = |number| {
@@ -168,10 +169,16 @@ fn state(s: &Session) -> Value {
         .breakpoints
         .iter()
         .map(|b| match &b.at {
-            tepui_debug::Where::Line(line) => json!({ "number": b.number, "line": line }),
-            tepui_debug::Where::Offset(offset) => json!({ "number": b.number, "offset": offset }),
-            tepui_debug::Where::Written(name) => json!({ "number": b.number, "name": name }),
-            tepui_debug::Where::Changed(place) => {
+            tepui_debug::BreakpointLocation::Line(line) => {
+                json!({ "number": b.number, "line": line })
+            }
+            tepui_debug::BreakpointLocation::Offset(offset) => {
+                json!({ "number": b.number, "offset": offset })
+            }
+            tepui_debug::BreakpointLocation::Written(name) => {
+                json!({ "number": b.number, "name": name })
+            }
+            tepui_debug::BreakpointLocation::Changed(place) => {
                 json!({ "number": b.number, "place": s.recording.memory.describe(*place) })
             }
         })

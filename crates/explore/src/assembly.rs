@@ -7,20 +7,20 @@
 //! ; workgroup: 64,1,1     threads of a workgroup; 32 without
 //! ; local: 256            bytes of local memory; 0 without
 //! ; scratch: 64           bytes of scratch memory of a thread; 0 without
-//! ; buffer: 0 64 index    a buffer of so many words, where the inputs have none: zeros, index, random, or fresh for memory that
-//!                         nobody has written
+//! ; buffer: 0 64 index    a buffer of 64 words, where the inputs have none: zeros, index, random, or fresh for memory
+//!                         that was never written
 //! ```
 
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble_lines;
 use tepui_agx_isa::disasm::Disassembler;
 
-use crate::compile::{Refused, Text};
-use crate::findings::Places;
+use crate::compile::{ShaderError, Text};
+use crate::findings::SourceMap;
 use crate::inputs::{Contents, Inputs, MAX_BUFFERS_B};
 use crate::listing::Line;
-use crate::run::{After, How, Outcome, results};
-use crate::source::Place;
+use crate::run::{After, Outcome, RunOptions, results};
+use crate::source::SourceLocation;
 
 /// Bytes of local memory that a workgroup can have. source: Apple's Metal feature set tables
 const MAX_LOCAL_B: u32 = 32 << 10;
@@ -50,11 +50,11 @@ impl Assembly {
     ///
     /// # Errors
     /// An instruction or a declaration is wrong; the place of the first.
-    pub fn read(whole: &Text) -> Result<Assembly, Refused> {
+    pub fn read(whole: &Text) -> Result<Assembly, ShaderError> {
         let text = &whole.text;
         let (code, lines) = assemble_lines(text).map_err(|errors| match errors.first() {
             Some(e) => at(e.line, e.column, e.kind.to_string()),
-            None => Refused::new("the text does not assemble"),
+            None => ShaderError::new("the text does not assemble"),
         })?;
         let mut assembly = Assembly {
             code,
@@ -75,7 +75,7 @@ impl Assembly {
             assembly.declare(key.trim(), value.trim()).map_err(|e| at(number + 1, 1, e))?;
         }
         if assembly.workgroup.iter().map(|&n| u64::from(n)).product::<u64>() > MAX_THREADS {
-            return Err(Refused::new(format!("a workgroup has at most {MAX_THREADS} threads")));
+            return Err(ShaderError::new(format!("a workgroup has at most {MAX_THREADS} threads")));
         }
         Ok(assembly)
     }
@@ -127,32 +127,35 @@ impl Assembly {
     }
 }
 
-fn at(line: usize, column: usize, message: String) -> Refused {
-    let place = Place { line: line as u32, column: column as u32, length: 1 };
-    Refused { message: format!("line {line}: {message}"), place: Some(place) }
+fn at(line: usize, column: usize, message: String) -> ShaderError {
+    let place = SourceLocation { line: line as u32, column: column as u32, length: 1 };
+    ShaderError { message: format!("line {line}: {message}"), place: Some(place) }
 }
 
 /// Runs a program over the workgroups of the inputs.
 ///
 /// # Errors
 /// The job faults.
-pub fn run(assembly: &Assembly, inputs: &Inputs, how: How) -> Result<Outcome, Refused> {
+pub fn run(assembly: &Assembly, inputs: &Inputs, how: RunOptions) -> Result<Outcome, ShaderError> {
     let regions = how.regions.clone();
-    let mut machine = Machine::new(how.options(inputs.budget)).map_err(Refused::new)?;
+    let mut machine = Machine::new(how.options(inputs.budget)).map_err(ShaderError::new)?;
     if assembly.scratch_bytes > 0 {
-        machine.scratch(assembly.scratch_bytes).map_err(Refused::new)?;
+        machine.scratch(assembly.scratch_bytes).map_err(ShaderError::new)?;
     }
     let own = |b: &&Contents| !inputs.buffers.iter().any(|i| i.binding == b.binding);
     let mut uniforms = Vec::new();
     let mut buffers = Vec::new();
     for contents in inputs.buffers.iter().chain(assembly.buffers.iter().filter(own)) {
         if contents.binding >= MAX_BUFFERS {
-            return Err(Refused::new(format!("buffers have the numbers 0 to {}", MAX_BUFFERS - 1)));
+            return Err(ShaderError::new(format!(
+                "buffers have the numbers 0 to {}",
+                MAX_BUFFERS - 1
+            )));
         }
         let words = contents.words();
-        let buffer = machine.buffer((4 * words.len()).max(4)).map_err(Refused::new)?;
+        let buffer = machine.buffer((4 * words.len()).max(4)).map_err(ShaderError::new)?;
         if contents.fill != "fresh" {
-            buffer.write_words(&words).map_err(Refused::new)?;
+            buffer.write_words(&words).map_err(ShaderError::new)?;
         }
         let first = 4 * contents.binding as usize;
         uniforms.resize(uniforms.len().max(first + 4), 0);
@@ -170,11 +173,11 @@ pub fn run(assembly: &Assembly, inputs: &Inputs, how: How) -> Result<Outcome, Re
             local_bytes: assembly.local_bytes,
             ..Dispatch::default()
         })
-        .map_err(Refused::new)?;
+        .map_err(ShaderError::new)?;
     let text = Text { text: assembly.text.clone(), name: assembly.name.clone(), ..Text::default() };
-    let mut outcome = results(&stats, &Places::new(&text, &assembly.code, assembly.listing()));
+    let mut outcome = results(&stats, &SourceMap::new(&text, &assembly.code, assembly.listing()));
     for (binding, buffer) in buffers {
-        let words = buffer.read_words().map_err(Refused::new)?;
+        let words = buffer.read_words().map_err(ShaderError::new)?;
         outcome.buffers.push(After { set: 0, binding, name: format!("buffer {binding}"), words });
     }
     Ok(outcome)

@@ -7,15 +7,15 @@ use tepui_agx_bare::{Buffer, Machine};
 use tepui_agx_model::Fingerprint;
 use tepui_ir::{ResKind, Resource, Shader};
 
-use crate::compile::{Refused, takes_image, takes_sampler};
-use crate::images::{self, Bound, Request};
+use crate::compile::{ShaderError, takes_image, takes_sampler};
+use crate::images::{self, BoundImage, Request};
 use crate::inputs::{Contents, Inputs, MAX_BUFFERS_B};
 use crate::picture;
 use crate::run::{After, Outcome, Picture, Regions};
 
 /// Bytes of a storage buffer of which nothing is said.
 const DEFAULT_B: usize = 4096;
-/// Bytes of a uniform buffer: what lies behind the known words reads as zero.
+/// Bytes of a uniform buffer: all after the known words is zero.
 const UNIFORM_B: usize = 1 << 16;
 /// Elements of the largest array of descriptors.
 const MAX_ELEMENTS: u32 = 256;
@@ -25,12 +25,12 @@ type Slot = (u32, u32, u32);
 
 /// The resources of shaders in a machine's memory.
 pub struct Resources {
-    /// What the shaders run with.
+    /// Bindings of the shaders.
     pub bindings: Bindings,
     /// Storage buffers with their names.
     buffers: Vec<(String, Slot, Buffer)>,
     /// Storage images and storage texel buffers with their names.
-    images: Vec<(String, Slot, Bound)>,
+    images: Vec<(String, Slot, BoundImage)>,
 }
 
 /// A resource's name for messages.
@@ -44,15 +44,16 @@ fn element_name(r: &Resource, element: u32) -> String {
 }
 
 impl Resources {
-    /// Gives all that the shaders name memory. Uniform buffers hold width, height, time and, behind a word of zero, the pointer.
+    /// Creates memory for all resources that the shaders name. Uniform buffers hold width, height,
+    /// time, a zero word, and the pointer.
     ///
     /// # Errors
-    /// The inputs lack an image or a sampler, or what they say of one is wrong.
+    /// If the inputs lack an image or a sampler, or describe one wrongly.
     pub fn new(
         machine: &mut Machine,
         shaders: &[&Shader],
         inputs: &Inputs,
-    ) -> Result<Resources, Refused> {
+    ) -> Result<Resources, ShaderError> {
         let (buffers, images) = (Vec::new(), Vec::new());
         let mut own = Resources { bindings: Bindings::default(), buffers, images };
         let mut room = MAX_BUFFERS_B;
@@ -66,7 +67,7 @@ impl Resources {
             if count > MAX_ELEMENTS {
                 let message =
                     format!("{} has {count} elements; at most {MAX_ELEMENTS} are given", name(r));
-                return Err(Refused::new(message));
+                return Err(ShaderError::new(message));
             }
             for element in 0..count {
                 let slot = (r.set, r.binding, element);
@@ -91,7 +92,7 @@ impl Resources {
         slot: Slot,
         inputs: &Inputs,
         room: &mut usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ShaderError> {
         let (words, bytes) = if r.kind == ResKind::UniformBuffer {
             let [width, height] = inputs.size.map(|n| n as f32);
             let [x, y] = inputs.pointer;
@@ -106,11 +107,11 @@ impl Resources {
             let bytes = (4 * words.len()).max(4);
             (words, bytes)
         };
-        *room = room
-            .checked_sub(bytes)
-            .ok_or_else(|| Refused::new(format!("buffers of more than {MAX_BUFFERS_B} bytes")))?;
-        let buffer = machine.buffer(bytes).map_err(Refused::new)?;
-        buffer.write_words(&words).map_err(Refused::new)?;
+        *room = room.checked_sub(bytes).ok_or_else(|| {
+            ShaderError::new(format!("buffers of more than {MAX_BUFFERS_B} bytes"))
+        })?;
+        let buffer = machine.buffer(bytes).map_err(ShaderError::new)?;
+        buffer.write_words(&words).map_err(ShaderError::new)?;
         if r.kind == ResKind::StorageBuffer {
             self.buffers.push((element_name(r, slot.2), slot, buffer.clone()));
         }
@@ -124,7 +125,7 @@ impl Resources {
         r: &Resource,
         slot: Slot,
         inputs: &Inputs,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ShaderError> {
         let own = inputs.images.iter().find(|i| (i.set, i.binding) == (r.set, r.binding));
         let Some(input) = own else {
             let message = format!(
@@ -132,9 +133,9 @@ impl Resources {
                 name(r),
                 option_name(r)
             );
-            return Err(Refused::new(message));
+            return Err(ShaderError::new(message));
         };
-        let wrong = |e: String| Refused::new(format!("{}: {e}", name(r)));
+        let wrong = |e: String| ShaderError::new(format!("{}: {e}", name(r)));
         let request = Request::parse(&input.what).map_err(wrong)?;
         let bound = images::bind(machine, r, &request, input.file.as_deref()).map_err(wrong)?;
         let row = bound.row().map_err(wrong)?;
@@ -145,7 +146,7 @@ impl Resources {
         Ok(())
     }
 
-    fn sampler(&mut self, r: &Resource, slot: Slot, inputs: &Inputs) -> Result<(), Refused> {
+    fn sampler(&mut self, r: &Resource, slot: Slot, inputs: &Inputs) -> Result<(), ShaderError> {
         let own = inputs.samplers.iter().find(|i| (i.set, i.binding) == (r.set, r.binding));
         let Some(input) = own else {
             let message = format!(
@@ -153,10 +154,10 @@ impl Resources {
                 name(r),
                 option_name(r)
             );
-            return Err(Refused::new(message));
+            return Err(ShaderError::new(message));
         };
-        let sampler =
-            images::sampler(&input.what).map_err(|e| Refused::new(format!("{}: {e}", name(r))))?;
+        let sampler = images::sampler(&input.what)
+            .map_err(|e| ShaderError::new(format!("{}: {e}", name(r))))?;
         self.bindings.samplers.insert(slot, sampler);
         Ok(())
     }
@@ -172,17 +173,17 @@ impl Resources {
     ///
     /// # Errors
     /// Memory cannot be read.
-    pub fn read(&self, outcome: &mut Outcome) -> Result<(), Refused> {
+    pub fn read(&self, outcome: &mut Outcome) -> Result<(), ShaderError> {
         for (name, (set, binding, _), buffer) in &self.buffers {
-            let words = buffer.read_words().map_err(Refused::new)?;
+            let words = buffer.read_words().map_err(ShaderError::new)?;
             outcome.buffers.push(After { set: *set, binding: *binding, name: name.clone(), words });
         }
         for (name, (set, binding, _), image) in &self.images {
-            let raw = image.read().map_err(Refused::new)?;
+            let raw = image.read().map_err(ShaderError::new)?;
             let mut fingerprint = Fingerprint::default();
             raw.iter().for_each(|&byte| fingerprint.add(byte));
-            let mut colours = picture::colours(image.format(), &raw).map_err(Refused::new)?;
-            // Of a texel's samples the first is shown.
+            let mut colours = picture::colours(image.format(), &raw).map_err(ShaderError::new)?;
+            // Of a multisampled texel the first sample is shown.
             let [width, height] = image.picture();
             let samples = colours.len() / (width as usize * height as usize).max(1);
             if samples > 1 {

@@ -8,10 +8,10 @@ use std::ops::Range;
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::compile::{Refused, Report, Text, compile};
+use crate::compile::{Report, ShaderError, Text, compile};
 use crate::listing::Line;
 
-/// How the two sides of a row differ.
+/// Difference between the two sides of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
@@ -28,7 +28,7 @@ pub enum Change {
 /// A row of two aligned listings: indices of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// How the sides differ.
+    /// The difference between the sides.
     pub change: Change,
     /// The instruction on the left.
     pub left: Option<usize>,
@@ -53,10 +53,10 @@ pub struct Comparison {
 ///
 /// # Errors
 /// One of them does not compile. A place is in the right text: an error of the left one names its line in the message.
-pub fn compare(left: &Text, right: &Text) -> Result<Comparison, Refused> {
+pub fn compare(left: &Text, right: &Text) -> Result<Comparison, ShaderError> {
     let left = compile(left, false).map_err(|e| {
         let line = e.place.map_or(String::new(), |p| format!("line {}: ", p.line));
-        Refused::new(format!("the left side: {line}{}", e.message))
+        ShaderError::new(format!("the left side: {line}{}", e.message))
     })?;
     let (left, right) = (left.report(), compile(right, false)?.report());
     Ok(Comparison {

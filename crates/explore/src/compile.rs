@@ -11,32 +11,32 @@ use tepui_ir::{ResKind, Resource, Shader, Stage};
 
 use crate::inputs::base64;
 use crate::listing::{self, Line};
-use crate::source::{self, Language, Place, Source, SourceError};
+use crate::source::{self, Language, Source, SourceError, SourceLocation};
 
 /// Longest text that is compiled.
 const MAX_TEXT_B: usize = 1 << 20;
 
-/// What is wrong with a shader.
+/// An error of a shader, or of its inputs.
 #[derive(Clone, Debug, Serialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Refused {
-    /// What.
+pub struct ShaderError {
+    /// The message.
     pub message: String,
-    /// Where, if it is known.
+    /// The position in the source, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
-impl Refused {
-    /// Something without a place.
-    pub fn new(message: impl ToString) -> Refused {
-        Refused { message: message.to_string(), place: None }
+impl ShaderError {
+    /// An error without a position.
+    pub fn new(message: impl ToString) -> ShaderError {
+        ShaderError { message: message.to_string(), place: None }
     }
 }
 
-impl From<SourceError> for Refused {
-    fn from(e: SourceError) -> Refused {
-        Refused { message: e.message, place: e.place }
+impl From<SourceError> for ShaderError {
+    fn from(e: SourceError) -> ShaderError {
+        ShaderError { message: e.message, place: e.place }
     }
 }
 
@@ -75,10 +75,10 @@ pub struct Text {
     /// The text is assembly.
     #[serde(default)]
     pub assembly: bool,
-    /// How to compile it.
+    /// Compiler options.
     #[serde(default)]
     pub code: CodeOptions,
-    /// SPIR-V that another front end made of the text; its bytes as base64 in JSON.
+    /// SPIR-V that another front end compiled from the text; base64 in JSON.
     #[serde(default, deserialize_with = "spirv_words")]
     pub words: Option<Vec<u32>>,
 }
@@ -89,28 +89,28 @@ fn spirv_words<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u32>>, D
 }
 
 impl Text {
-    fn stage(&self) -> Result<Option<Stage>, Refused> {
+    fn stage(&self) -> Result<Option<Stage>, ShaderError> {
         self.stage
             .as_deref()
             .map(|s| match s {
                 "compute" => Ok(Stage::Compute),
                 "vertex" => Ok(Stage::Vertex),
                 "fragment" => Ok(Stage::Fragment),
-                s => Err(Refused::new(format!("`{s}` is no stage"))),
+                s => Err(ShaderError::new(format!("`{s}` is no stage"))),
             })
             .transpose()
     }
 
-    /// As SPIR-V.
+    /// The shader as SPIR-V.
     ///
     /// # Errors
-    /// What naga says.
-    pub fn spirv(&self) -> Result<Vec<u32>, Refused> {
+    /// Errors of naga.
+    pub fn spirv(&self) -> Result<Vec<u32>, ShaderError> {
         if let Some(words) = &self.words {
             return Ok(words.clone());
         }
         if self.text.len() > MAX_TEXT_B {
-            return Err(Refused::new(format!("more than {MAX_TEXT_B} bytes of text")));
+            return Err(ShaderError::new(format!("more than {MAX_TEXT_B} bytes of text")));
         }
         let source = Source { name: "shader", text: &self.text, defines: &[], spec: &[] };
         Ok(match source::language_of(&self.text) {
@@ -120,13 +120,13 @@ impl Text {
     }
 
     /// The stage to look at: the one asked for, else the last of compute, fragment, vertex that there is.
-    fn stage_of(&self, words: &[u32]) -> Result<Stage, Refused> {
-        let all = tepui_spirv::entry_points(words).map_err(Refused::new)?;
+    fn stage_of(&self, words: &[u32]) -> Result<Stage, ShaderError> {
+        let all = tepui_spirv::entry_points(words).map_err(ShaderError::new)?;
         let has = |stage| all.iter().any(|e| e.1 == Some(stage));
         let order = [Stage::Compute, Stage::Fragment, Stage::Vertex];
         match (self.stage()?.filter(|&s| has(s)), order.into_iter().find(|&s| has(s))) {
             (Some(stage), _) | (None, Some(stage)) => Ok(stage),
-            (None, None) => Err(Refused::new(
+            (None, None) => Err(ShaderError::new(
                 "there is no entry point: write @compute, @fragment or @vertex before a function",
             )),
         }
@@ -138,13 +138,13 @@ impl Text {
 pub struct Pass {
     /// The pass.
     pub name: &'static str,
-    /// What it left.
+    /// The IR or machine IR after it.
     pub text: String,
 }
 
 /// A buffer, image or sampler that a shader names.
 #[derive(Serialize, Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct ResourceInfo {
     /// Descriptor set.
     pub set: u32,
     /// Binding.
@@ -155,13 +155,13 @@ pub struct Named {
     pub kind: &'static str,
     /// Images: the word for their dimensions, as [`tepui_ir::Dim::name`]; nothing for the rest.
     pub dim: &'static str,
-    /// It needs a sampler.
+    /// Whether it needs a sampler.
     pub sampler: bool,
 }
 
-impl Named {
-    fn new(r: &Resource) -> Named {
-        Named {
+impl ResourceInfo {
+    fn new(r: &Resource) -> ResourceInfo {
+        ResourceInfo {
             set: r.set,
             binding: r.binding,
             name: r.name.clone(),
@@ -197,13 +197,13 @@ pub struct Report {
     pub asm: Vec<Line>,
     /// Statistics by name.
     pub stats: BTreeMap<String, i64>,
-    /// What limits how many threads a core holds.
+    /// Explanation of the occupancy limit.
     pub occupancy: String,
-    /// The line of shader-db.
+    /// Statistics in the format of shader-db.
     pub summary: String,
-    /// Buffers, images and samplers, those of the vertex shader of the same text too.
-    pub resources: Vec<Named>,
-    /// IR and machine IR after each pass, if asked for.
+    /// Buffers, images and samplers, including those of the vertex shader in the same text.
+    pub resources: Vec<ResourceInfo>,
+    /// IR and machine IR after each pass, if requested.
     pub passes: Vec<Pass>,
 }
 
@@ -239,10 +239,10 @@ fn fragment() -> Interface {
 ///
 /// # Errors
 /// It uses what Tepui does not know.
-pub fn translate(words: &[u32], stage: Stage) -> Result<Shader, Refused> {
+pub fn translate(words: &[u32], stage: Stage) -> Result<Shader, ShaderError> {
     let options =
         tepui_spirv::Options { entry: None, stage: Some(stage), ..tepui_spirv::Options::default() };
-    tepui_spirv::translate(words, &options).map_err(Refused::new)
+    tepui_spirv::translate(words, &options).map_err(ShaderError::new)
 }
 
 /// Compiles IR for an M1.
@@ -254,7 +254,7 @@ pub fn compile_ir(
     options: CodeOptions,
     interface: &Interface,
     passes: bool,
-) -> Result<Compiled, Refused> {
+) -> Result<Compiled, ShaderError> {
     let mut kept = Vec::new();
     if passes {
         kept.push(Pass { name: "spirv", text: translated.to_string() });
@@ -268,13 +268,13 @@ pub fn compile_ir(
             Snapshot::Ir(s) => s.to_string(),
             Snapshot::Mir(m) => m.to_string(),
         };
-        // Most passes have nothing to do most of the time.
+        // Passes that change nothing are left out.
         if kept.last().is_none_or(|last| last.text != text) {
             kept.push(Pass { name, text });
         }
     };
-    let program =
-        compile_as(&mut shader, &options.options(), interface, &mut after).map_err(Refused::new)?;
+    let program = compile_as(&mut shader, &options.options(), interface, &mut after)
+        .map_err(ShaderError::new)?;
     Ok(Compiled { shader, translated, program, passes: kept, vertex: None })
 }
 
@@ -282,7 +282,7 @@ pub fn compile_ir(
 ///
 /// # Errors
 /// What is wrong with it, with its place where that is known.
-pub fn compile(text: &Text, passes: bool) -> Result<Compiled, Refused> {
+pub fn compile(text: &Text, passes: bool) -> Result<Compiled, ShaderError> {
     let words = text.spirv()?;
     let stage = text.stage_of(&words)?;
     let interface = match stage {
@@ -301,9 +301,9 @@ pub fn compile(text: &Text, passes: bool) -> Result<Compiled, Refused> {
 ///
 /// # Errors
 /// It needs what is not compiled.
-pub fn compile_vertex(vertex: Shader, fragment: &Program) -> Result<Compiled, Refused> {
+pub fn compile_vertex(vertex: Shader, fragment: &Program) -> Result<Compiled, ShaderError> {
     let Table::Fragment(table) = &fragment.table else {
-        return Err(Refused::new("this is no fragment shader"));
+        return Err(ShaderError::new("this is no fragment shader"));
     };
     let results = VertexResults::StoreFor(table.clone());
     let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });
@@ -311,15 +311,15 @@ pub fn compile_vertex(vertex: Shader, fragment: &Program) -> Result<Compiled, Re
 }
 
 impl Compiled {
-    /// What a page shows.
+    /// The report that the page shows.
     #[must_use]
     pub fn report(self) -> Report {
         let (p, s) = (&self.program, &self.shader);
         let stage = s.info.stage.to_string();
         let stats = serde_json::to_value(p.stats).ok();
-        let mut resources: Vec<Named> = Vec::new();
+        let mut resources: Vec<ResourceInfo> = Vec::new();
         for shader in [Some(&self.translated), self.vertex.as_ref()].into_iter().flatten() {
-            for named in shader.resources.values().map(Named::new) {
+            for named in shader.resources.values().map(ResourceInfo::new) {
                 if !resources.contains(&named) {
                     resources.push(named);
                 }
@@ -339,7 +339,7 @@ impl Compiled {
     }
 }
 
-/// What limits how many threads a core holds.
+/// Explains what limits the number of threads per core.
 fn occupancy(p: &Program) -> String {
     const MOST_THREADS: u32 = 1024;
     let s = &p.stats;

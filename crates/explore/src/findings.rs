@@ -6,30 +6,31 @@ use tepui_check::{Finding, Source, merge};
 use crate::compile::{Compiled, Text};
 use crate::listing::{self, Line};
 
-/// Where the instructions of a program come from.
-pub struct Places {
+/// Source locations of a program's instructions.
+pub struct SourceMap {
     code: Vec<u8>,
     lines: Vec<Line>,
     source: Vec<String>,
     file: String,
 }
 
-impl Places {
-    /// Those of a program: its machine code, its instructions with lines, and its text.
-    pub fn new(text: &Text, code: &[u8], lines: Vec<Line>) -> Places {
+impl SourceMap {
+    /// Source map of a program: its machine code, its instructions with lines, and its text.
+    pub fn new(text: &Text, code: &[u8], lines: Vec<Line>) -> SourceMap {
         let source = text.text.lines().map(str::to_owned).collect();
         let file = if text.name.is_empty() { "shader" } else { &text.name };
-        Places { code: code.to_vec(), lines, source, file: file.to_owned() }
+        SourceMap { code: code.to_vec(), lines, source, file: file.to_owned() }
     }
 
-    /// Those of a compiled shader.
-    pub fn of(text: &Text, compiled: &Compiled) -> Places {
+    /// Source map of a compiled shader.
+    pub fn of(text: &Text, compiled: &Compiled) -> SourceMap {
         let program = &compiled.program;
         let lines = listing::lines(&program.code, &compiled.shader, &program.locs);
-        Places::new(text, &program.code, lines)
+        SourceMap::new(text, &program.code, lines)
     }
 
-    /// Whether a shader of a report is the program: the model fingerprints code up to its end, behind which there may be more.
+    /// Whether a shader of a report is the program. The model fingerprints code up to its end; the code
+    /// here may be longer.
     fn is(&self, fingerprint: u64) -> bool {
         let mut hash = tepui_agx_model::Fingerprint::default();
         self.code.iter().any(|&byte| {
@@ -51,7 +52,7 @@ impl Places {
         merge(reports.iter().map(find))
     }
 
-    /// The line of the instruction at an offset, or of what stands before it.
+    /// The line of the instruction at an offset, or of the nearest instruction before it that has one.
     fn source(&self, offset: u32) -> Option<Source> {
         let mut before = self.lines.iter().take_while(|l| l.offset <= offset as usize);
         let line = before.by_ref().filter(|l| l.line != 0).last()?.line;

@@ -16,12 +16,12 @@ const MAX_IMAGE_B: u64 = 1 << 28;
 /// Width and height of a pattern of which no size is asked for.
 const PATTERN_PX: u32 = 256;
 
-/// What an image holds at first.
+/// Initial contents of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Zeros,
     Pattern(Pattern),
-    /// What is in a file.
+    /// Contents of a file.
     File,
 }
 
@@ -88,7 +88,7 @@ impl Request<'_> {
 }
 
 /// An image or texel buffer that a shader runs with.
-pub enum Bound {
+pub enum BoundImage {
     /// An image.
     Image(Box<Image>),
     /// A texel buffer.
@@ -104,15 +104,15 @@ pub enum Bound {
     },
 }
 
-impl Bound {
+impl BoundImage {
     /// The row of the descriptor table.
     ///
     /// # Errors
     /// When a value does not fit.
     pub fn row(&self) -> Result<Row, String> {
         match self {
-            Bound::Image(i) => i.row().map_err(|e| e.to_string()),
-            Bound::Buffer { row, .. } => Ok(*row),
+            BoundImage::Image(i) => i.row().map_err(|e| e.to_string()),
+            BoundImage::Buffer { row, .. } => Ok(*row),
         }
     }
 
@@ -120,8 +120,8 @@ impl Bound {
     #[must_use]
     pub fn format(&self) -> Format {
         match self {
-            Bound::Image(i) => i.info().format,
-            Bound::Buffer { format, .. } => *format,
+            BoundImage::Image(i) => i.info().format,
+            BoundImage::Buffer { format, .. } => *format,
         }
     }
 
@@ -129,8 +129,8 @@ impl Bound {
     #[must_use]
     pub fn slices(&self) -> u32 {
         match self {
-            Bound::Image(i) => i.info().layers.max(i.info().size[2]),
-            Bound::Buffer { .. } => 1,
+            BoundImage::Image(i) => i.info().layers.max(i.info().size[2]),
+            BoundImage::Buffer { .. } => 1,
         }
     }
 
@@ -138,16 +138,16 @@ impl Bound {
     #[must_use]
     pub fn picture(&self) -> [u32; 2] {
         match self {
-            Bound::Image(i) => [i.info().size[0], i.info().size[1] * self.slices()],
-            Bound::Buffer { texels, .. } => [*texels, 1],
+            BoundImage::Image(i) => [i.info().size[0], i.info().size[1] * self.slices()],
+            BoundImage::Buffer { texels, .. } => [*texels, 1],
         }
     }
 
     /// Writes all layers from a vertical stack.
     fn write(&self, raster: &[u8]) -> Result<(), String> {
         match self {
-            Bound::Buffer { buffer, .. } => buffer.write(raster).map_err(|e| e.to_string()),
-            Bound::Image(i) => {
+            BoundImage::Buffer { buffer, .. } => buffer.write(raster).map_err(|e| e.to_string()),
+            BoundImage::Image(i) => {
                 let (stride, rows) = i.raster(0);
                 for (k, slice) in (0..).zip(raster.chunks(stride * rows)) {
                     i.write(0, k, slice).map_err(|e| e.to_string())?;
@@ -157,14 +157,14 @@ impl Bound {
         }
     }
 
-    /// The texels of all layers, one layer behind the other; samples of a texel together.
+    /// The texels of all layers in order; samples of a texel are adjacent.
     ///
     /// # Errors
-    /// The memory cannot be read.
+    /// If the memory cannot be read.
     pub fn read(&self) -> Result<Vec<u8>, String> {
         match self {
-            Bound::Buffer { buffer, .. } => buffer.read().map_err(|e| e.to_string()),
-            Bound::Image(i) => {
+            BoundImage::Buffer { buffer, .. } => buffer.read().map_err(|e| e.to_string()),
+            BoundImage::Image(i) => {
                 let mut all = Vec::new();
                 for k in 0..self.slices() {
                     all.extend(i.read(0, k).map_err(|e| e.to_string())?);
@@ -222,7 +222,7 @@ pub fn bind(
     r: &Resource,
     q: &Request<'_>,
     file: Option<&[u8]>,
-) -> Result<Bound, String> {
+) -> Result<BoundImage, String> {
     if let (Some(name), None) = (q.file(), file) {
         return Err(format!(
             "`{name}` is neither a file at hand nor checkerboard, gradient, noise or a size such as 64x64"
@@ -265,7 +265,7 @@ pub fn bind(
         let texels = size.iter().product::<u32>();
         let buffer = machine.buffer((texels * texel_bytes) as usize).map_err(|e| e.to_string())?;
         let row = image::texel_buffer(format, &buffer, texels).map_err(|e| e.to_string())?;
-        Bound::Buffer { buffer, row, format, texels }
+        BoundImage::Buffer { buffer, row, format, texels }
     } else {
         let image = machine.image(&ImageInfo {
             format,
@@ -282,7 +282,7 @@ pub fn bind(
             samples,
             storage: r.kind == ResKind::StorageImage,
         });
-        Bound::Image(Box::new(image.map_err(|e| e.to_string())?))
+        BoundImage::Image(Box::new(image.map_err(|e| e.to_string())?))
     };
     match q.content {
         Content::Pattern(pattern) => bound.write(&bound.draw(pattern, samples)?)?,
@@ -292,7 +292,7 @@ pub fn bind(
     Ok(bound)
 }
 
-fn fill(bound: &Bound, q: &Request<'_>, content: &[u8]) -> Result<(), String> {
+fn fill(bound: &BoundImage, q: &Request<'_>, content: &[u8]) -> Result<(), String> {
     let need = bound.read()?.len();
     if content.len() != need {
         let (have, format) = (content.len(), bound.format());

@@ -1,4 +1,4 @@
-//! What a run is given: sizes, buffers, images and samplers.
+//! Inputs of a run: sizes, buffers, images and samplers.
 
 use serde::{Deserialize, Deserializer};
 
@@ -7,7 +7,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 28;
 /// Bytes of all buffers.
 pub(crate) const MAX_BUFFERS_B: usize = 1 << 28;
 
-/// What a run is given.
+/// Inputs of a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Inputs {
@@ -55,12 +55,12 @@ pub struct Contents {
     pub set: u32,
     /// Binding.
     pub binding: u32,
-    /// How many words it has.
+    /// Number of words.
     pub words: usize,
-    /// What they are: `zeros`, `index` (0, 1, 2, … as floats) or `random` (floats from 0 to 1).
+    /// Initial contents: `zeros`, `index` (0, 1, 2, … as floats) or `random` (floats from 0 to 1).
     #[serde(default)]
     pub fill: String,
-    /// The words themselves, in place of all that.
+    /// Explicit contents, instead of `words` and `fill`.
     #[serde(skip)]
     pub data: Option<Vec<u32>>,
 }
@@ -95,7 +95,7 @@ pub struct ImageInput {
     pub set: u32,
     /// Binding; an array of descriptors has the same content in all elements.
     pub binding: u32,
-    /// What it is, as [`crate::images::Request`] reads it.
+    /// Description, as [`crate::images::Request`] parses it.
     pub what: String,
     /// The contents of the file that it names; base64 in JSON.
     #[serde(default, deserialize_with = "base64")]
@@ -110,7 +110,7 @@ pub struct SamplerInput {
     pub set: u32,
     /// Binding.
     pub binding: u32,
-    /// What it is, as [`crate::images::sampler`] reads it.
+    /// Description, as [`crate::images::sampler`] parses it.
     pub what: String,
 }
 

@@ -1,7 +1,8 @@
-//! What the command line (`tepui compile`, `tepui debug`), the page (`crates/web`) and their tests share: shader text to SPIR-V
-//! ([`source`]), IR and machine code with source lines ([`listing`], [`compile`]), two of them side by side ([`compare`]), runs
-//! on the virtual GPU ([`run`]) with the images that they are given ([`images`]), recordings for the debugger ([`record`]), and
-//! all of that as JSON for the page ([`api`]).
+//! Shared core of the command line (`tepui compile`, `tepui debug`), the page (`crates/web`) and their
+//! tests: shader text to SPIR-V ([`source`]), IR and machine code with source lines ([`listing`],
+//! [`compile`]), comparison of two programs ([`compare`]), runs on the virtual GPU ([`run`]) with input
+//! images ([`images`]), recordings for the debugger ([`record`]), and a JSON interface for the page
+//! ([`api`]).
 //!
 //! Nothing here reads files or needs an operating system, so that it runs in a browser too.
 

@@ -2,16 +2,16 @@
 
 use tepui_agx_compiler::values::{Holds, Names};
 use tepui_agx_isa::{File, Inst, Role};
-use tepui_debug::{Name, Named, Recording};
+use tepui_debug::{Name, Recording, RegisterName};
 
 /// Names the registers and uniform registers of a recording of a program.
 pub fn tell(recording: &mut Recording, names: &Names, code: &[u8]) {
     if names.names.is_empty() {
         return;
     }
-    let named = |h: &Holds| Named { half: h.half, halves: h.halves, name: Some(h.name) };
+    let named = |h: &Holds| RegisterName { half: h.half, halves: h.halves, name: Some(h.name) };
     for i in &mut recording.program {
-        // What is written without a name takes the name away that was there.
+        // An unnamed result ends the name that the register had before.
         i.writes = written(code.get(i.offset as usize..).unwrap_or_default());
         let first = names.registers.partition_point(|h| h.offset < i.offset);
         for h in names.registers[first..].iter().take_while(|h| h.offset == i.offset) {
@@ -32,9 +32,9 @@ pub fn tell(recording: &mut Recording, names: &Names, code: &[u8]) {
 }
 
 /// The half-registers that the first instruction of machine code writes.
-fn written(code: &[u8]) -> Vec<Named> {
+fn written(code: &[u8]) -> Vec<RegisterName> {
     let Ok((inst, _)) = Inst::decode(code) else { return Vec::new() };
     let operands = inst.operands();
     let written = operands.iter().filter(|o| o.file == File::Reg && o.role != Role::Read);
-    written.map(|o| Named { half: o.start, halves: o.count as u8, name: None }).collect()
+    written.map(|o| RegisterName { half: o.start, halves: o.count as u8, name: None }).collect()
 }

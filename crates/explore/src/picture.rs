@@ -30,11 +30,11 @@ pub enum PictureError {
     Encode(#[from] png::EncodingError),
 }
 
-/// Packs colours into texels of `format`, one behind the other. Integer formats take the components as they are, sRGB formats
-/// take them as encoded, all others divide them by 255.
+/// Packs colours into consecutive texels of `format`. Integer formats take the components as they are,
+/// sRGB formats take them as encoded, all others divide them by 255.
 ///
 /// # Errors
-/// When the format is one of blocks.
+/// If the format is block-compressed.
 pub fn texels(
     format: Format,
     colours: impl IntoIterator<Item = Rgba>,

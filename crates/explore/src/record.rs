@@ -8,10 +8,10 @@ use tepui_debug::{Instruction, Recording};
 use tepui_ir::Stage;
 
 use crate::assembly::{self, Assembly};
-use crate::compile::{Refused, Text, compile};
+use crate::compile::{ShaderError, Text, compile};
 use crate::listing::{self, Line};
 use crate::names;
-use crate::run::{How, Inputs, Outcome, run_compiled};
+use crate::run::{Inputs, Outcome, RunOptions, run_compiled};
 
 /// The SIMD-group that is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -47,7 +47,7 @@ pub fn record(
     text: &Text,
     inputs: &Inputs,
     group: Option<Group>,
-) -> Result<(Recording, Option<Outcome>), Refused> {
+) -> Result<(Recording, Option<Outcome>), ShaderError> {
     if text.assembly {
         let assembly = Assembly::read(text)?;
         let group = group.unwrap_or(Group::Thread([0; 3], 0));
@@ -73,8 +73,8 @@ fn record_program(
     lines: Vec<Line>,
     code: &[u8],
     group: Group,
-    run: impl FnOnce(How) -> Result<Outcome, Refused>,
-) -> Result<(Recording, Option<Outcome>), Refused> {
+    run: impl FnOnce(RunOptions) -> Result<Outcome, ShaderError>,
+) -> Result<(Recording, Option<Outcome>), ShaderError> {
     // Instructions that the compiler adds belong to the line of what stands before them, at the start to the first
     // line that has code.
     let mut last = lines.iter().map(|l| l.line).filter(|&line| line != 0).min().unwrap_or(0);
@@ -108,17 +108,17 @@ fn record_program(
             _ => {}
         }
     });
-    let how = How { watch: Some(watch), ..How::default() };
+    let how = RunOptions { watch: Some(watch), ..RunOptions::default() };
     let regions = how.regions.clone();
     let outcome = run(how);
     let r = &mut *recorder.lock().unwrap_or_else(PoisonError::into_inner);
     let mut recording = std::mem::take(&mut r.recording);
     recording.memory.regions = regions.take();
     match outcome {
-        // A fault ends a recording; what ran before it is worth looking at.
+        // A fault ends a recording; the steps before it are kept.
         Err(e) if recording.steps().is_empty() => Err(e),
         _ if recording.steps().is_empty() => {
-            Err(Refused::new(format!("nothing ran there: {}", recording.title)))
+            Err(ShaderError::new(format!("nothing ran there: {}", recording.title)))
         }
         outcome => Ok((recording, outcome.ok())),
     }

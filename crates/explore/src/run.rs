@@ -13,8 +13,8 @@ use tepui_ir::Stage;
 
 use crate::assembly::{self, Assembly};
 use crate::bind::Resources;
-use crate::compile::{Compiled, Refused, Text, compile, compile_vertex, tile, translate};
-use crate::findings::Places;
+use crate::compile::{Compiled, ShaderError, Text, compile, compile_vertex, tile, translate};
+use crate::findings::SourceMap;
 pub use crate::inputs::{Contents, ImageInput, Inputs, SamplerInput};
 
 /// Largest picture in each direction.
@@ -59,7 +59,7 @@ pub struct Picture {
     pub size: [u32; 2],
     /// Layers or slices.
     pub layers: u32,
-    /// Where its pixels begin.
+    /// Offset of its pixels.
     pub offset: usize,
     /// A hash of its texels, which shows whether two runs have left the same bits.
     pub fingerprint: String,
@@ -81,24 +81,25 @@ pub struct Outcome {
     pub threads: u64,
     /// Instructions of SIMD-groups.
     pub instructions: u64,
-    /// What the checker found.
+    /// Findings of the checker.
     pub findings: Vec<Finding>,
 }
 
-/// A run that a debugger watches.
+/// Options of a run: callbacks of a debugger, and checks.
 #[derive(Default)]
-pub struct How {
-    /// Is told of each instruction.
+pub struct RunOptions {
+    /// Callback for each instruction.
     pub watch: Option<Watch>,
-    /// Report all that the checker finds.
+    /// Reports all findings of the checker.
     pub check: bool,
-    /// The checker looks at each instruction, also of programs whose registers are proven to be right.
+    /// The checker looks at each instruction, also of programs whose register use was verified
+    /// statically.
     pub watch_all: bool,
-    /// Is told where buffers are before anything runs.
+    /// Receives the buffers before anything runs.
     pub regions: Regions,
 }
 
-/// Where the buffers of a run are, by name.
+/// Addresses of the buffers of a run, by name.
 #[derive(Clone, Default)]
 pub struct Regions(Arc<Mutex<Vec<Region>>>);
 
@@ -116,7 +117,7 @@ impl Regions {
     }
 }
 
-impl How {
+impl RunOptions {
     /// Options of the model for a run with a budget of instructions.
     pub(crate) fn options(self, budget: u64) -> Options {
         Options {
@@ -138,7 +139,7 @@ impl How {
 ///
 /// # Errors
 /// The text is refused, or its job faults.
-pub fn run(text: &Text, inputs: &Inputs, how: How) -> Result<Outcome, Refused> {
+pub fn run(text: &Text, inputs: &Inputs, how: RunOptions) -> Result<Outcome, ShaderError> {
     if text.assembly {
         return assembly::run(&Assembly::read(text)?, inputs, how);
     }
@@ -154,29 +155,30 @@ pub fn run_compiled(
     text: &Text,
     compiled: &Compiled,
     inputs: &Inputs,
-    how: How,
-) -> Result<Outcome, Refused> {
+    how: RunOptions,
+) -> Result<Outcome, ShaderError> {
     let regions = how.regions.clone();
-    let mut machine = Machine::new(how.options(inputs.budget)).map_err(Refused::new)?;
+    let mut machine = Machine::new(how.options(inputs.budget)).map_err(ShaderError::new)?;
     match compiled.shader.info.stage {
         Stage::Compute => {
             let resources = Resources::new(&mut machine, &[&compiled.translated], inputs)?;
             resources.tell(&regions);
             let (program, bindings) = (&compiled.program, &resources.bindings);
             let stats = shader::run(&mut machine, program, bindings, inputs.groups);
-            let mut outcome = results(&stats.map_err(Refused::new)?, &Places::of(text, compiled));
+            let mut outcome =
+                results(&stats.map_err(ShaderError::new)?, &SourceMap::of(text, compiled));
             resources.read(&mut outcome)?;
             Ok(outcome)
         }
         Stage::Fragment => draw(&mut machine, text, compiled, inputs, &regions),
-        stage => Err(Refused::new(format!(
+        stage => Err(ShaderError::new(format!(
             "{stage} shaders run with a fragment shader in the same text: add one"
         ))),
     }
 }
 
 /// Threads, instructions and reports of a run.
-pub(crate) fn results(stats: &JobStats, places: &Places) -> Outcome {
+pub(crate) fn results(stats: &JobStats, places: &SourceMap) -> Outcome {
     Outcome {
         threads: stats.threads,
         instructions: stats.instructions,
@@ -191,9 +193,9 @@ fn draw(
     fragment: &Compiled,
     inputs: &Inputs,
     regions: &Regions,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, ShaderError> {
     if inputs.size.iter().any(|n| !(1..=MAX_SIDE).contains(n)) {
-        return Err(Refused::new(format!(
+        return Err(ShaderError::new(format!(
             "the picture has 1 to {MAX_SIDE} pixels in each direction"
         )));
     }
@@ -218,7 +220,7 @@ fn draw(
     draw.vertices = vertices;
     draw.tests = DepthStencil { depth: ZsFunc::Less, stencil: None };
     draw.viewports = vec![[0.0, 0.0, inputs.size[0] as f32, inputs.size[1] as f32]];
-    let draw::Picture { mut colours, stats } = machine.draw(&draw).map_err(Refused::new)?;
+    let draw::Picture { mut colours, stats } = machine.draw(&draw).map_err(ShaderError::new)?;
     let rows = colours.remove(&0).unwrap_or_default();
     let pixels = rows
         .chunks_exact(4 * width as usize)
@@ -226,7 +228,7 @@ fn draw(
         .flat_map(|row| &row[..4 * inputs.size[0] as usize])
         .copied()
         .collect();
-    let places = Places::of(text, fragment);
+    let places = SourceMap::of(text, fragment);
     let mut outcome = Outcome { size: inputs.size, pixels, ..results(&stats, &places) };
     resources.read(&mut outcome)?;
     Ok(outcome)

@@ -26,7 +26,7 @@ pub struct Source<'a> {
 
 /// A place in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Place {
+pub struct SourceLocation {
     /// Line, from 1.
     pub line: u32,
     /// Column in bytes, from 1.
@@ -39,10 +39,10 @@ pub struct Place {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{whole}")]
 pub struct SourceError {
-    /// What is wrong, in a line.
+    /// The message, in a line.
     pub message: String,
-    /// Where.
-    pub place: Option<Place>,
+    /// The position in the source.
+    pub place: Option<SourceLocation>,
     /// The message with the line of the text.
     pub whole: String,
 }
@@ -134,7 +134,7 @@ mod tests {
     fn errors_have_places() {
         let source = |text| Source { name: "x", text, defines: &[], spec: &[] };
         let e = wgsl(&source("fn f() {\n  let a = b;\n}\n")).expect_err("b is not defined");
-        assert_eq!(e.place, Some(Place { line: 2, column: 11, length: 1 }), "{e}");
+        assert_eq!(e.place, Some(SourceLocation { line: 2, column: 11, length: 1 }), "{e}");
         // Found by the validator.
         let text = "@fragment fn f() -> @location(0) vec4f {\n  return 1.0;\n}\n";
         let e = wgsl(&source(text)).expect_err("a number is no vector");

@@ -184,7 +184,7 @@ fn images_are_read_and_stored() {
     let copy = run("gradient,size=16x16", "nearest,clamp");
     assert_eq!(copy.len(), 16 * 16 * 4);
     assert_eq!((&copy[..4], &copy[4 * 255..]), (&[0, 0, 128, 255][..], &[255, 255, 128, 255][..]));
-    // Of a smaller image the nearest texel, or a mixture.
+    // A smaller image shows the nearest texel, or a mixture.
     let (nearest, linear) = (
         run("checkerboard,size=8x8", "nearest,clamp"),
         run("checkerboard,size=8x8", "linear,clamp"),

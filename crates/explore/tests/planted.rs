@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use tepui_check::{Finding, Level};
 use tepui_explore::compile::Text;
-use tepui_explore::run::{Contents, How, Inputs, run};
+use tepui_explore::run::{Contents, Inputs, RunOptions, run};
 
 /// A program with a mistake.
 struct Planted {
-    /// What is wrong.
+    /// The bug.
     what: &'static str,
     /// The rules that find it.
     rules: &'static [&'static str],
@@ -377,7 +377,7 @@ fn findings(text: &str, groups: u32, watch_all: bool) -> Vec<tepui_check::Findin
             |binding| Contents { set: 0, binding, words: 4096, fill: fill.clone(), data: None };
         inputs.buffers.extend([contents(0), contents(1)]);
     }
-    match run(&text, &inputs, How { check: true, watch_all, ..How::default() }) {
+    match run(&text, &inputs, RunOptions { check: true, watch_all, ..RunOptions::default() }) {
         Ok(outcome) => outcome.findings,
         Err(e) => vec![tepui_check::Finding { what: e.to_string(), ..Default::default() }],
     }
@@ -389,7 +389,7 @@ fn planted_mistakes_are_found() {
     let mut wrong = Vec::new();
     for p in PLANTED {
         let found = findings(p.text, p.groups, false);
-        // naga stores zeros to local memory, which programs that fill it at once do not read.
+        // naga stores zeros to local memory, which programs that write all of it first do not read.
         let counts = |f: &&Finding| f.level() > Level::Note || p.rules.contains(&f.rule.as_str());
         let rules: BTreeSet<&str> = found.iter().filter(counts).map(|f| f.rule.as_str()).collect();
         let lines: BTreeSet<u32> =
@@ -435,7 +435,7 @@ fn proofs_hide_nothing() {
     for (groups, text) in &all {
         let told = |watch_all| {
             let found = findings(text, *groups, watch_all);
-            // Which end of a race between workgroups is found is left to chance.
+            // Chance decides which end of a race between workgroups is found.
             let text = |f: &Finding| match f.rule.as_str() {
                 "dispatch-race" => f.rule.clone(),
                 _ => f.to_string(),

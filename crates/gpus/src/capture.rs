@@ -2,7 +2,7 @@
 
 use tepui_agx_capture as agx;
 use tepui_capture::describe::CallDescription;
-use tepui_capture::{Call, Changed, Compared, Finish, Process, Session, Start};
+use tepui_capture::{Call, Changed, Comparison, Finish, Process, Session, Start};
 use tepui_decode::{GpuMemory, Record};
 use tepui_intel_capture as intel;
 use tepui_mali_capture as mali;
@@ -43,16 +43,16 @@ fn family(process: &Process) -> Result<Family, UnknownDriver> {
 /// Turns the requests and commands of a capture into records. Commands must come in the order of the
 /// capture, since they build on earlier ones.
 pub enum Describer {
-    /// Of AGX.
+    /// AGX.
     Agx(tepui_agx_decode::Options),
-    /// Of Intel.
+    /// Intel.
     Intel(intel::Describer),
-    /// Of Mali.
+    /// Mali.
     Mali(mali::Describer),
 }
 
 impl Describer {
-    /// For the capture of a process. If `everything` is set, what several commands point to is
+    /// A describer for the capture of a process. If `everything` is set, state that several commands point to is
     /// decoded each time.
     ///
     /// # Errors
@@ -97,12 +97,12 @@ impl Describer {
     }
 }
 
-/// What is followed in a command.
-pub use agx::debug::Place as DebugPlace;
+/// The pixel or thread that a debugger follows.
+pub use agx::debug::DebugTarget;
 
-/// What a debugger saw of a command.
+/// Results of debugging a command.
 #[derive(Debug, Default)]
-pub struct Debugged {
+pub struct DebugResult {
     /// The history of the pixel, as text.
     pub history: Option<String>,
     /// The SIMD-group that was recorded.
@@ -124,17 +124,17 @@ pub fn debug(
     session: &Session,
     start: &Start,
     number: usize,
-    place: DebugPlace,
-) -> Result<Debugged, String> {
+    place: DebugTarget,
+) -> Result<DebugResult, String> {
     debuggable(process)?;
     let seen = agx::debug::debug(session, start, number, place)?;
     let missing = match place {
         _ if seen.recording.is_some() => None,
-        DebugPlace::Pixel(_, Some(draw)) => {
+        DebugTarget::Pixel(_, Some(draw)) => {
             Some(format!("no program of draw {draw} ran for the pixel"))
         }
-        DebugPlace::Pixel(..) => Some("no program ran for the pixel".to_owned()),
-        DebugPlace::Thread(dispatch, _) => {
+        DebugTarget::Pixel(..) => Some("no program ran for the pixel".to_owned()),
+        DebugTarget::Thread(dispatch, _) => {
             let own = seen.dispatches.iter().find(|d| d.number == dispatch);
             Some(match own {
                 Some(d) => {
@@ -144,7 +144,7 @@ pub fn debug(
             })
         }
     };
-    Ok(Debugged {
+    Ok(DebugResult {
         history: seen.history.map(|h| h.to_string()),
         recording: seen.recording,
         code: seen.code,
@@ -169,25 +169,25 @@ pub fn drawn_size(process: &Process, start: &Start) -> Result<Option<[u32; 2]>, 
     debuggable(process).map(|()| agx::debug::drawn_size(start))
 }
 
-/// How commands are executed again.
+/// Options of replay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
     /// Worker threads of the model; 0 takes one for each core of the host.
     pub threads: usize,
-    /// The model reports what silicon would hide, where it can.
+    /// The model reports errors that silicon would hide, where it can.
     pub check: bool,
-    /// Only so many draws of each command.
+    /// Maximum number of draws that are executed of each command.
     pub draws: Option<u64>,
-    /// Each command is executed so many times more, and the time is taken.
+    /// Number of further executions of each command, for timing.
     pub repeats: u32,
-    /// Pictures of attachments are read.
+    /// Whether pictures of attachments are read.
     pub pictures: bool,
 }
 
-/// What an attachment holds after a command.
+/// Contents of an attachment after a command.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Which attachment, as a part of file names: `colour-ts0-layer0`.
+    /// Name of the attachment, for file names: `colour-ts0-layer0`.
     pub name: String,
     /// Width and height.
     pub size_px: [u32; 2],
@@ -206,7 +206,7 @@ pub struct Replayed {
     pub hash: u64,
     /// Pictures of the attachments.
     pub pictures: Vec<Picture>,
-    /// Of further executions: the shortest time and the shortest time of processors.
+    /// With further executions: the shortest elapsed time, and the shortest CPU time.
     pub time: Option<[std::time::Duration; 2]>,
 }
 
@@ -269,7 +269,7 @@ impl Replayer {
 
     /// Compares with the capture, where the command has just finished. `None` for a command that was
     /// not executed.
-    pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Compared> {
+    pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Comparison> {
         match self {
             Replayer::Agx(replayer) => replayer.finish(session, finish),
             Replayer::Intel(replayer) => replayer.finish(session, finish),
@@ -343,7 +343,7 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
     Ok(Replayer::Intel(if options.pictures { replayer.with_attachments() } else { replayer }))
 }
 
-/// Several frames of one run have pictures of the same name, which are numbered.
+/// Frames of one run may have pictures of the same name, so they are numbered.
 fn mali_pictures(pictures: Vec<tepui_mali_model::Picture>) -> Vec<Picture> {
     let named = |(index, picture): (usize, tepui_mali_model::Picture)| Picture {
         name: format!("{index}-{}", picture.name),

@@ -85,7 +85,7 @@ impl<O: ?Sized> Counting<O> {
     }
 
     fn write(&self, mut counts: Counts) {
-        // Of several streams that ran together, the first has the time of all.
+        // The time of streams that ran together is attributed to the first.
         let took = STARTED.take().map_or(0, |started| started.elapsed().as_nanos() as u64);
         counts.push(("nanoseconds", took));
         let fields: Vec<String> =

@@ -1,4 +1,4 @@
-//! Virtual devices: a GPU's model behind its kernel interface.
+//! Virtual devices: a GPU's model with its kernel interface.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -16,13 +16,13 @@ use tepui_mali_kernel as mali;
 use crate::counts::Counting;
 use crate::{Feature, Gpu, Unsupported};
 
-/// How a virtual device behaves.
+/// Options of a virtual device.
 #[derive(Clone, Default)]
 pub struct DeviceOptions {
     /// Worker threads of the model; 0 takes one for each core of the host.
     pub threads: usize,
-    /// The model reports what silicon would hide: reads of what was never written, uses of loads
-    /// that were not waited for.
+    /// The model reports errors that silicon would hide: reads of memory and registers that were never
+    /// written, uses of loads that were not waited for.
     pub check: bool,
     /// Each refused request is reported on standard error, with the reason.
     pub report_refusals: bool,
@@ -37,14 +37,14 @@ pub struct DeviceOptions {
     pub counts: Option<PathBuf>,
     /// Clients are other processes, which map the buffers.
     pub shareable: bool,
-    /// Where a capture goes, as [`tepui_capture::CAPTURE_VARIABLE`] may say it, if that does not.
+    /// Destination of a capture, unless [`tepui_capture::CAPTURE_VARIABLE`] names one.
     pub capture: Option<PathBuf>,
-    /// Watches the requests, unless there is a capture.
+    /// Observes the requests, unless a capture is written.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
 impl DeviceOptions {
-    /// Where a capture goes.
+    /// The destination of a capture.
     fn sink(&self) -> Option<Sink> {
         let own = || Some(Sink::to(self.capture.clone()?.into_os_string()));
         Sink::from_environment().or_else(own)
@@ -200,8 +200,8 @@ fn agx_coverage(file: &Path) -> Option<tepui_agx_model::Coverage> {
     }))
 }
 
-/// What watches the machine's own render nodes where the environment asks for a capture. Of drivers
-/// that are not decoded, only the requests that all drivers share are understood.
+/// Observer of the machine's own render nodes, if the environment asks for a capture. For drivers
+/// without a decoder, it understands only the requests that all drivers share.
 pub fn real_recorder() -> Option<Arc<dyn CallObserver>> {
     let sink = tepui_capture::Sink::from_environment()?;
     let choose = |driver: &str| match driver {
@@ -212,7 +212,7 @@ pub fn real_recorder() -> Option<Arc<dyn CallObserver>> {
     Some(Arc::new(tepui_capture::real::RealRecorder::new(sink, Box::new(choose))))
 }
 
-/// What is known of a request of any family's kernel driver.
+/// Description of a request of any family's kernel driver.
 pub fn request_info(request: Request) -> Option<&'static IoctlInfo> {
     agx::File::info(request)
 }

@@ -1,5 +1,4 @@
-//! Instruction sets: the assembler, the disassembler and the manual behind one type for all
-//! families.
+//! Instruction sets of all families with one interface: assembler, disassembler and manual.
 
 use std::fmt;
 
@@ -27,7 +26,7 @@ pub enum Isa {
     Valhall,
 }
 
-/// Which text a listing has.
+/// Syntax of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
     /// Text that the assembler reads.
@@ -41,11 +40,11 @@ pub enum Syntax {
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Where the line's bytes begin in the code.
+    /// Offset of the line's bytes in the code.
     pub offset: usize,
     /// The bytes in hexadecimal.
     pub bytes: String,
-    /// Assembly, or why the bytes are no instruction.
+    /// Assembly, or the reason why the bytes are no instruction.
     pub text: Result<String, String>,
     /// The whole line as listings show it.
     pub listing: String,
@@ -262,8 +261,8 @@ fn valhall_line(line: valhall::disasm::Line) -> Line {
     }
 }
 
-/// A line of Intel's disassembler. Its listing has offset and bytes in a comment behind the text, so
-/// that it is assembly too.
+/// A line of Intel's disassembler. Its listing has offset and bytes in a comment after the text, so
+/// that the assembler accepts it.
 fn intel_line(line: intel::disasm::ListingEntry) -> Line {
     use intel::disasm::Content;
     let hex = |separator| {

@@ -1,10 +1,10 @@
 //! The registry of GPUs: one list of chips of all families.
 //!
-//! A [`Gpu`] names a chip of one family's table. [`Gpu::support`] says what Tepui can do with it,
-//! and the modules give it: [`device`] a virtual GPU behind its kernel interface, [`isa`] its
-//! assembler, disassembler and manual, [`capture`] what captures of its work say. The command line, the preloaded library and the tests ask
-//! only this crate which GPUs there are, so a new chip or a new family is added here and nowhere
-//! else.
+//! A [`Gpu`] names a chip of one family's table. [`Gpu::support`] says which features work for it, and
+//! the modules provide them: [`device`] a virtual GPU with its kernel interface, [`isa`] its assembler,
+//! disassembler and manual, [`capture`] decoding and replay of captures. The command line, the
+//! preloaded library and the tests know GPUs only through this crate, so that a new chip or a new
+//! family is added only here.
 //!
 //! ```
 //! use tepui_gpus::{Feature, Gpu};
@@ -111,14 +111,14 @@ impl fmt::Display for Feature {
     }
 }
 
-/// How far a feature goes for a GPU.
+/// Level of support of a feature for a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// It works, and tests hold it to independent references.
+    /// It works, and is tested against independent references.
     Tested,
-    /// It works as for another chip of the generation, and only that chip's tests hold it.
+    /// It works as for another chip of the generation; only that chip is tested.
     Untested,
-    /// It is not there.
+    /// It is not implemented.
     Missing,
 }
 
@@ -136,9 +136,9 @@ impl fmt::Display for Support {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {feature} for {}; there is one for {}", .gpu.id(), having(*.feature))]
 pub struct Unsupported {
-    /// Which GPU.
+    /// The GPU.
     pub gpu: Gpu,
-    /// What it lacks.
+    /// The missing feature.
     pub feature: Feature,
 }
 
@@ -226,12 +226,12 @@ impl Gpu {
         }
     }
 
-    /// How far a feature goes for this GPU.
+    /// The level of support of a feature for this GPU.
     pub fn support(self, feature: Feature) -> Support {
         let tested_if = |tested| if tested { Support::Tested } else { Support::Untested };
         match (self, feature) {
             (Gpu::Agx(_) | Gpu::Mali(_), Feature::Layout) => Support::Tested,
-            // What G13S, G13C and G14G execute that G13G does not is not known.
+            // It is unknown what G13S, G13C and G14G execute that G13G does not.
             (Gpu::Agx(chip), Feature::Model | Feature::Isa) => tested_if(chip.id == "m1"),
             // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).

@@ -13,6 +13,6 @@ pub mod morton;
 mod region;
 mod shape;
 
-pub use region::{ImageLayout, Place, Region, RegionError, Surface, Texel};
+pub use region::{ImageLayout, Region, RegionError, RegionLocation, Surface, Texel};
 pub use shape::{Dimension, FormatSupport, Limits, Shape, ShapeError};
 pub use tepui_tiling::Threads;

@@ -67,7 +67,7 @@ pub enum RegionError {
     Plane(#[from] PlaneError),
 }
 
-/// Where one level of one layer (and sample) lies.
+/// Location of one level of one layer (and sample).
 #[derive(Clone, Debug)]
 pub struct Surface {
     /// Its bytes in the image.
@@ -90,11 +90,11 @@ pub trait ImageLayout {
     /// together.
     fn element_B(&self) -> u32;
 
-    /// How many levels have space.
+    /// Number of levels that the layout has.
     fn level_count(&self) -> u32;
 
-    /// Where a level of a layer (or slice of a 3D image) lies. The level, the layer and the sample
-    /// exist.
+    /// Location of a level of a layer (or slice of a 3D image). The level, the layer and the sample
+    /// must exist.
     fn surface(&self, level: u32, layer: u32, sample: u32) -> Result<Surface, RegionError>;
 
     /// Whether samples of a pixel lie apart, each in a surface of its own.
@@ -122,8 +122,8 @@ pub trait ImageLayout {
         Some(Region { level, layer, sample, origin_px: (0, 0), extent_px })
     }
 
-    /// Where a region lies in an image of `image_B` bytes.
-    fn place(&self, image_B: usize, region: Region) -> Result<Place, RegionError> {
+    /// Location of a region in an image of `image_B` bytes.
+    fn place(&self, image_B: usize, region: Region) -> Result<RegionLocation, RegionError> {
         let Region { level, layer, sample, origin_px: (x, y), extent_px } = region;
         let levels = self.level_count();
         let edge = self.level_px(level).ok_or(RegionError::NoSuchLevel { level, levels })?;
@@ -152,7 +152,7 @@ pub trait ImageLayout {
         let size: Extent<El> = extent_px.to_el(block);
         let Surface { bytes, plane, origin_el: (left, top) } =
             self.surface(level, layer, sample)?;
-        Ok(Place {
+        Ok(RegionLocation {
             bytes: bytes.start as usize..bytes.end as usize,
             plane,
             rect: Rect { x: left + x / block.w, y: top + y / block.h, w: size.w, h: size.h },
@@ -162,7 +162,7 @@ pub trait ImageLayout {
 
 /// A region's place in the image buffer.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct RegionLocation {
     /// The bytes of the region's surface.
     bytes: Range<usize>,
     plane: Plane,
@@ -170,7 +170,7 @@ pub struct Place {
     rect: Rect,
 }
 
-impl Place {
+impl RegionLocation {
     /// Moves a raster image into the region. `raster` starts at the region's top left; its rows are
     /// `stride_B` bytes apart. `image` holds the whole image.
     pub fn tile(
@@ -185,7 +185,7 @@ impl Place {
         Ok(())
     }
 
-    /// Moves the region into a raster image: the inverse of [`Place::tile`].
+    /// Moves the region into a raster image: the inverse of [`RegionLocation::tile`].
     pub fn detile(
         &self,
         image: &[u8],

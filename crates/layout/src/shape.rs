@@ -52,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// How many levels a full mip chain of this image has.
+    /// Number of levels of a full mip chain of this image.
     pub fn full_chain(&self) -> u32 {
         let major = self.width_px.max(self.height_px);
         let depth = if self.dimension == Dimension::D3 { self.depth_px } else { 1 };
@@ -119,9 +119,9 @@ pub struct Limits {
     pub width_px: u32,
     /// Largest height and depth.
     pub extent_px: u32,
-    /// Most layers.
+    /// Maximum number of layers.
     pub layers: u32,
-    /// Most samples of a pixel; numbers of samples are powers of two.
+    /// Maximum number of samples of a pixel; numbers of samples are powers of two.
     pub samples: u32,
 }
 
@@ -165,7 +165,7 @@ impl ShapeError {
     }
 }
 
-/// What a GPU does with a format.
+/// A GPU's support for a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FormatSupport {
     /// The texture unit reads it.

@@ -17,9 +17,9 @@ use crate::replay::replayer;
 /// Lanes of a SIMD-group.
 const LANES: u32 = tepui_agx_chips::LANES as u32;
 
-/// What is followed.
+/// The pixel or thread that the debugger follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DebugTarget {
     /// A pixel of a render command: column, row, layer; and the draw whose program is recorded, else the last that
     /// changed its colour.
     Pixel([u32; 3], Option<u32>),
@@ -27,9 +27,9 @@ pub enum Place {
     Thread(u64, [u32; 3]),
 }
 
-/// What was seen of a command.
+/// Results of debugging a command.
 #[derive(Debug, Default)]
-pub struct Debugged {
+pub struct DebugResult {
     /// The history of the pixel.
     pub history: Option<History>,
     /// A SIMD-group, if one was recorded.
@@ -42,8 +42,8 @@ pub struct Debugged {
     pub fault: Option<String>,
 }
 
-/// What is being recorded.
-struct Now {
+/// The recording in progress.
+struct ActiveRecording {
     recorder: Recorder,
     /// The lane of the pixel or thread.
     lane: usize,
@@ -53,11 +53,11 @@ struct Now {
 
 #[derive(Default)]
 struct State {
-    seen: Debugged,
-    now: Option<Now>,
+    seen: DebugResult,
+    now: Option<ActiveRecording>,
     /// Touches whose programs have yet to run.
     waiting: Vec<usize>,
-    /// How well the recording fits what is asked for.
+    /// Match of the recording with the target, to choose the best.
     rank: u8,
     /// The touch whose program runs.
     running: Option<usize>,
@@ -66,8 +66,8 @@ struct State {
 }
 
 struct Observer {
-    place: Place,
-    /// What the commands are called.
+    place: DebugTarget,
+    /// Title of the commands.
     title: String,
     state: Mutex<State>,
     /// The SIMD-groups that run now may be the one that is recorded.
@@ -80,10 +80,10 @@ impl Observer {
     }
 
     /// Begins a recording.
-    fn begin(&self, what: String, program: u64, code: &[u8], lane: usize) -> Now {
+    fn begin(&self, what: String, program: u64, code: &[u8], lane: usize) -> ActiveRecording {
         let title = format!("{what} of {}", self.title);
         let recording = Recording::new(title, Vec::new(), instructions(code));
-        Now { recorder: Recorder::new(recording), lane, program, code: code.to_vec() }
+        ActiveRecording { recorder: Recorder::new(recording), lane, program, code: code.to_vec() }
     }
 
     fn shading(&self, state: &mut State, draw: Option<u32>, s: &Shading<'_>, now: &[Sample]) {
@@ -129,7 +129,7 @@ impl Observe for Observer {
     fn step(&self, step: &ModelStep<'_>) {
         let state = &mut *self.state();
         if state.now.is_none()
-            && let Place::Thread(dispatch, thread) = self.place
+            && let DebugTarget::Thread(dispatch, thread) = self.place
             && state.group == Some((step.program, step.workgroup, step.index))
             && step.pixels.is_none()
             && let Some(d) = state.seen.dispatches.last()
@@ -141,11 +141,13 @@ impl Observe for Observer {
         }
         let Some(now) = &mut state.now else { return };
         let own = match self.place {
-            Place::Pixel([x, y, _], _) => {
+            DebugTarget::Pixel([x, y, _], _) => {
                 let lane = now.lane;
                 step.pixels.is_some_and(|[xs, ys]| [xs.0[lane], ys.0[lane]] == [x, y])
             }
-            Place::Thread(..) => state.group == Some((step.program, step.workgroup, step.index)),
+            DebugTarget::Thread(..) => {
+                state.group == Some((step.program, step.workgroup, step.index))
+            }
         };
         match own && step.program == now.program {
             true => _ = now.recorder.own(step, now.lane),
@@ -157,7 +159,7 @@ impl Observe for Observer {
         let state = &mut *self.state();
         state.seen.dispatches.push(*dispatch);
         state.group = None;
-        if let Place::Thread(number, thread) = self.place
+        if let DebugTarget::Thread(number, thread) = self.place
             && number == dispatch.number
         {
             let local = dispatch.grid.local;
@@ -170,14 +172,14 @@ impl Observe for Observer {
 
     fn pixel(&self) -> Option<[u32; 3]> {
         match self.place {
-            Place::Pixel(pixel, _) => Some(pixel),
-            Place::Thread(..) => None,
+            DebugTarget::Pixel(pixel, _) => Some(pixel),
+            DebugTarget::Thread(..) => None,
         }
     }
 
     fn pixel_event(&self, event: &PixelEvent<'_>) {
         let state = &mut *self.state();
-        let Place::Pixel(pixel, draw) = self.place else { return };
+        let DebugTarget::Pixel(pixel, draw) = self.place else { return };
         let history = state.seen.history.get_or_insert_default();
         history.pixel = pixel;
         match event {
@@ -234,8 +236,8 @@ pub fn debug(
     session: &Session,
     start: &Start,
     number: usize,
-    place: Place,
-) -> Result<Debugged, String> {
+    place: DebugTarget,
+) -> Result<DebugResult, String> {
     let title = format!("command {number}");
     let (state, steps) = (Mutex::default(), AtomicBool::new(false));
     let observer = Arc::new(Observer { place, title, state, steps });

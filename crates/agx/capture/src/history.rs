@@ -17,7 +17,7 @@ pub struct Shaded {
     pub lane: usize,
     /// Colours in the tilebuffer that the program stores.
     pub stores: Vec<TileAccess>,
-    /// Those that it loads.
+    /// Tilebuffer values that it loads.
     pub loads: Vec<TileAccess>,
     /// Samples that were alive at its end, a bit each.
     pub live: u32,
@@ -34,7 +34,7 @@ pub struct Touch {
     pub before: Vec<Sample>,
     /// The pixel after tests that run before the program.
     pub tested: Vec<Sample>,
-    /// What its program did, if one ran.
+    /// The run of its program, if there was one.
     pub shaded: Option<Shaded>,
 }
 
@@ -47,16 +47,16 @@ impl Touch {
     }
 }
 
-/// What happened to a pixel in a render command.
+/// History of a pixel in a render command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// Column, row, layer.
     pub pixel: [u32; 3],
-    /// What the tile began with; more than one with partial renders.
+    /// Samples at the start of the tile; more than one entry with partial renders.
     pub filled: Vec<Sample>,
     /// Primitives that touched it, in order.
     pub touches: Vec<Touch>,
-    /// What was stored.
+    /// The stored samples.
     pub stored: Vec<Sample>,
 }
 
@@ -69,7 +69,7 @@ impl History {
             .filter_map(|t| t.shaded.as_ref())
             .flat_map(|s| s.stores.iter().copied())
             .collect();
-        // Of several that store at one place, the one with the most channels.
+        // Of several accesses at one offset, keep the one with the most channels.
         all.sort_by_key(|&(offset, _, mask)| (offset, std::cmp::Reverse(mask.count_ones())));
         all.dedup_by_key(|&mut (offset, ..)| offset);
         all
@@ -123,7 +123,8 @@ fn each(all: &[Sample], between: &str, text: impl Fn(&Sample) -> String) -> Stri
     texts.join(between)
 }
 
-/// Channels as text: floats with at most four digits behind the point, and bits of 32, which may be either.
+/// Channels as text: floats with at most four fraction digits, and the bits of 32-bit channels, which
+/// may be integers.
 fn numbers(format: TileFormat, channels: &[u32]) -> String {
     let float = |bits: u32| {
         let text = format!("{:.4}", f32::from_bits(bits));

@@ -36,4 +36,4 @@ pub use environment::recorder;
 pub use real::requests;
 pub use recorder::Recorder;
 pub use replay::{Replayed, Replayer, Unplayable, replayer};
-pub use tepui_capture::{CAPTURE_VARIABLE, Changed, Compared, Event, EventError, Events};
+pub use tepui_capture::{CAPTURE_VARIABLE, Changed, Comparison, Event, EventError, Events};

@@ -12,7 +12,7 @@ use tepui_drm::user::UserMemory;
 use crate::client;
 use crate::tracker::{Tracker, commands, submission};
 
-/// How the node is asked for what the calls do not say.
+/// Queries of a node for state that the calls do not show.
 pub(crate) trait Node: Send {
     /// The driver's parameter block.
     fn parameters(&self, node: Option<BorrowedFd<'_>>) -> Option<ParamsGlobal>;

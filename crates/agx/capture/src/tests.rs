@@ -105,7 +105,7 @@ impl Node for VirtualNode {
     }
 }
 
-/// Where the client's structures stand.
+/// Address of the client's structures.
 const USER: u64 = 0x1_0000;
 const SYNCS: usize = 0x400;
 
@@ -417,7 +417,8 @@ fn another_result_than_the_captured_one_is_found() {
 #[test]
 fn a_real_node_is_recorded_like_the_virtual_one() {
     let (stream, real) = session();
-    // The same calls. (Times and threads differ, and closing happens after the last stream ends.)
+    // Both streams have the same calls. (Times and threads differ, and closing happens after the last
+    // stream ends.)
     let calls = |stream: &[u8]| -> Vec<Call> {
         let calls = events(stream).into_iter().filter_map(|event| match event {
             Event::Call(call) => Some(Call { time_ns: 0, thread: 0, ..call }),
@@ -426,7 +427,7 @@ fn a_real_node_is_recorded_like_the_virtual_one() {
         calls.collect()
     };
     assert_eq!(calls(&stream), calls(&real));
-    // The same commands on the same memory, except that the one that was refused never started.
+    // Both have the same commands on the same memory, except that the refused one never started.
     let commands = |stream: &[u8]| {
         let mut reader = Events::new(stream).unwrap();
         let mut out = Vec::new();

@@ -18,7 +18,7 @@ use crate::client::argument;
 pub struct Command {
     /// Its type.
     pub kind: u16,
-    /// What follows its header.
+    /// The bytes after its header.
     pub payload: Vec<u8>,
 }
 

@@ -33,9 +33,9 @@ use tepui_packets::{Packet, PacketInfo};
 
 /// Bytes of a row.
 pub const ROW_B: u32 = 64;
-/// Where the texture descriptor begins.
+/// Offset of the texture descriptor.
 pub const TEXTURE_B: u32 = 0;
-/// Where the PBE descriptor begins.
+/// Offset of the PBE descriptor.
 pub const PBE_B: u32 = 24;
 /// Offset of the sampler's number.
 pub const SAMPLER_B: u32 = 48;
@@ -93,7 +93,8 @@ pub fn loads_sampler() -> Sampler {
 
 /// Columns of a texel buffer as an image. source: Mesa, agx_nir_texture.h, AGX_TEXTURE_BUFFER_WIDTH
 pub const BUFFER_WIDTH: u32 = 16384;
-/// Most texels of a texel buffer: the largest image has as many rows as columns. source: as above, AGX_TEXTURE_BUFFER_MAX_SIZE
+/// Maximum number of texels of a texel buffer: the largest image has as many rows as columns. source:
+/// as above, AGX_TEXTURE_BUFFER_MAX_SIZE
 pub const MAX_BUFFER_TEXELS: u32 = BUFFER_WIDTH * 16384;
 
 /// Bits of a row.
@@ -103,7 +104,7 @@ pub(crate) struct Bits {
     pub byte: u32,
     /// First bit of the word.
     pub low: u32,
-    /// How many bits; they may reach into the next word.
+    /// Number of bits; they may reach into the next word.
     pub width: u32,
 }
 
@@ -130,18 +131,18 @@ pub(crate) fn sampler(ident: &str) -> Bits {
     field(Sampler::INFO, STATE_B, ident)
 }
 
-/// What filtered texels become, as the row of a sampler says it.
+/// Reduction mode of a sampler, as its row encodes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// Their weighted average.
+    /// Weighted average.
     Average = 0,
-    /// The least of each component.
+    /// Minimum of each component.
     Least = 1,
     /// The greatest of each component.
     Greatest = 2,
 }
 
-/// What the half-word at [`KIND_B`] holds.
+/// The half-word at [`KIND_B`].
 #[must_use]
 pub fn sampler_kind(reduction: Reduction, custom_border: bool) -> u16 {
     reduction as u16 | u16::from(custom_border) << 2

@@ -3,10 +3,10 @@
 use crate::varyings::{Shading, Varying};
 use tepui_ir::{Inst, Op, Stage};
 
-/// What [`Error::Limit`] names where the uniform registers are full.
+/// Name of the resource in [`Error::Limit`] when the uniform registers are full.
 pub(crate) const HALF_UNIFORMS: &str = "half-uniforms";
 
-/// Why a shader was not compiled.
+/// Error of the compiler.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A stage that there is no back end for.
@@ -43,11 +43,11 @@ pub enum Error {
     /// The machine has less of something than the shader needs.
     #[error("the shader needs {needed} {what}, the machine has {limit}")]
     Limit {
-        /// Of what.
+        /// The limited resource.
         what: &'static str,
-        /// How much is needed.
+        /// The needed amount.
         needed: u64,
-        /// How much there is.
+        /// The available amount.
         limit: u64,
     },
     /// The encoder refused an instruction: a bug of the compiler.

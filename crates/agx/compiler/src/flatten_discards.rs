@@ -8,8 +8,8 @@
 use rustc_hash::FxHashMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};
 
-/// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump
-/// over them.
+/// Maximum number of instructions of the rest: with more, a jump for SIMD-groups that are discarded as
+/// a whole is faster.
 const MAX_INSTRUCTIONS: usize = 48;
 
 /// Runs the pass; true when it changed the shader.

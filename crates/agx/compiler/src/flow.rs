@@ -28,11 +28,11 @@ type Code = tepui_regalloc::Code<Inst>;
 pub struct Line {
     /// The instruction; a branch's offset is filled in when it is packed.
     pub inst: Inst,
-    /// Where a branch goes.
+    /// Target of a branch.
     pub target: Option<Label>,
-    /// Where it comes from.
+    /// Source location.
     pub loc: Loc,
-    /// The step that it is made of.
+    /// The step that it was emitted for.
     pub step: At,
 }
 
@@ -61,13 +61,13 @@ pub struct Listing {
     pub is_part: bool,
 }
 
-/// An arm of less weight than this is walked through even when no thread takes it: a jump costs
-/// half as much, and is for nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
+/// Minimum weight of a then or else block that is jumped over when no thread takes it: a jump costs
+/// half as much, and is useless about half of the time. source: Mesa, agx_opt_jmp_none.c
 const SKIP_FROM: usize = 38;
 
 /// Levels of a chain of `else if`: threads that are done wait for two, those that have not found their arm yet for one.
 const CHAIN: u8 = 2;
-/// Most levels that one `pop_exec` leaves.
+/// Maximum number of levels that one `pop_exec` leaves.
 const MAX_POPPED: u8 = 3;
 
 /// Highest nesting count that a select can give as an immediate operand.
@@ -160,8 +160,8 @@ struct Flow<'a> {
 
 /// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
 const STACK_EXTRA: u32 = 10;
-/// Most bytes of the shader's own: `stack_adjust` takes a signed number of words of 16 bits, and the
-/// sum is a multiple of four.
+/// Maximum scratch bytes of the shader: `stack_adjust` takes a signed number of words of 16 bits, and
+/// the sum is a multiple of four.
 pub const MAX_SCRATCH: u32 = ((i16::MAX as u32 & !3) - STACK_EXTRA) * 4;
 
 /// Lowers a program and ends it with `stop`; `scratch` are the bytes of a thread's scratch memory.
@@ -461,7 +461,7 @@ impl Flow<'_> {
         let leaves = [Step::Ctl(Ctl::Break), Step::Ctl(Ctl::Continue)];
         let leaves =
             |arm: Option<&[(Step, Loc)]>| matches!(arm, Some([s]) if leaves.contains(&s.0));
-        // What becomes a branch out of a loop, or nothing, stays as it is.
+        // Blocks that become a branch out of a loop, or nothing, are left alone.
         arm(first, second).is_none_or(|arm| !arm.is_empty())
             && !leaves(arm(first, second))
             && !leaves(arm(second, end))

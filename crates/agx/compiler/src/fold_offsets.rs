@@ -14,7 +14,7 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
-/// Which operand is the 32-bit offset.
+/// Index of the operand that is the 32-bit offset.
 fn offset_arg(op: Op) -> Option<usize> {
     Some(match op {
         Op::LoadShared | Op::StoreShared | Op::AtomicShared => 0,

@@ -11,10 +11,10 @@ use tepui_agx_isa::Inst;
 
 /// Farthest that a load moves, in instructions.
 const MAX_DISTANCE: usize = 24;
-/// Most instructions of an address that move with it.
+/// Maximum number of instructions of an address that move with it.
 const CHAIN: usize = 6;
-/// Register pressure beyond which texture samples are not moved: a few in flight keep the texture
-/// unit busy.
+/// Register pressure above which texture samples are not moved: a few in flight keep the texture unit
+/// busy.
 const MAX_SAMPLE_PRESSURE: u32 = 48;
 
 fn is_texture(op: &Op) -> bool {
@@ -25,8 +25,8 @@ fn is_load(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_texture(op)
 }
 
-/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost
-/// nothing. Returns whether anything moved.
+/// Runs the pass; `pressure` is the register pressure in half-registers, and up to `limit` of them do
+/// not lower occupancy. Returns whether anything moved.
 pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
     let mut alive = pressure;
     let loads = f.insts.values().filter(|i| is_load(&i.op)).count();
@@ -41,7 +41,7 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
         let stamp = b.as_u32() + 1;
         let mut out: Vec<Ins> = Vec::with_capacity(insts.len());
         let mut last_load: Option<usize> = None;
-        // Nothing moves above this.
+        // Lower bound for moves.
         let mut fence = 0;
         for i in insts {
             let op = f.insts[i].op;
@@ -94,7 +94,8 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
     changed
 }
 
-/// Positions behind `q`, ascending, of what the load still needs; `None` when that cannot move.
+/// Positions after `q`, ascending, of the instructions that the load depends on; `None` if they cannot
+/// move.
 fn chain(
     f: &Function,
     load: Ins,

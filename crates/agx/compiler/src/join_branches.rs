@@ -14,7 +14,7 @@ use crate::preamble;
 
 /// Fewest branches that are joined: one costs as much as the branch that takes their place.
 const FEWEST: usize = 3;
-/// Most instructions that are copied.
+/// Maximum number of copied instructions.
 const MOST_COPIED: usize = 2000;
 
 /// Runs the pass; true when it joined any.
@@ -25,7 +25,7 @@ pub fn run(s: &mut Shader) -> bool {
         return false;
     }
     let insts = s.regions[s.root].insts.clone();
-    // What is the same for all threads stays in front, from where it gets into the preamble.
+    // Values that are uniform over all threads stay in front, where the preamble can take them.
     let stays = |i: Inst| {
         let results = s.results(i);
         s.inst_regions(i).next().is_none()
@@ -225,7 +225,8 @@ mod tests {
     use super::*;
     use tepui_ir::interp::{self, Memory};
 
-    /// Branches on a push constant, so many, each of which adds to a sum in its own way.
+    /// A shader with `branches` branches on a push constant, each of which adds to a sum in its own
+    /// way.
     fn shader(branches: usize) -> Shader {
         let mut text = String::from(
             "shader compute \"main\" {

@@ -73,7 +73,7 @@ const RESERVED_HALVES: u32 = 3;
 /// Fewest half-registers that a limit can leave: what the widest instruction needs.
 const MIN_HALVES: u16 = 32;
 
-/// How to compile.
+/// Options of the compiler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Buffer accesses are checked against the size of their buffer.
@@ -107,7 +107,7 @@ impl Options {
 pub struct Program {
     /// Machine code.
     pub code: Vec<u8>,
-    /// Bytes of the machine code before its end, the `stop` and the traps behind it.
+    /// Bytes of the machine code before its end, the `stop` and the traps after it.
     pub body_bytes: u32,
     /// Machine code that runs once before, and leaves uniforms.
     pub preamble: Option<Vec<u8>>,
@@ -129,10 +129,10 @@ pub struct Program {
     pub table: Table,
     /// Statistics.
     pub stats: Stats,
-    /// Where each instruction comes from: offset in bytes and place.
+    /// Source location of each instruction: offset in bytes and location.
     #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
-    /// Which values of the IR its registers hold, if [`Options::names`] asked for that.
+    /// IR values in its registers, with [`Options::names`].
     #[serde(skip)]
     pub names: Names,
 }
@@ -376,12 +376,12 @@ fn back_end(
     }))
 }
 
-/// Most bytes of scratch memory of a thread: what one `stack_adjust` can ask for, as in Mesa
-/// (agx_compile.c asserts that the words fit into its signed 16 bits). The blocks of the helper
-/// program could be four times as large (AGX_MAX_SCRATCH_DWORDS in agx_scratch.c).
+/// Maximum scratch bytes of a thread: the limit of one `stack_adjust`, as in Mesa (agx_compile.c
+/// asserts that the words fit into its signed 16 bits). The blocks of the helper program could be four
+/// times as large (AGX_MAX_SCRATCH_DWORDS in agx_scratch.c).
 const MAX_SCRATCH: u64 = flow::MAX_SCRATCH as u64;
 
-/// Refuses what no launch can have. source: Mesa, hk_physical_device.c
+/// Refuses shaders that no launch can have. source: Mesa, hk_physical_device.c
 /// (maxComputeWorkGroupInvocations, maxComputeSharedMemorySize)
 fn limits(s: &Shader) -> Result<()> {
     let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
@@ -400,12 +400,12 @@ struct BackEnd {
     /// Half-registers.
     halves: u16,
     spilled: spill::Spilled,
-    /// What of the IR is in registers where.
+    /// Registers of the IR's values.
     held: Vec<values::Held>,
 }
 
-/// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of
-/// half-registers, `few` need no saving, and there are at most so many.
+/// Lowers selected instructions to a listing: dead code elimination, register allocation, control flow,
+/// waits. Up to `few` half-registers the pressure is not lowered; `most` is the limit.
 fn finish(
     mut f: mir::Function,
     is_part: bool,

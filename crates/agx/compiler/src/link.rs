@@ -18,7 +18,7 @@ use tepui_agx_packets::ppp::{OutputSelect, PassType, VaryingCounts};
 /// Vertices and fragments that know each other.
 #[derive(Clone, Debug)]
 pub struct Varyings {
-    /// Where each varying begins: what [`crate::Source::VaryingWord`] is to hold.
+    /// First word of each varying, for [`crate::Source::VaryingWord`].
     pub places: Vec<(Varying, u16)>,
     /// The head of the coefficient bindings.
     pub header: BindingHeader,
@@ -142,8 +142,8 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
 }
 
 impl FragmentTable {
-    /// What a program with this table in front of another does: a prolog before a main part, or
-    /// both before an epilog.
+    /// The table of the program that runs this one before `next`: a prolog before a main part, or both
+    /// before an epilog.
     #[must_use]
     pub fn before(&self, next: &FragmentTable) -> FragmentTable {
         let mut t = next.clone();
@@ -160,7 +160,7 @@ impl FragmentTable {
         t
     }
 
-    /// How the ISP orders fragments of the program. source: Mesa, agx_linker.c
+    /// Order of the program's fragments in the ISP. source: Mesa, agx_linker.c
     #[must_use]
     pub fn pass_type(&self) -> PassType {
         match (self.reads_tile, self.decides) {

@@ -63,7 +63,7 @@ struct Images {
     twins: FxHashMap<Res, Res>,
 }
 
-/// The kind of resource behind a handle, when it is known.
+/// The kind of a handle's resource, if it is known.
 fn resource(s: &Shader, handle: Value) -> Option<ResKind> {
     match s.insts[s.def_inst(handle)?].attrs {
         Attrs::Res(r, _) => Some(s.resources[r].kind),
@@ -248,7 +248,7 @@ impl Images {
         Some(e.op(Op::ULt, &[zero, first]))
     }
 
-    /// What a query of an image says: zeros for a null descriptor.
+    /// The result of a query of an image: zeros for a null descriptor.
     fn unless_null(&self, e: &mut Emit, handle: Value, v: Value) -> Value {
         let Some(present) = self.is_present(e, handle) else { return v };
         let zero = e.u32(0);

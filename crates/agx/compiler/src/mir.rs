@@ -42,7 +42,7 @@ pub struct Function {
     /// Uniforms with addresses of memory that nothing writes while the program runs, by their first
     /// halves.
     pub constant: Vec<u16>,
-    /// What the IR's values became, if that is to be known.
+    /// Machine values of the IR's values, if requested.
     pub(crate) meanings: Option<Box<Meanings>>,
     /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting
     /// counter of all of them.
@@ -164,7 +164,7 @@ impl Target for Agx {
         match inst {
             Inst::MovImm16(m) if m.d.reg != UNASSIGNED => Effect::Fixed,
             Inst::Bitop(b) if b.d.reg != UNASSIGNED => Effect::Fixed,
-            // What is active depends on the place.
+            // The active lanes depend on the position.
             Inst::GetSr(g) if matches!(g.sr.0, 56..=63) => Effect::Convergent,
             Inst::IcmpBallot(_)
             | Inst::FcmpBallot(_)

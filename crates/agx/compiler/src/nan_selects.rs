@@ -10,7 +10,7 @@ use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Inst, Op, Shader, Value};
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// How many instructions deep a value is looked at.
+/// Maximum depth of the analysis in instructions.
 const DEPTH: u32 = 12;
 
 /// Runs the pass; true when it changed the shader.
@@ -52,10 +52,10 @@ fn select(s: &Shader, v: Value) -> Option<[Value; 3]> {
     (is_word && s.insts[i].op == Op::Select).then(|| [s.arg(i, 0), s.arg(i, 1), s.arg(i, 2)])
 }
 
-/// What a value is where another is negative.
+/// Value of an expression if another value is negative.
 enum Known {
     Nan,
-    /// The same as that of a value.
+    /// Equal to another value.
     Is(Value),
 }
 
@@ -122,7 +122,7 @@ struct Joined {
     choice: Value,
     /// Conditions and what is chosen if they hold, the first first; otherwise it is no number that passes the test.
     arms: Vec<(Value, Value)>,
-    /// What it has to be less than.
+    /// The upper bound of the comparison.
     limit: Value,
 }
 

@@ -22,7 +22,7 @@ pub struct Plan {
     pub results: Vec<Value>,
 }
 
-/// Most half-uniforms for results.
+/// Maximum number of half-uniforms for results.
 const MAX_HALVES: u32 = 192;
 
 #[derive(Clone, Copy, PartialEq, Default)]
@@ -102,13 +102,13 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
     }
 }
 
-/// How many moves into registers are as dear as a load; its wait others share.
+/// Cost of a load in moves to registers; its wait is shared.
 const LOAD: u32 = 1;
-/// The same for a texture sample, which needs its coordinates in registers and takes longer.
+/// Cost of a texture sample, which needs its coordinates in registers and takes longer.
 const LOOKUP: u32 = 4;
 
-/// For each value, how many of its components some user wants in registers: not arithmetic, which
-/// takes uniforms as they are.
+/// For each value, the number of its components that some user needs in registers: not arithmetic,
+/// which takes uniforms directly.
 fn moves(s: &Shader, order: &[Place]) -> SecondaryMap<Value, u32> {
     let mut moves: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(s.values.len());
     // Users come after definitions, so the uses of a vector are known before its components are
@@ -143,11 +143,11 @@ struct Place {
     inst: Inst,
     /// Every thread comes to it, once.
     top: bool,
-    /// It is inside of an `if`.
+    /// Whether it is inside of an `if`.
     conditional: bool,
 }
 
-/// What each value is, and the instructions in program order.
+/// The kind of each value, and the instructions in program order.
 fn kinds(s: &Shader) -> (SecondaryMap<Value, Kind>, Vec<Place>) {
     let mut kinds: SecondaryMap<Value, Kind> = SecondaryMap::with_capacity(s.values.len());
     let mut order: Vec<Place> = Vec::new();
@@ -175,7 +175,7 @@ pub fn plan(s: &Shader) -> Plan {
     let moves = moves(s, &order);
     let mut chosen: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
     let mut room = MAX_HALVES;
-    // What is inside of an `if` gets the room that the rest leaves: threads may never come to it.
+    // Values inside of an `if` get the remaining uniforms: threads may never execute it.
     choose(s, &order, (&kinds, &moves), true, &mut room, &mut chosen);
     let needed = choose(s, &order, (&kinds, &moves), false, &mut room, &mut chosen);
     let results = order.iter().flat_map(|place| s.results(place.inst)).copied();
@@ -247,8 +247,8 @@ fn choose(
 
 fn walk(s: &Shader, r: Region, (top, conditional): (bool, bool), f: &mut impl FnMut(Place)) {
     for &inst in &s.regions[r].insts {
-        // Regions first: their uses come before those behind them only in text, but results of `if`
-        // and `loop` are defined here.
+        // The instruction before its regions: the regions' uses precede those after them only in text,
+        // but results of `if` and `loop` are defined here.
         f(Place { inst, top, conditional });
         let conditional = conditional || s.insts[inst].op == Op::If;
         for q in s.inst_regions(inst) {

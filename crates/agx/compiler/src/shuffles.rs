@@ -30,7 +30,7 @@ pub fn run(f: &mut Function) {
     let clear: Inst =
         MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() }.into();
     for b in f.blocks.keys() {
-        // The same number again is there already.
+        // Removes repeated settings of the same number.
         let mut last: Option<Ins> = None;
         let mut insts = std::mem::take(&mut f.blocks[b].insts);
         insts.retain(|&i| {

@@ -1,22 +1,25 @@
-//! Moves arithmetic behind the conditions and loops that it is not needed in front of.
+//! Code sinking: moves arithmetic after conditions and loops to its use.
 //!
-//! Shaders compute vectors whose components are used far apart, as the coordinates of a row of texels. A component that is computed
-//! in the block where it is used keeps no register until then, and is computed where the vector needs it, without a copy. Texture
-//! samples that may jump over what they emulate end blocks, so that neither the scheduler nor the allocator of registers sees both.
+//! Shaders compute vectors whose components are used far apart, such as the coordinates of a row of
+//! texels. A component that is computed in the block where it is used keeps no register until then, and
+//! is computed where the vector needs it, without a copy. Texture samples with control flow around
+//! their emulation end blocks, so neither the scheduler nor the register allocator sees both.
 //!
-//! An instruction moves to its first user in the same region, past at least one `if` or `loop`, if that makes no more values alive in
-//! between: of its operands, at most one would have died before, which is no larger than the result.
+//! An instruction moves to its first user in the same region, past at least one `if` or `loop`, if that
+//! does not increase the number of live values in between: at most one of its operands would have died
+//! before, and it is no larger than the result.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Value};
 
-/// Where an instruction is.
+/// Position of an instruction.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// Its region.
     region: PackedOption<Region>,
-    /// The position in it, in the order before the pass; of an instruction that moved, that of the one it moved to.
+    /// The position in it, in the order before the pass; for an instruction that moved, the position of
+    /// its user.
     at: u32,
 }
 

@@ -132,7 +132,7 @@ pub enum Source {
     ViewIndex,
     /// Vertex: the word of the vertex store where a varying begins, 16 bits.
     VaryingWord {
-        /// Which.
+        /// The varying.
         varying: Varying,
     },
     /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each
@@ -168,7 +168,7 @@ pub enum Source {
     },
     /// Written by the preamble: the n-th of its results.
     Preamble {
-        /// Which one.
+        /// Index of the result.
         index: u32,
         /// Half-uniforms.
         halves: u8,
@@ -256,11 +256,11 @@ pub struct TextureState {
     pub binding: u32,
     /// Array element.
     pub element: u32,
-    /// It holds the PBE descriptor, for stores, else the texture descriptor.
+    /// Whether it holds the PBE descriptor, for stores, else the texture descriptor.
     pub pbe: bool,
 }
 
-/// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be
+/// A sampler state register, counted from `ss1`: loads use `ss0`, which must be
 /// [`crate::descriptor::loads_sampler`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct SamplerState {
@@ -477,7 +477,7 @@ mod tests {
         let places: Vec<u16> = (0..90).map(|k| u.get(of(k)).unwrap()).collect();
         assert_eq!(places[63], LOW_HALVES - 4);
         assert_eq!(places[64], LOW_HALVES);
-        // What must be below is refused.
+        // Values that must be in the lower part are refused.
         assert_eq!(u.get(Source::BufferTable { set: 0, binding: 0 }), None);
     }
 }

@@ -83,9 +83,9 @@ pub fn run(f: &Function) -> Result<()> {
     }
     let mut here = LiveSet::new(f);
     for (b, data) in f.blocks.iter() {
-        // Nothing flows in from nowhere.
+        // Only reachable blocks have live-in values.
         if data.preds.is_empty() && b != Block::from_u32(0) && !l.ins[b.index()].is_empty() {
-            // Code that no thread reaches may name anything.
+            // Unreachable code may name any value.
             continue;
         }
         here.fill(f, &l.ins[b.index()]);

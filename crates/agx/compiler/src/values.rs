@@ -1,8 +1,9 @@
-//! Which values of the IR the registers of a program hold: what a debugger needs to name registers.
+//! Locations of the IR's values in registers, for debuggers.
 //!
-//! A value is followed from the instruction that defines it, through reloads of spilled ones, and from the start of each block that
-//! it is live in. A value that is moved between registers within a block is named again where the next block begins, so a name
-//! can be missing for some instructions, but none is wrong: what writes a register without a name takes the old name away.
+//! A value is followed from the instruction that defines it, through reloads of spilled values, and
+//! from the start of each block that it is live in. A value that is moved between registers within a
+//! block is named again at the start of the next block, so a name can be missing for some instructions,
+//! but none is wrong: a write of an unnamed value ends the register's old name.
 
 use std::collections::HashMap;
 
@@ -21,10 +22,10 @@ pub(crate) struct Component {
     pub component: u8,
 }
 
-/// What selection made of the components of the IR's values.
+/// Locations that selection chose for the components of the IR's values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meanings {
-    /// Values of the machine IR; where several components are one value, the first is what it is called.
+    /// Values of the machine IR; if several components share a value, the first one names it.
     pub vals: Vec<(Val, Component)>,
     /// Uniform registers.
     pub uniforms: Vec<InUniforms>,
@@ -35,7 +36,7 @@ pub(crate) struct Meanings {
 pub(crate) struct InUniforms {
     /// First half-uniform.
     pub half: u16,
-    /// How many.
+    /// Number of half-uniforms.
     pub halves: u8,
     /// The component.
     pub of: Component,
@@ -50,13 +51,13 @@ pub(crate) struct InRegisters {
     pub written: bool,
     /// First half-register.
     pub half: u16,
-    /// How many.
+    /// Number of half-registers.
     pub halves: u8,
     /// The component.
     pub of: Component,
 }
 
-/// Where a program has the IR's values.
+/// Locations of the IR's values in a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
     /// In registers, sorted by offset.
@@ -74,7 +75,7 @@ pub(crate) struct Held {
     of: Component,
 }
 
-/// What allocation left where, of the values that mean something.
+/// Registers that allocation chose for named values.
 pub(crate) fn held(f: &Function, meanings: &Meanings, defs: &[tepui_regalloc::Def]) -> Vec<Held> {
     let mut of: SecondaryMap<Val, Option<Component>> = SecondaryMap::new();
     for &(v, component) in &meanings.vals {
@@ -114,13 +115,13 @@ pub(crate) fn place(held: &[Held], lines: &[Line], offsets: &[(u32, Loc)]) -> Ve
 /// The names of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// As the printed IR calls it, such as `%12` or `%12.y`.
+    /// Its name in the printed IR, such as `%12` or `%12.y`.
     pub ir: String,
-    /// As the source calls the variable that it is, such as `count` or `normal.x`; empty if it is none.
+    /// Its variable in the source, such as `count` or `normal.x`; empty if there is none.
     pub variable: String,
 }
 
-/// Registers with the name of what they hold.
+/// Registers with the name of their contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holds {
     /// Byte offset of the instruction from which on they hold it; 0 for uniform registers.
@@ -129,13 +130,13 @@ pub struct Holds {
     pub written: bool,
     /// First half-register.
     pub half: u16,
-    /// How many.
+    /// Number of half-registers.
     pub halves: u8,
     /// An index of [`Names::names`].
     pub name: u32,
 }
 
-/// What the registers of a program hold, by name, for debuggers.
+/// Names of the contents of a program's registers, for debuggers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
     /// The names.
@@ -147,7 +148,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Of values in the IR of a shader after all passes.
+    /// Names of values in the IR of a shader after all passes.
     pub(crate) fn new(values: &Values, shader: &Shader) -> Names {
         let mut known: HashMap<(Value, u8), u32> = HashMap::new();
         let numbers = tepui_ir::print::numbers(shader);

@@ -43,7 +43,7 @@ impl fmt::Display for Varying {
     }
 }
 
-/// How a value varies over a primitive.
+/// Interpolation class of a varying.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shading {
@@ -59,7 +59,7 @@ impl Shading {
     /// All, in the order of a vertex.
     pub const ALL: [Shading; 3] = [Shading::Smooth, Shading::Flat, Shading::Linear];
 
-    /// How the word of a vertex is shaded that has so many words of each.
+    /// The class of a vertex's word, given the numbers of words of each class.
     pub(crate) fn at([smooth, flat, _]: [u16; 3], word: u16) -> Shading {
         match word - POSITION_WORDS.min(word) {
             w if w < smooth => Shading::Smooth,
@@ -100,9 +100,9 @@ pub struct VertexTable {
     pub attributes: u8,
     /// Components of attributes that are read: bit 4 n + c for component c of location n.
     pub components: u128,
-    /// Where each varying begins, when that was known to the compiler.
+    /// First word of each varying, if the compiler knew it.
     pub fixed: Option<Vec<(Varying, u16)>>,
-    /// Words of smooth, flat and linear varyings, when the compiler knew how each is shaded.
+    /// Words of smooth, flat and linear varyings, if the compiler knew the class of each.
     pub classes: Option<[u16; 3]>,
 }
 
@@ -113,19 +113,19 @@ impl VertexTable {
         self.varyings.iter().map(|v| v.1).sum()
     }
 
-    /// Where the point size is.
+    /// Word of the point size.
     #[must_use]
     pub fn point_size_at(&self) -> u16 {
         POSITION_WORDS + self.varying_words()
     }
 
-    /// Where the layer (low half) and the viewport (high half) are.
+    /// Word of the layer (low half) and the viewport (high half).
     #[must_use]
     pub fn target_at(&self) -> u16 {
         self.point_size_at() + u16::from(self.point_size)
     }
 
-    /// Where the first clip distance is.
+    /// Word of the first clip distance.
     #[must_use]
     pub fn clip_at(&self) -> u16 {
         self.target_at() + u16::from(self.layer || self.viewport)
@@ -150,8 +150,8 @@ impl VertexTable {
         self.classes = Some(self.words_by_class(shading));
     }
 
-    /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then
-    /// linear. Those that no fragment reads count as smooth.
+    /// First word of each varying for these classes: smooth ones first, then flat, then linear. Unread
+    /// varyings count as smooth.
     #[must_use]
     pub fn places(&self, shading: impl Fn(Varying) -> Shading) -> Vec<(Varying, u16)> {
         let mut at = POSITION_WORDS;
@@ -176,12 +176,12 @@ pub enum Origin {
     Z,
     /// Words of a varying.
     Varying {
-        /// Which.
+        /// The varying.
         varying: Varying,
         /// Its first word.
         component: u8,
     },
-    /// The place in a point.
+    /// The coordinate within a point.
     PointCoord,
     /// The primitive's number.
     PrimitiveId,
@@ -204,9 +204,9 @@ impl fmt::Display for Origin {
 pub struct Coefficients {
     /// The first register.
     pub first: u8,
-    /// How many, 1 to 4.
+    /// Number of components, 1 to 4.
     pub count: u8,
-    /// How they vary.
+    /// Their class.
     pub shading: Shading,
     /// Their source.
     pub origin: Origin,
@@ -220,7 +220,7 @@ pub struct FragmentTable {
     /// Colours that are written: a bit for each location. The second colour of a blend with two
     /// sources counts as location 1.
     pub colours: u8,
-    /// Of these, those that are the same as the first one and have no registers for an epilog: a bit for each location.
+    /// Bit mask of the locations that equal the first one and have no registers for an epilog.
     pub copies: u8,
     /// Location 0 has two colours.
     pub dual_source: bool,
@@ -261,7 +261,7 @@ impl FragmentTable {
         self.coefficients.iter().any(|c| c.origin == Origin::Z)
     }
 
-    /// How a varying is shaded; `None` if it is not read.
+    /// The class of a varying; `None` if it is not read.
     #[must_use]
     pub fn shading(&self, v: Varying) -> Option<Shading> {
         self.coefficients.iter().find_map(|c| match c.origin {

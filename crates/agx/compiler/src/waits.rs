@@ -9,13 +9,13 @@ use tepui_agx_isa::table::barrier::Wait;
 use tepui_agx_isa::{File, Inst, Role};
 
 const SLOTS: usize = 2;
-/// Most instructions under way on a slot. source: Mesa, agx_insert_waits.c
+/// Maximum number of pending instructions of a slot. source: Mesa, agx_insert_waits.c
 const MAX_PENDING: u8 = 8;
 
 /// The largest distance of neighbouring loads, in lines.
 const NEAR: usize = 4;
 
-/// Whether an asynchronous instruction brings something.
+/// Whether an asynchronous instruction has results.
 fn is_load(inst: &Inst) -> bool {
     inst.scoreboard().is_some()
         && !matches!(inst, Inst::DeviceStore(_) | Inst::StackStore(_))

@@ -1,5 +1,4 @@
-//! Compute shaders that nobody here wrote: what the machine code leaves in memory is what the
-//! interpreter leaves.
+//! Third-party compute shaders: machine code leaves the same memory as the interpreter.
 //!
 //! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else
 //! the corpus of `tools/corpus`, SPIR-V and WGSL, which it brings.

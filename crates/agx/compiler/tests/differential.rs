@@ -14,7 +14,7 @@ struct Tally {
     same: usize,
     /// Programs that spilled registers.
     spilled: usize,
-    /// How many have loops.
+    /// Number of programs with loops.
     loops: usize,
     refused: BTreeMap<String, usize>,
 }
@@ -56,7 +56,7 @@ fn machine() -> Machine {
     Machine::new(options).expect("a machine")
 }
 
-/// What is undefined is zero in the interpreter; here it must be, too.
+/// Undefined values are zero in the interpreter; here they are made zero, too.
 fn define(s: &mut Shader) {
     use tepui_ir::{Attrs, Op};
     for r in s.regions.keys().collect::<Vec<_>>() {
@@ -203,8 +203,8 @@ fn plain_programs_unoptimised() {
     t.takes_all(60);
 }
 
-/// All but division by zero, which languages leave undefined, and sub-group operations: the
-/// generator's shuffles read lanes that are not active, whose values nobody promises.
+/// Everything but division by zero, which languages leave undefined, and subgroup operations: the
+/// generator's shuffles read inactive lanes, whose values are undefined.
 const EVERYTHING: Config = Config { div_zero: false, subgroups: false, ..Config::all() };
 
 #[test]

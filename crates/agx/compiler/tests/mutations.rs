@@ -80,8 +80,8 @@ fn drawing() -> Vec<u32> {
     )
 }
 
-/// Changes up to three words behind the header: to another word of the module, by a bit, or to a
-/// small number.
+/// Changes up to three words after the header: to another word of the module, by a bit, or to a small
+/// number.
 fn mutate(words: &mut [u32], rng: &mut Rng) {
     for _ in 0..1 + rng.below(3) {
         let at = 5 + rng.below(words.len() - 5);

@@ -44,7 +44,7 @@ fn run(p: &Program, input: &[u32]) -> Vec<u32> {
     out.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// From SPIR-V to machine code, with all checks, on a thread with a small stack.
+/// Compiles SPIR-V to machine code, with all checks, on a thread with a small stack.
 fn compiled(shape: Shape, n: u32) -> Result<Program, tepui_spirv::Error> {
     let work = move || {
         let mut s = tepui_spirv::translate(&shape.module(n), &Default::default())?;

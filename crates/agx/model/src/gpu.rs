@@ -20,12 +20,12 @@ pub struct Options {
     /// Run the checker: report reads of registers and memory that were never written, and uses of a
     /// load's result before the wait for it.
     pub check: bool,
-    /// With `check`: look for races, for barriers and derivatives in divergent flow, and for results
-    /// that nobody reads.
+    /// With `check`: report races, barriers and derivatives in divergent flow, and results that are
+    /// never read.
     pub audit: bool,
-    /// The word that registers, local memory and scratch memory hold until a program writes them.
-    /// Silicon leaves there what ran before; the default, 0, hides a missing initialisation. `r0l`,
-    /// the execution mask's counter, starts at 0 all the same, and uniform registers that no USC
+    /// The word that registers, local memory and scratch memory hold until a program writes them. On
+    /// silicon they hold remains of earlier programs; the default, 0, hides a missing initialisation.
+    /// `r0l`, the execution mask's counter, starts at 0 in any case, and uniform registers that no USC
     /// word loads read as 0.
     pub uninitialised: u32,
     /// Instructions that one SIMD-group may execute before the job counts as an endless loop.
@@ -42,8 +42,8 @@ pub struct Options {
     /// The target of translation; `None` for the fastest that the host has. With a target that the
     /// host lacks, all programs are interpreted.
     pub target: Option<Target>,
-    /// With `check`: programs whose registers are proven to be right are not watched instruction by instruction, and may be
-    /// translated. Findings are the same.
+    /// With `check`: programs whose register use is verified statically are not checked instruction by
+    /// instruction, and may be translated. Findings are the same.
     pub prove: bool,
     /// Number of draws of a render command that are executed; later ones are skipped.
     pub draws: u64,
@@ -81,19 +81,19 @@ impl Default for Options {
     }
 }
 
-/// What the checker looks for.
+/// Level of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// Nothing.
+    /// No checks.
     Off,
-    /// What [`Options::check`] says.
+    /// Checks of [`Options::check`].
     Mistakes,
-    /// What [`Options::audit`] says too.
+    /// Checks of [`Options::audit`] too.
     Audit,
 }
 
 impl Options {
-    /// What the checker looks for.
+    /// The level of checking.
     pub(crate) fn checks(&self) -> Checks {
         match (self.check, self.audit) {
             (true, true) => Checks::Audit,

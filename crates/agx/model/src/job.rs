@@ -144,13 +144,13 @@ pub enum ReportKind {
     UnwrittenRegister,
     /// A byte of local memory is read that the workgroup never wrote.
     UnwrittenLocal,
-    /// A byte of memory is read whose page nobody ever wrote.
+    /// A byte of memory is read whose page was never written.
     UnwrittenMemory,
     /// A load of memory that is not bound for reading.
     UnboundLoad,
     /// A store to memory that is not bound for writing.
     UnboundStore,
-    /// A tile of a compressed image is read that nobody ever wrote.
+    /// A tile of a compressed image is read that was never written.
     UnwrittenTile,
     /// A tile of a compressed image is read whose contents this model cannot decode.
     UnknownCompression,
@@ -162,17 +162,17 @@ pub enum ReportKind {
     UnwrittenScratch,
     /// Two SIMD-groups access the same local memory without a barrier between, one of them to write.
     LocalRace,
-    /// The same of device memory, by SIMD-groups of one workgroup.
+    /// A race of device memory between SIMD-groups of one workgroup.
     WorkgroupRace,
-    /// The same of device memory, by different workgroups.
+    /// A race of device memory between workgroups.
     DispatchRace,
-    /// Lanes of one SIMD-group store different values to one place at once.
+    /// Lanes of one SIMD-group store different values to one address in one instruction.
     LaneRace,
     /// A barrier that not all threads of the workgroup execute.
     DivergentBarrier,
-    /// A difference within a quad of which not all lanes execute it.
+    /// A difference within a quad of which not all lanes are active.
     DivergentDerivative,
-    /// A texel or a store to local memory that nobody has read so far.
+    /// A texel or a store to local memory that was not read yet.
     UnreadResult,
     /// Takes back an [`ReportKind::UnreadResult`]: a later job reads it.
     ResultRead,
@@ -250,20 +250,20 @@ pub struct Report {
     pub kind: ReportKind,
     /// A description, in one sentence without a full stop.
     pub what: String,
-    /// Where.
+    /// The instruction.
     pub at: ProgramPoint,
-    /// The fingerprint of the program's machine code, the same wherever it lies.
+    /// The fingerprint of the program's machine code, independent of its address.
     pub shader: u64,
-    /// The lanes that it was first found in; none if it is not of lanes.
+    /// Bit mask of the lanes that it was first found in; 0 if it does not concern lanes.
     pub lanes: u32,
-    /// The workgroup that it was first found in, of compute programs.
+    /// The workgroup that it was first found in, for compute programs.
     pub workgroup: [u32; 3],
-    /// How many times it was found.
+    /// Number of occurrences.
     pub count: u64,
 }
 
 impl Report {
-    /// As a finding, at a place in the run.
+    /// The report as a finding, with its position in the run.
     #[must_use]
     pub fn finding(&self, first: String) -> tepui_check::Finding {
         tepui_check::Finding {

@@ -17,9 +17,9 @@ use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
 use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
-/// Work items for each worker, as far as they are not too short or too long.
+/// Target number of work items for each worker.
 const ITEMS: usize = 8;
-/// SIMD-groups of a work item, at most.
+/// Maximum number of SIMD-groups of a work item.
 const MAX_GROUPS_AT_A_TIME: usize = 64;
 
 /// The inputs of a vertex program.

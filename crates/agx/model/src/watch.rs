@@ -58,10 +58,10 @@ impl Step<'_> {
         self.group.descriptor()
     }
 
-    /// The texels behind a descriptor.
+    /// The texels of a descriptor's image.
     ///
     /// # Errors
-    /// What of the descriptor is not known.
+    /// The part of the descriptor that is unknown.
     pub fn picture(&self, descriptor: &[u8; 24]) -> Result<Picture, String> {
         self.group.picture(descriptor)
     }
@@ -75,7 +75,7 @@ pub struct Uniforms<'a> {
 }
 
 impl Uniforms<'_> {
-    /// Numbers of words, in halves `2 * number` and behind it, and the words.
+    /// The words with their numbers: word `number` is in the halves `2 * number` and `2 * number + 1`.
     pub fn words(&self) -> impl Iterator<Item = (u16, u32)> {
         self.numbers.iter().map(|&n| (n, self.rows[usize::from(n)].0[0]))
     }
@@ -110,9 +110,9 @@ pub struct Covering {
     pub draw: u32,
     /// Number of the primitive in the draw's instance.
     pub primitive: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: PrimitiveKind,
-    /// Faces the viewer with its front.
+    /// Whether its front faces the viewer.
     pub front: bool,
     /// The samples that it covers, a bit each.
     pub covered: u32,
@@ -142,11 +142,12 @@ pub struct Shading<'a> {
     pub lane: usize,
     /// The tilebuffer's colours that it stores.
     pub stores: Vec<TileAccess>,
-    /// And those that it loads, as blending does.
+    /// The values that it loads, as blending does.
     pub loads: Vec<TileAccess>,
 }
 
-/// What happens to a pixel, in this order for each primitive: it is covered, it is shaded, its program has ended.
+/// Event of a pixel, in this order for each primitive: it is covered, it is shaded, its program has
+/// ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PixelEvent<'a> {
     /// The tile has been filled: cleared or loaded.
@@ -179,7 +180,7 @@ pub trait Observe: Send + Sync {
     fn pixel_event(&self, _: &PixelEvent<'_>) {}
 }
 
-/// Of instructions alone.
+/// Observer of instructions only.
 struct Steps<F>(F);
 
 impl<F: Fn(&Step<'_>) + Send + Sync> Observe for Steps<F> {
@@ -212,13 +213,14 @@ impl Watch {
     #[cold]
     pub(crate) fn before(&self, l: &Lanes<'_, '_>) {
         let offset = l.code.placed().get(l.pc).map_or(0, |p| p.offset);
-        // SAFETY: `Lanes::new` checked that the file has the program's rows, and nobody writes them
+        // SAFETY: `Lanes::new` checked that the file has the program's rows, and they are not written
         // while the group is borrowed here.
         let registers =
             unsafe { std::slice::from_raw_parts(l.files().0.cast_const(), l.code.register_rows()) };
         let numbers = l.code.uniform_rows();
         let count = numbers.last().map_or(0, |&n| usize::from(n) + 1);
-        // SAFETY: `Lanes::new` checked that the file has a row for each uniform register, and nobody writes it.
+        // SAFETY: `Lanes::new` checked that the file has a row for each uniform register, and they are
+        // never written.
         let rows = unsafe { std::slice::from_raw_parts(l.files().1, count) };
         let pixels = match &l.stage {
             Stage::Fragment(f) => Some([&f.x, &f.y]),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_agx_model::{Space as ModelSpace, Step as ModelStep};
 use tepui_debug::image::Image;
-use tepui_debug::memory::{Access, Place, Space, Writer};
+use tepui_debug::memory::{Access, MemoryLocation, Space, Writer};
 use tepui_debug::{Instruction, Recording, Register, Step};
 
 /// Bytes of all images of a recording.
@@ -33,7 +33,7 @@ impl Recorder {
     pub fn own(&mut self, step: &ModelStep<'_>, lane: usize) -> Option<usize> {
         let at = self.recording.index_of(step.offset).filter(|_| !self.full)?;
         let r = &mut self.recording;
-        let word = |place: Place| step.word(model_space(place.space), place.address);
+        let word = |place: MemoryLocation| step.word(model_space(place.space), place.address);
         r.memory.settle(r.steps().len() as u32, word);
         if r.steps().is_empty() {
             (r.lane, r.alive) = (lane, step.alive);
@@ -60,7 +60,7 @@ impl Recorder {
             return;
         }
         let now = r.steps().len() as u32;
-        let word = |place: Place| step.word(model_space(place.space), place.address);
+        let word = |place: MemoryLocation| step.word(model_space(place.space), place.address);
         r.memory.settle(now, word);
         // Scratch memory is the other group's own.
         if let Some(access) = access(step, now).filter(|a| a.writes && a.space != Space::Scratch) {
@@ -95,7 +95,7 @@ fn model_space(space: Space) -> ModelSpace {
     }
 }
 
-/// What the instruction of a step accesses.
+/// The memory access of a step's instruction.
 fn access(step: &ModelStep<'_>, number: u32) -> Option<Access> {
     let a = step.access()?;
     let space = match a.space {
@@ -107,7 +107,7 @@ fn access(step: &ModelStep<'_>, number: u32) -> Option<Access> {
     Some(Access { step: number, space, writes, lanes, addresses: a.addresses.to_vec(), bytes })
 }
 
-/// A program's instructions without the traps behind its end.
+/// A program's instructions without the traps after its end.
 #[must_use]
 pub fn instructions(code: &[u8]) -> Vec<Instruction> {
     let one = |l: tepui_agx_isa::disasm::Line| Instruction {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cmd_compile::{Common, expand, stats_map};
+use crate::cmd_compile::{CompilerArgs, expand, stats_map};
 use crate::frontend;
 
 /// Measures compile time: compiles each shader several times on one thread, from SPIR-V to machine
@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(required_unless_present = "scale")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    common: Common,
+    common: CompilerArgs,
     /// Number of compilations of each shader.
     #[arg(short, default_value_t = 40)]
     n: usize,

@@ -16,15 +16,16 @@ const SCENES: [&str; 3] = ["cube", "shading:shading=phong", "desktop"];
 const GL_SCENES: [&str; 6] =
     ["build:use-vbo=true", "texture", "shading:shading=phong", "bump", "shadow", "terrain"];
 
-/// What makes zink draw OpenGL on the Vulkan driver, and present by itself, in the thread of the program.
+/// Environment that makes zink draw OpenGL on the Vulkan driver, with its own presentation, in the
+/// program's thread.
 const ZINK: [(&str, &str); 3] =
     [("MESA_LOADER_DRIVER_OVERRIDE", "zink"), ("LIBGL_KOPPER_DRI2", "1"), ("GALLIUM_THREAD", "0")];
 
 /// Size of the windows.
 const SIZE: (&str, &str) = ("800", "600");
 
-/// How long a scene of vkmark or glmark2 runs, in seconds; and how long it runs to find out what it executes before its
-/// first frame.
+/// Duration of a scene of vkmark or glmark2 in seconds; and of the run that measures the work before
+/// its first frame.
 const SECONDS: [u32; 2] = [3, 1];
 
 /// Frames of vkcube's short and long run; the difference is measured.
@@ -101,19 +102,19 @@ impl Driver {
     }
 }
 
-/// What a driver does of a program's frames.
+/// Speed of a program's frames on a driver.
 #[derive(Clone, Copy)]
 pub struct Speed {
     /// Frames per second.
     pub fps: f64,
-    /// What a frame executes on the model.
+    /// Work of a frame on the model.
     pub executed: Option<Executed>,
 }
 
 /// A program's name, and its speed on each driver.
 pub type Speeds = (String, Vec<Speed>);
 
-/// What the model executed, or a part of it.
+/// Work that the model executed, or a part of it.
 #[derive(Clone, Copy, Default, Deserialize)]
 pub struct Executed {
     /// Instructions, counted once a SIMD-group.
@@ -139,7 +140,7 @@ impl Executed {
         Ok(sum)
     }
 
-    /// What is left without another part, for each of a number of turns.
+    /// The work that exceeds `without`, divided by a number of repetitions.
     pub fn each(self, without: Executed, turns: f64) -> Executed {
         Executed {
             instructions: (self.instructions - without.instructions) / turns,
@@ -162,7 +163,7 @@ pub struct Frames {
     pub ratio: f64,
     /// Frames per second if nothing but the model took time: without the program, the driver, an emulator and the X server.
     pub alone_fps: Option<f64>,
-    /// The same divided by lavapipe's frames per second.
+    /// The frame rate divided by lavapipe's.
     pub alone_ratio: Option<f64>,
 }
 
@@ -346,7 +347,7 @@ impl<'a> Runner<'a> {
         self.mark(driver, environment, &line, scene)
     }
 
-    /// Runs a scene of vkmark or glmark2, which stands behind the line's words.
+    /// Runs a scene of vkmark or glmark2, named after the line's words.
     fn mark(
         &self,
         driver: Driver,

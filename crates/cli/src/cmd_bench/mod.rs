@@ -1,5 +1,4 @@
-//! `tepui bench`: benchmarks, one module each. Every figure is measured beside a peer's in the same
-//! run.
+//! `tepui bench`: benchmarks, one module each. Every figure is measured with a peer's in the same run.
 
 mod compile;
 mod frames;
@@ -13,21 +12,21 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde::de::DeserializeOwned;
 
-/// Runs benchmarks on this machine; each figure is measured beside a peer's in the same run.
+/// Runs benchmarks on this machine; each figure is measured with a peer's in the same run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench tiling --help          # what each benchmark measures and takes
-  tepui bench tiling                 # beside memcpy; needs nothing
+  tepui bench tiling                 # relative to memcpy; needs nothing
   tepui bench compile shaders/       # from SPIR-V to machine code
-  tools/mesa fetch && tepui bench model   # beside lavapipe
-  tools/mesa fetch && tepui bench vulkan  # beside Honeykrisp and lavapipe")]
+  tools/mesa fetch && tepui bench model   # with lavapipe
+  tools/mesa fetch && tepui bench vulkan  # with Honeykrisp and lavapipe")]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: Benchmark,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum Benchmark {
     Compile(compile::Args),
     Model(model::Args),
     Tiling(tiling::Args),
@@ -37,14 +36,14 @@ enum What {
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
-        What::Compile(args) => compile::run(args),
-        What::Model(args) => model::run(args),
-        What::Tiling(args) => tiling::run(args),
-        What::Vulkan(args) => vulkan::run(args),
+        Benchmark::Compile(args) => compile::run(args),
+        Benchmark::Model(args) => model::run(args),
+        Benchmark::Tiling(args) => tiling::run(args),
+        Benchmark::Vulkan(args) => vulkan::run(args),
     }
 }
 
-/// The same program for arm64, which `tools/cross` builds beside that of this machine.
+/// The arm64 build of a program, which `tools/cross` puts next to this machine's.
 fn for_arm64(witness: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
     if cfg!(target_arch = "aarch64") {
         return Ok(witness.to_owned());
@@ -58,8 +57,8 @@ fn for_arm64(witness: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
     Err(format!("{}: no such program; {build}", path.display()).into())
 }
 
-/// The Vulkan client of this project: the one given, or the one beside this program. `without` is the option that
-/// does without it.
+/// The Vulkan client of this project: the one given, or the one next to this program. `without` is the
+/// option that makes it unnecessary, for the error message.
 fn witness(given: Option<&Path>, without: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let path = match given {
         Some(path) => path.to_owned(),

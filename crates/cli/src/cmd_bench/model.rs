@@ -1,9 +1,9 @@
 //! `tepui bench model`: measures the speed of the virtual GPUs.
 //!
 //! There are three kinds of figures: lane-instructions per second of loops in AGX assembly, in this
-//! process; the time of three Vulkan kernels on Mesa's driver on the model, beside the time of the
-//! same kernels on lavapipe (the same processor without a GPU) in the same run; and, measured
-//! likewise, frames per second of programs that draw.
+//! process; the time of three Vulkan kernels on Mesa's driver on the model, and the time of the same
+//! kernels on lavapipe (the same processor without a GPU) in the same run; and, measured likewise,
+//! frames per second of programs that draw.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -49,7 +49,7 @@ pub struct Args {
     /// The script that runs programs on Debian's Mesa.
     #[arg(long, default_value = "tools/mesa")]
     mesa: PathBuf,
-    /// The Vulkan client; by default beside this program.
+    /// The Vulkan client; by default next to this program.
     #[arg(long)]
     witness: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cmd_compile::Common;
+use crate::cmd_compile::CompilerArgs;
 use tepui_ir_gen::scale::Shape;
 
 /// Sizes of the shapes whose size SPIR-V leaves open.
@@ -24,7 +24,7 @@ struct Row {
     error: Option<String>,
 }
 
-fn one(shape: Shape, n: u32, times: usize, common: &Common) -> Row {
+fn one(shape: Shape, n: u32, times: usize, common: &CompilerArgs) -> Row {
     let mut row = Row {
         shape: shape.name(),
         n,
@@ -60,7 +60,7 @@ fn one(shape: Shape, n: u32, times: usize, common: &Common) -> Row {
 }
 
 /// Runs the benchmark; with `save`, the modules go to that folder, for other compilers.
-pub fn run(times: usize, json: bool, save: Option<&Path>, common: &Common) -> ExitCode {
+pub fn run(times: usize, json: bool, save: Option<&Path>, common: &CompilerArgs) -> ExitCode {
     let mut rows = Vec::new();
     if !json {
         println!("{:>10} {:>10} {:>8} {:>9}  shape", "ms front", "ms rest", "inst", "us/piece");

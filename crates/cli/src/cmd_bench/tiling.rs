@@ -1,4 +1,4 @@
-//! `tepui bench tiling`: measures the speed of tiling and detiling images, beside memcpy.
+//! `tepui bench tiling`: measures the speed of tiling and detiling images relative to memcpy.
 
 use std::io::{ErrorKind, Write as _};
 use std::ops::{Deref, DerefMut};
@@ -17,7 +17,7 @@ use tepui_intel_layout as intel;
 use tepui_layout::{ImageLayout, Region, Threads};
 use tepui_mali_layout as mali;
 
-/// Measures the speed of tiling and detiling images, beside memcpy.
+/// Measures the speed of tiling and detiling images relative to memcpy.
 ///
 /// Each row alternates the conversion with a memcpy of the same bytes by as many threads, between
 /// buffers that are already written and use large pages if available, and reports the medians. The
@@ -193,7 +193,7 @@ impl DerefMut for Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this long, and nobody borrows it any more.
+        // SAFETY: the mapping is this long, and is no longer borrowed.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.size) };
     }
 }

@@ -1,9 +1,11 @@
-//! `tepui bench vulkan`: measures Tepui's Vulkan driver beside Honeykrisp on the same model and lavapipe, in turns.
+//! `tepui bench vulkan`: compares Tepui's Vulkan driver with Honeykrisp on the same model and with
+//! lavapipe, in turns.
 //!
-//! Draws are timed on the thread that records and submits them, so that what executes them elsewhere does not count. The first
-//! process after a pause can be slower by half, so that each driver's figures are measured in [`TURNS`] processes and the best counts.
-//! Frames are of whole programs, the model's execution included. Instructions and cycles are those that the model counts while it
-//! executes: a frame's, and a compute kernel's.
+//! Draws are timed on the thread that records and submits them, so that execution on other threads does
+//! not count. The first process after a pause can be slower by half, so each driver's figures are
+//! measured in [`TURNS`] processes and the best counts. Frames are of whole programs, including the
+//! model's execution. Instructions and cycles are those that the model counts: of a frame, and of a
+//! compute kernel.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::frames::{self, Driver, Executed};
 
-/// Measures Tepui's Vulkan driver beside Honeykrisp and lavapipe: draws, pipelines, memory of objects, frames of programs.
+/// Compares Tepui's Vulkan driver with Honeykrisp and lavapipe: draws, pipelines, memory of objects,
+/// frames of programs.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench vulkan
@@ -44,12 +47,12 @@ pub struct Args {
     /// The script that runs programs on Debian's Mesa.
     #[arg(long, default_value = "tools/mesa")]
     mesa: PathBuf,
-    /// The Vulkan client; by default beside this program.
+    /// The Vulkan client; by default next to this program.
     #[arg(long)]
     witness: Option<PathBuf>,
 }
 
-/// How often the drivers' figures are measured, one driver after the other in each turn.
+/// Number of times that the drivers' figures are measured, one driver after the other in each turn.
 const TURNS: usize = 2;
 
 const DRIVERS: [Driver; 3] = [Driver::Tepui, Driver::Honeykrisp, Driver::Lavapipe];
@@ -57,13 +60,13 @@ const DRIVERS: [Driver; 3] = [Driver::Tepui, Driver::Honeykrisp, Driver::Lavapip
 /// The compute kernels of `witness speed`.
 const KERNELS: [&str; 3] = ["matmul_512", "mandelbrot_1024x768", "path_tracer_640x480"];
 
-/// Of what `witness speed` prints of a kernel.
+/// Output of `witness speed` for a kernel.
 #[derive(Deserialize)]
 struct Time {
     submissions: u32,
 }
 
-/// What `witness driver` prints.
+/// Output of `witness driver`.
 #[derive(Deserialize)]
 struct Figures {
     draws_per_s: f64,
@@ -92,7 +95,7 @@ struct Row {
     tepui: Option<f64>,
     honeykrisp: Option<f64>,
     lavapipe: Option<f64>,
-    /// How many times better than Honeykrisp Tepui is: faster, or smaller.
+    /// Ratio by which Tepui is better than Honeykrisp: faster, or smaller.
     better_than_honeykrisp: Option<f64>,
 }
 
@@ -110,7 +113,7 @@ pub fn run(args: &Args) -> ExitCode {
     if !args.json {
         let heads = ["", "Tepui", "Honeykrisp", "lavapipe"];
         println!(
-            "{:32} {:>10} {:>10} {:>10}  beside Honeykrisp",
+            "{:32} {:>10} {:>10} {:>10}  vs. Honeykrisp",
             heads[0], heads[1], heads[2], heads[3]
         );
     }
@@ -210,7 +213,7 @@ fn executed_rows(name: &str, executed: &[Option<Executed>]) -> [Row; 2] {
     ]
 }
 
-/// What a submission of a compute kernel executes.
+/// Work of a submission of a compute kernel.
 fn kernel_executed(
     args: &Args,
     kernel: &str,

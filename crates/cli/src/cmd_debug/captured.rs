@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use tepui_capture::{Event, Events, Process, Session, Start};
 use tepui_debug::Recording;
-use tepui_gpus::capture::{DebugPlace, Debugged, ReplayOptions, Replayer, debug, drawn_size};
+use tepui_gpus::capture::{DebugResult, DebugTarget, ReplayOptions, Replayer, debug, drawn_size};
 
-use super::load::{Place, numbers};
+use super::load::{RunArgs, numbers};
 use super::{info, say};
 use crate::cmd_decode::captures;
 use crate::input;
 
-/// What of a capture is looked at.
+/// Selection of a command in a capture.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Which {
+pub struct CommandSelection {
     /// Captures: the command, by its number in the list that `tepui debug CAPTURE` prints. Without it, the last that draws to
     /// the pixel's place, or the first that dispatches.
     #[arg(long, value_name = "N")]
@@ -39,14 +39,18 @@ pub fn is_capture(path: &Path) -> bool {
 ///
 /// # Errors
 /// The capture cannot be read, or nothing ran at the place.
-pub fn record(path: &Path, which: &Which, place: &Place) -> Result<Option<Recording>, String> {
+pub fn record(
+    path: &Path,
+    which: &CommandSelection,
+    place: &RunArgs,
+) -> Result<Option<Recording>, String> {
     let path = one(path)?;
     let at = match (&place.pixel, which.dispatch) {
         (Some(pixel), None) => {
             let [x, y] = numbers(pixel, 0)?;
-            DebugPlace::Pixel([x, y, which.layer], which.draw)
+            DebugTarget::Pixel([x, y, which.layer], which.draw)
         }
-        (None, Some(dispatch)) => DebugPlace::Thread(dispatch, numbers(&place.thread, 0)?),
+        (None, Some(dispatch)) => DebugTarget::Thread(dispatch, numbers(&place.thread, 0)?),
         (Some(_), Some(_)) => {
             return Err("--pixel goes with --draw, --thread with --dispatch".into());
         }
@@ -65,13 +69,13 @@ pub fn record(path: &Path, which: &Which, place: &Place) -> Result<Option<Record
         count += 1;
         found
     })?;
-    let Debugged { history, recording, code, missing, fault } = found
+    let DebugResult { history, recording, code, missing, fault } = found
         .ok_or_else(|| format!("the capture has {count} commands; there is no {number}"))??;
     let mut told = history.map_or_else(String::new, |h| format!("command {number}, {h}"));
     if let Some(fault) = fault {
         told += &format!("the command ends in a fault: {fault}\n");
     }
-    // Where nothing ran, the history says why.
+    // If nothing ran there, the history has the reason.
     let mut recording = recording.ok_or_else(|| {
         let missing = missing.unwrap_or_else(|| "nothing ran there".to_owned());
         format!("{missing} in command {number}; `tepui debug CAPTURE` lists the commands\n{told}")
@@ -120,7 +124,7 @@ fn commands<T>(
 }
 
 /// The last command that draws to a pixel's place, or the first that draws nothing.
-fn find(path: &Path, at: DebugPlace) -> Result<usize, String> {
+fn find(path: &Path, at: DebugTarget) -> Result<usize, String> {
     let (mut found, mut count) = (None, 0);
     let refused = commands(path, |process, _, start| {
         let size = match drawn_size(process, start) {
@@ -128,10 +132,10 @@ fn find(path: &Path, at: DebugPlace) -> Result<usize, String> {
             Err(e) => return Some(e),
         };
         match at {
-            DebugPlace::Pixel([x, y, _], _) if size.is_some_and(|[w, h]| x < w && y < h) => {
+            DebugTarget::Pixel([x, y, _], _) if size.is_some_and(|[w, h]| x < w && y < h) => {
                 found = Some(count);
             }
-            DebugPlace::Thread(..) if size.is_none() && found.is_none() => found = Some(count),
+            DebugTarget::Thread(..) if size.is_none() && found.is_none() => found = Some(count),
             _ => {}
         }
         count += 1;

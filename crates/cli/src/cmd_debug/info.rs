@@ -1,4 +1,4 @@
-//! Source lines of programs in captures, from what Tepui's Vulkan driver wrote beside them.
+//! Source lines of programs in captures, from the file that Tepui's Vulkan driver wrote next to them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,7 +29,8 @@ enum Entry {
     },
 }
 
-/// Adds source and lines to a recording of a program, if the file beside its capture knows the program's machine code.
+/// Adds source and lines to a recording of a program, if the file next to its capture lists the
+/// program's machine code.
 pub fn add(capture: &Path, code: &[u8], recording: &mut Recording) {
     let path = capture.with_file_name(SHADER_INFO);
     let Ok(text) = std::fs::read_to_string(path) else { return };
@@ -48,7 +49,7 @@ pub fn add(capture: &Path, code: &[u8], recording: &mut Recording) {
                 recording.title = format!("{stage} shader {entry}, {}", recording.title);
                 return;
             }
-            // Another program's, or a line that a process which was ended left unfinished.
+            // An entry of another program, or an incomplete line of a process that was killed.
             Ok(Entry::Program { .. }) | Err(_) => {}
         }
     }

@@ -10,15 +10,15 @@ use tepui_explore::compile::Text;
 use tepui_explore::images::Request;
 use tepui_explore::listing::source_lines;
 use tepui_explore::record::{Group, record as record_text};
-use tepui_explore::run::{Contents, How, ImageInput, Inputs, SamplerInput, run};
+use tepui_explore::run::{Contents, ImageInput, Inputs, RunOptions, SamplerInput, run};
 
 use super::captured;
-use crate::cmd_compile::Common;
+use crate::cmd_compile::CompilerArgs;
 use crate::cmd_exec::read_image;
 
-/// What is run, and which SIMD-group is recorded.
+/// Inputs of the run, and the SIMD-group that is recorded.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Place {
+pub struct RunArgs {
     /// Compute shaders: workgroups in each direction.
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     pub groups: String,
@@ -101,7 +101,7 @@ fn buffer(text: &str) -> Result<Contents, String> {
 ///
 /// # Errors
 /// The file does not compile, its job faults, or nothing runs at the place.
-pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, String> {
+pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Recording, String> {
     let (text, inputs) = read(file, common, place)?;
     let group = match (text.stage.as_deref(), &place.pixel) {
         (None | Some("compute"), _) => {
@@ -123,9 +123,9 @@ pub fn record(file: &Path, common: &Common, place: &Place) -> Result<Recording, 
 ///
 /// # Errors
 /// The file does not compile, or its job faults.
-pub fn check(file: &Path, common: &Common, place: &Place) -> Result<Vec<Finding>, String> {
+pub fn check(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Vec<Finding>, String> {
     let (text, inputs) = read(file, common, place)?;
-    let outcome = run(&text, &inputs, How { check: true, ..How::default() });
+    let outcome = run(&text, &inputs, RunOptions { check: true, ..RunOptions::default() });
     Ok(outcome.map_err(|e| e.to_string())?.findings)
 }
 
@@ -135,7 +135,7 @@ pub fn is_assembly(file: &Path) -> bool {
 }
 
 /// Reads a shader file and what it is run with.
-fn read(file: &Path, common: &Common, place: &Place) -> Result<(Text, Inputs), String> {
+fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, Inputs), String> {
     let name = file.display().to_string();
     let inputs = Inputs {
         size: numbers(&place.size, 256)?,
@@ -174,11 +174,11 @@ fn read(file: &Path, common: &Common, place: &Place) -> Result<(Text, Inputs), S
 struct Launched {
     file: std::path::PathBuf,
     #[command(flatten)]
-    common: Common,
+    common: CompilerArgs,
     #[command(flatten)]
-    place: Place,
+    place: RunArgs,
     #[command(flatten)]
-    captured: captured::Which,
+    captured: captured::CommandSelection,
 }
 
 /// Records what the arguments of the debug adapter protocol's `launch` name.

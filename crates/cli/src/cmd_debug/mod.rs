@@ -12,17 +12,19 @@ use tepui_debug::command::{self, Answer};
 use tepui_debug::image::Image;
 use tepui_debug::{Session, dap, screen};
 
-use crate::cmd_compile::Common;
+use crate::cmd_compile::CompilerArgs;
 
 /// Steps through a shader on the virtual M1, alone or of a draw or dispatch of a capture.
 ///
-/// In captures of AGX GPUs, --pixel prints which draws touched the pixel and what each did, and --draw says whose
-/// program is looked at, else the last that wrote it. Without --pixel and --dispatch the capture's commands are listed.
+/// In captures of AGX GPUs, --pixel prints which draws touched the pixel and what each did, and --draw
+/// selects the draw whose program is shown, else the last that wrote it. Without --pixel and --dispatch
+/// the capture's commands are listed.
 ///
-/// Runs the shader and records one SIMD-group: each instruction, the lanes that execute it, and every value of every register.
-/// Commands move over that recording, forward and back; `help` lists them. Fragment shaders draw a triangle over the whole
-/// picture, and their uniform buffers hold width, height, time and, behind a word, the pointer. Storage buffers, images and
-/// samplers are given by binding.
+/// Runs the shader and records one SIMD-group: each instruction, the lanes that execute it, and every
+/// value of every register. Commands move over that recording, forward and back; `help` lists them.
+/// Fragment shaders draw a triangle over the whole picture, and their uniform buffers hold width,
+/// height, time and, after a word, the pointer. Storage buffers, images and samplers are given by
+/// binding.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui debug blur.frag --pixel 10,20
@@ -38,11 +40,11 @@ pub struct Args {
     /// Shader file; or a capture of `tepui trace --save`, or the folder that it is in.
     pub file: PathBuf,
     #[command(flatten)]
-    pub common: Common,
+    pub common: CompilerArgs,
     #[command(flatten)]
-    pub place: load::Place,
+    pub place: load::RunArgs,
     #[command(flatten)]
-    captured: captured::Which,
+    captured: captured::CommandSelection,
     /// A command; may be given several times. Without commands they are read from standard input.
     #[arg(short = 'e', long = "execute", value_name = "COMMAND")]
     execute: Vec<String>,

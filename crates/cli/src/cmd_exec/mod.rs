@@ -10,9 +10,9 @@ use tepui_ir::{ResKind, Resource};
 
 use tepui_explore::compile::Text;
 use tepui_explore::images;
-use tepui_explore::run::{Contents, How, Inputs, run as explore};
+use tepui_explore::run::{Contents, Inputs, RunOptions, run as explore};
 
-use crate::cmd_compile::Common;
+use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load::is_assembly;
 
 /// Compiles a compute shader and runs it on the virtual GPU.
@@ -40,7 +40,7 @@ pub struct Args {
     /// Shader file.
     file: PathBuf,
     #[command(flatten)]
-    common: Common,
+    common: CompilerArgs,
     /// Workgroups in each direction.
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     groups: String,
@@ -73,7 +73,7 @@ type Slot = (u32, u32, u32);
 /// words.
 const PER_THREAD_B: u64 = 16;
 /// Limit on the size of such a buffer.
-const MOST_B: u64 = 1 << 30;
+const MAX_B: u64 = 1 << 30;
 
 fn slot(text: &str) -> Result<(Slot, &str), String> {
     let bad = || format!("`{text}`: write BINDING=FILE or SET.BINDING=FILE");
@@ -135,7 +135,8 @@ fn run_assembly(args: &Args) -> Result<(), String> {
         let (words, data) = (words.len(), Some(words));
         inputs.buffers.push(Contents { set: 0, binding: slot.1, words, fill, data });
     }
-    let outcome = explore(&text, &inputs, How { check: args.check, ..How::default() });
+    let outcome =
+        explore(&text, &inputs, RunOptions { check: args.check, ..RunOptions::default() });
     let outcome = outcome.map_err(|e| e.to_string())?;
     for finding in &outcome.findings {
         eprint!("{finding}");
@@ -191,7 +192,7 @@ fn try_run(args: &Args) -> Result<(), String> {
         let Some(r) = s.resources.values().find(declared) else {
             return Err(format!("`{o}`: the shader has no such buffer"));
         };
-        let size = largest.unwrap_or(threads.saturating_mul(PER_THREAD_B).min(MOST_B) as usize);
+        let size = largest.unwrap_or(threads.saturating_mul(PER_THREAD_B).min(MAX_B) as usize);
         let name =
             if slot.0 == 0 { r.binding.to_string() } else { format!("{}.{}", r.set, r.binding) };
         eprintln!(

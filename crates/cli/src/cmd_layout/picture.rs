@@ -54,7 +54,7 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
     let tile_x = MARGIN_PX + label_px + map_w + MARGIN_PX;
     let width = (tile_x + tile.side_px() + MARGIN_PX).max(MARGIN_PX * 2 + Canvas::text_w(&title));
     let top = MARGIN_PX + 24;
-    // A label is beside the row in which its level starts, or as close below as there is room.
+    // A label is next to the row in which its level starts, or as close below as there is space.
     let mut labels_px = 0;
     let labels: Vec<_> = memory
         .labels

@@ -42,7 +42,7 @@ pub struct Answer {
     pub surface: Option<AnswerSurface>,
 }
 
-/// What surface states say of an [`Answer`].
+/// Fields of a surface state for an [`Answer`].
 #[derive(Serialize)]
 pub struct AnswerSurface {
     /// Alignment of levels in elements.
@@ -51,7 +51,7 @@ pub struct AnswerSurface {
     pub qpitch_el: u32,
     /// The level from which on all share a tile.
     pub tail: Option<u32>,
-    /// What the address of the image is a multiple of.
+    /// Alignment of the image's address.
     pub alignment_B: u64,
     /// The auxiliary surface that the image can have.
     pub aux: Option<AnswerAux>,

@@ -82,7 +82,7 @@ impl Image {
                 let desc = intel::ImageDesc {
                     shape,
                     tiling,
-                    // What shaders store to is never compressed. source: Mesa, anv_image.c
+                    // Images that shaders store to are never compressed. source: Mesa, anv_image.c
                     may_have_aux: !request.usage.writable && tiling != intel::Tiling::Linear,
                     linear_stride_B: request.linear_stride_B,
                 };

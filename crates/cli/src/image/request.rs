@@ -56,7 +56,7 @@ pub enum RequestError {
     Misplaced {
         /// The option.
         option: &'static str,
-        /// What it is for.
+        /// Its purpose.
         what: &'static str,
     },
     /// An AGX layout rule is violated.

@@ -1,4 +1,4 @@
-//! Nothing of the page keeps people out: axe-core's rules in light and dark, and a narrow screen.
+//! Accessibility of the page: axe-core's rules in light and dark mode, and a narrow screen.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

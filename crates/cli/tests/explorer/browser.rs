@@ -37,7 +37,7 @@ pub struct Page {
     from: BufReader<File>,
     session: String,
     next: u64,
-    /// Errors that the page's console got, and exceptions that nobody caught.
+    /// Errors of the page's console, and uncaught exceptions.
     pub complaints: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Page {
 
     /// Loads an address and waits until the page is ready.
     pub fn go(&mut self, address: &str) {
-        // A change behind the `#` alone would load nothing.
+        // A change of the fragment alone would load nothing.
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         self.call("Page.navigate", json!({ "url": address }));
         self.wait("document.documentElement?.dataset.ready === 'yes'");
@@ -142,7 +142,7 @@ impl Page {
         result["result"]["value"].clone()
     }
 
-    /// The same as text.
+    /// The value of an expression as text.
     pub fn text(&mut self, expression: &str) -> String {
         match self.value(expression) {
             Value::String(text) => text,

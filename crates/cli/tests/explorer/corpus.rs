@@ -1,7 +1,7 @@
-//! Compute shaders that nobody here wrote run in the browser as they do natively, bit for bit.
+//! Third-party compute shaders run in the browser as they do natively, bit for bit.
 //!
-//! Those of `tools/corpus`, WGSL and modules of SPIR-V, that the compiler and the model take with buffers, images and samplers as
-//! the page gives them.
+//! These are the shaders of `tools/corpus`, WGSL and SPIR-V, that the compiler and the model accept
+//! with the page's default buffers, images and samplers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::{Session, native, results};
 
 /// Shaders that have run when this was written.
 const FLOOR: usize = 104;
-/// Instructions of SIMD-groups of a run: inputs that nobody chose make some loops endless.
+/// Instructions of SIMD-groups of a run: arbitrary inputs make some loops endless.
 const BUDGET: u64 = 1 << 18;
 
 /// The corpus, which is fetched first.

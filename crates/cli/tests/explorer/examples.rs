@@ -1,4 +1,4 @@
-//! What examples compute in the browser is what the same core computes natively.
+//! Examples compute the same in the browser as natively.
 
 use serde_json::{Value, json};
 use tepui_explore::api::Api;

@@ -1,4 +1,4 @@
-//! How fast and how large the page is. The figures are printed: `--nocapture` shows them.
+//! Speed and size of the page. The figures are printed: `--nocapture` shows them.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ const MAX_LOAD_MS: f64 = 3000.0;
 const MAX_SIZE_B: f64 = 5e6;
 /// Milliseconds from a keystroke to the new listing.
 const MAX_KEYSTROKE_MS: f64 = 100.0;
-/// How often the page is loaded.
+/// Number of times that the page is loaded.
 const LOADS: usize = 5;
 /// Keystrokes that are timed in each example.
 const KEYSTROKES: usize = 9;

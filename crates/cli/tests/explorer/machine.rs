@@ -1,4 +1,4 @@
-//! Shaders run beside the page, and a run can be stopped.
+//! Shaders run in a worker, and a run can be stopped.
 
 use serde_json::json;
 

@@ -38,7 +38,7 @@ impl Drop for Session {
     }
 }
 
-/// The folder of the page, which is built first if nobody has.
+/// The folder of the page, which is built first if it does not exist.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| match std::env::var_os("TEPUI_WEB_FOLDER") {
@@ -108,7 +108,7 @@ impl Session {
             .wait("import('./page.js').then((m) => !m.page.compiler.busy && !m.page.machine.busy)");
     }
 
-    /// What the page asked its core last, and what it said.
+    /// The page's last request to its core, and the answer.
     fn last(&mut self) -> (Value, Value) {
         let text = self.page.text(
             "import('./run.js').then((m) => JSON.stringify([m.last.request, { ...m.last.outcome, pixels: null }]))",
@@ -133,12 +133,13 @@ impl Session {
     }
 }
 
-/// What the same core says natively, where programs are translated to the host's code.
+/// The answer of the native core, where programs are translated to host code.
 fn native(api: &mut Api, request: &Value) -> Value {
     serde_json::from_str(&api.call(&request.to_string())).expect("JSON")
 }
 
-/// What of an outcome has to be the same in both builds of the core: all that a shader leaves.
+/// The part of an outcome that must be the same in both builds of the core: everything that a shader
+/// writes.
 fn results(outcome: &Value) -> Value {
     json!([outcome["size"], outcome["buffers"], outcome["pictures"]])
 }

@@ -1,4 +1,4 @@
-//! How a level divides an edge: positions are numbers of 16 bits behind the point.
+//! Subdivision of an edge by a level. Positions are fixed-point numbers with 16 fraction bits.
 
 use crate::kernel::{Flag, Kernel, Word};
 use tepui_ir::Spacing;
@@ -11,11 +11,12 @@ pub const HALF: u32 = 1 << 15;
 const INTEGER: u32 = 0x7fff_0000;
 /// The smallest difference of levels that positions show.
 const EPSILON: f32 = 1.0 / ONE as f32;
-/// Most segments of an edge.
-const MOST: u32 = 64;
+/// Maximum number of segments of an edge.
+const MAX_SEGMENTS: u32 = 64;
 
-/// A divided edge. Positions are those of the two whole numbers of segments around the level, mixed; the points of the
-/// smaller number are those of the larger without the one that splits a segment.
+/// A subdivided edge. Positions are interpolated between the two whole numbers of segments around the
+/// level; the points of the smaller number are those of the larger without the one that splits a
+/// segment.
 #[derive(Clone, Copy)]
 pub struct Edge<'k> {
     /// The level, as a position.
@@ -30,27 +31,27 @@ pub struct Edge<'k> {
     split: Word<'k>,
     /// Length of a segment, with the smaller number of them and with the larger.
     lengths: [Word<'k>; 2],
-    /// How far the level is from the smaller number to the larger.
+    /// Interpolation weight of the larger number.
     fraction: Word<'k>,
 }
 
-/// What an edge is for.
+/// Position of an edge in its patch.
 #[derive(Clone, Copy)]
-pub enum Place<'k> {
-    /// The edge of a patch.
+pub enum EdgeKind<'k> {
+    /// An edge of the patch.
     Outside,
-    /// The inside, beside edges of which the largest level is this one, as a float.
+    /// The inside, for edges whose largest level is this one, as a float.
     Inside(Word<'k>),
 }
 
-/// A level within the limits of the spacing, as a float; a NaN becomes the smallest.
-pub fn clamped<'k>(level: Word<'k>, spacing: Spacing, place: Place<'k>) -> Word<'k> {
+/// Clamps a level, a float, to the limits of the spacing; a NaN becomes the smallest.
+pub fn clamped<'k>(level: Word<'k>, spacing: Spacing, place: EdgeKind<'k>) -> Word<'k> {
     let odd = spacing == Spacing::FractionalOdd;
-    let most = (if odd { MOST - 1 } else { MOST }) as f32;
+    let most = (if odd { MAX_SEGMENTS - 1 } else { MAX_SEGMENTS }) as f32;
     let least = if spacing == Spacing::FractionalEven { 2.0f32 } else { 1.0 };
     let level = match place {
         // One segment inside, but not outside, has no place for the rows between them.
-        Place::Inside(largest) if odd => {
+        EdgeKind::Inside(largest) if odd => {
             let more = largest.float_more(1.0 + EPSILON / 2.0);
             level.float_max(more.select((1.0 + EPSILON).to_bits(), least.to_bits()))
         }

@@ -4,10 +4,11 @@
 //! drivers use too: concentric rings of points around the middle of the patch, the outermost of
 //! which follows the levels of the edges, and rows of triangles between them.
 //!
-//! [`count`] says how many points and indices each patch has, and whether all are divided alike; once the driver has made places of
-//! the counts, [`fill`] writes them, of patches that are alike only the first one's. Few patches are divided by a sub-group each: each lane has points and
-//! triangles of its own, whose places follow from their numbers. Many are divided by a thread each, which wastes
-//! no lanes on patches with few points.
+//! [`count`] computes the numbers of points and indices of each patch, and whether all levels are
+//! equal; once the driver has turned the counts into offsets, [`fill`] writes points and indices, of
+//! patches with equal levels only the first one's. Few patches are divided by a subgroup each: each
+//! lane has its own points and triangles, whose places follow from their numbers. Many are divided by a
+//! thread each, which wastes no lanes on patches with few points.
 
 mod edge;
 mod rings;
@@ -15,7 +16,7 @@ mod triangles;
 
 use crate::kernel::{Address, Flag, Kernel, Word};
 use crate::{TESSELLATED_B, THREADS};
-use edge::{Edge, ONE, Place, clamped};
+use edge::{Edge, EdgeKind, ONE, clamped};
 use rings::Rings;
 use tepui_ir::{Builtin, PrimitiveKind, Shader, Spacing};
 
@@ -36,9 +37,9 @@ pub mod word {
     pub const COUNT: u32 = 40;
     /// Bytes from patch to patch.
     pub const STRIDE: u32 = 44;
-    /// Where the outer levels are in a patch.
+    /// Offset of the outer levels in a patch.
     pub const OUTER: u32 = 48;
-    /// Where the inner levels are.
+    /// Offset of the inner levels in a patch.
     pub const INNER: u32 = 52;
     /// Address of a word that [`super::count`] sets to one if the levels of patches differ.
     pub const UNLIKE: u32 = 56;
@@ -46,12 +47,12 @@ pub mod word {
     pub const BYTES: u32 = 64;
 }
 
-/// How patches are divided.
+/// Tessellation modes of an evaluation shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tessellation {
     /// Triangles, quads or isolines.
     pub domain: PrimitiveKind,
-    /// How edges are divided.
+    /// Spacing of the points on edges.
     pub spacing: Spacing,
     /// The points are drawn, without triangles or lines.
     pub points: bool,
@@ -60,7 +61,7 @@ pub struct Tessellation {
 }
 
 impl Tessellation {
-    /// Most points and indices of a patch: those of levels of 64.
+    /// Maximum numbers of points and indices of a patch: those of levels of 64.
     #[must_use]
     pub fn most(&self) -> (u32, u32) {
         let (points, indices) = match self.domain {
@@ -72,7 +73,7 @@ impl Tessellation {
         (points, if self.points { points } else { indices })
     }
 
-    /// What the indices make.
+    /// Primitives of the index list.
     #[must_use]
     pub fn output(&self) -> PrimitiveKind {
         match self.domain {
@@ -120,7 +121,7 @@ fn levels<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>) -> Vec<Word<'k>>
     outer.chain((0..edges(t) - 2).map(|n| level(word::INNER, n))).collect()
 }
 
-/// Who divides a patch.
+/// Threads that divide a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Worker {
     /// A workgroup of one sub-group.
@@ -174,7 +175,7 @@ fn fill_patch<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>, lane: Option
     });
 }
 
-/// Where a patch's points and indices go.
+/// Destination of a patch's points and indices.
 struct Output<'k> {
     k: &'k Kernel,
     /// The lane, unless there is one for all of the patch.
@@ -218,10 +219,10 @@ impl<'k> Output<'k> {
 struct Pattern<'k> {
     /// Whether the patch is drawn: no level of an edge is zero, negative or no number.
     drawn: Flag<'k>,
-    kind: Kind<'k>,
+    kind: Subdivision<'k>,
 }
 
-enum Kind<'k> {
+enum Subdivision<'k> {
     /// Triangles or quads.
     Rings(Rings<'k>),
     /// Lines and their points.
@@ -239,23 +240,23 @@ impl<'k> Pattern<'k> {
         let inner = outer.split_off(edges(t) as usize);
         let drawn = outer.iter().fold(k.flag(true), |all, l| all & l.float_more(0.0));
         let divided = |l: Word<'k>, spacing| {
-            Edge::new(k, clamped(l, spacing, Place::Outside), spacing, false)
+            Edge::new(k, clamped(l, spacing, EdgeKind::Outside), spacing, false)
         };
         let kind = match t.domain {
-            PrimitiveKind::Isolines => Kind::Isolines {
+            PrimitiveKind::Isolines => Subdivision::Isolines {
                 lines: divided(outer[0], Spacing::Equal),
                 line: divided(outer[1], t.spacing),
             },
-            _ => Kind::Rings(Rings::new(k, t.spacing, outer, inner)),
+            _ => Subdivision::Rings(Rings::new(k, t.spacing, outer, inner)),
         };
         Pattern { drawn, kind }
     }
 
-    /// How many points and indices there are.
+    /// Numbers of points and indices.
     fn counts(&self, k: &'k Kernel, t: &Tessellation) -> (Word<'k>, Word<'k>) {
         let (points, indices) = match &self.kind {
-            Kind::Rings(r) => (r.point_count(), r.triangle_count(k) * 3),
-            Kind::Isolines { lines, line } => {
+            Subdivision::Rings(r) => (r.point_count(), r.triangle_count(k) * 3),
+            Subdivision::Isolines { lines, line } => {
                 let n = lines.points - 1;
                 (n * line.points, n * (line.points - 1) * 2)
             }
@@ -265,8 +266,8 @@ impl<'k> Pattern<'k> {
 
     fn points(&self, to: &Output<'k>) {
         match &self.kind {
-            Kind::Rings(r) => r.points(to),
-            Kind::Isolines { lines, line } => {
+            Subdivision::Rings(r) => r.points(to),
+            Subdivision::Isolines { lines, line } => {
                 to.lanes((lines.points - 1) * line.points, |n| {
                     let row = n.over(line.points);
                     let in_row = n - row * line.points;
@@ -279,8 +280,8 @@ impl<'k> Pattern<'k> {
 
     fn primitives(&self, to: &Output<'k>) {
         match &self.kind {
-            Kind::Rings(r) => r.triangles(to),
-            Kind::Isolines { lines, line } => {
+            Subdivision::Rings(r) => r.triangles(to),
+            Subdivision::Isolines { lines, line } => {
                 let each = line.points - 1;
                 to.lanes((lines.points - 1) * each, |n| {
                     // A line has one point more than segments.

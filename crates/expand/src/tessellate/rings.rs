@@ -5,7 +5,7 @@
 //! triangle are u = 0, v = 0 and w = 0, those of a quad u = 0, v = 0, u = 1 and v = 1.
 
 use super::Output;
-use super::edge::{Edge, HALF, ONE, Place, clamped};
+use super::edge::{Edge, EdgeKind, HALF, ONE, clamped};
 use crate::kernel::{Flag, Kernel, Word};
 use tepui_ir::Spacing;
 
@@ -18,7 +18,7 @@ const TWO_THIRDS: u32 = 0xaaaa;
 pub(super) struct Rings<'k> {
     /// The edges.
     pub outer: Vec<Edge<'k>>,
-    /// What divides the inside: in u and v, or one for all three edges of a triangle.
+    /// Subdivision of the inside: in u and v, or one for all three edges of a triangle.
     pub inner: Vec<Edge<'k>>,
     /// All levels are one: the corners make all triangles.
     pub simple: Flag<'k>,
@@ -55,7 +55,7 @@ impl<'k> Ring<'k> {
     }
 }
 
-/// Which of consecutive runs a number is in, and where in it.
+/// Finds a number in consecutive runs: the index of the run, and the position in it.
 pub(super) fn locate<'k>(at: Word<'k>, runs: &[Word<'k>]) -> (Word<'k>, Word<'k>) {
     let (mut edge, mut local) = (at.constant(0), at);
     let mut before = runs[0];
@@ -85,7 +85,7 @@ impl<'k> Rings<'k> {
         outer: Vec<Word<'k>>,
         inner: Vec<Word<'k>>,
     ) -> Rings<'k> {
-        let clamp = |l: &Word<'k>| clamped(*l, spacing, Place::Outside);
+        let clamp = |l: &Word<'k>| clamped(*l, spacing, EdgeKind::Outside);
         let outer: Vec<Word<'k>> = outer.iter().map(clamp).collect();
         let mut largest = outer[1..].iter().fold(outer[0], |most, &l| most.float_max(l));
         if inner.len() == 2 {
@@ -93,7 +93,7 @@ impl<'k> Rings<'k> {
         }
         let outer: Vec<Edge<'k>> = outer.iter().map(|&l| Edge::new(k, l, spacing, false)).collect();
         let inside = |l: &Word<'k>| {
-            Edge::new(k, clamped(*l, spacing, Place::Inside(largest)), spacing, true)
+            Edge::new(k, clamped(*l, spacing, EdgeKind::Inside(largest)), spacing, true)
         };
         let inner: Vec<Edge<'k>> = inner.iter().map(inside).collect();
         let all = outer.iter().chain(&inner);
@@ -106,12 +106,12 @@ impl<'k> Rings<'k> {
         self.inner.len() == 1
     }
 
-    /// What divides the inside along an edge.
+    /// Subdivision of the inside along an edge.
     pub fn along(&self, edge: usize) -> &Edge<'k> {
         if self.triangle() { &self.inner[0] } else { &self.inner[(edge + 1) % 2] }
     }
 
-    /// The fewest and most points across the inside, and whether the most are in u.
+    /// The inside's subdivisions with fewer and more points, and whether the latter is in u.
     pub fn across(&self) -> (Edge<'k>, Edge<'k>, Flag<'k>) {
         let [u, v] = [self.inner[0], *self.inner.last().unwrap_or(&self.inner[0])];
         let wide = v.points.less(u.points);
@@ -135,7 +135,7 @@ impl<'k> Rings<'k> {
         sum(&lengths)
     }
 
-    /// A ring behind the edge of the patch.
+    /// A ring inside of the edge of the patch.
     pub fn ring(&self, number: Word<'k>) -> Ring<'k> {
         let before = number - 1;
         let inside = if self.triangle() {
@@ -152,7 +152,7 @@ impl<'k> Rings<'k> {
         }
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn point_count(&self) -> Word<'k> {
         let inside = if self.triangle() {
             let rings = self.count() - 1;

@@ -6,16 +6,16 @@ use super::rings::{Ring, Rings, choose, locate, sum};
 use crate::kernel::{Flag, Kernel, Slot, Word};
 
 /// The numbers of points along a ring.
-struct Numbers<'k> {
+struct RingPoints<'k> {
     start: Word<'k>,
     perimeter: Word<'k>,
     /// The ring is a row of points, which goes there and back.
     row: Flag<'k>,
 }
 
-impl<'k> Numbers<'k> {
-    fn new(ring: &Ring<'k>, row: Flag<'k>) -> Numbers<'k> {
-        Numbers { start: ring.start, perimeter: ring.perimeter(), row }
+impl<'k> RingPoints<'k> {
+    fn new(ring: &Ring<'k>, row: Flag<'k>) -> RingPoints<'k> {
+        RingPoints { start: ring.start, perimeter: ring.perimeter(), row }
     }
 
     /// The point at a place of the ring, which ends where it begins.
@@ -32,7 +32,7 @@ impl<'k> Rings<'k> {
         (self.across().0.points + 1) >> 1
     }
 
-    /// How many triangles there are.
+    /// Number of triangles.
     pub fn triangle_count(&self, k: &'k Kernel) -> Word<'k> {
         let edges = self.outer.len() as u32;
         let rows = self.rows();
@@ -40,8 +40,8 @@ impl<'k> Rings<'k> {
         let along = sum(&along);
         let outer: Vec<Word<'k>> = self.outer.iter().map(|e| e.points).collect();
         let first = along + sum(&outer) - 4 * edges;
-        // Those of row r are twice the inner points of each edge, which are 2 r fewer than along
-        // the whole inside; r goes from 2 to the last.
+        // Row r has twice the inner points of each edge, which are 2 r fewer than along the whole
+        // inside; r goes from 2 to the last.
         let others = (along * (rows - 2) + 2 * edges - rows * (rows - 1) * edges) * 2;
         let (few, many, _) = self.across();
         let middle = if self.triangle() { k.word(1) } else { (many.points - few.points + 1) << 1 };
@@ -75,10 +75,10 @@ impl<'k> Rings<'k> {
     }
 
     /// The numbers of the points of a ring, which is a row if it is the last and the segments across are even.
-    fn numbers(&self, number: Word<'k>) -> (Ring<'k>, Numbers<'k>) {
+    fn numbers(&self, number: Word<'k>) -> (Ring<'k>, RingPoints<'k>) {
         let ring = self.ring(number);
         let row = !self.across().0.odd & number.is(self.rows() - 1);
-        let numbers = Numbers::new(&ring, row);
+        let numbers = RingPoints::new(&ring, row);
         (ring, numbers)
     }
 
@@ -89,7 +89,7 @@ impl<'k> Rings<'k> {
         let k = to.k;
         let outside = self.outside(k);
         let (inside, inner) = self.numbers(k.word(1));
-        let outer = Numbers::new(&outside, k.flag(false));
+        let outer = RingPoints::new(&outside, k.flag(false));
         let corners = outside.corners(k).into_iter().zip(inside.corners(k));
         let first = lane.is(0);
         let order = first.select(0, (lane + 32) >> (lane.lowest_bit() + 1));
@@ -143,12 +143,12 @@ impl<'k> Rings<'k> {
         }
     }
 
-    /// The same triangles, one behind the other.
+    /// The triangles of a transition, written one after the other by one thread.
     fn transition_in_turn(&self, to: &Output<'k>, done: &Slot<'k>) {
         let k = to.k;
         let outside = self.outside(k);
         let (inside, inner) = self.numbers(k.word(1));
-        let outer = Numbers::new(&outside, k.flag(false));
+        let outer = RingPoints::new(&outside, k.flag(false));
         let corners = outside.corners(k).into_iter().zip(inside.corners(k));
         for ((edge, out), (from_outer, from_inner)) in self.outer.iter().enumerate().zip(corners) {
             let along = self.along(edge);
@@ -171,7 +171,8 @@ impl<'k> Rings<'k> {
                 triangle([on_outer(o), on_outer(o + 1), on_inner(i)]);
                 next_out.set(o + 1);
             };
-            // Of half an edge of the most segments only every so many have a point on either side.
+            // Of the points of half an edge with maximum segments, only every (1 << apart)-th exists on
+            // either side.
             let points = along.half.max(out.half).max(1);
             let bits = (points - 1).max(1).highest_bit() + 1;
             let number = k.word(1) << bits;
@@ -210,7 +211,7 @@ impl<'k> Rings<'k> {
     fn regular(&self, to: &Output<'k>, done: &Slot<'k>, row: Word<'k>) {
         let k = to.k;
         let outside = self.ring(row - 1);
-        let outer = Numbers::new(&outside, k.flag(false));
+        let outer = RingPoints::new(&outside, k.flag(false));
         let (inside, inner) = self.numbers(row);
         let (outer_corners, inner_corners) = (outside.corners(k), inside.corners(k));
         let points: Vec<Word<'k>> = inside.lengths.iter().map(|&l| l + 1).collect();

@@ -7,10 +7,10 @@ mod pointers;
 use naga::back::spv::SourceLanguage;
 use tepui_ir::Stage;
 
-use crate::source::{Place, Source, SourceError};
+use crate::source::{Source, SourceError, SourceLocation};
 
-fn place(l: naga::SourceLocation) -> Place {
-    Place { line: l.line_number, column: l.line_position, length: l.length }
+fn place(l: naga::SourceLocation) -> SourceLocation {
+    SourceLocation { line: l.line_number, column: l.line_position, length: l.length }
 }
 
 /// Values of WGSL overrides, by name or `@id`.

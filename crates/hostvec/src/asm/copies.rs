@@ -18,26 +18,27 @@ pub const MOVMSKPS: Vop = Vop(1, 0, 0x50);
 /// Words of 64 bits, by the immediate.
 pub const PERMQ: Vop = Vop(3, 1, 0x00);
 
-/// What is known of the registers at the end of the code.
+/// Deferred register copies at the end of the code, for AVX2, whose instructions cannot take all
+/// operands that AVX-512's can.
 #[derive(Default)]
-pub struct Copies {
-    /// Of which register a scratch register is a copy that was not made.
+pub struct DeferredCopies {
+    /// For each scratch register, the register that it is a deferred copy of.
     of: [Option<V>; SCRATCH],
     /// The last instruction, if it may be encoded again.
-    last: Option<Last>,
+    last: Option<LastInstruction>,
 }
 
-struct Last {
-    /// Where it begins and ends.
+struct LastInstruction {
+    /// Range of its bytes in the code.
     start: usize,
     end: usize,
-    /// Constants read before.
+    /// Number of constant reads before it.
     reads: usize,
     d: V,
-    what: What,
+    what: LastOperation,
 }
 
-enum What {
+enum LastOperation {
     /// Reads its operands before it writes.
     Plain(Encoding),
     /// `x · a + b`, in the register of `x` or a copy.
@@ -56,12 +57,12 @@ struct Encoding {
 }
 
 impl Assembler {
-    /// Scratch registers hold nothing that is needed.
+    /// Drops all deferred copies: the scratch registers are dead.
     pub fn forget(&mut self) {
-        self.copies = Copies::default();
+        self.copies = DeferredCopies::default();
     }
 
-    /// Makes all copies: code comes here or goes from here that knows nothing of them.
+    /// Emits all deferred copies, before control flow joins or leaves.
     pub(super) fn settle(&mut self) {
         for s in 0..SCRATCH {
             if let Some(from) = self.copies.of[s].take() {
@@ -129,11 +130,11 @@ impl Assembler {
             t.reads.truncate(last.reads);
         };
         match last.what {
-            What::Plain(Encoding { op, w, a, b, constant, immediate }) => {
+            LastOperation::Plain(Encoding { op, w, a, b, constant, immediate }) => {
                 again(self);
                 self.encode(op, w, [d.0, a.0], b, constant, immediate);
             }
-            What::MultiplyAdd { x, a, b } => {
+            LastOperation::MultiplyAdd { x, a, b } => {
                 let (op, other, b, copy) = if d == a {
                     (Vop::FMADD213PS, x, b, false)
                 } else if b == Rm::Reg(d) {
@@ -154,8 +155,7 @@ impl Assembler {
         true
     }
 
-    /// `d = op(a, b)`, where `a` counts only if the instruction has two operands beside the
-    /// destination.
+    /// `d = op(a, b)`. `a` counts only if the instruction has two operands besides the destination.
     pub(super) fn vex(&mut self, op: Vop, d: u8, a: u8, b: Rm, immediate: Option<u8>) {
         let constant = constant(b);
         self.emit(V(d), Encoding { op, w: false, a: V(a), b, constant, immediate });
@@ -201,9 +201,9 @@ impl Assembler {
                     self.copy(d, x);
                 }
                 self.encode(op, w, [d.0, a.0], operand, constant, immediate);
-                let what = What::MultiplyAdd { x, a, b: operand };
+                let what = LastOperation::MultiplyAdd { x, a, b: operand };
                 let end = self.code.len();
-                self.copies.last = Some(Last { start, end, reads, d, what });
+                self.copies.last = Some(LastInstruction { start, end, reads, d, what });
                 return;
             }
             BLENDVPS => immediate = immediate.map(|mask| self.resolve(V(mask >> 4)).0 << 4),
@@ -213,9 +213,9 @@ impl Assembler {
         self.overwritten(d);
         let (start, reads) = (self.code.len(), self.reads.len());
         self.encode(op, w, [d.0, a.0], operand, constant, immediate);
-        let what = What::Plain(Encoding { op, w, a, b: operand, constant, immediate });
+        let what = LastOperation::Plain(Encoding { op, w, a, b: operand, constant, immediate });
         let end = self.code.len();
-        self.copies.last = Some(Last { start, end, reads, d, what });
+        self.copies.last = Some(LastInstruction { start, end, reads, d, what });
     }
 
     fn encode(
@@ -267,7 +267,7 @@ impl Assembler {
     }
 }
 
-/// What an operand has in memory, if it is a constant.
+/// The memory contents of a constant operand, else zeros.
 fn constant(b: Rm) -> [u32; 8] {
     match b {
         Rm::Constant(value) => [value; 8],
@@ -275,7 +275,7 @@ fn constant(b: Rm) -> [u32; 8] {
     }
 }
 
-/// Has the instruction one operand beside the destination?
+/// Whether the instruction has one operand besides the destination.
 fn is_unary(op: Vop) -> bool {
     matches!(
         op,

@@ -151,7 +151,8 @@ impl Assembler {
         let exec = Mask::Exec(part);
         self.evex_mask_op(Kop::And, exec, a, b);
         if usize::from(part) + 1 == self.parts() {
-            // All bits at once: handlers read the whole, and would wait for two stores of halves.
+            // All bits in one store: handlers load the whole mask, and store forwarding fails from two
+            // halves.
             if part == 1 {
                 self.masks(KUNPACK, k(b), k(exec), k(Mask::Exec(0)));
                 self.mask_store_word(self.group.base, self.group.exec, k(b));

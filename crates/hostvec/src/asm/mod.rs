@@ -16,20 +16,20 @@ pub use scalar::Condition;
 
 use crate::Target;
 
-/// How code finds the SIMD-group that it runs for.
+/// Layout of a SIMD-group's state in memory, which generated code accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct GroupLayout {
     /// Lanes of the group: 16 or 32.
     pub lanes: usize,
     /// The register that points to the group's state; not `rsp` or `r12`, and one of the first
     /// eight.
     pub base: Gpr,
-    /// Where the execution mask is: 32 bits, one for each lane. Offset from `base`, as all that
-    /// follow.
+    /// Offset of the execution mask from `base`: 32 bits, one for each lane. All offsets that follow
+    /// are from `base` too.
     pub exec: i32,
-    /// Where it is as a row: 32 bits for each lane, all ones or zero.
+    /// Offset of the execution mask as a row: 32 bits for each lane, all ones or zero.
     pub exec_row: i32,
-    /// Where the mask of the lanes that exist is: 32 bits.
+    /// Offset of the mask of the lanes that exist: 32 bits.
     pub alive: i32,
 }
 
@@ -37,14 +37,14 @@ pub struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct V(pub u8);
 
-/// Which lanes of a part.
+/// A set of lanes of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// All of them.
+    /// All lanes.
     All,
-    /// Those that execute, of the part with this number.
+    /// The executing lanes, of the part with this number.
     Exec(u8),
-    /// Those of a mask register (AVX-512), or whose bits are set in a vector register (AVX2).
+    /// The lanes of a mask register (AVX-512), or of the bits set in a vector register (AVX2).
     In(u8),
 }
 
@@ -78,7 +78,7 @@ pub enum Rm {
     Reg(V),
     /// A vector at a register plus an offset. The register is not `rsp` or `r12`.
     Mem(Gpr, i32),
-    /// One 32-bit value for all lanes, from the constants behind the code.
+    /// One 32-bit value for all lanes, from the constants after the code.
     Constant(u32),
     /// One 32-bit value for all lanes, at a register plus an offset.
     Broadcast(Gpr, i32),
@@ -222,13 +222,13 @@ pub enum Kop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(pub u32);
 
-/// Collects code.
+/// Assembler: collects code.
 pub struct Assembler {
-    /// What the code is for.
+    /// The instruction set of the host.
     pub target: Target,
-    group: Group,
+    group: GroupLayout,
     code: Vec<u8>,
-    /// Where each label is; `u32::MAX` while unknown.
+    /// Offset of each label; `u32::MAX` while unknown.
     labels: Vec<u32>,
     /// Four-byte fields that want the distance from their end to a label.
     jumps: Vec<(usize, Label)>,
@@ -236,10 +236,10 @@ pub struct Assembler {
     reads: Vec<(usize, usize, u32)>,
     /// AVX-512 broadcasts the first word.
     constants: Vec<[u32; 8]>,
-    /// Of AVX2.
-    copies: copies::Copies,
-    /// Bytes that another build would have otherwise: addresses, and offsets in structures that the
-    /// Rust compiler lays out. Comparisons of code with that of another build leave them out.
+    /// Deferred copies, for AVX2.
+    copies: copies::DeferredCopies,
+    /// Ranges of bytes that differ between builds: addresses, and offsets in structures that the Rust
+    /// compiler lays out. Comparisons with the code of another build skip them.
     pub of_build: Vec<std::ops::Range<usize>>,
 }
 
@@ -258,7 +258,7 @@ macro_rules! each {
 
 impl Assembler {
     /// No code yet.
-    pub fn new(target: Target, group: Group) -> Assembler {
+    pub fn new(target: Target, group: GroupLayout) -> Assembler {
         assert!(matches!(group.lanes, 16 | 32), "groups of {} lanes", group.lanes);
         Assembler {
             target,
@@ -361,9 +361,9 @@ impl Assembler {
         self.vex_byte_to_mask(d, base, offset);
     }
 
-    /// AVX2 only: the lanes of a mask as one of some bytes in memory, part by part from the first to the last, which writes
-    /// all: whoever reads several at once would wait for stores of single ones. Changes `r8` and `r9`, of which the former is to
-    /// stay until the last part.
+    /// AVX2 only: the lanes of a mask as one of some bytes in memory, part by part from the first to
+    /// the last, which stores them all: a load of several bytes would stall after stores of single
+    /// ones. Changes `r8` and `r9`; `r8` must be preserved until the last part.
     pub fn mask_to_bytes(&mut self, part: usize, parts: usize, base: Gpr, offset: i32, a: Mask) {
         debug_assert!(self.target == Target::Avx2 && matches!(parts, 1 | 2 | 4));
         self.vex_mask_to_bytes(part, parts, base, offset, a);
@@ -431,7 +431,7 @@ impl Assembler {
         self.word(offset);
     }
 
-    /// The distance to a constant; an immediate of so many bytes stands behind it.
+    /// Emits the distance to a constant; an immediate of `immediate` bytes follows it.
     fn read(&mut self, value: [u32; 8], immediate: usize) {
         let at = self.constants.iter().position(|&c| c == value).unwrap_or_else(|| {
             self.constants.push(value);
@@ -442,7 +442,8 @@ impl Assembler {
         self.word(0);
     }
 
-    /// Fills in distances and returns the code, constants behind it, and where the labels are.
+    /// Resolves labels and constants. Returns the code with the constants after it, and the offsets of
+    /// the labels.
     pub fn finish(mut self) -> (Vec<u8>, Vec<u32>) {
         for (at, label) in &self.jumps {
             let distance = self.labels[label.0 as usize] as i32 - (*at as i32 + 4);

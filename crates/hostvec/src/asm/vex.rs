@@ -4,7 +4,9 @@
 //! mask.
 
 use super::copies::{BLENDVPS, MOVMSKPS, PERMQ, TESTPS};
-use super::{ALL, Assembler, Condition, Gpr, Group, Kop, Mask, Rm, Shift, V, Vop, float, integer};
+use super::{
+    ALL, Assembler, Condition, Gpr, GroupLayout, Kop, Mask, Rm, Shift, V, Vop, float, integer,
+};
 
 /// Scratch.
 const T: V = V(15);
@@ -84,7 +86,7 @@ impl Assembler {
                 self.vex(Vop::PORD, d.0, d.0, Rm::Reg(T), None);
             }
             _ => {
-                // What differs, but where the value is wanted.
+                // The bits that differ, except in lanes that take the value.
                 let from = self.register(T, from);
                 self.vex(Vop::PXORD, d.0, d.0, v, None);
                 self.vex(PANDN, T.0, from.0, Rm::Reg(d), None);
@@ -178,7 +180,8 @@ impl Assembler {
                 self.vex(PCMPEQD, d.0, a.0, b, None);
                 predicate == integer::NOT_EQUAL
             }
-            // Unsigned: what is no more than the number before, no less than the number behind.
+            // Unsigned comparisons by minimum or maximum: `a < n` if `min(a, n - 1) = a`, `a > n` if
+            // `max(a, n + 1) = a`.
             (_, integer::LESS, Rm::Constant(n)) if n != 0 => {
                 self.at_end(d, PMINUD, a, Rm::Constant(n - 1));
                 false
@@ -334,11 +337,11 @@ impl Assembler {
     }
 
     pub(super) fn vex_mask_alive(&mut self, d: Mask, part: u8) {
-        let Group { base, alive, .. } = self.group;
+        let GroupLayout { base, alive, .. } = self.group;
         self.vex_byte_to_mask(d, base, alive + i32::from(part));
     }
 
-    /// Only the byte is read: more might have been written by several stores, for which a load waits.
+    /// Loads only the byte: store forwarding fails if several stores wrote a wider range.
     pub(super) fn vex_byte_to_mask(&mut self, d: Mask, base: Gpr, offset: i32) {
         let d = vector(d);
         let bits = std::array::from_fn(|lane| 1 << lane);
@@ -365,7 +368,7 @@ impl Assembler {
         }
     }
 
-    /// The lanes of a part's mask, as bits of `r8` behind those of the parts before.
+    /// Appends the lanes of a part's mask to `r8`, after those of the parts before.
     fn collect_signs(&mut self, part: usize, a: Mask) {
         if part == 0 {
             return self.signs(R8, a);
@@ -382,7 +385,8 @@ impl Assembler {
         self.vex_store(self.exec_row(part), ALL, scratch);
         self.collect_signs(usize::from(part), Mask::In(scratch.0));
         if usize::from(part) + 1 == self.parts() {
-            // All at once: handlers read the whole, and would wait for stores of parts.
+            // All bits in one store: handlers load the whole mask, and store forwarding fails from
+            // parts.
             self.store_low(self.group.base, self.group.exec, R8);
         }
     }
@@ -392,7 +396,7 @@ impl Assembler {
     }
 
     pub(super) fn vex_test_all_execute(&mut self) {
-        let Group { base, exec, alive, .. } = self.group;
+        let GroupLayout { base, exec, alive, .. } = self.group;
         self.load_half(R8, base, alive);
         self.compare_half(R8, base, exec);
     }
@@ -463,7 +467,7 @@ impl Assembler {
         self.vex(BLENDVPS, d.0, a.0, b, Some(vector(mask).0 << 4));
     }
 
-    /// Where the execution mask of a part is, as a vector.
+    /// The execution mask of a part as a vector in memory.
     fn exec_row(&self, part: u8) -> Rm {
         let at = self.group.exec_row + self.width() * i32::from(part);
         Rm::Mem(self.group.base, at)

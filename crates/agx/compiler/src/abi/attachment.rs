@@ -23,7 +23,7 @@ struct Attachments<'a> {
 }
 
 impl Attachments<'_> {
-    /// Where the colour is that a load reads, and the sample if it is not the one that is shaded.
+    /// The colour that a load reads, and the sample if it is not the shaded one.
     fn slot(&self, s: &Shader, load: Inst) -> Option<(IoSlot, Option<Value>)> {
         let (Op::ImageLoad, Attrs::Image(image)) = (s.insts[load].op, s.insts[load].attrs) else {
             return None;

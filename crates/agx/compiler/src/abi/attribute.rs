@@ -24,11 +24,11 @@ pub struct Fetch {
     pub count: u8,
     /// Bits of the registers that are loaded into.
     pub bits: u8,
-    /// How the channels become components.
+    /// Conversion of channels to components.
     pub unpack: Unpack,
 }
 
-/// How loaded channels become components.
+/// Conversion of loaded channels to components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpack {
     /// Each channel is a component, which `Convert` changes; red, green, blue and alpha are these
@@ -41,9 +41,9 @@ pub enum Unpack {
 /// The conversion of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convert {
-    /// Nothing.
+    /// None.
     None,
-    /// From a 16-bit float.
+    /// Converts from a 16-bit float.
     Half,
     /// Sign-extends from this number of bits.
     Sign(u8),
@@ -54,8 +54,8 @@ pub enum Convert {
 }
 
 impl Fetch {
-    /// How a format is fetched; `None` if it is none for vertices. source: Mesa,
-    /// agx_nir_lower_vbo.c, agx_vbo_internal_format
+    /// The fetch of a format; `None` if it is not a vertex format. source: Mesa, agx_nir_lower_vbo.c,
+    /// agx_vbo_internal_format
     #[must_use]
     pub fn new(format: Format) -> Option<Fetch> {
         use Numeric::{Sfloat, Sint, Snorm, Sscaled, Ufloat, Uint, Unorm, Uscaled};

@@ -12,7 +12,7 @@
 //! vertices from [`LIMIT`] on are not captured. Records for the next stage always have room.
 
 use super::{Interface, VertexResults};
-use tepui_expand::{Place, Record};
+use tepui_expand::{Record, WordAddress};
 use tepui_ir::{
     Attrs, Builder, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value,
 };
@@ -48,8 +48,8 @@ pub fn run(s: &mut Shader, interface: &Interface) -> bool {
     true
 }
 
-/// Puts the shader into an `if`: the last workgroup of an instance has threads behind its last vertex, which must
-/// not do what can be seen.
+/// Wraps the shader into an `if`: the last workgroup of an instance has threads after its last vertex,
+/// which must have no visible effects.
 fn guard(s: &mut Shader) {
     let root = s.root;
     let body = std::mem::take(&mut s.regions[root].insts);
@@ -67,11 +67,11 @@ fn guard(s: &mut Shader) {
     b.yield_(&[]);
 }
 
-/// Where outputs go.
+/// Destination of outputs.
 enum Stores {
     /// Captured outputs into buffers of transform feedback.
     Captures(Vec<Capture>),
-    /// All into the first buffer, where the next stage reads them.
+    /// All outputs to the first buffer, where the next stage reads them.
     Record(Record),
 }
 
@@ -101,8 +101,8 @@ impl Lowering for Stores {
             Stores::Record(record) => {
                 if let Some(offset) = record.offset(slot) {
                     let number = vertex(e);
-                    let at = Place::at(e, ADDRESSES).plus(e, number, record.stride());
-                    let at = at.behind(e, offset).address(e);
+                    let at = WordAddress::at(e, ADDRESSES).plus(e, number, record.stride());
+                    let at = at.offset_by(e, offset).address(e);
                     store(e, at, 0, value);
                 }
             }
@@ -121,7 +121,7 @@ fn place(c: &Capture, slot: IoSlot) -> Option<u32> {
             // Vectors of more than two 64-bit components take two locations.
             let wide = c.ty.size_bytes() > 16;
             let (element, half) = if wide { (k / 2, k % 2) } else { (k, 0) };
-            // What shares the location without being captured stays out.
+            // Components that share the location but are not captured are skipped.
             let words = (c.ty.size_bytes() / word).saturating_sub(4 * half).min(4);
             (k < c.locations && component < words)
                 .then(|| element * c.ty.size_bytes() + 16 * half + component * word)
@@ -149,7 +149,7 @@ fn vertex(e: &mut Emit) -> Value {
     e.op(Op::IAdd, &[before, x])
 }
 
-/// Writes an output some bytes behind an address.
+/// Stores an output at an offset in bytes from an address.
 fn store(e: &mut Emit, at: Value, offset: u32, value: Value) {
     let mem = Mem {
         align_log2: e.ty(value).elem_bytes().min(4).trailing_zeros() as u8,

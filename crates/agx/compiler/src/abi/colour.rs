@@ -26,7 +26,7 @@ pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
     Ok(reads | blends | spilled::run(s, layout.spilled, tile.samples))
 }
 
-/// Where a shader's colour is stored that goes to no render target: blending drops it, alpha to coverage may read it.
+/// Location of a colour without a render target: blending drops it, alpha to coverage may read it.
 pub const NO_TARGET: u8 = TARGETS as u8;
 
 /// Stores colours to the render targets that they are assigned to.

@@ -59,7 +59,7 @@ pub const MAX_ATTRIBUTES: u8 = 30;
 /// address of the driver's root.
 pub const FRAGMENT_HALVES: u16 = 16;
 
-/// Where a vertex shader's attributes come from.
+/// Source of a vertex shader's attributes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Attributes {
     /// A prolog left them in registers.
@@ -69,13 +69,13 @@ pub enum Attributes {
     Fetch(Vec<Option<Attribute>>),
 }
 
-/// Where a vertex shader's results go.
+/// Destination of a vertex shader's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum VertexResults {
     /// To the vertex store; with the fragment shader's table, varyings have fixed places.
     #[default]
     Store,
-    /// To the vertex store at places that suit these fragments.
+    /// To the vertex store, in the layout that suits these fragments.
     StoreFor(FragmentTable),
     /// To the registers where the main part looks for attributes: this is a prolog.
     Registers,
@@ -93,7 +93,7 @@ impl VertexResults {
     }
 }
 
-/// What is fetched as an attribute behind the end of its buffer.
+/// Value of an attribute past the end of its buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Beyond {
     /// The first element. source: Mesa, agx_nir_lower_vbo.c, GL robustness
@@ -117,14 +117,14 @@ pub struct Vertex {
     pub results: VertexResults,
     /// The draw is repeated for each view of the render pass.
     pub multiview: bool,
-    /// What attributes behind the end of their buffer are.
+    /// Value of attributes past the end of their buffer.
     pub beyond: Beyond,
     /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the
     /// shader moves it there.
     pub negative_one_to_one: bool,
 }
 
-/// Where colours go.
+/// Destination of colours.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Colours {
     /// To registers, for an epilog, which also runs the tests.
@@ -139,15 +139,16 @@ pub enum Colours {
 /// The compile options of a fragment prolog, main program or epilog.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fragment {
-    /// Inputs are colours in registers: this is an epilog, behind a main part with this table.
+    /// Set for an epilog, whose inputs are colours in registers: the table of the main part before it.
     pub behind: Option<FragmentTable>,
-    /// The coefficient register to begin with: a prolog leaves those of its main part alone.
+    /// First coefficient register: a prolog skips those of its main part.
     pub first_coefficient: u8,
     /// Colours.
     pub colours: Colours,
     /// Runs for each sample, whatever the shader says.
     pub per_sample: bool,
-    /// It does so for blending alone: unless the shader itself asks for samples, the coverage that it reads is the pixel's.
+    /// Whether only blending needs that: unless the shader itself asks for samples, the coverage that
+    /// it reads is the pixel's.
     pub whole_coverage: bool,
     /// The work of a prolog that a monolithic program does.
     pub prolog: Prolog,
@@ -239,8 +240,8 @@ impl Interface {
     }
 }
 
-/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that words
-/// behind them need no gap.
+/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that the words
+/// after them need no padding.
 #[must_use]
 pub const fn vertex_halves(n: u16) -> u16 {
     6 * n + 6

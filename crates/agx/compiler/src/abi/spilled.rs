@@ -1,9 +1,9 @@
-//! Lowers colours that the tile has no room for ([`super::tile::Layout::spilled`]): fragments load and store them in memory,
-//! through descriptors that the driver keeps in a set of its own.
+//! Lowers colours that do not fit into the tile ([`super::tile::Layout::spilled`]): fragments load and
+//! store them in memory, through descriptors in a separate set of the driver.
 //!
-//! Stores go to the end of the shader, behind the tests, so that fragments that fail write nothing. Fragments of the same pixel
-//! wait for each other, because the tile no longer orders them. source: Mesa, agx_nir_lower_tilebuffer.c, store_memory and
-//! load_memory
+//! Stores go to the end of the shader, after the tests, so that fragments that fail write nothing.
+//! Fragments of the same pixel wait for each other, because the tile no longer orders them. source:
+//! Mesa, agx_nir_lower_tilebuffer.c, store_memory and load_memory
 
 use super::tile::TARGETS;
 use tepui_ir::{
@@ -108,7 +108,7 @@ impl Spilled {
         b.effect(Op::InterlockBegin, Attrs::None, &[]);
         b.effect(Op::RunTests, Attrs::None, &[]);
         let zero = b.u32(0);
-        // With early tests the mask only says which colours are written.
+        // With early tests the mask only selects the colours that are written.
         let written = mask.map(|m| {
             let one = b.u32(1);
             let bit = sample.map_or(one, |n| b.binary(Op::IShl, one, n));

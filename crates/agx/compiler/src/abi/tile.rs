@@ -8,11 +8,11 @@ pub use tepui_passes::lower_blend::Blend;
 
 /// Colour locations.
 pub const TARGETS: usize = 8;
-/// Most bytes of a tile. source: Mesa, agx_tilebuffer.c, MAX_BYTES_PER_TILE
+/// Maximum bytes of a tile. source: Mesa, agx_tilebuffer.c, MAX_BYTES_PER_TILE
 const MAX_TILE_B: u32 = 32767;
 /// Pixels of the smallest tile. source: as above, MIN_TILE_SIZE_PX
 const SMALLEST_PX: [u32; 2] = [16, 16];
-/// Most bytes of a sample. source: as above, MAX_BYTES_PER_SAMPLE
+/// Maximum bytes of a sample. source: as above, MAX_BYTES_PER_SAMPLE
 const MAX_SAMPLE_B: u32 = 64;
 
 /// The render targets of a fragment program.
@@ -54,7 +54,7 @@ pub struct Slot {
     pub offset: u16,
 }
 
-/// How pixels lie in a tile.
+/// Layout of pixels in a tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// By colour location.
@@ -132,11 +132,11 @@ fn unit(isa: IsaFormat) -> u32 {
 }
 
 impl Layout {
-    /// Lays out a tile. Targets that do not fit are spilled; smaller ones behind them may fit.
-    /// source: Mesa, agx_build_tilebuffer_layout
+    /// Lays out a tile. Targets that do not fit are spilled; smaller ones after them may fit. source:
+    /// Mesa, agx_build_tilebuffer_layout
     ///
     /// # Errors
-    /// When a format cannot be drawn to, or there are more than four samples.
+    /// If a format cannot be drawn to, or there are more than four samples.
     pub fn new(tile: &Tile) -> Result<Layout> {
         let samples = u32::from(tile.samples.max(1));
         let limit = 4;
@@ -163,7 +163,7 @@ impl Layout {
             *slot = Some(Slot { format, isa, channels, offset: start as u16 });
             end = next;
         }
-        // With several samples, a tile has memory even if no colour is drawn to.
+        // A multisampled tile has memory even without colours.
         let sample_bytes = end.max(u32::from(samples > 1)).next_multiple_of(8);
         let sizes = [[32, 32], [32, 16], SMALLEST_PX];
         let fits = |px: &[u32; 2]| bytes(sample_bytes, *px) <= MAX_TILE_B;
@@ -185,7 +185,7 @@ mod tests {
         };
         let eight = layout([large; TARGETS], 1);
         assert_eq!((eight.spilled, eight.sample_bytes, eight.tile_px), (0xf0, 64, [16, 16]));
-        // With four samples, 32 bytes of each would be one byte more than the tile has.
+        // With four samples, 32 bytes of each would exceed the tile by one byte.
         let mut formats = [large; TARGETS];
         formats[2] = Some(Format::R8G8B8A8_UNORM);
         let several = layout(formats, 4);

@@ -39,9 +39,9 @@ struct Place {
 struct Direction {
     /// The component with the greatest magnitude.
     major: Value,
-    /// It is the third.
+    /// Whether it is the third.
     is_z: Value,
-    /// It is the second, unless it is the third.
+    /// Whether it is the second, unless it is the third.
     is_y: Value,
 }
 
@@ -66,7 +66,7 @@ impl Direction {
         let mut d = Direction { major: v[0], is_z, is_y };
         let [major, s, t] = d.arrange(e, v);
         d.major = major;
-        // From -1 and 1 to 0 and 1.
+        // Maps -1 … 1 to 0 … 1.
         let magnitude = e.op(Op::FAbs, &[major]);
         let inverse = e.op(Op::FRcp, &[magnitude]);
         let half = e.f32(0.5);
@@ -75,8 +75,9 @@ impl Direction {
         (d, at)
     }
 
-    /// The direction of a place on the same face, or beside it. Half a texel beyond an edge is in the first row of the face behind it,
-    /// and no neighbour is more than half a texel off along the edge.
+    /// The direction of a position on the same face, or next to it. Half a texel beyond an edge is in
+    /// the first row of the adjacent face, and no neighbour is more than half a texel off along the
+    /// edge.
     fn back(&self, e: &mut Emit, at: &[Value]) -> Vec<Value> {
         let (two, less) = (e.f32(2.0), e.f32(-1.0));
         let sides: Vec<Value> = at.iter().map(|&c| e.op(Op::FFma, &[c, two, less])).collect();

@@ -106,7 +106,7 @@ impl Select<'_> {
     /// A product of which only the negation is used: the sign can be folded into its operands.
     fn negatable(&self, v: Value) -> Option<Inst> {
         let d = self.def_inst(v).filter(|_| self.uses[v] == 1 && self.ty(v).bits() <= 32)?;
-        // Where a fused product is zero, the sign would be another.
+        // If a fused product is zero, the sign would differ.
         let loose = !self.s.insts[d].flags.intersects(InstFlags::EXACT | InstFlags::STRICT);
         let op = self.s.insts[d].op;
         (op == Op::FMul || op == Op::FFma && loose).then_some(d)
@@ -834,10 +834,10 @@ fn foldable(op: Op) -> bool {
 /// Users that two joined conditions may have: each keeps two words alive instead of half of one.
 const MOST_JOINED: u32 = 3;
 
-/// How far back [`most`] looks.
+/// Maximum depth of the analysis of [`most`].
 const MOST_DEPTH: u32 = 4;
 
-/// A number that a scalar does not exceed, unsigned.
+/// An unsigned upper bound of a scalar.
 fn most(s: &Shader, v: Value, depth: u32) -> u64 {
     let ty = s.ty(v);
     let all = u64::MAX >> (64 - ty.bits());

@@ -219,7 +219,8 @@ impl Select<'_> {
         Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), HALF))
     }
 
-    /// The same, which those that compare do without.
+    /// The condition as a 16-bit 0 or 1, noted so that later comparisons with it use the condition
+    /// itself.
     pub(crate) fn known_truth(&mut self, c: Cond) -> Comp {
         let v = self.cond_select(c, Opnd::imm(1), Opnd::imm(0), HALF);
         self.conditions.push((v, c));

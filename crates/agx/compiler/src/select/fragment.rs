@@ -249,7 +249,7 @@ impl Select<'_> {
                 let Some(comps) = self.fragment_builtin(i, b)? else { return Ok(false) };
                 self.set(s.result(i), &comps);
             }
-            // What follows must not run them again.
+            // Later code must not run the tests again.
             (Op::RunTests, _) => {
                 self.at_root(i)?;
                 self.run_tests();
@@ -400,7 +400,7 @@ impl Select<'_> {
         }))
     }
 
-    /// Where in its pixel a sample is. source: Mesa, agx_nir_lower_sample_intrinsics.c
+    /// Position of a sample in its pixel. source: Mesa, agx_nir_lower_sample_intrinsics.c
     fn sample_place(&mut self, n: Opnd) -> Result<[Opnd; 2]> {
         let packed = Opnd::uniform(self.uniform(Source::SamplePositions)?, Size::B32);
         let n = Opnd { size: Size::B32, ..n };
@@ -431,7 +431,7 @@ impl Select<'_> {
                 self.fragment().stencil = Some(c);
             }
             IoLoc::Builtin(Builtin::SampleMask) => {
-                // Of an array of masks, the first covers all samples.
+                // The first element of an array of masks covers all samples.
                 if slot.component == 0 {
                     let o = self.isrc(v, 0);
                     let mut mask = self.mov(Opnd { size: Size::B16, ..o }, HALF);
@@ -537,7 +537,7 @@ impl Select<'_> {
     fn run_tests(&mut self) {
         let f = self.fragment();
         let (tests, depth, stencil) = (f.tests, f.depth, f.stencil);
-        // With tests at the start, a mask says what is written.
+        // With tests at the start, the mask selects the samples that are written.
         let mask = f.mask.filter(|_| tests != Tests::First && !already_tested(&f.interface));
         match tests {
             Tests::Emit => {

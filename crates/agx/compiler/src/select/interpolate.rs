@@ -18,7 +18,7 @@ use tepui_agx_isa::table::unary::Rcp;
 use tepui_agx_isa::table::varying::{Iter, Iterproj, Ldcf};
 use tepui_ir::{Inst, Interp, IoSlot, NumKind};
 
-/// Where an interpolation happens.
+/// Position of an interpolation.
 #[derive(Clone, Copy)]
 pub(super) enum At {
     Centre,

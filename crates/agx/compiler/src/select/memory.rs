@@ -10,10 +10,10 @@ use tepui_agx_isa::operand::{AtomicOp as IsaAtomic, Base64, Extend, Format, Inde
 use tepui_agx_isa::table::device::{Atomic, DeviceLoad, DeviceStore};
 use tepui_ir::{Access, AtomicOp, Attrs, Inst, Mem, Op, Type, Value};
 
-/// Most elements of one memory instruction.
+/// Maximum number of elements of one memory instruction.
 pub(super) const MAX_ELEMENTS: usize = 4;
 
-/// A place in device memory: base, and an index in elements.
+/// A device memory operand: base, and an index in elements.
 #[derive(Clone, Copy)]
 struct Device {
     base: Opnd,
@@ -124,8 +124,8 @@ impl Select<'_> {
                         self.set(s.result(i), &[Comp::Uni(half)]);
                         return Ok(true);
                     }
-                    // Nobody else may ask for the address, which then is computed for this load alone: other loads may be on
-                    // other paths.
+                    // The address must have no other user; it is computed for this load alone, since
+                    // other loads may be on other paths.
                     if !self.is_set(args[0])
                         && let Some(address) = self.def_inst(args[0])
                     {
@@ -167,7 +167,7 @@ impl Select<'_> {
         Ok(true)
     }
 
-    /// The descriptor behind a handle: set, binding, and the element as an operand or a number.
+    /// The descriptor of a handle: set, binding, and the element as an operand or a number.
     pub(super) fn handle(&self, i: Inst, v: Value) -> Result<(u32, u32, Value)> {
         if let Some(d) = self.def_inst(v)
             && let (Op::Descriptor, Attrs::Res(res, _)) =
@@ -179,7 +179,7 @@ impl Select<'_> {
         self.refuse(i, "through a handle that is chosen at run time")
     }
 
-    /// Nothing writes the memory that a uniform points to.
+    /// Marks the memory that a uniform points to as constant.
     fn constant(&mut self, half: u16) {
         if !self.f.constant.contains(&half) {
             self.f.constant.push(half);

@@ -72,9 +72,9 @@ pub(crate) struct Select<'a> {
     comps: Vec<Comp>,
     uses: SecondaryMap<Value, u32>,
     user: SecondaryMap<Value, PackedOption<Inst>>,
-    /// How many of a value's uses are sums that may be rounded once, with a product in them.
+    /// Number of a value's uses by sums that may be fused with a product in them.
     sums: SecondaryMap<Value, u32>,
-    /// By root, the factor that its square is multiplied with.
+    /// For each square root, the factor that its square is multiplied with.
     roots: FxHashMap<Value, Val>,
     /// Components that are extracted from a vector, as bits; all when it is used as a whole.
     parts: SecondaryMap<Value, u16>,
@@ -176,7 +176,7 @@ impl<'a> Select<'a> {
         let mut sums: SecondaryMap<Value, u32> = SecondaryMap::new();
         let mut parts: SecondaryMap<Value, u16> = SecondaryMap::with_capacity(s.values.len());
         s.walk(|s, _, i| {
-            // Uniforms hold what such loads read, so that nobody needs the address.
+            // Such loads become uniforms, which makes the address unused.
             if Source::of_descriptor_load(s, i).is_some() {
                 return;
             }
@@ -248,7 +248,7 @@ impl<'a> Select<'a> {
         self.at[v] != 0
     }
 
-    /// What the components of the IR's values became; values that the source names come first.
+    /// Locations of the IR's values; values with a name in the source come first.
     fn meanings(&self) -> Meanings {
         let mut out = Meanings::default();
         for named in [true, false] {

@@ -6,7 +6,7 @@ use crate::uniforms::Source;
 use tepui_agx_isa::operand::{Hint, Size, Src, SrcKind, minifloat_encode};
 use tepui_ir::{Op, Type, Value};
 
-/// Where an operand is.
+/// Location of an operand.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Place {
     Val(Val),
@@ -55,7 +55,7 @@ impl Opnd {
         Opnd { neg: !self.neg, ..self }
     }
 
-    /// As the ISA writes it.
+    /// The operand in the ISA's form.
     pub fn src(self) -> Src {
         let (kind, size) = match self.place {
             Place::Val(_) => (SrcKind::Reg(UNASSIGNED), self.size),

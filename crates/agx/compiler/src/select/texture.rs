@@ -134,7 +134,7 @@ impl Select<'_> {
         Ok((table, offset))
     }
 
-    /// The texture or PBE descriptor behind a handle.
+    /// The texture or PBE descriptor of a handle.
     fn reference(&mut self, i: Inst, handle: Value, pbe: bool) -> Result<Reference> {
         let (set, binding, index) = self.handle(i, handle)?;
         if let Comp::Const(c) = self.comp(index, 0) {
@@ -263,7 +263,7 @@ impl Select<'_> {
         }
     }
 
-    /// How the level of detail is found, with the registers for it.
+    /// Level-of-detail mode, with its registers.
     fn level(&mut self, i: Inst) -> Result<(LodMode, Lod, Option<Val>)> {
         const AUTO: (LodMode, Lod, Option<Val>) = (LodMode::Auto, Lod::None(0), None);
         let s = self.s;

@@ -90,9 +90,9 @@ fn check(seed: u64, storage: bool, optimised: bool) {
     let bound = Bound::new(&mut machine, &first, &start).expect("memory");
     let stats = shader::run(&mut machine, &compiled, &bound.bindings, [1; 3])
         .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}\n{code}", p.text));
-    // Halves that an instruction does not look at are copied and read: a minimum of the level of
-    // detail behind gradients takes a register of 32 bits, of which the low half counts, and a
-    // query of an array's level has no layer.
+    // Halves that an instruction ignores are copied and read: a minimum of the level of detail after
+    // gradients takes a register of 32 bits, of which the low half counts, and a query of an array's
+    // level ignores the layer.
     let spare = |r: &Report| {
         r.kind == ReportKind::UnwrittenRegister
             && ["lod_grad_min", "query_lod"].iter().any(|word| code.contains(word))
@@ -127,7 +127,7 @@ fn check(seed: u64, storage: bool, optimised: bool) {
         for (k, (g, w)) in
             now.levels.iter().flatten().zip(wanted.levels.iter().flatten()).enumerate()
         {
-            // What lies in the middle between two numbers of the format may become either.
+            // A value in the middle between two numbers of the format may round either way.
             let step = match p.shape.format.name() {
                 n if n.contains("32") => 0.0,
                 n if n.contains("8") => 1.01 / 127.0,

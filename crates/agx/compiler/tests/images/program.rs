@@ -56,7 +56,7 @@ impl Shape {
     }
 }
 
-/// A program with what it needs beside itself.
+/// A program with its inputs.
 pub struct Program {
     pub text: String,
     pub shape: Shape,
@@ -271,7 +271,7 @@ pub fn program(seed: u64, storage: bool) -> Program {
         shape.format = pick(&mut rng, &[ImageFormat::R32f, ImageFormat::R16]);
     }
     let mut sampler_data = sampler(&mut rng, &shape, compare);
-    // What depends on derivatives jumps where levels do.
+    // Results that depend on derivatives jump where levels do.
     let implicit = can_sample && rng.below(3) == 0;
     if implicit && shape.kind == NumKind::Float {
         sampler_data.mip = Filter::Linear;
@@ -287,9 +287,9 @@ pub fn program(seed: u64, storage: bool) -> Program {
     for lane in 0..LANES {
         for k in 0..INPUTS {
             inputs.push(if k < 8 {
-                // Odd multiples of 1/256: coordinates have 8 bits behind the point, and none of
-                // these is half-way between two such in an image of less than 128 texels. Smooth
-                // over quads where derivatives count.
+                // Odd multiples of 1/256: coordinates have 8 fraction bits, and none of these is
+                // half-way between two such in an image of less than 128 texels. Smooth over quads
+                // where derivatives count.
                 let n = if implicit {
                     let (x, y, quad) = match squares {
                         true => {
@@ -303,8 +303,8 @@ pub fn program(seed: u64, storage: bool) -> Program {
                 } else {
                     2 * rng.below(4096) as u64 + 1
                 };
-                // Directions have one component of 1 beside these; coordinates on the face are half
-                // of them.
+                // Directions have one component of 1 besides these; coordinates on the face are half of
+                // them.
                 let x = match shape.dim {
                     Dim::Cube => (n % 256) as f32 / 128.0 - 1.0,
                     _ => (n % 512) as f32 / 256.0 - 0.5,
@@ -348,7 +348,7 @@ pub fn program(seed: u64, storage: bool) -> Program {
     let bytes = w.konst(RESULTS * 4);
     w.base = w.v("b32", &format!("imul %{lane}, %{bytes}"));
     for n in 0..4 {
-        // Which element: known, or chosen by each lane or once for all.
+        // Index of the element: constant, or chosen by each lane or once for all.
         let element = match w.rng.below(4) {
             0 => {
                 let x = w.inputs[15];
@@ -513,7 +513,7 @@ fn sample_op(
         let d = w.any_float();
         put(&mut words, "dref", &[d]);
     }
-    // What corners of cubes of integers give is open.
+    // The gathered texels of corners of integer cubes are unspecified.
     let four = s.dim == Dim::D2 || (s.dim == Dim::Cube && s.kind == NumKind::Float);
     let gather = four && w.rng.below(4) == 0;
     let can_offset = s.dim != Dim::Cube;
@@ -601,7 +601,7 @@ fn image_op(w: &mut Writer<'_>, s: &Shape, image: u32, lane: u32, n: u32) {
     let atomic = matches!(s.format, ImageFormat::R32ui | ImageFormat::R32i) && !s.ms;
     if atomic && n > 1 {
         let at = place(w, s);
-        // Only what does not depend on the order of lanes.
+        // Only operations that do not depend on the order of lanes.
         let op = pick(w.rng, &["add", "umax", "smin", "or", "xor", "and", "umin", "smax"]);
         let x = w.inputs[8 + n as usize];
         let zero = w.konst(0);

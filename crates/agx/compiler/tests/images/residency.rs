@@ -8,9 +8,9 @@ use tepui_agx_packets::texture::{ImageMode, SparseBlock, Texture};
 use tepui_format::Format;
 use tepui_packets::Packet;
 
-/// Two pages of 64 × 64 texels beside each other; each lane looks at every fourth column: at a
-/// texel, at the same by a sampler, and at the four around its right edge. Of each, one component
-/// and the code are stored.
+/// Two adjacent pages of 64 × 64 texels; each lane reads every fourth column: a texel by a load, by a
+/// sampler, and the four around its right edge. For each, one component and the residency code are
+/// stored.
 const SHADER: &str = "
 shader compute \"main\" {
   workgroup_size 32 1 1

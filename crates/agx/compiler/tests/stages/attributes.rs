@@ -34,7 +34,7 @@ fn fetched(
     fetched_with(format, stride, per_instance, bytes, making, Beyond::First)
 }
 
-/// The same, where elements past the end are what is said.
+/// A fetch with a given value of elements past the end.
 fn fetched_with(
     format: Format,
     stride: u32,
@@ -186,7 +186,8 @@ fn elements_past_the_end_are_the_first() {
     }
 }
 
-/// With robust access they are zeros, selected or read where there is no memory; components that the format lacks are not.
+/// With robust access they are zeros, selected or read where there is no memory; components that the
+/// format lacks keep their defaults.
 #[test]
 fn elements_past_the_end_are_zeros() {
     for (format, lacking) in [

@@ -1,5 +1,5 @@
-//! Which pixels triangles cover: the top-left rule on the sub-pixel grid, and triangles that reach
-//! far beyond the screen.
+//! Coverage of triangles: the top-left rule on the sub-pixel grid, and triangles that reach far beyond
+//! the screen.
 
 use super::rig::{Linking, SIDE, machine, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
@@ -50,7 +50,7 @@ fn draw(positions: &[[f32; 4]]) -> Vec<[u32; 2]> {
     words.chunks_exact(2).map(|c| [c[0], c[1]]).collect()
 }
 
-/// Where a sub-pixel is in clip space, without a rounding.
+/// Clip-space position of a sub-pixel, without rounding.
 fn clip([x, y]: [i64; 2]) -> [f32; 4] {
     let half = i64::from(SIDE) / 2 * SUBPIXELS;
     [(x - half) as f32 / half as f32, (y - half) as f32 / half as f32, 0.5, 1.0]
@@ -161,8 +161,8 @@ fn slivers_between_neighbours_leave_no_gap() {
     assert!(draw(&positions).iter().all(|got| got[0] == 1));
 }
 
-/// Distances in pixels from a place to the edges of a triangle in homogeneous window coordinates
-/// (x·w, y·w, w), positive inside. It also holds for triangles of which a corner is behind the eye.
+/// Distances in pixels from a point to the edges of a triangle in homogeneous window coordinates (x·w,
+/// y·w, w), positive inside. This also holds for triangles with a corner behind the eye.
 fn distances(t: &[[f64; 3]; 3], p: [f64; 2]) -> [f64; 3] {
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -178,8 +178,8 @@ fn distances(t: &[[f64; 3]; 3], p: [f64; 2]) -> [f64; 3] {
 
 #[test]
 fn triangles_that_reach_beyond_the_guard_band() {
-    // How near to an edge a centre may be for nothing to be said of it: clipping makes new corners
-    // on the sub-pixel grid.
+    // Distance from an edge within which a centre may be either: clipping makes new corners on the
+    // sub-pixel grid.
     const OPEN_PX: f64 = 0.02;
     let half = f64::from(SIDE) / 2.0;
     let (mut inside, mut outside) = (0u32, 0u32);

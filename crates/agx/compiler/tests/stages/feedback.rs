@@ -115,7 +115,7 @@ fn captured_bytes_are_the_interpreters_outputs() {
                 (i, all.expect("the interpreter runs it"))
             })
             .collect();
-        /// What is captured: where from, and at which word of the stride.
+        /// Captured outputs: location, component, and word of the stride.
         type Place = (IoLoc, u8, u32);
         let layouts: [(usize, u32, Vec<Place>); 2] = [
             (

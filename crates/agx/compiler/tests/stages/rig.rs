@@ -111,10 +111,10 @@ pub struct Case<'a> {
     pub fs: Shader,
     pub tile: Tile,
     pub clear: [u32; 4],
-    /// How far floats may be apart, relative to the larger of both and 1.
+    /// Tolerance of floats, relative to the larger of both and 1.
     pub tolerance: f64,
     pub change: &'a dyn Fn(&mut Draw<'_>),
-    /// Which pixels pass the tests of depth and stencil.
+    /// Predicate of pixels that pass the depth and stencil tests.
     pub passes: &'a dyn Fn(&Pixel) -> bool,
 }
 

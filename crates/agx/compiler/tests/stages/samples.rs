@@ -138,7 +138,7 @@ fn the_mask_of_covered_samples() {
 
 #[test]
 fn a_written_mask_kills() {
-    // With one sample, a mask without its bit kills the fragment.
+    // With one sample, a mask of 0 discards the fragment.
     let module = "
     struct O { @location(0) c: vec4f, @builtin(sample_mask) m: u32 }
     @vertex fn vs(@builtin(vertex_index) n: u32) -> @builtin(position) vec4f {
@@ -178,7 +178,7 @@ fn replaced(op: Op, args: &dyn Fn(&mut tepui_ir::Builder<'_>) -> tepui_ir::Value
     case
 }
 
-/// What `colour` is at a place of the window, in 64 bits.
+/// The value of `colour` at a position of the window, in 64 bits.
 fn colour_at(x: f64, y: f64) -> [f64; 4] {
     let corner = |n: u32| {
         let (px, py) = (f64::from(n & 1) * 4.0 - 1.25, f64::from(n >> 1) * 4.0 - 1.5);

@@ -1,4 +1,4 @@
-//! Where primitives go: layers, viewports, views; and attachments that are read where they are
+//! Destinations of primitives: layers, viewports, views; and attachments that are read while they are
 //! drawn to.
 
 use super::outputs::special;

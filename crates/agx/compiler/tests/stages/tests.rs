@@ -36,7 +36,7 @@ fn a_written_depth_is_tested() {
             c.change = &change;
             c.passes = &keep;
             if function == ZsFunc::Never || function == ZsFunc::Equal && !body.contains("Depth") {
-                // Nothing is drawn.
+                // Every fragment is discarded.
                 for making in [super::rig::Linking::Monolithic, super::rig::Linking::Separate] {
                     let (p, ..) = c.draw(making);
                     let clear: Vec<u8> = CLEAR.iter().flat_map(|f| f.to_le_bytes()).collect();

@@ -94,7 +94,7 @@ fn compute_is_the_same_at_any_number_of_threads() {
         let total = buffer(&mut m, &[0; 4]);
         bindings.buffers.insert((0, 0, 0), out.clone());
         bindings.buffers.insert((0, 1, 0), total.clone());
-        // Several times, so that the first runs are interpreted and later ones translated.
+        // Several runs, so that the first are interpreted and later ones translated.
         for turn in 1..=3u32 {
             shader::run(&mut m, &program, &bindings, [GROUPS, 1, 1])
                 .unwrap_or_else(|e| panic!("{e}"));

@@ -24,7 +24,7 @@ use crate::usc::row::Row;
 /// The largest framebuffer is as large as the largest image. source: hk_queue.c, where the largest
 /// framebuffer is clamped
 const MAX_SIDE_PX: u32 = 16384;
-/// Most layers of a framebuffer. source: as above
+/// Maximum number of layers of a framebuffer. source: as above
 const MAX_LAYERS: u32 = 2048;
 
 /// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
@@ -61,7 +61,7 @@ pub struct Shader {
     pub early: bool,
     /// Fragments with the same key may share a SIMD-group.
     pub key: u64,
-    /// What it writes replaces all that other such programs wrote before, and it does nothing else.
+    /// Whether its output replaces that of all such programs before, and is its only effect.
     pub opaque: bool,
 }
 
@@ -79,19 +79,19 @@ pub struct Frame<'v> {
     pub tile_px: [u32; 2],
     /// Tiles of a layer.
     pub tiles: [u32; 2],
-    /// Where samples are.
+    /// Sample positions.
     pub samples: Samples,
-    /// How colours lie in local memory.
+    /// Layout of colours in local memory.
     pub tilebuffer: Tilebuffer,
     /// All programs.
     pub programs: Vec<Prepared<'v>>,
     /// The program that fills tiles.
     pub background: Option<usize>,
-    /// It fills all pixels of all tiles with the same colour.
+    /// Whether it fills all pixels of all tiles with the same colour.
     pub background_is_flat: bool,
     /// The program that stores them.
     pub end: Option<usize>,
-    /// It leaves colours as they are.
+    /// Whether it leaves colours unchanged.
     pub end_keeps_colours: bool,
     /// Coefficient bindings.
     pub bindings: Vec<Bindings>,

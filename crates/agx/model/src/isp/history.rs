@@ -1,4 +1,4 @@
-//! What happens to one pixel, for observers ([`crate::watch`]).
+//! History of one pixel, for observers ([`crate::watch`]).
 
 use tepui_raster::depth::at;
 use tepui_raster::{Plane, TILE_SIDE, Tests, WindowPlane};
@@ -43,7 +43,7 @@ pub struct Covered<'a> {
 }
 
 impl History {
-    /// Of an observer, if it looks at a pixel.
+    /// The history for an observer, if it follows a pixel.
     pub fn new(watch: &Watch) -> Option<History> {
         let pixel = watch.observer().pixel()?;
         Some(History { watch: watch.clone(), pixel, here: false, waiting: 0, samples: Vec::new() })

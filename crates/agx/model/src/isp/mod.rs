@@ -83,7 +83,7 @@ fn layers(
     let budget = Budget::new(stats.instructions, gpu.options.job_budget, Unit::Isp);
     let mut rest = order.as_slice();
     for layer in 0..frame.layers {
-        // Setup puts no primitive behind the last layer.
+        // Setup clamps layers to the last one.
         let count = match frame.layers {
             1 => rest.len(),
             _ => rest.partition_point(|&shape| layer_of(shape) <= layer),

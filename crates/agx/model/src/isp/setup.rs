@@ -11,12 +11,12 @@ use crate::render::scene::{GRID, Primitive, State};
 /// The most samples of a pixel.
 pub const MAX_SAMPLES: usize = 4;
 
-/// Where the samples of a pixel are.
+/// Sample positions of a pixel.
 pub type Samples = tepui_raster::Samples<MAX_SAMPLES>;
 
 /// The coverage of a shape in a tile.
 pub type Coverage = tepui_raster::Coverage<MAX_SAMPLES>;
-/// Which opaque primitives a tile's samples show.
+/// The visible opaque primitive of each sample of a tile.
 pub type Tags = tepui_raster::Tags<MAX_SAMPLES>;
 
 /// Depth and stencil of a tile.

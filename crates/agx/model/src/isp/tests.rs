@@ -23,14 +23,14 @@ const DESCRIPTOR: u64 = 0x20_0000;
 const COUNTS: u64 = 0x30_0000;
 const SIZE: usize = 64;
 
-/// Where the USC words of the programs are.
+/// Addresses of the USC words of the programs.
 const BACKGROUND: u64 = 0x100;
 const END: u64 = 0x200;
 const EARLY: u64 = 0x300;
 const LATE: u64 = 0x400;
 const BLENDED: u64 = 0x700;
 const FLAT: u64 = 0x800;
-/// Where the coefficient bindings are.
+/// Address of the coefficient bindings.
 const BINDINGS: u64 = 0x600;
 
 /// Half of every channel.
@@ -54,7 +54,7 @@ const SHADES: &str = "
     st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
     stop
 ";
-/// The same, with the tests run by the program.
+/// A variant in which the program runs the tests.
 const TESTS: &str = "
     iterproj r4_r5_r6_r7, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
     wait_pix 1, 0
@@ -255,7 +255,7 @@ const RED: [f32; 4] = [1.0, 0.0, 0.0, 1.0];
 const GREEN: [f32; 4] = [0.0, 1.0, 0.0, 1.0];
 const BLUE: [f32; 4] = [0.0, 0.0, 1.0, 1.0];
 
-/// Two triangles, the second behind the first where they overlap.
+/// Two triangles; the second is farther than the first where they overlap.
 fn two_triangles(pipeline: u64) -> Rig {
     let mut rig = Rig::new();
     let state = rig.state(pipeline);

@@ -49,7 +49,7 @@ pub struct TileWorker<'f, 'v> {
     planes: Vec<Plane>,
     /// The colours of a tile after a uniform background program; reused for later tiles.
     flat: Vec<u8>,
-    /// The tile is as the last start left it, and the next one is to start alike.
+    /// The tile was not drawn to since its last start, and the next one starts with equal contents.
     untouched: bool,
     /// Samples that passed, by state.
     visible: Vec<u64>,
@@ -70,11 +70,11 @@ struct Tagged {
 struct Prepared {
     /// Its index in the scene; none has the number `u32::MAX`.
     primitive: u32,
-    /// From values at vertices to plane equations.
+    /// Setup of planes from values at vertices.
     interpolation: Interpolation,
     /// Its depth, bias included, in the window.
     window_depth: WindowPlane,
-    /// The same from the origin of the tile's planes.
+    /// The depth relative to the origin of the tile's planes.
     depth: Plane,
     /// Depths are clamped to this range.
     range: [f32; 2],
@@ -558,8 +558,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
     }
 }
 
-/// What planes count from in a tile: the corner of the 32 × 32 pixels around, which is what programs expect that evaluate them
-/// themselves. source: Mesa's agx_nir_lower_interpolation.c
+/// Origin of plane equations in a tile: the corner of the surrounding 32 × 32 pixels, which programs
+/// expect that evaluate planes themselves. source: Mesa's agx_nir_lower_interpolation.c
 fn origin(corner: [u32; 2]) -> [u32; 2] {
     corner.map(|v| v & !31)
 }
@@ -567,7 +567,7 @@ fn origin(corner: [u32; 2]) -> [u32; 2] {
 /// The tests of a primitive in a tile, before any program.
 struct Rows<'a> {
     samples: &'a Samples,
-    /// From the origin of plane equations to the corner of the tile.
+    /// Offset of the tile's corner from the origin of plane equations.
     offset: [f32; 2],
     depth: Plane,
     range: [f32; 2],

@@ -76,7 +76,7 @@ impl Zls {
             |yes: bool, make: &dyn Fn() -> Result<Surface, JobFault>| yes.then(make).transpose();
         let c = &control;
         let depth_format = if unorm16 { Format::D16_UNORM } else { Format::D32_SFLOAT };
-        // What is stored is what a partial render keeps.
+        // A partial render keeps the stored planes.
         let (z_load, z_store) = (c.z_load || (continued && c.z_store), c.z_store);
         let (s_load, s_store) = (c.s_load || (continued && c.s_store), c.s_store);
         let keeps = |load, store, base: u64| unfinished && (load || store) && base != 0;
@@ -120,7 +120,7 @@ impl Zls {
         self.stencil.store.as_ref()
     }
 
-    /// Whether tiles begin with what is in memory, not all alike.
+    /// Whether tiles are loaded from memory, so that they start with different contents.
     pub fn loads(&self) -> bool {
         self.depth.load.is_some() || self.stencil.load.is_some()
     }

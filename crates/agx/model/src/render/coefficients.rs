@@ -40,8 +40,8 @@ enum Source {
     W,
     /// Depth.
     Z,
-    /// Vertex outputs from this word, so many. What registers hold that are bound beyond the last
-    /// output is unknown; they are zero here.
+    /// Vertex outputs: first word and number. The contents of registers that are bound past the last
+    /// output are unknown; they are zero here.
     Words(u32, usize),
     PointCoordinates,
     PrimitiveId,
@@ -219,8 +219,8 @@ fn smooth(
     for (block, registers) in registers.chunks_mut(LANES).enumerate() {
         let mut values = [[0.0; LANES]; 3];
         for (values, first) in values.iter_mut().zip(first) {
-            // Words behind those that are bound do no harm. They are read at once, since the host is slow to read what it
-            // wrote in parts.
+            // Words after the bound ones are harmless. One load reads them all, since the host is slow
+            // to load what it stored in parts.
             let at = first as usize + LANES * block;
             *values = match scene.outputs.get(at..).and_then(<[u32]>::first_chunk) {
                 Some(&[a, b, c, d]) => {

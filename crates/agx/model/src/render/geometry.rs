@@ -91,7 +91,7 @@ impl Buffers for GeometryMemory {
     }
 }
 
-/// The vertices and primitives of an instance, which all instances of a draw have alike.
+/// The vertices and primitives of an instance, identical in all instances of a draw.
 #[derive(Default)]
 struct Pattern {
     /// Indices of the vertices, base vertex included.
@@ -118,7 +118,7 @@ struct Batch {
     earlier: usize,
     vertices: Vec<Vertex>,
     assembled: Vec<Assembled>,
-    /// Where the draw's vertices are in the window; empty if primitives select their viewports.
+    /// The draw's vertices in the window; empty if primitives select their viewports.
     spots: Vec<ProjectedVertex>,
     /// Indices so far.
     indices: u32,
@@ -218,8 +218,8 @@ struct Fetched {
 }
 
 impl Fetched {
-    /// Reads indices of a draw. Those behind the end of the buffer are the last one's: what the
-    /// hardware does there is unknown, only that it reads nothing beyond. source: libagx/draws.cl,
+    /// Reads indices of a draw. Past the end of the buffer the last index is repeated: the hardware's
+    /// behaviour there is unknown, except that it reads nothing out of bounds. source: libagx/draws.cl,
     /// robust index buffers; hk_cmd_draw.c, hk_needs_index_robustness
     fn read(
         &mut self,
@@ -232,7 +232,7 @@ impl Fetched {
         let width = 1usize << buffer.size as usize;
         let bound = buffer.bound.unwrap_or(u64::MAX);
         let there = bound.saturating_sub(u64::from(first)).min(u64::from(count));
-        // The last one alone, if all of these lie behind the end.
+        // Only the last one, if all of these are past the end.
         let (from, read) = match there {
             0 => (bound.saturating_sub(1), bound.min(1)),
             there => (u64::from(first), there),

@@ -22,7 +22,7 @@ pub struct Scene {
     pub outputs: Vec<u32>,
     /// Primitives that survived culling and clipping, in order.
     pub primitives: Vec<Primitive>,
-    /// What clipping left of the primitives, in order: a primitive has one shape or more.
+    /// Clipped primitives in order: each has one shape or more.
     pub shapes: Vec<Shape>,
     /// Earlier scenes of the same render command were drawn: tiles start with the partial-render
     /// background program instead of the background program.
@@ -82,7 +82,7 @@ pub struct State {
     /// The scissor rectangle of each viewport: its entry of the scissor array, intersected with its
     /// region clip; the region clip alone without the scissor test.
     pub scissors: Vec<Scissor>,
-    /// From the depth bias array.
+    /// Entry of the depth bias array.
     pub depth_bias: tepui_agx_packets::render::DepthBias,
     /// Clip of the first viewport, in units of 32 × 32 pixels; `scissors` has it already.
     pub region: ppp::RegionClip,
@@ -130,7 +130,7 @@ pub struct Primitive {
     /// Its window position before clipping, as homogeneous coordinates: window x · w, window y · w,
     /// window z · w and w. Interpolation is set up from these, so that clipping changes no varying.
     pub positions: [[f32; 4]; 3],
-    /// Which of the three is the provoking vertex that flat varyings take.
+    /// Number of the provoking vertex, which flat varyings take, among the three.
     pub provoking: u8,
     /// Index of the viewport and scissor.
     pub viewport: u8,

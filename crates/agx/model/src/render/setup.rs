@@ -42,7 +42,7 @@ pub struct Setup<'a> {
     pub layers: u32,
     /// Width and height of the render target.
     pub size_px: [u32; 2],
-    /// Where samples are, as [`RasterBounds::samples`].
+    /// Sample extents, as [`RasterBounds::samples`].
     pub samples: Option<[[i32; 2]; 2]>,
 }
 
@@ -63,7 +63,7 @@ impl Output {
         Output { primitives, shapes, pieces: Vec::new() }
     }
 
-    /// Room for so many primitives.
+    /// Output with capacity for `primitives` primitives.
     pub fn with_capacity(primitives: usize) -> Output {
         Output::onto(Vec::with_capacity(primitives), Vec::with_capacity(primitives))
     }
@@ -87,7 +87,7 @@ struct Target<'a> {
 }
 
 impl Setup<'_> {
-    /// How vertices are placed in the window, if all primitives go to one viewport.
+    /// The projection of vertices to the window, if all primitives go to one viewport.
     pub fn projection<'a>(&'a self, volume: &'a ClipVolume) -> Option<Projection<'a>> {
         let (first, selected) = self.layout.clip_distances;
         let distances = first..first + selected.count_ones() as usize;
@@ -107,7 +107,8 @@ impl Setup<'_> {
         ClipVolume { w_min: self.w_min, depth: self.state.0.cull.depth_clip.then_some(range) }
     }
 
-    /// Sets up one primitive; it is dropped if nothing of it can be seen. `spots` are those of the draw's vertices, or empty.
+    /// Sets up one primitive; it is dropped if it is invisible. `spots` has the draw's projected
+    /// vertices, or is empty.
     #[inline]
     pub fn primitive(&self, assembled: &Assembled, spots: &[ProjectedVertex], out: &mut Output) {
         let [a, b, c] = assembled.vertices;
@@ -336,7 +337,7 @@ impl Setup<'_> {
         if area == 0.0 || area.is_nan() {
             return None;
         }
-        // With y downwards a positive area is clockwise to the eye.
+        // With y downwards, a positive area is clockwise to the viewer.
         let front = (area < 0.0) == cull.front_face_ccw;
         let culled = if front { cull.cull_front } else { cull.cull_back };
         (!culled).then_some(front)

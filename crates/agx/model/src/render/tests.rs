@@ -98,7 +98,7 @@ impl Rig {
         self.state_with(cull, OutputSelect { varyings: true, ..Default::default() });
     }
 
-    /// The same, with other outputs.
+    /// A state with other outputs.
     fn state_with(&mut self, cull: Cull, select: OutputSelect) {
         let mut record = pack(Header {
             fragment_control: true,
@@ -146,7 +146,7 @@ impl Rig {
         self.draw_instances(primitive, indices, start, 1);
     }
 
-    /// The same with instances.
+    /// A draw with instances.
     fn draw_instances(
         &mut self,
         primitive: Primitive,
@@ -241,7 +241,7 @@ fn no_instances_draw_nothing() {
     assert_eq!((stats.launches, stats.threads), (2, 3));
 }
 
-/// The word behind the position, here the vertex's number, selects the layer.
+/// The word after the position, here the vertex's number, selects the layer.
 #[test]
 fn layers_beyond_the_last_are_the_last() {
     for (layers, expected) in [(1, 0), (2, 1), (3, 2), (8, 2)] {

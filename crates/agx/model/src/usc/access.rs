@@ -1,11 +1,11 @@
 //! Operands of memory, texture and image instructions that do not fit in an [`Op`](super::op::Op):
-//! programs keep them in tables beside the operations, whose `imm` is the index.
+//! programs keep them in separate tables, indexed by the operation's `imm`.
 
 use tepui_agx_texture::{BlockStore, Request, Store, TileFormat};
 
 use super::op::{Dst, Src};
 
-/// The format of elements of memory instructions, the same as in the tilebuffer.
+/// The format of elements of memory instructions, shared with the tilebuffer.
 pub use tepui_agx_texture::TileFormat as Format;
 
 /// A memory instruction's further fields.
@@ -13,7 +13,8 @@ pub use tepui_agx_texture::TileFormat as Format;
 pub struct Transfer {
     /// Layout of an element.
     pub format: Format,
-    /// Which of four consecutive elements are transferred; registers are consecutive all the same.
+    /// Mask of the transferred ones among four consecutive elements; registers are consecutive in any
+    /// case.
     pub mask: u8,
     /// Further left shift of the index.
     pub shift: u8,
@@ -34,7 +35,7 @@ impl Transfer {
     }
 }
 
-/// Where a texture or image descriptor comes from.
+/// Source of a texture or image descriptor.
 #[derive(Clone, Copy, Debug)]
 pub enum DescriptorSource {
     /// A texture state register.
@@ -50,7 +51,7 @@ pub enum DescriptorSource {
     },
 }
 
-/// Where a sampler comes from.
+/// Source of a sampler.
 #[derive(Clone, Copy, Debug)]
 pub enum SamplerSource {
     /// A sampler state register.
@@ -130,7 +131,7 @@ pub struct TileStore {
 /// A pixel of the tile to or from registers.
 #[derive(Clone, Copy, Debug)]
 pub struct TilePixel {
-    /// How channels are kept in the tile.
+    /// Format of the channels in the tile.
     pub format: TileFormat,
     /// Channels that are transferred, a bit each.
     pub mask: u8,
@@ -138,13 +139,13 @@ pub struct TilePixel {
     pub register: Dst,
     /// Bytes into each sample.
     pub offset: u16,
-    /// Which samples, a bit each.
+    /// Samples, a bit each.
     pub samples: Src,
     /// Column and row: two 16-bit registers.
     pub coordinates: [Src; 2],
 }
 
-/// Further fields of texture and image instructions, kept beside the operations.
+/// Further fields of texture and image instructions, kept in a separate table.
 #[derive(Clone, Copy, Debug)]
 pub enum TextureAccess {
     /// Sample, load, gather or query.

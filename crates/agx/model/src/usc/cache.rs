@@ -62,7 +62,7 @@ impl<'v> Programs<'v> {
         Programs { vm, usc_exec_base, cache, checked: Mutex::default() }
     }
 
-    /// What is new about results that nobody reads, for the checker.
+    /// Changes of the set of unread results, for the checker.
     pub fn unread(&self) -> Vec<Report> {
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Report> = checked.programs.values().flat_map(|p| p.unread()).collect();
@@ -117,7 +117,7 @@ mod tests {
         vm
     }
 
-    /// A program of so many different constants: offsets are the widest that there are.
+    /// A program of `count` different constants: offsets are of maximum width.
     fn constants(count: usize) -> Vec<u8> {
         let line = |n| format!("tex_state_store ts0, u0_u1, {n}, 0\n");
         let code: String = (0..count).map(line).collect();

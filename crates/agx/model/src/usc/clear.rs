@@ -16,8 +16,8 @@ type Halves = [bool; REGISTER_HALVES as usize];
 pub fn rows(program: &Code) -> Option<Vec<u16>> {
     let mut read_first = [false; REGISTER_HALVES as usize];
     let mut written: Halves = read_first;
-    // What was written where each open branch began: of what its sides write, nothing is certain
-    // behind it.
+    // Written registers at the start of each open branch: after it, registers that its sides write are
+    // unknown.
     let mut open: Vec<Halves> = Vec::new();
     for (index, op) in program.ops().iter().enumerate() {
         let inst = program.inst(index)?;

@@ -50,7 +50,7 @@ impl Fingerprint {
         self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     }
 
-    /// That of all bytes so far.
+    /// The fingerprint of all bytes so far.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.0
@@ -167,7 +167,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What the instructions before each take together, and then all.
+/// Prefix sums of the instructions' costs.
 fn costs(placed: &[Placed]) -> Vec<Cost> {
     let mut sum = Cost::default();
     let mut all = vec![sum];
@@ -221,12 +221,12 @@ impl Code {
         &self.placed
     }
 
-    /// The instruction behind an operation.
+    /// The instruction that an operation was decoded from.
     pub fn inst(&self, index: usize) -> Option<&Inst> {
         self.placed.get(index)?.inst.as_ref()
     }
 
-    /// What a run of operations takes when it is executed once.
+    /// Counts for one execution of a run of operations.
     pub fn counts(&self, run: Range<usize>) -> Counts {
         let before = |index: usize| self.costs[index.min(self.costs.len() - 1)];
         let (start, end) = (before(run.start), before(run.end));
@@ -393,7 +393,7 @@ mod tests {
             (format!("{}stop", store.replace("255", "1")), None),
             ("stop".to_owned(), None),
             (format!("stop\n{store}stop"), None),
-            // Behind a choice of samples.
+            // After a read of the sample mask.
             (format!("get_sr r0, sr60\n{store}stop"), None),
         ] {
             let code = assemble(&text).unwrap_or_else(|errors| panic!("{text}: {}", errors[0]));

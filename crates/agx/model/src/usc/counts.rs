@@ -1,4 +1,4 @@
-//! What SIMD-groups execute, counted.
+//! Counters of executed work.
 
 use std::ops::AddAssign;
 

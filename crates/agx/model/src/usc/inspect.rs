@@ -1,4 +1,4 @@
-//! What an instruction is about to access, for observers ([`crate::watch`]).
+//! The access that an instruction is about to perform, for observers ([`crate::watch`]).
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::texture::{Texture as Packed, TextureDimension};
@@ -28,11 +28,11 @@ pub enum Space {
 /// A memory instruction that is about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryAccess {
-    /// Which memory.
+    /// The memory space.
     pub space: Space,
-    /// It writes: a store or an atomic operation.
+    /// Whether it writes: a store or an atomic operation.
     pub writes: bool,
-    /// Where, in each lane that executes.
+    /// The address of each executing lane.
     pub addresses: [u64; LANES],
     /// Bytes from there on that a lane may access.
     pub bytes: u32,

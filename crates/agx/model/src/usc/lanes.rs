@@ -32,7 +32,7 @@ pub struct Lanes<'a, 'v> {
     pub exec_row: Row,
     /// Its position in the grid.
     pub place: Place,
-    /// The same as rows.
+    /// The position as rows.
     pub position: Position,
     /// The fragments of its stage, for translated code; null in other stages.
     pub fragments: *mut Fragments,
@@ -46,7 +46,7 @@ pub struct Lanes<'a, 'v> {
     pub helper: Option<HelperCall>,
     /// Instructions left before the group counts as endless.
     pub budget: u64,
-    /// What it executed.
+    /// Counters of executed work.
     pub executed: Counts,
     /// The fixed-function units around the group.
     pub stage: Stage<'a>,
@@ -216,7 +216,7 @@ impl Lanes<'_, '_> {
         }
     }
 
-    /// Is every lane active?
+    /// Whether all lanes are active.
     #[inline(always)]
     pub fn full(&self) -> bool {
         self.exec == u32::MAX

@@ -44,7 +44,7 @@ pub struct Launch<'v> {
     /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None`
     /// for plain local memory.
     pub tile: Option<TileLayout>,
-    /// How the results of a fragment program are used; `None` in other programs.
+    /// Use of the results of a fragment program; `None` in other programs.
     pub fragment: Option<FragmentProperties>,
     /// The helper program's registers.
     pub helper: Helper,

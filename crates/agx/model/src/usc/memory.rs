@@ -43,7 +43,7 @@ pub struct Port<'v> {
     pub uninitialised: u32,
     /// Reports of the texture unit.
     pub reports: Vec<crate::job::Report>,
-    /// Is told of each instruction.
+    /// Observer of instructions.
     pub watch: Option<crate::watch::Watch>,
 }
 
@@ -53,7 +53,7 @@ pub struct Port<'v> {
 pub struct TextureRows {
     /// Operands of the texture unit.
     pub operands: tepui_agx_texture::Operands,
-    /// Which of layer, sample and level are not zero, a bit each.
+    /// Bit mask of layer, sample and level: those that are not zero.
     pub given: u8,
     /// The result.
     pub result: [[u32; LANES]; 5],

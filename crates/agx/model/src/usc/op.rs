@@ -35,9 +35,9 @@ pub enum Form {
 pub struct Src {
     /// Row in the file.
     pub row: u16,
-    /// Which file.
+    /// The register file.
     pub file: File,
-    /// Which part of the row.
+    /// The part of the row.
     pub form: Form,
     /// Float modifier: drop the sign.
     pub abs: bool,
@@ -73,7 +73,7 @@ impl Src {
         self.form == Form::Word
     }
 
-    /// Has no float modifier?
+    /// Whether there is no float modifier.
     pub fn is_plain(self) -> bool {
         !self.abs && !self.neg
     }
@@ -84,7 +84,7 @@ impl Src {
 pub struct Dst {
     /// Row of the register.
     pub row: u16,
-    /// Which part of it.
+    /// The part of it.
     pub form: Form,
     /// Clamp floats to 0..1, integers to the range of the destination.
     pub saturate: bool,

@@ -43,7 +43,7 @@ static ZERO: Row = Row::ZERO;
 pub struct Position {
     /// Position of each lane's thread in the workgroup, one row for each axis.
     pub in_group: [*const Row; 3],
-    /// The same in the grid, less `origin`.
+    /// The position in the grid, less `origin`.
     pub in_grid: [*const Row; 3],
     /// Position in the grid of the workgroup's first thread.
     pub origin: [u32; 3],

@@ -32,7 +32,7 @@ pub struct Program {
     pub code: Code,
     footprints: OnceLock<Footprints>,
     cleared: OnceLock<Option<Vec<u16>>>,
-    /// What was proven of its registers first, and whether it holds.
+    /// Initial state for which its register use was verified first, and whether it is correct.
     proven: OnceLock<(Start, bool)>,
     #[cfg(target_arch = "x86_64")]
     translation: super::jit::Lazy,
@@ -40,11 +40,12 @@ pub struct Program {
     translation_with_checks: super::jit::Lazy,
 }
 
-/// How SIMD-groups start, and what is looked for: registers that hold values, whether lanes are pixels, an audit.
+/// Initial state of SIMD-groups: registers that hold values, whether lanes are pixels, and whether
+/// there is an audit.
 type Start = (Vec<usize>, bool, bool);
 
 impl Program {
-    /// A program that is translated as the options say.
+    /// A program, translated according to the options.
     pub fn new(code: Code, translation: Translation) -> Program {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (translation.after, translation.target);
@@ -71,7 +72,7 @@ impl Program {
         self.translation.get(&self.code, false)
     }
 
-    /// The same with the interpreter's memory instructions, which the checker sees.
+    /// A translation with the interpreter's memory instructions, for the checker.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub fn translated_with_checks(&self) -> Option<&super::jit::Translated> {
@@ -94,7 +95,7 @@ impl Program {
         self.footprints.get_or_init(|| Footprints::of(&self.code))
     }
 
-    /// What is new about results that nobody reads, for the checker: reports since the last call.
+    /// Changes of the set of unread results since the last call, for the checker.
     pub fn unread(&self) -> Vec<Report> {
         let news = self.footprints.get().map_or_else(Vec::new, Footprints::news);
         let report = |(index, news)| {

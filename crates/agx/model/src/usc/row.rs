@@ -15,7 +15,7 @@ impl Row {
     /// All lanes zero.
     pub const ZERO: Row = Row([0; LANES]);
 
-    /// The same value in all lanes.
+    /// A row with one value in all lanes.
     pub const fn splat(value: u32) -> Row {
         Row([value; LANES])
     }

@@ -11,13 +11,13 @@ use crate::job::FaultKind;
 /// Why a SIMD-group stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ended.
+    /// All lanes have ended.
     Stop,
-    /// It waits for the other groups of its workgroup.
+    /// The group waits for the other groups of its workgroup.
     Barrier,
-    /// It waits for scratch memory.
+    /// The group waits for scratch memory.
     Scratch,
-    /// It cannot go on; `Lanes::fault` says why and `Lanes::pc` is behind the instruction.
+    /// A fault: `Lanes::fault` has the reason and `Lanes::pc` is after the instruction.
     Fault,
 }
 
@@ -97,7 +97,7 @@ fn interpret(
             Next::Jump => {
                 l.executed += l.code.counts(since_jump..here);
                 since_jump = l.pc;
-                // As translated code: of jumps, only those back can go on forever.
+                // As in translated code: only backward jumps can loop for ever.
                 let ahead = matches!(op.opcode, Opcode::jmp_exec_any | Opcode::jmp_exec_none)
                     && l.pc >= here;
                 if !ahead && l.executed.instructions > l.budget {

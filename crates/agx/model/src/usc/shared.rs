@@ -8,7 +8,7 @@ use super::check::LocalShadow;
 pub struct Shared {
     /// Local memory.
     pub local: Vec<u8>,
-    /// Which bytes of local memory were written; empty unless the job is checked.
+    /// Whether each byte of local memory was written; empty unless the job is checked.
     pub local_written: Vec<bool>,
     /// Accesses of local memory, in audits.
     pub local_shadow: Option<Box<LocalShadow>>,
@@ -24,7 +24,7 @@ pub struct Shared {
     pub stored_uniforms: Vec<u16>,
 }
 
-/// How local memory is laid out as a tilebuffer.
+/// Layout of a tilebuffer in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileLayout {
     /// Pixels in each direction.

@@ -79,7 +79,7 @@ pub struct Quad {
     pub depth: Plane,
     /// Depths are clamped to this range.
     pub range: [f32; 2],
-    /// Which face's tests apply: 0 front, 1 back.
+    /// The face whose tests apply: 0 front, 1 back.
     pub face: usize,
 }
 
@@ -136,7 +136,7 @@ pub struct Ready {
     pub centre: [[f32; LANES]; 2],
     /// Columns and rows of samples in their pixel, by the low bits of a sample's number.
     pub sample_px: [[f32; MAX_SAMPLES]; 2],
-    /// Where the lanes' pixels start in the tilebuffer, in bytes.
+    /// Offset of each lane's pixel in the tilebuffer, in bytes.
     pub places: Row,
     /// Coefficient registers of the quads.
     pub planes: [*const Plane; QUADS],

@@ -11,7 +11,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Those of workgroups of `local_size` threads, one entry for each SIMD-group.
+    /// The thread positions of workgroups of `local_size` threads, one entry for each SIMD-group.
     pub fn of(&mut self, local_size: [u32; 3]) -> &[[Row; 3]] {
         let [width, height, depth] = local_size;
         let groups = ((width * height * depth) as usize).div_ceil(LANES);
@@ -25,7 +25,7 @@ impl Threads {
                     for (row, v) in rows.iter_mut().zip(at) {
                         row.0[lane] = v;
                     }
-                    // Lanes behind the last thread count on in the third direction.
+                    // Lanes after the last thread continue in the third direction.
                     at[0] += 1;
                     if at[0] >= width.max(1) {
                         (at[0], at[1]) = (0, at[1] + 1);

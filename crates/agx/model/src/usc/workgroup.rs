@@ -34,13 +34,13 @@ pub struct Worker<'v> {
     registers: Vec<Row>,
     groups: Vec<Group>,
     threads_of: Threads,
-    /// What its groups executed.
+    /// Counters of its groups.
     pub executed: Counts,
     /// Threads run.
     pub threads: u64,
-    /// What is looked for.
+    /// Level of checking.
     checks: Checks,
-    /// Where races of the launch are looked for.
+    /// Race detector of the launch.
     pub races: Option<Arc<Races>>,
     /// The number of the workgroup that runs.
     pub number: u64,

@@ -1,7 +1,7 @@
 //! Finds blocks, and translates them.
 
-use tepui_hostvec::asm::{Assembler, Condition, Gpr, Group, Label, Mask};
-use tepui_hostvec::{HeldRows, Target};
+use tepui_hostvec::asm::{Assembler, Condition, Gpr, GroupLayout, Label, Mask};
+use tepui_hostvec::{RowCache, Target};
 
 use super::code::{Block, FAILED, Translated};
 use super::flow;
@@ -35,8 +35,8 @@ macro_rules! field {
 pub(super) use field;
 
 /// The thread's layout for generated code of a program with `lanes` channels.
-fn group(lanes: usize) -> Group {
-    Group {
+fn group(lanes: usize) -> GroupLayout {
+    GroupLayout {
         lanes,
         base: THREAD,
         exec: std::mem::offset_of!(Thread, active) as i32,
@@ -167,7 +167,7 @@ pub struct Translator {
     pub flush: bool,
     out: Label,
     /// The rows of eight channels that vector registers cache.
-    pub rows: HeldRows,
+    pub rows: RowCache,
 }
 
 impl Translator {
@@ -184,7 +184,7 @@ impl Translator {
             placed: vec![[false; 2]; ops + 2],
             flush: !mode.keeps_denormals(),
             out,
-            rows: HeldRows::new(PART_B as u16, POOL),
+            rows: RowCache::new(PART_B as u16, POOL),
         }
     }
 

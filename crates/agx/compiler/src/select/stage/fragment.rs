@@ -10,14 +10,14 @@ use crate::varyings::{Coefficients, FragmentTable, Origin, Shading};
 use std::collections::BTreeMap;
 use tepui_ir::{Attrs, Builtin, Inst, IoLoc, Op, Sampling, Shader};
 
-/// Where the program runs the tests.
+/// Position of the depth and stencil tests in the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Tests {
     /// The program does not run the tests: they run before it, or in the epilog.
     Elsewhere,
     /// At the start.
     First,
-    /// Behind this instruction of the outermost region.
+    /// After this instruction of the outermost region.
     Behind(Inst),
     /// With the depth and stencil that are emitted.
     Emit,

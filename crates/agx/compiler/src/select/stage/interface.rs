@@ -8,7 +8,7 @@ pub(in crate::select) fn words(ty: Type) -> u8 {
     ty.comps() * if ty.bits() == 64 { 2 } else { 1 }
 }
 
-/// Which words of each input are used, by place: a bit each.
+/// Bit masks of the used words of each input.
 pub(in crate::select) fn used_inputs(s: &Shader) -> Vec<(Inst, IoSlot, u16)> {
     let mut index: FxHashMap<Value, usize> = FxHashMap::default();
     let mut all: Vec<(Inst, IoSlot, u16)> = Vec::new();

@@ -35,7 +35,7 @@ impl Io {
     /// Looks through a shader for what the stage needs to know before.
     pub fn new(s: &Shader, interface: &Interface) -> Result<Io> {
         Ok(match interface {
-            // What is expanded has become a compute shader.
+            // Expanded stages are compute shaders.
             Interface::Compute | Interface::Expanded(_) => Io::Compute,
             Interface::Vertex(v) => Io::Vertex(Box::new(vertex::State::new(s, v)?)),
             Interface::Fragment(f) => Io::Fragment(Box::new(fragment::State::new(s, f)?)),

@@ -11,8 +11,8 @@ use crate::varyings::{Shading, Varying, VertexTable};
 use std::collections::BTreeMap;
 use tepui_ir::{Attrs, Builtin, IoLoc, Op, Shader};
 
-/// Most words of a vertex: their number and their places have 8 bits. source: cmdbuf.xml, "VDM
-/// State Vertex Outputs"
+/// Maximum number of words of a vertex: counts and indices have 8 bits. source: cmdbuf.xml, "VDM State
+/// Vertex Outputs"
 const MAX_WORDS: u16 = 255;
 
 /// The state of the selection of a vertex shader.
@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub target: [Option<Comp>; 2],
 }
 
-/// Where an output word goes.
+/// Destination of an output word.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Word {
     At(u16),

@@ -1,4 +1,5 @@
-//! What the checker has to know of each instruction: the registers that it reads and writes, its wait, and its kind.
+//! Properties of instructions for the checker: the registers that they read and write, their waits, and
+//! their kinds.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,15 +27,15 @@ pub struct Footprint {
     pub slot: Option<usize>,
     /// The slot that the instruction waits for.
     pub waits: Option<usize>,
-    /// It takes differences within quads.
+    /// Whether it takes differences within quads.
     pub quad: bool,
-    /// It reads a texel.
+    /// Whether it reads a texel.
     pub texel: bool,
     /// An atomic, or a memory barrier that does not belong to a barrier of the workgroup.
     pub sync: bool,
 }
 
-/// What the checker knows of a program.
+/// The checker's state of a program.
 #[derive(Debug)]
 pub struct Footprints {
     /// By instruction.
@@ -52,12 +53,12 @@ mod uses {
     pub const TOLD: u8 = 4;
 }
 
-/// What is new about the result of an instruction at the end of a job.
+/// Change of an instruction's result at the end of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// It was made and nobody has read it.
+    /// The result was computed and not read yet.
     Unread,
-    /// It is read after all.
+    /// The result was read now.
     Read,
 }
 
@@ -68,7 +69,7 @@ fn halves(access: &Access) -> Range<u16> {
 }
 
 impl Footprints {
-    /// Those of a program.
+    /// The footprints of a program.
     pub fn of(code: &Code) -> Footprints {
         let of: Vec<Footprint> =
             (0..code.placed().len()).map(|index| footprint(code, index)).collect();
@@ -95,7 +96,7 @@ impl Footprints {
         }
     }
 
-    /// What is new since the last call, by instruction.
+    /// Changes since the last call, by instruction.
     pub fn news(&self) -> Vec<(usize, News)> {
         let mut news = Vec::new();
         for (index, flags) in self.uses.iter().enumerate() {

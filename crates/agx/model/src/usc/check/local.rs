@@ -12,7 +12,7 @@ pub struct LocalShadow {
 }
 
 impl LocalShadow {
-    /// Another workgroup with so much local memory begins.
+    /// Begins another workgroup, with `bytes` bytes of local memory.
     pub fn begin(&mut self, bytes: usize) {
         self.cells.resize(bytes.div_ceil(4), Cell::default());
         self.writers.clear();
@@ -56,7 +56,7 @@ impl LocalShadow {
     }
 }
 
-/// Which bytes of scratch memory lanes have written.
+/// Shadow of scratch memory: the lanes that have written each byte.
 #[derive(Default)]
 pub struct Scratch {
     lanes: Vec<u32>,

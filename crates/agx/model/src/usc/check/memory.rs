@@ -10,7 +10,7 @@ use crate::usc::exec::gather::get;
 use crate::usc::row::{LANES, Row};
 use crate::usc::stage::Stage;
 
-/// Reports loads of memory that is not bound, or whose page nobody ever wrote, and races.
+/// Reports loads of memory that is unbound, or whose page was never written, and races.
 #[cold]
 pub fn reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask: u8) {
     if l.checker.as_ref().is_some_and(|c| c.in_scratch) {
@@ -145,7 +145,7 @@ fn races(
                 audit.page = races.page(number).map(|page| (number, page));
             }
             let Some((_, page)) = &audit.page else { break };
-            // Most pages are bound as a whole.
+            // Fast path: most pages are bound as a whole.
             let whole = l.port.ranges_lookup(number.wrapping_mul(PAGE_BYTES), PAGE_BYTES);
             page.with(|cells| {
                 while i < LANES {
@@ -209,11 +209,11 @@ fn races(
 /// The element in memory.
 fn value(l: &mut Lanes<'_, '_>, address: u64, element: u32) -> Option<u32> {
     let host = l.port.ranges_lookup(address, u64::from(element.min(4)))?;
-    // SAFETY: the range was found to hold so many bytes.
+    // SAFETY: the range was found to hold `element` bytes.
     Some(unsafe { get(host, element) })
 }
 
-/// Reports lanes that store different values to one place.
+/// Reports lanes that store different values to one address.
 fn among_lanes(
     l: &mut Lanes<'_, '_>,
     exec: u32,
@@ -269,7 +269,7 @@ pub fn scratch(l: &mut Lanes<'_, '_>, offsets: &Row, bytes: u32, how: How) {
     }
 }
 
-/// Checks accesses of local memory: races, and stores that nobody reads. `from` are byte offsets.
+/// Checks accesses of local memory: races, and stores that are never read. `from` has byte offsets.
 #[cold]
 pub fn local(
     l: &mut Lanes<'_, '_>,

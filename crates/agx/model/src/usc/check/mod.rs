@@ -1,12 +1,13 @@
-//! The checker reports mistakes of programs that silicon does not: reads of a register before the
-//! wait for its load, reads of registers and local memory that were never written, accesses of
-//! unbound memory; and, in an audit, races, barriers and derivatives in divergent flow, and results
-//! that nobody reads.
+//! The checker reports mistakes of programs that silicon does not: reads of a register before the wait
+//! for its load, reads of registers and local memory that were never written, accesses of unbound
+//! memory; and, in an audit, races, barriers and derivatives in divergent flow, and results that are
+//! never read.
 //!
 //! The run loop calls [`Checker::before`] before each instruction. It compares the registers that the
-//! instruction table says are read with those written so far, lane by lane. Memory instructions call
-//! [`memory`] with their addresses. Of most programs [`proof`] shows beforehand that their registers are right; these run as
-//! translated code, whose memory instructions are the interpreter's.
+//! instruction reads according to the table with those written so far, lane by lane. Memory
+//! instructions call [`memory`] with their addresses. The static analysis of [`proof`] verifies the
+//! register use of most programs beforehand; these run as translated code, with the interpreter's
+//! memory instructions.
 
 pub mod footprint;
 mod local;
@@ -39,12 +40,12 @@ struct Registers {
     results: Option<Box<[u16; HALVES]>>,
 }
 
-/// What is known of one SIMD-group.
+/// The checker's state of one SIMD-group.
 pub struct Checker {
-    /// None where the program was proven to use its registers rightly ([`proof`]).
+    /// None if the static analysis verified the program's register use ([`proof`]).
     registers: Option<Box<Registers>>,
     scratch: Scratch,
-    /// Scratch memory is accessed by the instruction that runs.
+    /// Whether the current instruction accesses scratch memory.
     pub in_scratch: bool,
     /// Differences are taken within quads of lanes.
     quads: bool,
@@ -55,7 +56,7 @@ pub struct Checker {
     pub reports: Vec<Report>,
 }
 
-/// What an audit needs of the launch.
+/// State of an audit for the launch.
 pub struct Audit {
     program: Arc<Program>,
     races: Option<Arc<Races>>,
@@ -68,7 +69,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Of a SIMD-group of a program: its workgroup by number, and its own number in it.
+    /// The audit state of a SIMD-group of a program, by its workgroup's number and its own in it.
     pub fn new(
         program: &Arc<Program>,
         races: Option<&Arc<Races>>,
@@ -103,7 +104,7 @@ impl Registers {
 }
 
 impl Registers {
-    /// What is wrong with the read of a half-register, and in which lanes.
+    /// The mistake in the read of a half-register, with its lanes.
     #[cold]
     fn read(&self, half: usize, exec: u32) -> Option<(ReportKind, String, u32)> {
         let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
@@ -261,7 +262,7 @@ impl Checker {
 
     /// Checks the barrier before `next`, at which a group waits.
     pub fn barrier(&mut self, code: &Code, next: usize, exec: u32, alive: u32) {
-        // A group without lanes passes barriers behind a loop or a branch that it has left.
+        // A group without active lanes passes barriers after a loop or a branch that it has left.
         if self.audit.is_some() && exec != 0 && exec != alive {
             let missing = alive & !exec;
             let what = format!("a barrier that {} do not execute", lanes(missing));

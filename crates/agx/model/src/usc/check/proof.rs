@@ -48,12 +48,12 @@ impl Set {
     }
 }
 
-/// What is known before an instruction.
+/// Known state before an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
-    /// By counter: what each lane with it has written; `None` if no lane has it.
+    /// By counter: registers that each lane with it has written; `None` if no lane has it.
     written: [Option<Set>; COUNTERS],
-    /// By scoreboard slot: what loads that were not waited for may still write.
+    /// By scoreboard slot: registers that loads without a wait may still write.
     pending: [Set; SLOTS],
 }
 
@@ -141,7 +141,7 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
     }
     let mut start = State { written: [None; COUNTERS], pending: [Set::NONE; SLOTS] };
     let mut known = Set::NONE;
-    // As the checker begins: r0l counts control flow.
+    // The checker's initial state: r0l counts control flow.
     known.insert(0);
     for &register in preloaded {
         known.insert(2 * register as u16);
@@ -164,7 +164,7 @@ fn prove(code: &Code, all: &Footprints, preloaded: &[usize], quads: bool) -> Opt
                 Opcode::stop => continue,
                 Opcode::jmp_exec_any => {
                     let taken = state.clone();
-                    // Behind it no lane executes.
+                    // After it no lane executes.
                     state.written[0] = None;
                     taken.written[0].is_some().then_some(taken)
                 }

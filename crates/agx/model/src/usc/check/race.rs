@@ -41,7 +41,7 @@ pub struct Cell {
     bytes: [u8; 2],
 }
 
-/// How a word is accessed.
+/// Kind of an access to a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// A load.
@@ -59,7 +59,7 @@ pub struct Conflict {
     pub group: Option<u32>,
     /// Its instruction.
     pub at: u16,
-    /// It is of the same workgroup.
+    /// Whether it is of the same workgroup.
     pub near: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct Races {
 }
 
 impl Races {
-    /// Nothing accessed, in a launch with workgroups of so many SIMD-groups.
+    /// A detector without accesses, for a launch with workgroups of `groups` SIMD-groups.
     pub fn new(groups: u32) -> Races {
         Races {
             pages: Mutex::default(),
@@ -146,7 +146,7 @@ impl Races {
 
     /// The number of a SIMD-group: its workgroup's number and its own in it.
     pub fn number(&self, workgroup: u64, index: u32) -> u32 {
-        // Those of very large launches repeat.
+        // Numbers of very large launches repeat.
         let all = (workgroup * u64::from(self.groups) + u64::from(index)) % u64::from(MANY - 1);
         all as u32 + 1
     }
@@ -199,9 +199,9 @@ mod tests {
         let found = cell.access(mark(&races, 0, 1, 1), How::Read, 15, ordered).expect("a race");
         assert_eq!((found.how, found.group, found.near), (How::Write, Some(1), true));
         assert_eq!(cell.access(mark(&races, 0, 1, 2), How::Read, 15, ordered), None);
-        // Another workgroup's barrier orders nothing.
+        // A barrier of another workgroup orders nothing.
         assert!(cell.access(mark(&races, 1, 0, 2), How::Read, 15, ordered).is_some());
-        // Other bytes of the word.
+        // Accesses of other bytes of the word do not race.
         let mut cell = Cell::default();
         assert_eq!(cell.access(mark(&races, 0, 0, 1), How::Write, 3, ordered), None);
         assert_eq!(cell.access(mark(&races, 0, 1, 1), How::Write, 12, ordered), None);

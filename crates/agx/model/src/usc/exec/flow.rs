@@ -136,7 +136,8 @@ pub fn call<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     Next::Jump
 }
 
-/// Jump to the USC address in a register. Lanes that disagree are a case that nobody has described.
+/// Jumps to the USC address in a register. The behaviour for lanes with different addresses is
+/// undocumented.
 #[inline(always)]
 pub fn jump_register<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let targets = l.load_u32(op.s[0]);
@@ -153,7 +154,7 @@ pub fn jump_register<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     }
 }
 
-/// Ends the active threads. The others go on behind it: Mesa places it within a branch with no jump
+/// Ends the active threads. The others continue after it: Mesa emits it within a branch without a jump
 /// around it. source: agx_compile.c, `nir_jump_halt`
 #[inline(always)]
 pub fn stop<const FAST: bool>(l: &mut Lanes<'_, '_>, _: &Op) -> Next {

@@ -10,7 +10,7 @@ use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{Fragments, QUADS, Stage, sample_px};
 use tepui_agx_texture::{Plain, TileFormat, half};
 
-/// Where values are interpolated. source: agx_opcodes.py, INTERPOLATION
+/// Positions of interpolation. source: agx_opcodes.py, INTERPOLATION
 pub mod place {
     /// At the centre of the pixel.
     pub const CENTRE: u16 = 0;
@@ -57,7 +57,8 @@ fn planes(f: &Fragments, register: &Row, uniform: bool, k: usize) -> Option<[[f3
     Some(out)
 }
 
-/// Where each lane interpolates, in pixels from the corner of the 32 × 32 pixels around it.
+/// Position at which each lane interpolates, in pixels from the corner of the surrounding 32 × 32
+/// pixels.
 #[inline(always)]
 fn places(f: &Fragments, mode: u16, sample: &Row) -> [[f32; LANES]; 2] {
     let mut out = [[0.0; LANES]; 2];
@@ -236,7 +237,7 @@ pub fn tile_access<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     if op.aux[0] == 0 { store(l, t) } else { load(l, t) }
 }
 
-/// Are the registers halves of floats? The tile's formats take and give 32 bits.
+/// Whether the registers are 16-bit floats. The tile's formats convert from and to 32 bits.
 fn halves(t: &TilePixel) -> bool {
     let integer = matches!(t.format, TileFormat::I8 | TileFormat::I16 | TileFormat::I32);
     !integer && matches!(t.register.form, Form::Low | Form::High)
@@ -370,7 +371,7 @@ fn load(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     let f = fragments!(l);
     let mut incoming = Incoming::new(t);
     for i in (0..LANES).filter(|i| exec >> i & 1 != 0) {
-        // Of several samples the first is loaded; 255 stands for all.
+        // The first of several samples is loaded; 255 stands for all.
         let sample = wanted.0[i].trailing_zeros() & (f.samples.count as u32 - 1);
         let start = f.tile.offset(f.x.0[i], f.y.0[i], sample);
         let range = start + usize::from(t.offset)..start + f.tile.sample_bytes as usize;

@@ -42,7 +42,7 @@ impl Offsets32 {
         Some(near)
     }
 
-    /// The same address for all lanes.
+    /// One address for all lanes.
     #[inline(always)]
     pub fn one(base: u64, offset: u64) -> Option<Offsets32> {
         Some(Offsets32 { address: base.checked_add(offset)?, size: 0, offsets: [0; LANES] })
@@ -72,12 +72,12 @@ impl Offsets32 {
         self.address
     }
 
-    /// From the lowest to the highest address.
+    /// Distance from the lowest to the highest address.
     pub fn size(&self) -> u64 {
         u64::from(self.size)
     }
 
-    /// The lowest offset, of those that were given.
+    /// The lowest of the given offsets.
     pub fn first(&self) -> u64 {
         self.address
     }

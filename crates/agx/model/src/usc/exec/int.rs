@@ -207,7 +207,7 @@ pub fn shlhi<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let by = c & 0x7f;
         let field = shl(mask, by.saturating_sub(32));
         let moved = if by > 63 { 0 } else { (u64::from(b) << by >> 32) as u32 };
-        // From 64 on the value has left the high word too, and so has the field at 64 + 32.
+        // From 64 on the value is shifted out of the high word too, and so is the field at 64 + 32.
         (moved & field) | (a & !field)
     })
 }

@@ -274,7 +274,7 @@ fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LA
     Next::Continue
 }
 
-/// How many elements a transfer has if they fill one word of memory together.
+/// Number of elements of a transfer that together fill one word of memory.
 #[inline(always)]
 fn parts_of_a_word(t: &Transfer) -> Option<u32> {
     match (t.format, t.mask) {

@@ -31,8 +31,8 @@ mod reduction {
 /// An operation on two raw values.
 type Combine = fn(u32, u32) -> u32;
 
-/// What a lane without predecessors receives, and the operation on two raw values. `half`: the
-/// values are 16 bits wide.
+/// The operation on two raw values, and its neutral element, which a lane without predecessors
+/// receives. `half`: the values are 16 bits wide.
 fn monoid(operation: u16, half: bool) -> Option<(u32, Combine)> {
     use reduction::*;
     fn float(f: fn(f32, f32) -> f32, a: u32, b: u32) -> u32 {
@@ -58,7 +58,7 @@ fn monoid(operation: u16, half: bool) -> Option<(u32, Combine)> {
     })
 }
 
-/// Is the operation one on floats?
+/// Whether the operation is on floats.
 pub fn is_float(operation: u16) -> bool {
     use reduction::*;
     matches!(operation, FADD | FMUL | FMIN | FMAX)
@@ -140,13 +140,13 @@ pub fn fcmp_ballot<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     ballot(l, op, &yes)
 }
 
-/// Which lane a shuffle reads from.
+/// Shuffle modes: the lane with the given number.
 pub const SHUFFLE_INDEX: u16 = 0;
 /// The lane whose number differs by an exclusive or.
 pub const SHUFFLE_XOR: u16 = 1;
-/// The lane that many below.
+/// The lane with a number lower by the operand.
 pub const SHUFFLE_UP: u16 = 2;
-/// The lane that many above.
+/// The lane with a number higher by the operand.
 pub const SHUFFLE_DOWN: u16 = 3;
 /// The lane that many below, around the end.
 pub const SHUFFLE_ROTATE_UP: u16 = 4;

@@ -188,7 +188,7 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
     report(l);
 }
 
-/// Most reports of one worker in a launch.
+/// Maximum number of reports of one worker in a launch.
 const MAX_REPORTS: usize = 64;
 
 /// Samples, loads, gathers or queries a texture.
@@ -229,7 +229,7 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         SamplerSource::Register(s) => Some(l.load_u32(s).0),
     };
     let count = t.request.rows();
-    // If all lanes execute and have the same descriptor, results go to their registers at once.
+    // If all lanes execute with one descriptor, results go directly to their registers.
     let direct = l.full() && t.register.form == Form::Word;
     let mut stored = false;
     let next = for_each_descriptor(l, t.texture, samplers.as_ref(), |l, descriptor, lanes, key| {

@@ -9,7 +9,7 @@ use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, inte
 /// The counts that [`Translator::counts`] loads.
 const COUNT: V = V(4);
 
-/// Is the operation a change of the execution mask for which there is a template?
+/// Whether the operation changes the execution mask and has a template.
 pub fn is_mask_change(op: &Op) -> bool {
     match op.opcode {
         Opcode::while_icmp | Opcode::while_fcmp => op.aux[2] != 0,
@@ -17,8 +17,8 @@ pub fn is_mask_change(op: &Op) -> bool {
     }
 }
 
-/// The operation that a jump goes to, in a program of so many; `None` of operations that are none,
-/// or have no template.
+/// The operation that a jump goes to, in a program of `count` operations; `None` if it is no jump, or
+/// has no template.
 pub fn jump_target(op: &Op, count: usize) -> Option<usize> {
     let jumps = matches!(op.opcode, Opcode::jmp_exec_any | Opcode::jmp_exec_none);
     Some(op.imm as usize).filter(|&target| jumps && target < count)
@@ -161,7 +161,7 @@ impl Translator<'_> {
         if target > self.index {
             return self.asm.jump_if(condition, to);
         }
-        // Only a way back can go on forever.
+        // Only a backward jump can loop for ever.
         let (next, over) = (self.asm.label(), self.asm.label());
         self.asm.jump_if(not, next);
         self.asm.load_word(Gpr::RAX, LANES, field!(executed.instructions));

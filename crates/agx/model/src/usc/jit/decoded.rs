@@ -58,7 +58,7 @@ fn general(r: Gpr) -> Register {
 struct Limits<'p> {
     name: &'p str,
     target: Target,
-    /// Bytes of code; behind it and some padding stand constants, up to the end.
+    /// Bytes of code; constants follow it after some padding, up to the end.
     code: usize,
     end: usize,
     /// Bytes of the register file and of the shared rows.
@@ -66,7 +66,7 @@ struct Limits<'p> {
 }
 
 impl Limits<'_> {
-    /// Bytes behind a base register that may be reached at a fixed offset, for those that never
+    /// Number of bytes from a base register on that fixed offsets may reach, for registers that never
     /// change.
     fn behind(&self, base: Register) -> Option<u64> {
         let [registers, shared] = self.files;
@@ -170,9 +170,9 @@ fn translations_are_valid_code_of_their_target() {
     assert!(counts.iter().all(|&n| n > 100_000), "{counts:?} instructions are too few");
 }
 
-/// Instructions of the assembler that are one of the host, with their names: for AVX-512, for AVX2
-/// (`INVALID` where it is several), whether there is one operand beside the destination, whether
-/// there is an immediate, and whether one word of memory may stand for a vector.
+/// Instructions of the assembler that correspond to one host instruction, with their names: for
+/// AVX-512, for AVX2 (`INVALID` where it is several), whether there is one operand besides the
+/// destination, whether there is an immediate, and whether a memory operand may be one broadcast word.
 const INSTRUCTIONS: &[(Vop, Mnemonic, Mnemonic, bool, bool, bool)] = {
     use Mnemonic as M;
     const NONE: Mnemonic = Mnemonic::INVALID;

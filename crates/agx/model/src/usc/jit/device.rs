@@ -1,11 +1,11 @@
-//! Templates of loads and stores of device memory, at a uniform base or at one of each lane, where
-//! all active lanes stay inside of the bound range that the instruction touched last (its
-//! [`Window`]). The handler does the rest, and lets the window show where the instruction went.
+//! Templates of loads and stores of device memory, at a uniform base or at one of each lane, if all
+//! active lanes stay inside of the bound range that the instruction accessed last (its [`Window`]). All
+//! other cases call the handler, which sets the window to the range that it accessed.
 //!
 //! # Why no access leaves the window
 //!
-//! A window is `length` bytes of a bound range at the host address `host`, valid while the job
-//! runs: the address space keeps what is unbound until no job runs
+//! A window is `length` bytes of a bound range at the host address `host`, valid while the job runs:
+//! the address space retains unbound memory until no job runs
 //! ([`tepui_softgpu::AddressSpace::release_retired`]), and windows begin empty in each job.
 //! `length` is at most [`Window::MAX_BYTES`], 2^31 - 1, and all addresses of a window have the same
 //! high half ([`Window::SEGMENT`]).
@@ -23,14 +23,14 @@
 //!    so nothing may read or write for them: gathers and scatters have the execution mask, and the
 //!    loads and stores of whole vectors come after a test that all lanes of the part execute
 //!    (`neighbours`).
-//! 4. **Base in registers.** `limit` is `length` less the bytes behind a base that an access with an
-//!    immediate index reaches (below 2^20), or that one element has; below zero, the handler is
-//!    called. Each active lane's base must have the high half of the window's addresses, and the
-//!    difference of low halves is compared unsigned with `limit`, which is less than 2^31. A base
-//!    below the start would differ by at least 2^32 less the start's low half, which is no less than
-//!    `length`, because the window ends in its segment; so what passes lies behind the start by as
-//!    much as the difference says. An index in a register is added as in (3), and the sum, which
-//!    is less than 2^31 + 2^30, compared with `limit` again.
+//! 4. **Base in registers.** `limit` is `length` minus the extent of the access from its base, with an
+//! immediate index (below 2^20) or of one element; if negative, the handler is called. Each active
+//! lane's base must have the high half of the window's addresses, and the difference of low halves is
+//! compared unsigned with `limit`, which is less than 2^31. A base below the start would differ by at
+//! least 2^32 less the start's low half, which is no less than `length`, because the window ends in its
+//! segment; so the difference of a base that passes is its distance from the start. An index in a
+//! register is added as in (3), and the sum, which is less than 2^31 + 2^30, compared with `limit`
+//! again.
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
@@ -83,7 +83,7 @@ impl Plan {
         let elements = 8 - t.mask.leading_zeros();
         let shift = u32::from(t.shift.min(2)) + unit.trailing_zeros();
         match t.immediate {
-            // Rare: below the base, or far behind it.
+            // Rare: below the base, or far after it.
             Some(index) if !(0..1 << 15).contains(&index) => return None,
             None if op.s[1].form != Form::Word => return None,
             _ => {}
@@ -102,7 +102,7 @@ impl Plan {
         Some(Plan { transfer: t, is_uniform, is_store, unit, elements, shift, bytes })
     }
 
-    /// How far behind a uniform base all lanes go.
+    /// Offset of all lanes from a uniform base.
     fn uniform_offset(&self) -> Option<i32> {
         self.transfer.immediate.filter(|_| self.is_uniform).map(|index| index << self.shift)
     }
@@ -114,7 +114,7 @@ impl Plan {
     }
 }
 
-/// Where a window's fields are in the [`Port`].
+/// Offsets of a window's fields in the [`Port`].
 struct WindowAt {
     start: i32,
     host: i32,
@@ -123,9 +123,9 @@ struct WindowAt {
 
 /// Registers of a template.
 struct Held {
-    /// Where each part's lanes go, from the window's start.
+    /// Offsets of each part's lanes from the window's start.
     offsets: Vec<V>,
-    /// The lanes that a gather or scatter has left to do.
+    /// The remaining lanes of a gather or scatter.
     left: Mask,
     /// Scratch.
     other: Mask,
@@ -237,8 +237,9 @@ impl Translator<'_> {
         self.asm.broadcast(V(1), from_base);
     }
 
-    /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each
-    /// active lane ends in the window. `V(1)` has a uniform base, from the window's start. (3, 4)
+    /// Computes each lane's offset from the window's start to `offsets`; jumps unless the access of
+    /// each active lane ends in the window. `V(1)` has a uniform base, as an offset from the window's
+    /// start. (3, 4)
     fn offsets_of_lanes(
         &mut self,
         op: &Op,
@@ -293,8 +294,8 @@ impl Translator<'_> {
         self.asm.shift(Shift::Left, at, at, plan.shift as u8);
     }
 
-    /// Where the lanes of the part at hand go whose bases are in registers, and the active lanes
-    /// that leave the window. `V(1)` has the limit of what lies behind the start. (4)
+    /// Computes the offsets of the current part's lanes whose bases are in registers, and the active
+    /// lanes that leave the window. `V(1)` has the limit of the distance from the start. (4)
     fn base_of_lanes(
         &mut self,
         op: &Op,

@@ -1,5 +1,6 @@
-//! Templates of what fragment programs do most: interpolation at the centres of pixels and at samples, and the
-//! tilebuffer with one sample a pixel and four channels of eight bits. The handlers do the rest.
+//! Templates of the most frequent operations of fragment programs: interpolation at the centres of
+//! pixels and at samples, and the tilebuffer with one sample a pixel and four channels of eight bits.
+//! The handlers do the rest.
 //!
 //! # Why no access leaves its memory
 //!
@@ -13,8 +14,8 @@
 //!   whatever the lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0
 //!   unless the whole tile lies in local memory. The instruction's offset and four bytes are
 //!   compared with `sample_bytes`.
-//! - **sRGB tables**: the index to `starts` is a float that `saturate` puts between 0 and 1 (a NaN
-//!   becomes 0), times `PARTS`, in every lane; `starts` has 4 bytes behind, as gathers read words.
+//! - **sRGB tables**: the index to `starts` is a float that `saturate` clamps between 0 and 1 (a NaN
+//!   becomes 0), times `PARTS`, in every lane; `starts` is followed by 4 bytes, as gathers read words.
 //!   The index to `next` and to the table of `srgb::decode_table` has 8 bits.
 
 use std::mem::offset_of;
@@ -36,15 +37,15 @@ use tepui_raster::Plane;
 
 /// The stage's fragments.
 const FRAGMENTS: Gpr = Gpr::RDX;
-/// Coefficient registers of the quads of a part, of which there are at most so many.
+/// Pointers to the coefficient registers of the quads of a part, at most four.
 const PLANES: [Gpr; 4] = [Gpr::RAX, Gpr::RCX, Gpr::RSI, Gpr::RDI];
 
-/// Are the quads of the group of one primitive?
+/// Whether the quads of the group are of one primitive.
 #[derive(Clone, Copy)]
 enum Quads {
-    /// Its plane's numbers are read where they are multiplied.
+    /// One primitive: its plane's numbers are memory operands of the multiplications.
     Alike,
-    /// Those of each quad are put into its lanes.
+    /// Several: those of each quad are copied to its lanes.
     Apart,
 }
 
@@ -192,7 +193,7 @@ impl Translator<'_> {
         [t.x, t.y, t.w].into_iter().for_each(|at| self.free(at));
     }
 
-    /// From the centres of pixels to their samples of a number.
+    /// Moves positions from the centres of pixels to a sample.
     fn move_to_samples(&mut self, number: Src, at: [V; 2]) {
         let (index, offset, all) = (V(1), V(2), self.mask(3));
         self.int(index, number);

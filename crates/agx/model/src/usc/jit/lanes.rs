@@ -16,7 +16,7 @@ macro_rules! place {
     };
 }
 
-/// Is the operation a function of each lane's registers alone, for which there is a template?
+/// Whether the operation is a function of each lane's registers alone and has a template.
 pub fn is_of_lanes(op: &Op) -> bool {
     if op.d.form == Form::Pair {
         return false;
@@ -79,7 +79,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The same as the last operand of an instruction: in memory if it lies there as it is.
+    /// An integer source as the last operand of an instruction: in memory if it is a whole row.
     fn int_operand(&mut self, scratch: V, s: Src) -> Rm {
         if matches!(s.form, Form::Word | Form::Pair) {
             return self.source(s);
@@ -94,7 +94,7 @@ impl Translator<'_> {
         self.float_from(d, s, from);
     }
 
-    /// The same from its row.
+    /// A float source from its row.
     pub fn float_from(&mut self, d: V, s: Src, from: Rm) {
         match s.form {
             Form::Word | Form::Pair => self.asm.load(d, from),
@@ -149,12 +149,12 @@ impl Translator<'_> {
         }
         let at = self.row(row, false);
         self.asm.select(at, v, Rm::Constant(bits));
-        // It is held, so this only notes the change.
+        // It is in a register, so this only marks the change.
         self.row(row, true);
     }
 
-    /// Where the last instruction of a template may put a result, and in which lanes: where the row
-    /// is. `None` for parts of rows and values to be saturated.
+    /// Destination for the last instruction of a template, with its lanes: the row itself. `None` for
+    /// parts of rows and values to be saturated.
     fn place(&mut self, d: Dst) -> Option<(V, Mask)> {
         if d.saturate || !matches!(d.form, Form::Word | Form::Pair) {
             return None;

@@ -61,7 +61,7 @@ pub struct Lazy {
 }
 
 impl Lazy {
-    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`, or
+    /// A translation that is compiled after `runs` runs of a SIMD-group; never after `u32::MAX`, or
     /// without a target.
     pub fn after(runs: u32, target: Option<Target>) -> Lazy {
         let never = runs == u32::MAX || target.is_none();

@@ -26,9 +26,9 @@ use tepui_hostvec::asm::{Label, V};
 const MOST_ROWS: usize = 9;
 /// The vector registers of rows are those below this one.
 const BELOW: u8 = 30;
-/// How often a loop is thought to turn.
+/// Assumed trip count of a loop.
 const TURNS: u32 = 8;
-/// How often ways into the middle of a region are looked for again after it was cut at some.
+/// Maximum number of iterations of cutting regions at jumps into their middle.
 const CUTS: usize = 8;
 
 /// A region.
@@ -37,7 +37,7 @@ pub struct Region {
     pub ops: Range<usize>,
     /// The rows that it keeps.
     pub rows: Vec<Kept>,
-    /// Behind the loads at its begin.
+    /// After the loads at its start.
     pub begin: Label,
     /// Before the stores at its end.
     pub end: Label,
@@ -77,7 +77,7 @@ pub fn regions(code: &Code, targets: &[bool]) -> Vec<(Range<usize>, Vec<Kept>)> 
     let ops = code.ops();
     let count = ops.len();
     let stay: Vec<bool> = ops.iter().map(|op| stays(op, count)).collect();
-    // Where a run begins that is one region, or none.
+    // Whether an operation starts a run that is one region, or none.
     let mut cut: Vec<bool> = (0..count).map(|i| i == 0 || !stay[i] || !stay[i - 1]).collect();
     let jumps: Vec<(usize, usize)> =
         (0..count).filter_map(|i| jump_target(&ops[i], count).map(|target| (i, target))).collect();
@@ -138,10 +138,10 @@ fn touched(op: &Op, mut f: impl FnMut(u16, bool)) {
     }
 }
 
-/// The rows that are worth keeping: those that more runs between two changes of the mask use than
-/// the loads and stores at begin and end are.
+/// The rows that a region keeps in registers: those with more uses between changes of the mask than
+/// loads and stores at its start and end.
 fn rows(ops: &[Op], region: Range<usize>, targets: &[bool], jumps: &[(usize, usize)]) -> Vec<Kept> {
-    /// How often a row is used, the last run that used it, and whether it is changed.
+    /// Number of uses of a row, the last run that used it, and whether it is changed.
     #[derive(Clone, Copy, Default)]
     struct Use {
         times: u32,

@@ -13,8 +13,8 @@ use tepui_hostvec::asm::{Assembler, Condition, Label};
 /// The shortest run of operations that is skipped by a branch when no lane executes.
 const WORTH_SKIPPING: usize = 3;
 
-/// How many operations ahead are searched for the row that is needed last: enough for most runs,
-/// few enough that long ones do not take quadratic time.
+/// Number of operations ahead that are searched for the row whose next use is furthest: enough for most
+/// runs, few enough that long ones do not take quadratic time.
 const LOOK_AHEAD: usize = 64;
 
 /// Translates a program; `None` where the host cannot run the result.

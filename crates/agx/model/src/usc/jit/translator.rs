@@ -11,7 +11,7 @@ use crate::usc::op::{File, Form, Op, Src};
 use crate::usc::opcode::Opcode;
 use crate::usc::row::{LANES as COUNT, Row};
 use tepui_hostvec::Target;
-use tepui_hostvec::asm::{ALL, Assembler, Condition, Gpr, Group, Label, Mask, Rm, V, Vop};
+use tepui_hostvec::asm::{ALL, Assembler, Condition, Gpr, GroupLayout, Label, Mask, Rm, V, Vop};
 
 /// The group.
 pub const LANES: Gpr = Gpr::RBX;
@@ -88,8 +88,8 @@ macro_rules! field {
 
 pub(super) use field;
 
-/// Where translated code finds what the assembler asks for.
-pub(super) const GROUP: Group = Group {
+/// Layout of the SIMD-group's state for the assembler.
+pub(super) const GROUP: GroupLayout = GroupLayout {
     lanes: COUNT,
     base: LANES,
     exec: field!(exec),
@@ -302,7 +302,7 @@ impl Translator<'_> {
         stub
     }
 
-    /// Places the exit stubs, behind the end of other code.
+    /// Emits the exit stubs, after the end of other code.
     pub fn place_exit_stubs(&mut self) {
         for (stub, region, to) in std::mem::take(&mut self.exit_stubs) {
             self.asm.place(stub);
@@ -368,8 +368,8 @@ impl Translator<'_> {
         others.max_by_key(|(_, held)| need(held)).map(|(i, _)| i)
     }
 
-    /// How many operations ahead a row is read, at the latest by those that are not looked at;
-    /// `None` if it is overwritten before.
+    /// Distance in operations to the next read of a row, at most the end of the searched range; `None`
+    /// if it is overwritten before.
     fn next_use(&self, row: u16) -> Option<usize> {
         let ahead = &self.code.ops()[self.ahead.clone()];
         for (distance, op) in ahead.iter().enumerate() {
@@ -388,8 +388,8 @@ impl Translator<'_> {
         Some(ahead.len())
     }
 
-    /// A vector register that stays until it is [`Translator::free`]: this one for AVX-512, which
-    /// has enough of them for each template to choose its own (beside rows, but after them).
+    /// A vector register that stays reserved until [`Translator::free`]: this one for AVX-512, which
+    /// has enough of them for each template to choose its own (besides rows, but after them).
     pub fn keep(&mut self, number: u8) -> V {
         match self.asm.target {
             Target::Avx512 => V(number),

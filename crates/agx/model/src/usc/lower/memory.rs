@@ -98,7 +98,7 @@ fn threadgroup(
 /// A load or store of scratch memory.
 fn stack(b: &mut Builder<'_>, opcode: Opcode, what: Elements, i: isa::Index) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
-    // Scratch has no extension bit; what is below the stack pointer is nobody's.
+    // Scratch has no extension bit; memory below the stack pointer is unused.
     let (index, immediate) = index(b, i, isa::Extend::Unsigned);
     let t = Transfer { immediate, no_base: true, ..t };
     memory(b, opcode, &[none(), index], t, Dst::NONE, [0; 4])
@@ -143,7 +143,7 @@ fn transfer(b: &mut Builder<'_>, (format, mask, r): Elements) -> Option<Transfer
     Some(Transfer { format, mask, register: vector(b, r), ..WORD })
 }
 
-/// How elements of memory or of the tile lie; `None` if that is unknown.
+/// Format of elements of memory or of the tile; `None` if unknown.
 pub fn tile_format(f: isa::Format) -> Option<Format> {
     Some(match f {
         isa::Format::I8 => Format::I8,

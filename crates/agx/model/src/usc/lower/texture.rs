@@ -151,7 +151,7 @@ fn descriptor(
 
 type LevelOfDetail = (Option<Src>, Option<Src>, [[Option<Src>; 2]; 3], LodSource);
 
-/// Where the level of detail comes from: level or bias, minimum, gradients, and the mode.
+/// Source of the level of detail: level or bias, minimum, gradients, and the mode.
 fn level_of_detail(b: &mut Builder<'_>, lod: isa::Lod, mode: isa::LodMode) -> LevelOfDetail {
     let mut gradient = [[None; 2]; 3];
     let (first, second) = match lod {

@@ -1,7 +1,7 @@
 //! Finds blocks, and translates them.
 
-use tepui_hostvec::asm::{Assembler, Condition, Gpr, Group, Label, Mask};
-use tepui_hostvec::{HeldRows, Target};
+use tepui_hostvec::asm::{Assembler, Condition, Gpr, GroupLayout, Label, Mask};
+use tepui_hostvec::{RowCache, Target};
 
 use super::super::op::{Next, Op};
 use super::super::program::Program;
@@ -54,8 +54,8 @@ macro_rules! shared {
 pub(super) use shared;
 
 /// The warp's layout for generated code.
-fn group() -> Group {
-    Group {
+fn group() -> GroupLayout {
+    GroupLayout {
         lanes: LANES,
         base: WARP,
         exec: field!(exec),
@@ -137,7 +137,7 @@ pub struct Translator<'p> {
     /// Constant rows of the program.
     pub program_rows: &'p [Row],
     /// The rows of eight lanes that vector registers cache.
-    pub rows: HeldRows,
+    pub rows: RowCache,
     /// Labels of blocks, for warps whose lanes all execute and for others, and labels of exits to operations;
     /// created on demand.
     labels: Vec<[Option<Label>; 2]>,
@@ -159,7 +159,7 @@ impl<'p> Translator<'p> {
             asm,
             masked: false,
             program_rows,
-            rows: HeldRows::new(PART_BYTES as u16, POOL),
+            rows: RowCache::new(PART_BYTES as u16, POOL),
             labels: vec![[None; 2]; ops + 1],
             exits: vec![None; ops + 1],
             placed: vec![[false; 2]; ops + 1],

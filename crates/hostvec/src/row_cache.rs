@@ -7,10 +7,10 @@ use crate::asm::V;
 /// Vector registers of the host.
 const REGISTERS: usize = 16;
 
-/// Which vector registers hold a row that was written to memory, so that whoever reads it next needs no load. A row is
-/// known by the offset of its first byte.
+/// Cache of rows in vector registers: the registers that hold rows written to memory before, so that
+/// later reads need no load. A row's key is the offset of its first byte.
 #[derive(Clone, Debug)]
-pub struct HeldRows {
+pub struct RowCache {
     /// Bytes of a vector.
     width: u16,
     /// The registers that may hold rows.
@@ -20,15 +20,15 @@ pub struct HeldRows {
     next: u8,
 }
 
-impl HeldRows {
-    /// No row is held yet. Vectors have so many bytes, and rows go to registers of the pool.
-    pub fn new(width: u16, pool: Range<u8>) -> HeldRows {
+impl RowCache {
+    /// An empty cache for vectors of `width` bytes, with the registers of the pool.
+    pub fn new(width: u16, pool: Range<u8>) -> RowCache {
         assert!(usize::from(pool.end) <= REGISTERS && !pool.is_empty(), "registers {pool:?}");
         let next = pool.start;
-        HeldRows { width, pool, rows: [None; REGISTERS], next }
+        RowCache { width, pool, rows: [None; REGISTERS], next }
     }
 
-    /// The registers may hold anything.
+    /// Forgets all rows: the registers may hold anything.
     pub fn clear(&mut self) {
         self.rows = [None; REGISTERS];
     }
@@ -38,7 +38,8 @@ impl HeldRows {
         self.pool.clone().map(V).find(|v| self.rows[usize::from(v.0)] == Some(base))
     }
 
-    /// A register for the row at an offset, which is about to be written: what others have of it is out of date.
+    /// A register for the row at an offset, which is about to be written; older copies of the row are
+    /// forgotten.
     pub fn take(&mut self, base: u16) -> V {
         let same = self.held(base);
         self.forget(base, self.width.into());
@@ -52,7 +53,7 @@ impl HeldRows {
         v
     }
 
-    /// Bytes of memory are about to be written.
+    /// Forgets rows that overlap bytes about to be written.
     pub fn forget(&mut self, base: u16, bytes: usize) {
         let (first, end) = (usize::from(base), usize::from(base) + bytes);
         let width = usize::from(self.width);
@@ -70,11 +71,11 @@ mod tests {
 
     #[test]
     fn rows_are_held_until_they_are_written_over() {
-        let mut rows = HeldRows::new(32, 6..8);
+        let mut rows = RowCache::new(32, 6..8);
         let (a, b) = (rows.take(0), rows.take(32));
         assert_ne!(a, b);
         assert_eq!((rows.held(0), rows.held(32), rows.held(64)), (Some(a), Some(b), None));
-        // The same row stays where it is, another one takes the oldest's place.
+        // A row that is written again keeps its register, another one replaces the oldest.
         assert_eq!(rows.take(0), a);
         assert_eq!(rows.take(64), a);
         assert_eq!((rows.held(0), rows.held(64)), (None, Some(a)));
