@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
         Reader { memory, limits, revision: Revisions::FIRST, left: limits.records }
     }
 
-    /// The same for packets of a revision of the hardware.
+    /// A reader for packets of a hardware revision.
     #[must_use]
     pub fn of_revision(self, revision: Revision) -> Reader<'a> {
         Reader { revision, ..self }

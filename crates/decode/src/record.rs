@@ -56,7 +56,7 @@ pub enum Problem {
     /// Words of unknown meaning.
     #[error("{words} words of unknown meaning")]
     UnknownWords {
-        /// How many.
+        /// Number of words.
         words: u32,
     },
     /// A USC word with an unknown tag. Its length is unknown too, so the list ends here.
@@ -68,15 +68,15 @@ pub enum Problem {
     /// Bytes of a program that are not an instruction. The disassembly ends here.
     #[error("at {offset:#x}: {error}")]
     Instruction {
-        /// Where, in bytes from the program's start.
+        /// Offset in bytes from the program's start.
         offset: u32,
-        /// Why.
+        /// The error.
         error: InstructionError,
     },
     /// A program that ends in zeros without an instruction that ends it.
     #[error("at {offset:#x}: the code ends without an instruction that ends the program")]
     CodeEnds {
-        /// Where, in bytes from the program's start.
+        /// Offset in bytes from the program's start.
         offset: u32,
     },
     /// A state record with another size than the pointer to it states.
@@ -94,7 +94,7 @@ pub enum Problem {
 pub struct InstructionError(Arc<dyn std::error::Error + Send + Sync>);
 
 impl InstructionError {
-    /// Of a disassembler's error.
+    /// Wraps a disassembler's error.
     pub fn new(error: impl std::error::Error + Send + Sync + 'static) -> InstructionError {
         InstructionError(Arc::new(error))
     }
@@ -105,7 +105,7 @@ impl InstructionError {
     }
 }
 
-/// The same if they say the same.
+/// Errors are equal if their messages are.
 impl PartialEq for InstructionError {
     fn eq(&self, other: &InstructionError) -> bool {
         self.to_string() == other.to_string()
@@ -123,11 +123,11 @@ impl fmt::Display for InstructionError {
 /// The content of a record besides its children.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Nothing: the record groups its children.
+    /// No contents: the record groups its children.
     Empty,
     /// A packet.
     Packet(Decoded),
-    /// Names and values that do not come from a packet.
+    /// Names and values that are not from a packet.
     Fields(Vec<(Cow<'static, str>, Value)>),
     /// Raw memory.
     Bytes(Vec<u8>),

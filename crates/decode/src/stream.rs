@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{Problem, Reader, Record};
 
-/// Where a stream continues after a block.
+/// Continuation of a stream after a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// At the block this many bytes on.

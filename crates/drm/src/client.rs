@@ -75,7 +75,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         if let Mapping::Kernel { base, size } = self {
-            // SAFETY: the range was mapped by `RenderNode::map` and nobody else unmaps it.
+            // SAFETY: the range was mapped by `RenderNode::map` and is unmapped nowhere else.
             unsafe { libc::munmap(base.as_ptr().cast(), *size) };
         }
     }
@@ -283,10 +283,11 @@ impl RenderNode {
         Ok(unsafe { OwnedFd::from_raw_fd(arg.fd) })
     }
 
-    /// A reference to the handle of a file descriptor's buffer. A buffer that this file has a handle of gives that handle.
+    /// Imports the buffer of a file descriptor; returns a reference to its handle, which is the existing one if this
+    /// file has one.
     ///
     /// # Errors
-    /// Those of the request.
+    /// The request's.
     pub fn import_buffer(&self, fd: RawFd) -> Result<u32, Errno> {
         let mut handles = lock(&self.handles);
         let mut arg = core::PrimeHandle { fd, ..Default::default() };
@@ -382,10 +383,10 @@ impl RenderNode {
         Ok(unsafe { OwnedFd::from_raw_fd(arg.fd) })
     }
 
-    /// The handle of a sync object behind a file descriptor.
+    /// Imports the sync object of a file descriptor; returns its handle.
     ///
     /// # Errors
-    /// Those of the request.
+    /// The request's.
     pub fn import_sync(&self, fd: RawFd) -> Result<u32, Errno> {
         let mut arg = core::SyncobjHandle { fd, ..Default::default() };
         self.core(Core::SyncobjFdToHandle, &mut arg)?;

@@ -32,7 +32,7 @@ pub struct DriverInfo {
 pub struct CoreDevice {
     /// The driver.
     pub driver: DriverInfo,
-    /// The objects behind file descriptors.
+    /// The objects that file descriptors refer to.
     pub registry: Arc<Registry>,
     /// Buffers.
     pub buffers: Buffers,
@@ -196,7 +196,8 @@ impl CoreFile {
     fn version(&self, user: &dyn UserMemory, args: &mut uapi::Version) -> Result<(), Errno> {
         let driver = &self.device.driver;
         [args.version_major, args.version_minor, args.version_patchlevel] = driver.version;
-        // As much as fits is copied, without a terminator; the length becomes the whole length.
+        // The text is truncated to the buffer, without a terminator; the length becomes the full
+        // length.
         let put = |length: &mut u64, at: u64, text: &str| {
             let room = usize::try_from(*length).unwrap_or(usize::MAX);
             *length = text.len() as u64;

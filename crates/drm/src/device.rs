@@ -1,5 +1,5 @@
-//! Traits of virtual devices: the render node that a driver shows and the open files behind it. The
-//! preloaded library and in-process clients use every family's device through them.
+//! Traits of virtual devices: the render node that a driver presents, and its open files. The preloaded
+//! library and in-process clients use every family's device through them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -78,7 +78,7 @@ pub struct Node {
     pub bus: Bus,
 }
 
-/// A device behind a render node.
+/// A device with a render node.
 pub trait VirtualDevice: Send + Sync {
     /// Describes the device.
     fn node(&self) -> Node;
@@ -86,7 +86,7 @@ pub trait VirtualDevice: Send + Sync {
     /// Opens the render node.
     fn open(self: Arc<Self>) -> Arc<dyn VirtualFile>;
 
-    /// The registry of objects behind the file descriptors that the device handed out.
+    /// The registry of the objects that the device's file descriptors refer to.
     fn registry(&self) -> &Registry;
 }
 

@@ -42,18 +42,18 @@ pub struct Outcome {
     pub submitted: usize,
 }
 
-/// What a family's own request did when it succeeded.
+/// Effect of a family's own request that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing that the generator follows.
+    /// None that the generator tracks.
     Other,
-    /// It made a buffer, which the argument's field `handle` names.
+    /// It created a buffer, whose handle is in the argument's field `handle`.
     Buffer,
-    /// It submitted work, and gave a descriptor of a fence if it was asked for one.
+    /// It submitted work, and returned the descriptor of a fence if one was requested.
     Submission(Option<RawFd>),
 }
 
-/// A device under test, and what its family's requests need.
+/// A device under test, with the requests of its family.
 pub trait Family {
     /// An open file of the device.
     type File: VirtualFile;
@@ -80,7 +80,7 @@ pub trait Family {
     /// Makes a field of more than 8 bytes plausible, of random bytes that stand in it.
     fn tame_bytes(&self, _field: &Field, _info: &IoctlInfo, _bytes: &mut [u8]) {}
 
-    /// What a successful request of the family did. `before` and `after` are the argument's bytes.
+    /// Effect of a successful request of the family. `before` and `after` are the argument's bytes.
     fn effect(&self, info: &IoctlInfo, before: &[u8], after: &[u8]) -> Effect;
 }
 

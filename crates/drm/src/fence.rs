@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::{lock, monotonic_ns};
 
-/// The result of the work behind a fence.
+/// The result of the work that a fence stands for.
 pub type Outcome = Result<(), Errno>;
 
 type Callback = Box<dyn FnOnce(Outcome) + Send>;
@@ -111,8 +111,8 @@ impl Fence {
         self.outcome().is_some()
     }
 
-    /// Runs a callback when the fence signals, at once if it has. Callbacks live until then, so a waiter
-    /// with a deadline uses [`wait_until`] instead.
+    /// Runs a callback when the fence signals, immediately if it has. Callbacks live until then, so a
+    /// waiter with a deadline uses [`wait_until`] instead.
     pub fn on_signal(&self, callback: impl FnOnce(Outcome) + Send + 'static) {
         let outcome = match &mut *lock(&self.0) {
             State::Pending(callbacks) => return callbacks.push(Box::new(callback)),

@@ -18,7 +18,7 @@ use crate::token::Registry;
 /// Name of our memfds, as `/proc/self/fd` shows it.
 const BUFFER_FILE_PREFIX: &[u8] = b"/memfd:tepui-bo";
 
-/// The driver's object behind a GEM buffer.
+/// The driver's backing of a GEM buffer.
 pub trait Backing: Any + Send + Sync {
     /// Size in bytes.
     fn size(&self) -> u64;
@@ -91,12 +91,12 @@ impl Gem {
         users.push((fence, writes));
     }
 
-    /// What other processes are told of, if the buffer is shared with any.
+    /// The state shared with other processes, if the buffer is shared.
     fn shared(&self) -> Option<&Arc<SharedUse>> {
         self.shared.get()?.as_ref()
     }
 
-    /// The buffer is given to another process, or comes from one.
+    /// Marks the buffer as shared with another process.
     fn share(&self) {
         let users = lock(&self.users);
         self.shared.get_or_init(|| {
@@ -183,7 +183,8 @@ impl Buffers {
         if let Some(gem) = self.registry.find::<Gem>(fd.as_fd()) {
             return Ok(gem);
         }
-        // Either another process's buffer or a different kind of file: the memfd's name tells which.
+        // Either another process's buffer or a different kind of file: the memfd's name distinguishes
+        // them.
         let name = link_of(fd.as_raw_fd())?;
         if !name.as_bytes().starts_with(BUFFER_FILE_PREFIX) {
             return Err(Errno::INVAL);

@@ -1,14 +1,17 @@
-//! What processes tell one another of a buffer that they share: whether a GPU of one is still to read or write it.
+//! Implicit synchronisation of buffers that processes share: pending reads and writes of each process's
+//! GPU.
 //!
-//! Each process has a virtual device of its own, so that fences stay inside of it, but the kernel's drivers order all work on a
-//! buffer. Buffers that processes share are files in memory. A process holds a lock of the file while work of its GPU on
-//! the buffer is pending, a shared one for reads and an exclusive one for writes, and work of another process waits until
-//! a lock for its own use would be granted. The locks belong to an open file of their own, so that they end with the process, and
-//! only those of others are in the way.
+//! Each process has its own virtual device, so fences are local to it, but the kernel's drivers order
+//! all work on a buffer. Buffers that processes share are files in memory. A process holds a lock of
+//! the file while work of its GPU on the buffer is pending, a shared one for reads and an exclusive one
+//! for writes, and work of another process waits until a lock for its own use would be granted. The
+//! locks belong to a separate open file, so that they end with the process, and only other processes'
+//! locks conflict.
 //!
-//! A write that waits for reads of others has no lock yet, and reads that come later would pass it for ever. So there are two locks, of
-//! the first two bytes: one is held while uses are executed, the other while writes are announced. A read waits for announced
-//! writes of others, and has no lock while it waits. The order of writes of several processes is open.
+//! A write that waits for reads of others has no lock yet, and later reads would pass it for ever. So
+//! there are two locks, on the first two bytes: one is held while uses are executed, the other while
+//! writes are announced. A read waits for announced writes of others, and has no lock while it waits.
+//! The order of writes of several processes is unspecified.
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -19,12 +22,12 @@ use rustix::fs::{Mode, OFlags};
 use crate::fence::Fence;
 use crate::{lock, spawn};
 
-/// How often a waiting use looks whether others have ended theirs.
+/// Polling interval of a waiting use.
 const INTERVAL: Duration = Duration::from_micros(200);
-/// After so long a use goes on: the other process may have stopped.
+/// Timeout after which a use proceeds: the other process may be stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The pending uses of a shared buffer by this process, and the locks that tell others of them.
+/// The pending uses of a shared buffer by this process, and the locks that announce them to others.
 pub(crate) struct SharedUse {
     file: OwnedFd,
     pending: Mutex<Pending>,
@@ -99,7 +102,7 @@ impl SharedUse {
         };
         match spawn("tepui-shared-use", wait) {
             Ok(_) => Some(fence),
-            // Without a thread nobody waits.
+            // Without a thread there is no wait.
             Err(_) => {
                 self.end_wait(writes);
                 None

@@ -46,7 +46,7 @@ const MERGE: u8 = 3;
 const FILE_INFO: u8 = 4;
 const SET_DEADLINE: u8 = 5;
 
-/// The object behind a sync file's descriptor.
+/// The object that a sync file's descriptor refers to.
 pub struct SyncFile(Fence);
 
 /// Exports a fence as a sync file's descriptor, which is closed on exec.

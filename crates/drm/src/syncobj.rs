@@ -13,12 +13,12 @@ use crate::fence::{Fence, notify, wait_until};
 use crate::lock;
 
 bitflags! {
-    /// How to wait.
+    /// Flags of a wait.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct WaitFlags: u32 {
-        /// For all, not for any.
+        /// Waits for all objects, not for any.
         const ALL = 1;
-        /// A missing fence is waited for.
+        /// Waits for missing fences too.
         const FOR_SUBMIT = 2;
         /// The wait ends when the fence is there, signalled or not.
         const AVAILABLE = 4;
@@ -102,8 +102,8 @@ impl Syncobj {
         notify();
     }
 
-    /// Adds a point behind what the object holds. A point that is not above the last one takes the
-    /// last one's number and stands for all before it, as in the kernel.
+    /// Adds a point after those of the object. A point that is not above the last one takes the last
+    /// one's number and stands for all before it, as in the kernel.
     pub fn add_point(&self, point: u64, fence: Fence) {
         {
             let mut state = lock(&self.0);
@@ -166,10 +166,10 @@ impl Syncobj {
 }
 
 /// Waits for points (0 for binary objects) until the deadline, in nanoseconds of CLOCK_MONOTONIC.
-/// Gives the index of the first that was found signalled. There must be at least one.
+/// Returns the index of the first that was found signalled. There must be at least one.
 ///
 /// # Errors
-/// `EINVAL` for a missing fence when nobody asked to wait for it; `ETIME` at the deadline.
+/// `EINVAL` for a missing fence without [`WaitFlags::FOR_SUBMIT`]; `ETIME` at the deadline.
 pub fn wait(
     objects: &[(Arc<Syncobj>, u64)],
     flags: WaitFlags,

@@ -32,7 +32,7 @@ impl FileId {
         [self.0, self.1]
     }
 
-    /// The identity behind an open descriptor.
+    /// The identity of an open descriptor's file.
     pub fn of(fd: impl AsFd) -> Result<FileId, Errno> {
         let stat = rustix::fs::fstat(fd)?;
         Ok(FileId(stat.st_dev, stat.st_ino))
@@ -52,7 +52,7 @@ impl Keeper {
 
     /// Makes the client's end readable.
     pub fn wake(&self) {
-        // An error means that the client's end is closed: nobody polls it.
+        // An error means that the client's end is closed: no one polls it.
         let _ = send(&self.0, &[1], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 }
@@ -142,7 +142,7 @@ impl Registry {
         drop((old, dead));
     }
 
-    /// The object of type `T` behind a descriptor.
+    /// The object of type `T` that a descriptor refers to.
     pub fn find<T: Send + Sync + 'static>(&self, fd: BorrowedFd<'_>) -> Option<Arc<T>> {
         self.find_id(FileId::of(fd).ok()?)
     }

@@ -55,9 +55,9 @@ pub trait UserMemory {
 
 /// A client's own pages.
 pub enum ClientPages {
-    /// They are at this address of this process.
+    /// At this address of this process.
     Here(*mut u8),
-    /// They are those of a file that the client has mapped in their place, from an offset on.
+    /// In a file that the client has mapped instead, from an offset on.
     File(OwnedFd, u64),
 }
 

@@ -402,7 +402,7 @@ fn timelines_signal_in_order() {
     assert_eq!(wait_points(&file, &[(line, 10)], 0, 0), Ok(0));
     assert_eq!(file.fence(line, 10).unwrap().outcome(), Some(Ok(())));
     assert_eq!(wait_points(&file, &[(line, 11)], 0, 0), Err(Errno::TIME));
-    // The same while both are pending: the fence of the first is only its own.
+    // Again while both are pending: the fence of the first covers only itself.
     let [early, last] = [tepui_drm::fence::Fence::new(), tepui_drm::fence::Fence::new()];
     later.signal(Ok(()));
     for (point, fence) in [(30, &early), (40, &last)] {
@@ -463,7 +463,7 @@ fn a_fence_that_was_found_is_waited_for_even_after_a_reset() {
     file.syncobj(object).unwrap().replace(Some(fence.clone()));
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| wait(&file, &[object], 0, i64::MAX));
-        // The waiter holds the fence once a third reference exists beside ours and the object's.
+        // The waiter holds the fence once a third reference exists besides ours and the object's.
         while !waiter.is_finished() && fence_is_free(&fence) {
             std::thread::yield_now();
         }
@@ -473,7 +473,7 @@ fn a_fence_that_was_found_is_waited_for_even_after_a_reset() {
     });
 }
 
-/// Whether nobody but the test and the sync object holds the fence.
+/// Whether only the test and the sync object hold the fence.
 fn fence_is_free(fence: &tepui_drm::fence::Fence) -> bool {
     fence.holders() <= 2
 }

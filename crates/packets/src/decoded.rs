@@ -86,7 +86,7 @@ pub struct Decoded {
     pub info: &'static PacketInfo,
     /// The fields that exist in this form of the packet, in order of declaration.
     pub fields: Vec<(&'static Field, Value)>,
-    /// Where the bytes violate the declaration.
+    /// Violations of the declaration.
     pub problems: Vec<Problem>,
 }
 

@@ -42,17 +42,17 @@ impl Revisions {
     /// All.
     pub const ALL: Revisions = Revisions { since: Revisions::FIRST, before: Revision::MAX };
 
-    /// Those from a revision on.
+    /// Revisions from `since` on.
     pub const fn since(self, since: Revision) -> Revisions {
         Revisions { since, ..self }
     }
 
-    /// Those before a revision.
+    /// Revisions before `before`.
     pub const fn before(self, before: Revision) -> Revisions {
         Revisions { before, ..self }
     }
 
-    /// Whether a revision is among them.
+    /// Whether a revision is in the range.
     #[inline]
     pub const fn has(self, revision: Revision) -> bool {
         self.since <= revision && revision < self.before
@@ -66,7 +66,7 @@ pub struct EnumValue {
     pub value: u64,
     /// The name in the hardware's words.
     pub name: &'static str,
-    /// What it means.
+    /// Its documentation.
     pub doc: &'static str,
 }
 
@@ -75,7 +75,7 @@ pub struct EnumValue {
 pub struct EnumInfo {
     /// The name in the hardware's words.
     pub name: &'static str,
-    /// What it selects.
+    /// Its documentation.
     pub doc: &'static str,
     /// The enumerators.
     pub values: &'static [EnumValue],
@@ -88,7 +88,7 @@ impl EnumInfo {
     }
 }
 
-/// What the bits of a field mean, before a modifier.
+/// Type of a field's bits, before a modifier.
 #[derive(Clone, Copy, Debug)]
 pub enum Base {
     /// An unsigned number.
@@ -114,7 +114,7 @@ pub enum Base {
     },
     /// One of a list of values.
     Enum(&'static EnumInfo),
-    /// Another packet.
+    /// A nested packet.
     Packet(&'static PacketInfo),
     /// An array.
     Array {
@@ -129,7 +129,7 @@ pub enum Base {
     },
 }
 
-/// How a number is transformed into the stored bits.
+/// Transformation of a number into the stored bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modifier {
     /// Nothing.
@@ -154,9 +154,9 @@ pub enum Modifier {
 /// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// What the number means.
+    /// The type of the number.
     pub base: Base,
-    /// How the number is stored.
+    /// The encoding of the number.
     pub modifier: Modifier,
 }
 
@@ -220,9 +220,9 @@ impl Kind {
 pub struct Fixed {
     /// The name in the hardware's words.
     pub name: &'static str,
-    /// Where it is.
+    /// Its bits.
     pub piece: Piece,
-    /// What the value means.
+    /// Its type.
     pub kind: Kind,
     /// The value.
     pub value: u64,
@@ -239,11 +239,11 @@ pub struct Field {
     pub doc: &'static str,
     /// The name of the packet, for messages.
     pub packet: &'static str,
-    /// Where it is: one run of bits, or several, the least significant first.
+    /// Its bits: one run, or several, the least significant first.
     pub pieces: &'static [Piece],
     /// Its type.
     pub kind: Kind,
-    /// Smallest and largest number that the hardware accepts, where not all are.
+    /// Smallest and largest number that the hardware accepts, if there is a limit.
     pub range: Option<(u64, u64)>,
     /// The revisions of the hardware that have it.
     pub revisions: Revisions,

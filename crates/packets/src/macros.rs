@@ -87,8 +87,8 @@ macro_rules! __bits_enum_type {
 
 /// Declares a packet. See the [crate's documentation](crate) for an example.
 ///
-/// - `= "Name", N bytes`: the name in the hardware's words and the size. `since R` and `before R`
-///   behind it say of the whole packet what they say of a field.
+/// - `= "Name", N bytes`: the name in the hardware's words and the size. `since R` and `before R` after
+///   it apply to the whole packet as they do to a field.
 /// - `fixed { "Name" Kind [lo..hi] = value; … }`: fields with one legal value. They are not struct
 ///   members.
 /// - `fields { /// doc  member: Kind [lo..hi] "Name" …; … }`: the members. Bits count from the

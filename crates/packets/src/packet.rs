@@ -25,7 +25,7 @@ pub struct PacketInfo {
     pub fields: &'static [Field],
     /// The revisions of the hardware that have it.
     pub revisions: Revisions,
-    /// What the type can do.
+    /// Functions of the type.
     #[doc(hidden)]
     pub functions: Functions,
 }
@@ -40,7 +40,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Those of a type.
+    /// The functions of a type.
     pub const fn of<P: Packet>() -> Functions {
         Functions { decode: P::decode_as, repack: repack::<P>, default_bytes: default_bytes::<P> }
     }
@@ -203,7 +203,7 @@ pub(crate) fn unpack_words<P: Packet>(
         }
     }
     let value = P::read_fields(&words, revision, &mut problems);
-    // What is left belongs to no field.
+    // The remaining bits belong to no field.
     value.clear_fields(&mut words, revision);
     for (k, &word) in words.as_ref().iter().enumerate().filter(|w| *w.1 != 0) {
         let stray = (0..64).filter(|b| word >> b & 1 != 0).map(|b| 64 * k as u32 + b);

@@ -46,10 +46,10 @@ pub enum ProblemKind {
     NotMultiple {
         /// The value.
         value: u64,
-        /// What it must be a multiple of.
+        /// The required factor.
         multiple: u64,
     },
-    /// The value is outside what the hardware accepts.
+    /// The value is outside of the range that the hardware accepts.
     #[error("{value} is outside {low}..={high}")]
     OutOfRange {
         /// The value.

@@ -494,7 +494,7 @@ impl Scalar for Log2 {
     }
 }
 
-/// Another packet at a byte boundary inside this one, of the first revision.
+/// A nested packet at a byte boundary, always of the first revision.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested<P>(PhantomData<P>);
 
@@ -503,7 +503,7 @@ fn nested_range(field: &Field, size_bytes: usize) -> std::ops::Range<usize> {
     first..first + size_bytes
 }
 
-/// Where the words of a nested packet lie in the packet around it.
+/// Positions of a nested packet's words in the outer packet.
 fn nested_words<P: Packet>(field: &Field) -> impl Iterator<Item = Piece> {
     let (first, bits) = (field.start(), 8 * P::INFO.size_bytes as u32);
     (0..bits).step_by(64).map(move |k| Piece { start: first + k, width: (bits - k).min(64) })

@@ -12,7 +12,7 @@ mod rings;
 
 use edge::Edge;
 
-/// 1 in fixed point: 16 bits behind the point.
+/// 1 in fixed point with 16 fraction bits.
 pub const ONE: u32 = 1 << 16;
 
 /// The shape that is subdivided.
@@ -26,7 +26,7 @@ pub enum Domain {
     Isolines,
 }
 
-/// How edges are subdivided.
+/// Spacing of the points on edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
     /// Equal segments.
@@ -37,7 +37,7 @@ pub enum Spacing {
     FractionalEven,
 }
 
-/// What comes out.
+/// Topology of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The points alone.
@@ -46,7 +46,7 @@ pub enum Output {
     Lines,
     /// Triangles whose area in (u, v) is positive; nothing of isolines.
     Positive,
-    /// The same with a negative area.
+    /// Triangles of negative area.
     Negative,
 }
 

@@ -90,14 +90,14 @@ fn sides_of_edges(outer: &[Edge]) -> Vec<Vec<[u32; 2]>> {
     }
 }
 
-/// A ring of a triangle, so many steps from its edges; the last may be a single point.
+/// The ring of a triangle that is `number` steps from its edges; the last may be a single point.
 fn ring_of_triangle(u: &Edge, number: usize, made: &mut Tessellated) -> Ring {
     if u.points - 2 * number == 1 {
         made.points.push([0x5555; 2]);
         let only = vec![made.points.len() as u32 - 1];
         return vec![only.clone(), only.clone(), only];
     }
-    // As far from the edges as perpendiculars of the outermost meet.
+    // The distance from the edges at which perpendiculars of the outermost points meet.
     let away = (u.at[number] * 0xaaaa + ONE / 2) / ONE;
     let along = |p: usize| u.at[p] - away.div_ceil(2);
     let forth = number..u.points - number;
@@ -142,7 +142,7 @@ fn row(u: &Edge, v: &Edge, number: usize, made: &mut Tessellated) -> Ring {
     if wide { vec![start, there, end, back] } else { vec![there, end, back, start] }
 }
 
-/// The squares in the middle of a quad, one beside the other.
+/// The row of squares in the middle of a quad.
 fn squares(around: &Ring, wide: bool, v_odd: bool, made: &mut Tessellated) {
     let there = if wide { &around[1] } else { &around[0] };
     let back: Vec<u32> = around[if wide { 3 } else { 2 }].iter().rev().copied().collect();

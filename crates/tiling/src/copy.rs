@@ -10,11 +10,11 @@ pub enum Threads {
     /// The calling thread alone.
     #[default]
     One,
-    /// All of rayon's threads, if the rectangle is large enough to be worth it.
+    /// All of rayon's threads, if the rectangle is large enough.
     All,
 }
 
-/// Why a copy was refused. Nothing was written.
+/// Error of a copy. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
     /// The rectangle exceeds the plane.

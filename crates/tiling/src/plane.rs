@@ -16,9 +16,9 @@ pub enum Order {
     Raster,
 }
 
-/// Which bits of a byte's offset in a tile come from its column in bytes, and which from its row:
-/// the lowest bit of either goes to the lowest bit of its mask, and so on. Every bit of the offset is
-/// in one of the two.
+/// Bits of a byte's offset in a tile that come from its column in bytes, and bits that come from its
+/// row: the lowest bit of either goes to the lowest bit of its mask, and so on. Every bit of the offset
+/// is in one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AddressBits {
     /// Bits that come from the column.
@@ -29,18 +29,18 @@ pub struct AddressBits {
 
 impl AddressBits {
     /// Largest tile in bytes.
-    const MOST_BYTES: u32 = 1 << 16;
+    const MAX_BYTES: u32 = 1 << 16;
 
     /// Width of the tile in bytes, and its rows.
     pub const fn tile(self) -> (u32, u32) {
         (1 << self.x.count_ones(), 1 << self.y.count_ones())
     }
 
-    /// Whether the masks are those of a tile, and an element of so many bytes is never cut.
+    /// Whether the masks are those of a tile, and keep an element of `element_B` bytes contiguous.
     fn suits(self, element_B: u32) -> bool {
         let all = self.x | self.y;
         self.x & self.y == 0
-            && all < Self::MOST_BYTES
+            && all < Self::MAX_BYTES
             && (all + 1).is_power_of_two()
             && element_B.is_power_of_two()
             && self.x & (element_B - 1) == element_B - 1

@@ -8,8 +8,8 @@ use crate::plane::{AddressBits, Rect, deposit};
 /// the caches until they are whole.
 const GROUP: usize = 4;
 
-/// Most runs of a row of a tile.
-const MOST_RUNS: usize = 64;
+/// Maximum number of runs of a row of a tile.
+const MAX_RUNS: usize = 64;
 
 /// Copies `part`, to the tiled side if `TILE`, else from it.
 ///
@@ -23,7 +23,7 @@ pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, bits: AddressBits, part: 
     unsafe {
         match run_B {
             512 => sized::<512, TILE>(job, bits, part),
-            16 if runs <= MOST_RUNS => sized::<16, TILE>(job, bits, part),
+            16 if runs <= MAX_RUNS => sized::<16, TILE>(job, bits, part),
             _ => job.scalar::<TILE>(part, part),
         }
     }
@@ -35,7 +35,7 @@ unsafe fn sized<const RUN: usize, const TILE: bool>(job: &Job, bits: AddressBits
     let (tile_w_B, tile_h) = bits.tile();
     let (tile_w_B, tile_B) = (tile_w_B as usize, job.plane.tile_B());
     let runs = tile_w_B / RUN;
-    let mut offsets = [0usize; MOST_RUNS];
+    let mut offsets = [0usize; MAX_RUNS];
     for (run, offset) in offsets.iter_mut().enumerate().take(runs) {
         *offset = deposit((run * RUN) as u32, bits.x) as usize;
     }

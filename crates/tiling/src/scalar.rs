@@ -49,7 +49,7 @@ unsafe fn sized<const N: usize, const TILE: bool>(
     rect: Rect,
 ) {
     let (tile_w, tile_h) = (1 << plane.log2_tile_w, 1 << plane.log2_tile_h);
-    // Where the bits of x and of y stand in an element's index.
+    // Masks of the bits of x and of y in an element's index.
     let (mask, y_mask) = match plane.order {
         Order::Bits(bits) => {
             let bits = bits.of_elements(N as u32);

@@ -132,7 +132,7 @@ proptest! {
         tile(&plane, &mut tiled, &linear, stride, rect, threads).unwrap();
         reference(&plane, &mut tiled2, &mut linear2, stride, rect, true);
         prop_assert!(tiled == tiled2, "tile");
-        // And back into a different buffer: the rectangle is restored, the padding unchanged.
+        // Then back into a different buffer: the rectangle is restored, the padding unchanged.
         let (mut back, mut back2) = (noise(linear_B, seed ^ 77), noise(linear_B, seed ^ 77));
         detile(&plane, &tiled, &mut back, stride, rect, threads).unwrap();
         reference(&plane, &mut tiled2, &mut back2, stride, rect, false);

@@ -1,10 +1,10 @@
-//! What can go wrong with a window, and the result codes of Vulkan that it corresponds to.
+//! Errors of surfaces and swapchains, and the Vulkan result codes that they correspond to.
 
 use rustix::io::Errno;
 use x11rb::errors::{ConnectError, ConnectionError, ReplyError, ReplyOrIdError};
 use x11rb::protocol::ErrorKind;
 
-/// Why an operation on a surface or swapchain failed.
+/// Error of an operation on a surface or swapchain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The window was destroyed or the connection to the server ended: `VK_ERROR_SURFACE_LOST_KHR`.
@@ -37,7 +37,7 @@ pub enum Error {
         /// The number of images of the swapchain.
         count: u32,
     },
-    /// What the caller asks of a swapchain is not among what the surface offers.
+    /// The requested configuration of a swapchain is not one that the surface supports.
     #[error("the surface does not offer this {0}")]
     Unsupported(Property),
     /// The memory of an image is too small for its size, pitch and offset.
@@ -61,7 +61,7 @@ pub enum Error {
 pub enum Property {
     /// The pixel format.
     Format,
-    /// How the alpha channel is composited.
+    /// Compositing of the alpha channel.
     Alpha,
     /// The presentation mode.
     Mode,
@@ -71,7 +71,7 @@ pub enum Property {
     Count,
     /// The row pitch, or the offset of an image in its memory.
     Layout,
-    /// Where the pixels come from: those of a shared image are in its memory.
+    /// Location of the pixels: those of a shared image are in its memory.
     Pixels,
 }
 

@@ -2,8 +2,8 @@
 
 use wayland_client::protocol::wl_shm;
 
-/// Where the colour channels lie in a pixel. Names and channel order are Vulkan's; whether values
-/// are sRGB-encoded is not known to window systems, so both variants of a format are this one.
+/// Channel layout of a pixel format. Names and channel order are Vulkan's; window systems do not know
+/// whether values are sRGB-encoded, so both variants of a format are this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Bytes blue, green, red, alpha: `VK_FORMAT_B8G8R8A8_*`.

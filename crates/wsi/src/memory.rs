@@ -56,8 +56,8 @@ struct Mapping {
     length: usize,
 }
 
-// SAFETY: the mapping belongs to the value; what is behind it is shared with the server, which only
-// reads it, or with a driver that orders its accesses.
+// SAFETY: the mapping belongs to the value; its memory is shared with the server, which only reads it,
+// or with a driver that orders its accesses.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -165,7 +165,7 @@ impl ImageMemory {
     pub(crate) fn read(&mut self) -> Result<(&[u8], usize)> {
         let end = usize::try_from(self.end()).map_err(|_| Error::OutOfMemory)?;
         if self.mapping.is_none() {
-            // From the start of the file: a mapping begins on a page, the image need not.
+            // From the start of the file: a mapping must begin on a page, the image need not.
             self.mapping = Some(Mapping::new(self.file.as_fd(), end, ProtFlags::READ)?);
         }
         let mapping = self.mapping.as_ref().ok_or(Error::OutOfMemory)?;

@@ -22,14 +22,14 @@ pub struct Extent {
 }
 
 bitflags! {
-    /// What a window does with the alpha channel of its images.
+    /// Compositing modes of the alpha channel (`VkCompositeAlphaFlagBitsKHR`).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Alpha: u32 {
-        /// It is ignored.
+        /// Alpha is ignored.
         const OPAQUE = 1;
-        /// It blends the window with what is behind; colours are multiplied with it already.
+        /// Alpha blends the window with the windows below; colours are premultiplied.
         const PRE_MULTIPLIED = 2;
-        /// Whatever the window system was told by the application.
+        /// The mode that the application set in the window system.
         const INHERIT = 4;
     }
 }
@@ -43,7 +43,7 @@ pub enum Mode {
     Mailbox,
     /// Each at a vertical blank of its own, in order.
     Fifo,
-    /// As [`Mode::Fifo`], but at once if its vertical blank is over.
+    /// As [`Mode::Fifo`], but a frame that missed its vertical blank is shown at once.
     FifoRelaxed,
 }
 
@@ -65,7 +65,7 @@ const MIN_IMAGES: u32 = 2;
 /// The largest number of images, far beyond what is of use.
 pub const MAX_IMAGES: u32 = 64;
 
-/// What swapchains a surface takes at this moment.
+/// Capabilities of a surface for swapchains at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// The size of the window, or none if the swapchain decides it.
@@ -78,7 +78,7 @@ pub struct Capabilities {
     pub min_images: u32,
     /// The largest number of images.
     pub max_images: u32,
-    /// What the window can do with alpha.
+    /// The supported compositing modes.
     pub alpha: Alpha,
 }
 
@@ -149,7 +149,7 @@ impl Surface {
         Ok(Surface::of(Window::Wayland(Box::new(surface))))
     }
 
-    /// A surface without a window: a presented image can be acquired again at once.
+    /// A surface without a window: presented images are free again at once.
     pub fn headless() -> Surface {
         Surface::of(Window::Headless)
     }
@@ -158,7 +158,7 @@ impl Surface {
         Surface { window, current: Mutex::new(Weak::new()) }
     }
 
-    /// What swapchains the surface takes at this moment.
+    /// The capabilities of the surface for swapchains at the moment.
     ///
     /// # Errors
     ///

@@ -21,29 +21,29 @@ const SLICE: Duration = Duration::from_millis(4);
 /// Frames whose times are kept.
 const TIMES: usize = 64;
 
-/// How often a wait asks whether the window still exists: servers do not answer for windows that were
-/// destroyed.
+/// Interval at which a wait checks that the window still exists: servers send nothing for windows that
+/// were destroyed.
 const LIVENESS: Duration = Duration::from_millis(100);
 
-/// What a swapchain is to be.
+/// Configuration of a swapchain.
 #[derive(Debug)]
 pub struct Config {
     /// The size of the images.
     pub extent: Extent,
     /// Their pixel format.
     pub format: Format,
-    /// What the window does with alpha: one of [`crate::Capabilities::alpha`].
+    /// Compositing of alpha: one of [`crate::Capabilities::alpha`].
     pub alpha: Alpha,
-    /// When images are shown.
+    /// The presentation mode.
     pub mode: Mode,
     /// The images.
     pub images: Images,
 }
 
-/// Where the pixels of the images are when they are presented.
+/// Location of the images' pixels at presentation.
 #[derive(Debug)]
 pub enum Images {
-    /// The driver has them elsewhere, and brings them along with [`Swapchain::present`].
+    /// In the driver's own memory; [`Swapchain::present`] gets the pixels.
     Private {
         /// The number of images.
         count: usize,
@@ -66,8 +66,8 @@ impl Images {
 pub struct SharedImage {
     /// The memory: a dma-buf if there is a `modifier`, else a `memfd` or another file that can be mapped.
     pub memory: OwnedFd,
-    /// How the texels of a dma-buf lie, as one of the DRM's format modifiers that the window takes
-    /// ([`crate::Surface::takes_dma_buf`]). None: rows of pixels, top row first, in a file that the server maps.
+    /// Format modifier of a dma-buf, one that the window takes ([`crate::Surface::takes_dma_buf`]).
+    /// None: rows of pixels, top row first, in a file that the server maps.
     pub modifier: Option<u64>,
     /// Bytes from the start of the memory to the first pixel.
     pub offset: u64,
@@ -96,7 +96,7 @@ impl SharedImage {
 
 /// The pixels of an image that is presented.
 pub enum Pixels<'a> {
-    /// They are in the image's own memory ([`Images::Shared`]).
+    /// In the image's own memory ([`Images::Shared`]).
     InPlace,
     /// Rows of pixels, top row first. Without shared memory they are not copied before they are sent.
     Rows {
@@ -138,10 +138,10 @@ impl Rect {
     }
 }
 
-/// How well a swapchain fits its window.
+/// Whether a swapchain fits its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It has the window's size.
+    /// The swapchain has the window's size.
     Optimal,
     /// The window has another size by now: `VK_SUBOPTIMAL_KHR`.
     Suboptimal,
@@ -167,15 +167,15 @@ pub(crate) struct Frame<'a> {
     /// Counts the frames of the swapchain, from 1.
     pub(crate) serial: u64,
     pub(crate) mode: Mode,
-    /// What changed since the frame before; all of the image if it is empty.
+    /// Regions that changed since the previous frame; all of the image if empty.
     pub(crate) damage: &'a [Rect],
     pub(crate) pixels: Pixels<'a>,
 }
 
-/// What became of frames.
+/// Events of presented frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The server reads this image no more.
+    /// The server no longer reads this image.
     Free(usize),
     /// This frame and all before it were shown or replaced by later ones.
     Shown(u64),
@@ -187,13 +187,13 @@ pub(crate) enum Event {
     Resized(Extent),
 }
 
-/// What shows images.
+/// Presentation engine of a window system.
 pub(crate) trait Engine: Send + Sync {
-    /// Shows an image. May wait for the time that its mode demands.
+    /// Presents an image. May wait as long as its mode demands.
     fn present(&self, frame: Frame<'_>) -> Result<()>;
-    /// Appends what has happened, without waiting.
+    /// Appends events that have arrived, without waiting.
     fn drain(&self, events: &mut Vec<Event>) -> Result<()>;
-    /// Waits until something may have happened, at most until then.
+    /// Waits for events, until `until` at most.
     fn wait(&self, until: Instant) -> Result<()>;
     /// An error if the window is gone. May ask the server.
     fn check(&self) -> Result<()> {
@@ -201,22 +201,22 @@ pub(crate) trait Engine: Send + Sync {
     }
 }
 
-/// Who has an image.
+/// Owner of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    Nobody,
+    Free,
     Driver,
     Server,
 }
 
 struct State {
     owners: Vec<Owner>,
-    /// Images of nobody, the one that is free the longest first.
+    /// Indices of free images, the longest free first.
     free: VecDeque<usize>,
     /// The serial of the newest frame.
     serial: u64,
     shown: u64,
-    /// The newest frames whose times the server has told, and these.
+    /// Serials and times of the newest frames whose presentation times the server has reported.
     times: VecDeque<(u64, u64)>,
     refresh_ns: Option<u64>,
     status: Status,
@@ -241,7 +241,7 @@ impl Swapchain {
         count: usize,
     ) -> Swapchain {
         let state = State {
-            owners: vec![Owner::Nobody; count],
+            owners: vec![Owner::Free; count],
             free: (0..count).collect(),
             serial: 0,
             shown: 0,
@@ -437,7 +437,7 @@ impl State {
     }
 
     fn give_back(&mut self, image: usize) {
-        self.owners[image] = Owner::Nobody;
+        self.owners[image] = Owner::Free;
         self.free.push_back(image);
     }
 

@@ -8,7 +8,7 @@ use super::{ioctls, kernel_structs};
 pub const MAX_CLUSTERS: usize = 64;
 
 kernel_structs! {
-    /// What the device is.
+    /// Properties of the device.
     drm_asahi_params_global as ParamsGlobal[592] {
         0 features: u64,
         8 gpu_generation: u32,
@@ -27,7 +27,7 @@ kernel_structs! {
         580 max_attachments: u32,
         584 command_timestamp_frequency_hz: u64,
     }
-    /// Where to write the parameters.
+    /// Destination of the parameters.
     drm_asahi_get_params as GetParams[24] {
         0 param_group: u32,
         4 pad: u32,
@@ -138,7 +138,7 @@ kernel_structs! {
         16 stride: u32,
         20 comp_stride: u32,
     }
-    /// Where a timestamp goes; handle 0 skips it.
+    /// Destination of a timestamp; handle 0 skips it.
     drm_asahi_timestamp as Timestamp[8] {
         0 handle: u32,
         4 offset: u32,

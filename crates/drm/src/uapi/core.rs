@@ -1,4 +1,4 @@
-//! What every DRM driver answers on a render node.
+//! Requests of the DRM core, which every driver answers on a render node.
 //!
 //! source: drm.h.
 
@@ -170,7 +170,7 @@ pub fn is_primary_only(nr: u8) -> bool {
 
 /// Values of [`GetCap::capability`].
 pub mod cap {
-    /// Which ways buffers can be shared: bit 0 import, bit 1 export.
+    /// Support for sharing buffers: bit 0 import, bit 1 export.
     pub const PRIME: u64 = 0x5;
     /// Timestamps are those of CLOCK_MONOTONIC.
     pub const TIMESTAMP_MONOTONIC: u64 = 0x6;

@@ -132,12 +132,12 @@ kernel_structs! {
         0 handle: u32,
         4 busy: u32,
     }
-    /// How a buffer is cached.
+    /// Caching mode of a buffer.
     drm_i915_gem_caching as GemCaching[8] {
         0 handle: u32,
         4 caching: u32,
     }
-    /// How a fence register would tile a buffer.
+    /// Tiling mode of a buffer in a fence register.
     drm_i915_gem_set_tiling as GemSetTiling[16] {
         0 handle: u32,
         4 tiling_mode: u32,
@@ -280,7 +280,7 @@ kernel_structs! {
         0 num_regions: u32,
         4 rsvd: [u32; 3],
     }
-    /// Where a new buffer may be.
+    /// Memory regions for a new buffer.
     drm_i915_gem_create_ext_memory_regions as GemCreateExtMemoryRegions[48] {
         0 base: UserExtension,
         32 pad: u32,
@@ -326,7 +326,7 @@ ioctls! {
     0x6e GemContextDestroy I915_GEM_CONTEXT_DESTROY: Write ContextDestroy,
     /// Sets how a buffer is cached.
     0x6f GemSetCaching I915_GEM_SET_CACHING: Write GemCaching,
-    /// How a buffer is cached.
+    /// Caching mode of a buffer.
     0x70 GemGetCaching I915_GEM_GET_CACHING: ReadWrite GemCaching,
     /// Reads a register.
     0x71 RegRead I915_REG_READ: ReadWrite RegRead,

@@ -93,7 +93,7 @@ kernel_structs! {
         8 op_count: u32,
         12 pad: u32,
     }
-    /// What a buffer is.
+    /// Properties of a buffer.
     drm_panfrost_query_bo_info as QueryBoInfo[16] {
         0 handle: u32,
         4 extra_flags: u32,
@@ -129,7 +129,7 @@ ioctls! {
     0x4b JmCtxDestroy PANFROST_JM_CTX_DESTROY: ReadWrite JmCtxDestroy,
     /// Cache maintenance.
     0x4c SyncBo PANFROST_SYNC_BO: ReadWrite SyncBo,
-    /// What a buffer is.
+    /// Properties of a buffer.
     0x4d QueryBoInfo PANFROST_QUERY_BO_INFO: ReadWrite QueryBoInfo,
 }
 

@@ -17,7 +17,7 @@ kernel_structs! {
         4 handle: u32,
         8 timeline_value: u64,
     }
-    /// What the GPU is.
+    /// Properties of the GPU.
     drm_panthor_gpu_info as GpuInfo[112] {
         0 gpu_id: u32,
         4 gpu_rev: u32,
@@ -41,7 +41,7 @@ kernel_structs! {
         100 pad: u32,
         104 gpu_features: u64,
     }
-    /// What the command-stream interface is.
+    /// Properties of the command-stream interface.
     drm_panthor_csif_info as CsifInfo[24] {
         0 csg_slot_count: u32,
         4 cs_slot_count: u32,
@@ -70,7 +70,7 @@ kernel_structs! {
         0 allowed_mask: u8,
         1 pad: [u8; 3],
     }
-    /// What to query, and where to write it.
+    /// The query, and the destination of the answer.
     drm_panthor_dev_query as DevQuery[16] {
         0 r#type: u32,
         4 size: u32,
@@ -205,7 +205,7 @@ kernel_structs! {
     drm_panthor_bo_sync as BoSync[16] {
         0 ops: ObjArray,
     }
-    /// What a buffer is.
+    /// Properties of a buffer.
     drm_panthor_bo_query_info as BoQueryInfo[16] {
         0 handle: u32,
         4 extra_flags: u32,
@@ -247,7 +247,7 @@ ioctls! {
     0x4e SetUserMmioOffset PANTHOR_SET_USER_MMIO_OFFSET: ReadWrite SetUserMmioOffset,
     /// Cache maintenance.
     0x4f BoSync PANTHOR_BO_SYNC: ReadWrite BoSync,
-    /// What a buffer is.
+    /// Properties of a buffer.
     0x50 BoQueryInfo PANTHOR_BO_QUERY_INFO: ReadWrite BoQueryInfo,
 }
 
@@ -302,9 +302,9 @@ pub const BIND_OP_MAP_READONLY: u32 = 1 << 0;
 pub const BIND_OP_MAP_NOEXEC: u32 = 1 << 1;
 /// [`VmBindOp::flags`]: the GPU does not cache.
 pub const BIND_OP_MAP_UNCACHED: u32 = 1 << 2;
-/// [`VmBindOp::flags`]: no memory stands behind the range; reads give anything.
+/// [`VmBindOp::flags`]: no memory backs the range; reads are undefined.
 pub const BIND_OP_MAP_SPARSE: u32 = 1 << 3;
-/// [`VmBindOp::flags`]: what to do.
+/// [`VmBindOp::flags`]: mask of the operation.
 pub const BIND_OP_TYPE_MASK: u32 = 0xf << 28;
 /// [`VmBindOp::flags`]: bind.
 pub const BIND_OP_TYPE_MAP: u32 = 0 << 28;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::field::Field;
 
-/// Which way the argument travels, as the client sees it.
+/// Direction of the argument, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The kernel reads it.
@@ -65,7 +65,7 @@ impl fmt::Debug for Request {
     }
 }
 
-/// What there is to know about one request.
+/// Description of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct IoctlInfo {
     /// The kernel's name, `DRM_IOCTL_GEM_CLOSE`.

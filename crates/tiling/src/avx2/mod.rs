@@ -124,7 +124,7 @@ unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bo
     let column_el = 16 / plane.element_B;
     let tile_B = plane.tile_B();
 
-    // Where the columns of a tile start.
+    // Offsets of the columns of a tile.
     let log2_columns = (tile_w / column_el).ilog2();
     let mut column_B = [0u32; MAX_COLUMNS];
     let column_B = &mut column_B[..1 << log2_columns];

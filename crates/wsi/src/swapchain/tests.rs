@@ -10,7 +10,7 @@ const EXTENT: Extent = Extent { width: 4, height: 2 };
 #[derive(Default)]
 struct Script {
     events: Mutex<Vec<Event>>,
-    /// What `present` and `drain` return.
+    /// Error that `present` and `drain` return.
     refuses: Mutex<Option<Error>>,
     broken: AtomicBool,
     checks: AtomicU32,
@@ -91,7 +91,7 @@ fn an_image_comes_back_when_its_frame_is_refused() {
     let image = acquired(&swapchain).unwrap();
     *script.refuses.lock().unwrap() = Some(Error::OutOfMemory);
     assert_eq!(present(&swapchain, image), Err(Error::OutOfMemory));
-    // Nobody waits for a frame that never was.
+    // A wait for a frame that was never presented returns.
     assert_eq!(swapchain.wait_shown(1, Duration::ZERO), Ok(Status::Optimal));
     let image = acquired(&swapchain).unwrap();
     assert_eq!(present(&swapchain, image).unwrap().0, 2);

@@ -33,14 +33,14 @@ use crate::surface::{Alpha, Extent, Mode};
 use crate::swapchain::{self, Config, Event, Frame, Images, Rect};
 use crate::wait::wait_for;
 
-/// How long a FIFO frame waits for the one before. Compositors show no frames of a window that cannot
-/// be seen; an application that draws such a window goes on at this rate.
+/// Maximum time that a FIFO frame waits for the previous one. Compositors show no frames of a hidden
+/// window; an application that draws such a window continues at this rate.
 const UNSEEN: Duration = Duration::from_millis(250);
 
-/// How long the compositor may leave requests unread.
+/// Maximum time for which the compositor may leave requests unread.
 const UNREAD: Duration = Duration::from_secs(5);
 
-/// What events change.
+/// State that events change.
 #[derive(Default)]
 struct State {
     events: Vec<Event>,

@@ -170,7 +170,7 @@ impl Drop for WaylandSurface {
     }
 }
 
-/// What is gathered when a surface is made.
+/// Globals collected when a surface is created.
 #[derive(Default)]
 struct Globals {
     formats: Vec<wl_shm::Format>,

@@ -132,7 +132,8 @@ impl Connection {
         let direct = [VisualClass::TRUE_COLOR, VisualClass::DIRECT_COLOR].contains(&visual.class);
         let pixmap = setup.pixmap_formats.iter().find(|format| format.depth == depth);
         let bits = u32::from(self.bits_per_pixel(depth));
-        // Rows end on words, and bytes are in this machine's order: others are not worth a conversion.
+        // Rows are padded to words, and bytes are in this machine's order: other servers are too rare
+        // for a conversion.
         let usual = pixmap.is_some_and(|format| format.scanline_pad == 32)
             && setup.image_byte_order == ImageOrder::LSB_FIRST
             && cfg!(target_endian = "little");
@@ -204,7 +205,7 @@ impl Connection {
         Ok(Extent { width: reply.width.into(), height: reply.height.into() })
     }
 
-    /// Forgets a request whose answer nobody will take.
+    /// Discards a request whose reply is not needed.
     pub(super) fn discard(&self, sequence: u64) {
         let mode = DiscardMode::DiscardReplyAndError;
         self.xcb.discard_reply(sequence, RequestKind::HasResponse, mode);

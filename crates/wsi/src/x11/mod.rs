@@ -28,7 +28,7 @@ use crate::surface::{Alpha, Extent, Mode};
 use crate::swapchain::{Config, Engine, Images};
 use upload::Picture;
 
-/// How the server takes images.
+/// Capabilities of the server's MIT-SHM extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shm {
     /// Whether pixmaps can lie in shared memory.
@@ -96,8 +96,8 @@ impl X11Surface {
         Ok(Extent { width: reply.width.into(), height: reply.height.into() })
     }
 
-    /// A visual with alpha blends with what is behind the window if there is a compositing manager;
-    /// other windows ignore alpha.
+    /// A visual with alpha blends with the windows below if there is a compositing manager; other
+    /// windows ignore alpha.
     pub(crate) fn alpha(&self) -> Alpha {
         let own = if self.depth == 32 { Alpha::PRE_MULTIPLIED } else { Alpha::OPAQUE };
         own | Alpha::INHERIT

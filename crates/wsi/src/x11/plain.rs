@@ -1,8 +1,8 @@
 //! Presentation on X servers without the Present extension: images are copied into the window, paced by
 //! a timer.
 //!
-//! Behind each frame the window's geometry is asked for. The answer says that the server has read the
-//! frame, that the window still exists, and how large it is.
+//! The window's geometry is requested after each frame. The reply shows that the server has read the
+//! frame, that the window still exists, and its size.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ const REFRESH: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// A frame that the server may not have read yet.
 struct Sent {
-    /// The sequence number of the request behind it.
+    /// The sequence number of the request after it.
     request: u64,
     serial: u64,
     image: usize,

@@ -2,13 +2,14 @@
 //! blank.
 //!
 //! Vertical blanks are counted by the media stream counter, MSC. In the FIFO modes each frame asks for
-//! the MSC behind that of the frame before; the mailbox asks for the next, where the server drops the
-//! frame that another replaces; immediate frames are shown asynchronously. Two kinds of events come back:
-//! CompleteNotify when a frame was shown or dropped, IdleNotify when the server needs its pixmap no more.
+//! the MSC after that of the previous frame; the mailbox asks for the next, where the server drops the
+//! frame that another replaces; immediate frames are shown asynchronously. Two kinds of events come
+//! back: CompleteNotify when a frame was shown or dropped, IdleNotify when the server no longer needs
+//! its pixmap.
 //!
-//! A frame may reach the server when its MSC is over, and then waits for the next. So that the frame
-//! behind it does not ask for that one too, the MSC is asked for behind each FIFO frame: the answer tells
-//! what the frame met.
+//! A frame may reach the server when its MSC is over, and then waits for the next. So that the
+//! following frame does not ask for that one too, the MSC is requested after each FIFO frame: the reply
+//! gives the MSC at which the frame arrived.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::surface::{Extent, Mode};
 use crate::swapchain::{Engine, Event, Frame, Rect};
 
-/// How long to wait for events that a server sends at once, or at its next vertical blanks.
+/// Maximum wait for events that a server sends at once, or at its next vertical blanks.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The flag of ConfigureNotify for a window that was destroyed; source: presentproto.txt 1.4,
@@ -52,8 +53,8 @@ struct Inner {
     complete: u64,
     /// The mode of the last frame.
     mode: Mode,
-    /// The request for the window's geometry behind the last frame. Errors of requests that were not
-    /// waited for show here, and a size where the server sends no event.
+    /// The geometry request after the last frame. It reports errors of requests that were not waited
+    /// for, and the window's size where the server sends no event.
     geometry: Option<u64>,
     destroyed: bool,
 }
@@ -103,7 +104,7 @@ impl Presenter {
 
     /// Takes over the events that have arrived.
     fn read(&self, inner: &mut Inner) -> Result<()> {
-        // The geometry first: an event of a newer size comes behind the answer.
+        // The geometry first: an event with a newer size arrives after the reply.
         if let Some(request) = inner.geometry
             && let Some(reply) = self.connection.poll_for_reply(request)
         {
@@ -116,7 +117,7 @@ impl Presenter {
         if inner.destroyed { Err(Error::SurfaceLost) } else { Ok(()) }
     }
 
-    /// Takes over events until `done`, or until nobody can expect more.
+    /// Reads events until `done`, or until the timeout.
     fn read_until(&self, inner: &mut Inner, done: impl Fn(&Inner) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -154,7 +155,7 @@ impl Presenter {
                 self.read_until(inner, |inner| is_done(inner) || inner.reached.is_some())?;
                 let relaxed = mode == Mode::FifoRelaxed;
                 inner.target = match (is_done(inner), inner.reached) {
-                    // Nothing waits. A relaxed frame that is late is shown at once.
+                    // No frame is pending. A relaxed frame that is late is shown at once.
                     (true, _) if relaxed => inner.shown_at + 1,
                     (true, _) => 0,
                     // The last frame came too late for its blank, or asked for the next.

@@ -25,7 +25,7 @@ struct Extension {
     global_id: UnsafeCell<c_int>,
 }
 
-// SAFETY: libxcb writes the number under a lock of its own; nobody else reads it.
+// SAFETY: libxcb writes the number under its own lock and is the only reader.
 unsafe impl Sync for Extension {}
 
 static PRESENT: Extension = Extension { name: c"Present".as_ptr(), global_id: UnsafeCell::new(0) };
@@ -115,8 +115,8 @@ impl SpecialQueue {
 
 impl Drop for SpecialQueue {
     fn drop(&mut self) {
-        // The answer of the server comes behind the last event, so that none reaches the application's
-        // queue when this one is gone.
+        // The server's reply arrives after the last event, so that none reaches the application's queue
+        // once this one is gone.
         let mask = EventMask::NO_EVENT;
         if let Ok(cookie) =
             present::select_input(self.connection.xcb(), self.context, self.window, mask)

@@ -1,4 +1,4 @@
-//! How pixels come to an X server.
+//! Transfer of pixels to an X server.
 //!
 //! | the server has | and | an image is |
 //! | --- | --- | --- |
@@ -80,7 +80,8 @@ impl Picture {
         Ok(picture)
     }
 
-    /// Shares the memory with the server, unless the server refuses, as one behind a proxy may.
+    /// Shares the memory with the server, unless the server refuses, as one reached through a proxy
+    /// may.
     fn attach(&mut self, memory: &ImageMemory) -> Result<()> {
         let xcb = self.connection.xcb();
         let segment = xcb.generate_id()?;
@@ -243,7 +244,7 @@ impl Drop for Canvas {
     }
 }
 
-/// Where pixels go.
+/// Destination of pixels.
 struct Put<'a> {
     connection: &'a Connection,
     layout: Layout,

@@ -81,7 +81,7 @@ pub fn shared_pictures(window: &mut dyn Window) {
     }
 }
 
-/// What a surface does not offer is refused, and images that do not lie in their memory.
+/// Configurations that a surface does not support are refused, and images that exceed their memory.
 pub fn refusals(window: &mut dyn Window) {
     let surface = window.surface();
     let extent = window.extent();
@@ -116,7 +116,7 @@ pub fn refusals(window: &mut dyn Window) {
     surface.swapchain(base(), None).unwrap();
 }
 
-/// Who may present, and which images.
+/// Rules for presenting: ownership of the window and of images.
 pub fn ownership(window: &mut dyn Window) {
     let surface = window.surface();
     let extent = window.extent();
@@ -215,7 +215,7 @@ pub fn modes_change(window: &mut dyn Window) {
     pattern::compare(extent.width, &window.picture(), &pattern::shown(40, extent, format));
 }
 
-/// A thousand swapchains leave nothing behind in this process. `server` counts what the server has.
+/// A thousand swapchains leak nothing in this process. `server` counts the server's resources.
 pub fn nothing_leaks(window: &mut dyn Window, server: &mut dyn FnMut() -> u64) {
     let surface = window.surface();
     let extent = window.extent();

@@ -1,9 +1,9 @@
 //! Swapchains on real servers: Xvfb, with and without its extensions, and weston.
 //!
-//! Each test runs in a process of its own behind `tools/mesa`, which starts the server and gives the
-//! process Debian's libxcb, libX11 and libwayland-client. There the test is the application: it opens the
-//! connection and the window, presents pictures with known pixels, and compares what the server shows of
-//! them, pixel by pixel. A server that is missing fails the tests.
+//! Each test runs in its own process under `tools/mesa`, which starts the server and gives the process
+//! Debian's libxcb, libX11 and libwayland-client. There the test is the application: it opens the
+//! connection and the window, presents pictures with known pixels, and compares what the server shows
+//! pixel by pixel. A missing server fails the tests.
 
 mod cases;
 mod pattern;
@@ -21,7 +21,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// Names the test that this process is to run, inside.
 const INSIDE: &str = "TEPUI_WSI_TEST";
 
-/// What a test needs around it.
+/// Environment of tests.
 struct Server {
     name: &'static str,
     /// The arguments of `tools/mesa`.
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut arguments = Arguments::from_args();
-    // Tests of pacing measure time: not all at once.
+    // Tests of pacing measure time: run few of them in parallel.
     arguments.test_threads = arguments.test_threads.or(Some(2));
     let mut trials = Vec::new();
     for server in SERVERS {

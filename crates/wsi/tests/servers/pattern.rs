@@ -10,7 +10,7 @@ pub fn colour(frame: u64, x: u32, y: u32) -> [u8; 3] {
     [(x * 3) as u8 ^ (mixed >> 24) as u8, (y * 5) as u8 ^ (mixed >> 16) as u8, (mixed >> 8) as u8]
 }
 
-/// What a format keeps of a colour, as 8 bits a channel: the upper bits, repeated below.
+/// A colour after conversion to a format and back to 8 bits a channel: the upper bits, repeated below.
 pub fn kept(format: Format, colour: [u8; 3]) -> [u8; 3] {
     match format {
         Format::R5G6B5 => {

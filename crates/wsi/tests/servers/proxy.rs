@@ -13,8 +13,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Where the reply to the connection's setup holds the length of the longest request, in words.
-/// Source: X11 protocol, "Connection Setup", maximum-request-length.
+/// Byte range of the maximum request length, in words, in the reply to the connection's setup. Source:
+/// X11 protocol, "Connection Setup", maximum-request-length.
 const MAXIMUM_REQUEST_LENGTH: Range<usize> = 26..28;
 
 /// The server of this process.

@@ -135,7 +135,7 @@ fn compositor_files() -> u64 {
                 let files = std::fs::read_dir(process.path().join("fd")).unwrap().count() as u64;
                 files + maps.lines().filter(|line| line.contains("tepui-swapchain")).count() as u64
             };
-            // What was sent last may not have been read yet.
+            // The compositor may not have read the last requests yet.
             let mut least = count();
             for _ in 0..20 {
                 std::thread::sleep(Duration::from_millis(20));

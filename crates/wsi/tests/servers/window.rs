@@ -1,4 +1,4 @@
-//! What the tests of all window systems ask of a window.
+//! Interface of a window for the tests of all window systems.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -15,11 +15,12 @@ pub trait Window {
     fn surface(&self) -> Surface;
     /// The size of the window.
     fn extent(&self) -> Extent;
-    /// What the server shows of the window, top row first, 8 bits each of red, green and blue.
+    /// The pixels of the window as the server shows them, top row first, 8 bits each of red, green and
+    /// blue.
     fn picture(&mut self) -> Vec<[u8; 3]>;
 }
 
-/// Longer than any server takes.
+/// Timeout longer than any server takes.
 pub const LONG: Duration = Duration::from_secs(20);
 
 /// A swapchain of private images with the first format and kind of alpha that the surface offers.

@@ -42,11 +42,11 @@ pub const PRESENT: &[Test] = tests![connect();
 /// Without XFIXES, and so without regions.
 pub const NO_REGIONS: &[Test] =
     tests![connect(); pictures, last_frame_stays, modes_change, nothing_leaks, resize, destroyed];
-/// With MIT-SHM and without Present.
+/// Servers with MIT-SHM and without Present.
 pub const SHM: &[Test] = tests![connect_to(proxy::without_present().into());
     pictures, shared_pictures, ownership, last_frame_stays, fifo_is_paced, nothing_leaks, resize,
     destroyed, connection_ends, plain_modes, shares_memory];
-/// Without both.
+/// Servers without either.
 pub const NEITHER: &[Test] = tests![connect_to(proxy::without_present().into());
     pictures, shared_pictures, ownership, last_frame_stays, nothing_leaks, resize, destroyed,
     large_image];
@@ -65,7 +65,7 @@ fn connect() -> XCBConnection {
     XCBConnection::connect(None).unwrap().0
 }
 
-/// What libxcb returns when there is no server: an object without a setup.
+/// The result of libxcb when there is no server: an object without a setup.
 fn failed_connection() -> *mut c_void {
     // SAFETY: the function of xcb.h; the number of the screen may be null.
     unsafe {
@@ -169,7 +169,7 @@ impl X11Window {
         }
     }
 
-    /// What the application's client has in the server: the sum over the types of resources.
+    /// The server's resources of the application's client: the sum over all types.
     fn resources(&self) -> u64 {
         let cookie = self.connection.res_query_client_resources(self.window).unwrap();
         cookie.reply().unwrap().types.iter().map(|of| u64::from(of.count)).sum()
@@ -307,7 +307,7 @@ fn resize(window: &mut X11Window) {
     let swapchain = surface.swapchain(base(SIZE), None).unwrap();
     let status = |frame| {
         let serial = present(&swapchain, format, frame, None);
-        // Without events a size is known behind the frame.
+        // Without events the size is known after the frame.
         swapchain.wait_shown(serial, LONG).unwrap();
         swapchain.status().unwrap()
     };
@@ -450,9 +450,9 @@ fn watch(window: &X11Window, mode: Mode, frames: u64) -> Vec<(bool, u64)> {
     seen.into_values().collect()
 }
 
-/// Fails unless the frames were shown in order, each at a vertical blank of its own. A server that has
-/// no processor at a blank shows a frame at a later one, beside the frame of that; so the first may be
-/// late for the rest.
+/// Fails unless the frames were shown in order, each at its own vertical blank. A server that is not
+/// scheduled at a blank shows a frame at a later one, together with that one's frame; so the first may
+/// delay the rest.
 #[track_caller]
 fn expect_own_blanks(seen: &[(bool, u64)]) {
     const LATE: u64 = 5;
@@ -477,7 +477,7 @@ fn mailbox_drops_frames(window: &mut X11Window) {
     assert!(shown.len() as u64 <= blanks + 2, "{seen:?}");
 }
 
-/// A relaxed frame that misses its vertical blank is shown at once; those in time wait for theirs.
+/// A relaxed frame that misses its vertical blank is shown at once; frames in time wait for theirs.
 fn fifo_relaxed_is_late(window: &mut X11Window) {
     expect_own_blanks(&watch(window, Mode::FifoRelaxed, 20));
     let surface = window.surface();
@@ -495,7 +495,7 @@ fn fifo_relaxed_is_late(window: &mut X11Window) {
     assert!(late, "each waits for a vertical blank");
 }
 
-/// With regions the server copies what changed only: the rest of the window stays.
+/// With damage regions the server copies only those: the rest of the window stays.
 fn damage_is_all_that_changes(window: &mut X11Window) {
     let surface = window.surface();
     let config = config(&surface, SIZE, Mode::Fifo, 3);
@@ -664,7 +664,7 @@ fn partly_seen(window: &mut X11Window, wide: Extent) {
     let swapchain = surface.swapchain(config, None).unwrap();
     let serial = present(&swapchain, format, 3, None);
     swapchain.wait_shown(serial, LONG).unwrap();
-    // What is on the screen can be read.
+    // Only pixels on the screen can be read.
     let seen = Extent { width: 390, height: wide.height };
     window.extent = seen;
     pattern::compare(seen.width, &window.picture(), &pattern::shown(3, seen, format));
