@@ -21,17 +21,17 @@ pub struct Finding {
     /// File and line of the source, where they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// What was seen, and what was expected.
+    /// The observation and the expectation.
     pub what: String,
-    /// The lanes that it was first found in, a bit each; 0 if it is not of lanes.
+    /// Bit mask of the lanes that it was first found in; 0 if it does not concern lanes.
     pub lanes: u32,
     /// The workgroup that it was first found in.
     pub workgroup: [u32; 3],
-    /// How many times it was found.
+    /// Number of occurrences.
     pub count: u64,
-    /// Where in the run it was first found, such as `compute command 0 of submission 3`.
+    /// Position in the run of the first occurrence, such as `compute command 0 of submission 3`.
     pub first: String,
-    /// Milliseconds from the start of the device to the first time.
+    /// Milliseconds from the start of the device to the first occurrence.
     pub first_ms: u64,
     /// The suppression that covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ impl Finding {
         rule(&self.rule)
     }
 
-    /// How bad it is.
+    /// Its severity.
     #[must_use]
     pub fn level(&self) -> Level {
         self.rule().map_or(Level::Warning, |rule| rule.level)
@@ -103,7 +103,7 @@ pub fn merge(lines: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     for line in lines {
         let place = (line.shader.clone(), line.offset);
         if line.rule.is_empty() {
-            // What was taken for unread is read after all.
+            // A result that was reported unread is read later.
             if let Some(&k) = places.get(&("unread-result".to_owned(), place)) {
                 all[k] = None::<Finding>;
             }

@@ -1,8 +1,9 @@
-//! What the checkers of the GPU models find, independent of GPU families: the table of [rules](mod@rule), [findings](finding) and
-//! how they add up, [suppressions](suppress), and reports as text and [SARIF](sarif).
+//! Findings of the GPU models' checkers, independent of GPU families: the table of [rules](mod@rule),
+//! [findings](finding) and how they are merged, [suppressions](suppress), and reports as text and
+//! [SARIF](sarif).
 //!
-//! A virtual device appends each [`Finding`] as a line of JSON to a file ([`Log`]); `tepui check` reads it when the program has
-//! ended.
+//! A virtual device appends each [`Finding`] as a line of JSON to a file ([`Log`]); `tepui check` reads
+//! it after the program has ended.
 
 pub mod finding;
 mod log;

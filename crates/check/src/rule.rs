@@ -2,20 +2,20 @@
 
 use serde::Serialize;
 
-/// How bad a finding of a rule is.
+/// Severity of a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Costs time, or is a matter of taste: never fails a run.
+    /// A matter of speed or style: never fails a run.
     Note,
-    /// May be meant so.
+    /// May be intended.
     Warning,
     /// The result is undefined.
     Error,
 }
 
 impl Level {
-    /// As SARIF and the text of a report call it.
+    /// The name in SARIF and in the text of a report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,13 +31,13 @@ impl Level {
 pub struct Rule {
     /// Its name.
     pub id: &'static str,
-    /// How bad a finding is.
+    /// Severity of its findings.
     pub level: Level,
-    /// What a finding says, in a line.
+    /// Description of a finding in a line.
     pub title: &'static str,
-    /// What it means.
+    /// Explanation.
     pub meaning: &'static str,
-    /// What to do about it.
+    /// Remedy.
     pub mend: &'static str,
 }
 
@@ -151,7 +151,7 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// What `--explain` prints.
+/// The text that `--explain` prints.
 #[must_use]
 pub fn explain(rule: &Rule) -> String {
     format!(

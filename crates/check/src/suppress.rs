@@ -1,7 +1,7 @@
-//! Suppressions: a file that names findings which are known and wanted.
+//! Suppressions: a file that lists known and accepted findings.
 //!
-//! A line is a rule, or `*`, and conditions: `shader=FINGERPRINT`, `offset=0x1c`, `instruction=MNEMONIC`, `line=12`. What
-//! stands behind `#` is the reason.
+//! A line is a rule, or `*`, and conditions: `shader=FINGERPRINT`, `offset=0x1c`,
+//! `instruction=MNEMONIC`, `line=12`. The text after `#` is the reason.
 
 use crate::finding::Finding;
 use crate::rule::rule;
@@ -17,7 +17,7 @@ pub struct Suppression {
     line: Option<u32>,
     /// Why.
     pub reason: String,
-    /// How many findings it has covered.
+    /// Number of findings that it has suppressed.
     pub used: u64,
 }
 

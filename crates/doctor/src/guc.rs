@@ -13,7 +13,7 @@ use crate::{Advice, Severity};
 /// The recommended version.
 pub const RECOMMENDED: Version = Version([70, 6, 3]);
 
-/// Where distributions have firmware, in the order in which the kernel looks.
+/// Folders of firmware, in the order in which the kernel searches them.
 const FOLDERS: [&str; 4] =
     ["/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware"];
 
@@ -121,12 +121,12 @@ pub struct Firmware {
     pub version: Option<Version>,
 }
 
-/// What is known of a GPU's GuC firmware.
+/// State of a GPU's GuC firmware.
 #[derive(Clone, Debug, Serialize)]
 pub struct Guc {
-    /// The file that the kernel looks for.
+    /// The file that the kernel requests.
     pub required: String,
-    /// The least version that is recommended.
+    /// The minimum version that is recommended.
     pub recommended: Version,
     /// The files that are there, the newest first.
     pub files: Vec<Firmware>,
@@ -142,7 +142,7 @@ impl Guc {
         let (folder, name) = platform.file.split_once('/').unwrap_or(("i915", platform.file));
         let mut files = Vec::new();
         for base in FOLDERS {
-            // Either driver takes the other's files, and both have links to them.
+            // Each driver loads the other's files too, and both have links to them.
             for folder in [folder, "i915", "xe"] {
                 let folder = format!("{base}/{folder}");
                 for file in tree.names(&folder) {
@@ -196,8 +196,8 @@ impl Guc {
     }
 }
 
-/// Whether a file of a folder is the firmware of this name: `adlp_guc_70.bin`, with a longer version
-/// behind it, compressed or not.
+/// Whether a file of a folder is the firmware of this name: `adlp_guc_70.bin`, also with a longer
+/// version after it, compressed or not.
 fn is_file(file: &str, name: &str) -> bool {
     let Some(rest) = file.strip_prefix(name) else { return false };
     let plain = rest.strip_suffix(".zst").or(rest.strip_suffix(".xz")).unwrap_or(rest);
@@ -208,7 +208,7 @@ fn is_file(file: &str, name: &str) -> bool {
 
 /// The version of a file: that of its name if it has all numbers, else that in its header.
 fn version(tree: &Tree, path: &str, file: &str, name: &str) -> Option<Version> {
-    /// Offset of the version in the header, behind ten double words, the time, the names of user and
+    /// Offset of the version in the header, after ten double words, the time, and the names of user and
     /// build. source: intel_uc_fw_abi.h, `struct uc_css_header`
     const VERSION_AT: usize = 64;
     // `70` is the name's end.
@@ -227,7 +227,8 @@ fn version(tree: &Tree, path: &str, file: &str, name: &str) -> Option<Version> {
     (major > 0).then_some(Version([major, minor, patch]))
 }
 
-/// What the kernel's driver says in debugfs: the version that it found, and whether it runs.
+/// State of the firmware in the kernel driver's debugfs: the version that it found, and whether it
+/// runs.
 fn loaded(tree: &Tree, driver: Option<&str>, node: &str) -> (Option<Version>, Option<bool>) {
     if !matches!(driver, Some("i915" | "xe")) {
         return (None, None);

@@ -1,12 +1,12 @@
-//! What a person needs to know about a machine's GPUs, real and virtual.
+//! Diagnosis of a machine's GPUs, real and virtual.
 //!
 //! [`examine`] reads a tree of system files (`/sys`, `/dev`, `/lib/firmware`, `/usr/share/vulkan`) and
-//! gives a [`Report`]: the DRM devices with their kernel drivers and nodes ([`mod@devices`]), whether the
-//! user may open them, the GuC firmware that Intel's GPUs need ([`mod@guc`]), the manifests of
-//! Vulkan drivers ([`mod@manifests`]), and the GPUs that Tepui can be. What is missing becomes
-//! [`Advice`]. The report prints as text (`Display`) and serialises as JSON.
+//! returns a [`Report`]: the DRM devices with their kernel drivers and nodes ([`mod@devices`]), whether
+//! the user may open them, the GuC firmware that Intel's GPUs need ([`mod@guc`]), the manifests of
+//! Vulkan drivers ([`mod@manifests`]), and the GPUs that Tepui can emulate. Problems become [`Advice`].
+//! The report prints as text (`Display`) and serialises as JSON.
 //!
-//! The root of the tree is a parameter, so that made-up machines can be examined.
+//! The root of the tree is a parameter, so that tests can examine made-up machines.
 
 pub mod devices;
 pub mod guc;
@@ -53,26 +53,26 @@ impl Machine {
     }
 }
 
-/// How much a piece of advice matters.
+/// Severity of a piece of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It works, and could work better.
+    /// It works, but could work better.
     Hint,
-    /// A GPU of the machine does not work as it is.
+    /// A GPU of the machine does not work.
     Problem,
 }
 
-/// Something to do.
+/// A piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong, and what to do.
+    /// The problem and its solution.
     pub text: String,
 }
 
-/// A GPU that Tepui can be.
+/// A GPU that Tepui can emulate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VirtualGpu {
     /// The name that commands take.
@@ -81,7 +81,7 @@ pub struct VirtualGpu {
     pub name: &'static str,
 }
 
-/// What was found.
+/// Result of the examination.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// DRM devices.
@@ -90,12 +90,12 @@ pub struct Report {
     pub manifests: Vec<Manifest>,
     /// GPUs that have a model.
     pub virtual_gpus: Vec<VirtualGpu>,
-    /// What to do.
+    /// Problems and their solutions.
     pub advice: Vec<Advice>,
 }
 
 impl Report {
-    /// Whether a GPU of the machine does not work as it is.
+    /// Whether a GPU of the machine does not work.
     pub fn has_problems(&self) -> bool {
         self.advice.iter().any(|advice| advice.severity == Severity::Problem)
     }

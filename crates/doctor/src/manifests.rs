@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::tree::Tree;
 use crate::{Advice, Severity};
 
-/// Where the loader looks. source: Vulkan-Loader, LoaderDriverInterface.md, "Linux Driver Discovery"
+/// Folders that the loader searches. source: Vulkan-Loader, LoaderDriverInterface.md, "Linux Driver
+/// Discovery"
 const FOLDERS: [&str; 4] = [
     "/usr/local/etc/vulkan/icd.d",
     "/usr/local/share/vulkan/icd.d",
@@ -15,7 +16,8 @@ const FOLDERS: [&str; 4] = [
     "/usr/share/vulkan/icd.d",
 ];
 
-/// Where the dynamic linker looks for a library without a path; folders of architectures are below.
+/// Folders that the dynamic linker searches for a library without a path; each may have a subfolder for
+/// the architecture.
 const LIBRARIES: [&str; 5] = ["/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib"];
 
 /// A manifest.
@@ -27,7 +29,7 @@ pub struct Manifest {
     pub library: Option<String>,
     /// The version of Vulkan that it names.
     pub api_version: Option<String>,
-    /// What is wrong with it.
+    /// Its problem, if it has one.
     pub problem: Option<String>,
 }
 

@@ -5,20 +5,20 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The most that is read of a text file.
-const MOST_BYTES: u64 = 1 << 18;
+/// Maximum number of bytes that are read of a text file.
+const MAX_BYTES: u64 = 1 << 18;
 
-/// Most entries of a directory that are looked at.
-const MOST_ENTRIES: usize = 4096;
+/// Maximum number of entries that are read of a directory.
+const MAX_ENTRIES: usize = 4096;
 
-/// A tree of files below a root. Paths are those that the machine knows, with or without the leading
+/// A tree of files below a root. Paths are those of the examined machine, with or without the leading
 /// slash.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
 }
 
-/// Who may use a file.
+/// Permissions of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions {
     /// The permission bits.
@@ -49,10 +49,10 @@ impl Tree {
         Tree { root: root.to_path_buf() }
     }
 
-    /// Where a path of the tree is on this machine.
+    /// The path on this machine of a path of the tree.
     fn place(&self, path: &Path) -> PathBuf {
         let mut place = self.root.clone();
-        // Nothing leads out of the tree.
+        // No component leads out of the tree.
         place.extend(path.components().filter(|part| matches!(part, Component::Normal(_))));
         place
     }
@@ -60,7 +60,7 @@ impl Tree {
     /// The text of a file, up to a limit, with whatever is no UTF-8 replaced; `None` if it cannot be
     /// read.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
-        self.bytes(path, MOST_BYTES).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        self.bytes(path, MAX_BYTES).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The first bytes of a file.
@@ -84,7 +84,7 @@ impl Tree {
     pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.place(path.as_ref())) else { return Vec::new() };
         let mut names: Vec<String> = entries
-            .take(MOST_ENTRIES)
+            .take(MAX_ENTRIES)
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
         names.sort();
@@ -108,7 +108,7 @@ impl Tree {
         Some(real.file_name()?.to_str()?.to_owned())
     }
 
-    /// Who may use a file.
+    /// Permissions of a file.
     pub fn permissions(&self, path: impl AsRef<Path>) -> Option<Permissions> {
         let metadata = fs::metadata(self.place(path.as_ref())).ok()?;
         Some(Permissions {

@@ -1,4 +1,4 @@
-//! Made-up machines.
+//! Examination of made-up machines.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -8,11 +8,11 @@ use tempfile::TempDir;
 use tepui_doctor::{Machine, Report, Severity, examine};
 
 /// A tree in the making.
-struct Made(TempDir);
+struct MachineTree(TempDir);
 
-impl Made {
-    fn new() -> Made {
-        Made(tempfile::tempdir().expect("a folder"))
+impl MachineTree {
+    fn new() -> MachineTree {
+        MachineTree(tempfile::tempdir().expect("a folder"))
     }
 
     fn root(&self) -> &Path {
@@ -72,7 +72,7 @@ fn problems(report: &Report) -> Vec<&str> {
 
 #[test]
 fn a_machine_without_gpus_has_virtual_ones() {
-    let made = Made::new();
+    let made = MachineTree::new();
     let report = made.examine(&[]);
     assert!(report.devices.is_empty() && !report.has_problems());
     assert!(report.virtual_gpus.iter().any(|gpu| gpu.id == "skl"));
@@ -82,7 +82,7 @@ fn a_machine_without_gpus_has_virtual_ones() {
 
 #[test]
 fn nodes_are_grouped_and_permissions_explained() {
-    let made = Made::new();
+    let made = MachineTree::new();
     made.pci("0000:00:02.0", Some("i915"), [0x8086, 0x1912], 0);
     made.pci("0000:01:00.0", Some("amdgpu"), [0x1002, 0x731f], 1);
     made.pci("0000:02:00.0", None, [0x10de, 0x2204], 2);
@@ -118,7 +118,7 @@ fn firmware(version: [u8; 3]) -> Vec<u8> {
 
 #[test]
 fn guc_firmware_is_required_found_and_recommended() {
-    let made = Made::new();
+    let made = MachineTree::new();
     made.pci("0000:00:02.0", Some("i915"), ADLP, 0);
     let groups = [made.group()];
     // Missing.
@@ -137,7 +137,7 @@ fn guc_firmware_is_required_found_and_recommended() {
     assert!(!report.has_problems());
     let text = report.to_string();
     assert!(text.contains("GuC firmware 70.1.1; at least 70.6.3 is recommended"), "{text}");
-    // Compressed, beside the old one: its version is not known.
+    // A compressed file next to the old one: its version is unknown.
     made.file("lib/firmware/i915/adlp_guc_70.bin.zst", "compressed");
     assert_eq!(made.examine(&groups).devices[0].guc.as_ref().unwrap().files.len(), 2);
     // New: the version is in the header.
@@ -147,7 +147,7 @@ fn guc_firmware_is_required_found_and_recommended() {
     assert_eq!(guc.files[0].path, "/lib/firmware/i915/adlp_guc_70.bin");
     assert_eq!(guc.version().map(|v| v.to_string()).as_deref(), Some("70.36.0"));
     assert!(!report.to_string().contains("is recommended"), "{report}");
-    // What the kernel says goes before what is installed.
+    // The version that the kernel reports takes precedence over installed files.
     let info = "GuC firmware: i915/adlp_guc_70.bin\n\tstatus: RUNNING\n\tversion: wanted 70.5, found 70.5.1\n";
     made.file("sys/kernel/debug/dri/0/gt0/uc/guc_info", info);
     let report = made.examine(&groups);
@@ -159,7 +159,7 @@ fn guc_firmware_is_required_found_and_recommended() {
 
 #[test]
 fn firmware_of_xe_is_in_its_own_folder() {
-    let made = Made::new();
+    let made = MachineTree::new();
     made.pci("0000:03:00.0", Some("xe"), [0x8086, 0xe20b], 1);
     let groups = [made.group()];
     assert!(problems(&made.examine(&groups))[0].contains("xe/bmg_guc_70.bin is missing"));
@@ -171,7 +171,7 @@ fn firmware_of_xe_is_in_its_own_folder() {
 
 #[test]
 fn manifests_are_checked() {
-    let made = Made::new();
+    let made = MachineTree::new();
     let manifest = |library: &str| {
         format!(r#"{{"ICD": {{"api_version": "1.4.0", "library_path": "{library}"}}}}"#)
     };

@@ -65,7 +65,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Only 32-bit integers, booleans, vectors, arrays and control flow.
+    /// A configuration of 32-bit integers, booleans, vectors, arrays and control flow only.
     #[must_use]
     pub const fn plain() -> Config {
         Config {

@@ -18,7 +18,7 @@ pub enum Shape {
     Returns,
     /// Loads of every third word, all live at once, then stores of them in reverse order.
     Loads,
-    /// As [`Shape::Loads`], with adjacent words.
+    /// Loads and stores as [`Shape::Loads`], of adjacent words.
     Copies,
     /// Dependent arithmetic in one block.
     Chain,

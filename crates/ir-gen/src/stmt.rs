@@ -111,7 +111,7 @@ impl Gen<'_> {
 
     /// Several accesses to nearby addresses that may alias.
     fn aliasing_accesses(&mut self) {
-        // Few bytes, so that accesses alias; of all sizes, so that they overlap partly.
+        // Few bytes, so that accesses alias; of all sizes, so that they overlap partially.
         let near = |g: &mut Self, bytes: u32| {
             let slots = 8 / bytes;
             let k = g.rng.below(slots as usize) as u32 * bytes;

@@ -58,7 +58,7 @@ named_flags! {
 }
 
 named_flags! {
-    /// How a memory or image instruction may be treated.
+    /// Access qualifiers of a memory or image instruction.
     Access: u16 {
         /// Other invocations' writes must be seen (`Coherent`, available/visible operands).
         COHERENT = 0 "coherent",
@@ -66,7 +66,7 @@ named_flags! {
         VOLATILE = 1 "volatile",
         /// No other resource aliases this one (`Restrict`).
         RESTRICT = 2 "restrict",
-        /// Nothing writes this memory while the shader runs: the load is free to move.
+        /// No invocation writes this memory while the shader runs: the load may be moved freely.
         CONST = 3 "const",
         /// The shader never writes through this resource (`NonWritable`).
         NON_WRITABLE = 4 "nonwritable",
@@ -81,7 +81,7 @@ named_flags! {
     }
 }
 
-/// How a 32-bit operand is added to a 64-bit address: sign- or zero-extended, then shifted left.
+/// Address extension: a 32-bit operand is sign- or zero-extended to 64 bits, then shifted left.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Extend {
     /// Sign-extended, else zero-extended.
@@ -97,9 +97,9 @@ pub struct Mem {
     pub align_log2: u8,
     /// Constant byte offset that is added to the address or offset operand.
     pub offset: i32,
-    /// How `load_offset` and its kin turn their offset operand into bytes; nothing to other ops.
+    /// Extension of the offset operand of `load_offset` and similar ops to bytes; unused by other ops.
     pub index: Extend,
-    /// How the access may be treated.
+    /// Access qualifiers.
     pub access: Access,
 }
 
@@ -177,7 +177,7 @@ pub struct Reduce {
 }
 
 named_enum! {
-    /// Which other lane of its quad a lane reads.
+    /// Direction of a quad swap.
     QuadDir {
         /// The neighbour in x.
         Horizontal = "horizontal",
@@ -189,7 +189,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// How far an execution or memory barrier reaches.
+    /// Scope of an execution or memory barrier.
     Scope {
         /// One invocation: no barrier.
         Invocation = "invocation",
@@ -205,7 +205,7 @@ named_enum! {
 }
 
 named_flags! {
-    /// Which memories a barrier orders.
+    /// Memory spaces that a barrier orders.
     MemSet: u8 {
         /// Buffers and physical addresses.
         BUFFER = 0 "buffer",
@@ -221,11 +221,11 @@ named_flags! {
 /// Attributes of a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Barrier {
-    /// Who waits for whom; [`Scope::Invocation`] for a pure memory barrier.
+    /// Execution scope; [`Scope::Invocation`] for a pure memory barrier.
     pub exec: Scope,
-    /// Who sees the ordered writes.
+    /// Memory scope.
     pub mem: Scope,
-    /// Which memories are ordered.
+    /// Memory spaces that are ordered.
     pub spaces: MemSet,
 }
 
@@ -313,16 +313,16 @@ pub struct Image {
     pub ms: bool,
     /// The numeric type of texels.
     pub kind: NumKind,
-    /// Which optional operands are present.
+    /// Optional operands that are present.
     pub operands: TexOperands,
-    /// Gather: which component (0–3).
+    /// Component of a gather (0–3).
     pub component: u8,
     /// Reads: the result has one more component, the residency code, 0 when every texel that was
     /// read is there.
     pub residency: bool,
     /// Storage image format from the shader, [`ImageFormat::Unknown`] when not declared.
     pub format: ImageFormat,
-    /// How the access may be treated.
+    /// Access qualifiers.
     pub access: Access,
 }
 
@@ -525,7 +525,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// How an input is interpolated.
+    /// Interpolation mode of an input.
     Interp {
         /// Perspective-correct.
         Smooth = "smooth",
@@ -540,7 +540,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Where in the pixel an input is interpolated.
+    /// Interpolation position of an input in the pixel.
     Sampling {
         /// At the pixel's centre.
         Center = "center",
@@ -551,7 +551,7 @@ named_enum! {
     }
 }
 
-/// Where an input comes from or an output goes to.
+/// Location of an input or output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum IoLoc {
     /// A user location.
@@ -656,7 +656,7 @@ pub enum Attrs {
 }
 
 impl Attrs {
-    /// Which kind this is.
+    /// The kind of the attributes.
     #[must_use]
     pub const fn kind(&self) -> AttrKind {
         match self {

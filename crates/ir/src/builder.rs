@@ -22,7 +22,7 @@ use crate::types::Type;
 pub struct Builder<'a> {
     /// The shader.
     pub shader: &'a mut Shader,
-    /// Where instructions go.
+    /// Region that instructions are appended to.
     pub region: Region,
     /// Location of the next instructions.
     pub loc: Loc,

@@ -117,7 +117,7 @@ impl Group {
         Group::workgroup_of(s, id, count, SUBGROUP)
     }
 
-    /// The same with sub-groups of another size.
+    /// A workgroup with subgroups of `subgroup` lanes.
     #[must_use]
     pub fn workgroup_of(s: &Shader, id: [u32; 3], count: [u32; 3], subgroup: usize) -> Group {
         let [x, y, z] = s.info.workgroup_size;
@@ -171,7 +171,7 @@ pub struct Outcome {
     pub outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
     /// Outputs of a tessellation control shader.
     pub patch: Patch,
-    /// What a geometry shader emits, in the order of execution.
+    /// Emissions of a geometry shader, in the order of execution.
     pub emitted: Vec<Emitted>,
     /// Lanes that were demoted or started as helpers.
     pub helpers: Vec<bool>,

@@ -127,7 +127,7 @@ impl Op {
         self.touches_floats() && !matches!(self, Op::FNeg | Op::FAbs)
     }
 
-    /// The same function is applied to each component.
+    /// Whether the op applies a function to each component.
     #[must_use]
     pub fn is_elementwise(self) -> bool {
         matches!(self.info().fold, Fold::Lane(_) | Fold::Lane2(_))

@@ -73,7 +73,7 @@ impl PrimitiveKind {
 }
 
 named_enum! {
-    /// How edges are divided by tessellation.
+    /// Spacing of tessellation.
     Spacing {
         /// Into equal segments.
         Equal = "equal",
@@ -218,7 +218,7 @@ pub struct VarData {
 /// A declared user input or output, for linking stages and for listings.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IoDecl {
-    /// Where it starts.
+    /// First location and component.
     pub slot: IoSlot,
     /// Type of one location's worth of it.
     pub ty: Type,
@@ -231,7 +231,7 @@ pub struct IoDecl {
 /// An output that transform feedback captures.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Capture {
-    /// Where it starts.
+    /// First location and component.
     pub slot: IoSlot,
     /// Type of one location's worth of it.
     pub ty: Type,
@@ -248,7 +248,7 @@ pub struct Capture {
 }
 
 named_enum! {
-    /// Which invocations of a workgroup form a quad, for derivatives.
+    /// Grouping of a workgroup's invocations into quads, for derivatives.
     DerivativeGroup {
         /// There are no derivatives in this shader, or it is a fragment shader.
         None = "none",
@@ -355,7 +355,7 @@ impl Info {
     }
 }
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueDef {
     /// Result `.1` of an instruction.
@@ -464,7 +464,8 @@ impl Shader {
     /// [`Shader::new`] with a capacity in instructions.
     #[must_use]
     pub fn with_capacity(stage: Stage, insts: usize) -> Shader {
-        // Most have one result, in a block of four words of the pool, and operands in another.
+        // Most instructions have one result, in a block of four words of the pool, and operands in
+        // another.
         const POOL_WORDS: usize = 8;
         let mut regions = PrimaryMap::new();
         let root = regions.push(RegionData::default());
@@ -703,7 +704,7 @@ impl Shader {
         self.regions[region].insts.last().copied().filter(|&i| self.insts[i].op.is_terminator())
     }
 
-    /// How many operands of an image instruction come before the optional ones.
+    /// Number of operands of an image instruction before the optional ones.
     #[must_use]
     pub fn tex_fixed_args(op: Op) -> usize {
         match op {
@@ -747,7 +748,7 @@ impl Shader {
 
     /// Whether `f` holds for any instruction; visits them in the order of [`Shader::walk`].
     pub fn any(&self, mut f: impl FnMut(&Shader, Region, Inst) -> bool) -> bool {
-        // Where to go on, innermost last.
+        // Positions at which to continue, innermost last.
         let mut stack = Vec::new();
         let mut next = Some((self.root, 0));
         while let Some((region, first)) = next {
@@ -769,7 +770,7 @@ impl Shader {
         false
     }
 
-    /// How deeply regions nest: 1 for the root region alone.
+    /// Nesting depth of regions: 1 for the root region alone.
     #[must_use]
     pub fn nesting(&self) -> usize {
         let mut deepest = 0;

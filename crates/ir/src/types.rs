@@ -35,7 +35,7 @@ impl Type {
         Type { bits, comps: 1 }
     }
 
-    /// Most components of a type.
+    /// Maximum number of components of a type.
     pub const MAX_COMPS: usize = 16;
 
     /// `comps` components of `bits`, or `None` when there is no such type.
@@ -84,7 +84,7 @@ impl Type {
         Type { bits: self.bits, comps: 1 }
     }
 
-    /// As many components of `bits` each.
+    /// The type with components of `bits` each.
     #[must_use]
     pub const fn with_bits(self, bits: u8) -> Type {
         Type::vec(bits, self.comps)

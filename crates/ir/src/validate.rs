@@ -54,7 +54,7 @@ pub enum Rule {
     /// An operand's type does not fit the op table.
     #[error("operand {index} is {ty}, which does not fit {pat:?}")]
     OperandType {
-        /// Which operand.
+        /// Index of the operand.
         index: usize,
         /// Its type.
         ty: Type,
@@ -64,7 +64,7 @@ pub enum Rule {
     /// A result's type does not fit the op table.
     #[error("result {index} is {ty}, which does not fit {pat:?}")]
     ResultType {
-        /// Which result.
+        /// Index of the result.
         index: usize,
         /// Its type.
         ty: Type,

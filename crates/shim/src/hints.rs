@@ -1,5 +1,5 @@
-//! Which descriptors may belong to the virtual device: a table that lets calls on all others pass
-//! after one load.
+//! Table of the descriptors that may belong to the virtual device, so that calls on all others pass
+//! through after one load.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -24,13 +24,13 @@ pub struct Virtual {
 
 /// The way to the device.
 pub enum Device {
-    /// It is in this process.
+    /// In this process.
     #[cfg_attr(
         not(feature = "device"),
         expect(dead_code, reason = "made where this library has devices")
     )]
     Here(Host),
-    /// Another process serves it.
+    /// In another process, which serves it.
     Elsewhere(Remote),
 }
 

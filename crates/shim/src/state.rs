@@ -60,8 +60,8 @@ fn not_within<T>(make: impl FnOnce() -> T) -> Option<T> {
 static LOADED: extern "C" fn() = loaded;
 
 unsafe extern "C" {
-    /// What `pthread_atfork` calls in glibc, which is in the library that is linked statically. The handlers belong to
-    /// the library with the handle, or to none.
+    /// Implementation of `pthread_atfork` in glibc, which calls it from the statically linked part. The
+    /// handlers belong to the library with the handle, or to none.
     fn __register_atfork(
         prepare: Option<extern "C" fn()>,
         parent: Option<extern "C" fn()>,
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_state_is_not_made_while_it_is_made() {
         assert_eq!(make(0), Some(7));
-        // And again, as in a forked child.
+        // Once more, as in a forked child.
         assert_eq!(make(0), Some(7));
     }
 }

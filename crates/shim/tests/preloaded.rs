@@ -578,7 +578,7 @@ mod client {
         let mut poll = libc::pollfd { fd: args.fd, events: libc::POLLIN, revents: 0 };
         // SAFETY: one entry.
         assert_eq!(unsafe { libc::poll(&mut poll, 1, 0) }, 1);
-        // And a sync file of a pending sync object, which another thread waits for.
+        // Then a sync file of a pending sync object, which another thread waits for.
         let object = node.syncobj(0);
         let mut sync = core::SyncobjHandle {
             handle: object,

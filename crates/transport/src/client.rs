@@ -36,13 +36,13 @@ impl<'a> ClientProcess<'a> {
         ClientProcess { pid, socket, broken: Cell::new(false) }
     }
 
-    /// Whether the connection failed during a call: there is nobody to answer.
+    /// Whether the connection failed during a call, so that no answer can be sent.
     pub fn is_broken(&self) -> bool {
         self.broken.get()
     }
 
-    /// The file of one of its descriptors. `None` for one that is closed. The system is asked and not the client, so that a
-    /// client reaches only the files that it holds.
+    /// The open file of a client's descriptor; `None` if it is closed. The server asks the operating
+    /// system, not the client, so that a client reaches only the files that it holds.
     pub fn file(&self, descriptor: i32) -> Option<FileId> {
         let stat = rustix::fs::stat(format!("/proc/{}/fd/{descriptor}", self.pid)).ok()?;
         Some(FileId::new(stat.st_dev, stat.st_ino))
@@ -125,7 +125,7 @@ impl UserMemory for ClientProcess<'_> {
     fn pages(&self, address: u64, size: u64) -> Result<ClientPages, Errno> {
         match self.ask(&Reply::Share { address, size }, None)? {
             (Call::Shared(Ok(offset)), Some(file)) => {
-                // Access behind the end of a file would end the server.
+                // An access past the end of a file would kill the server.
                 let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);
                 let length = u64::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
                 let is_whole = offset.checked_add(size).is_some_and(|end| end <= length);

@@ -24,7 +24,7 @@ pub struct Host {
 struct OpenFile(Arc<dyn VirtualFile>);
 
 impl Host {
-    /// A host of a device that nobody has opened.
+    /// A host of a device without open files.
     pub fn new(device: Arc<dyn VirtualDevice>) -> Host {
         Host { device, files: Registry::default() }
     }
@@ -39,7 +39,7 @@ impl Host {
         &self.files
     }
 
-    /// The objects behind other descriptors that the device handed out.
+    /// The objects that the device's other descriptors refer to.
     pub(crate) fn objects(&self) -> &Registry {
         self.device.registry()
     }

@@ -1,4 +1,4 @@
-//! How the calls of a program reach a virtual device.
+//! Transport of a program's calls to a virtual device.
 //!
 //! A [`Host`] holds a device and its open files, and answers calls of a client: open, ioctl, mmap. The client is a
 //! [`UserMemory`](tepui_drm::user::UserMemory): memory and descriptors. There are two ways to a host:

@@ -47,7 +47,7 @@ pub enum Call {
         version: u32,
         /// An address in the client's memory.
         address: u64,
-        /// What stands there.
+        /// The value there.
         value: u64,
     },
     /// Opens the node.
@@ -122,7 +122,7 @@ pub enum Reply {
     },
     /// Asks the client to put its own pages into a file that the server can map.
     Share {
-        /// Where they are.
+        /// Their address.
         address: u64,
         /// Bytes.
         size: u64,
@@ -210,10 +210,10 @@ impl NodeText {
 /// A message that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// It has more than [`MAX_BYTES`].
+    /// It is longer than [`MAX_BYTES`].
     #[error("the message has more than {MAX_BYTES} bytes")]
     TooLong,
-    /// Its bytes are no message.
+    /// Its bytes cannot be decoded.
     #[error("the bytes are no message: {0}")]
     Malformed(postcard::Error),
     /// Bytes follow the message.

@@ -192,7 +192,7 @@ mod tests {
         }
         // SAFETY: as above.
         assert_eq!(unsafe { room.add(0x1010).read_volatile() }, 9);
-        // SAFETY: nobody uses it any more.
+        // SAFETY: the range is no longer used.
         unsafe { rustix::mm::munmap(room.cast(), length).unwrap() };
         assert!(pages.share(address, 0x1000).is_err());
         assert!(pages.share(&raw const address as u64 & !0xfff, 0x1000).is_err(), "the stack");

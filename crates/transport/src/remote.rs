@@ -17,7 +17,7 @@ use crate::socket::{SocketError, receive, send};
 /// Why a device cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Nobody serves at the path.
+    /// No server listens at the path.
     #[error("{}: {error}", path.display())]
     Connect {
         /// The path.
@@ -33,10 +33,11 @@ pub enum ConnectError {
     Refused(String),
 }
 
-/// What the server reads at the start, to see whether it can follow this process's pointers.
+/// Value that the server reads at the start, to check that it can follow this process's pointers.
 static PROBE: u64 = 0x7465_7075_695f_6d6d;
 
-/// A device behind a server. Calls may come from several threads; each takes a connection of its own for its time.
+/// A device in a server process. Calls may come from several threads; each takes its own connection for
+/// its duration.
 pub struct Remote {
     path: PathBuf,
     node: NodeText,

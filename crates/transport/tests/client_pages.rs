@@ -99,8 +99,8 @@ fn the_gpu_writes_pages_of_the_client() {
     }
     assert_eq!(word(pages + PAGE + 8).load(Ordering::Relaxed), 5);
 
-    // What nobody has mapped is no buffer.
-    // SAFETY: nobody uses them any more.
+    // Unmapped memory cannot become a buffer.
+    // SAFETY: the range is no longer used.
     unsafe { rustix::mm::munmap(pages as *mut _, 3 << 12).unwrap() };
     assert_eq!(client.userptr(pages, PAGE), Err(Errno::FAULT));
 }

@@ -67,7 +67,7 @@ impl Serving {
     }
 }
 
-/// An open node of a device behind a server.
+/// An open node of a device in a server.
 struct Node<'a> {
     remote: &'a Remote,
     fd: OwnedFd,
@@ -165,7 +165,7 @@ fn a_client_sees_the_node_and_its_own_errors() {
     let other = std::io::stderr().as_raw_fd();
     assert_eq!(remote.ioctl(other, request, 8), None);
     assert!(!remote.is_node(other));
-    // Numbers that are nobody's.
+    // Numbers that are no descriptors.
     assert!(!remote.is_node(-1) && !remote.is_node(i32::MAX));
     assert_eq!(remote.ioctl(i32::MAX, request, 8), None);
     assert_eq!(node.import(-1), Err(Errno::BADF));
@@ -232,7 +232,7 @@ fn what_a_killed_client_held_is_freed_and_others_go_on() {
     let remote = serving.connect();
     let node = Node::open(&remote);
     let mut child = serving.process("waits_for_ever").stdout(Stdio::piped()).spawn().unwrap();
-    // It has said so when it holds a buffer and begins to wait.
+    // The child prints this once it holds a buffer and begins to wait.
     let mut line = String::new();
     let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
     while !line.contains("waiting") {
@@ -247,8 +247,8 @@ fn what_a_killed_client_held_is_freed_and_others_go_on() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // The file is closed in the server, and the thread that waited for it ends: nobody refers to the device but this
-    // test, the host and this test's own node.
+    // The file is closed in the server, and the thread that waited for it ends: only this test, the
+    // host and this test's own node refer to the device.
     while Arc::strong_count(&serving.device) > 3 {
         std::thread::yield_now();
     }

@@ -19,7 +19,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Memory for a request of so many bytes.
+/// Memory for a request of `bytes` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tepui_request(bytes: usize) -> *mut u8 {
     STATE.with_borrow_mut(|s| {
@@ -39,19 +39,19 @@ pub extern "C" fn tepui_call() -> usize {
     })
 }
 
-/// Where the answer is.
+/// Address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tepui_answer() -> *const u8 {
     STATE.with_borrow(|s| s.answer.as_ptr())
 }
 
-/// Where the pictures of the last answer are: four bytes a pixel.
+/// Address of the pictures of the last answer: four bytes a pixel.
 #[unsafe(no_mangle)]
 pub extern "C" fn tepui_pixels() -> *const u8 {
     STATE.with_borrow(|s| s.api.pixels().as_ptr())
 }
 
-/// How many bytes they have.
+/// Size of the pictures in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tepui_pixels_size() -> usize {
     STATE.with_borrow(|s| s.api.pixels().len())

@@ -43,7 +43,7 @@ struct DeviceOnly {
 }
 
 impl DeviceOnly {
-    /// With extensions of the device.
+    /// A device with these extensions.
     fn new(extensions: &[&CStr]) -> DeviceOnly {
         // SAFETY: all structures are valid; nothing reads the environment before it is changed.
         unsafe {

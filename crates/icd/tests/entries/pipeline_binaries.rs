@@ -31,12 +31,12 @@ fn words(width: u32) -> Vec<u32> {
     .concat()
 }
 
-/// How a pipeline is made.
+/// Source of a pipeline.
 #[derive(Clone, Copy)]
-enum From {
-    /// Of a module, for binaries to be taken of it.
+enum PipelineSource {
+    /// A module, with the flag to capture binaries.
     Module(vk::ShaderModule),
-    /// Of a binary, and it must not be compiled.
+    /// A binary; no compilation may happen.
     Binary(vk::PipelineBinaryKHR),
 }
 
@@ -74,11 +74,15 @@ impl Pipelines {
     }
 
     /// Calls something with the structure that a pipeline is made from.
-    fn with<T>(&self, from: From, body: impl FnOnce(&vk::ComputePipelineCreateInfo) -> T) -> T {
+    fn with<T>(
+        &self,
+        from: PipelineSource,
+        body: impl FnOnce(&vk::ComputePipelineCreateInfo) -> T,
+    ) -> T {
         use vk::PipelineCreateFlags2 as F;
         let (module, binary, flags) = match from {
-            From::Module(module) => (module, None, F::CAPTURE_DATA_KHR),
-            From::Binary(b) => {
+            PipelineSource::Module(module) => (module, None, F::CAPTURE_DATA_KHR),
+            PipelineSource::Binary(b) => {
                 (vk::ShaderModule::null(), Some(b), F::FAIL_ON_PIPELINE_COMPILE_REQUIRED)
             }
         };
@@ -105,7 +109,7 @@ impl Pipelines {
         })
     }
 
-    fn pipeline(&self, from: From) -> vk::Pipeline {
+    fn pipeline(&self, from: PipelineSource) -> vk::Pipeline {
         self.with(from, |info| {
             let (mut pipeline, cache) = (vk::Pipeline::null(), vk::PipelineCache::null());
             ok(call!(
@@ -117,7 +121,7 @@ impl Pipelines {
         })
     }
 
-    fn key(&self, from: From) -> Vec<u8> {
+    fn key(&self, from: PipelineSource) -> Vec<u8> {
         self.with(from, |info| {
             let of = vk::PipelineCreateInfoKHR {
                 next: std::ptr::from_ref(info).cast_mut().cast(),
@@ -222,7 +226,7 @@ impl Drop for Pipelines {
 fn a_pipeline_is_made_from_its_binary_without_compiling() {
     let p = Pipelines::new();
     let modules = [p.module(32), p.module(64)];
-    let made = modules.map(|m| p.pipeline(From::Module(m)));
+    let made = modules.map(|m| p.pipeline(PipelineSource::Module(m)));
     let binaries = made.map(|m| p.binary_of(m).unwrap());
     let [(key, bytes), (other_key, other)] = binaries.map(|b| p.data(b));
     assert_ne!(key.key.0, other_key.key.0);
@@ -230,7 +234,7 @@ fn a_pipeline_is_made_from_its_binary_without_compiling() {
     let read = p.binary_from(&key, &bytes).unwrap();
     let (read_key, read_bytes) = p.data(read);
     assert_eq!((read_key.key.0, read_bytes), (key.key.0, bytes.clone()));
-    let again = p.pipeline(From::Binary(read));
+    let again = p.pipeline(PipelineSource::Binary(read));
     // Damaged bytes are refused, or are a binary without its programs.
     for at in (0..bytes.len()).step_by(bytes.len() / 40) {
         let mut bad = bytes.clone();
@@ -247,8 +251,8 @@ fn a_pipeline_is_made_from_its_binary_without_compiling() {
         vkReleaseCapturedPipelineDataKHR(p.device.device, &info, null())
     ));
     assert_eq!(p.binary_of(made[0]), Err(vk::Result::PIPELINE_BINARY_MISSING_KHR));
-    let keys = modules.map(|m| p.key(From::Module(m)));
-    assert_eq!(keys[0], p.key(From::Module(modules[0])));
+    let keys = modules.map(|m| p.key(PipelineSource::Module(m)));
+    assert_eq!(keys[0], p.key(PipelineSource::Module(modules[0])));
     assert_ne!(keys[0], keys[1]);
     p.destroy(&[made[0], made[1], again], &[binaries[0], binaries[1], read]);
     for m in modules {

@@ -294,7 +294,7 @@ fn images_go_around() {
     assert_eq!(s.images(swapchain).len(), 2);
     let nobody = (vk::Semaphore::null(), vk::Fence::null());
     for frame in 1..=20u64 {
-        // As programs do: the acquired image's semaphore, a submission, the presentation behind it.
+        // The sequence of programs: acquire with a semaphore, submit, present.
         let (available, drawn) = (s.semaphore(), s.semaphore());
         let (result, index) = s.acquire(swapchain, 10 * SECOND, available, nobody.1);
         ok(result);
@@ -538,7 +538,7 @@ fn frames_have_times() {
     assert_eq!(size(1), vk::Result::NOT_READY);
     ok(s.wait_for(swapchain, 9, 10 * SECOND));
     assert!(monotonic_ns() >= first + 80 * MS, "frames come at their times");
-    // With room for one, there is another.
+    // An array that is too small for all timings leaves the rest for the next call.
     let one = times(&s, swapchain, 1, vk::Result::INCOMPLETE);
     let two = times(&s, swapchain, 4, vk::Result::SUCCESS);
     assert!(times(&s, swapchain, 4, vk::Result::SUCCESS).is_empty(), "once each");

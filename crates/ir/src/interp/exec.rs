@@ -276,7 +276,7 @@ impl Machine<'_> {
         let v = self.s.arg(inst, Self::leading(space));
         let (n, comps) = (self.ty(v).elem_bytes() as usize, self.ty(v).comps() as usize);
         let private = matches!(space, Space::Scratch);
-        // Where bytes lie in the host's memory, and what was stored there.
+        // Positions of bytes in the host's memory, and the values stored there.
         let mut places: Vec<(usize, u64)> = Vec::new();
         for lane in (0..self.n).filter(|&l| live[l]) {
             if self.helpers[lane] && !private {

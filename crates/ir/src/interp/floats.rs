@@ -222,7 +222,7 @@ impl Machine<'_> {
             let new = match op {
                 AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax => Some(size as u8),
                 AtomicOp::Xchg => Some(moved(data)),
-                // Only some lanes' values are stored: what may be a float is one.
+                // Only some lanes' values are stored: they count as floats if the new value may be one.
                 AtomicOp::CmpXchg => {
                     s.args(inst).get(leading + 1).map(|&v| moved(v)).filter(|&n| n != 0)
                 }

@@ -207,10 +207,10 @@ impl Machine<'_> {
         // Differences within the quad.
         let quads = s.info.stage == Stage::Fragment || s.info.derivatives != DerivativeGroup::None;
         let implicit = || {
-            // Those of the quad's first lane: one level of detail for all four. The specification
-            // also allows each row and column its own.
+            // Derivatives of the quad's first lane: one level of detail for all four. The specification
+            // also allows separate ones for each row and column.
             let quad = lane & !3;
-            // What is undefined must not depend on what registers held before.
+            // Undefined results must not depend on earlier register contents.
             let at = |lane: usize| if self.there(lane, live) { at(lane) } else { [0.0; 3] };
             let side = |k: usize| {
                 let (x, y) = (at(quad), at(quad + k));

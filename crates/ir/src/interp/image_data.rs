@@ -4,10 +4,10 @@
 use super::texel;
 use crate::attrs::ImageFormat;
 
-/// How texels between texel centres are found, or levels between levels.
+/// Filter between texels, or between levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Filter {
-    /// The nearest.
+    /// The nearest texel or level.
     #[default]
     Nearest,
     /// Weighted by distance.

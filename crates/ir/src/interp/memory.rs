@@ -1,4 +1,4 @@
-//! Memory during a run: buffers behind descriptors, physical memory, push constants, images.
+//! Memory during a run: buffers of descriptors, physical memory, push constants, images.
 
 use super::image_data::{ImageData, SamplerData};
 use crate::attrs::{AtomicOp, Attrs};
@@ -44,7 +44,7 @@ pub struct Memory {
     pub absent_lanes: u64,
     /// Places to which lanes of one store gave different values: which one stays is open.
     pub conflicts: u64,
-    /// Which bytes hold floats, for runs that are asked to note it.
+    /// Bytes that hold floats, for runs that track them.
     pub floats: Option<FloatBytes>,
 }
 
@@ -75,7 +75,7 @@ impl Memory {
     }
 }
 
-/// Where addresses of buffers begin; [`Memory::physical`] is below.
+/// Start of the address range of buffers; [`Memory::physical`] is below.
 const BUFFERS: u64 = 1 << 56;
 
 /// The address that `buffer_address` gives for a buffer: sets, bindings and elements up to 255,
@@ -110,7 +110,7 @@ pub(super) fn write(bytes: &mut [u8], off: i64, len: usize, v: u64) -> bool {
     true
 }
 
-/// Which bytes of buffers were last written by a float's store.
+/// Bytes of buffers whose last store was of a float.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FloatBytes {
     pub(super) buffers: HashMap<Slot, Vec<u8>>,
@@ -125,7 +125,7 @@ impl FloatBytes {
     }
 }
 
-/// Which memory an access goes to.
+/// Memory space of an access.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Space {
     Buffer,
@@ -140,7 +140,7 @@ pub(super) enum Space {
 }
 
 impl Space {
-    /// That of a load, store or atomic.
+    /// The space of a load, store or atomic.
     pub(super) fn of(op: Op) -> Option<Space> {
         Some(match op {
             Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer => Space::Buffer,

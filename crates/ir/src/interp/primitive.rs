@@ -6,7 +6,7 @@ use crate::entity::{Inst, Value};
 use crate::op::Op;
 use std::collections::HashMap;
 
-/// What a geometry shader does to the strip of a stream.
+/// Emission of a geometry shader to a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Emission {
     /// A vertex is appended: its outputs by location (or built-in) and component.
@@ -22,7 +22,7 @@ pub struct Emitted {
     pub lane: usize,
     /// The stream.
     pub stream: u32,
-    /// What it does.
+    /// The emission.
     pub emission: Emission,
 }
 
@@ -35,7 +35,8 @@ pub struct Patch {
     pub outputs: HashMap<(IoLoc, u8), u32>,
 }
 
-/// Where word `k` of a slot is, `offset` locations or, for built-ins, components further.
+/// Location and component of word `k` of a slot, `offset` locations or, for built-ins, components
+/// further.
 pub(super) fn place(slot: IoSlot, offset: u64, k: usize) -> (IoLoc, u8) {
     match slot.loc {
         IoLoc::Location(l) => {

@@ -7,10 +7,10 @@
 use super::image_data::{Compare, Filter, ImageData, SamplerData, Wrap};
 use crate::attrs::NumKind;
 
-/// Where the level of detail comes from.
+/// Source of the level of detail.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
-    /// It is given.
+    /// An explicit level.
     Given(f32),
     /// From derivatives of the coordinates in x and y, plus a bias.
     Gradient([[f32; 3]; 2], f32),

@@ -3,9 +3,9 @@
 use crate::attrs::ImageFormat;
 use half::f16;
 
-/// How channels are kept.
+/// Number format of channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ChannelFormat {
     Float,
     Unorm,
     Snorm,
@@ -15,12 +15,12 @@ enum Kind {
 
 /// Bits of each channel, 0 for those that there are not, and what they are. `None` when nothing is
 /// declared.
-fn channels(f: ImageFormat) -> Option<([u8; 4], Kind)> {
+fn channels(f: ImageFormat) -> Option<([u8; 4], ChannelFormat)> {
     match f {
         ImageFormat::Unknown => return None,
-        ImageFormat::R11fG11fB10f => return Some(([11, 11, 10, 0], Kind::Float)),
-        ImageFormat::Rgb10A2 => return Some(([10, 10, 10, 2], Kind::Unorm)),
-        ImageFormat::Rgb10A2ui => return Some(([10, 10, 10, 2], Kind::Uint)),
+        ImageFormat::R11fG11fB10f => return Some(([11, 11, 10, 0], ChannelFormat::Float)),
+        ImageFormat::Rgb10A2 => return Some(([10, 10, 10, 2], ChannelFormat::Unorm)),
+        ImageFormat::Rgb10A2ui => return Some(([10, 10, 10, 2], ChannelFormat::Uint)),
         _ => {}
     }
     // The name says it: letters of the channels, bits, kind.
@@ -30,26 +30,26 @@ fn channels(f: ImageFormat) -> Option<([u8; 4], Kind)> {
     let suffix = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     let bits: u8 = rest[..rest.len() - suffix.len()].parse().ok()?;
     let kind = match suffix {
-        "f" => Kind::Float,
-        "snorm" => Kind::Snorm,
-        "i" => Kind::Sint,
-        "ui" => Kind::Uint,
-        _ => Kind::Unorm,
+        "f" => ChannelFormat::Float,
+        "snorm" => ChannelFormat::Snorm,
+        "i" => ChannelFormat::Sint,
+        "ui" => ChannelFormat::Uint,
+        _ => ChannelFormat::Unorm,
     };
     Some((std::array::from_fn(|c| if c < digits { bits } else { 0 }), kind))
 }
 
 /// One in the format's kind: what channels that there are not give for alpha.
-fn one(kind: Kind) -> u64 {
+fn one(kind: ChannelFormat) -> u64 {
     match kind {
-        Kind::Sint | Kind::Uint => 1,
+        ChannelFormat::Sint | ChannelFormat::Uint => 1,
         _ => u64::from(1f32.to_bits()),
     }
 }
 
 /// Whether channels are fixed-point numbers from 0 to 1.
 pub(super) fn is_unorm(f: ImageFormat) -> bool {
-    matches!(channels(f), Some((_, Kind::Unorm)))
+    matches!(channels(f), Some((_, ChannelFormat::Unorm)))
 }
 
 /// A texel with zero in channels that the format does not have, and one in alpha.
@@ -72,26 +72,26 @@ pub(super) fn store(f: ImageFormat, texel: [u64; 4]) -> [u64; 4] {
     complete(f, kept)
 }
 
-fn channel(n: u8, kind: Kind, x: u64) -> u64 {
+fn channel(n: u8, kind: ChannelFormat, x: u64) -> u64 {
     let f = f32::from_bits(x as u32);
     let float = |v: f32| u64::from(v.to_bits());
     match kind {
-        Kind::Uint => x & (u64::MAX >> (64 - n)),
+        ChannelFormat::Uint => x & (u64::MAX >> (64 - n)),
         // Integers narrower than a register come back with their sign.
-        Kind::Sint => {
+        ChannelFormat::Sint => {
             (crate::types::sext(x, n) as u64) & if n <= 32 { 0xffff_ffff } else { u64::MAX }
         }
-        Kind::Unorm => {
+        ChannelFormat::Unorm => {
             let most = ((1u32 << n) - 1) as f32;
             let v = if f.is_nan() { 0.0 } else { f.clamp(0.0, 1.0) };
             float((v * most).round_ties_even() / most)
         }
-        Kind::Snorm => {
+        ChannelFormat::Snorm => {
             let most = ((1u32 << (n - 1)) - 1) as f32;
             let v = if f.is_nan() { 0.0 } else { f.clamp(-1.0, 1.0) };
             float((v * most).round_ties_even() / most)
         }
-        Kind::Float => match n {
+        ChannelFormat::Float => match n {
             16 => float(f16::from_f32(f).to_f32()),
             10 | 11 => float(small(f, n - 5)),
             _ => x,

@@ -182,13 +182,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Is it there, and active?
+    /// Whether a lane exists and is active.
     pub(super) fn there(&self, lane: usize, live: &Mask) -> bool {
         lane < self.n && live[lane]
     }
 
-    /// A lane that is not there, or not active, gives zero: what is undefined must not depend on
-    /// what registers held before.
+    /// A lane that does not exist or is not active gives zero: undefined results must not depend on
+    /// earlier register contents.
     fn lane_or_zero(&self, v: Value, c: usize, lane: usize, live: &Mask) -> u64 {
         if self.there(lane, live) { self.get(v, c, lane) } else { 0 }
     }

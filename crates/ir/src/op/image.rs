@@ -4,8 +4,8 @@
 //! [`TexOperands`](crate::attrs::TexOperands);
 //! [`Shader::tex_args`](crate::Shader::tex_args) gives them by name. Coordinates are floats for sampling and gathering,
 //! integers for fetches and storage images; the array layer is the last coordinate. Projection has
-//! been divided out. Reads with `residency` have one more component behind the texel: 0 when all of
-//! what was read is in memory.
+//! been divided out. Reads with `residency` have one more component after the texel: 0 when all texels
+//! that were read are resident.
 
 use super::Pat::{Any, H, Rest, S32, V2};
 use super::code::Op;

@@ -81,7 +81,7 @@ pub struct Lane<'a> {
     pub dst: u8,
 }
 
-/// A whole (possibly vector) op to evaluate.
+/// Operands of a whole (possibly vector) op, for its fold.
 pub struct Whole<'a> {
     /// Operands: type and components.
     pub args: &'a [(Type, &'a [u64])],
@@ -96,7 +96,7 @@ pub struct Whole<'a> {
 pub enum Fold {
     /// Not a function of constants.
     None,
-    /// The same function on each component.
+    /// A function of each component.
     Lane(fn(&Lane) -> u64),
     /// A function of the whole operands; pushes the result's components. Cannot fail on operands
     /// that the validator accepts.
@@ -143,22 +143,22 @@ pub(super) const fn op(op: Op, name: &'static str, doc: &'static str) -> OpInfo 
 }
 
 impl OpInfo {
-    /// With these operands.
+    /// Sets the operands' patterns.
     pub(super) const fn args(self, operands: &'static [Pat]) -> OpInfo {
         OpInfo { operands, ..self }
     }
 
-    /// With these results.
+    /// Sets the results' patterns.
     pub(super) const fn results(self, results: &'static [Pat]) -> OpInfo {
         OpInfo { results, ..self }
     }
 
-    /// With attributes.
+    /// Sets the kind of attributes.
     pub(super) const fn attrs(self, attrs: AttrKind) -> OpInfo {
         OpInfo { attrs, ..self }
     }
 
-    /// With these properties.
+    /// Sets properties.
     pub(super) const fn props(self, list: &[Props]) -> OpInfo {
         let (mut props, mut i) = (self.props, 0);
         while i < list.len() {
@@ -168,7 +168,7 @@ impl OpInfo {
         OpInfo { props, ..self }
     }
 
-    /// With a meaning on constants.
+    /// Sets the fold: the meaning on constants.
     pub(super) const fn fold(self, fold: Fold) -> OpInfo {
         OpInfo { fold, ..self }
     }
