@@ -1,7 +1,7 @@
-//! Draws: vertex and fragment programs with state and control stream made by hand, and the picture
-//! read back.
+//! Draws: vertex and fragment programs with hand-made state and control stream, and readback of the
+//! picture.
 //!
-//! A [`Draw`] is one draw call on a framebuffer of its own, cleared before and stored behind it.
+//! A [`Draw`] is one draw call with its own framebuffer, which is cleared before and stored after it.
 //! Colour images are linear.
 
 use std::collections::HashMap;
@@ -37,11 +37,11 @@ type Images = Vec<(u8, Buffer)>;
 /// A vertex attribute's buffer.
 #[derive(Clone)]
 pub struct VertexBuffer {
-    /// Where its first element is.
+    /// The buffer.
     pub buffer: Buffer,
-    /// How it lies there.
+    /// Layout of its elements.
     pub attribute: Attribute,
-    /// Bytes from the buffer's start.
+    /// Offset of the first element in bytes from the buffer's start.
     pub offset: u64,
 }
 

@@ -30,7 +30,8 @@ pub struct Feedback<'a> {
 /// When memory cannot be bound or the job faults.
 pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result<JobStats, Error> {
     let count = f.vertices.len() as u32;
-    // As drivers launch it, by indirect dispatches: the last workgroup may have threads without a vertex.
+    // Launched like drivers do by indirect dispatches: the last workgroup may have threads without a
+    // vertex.
     let threads = count.max(1).next_multiple_of(THREADS);
     let list = machine.buffer(threads as usize * 4)?;
     list.write_words(f.vertices)?;

@@ -54,7 +54,7 @@ impl ImageInfo {
         }
     }
 
-    /// The same, for stores too.
+    /// The image for stores too.
     #[must_use]
     pub const fn stored(self) -> ImageInfo {
         ImageInfo { storage: true, ..self }
@@ -110,7 +110,7 @@ pub(crate) fn descriptors(format: Format) -> Result<(Texture, Pbe), Error> {
     Ok((descriptor!(Texture), descriptor!(Pbe)))
 }
 
-/// Texels one behind the other, as images of [`BUFFER_WIDTH`] columns.
+/// Descriptors of consecutive texels, as images of [`BUFFER_WIDTH`] columns.
 fn in_a_row(format: Format, address: u64, texels: u32) -> Result<(Texture, Pbe), Error> {
     let (texture, pbe) = descriptors(format)?;
     let (dimension, layout) = (TextureDimension::D2, Arrangement::Linear);
@@ -246,7 +246,7 @@ impl Image {
             levels: i.levels,
             layers: if i.dimension == Dimension::D3 { i.size[2] } else { i.layers },
             page_aligned_layers: self.layout.page_aligned_layers,
-            // What the compiler does not read stays at its smallest legal value.
+            // Fields that the compiler does not use have their smallest legal values.
             tile_width_sw: 1,
             tile_height_sw: 1,
             ..descriptors(i.format)?.1

@@ -42,9 +42,9 @@ use tepui_softgpu::{AddressSpace, BindError, Fault, Memory, Protection};
 
 /// Pages of the GPU, and so the granularity of buffers.
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
-/// Where 32-bit USC addresses are relative to; code and USC words lie from here on.
+/// Base of 32-bit USC addresses; code and USC words are from here on.
 const USC_BASE: u64 = 0x11_0000_0000;
-/// Where other buffers lie.
+/// Start of the addresses of other buffers.
 const DATA_BASE: u64 = 0x15_0000_0000;
 
 pub use tepui_agx_packets::sampler::FIRST_OF_HEAP;

@@ -6,7 +6,7 @@ use tepui_agx_compiler::abi::{self, Attributes, Colours, Interface, VertexResult
 use tepui_agx_compiler::{LinkError, Options, Program, Result, Table, compile_as, link};
 use tepui_ir::{IoLoc, NumKind, Shader, Stage};
 
-/// How programs are compiled and linked.
+/// Mode of compiling and linking programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linking {
     /// One program for each stage, compiled with knowledge of the other stage.
@@ -26,7 +26,7 @@ pub struct Pair<'a> {
     pub tile: &'a Tile,
     /// Attributes by location.
     pub attributes: &'a [Option<Attribute>],
-    /// What attributes behind the end of their buffer are.
+    /// Handling of attributes past the end of their buffer.
     pub beyond: abi::Beyond,
     /// Fragment state of the pipeline.
     pub prolog: abi::Prolog,

@@ -179,7 +179,7 @@ pub fn triangle(
     for (p, helper) in pixels.iter_mut().zip(out.helpers) {
         p.alive &= !helper;
     }
-    // From quads to rows.
+    // Reorders from quads to rows.
     let mut rows = vec![Pixel::default(); n];
     for (lane, p) in pixels.into_iter().enumerate() {
         let [x, y] = place(lane as u32);

@@ -5,7 +5,7 @@ use tepui_agx_model::{Helper, MAX_WORKERS};
 
 use crate::{Error, Machine};
 
-/// SIMD-groups of a core that have scratch memory at once: those of the largest workgroup.
+/// SIMD-groups of a core that have scratch memory at the same time: those of the largest workgroup.
 const GROUPS: u32 = 32;
 
 impl Machine {

@@ -216,7 +216,7 @@ pub fn run(
     launch(machine, program, bindings, threads, &own)
 }
 
-/// Runs so many threads of a program; `own` knows the uniforms that belong to the launch.
+/// Runs `global` threads of a program; `own` supplies the uniforms that belong to the launch.
 ///
 /// # Errors
 /// As [`run`].

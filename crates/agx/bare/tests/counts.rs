@@ -1,4 +1,4 @@
-//! What the model counts while it executes, interpreted and translated.
+//! Counters of the model, interpreted and translated.
 
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;

@@ -1,6 +1,5 @@
-//! Texture samples through descriptors that mean nothing: drivers move samples in front of the
-//! condition that says whether their result is used, so nothing may be lost as long as nobody uses
-//! it.
+//! Texture samples with invalid descriptors: drivers hoist samples above the condition that decides
+//! whether their result is used, so they must not fault as long as the result is unused.
 
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
@@ -20,14 +19,14 @@ const SAMPLES: &str = "tex_state_store ts1, u0_u1, 0, 0
      device_store 0, i32, x, r6, u2_u3, 0, unsigned, 0
      stop";
 
-/// What a sample through a descriptor, at an address of its own if that is given, leaves; the store
-/// must come.
+/// Statistics of a run that samples with a descriptor, from a table at `table` if given; its store must
+/// be executed.
 fn run(descriptor: &[u8; 24], table: Option<u64>, sampler: [u8; 8], check: bool) -> JobStats {
     let mut machine = Machine::new(Options { check, ..Options::default() }).expect("a machine");
     sample(&mut machine, SAMPLES, descriptor, table, sampler)
 }
 
-/// The same of a program like [`SAMPLES`].
+/// A run of another program like [`SAMPLES`].
 fn sample(
     machine: &mut Machine,
     source: &str,
@@ -96,7 +95,8 @@ fn a_compressed_tile_that_nobody_wrote_is_for_the_checker() {
     assert_eq!(of_a_compressed_tile(0, true), [ReportKind::UnwrittenTile]);
 }
 
-/// What this model cannot decode may show in any picture, so everyone is told.
+/// A tile that this model cannot decode may be visible in any picture, so it is reported without the
+/// checker too.
 #[test]
 fn a_compressed_tile_of_unknown_content_is_for_everyone() {
     assert_eq!(of_a_compressed_tile(0x41, false), [ReportKind::UnknownCompression]);

@@ -13,7 +13,7 @@ const PROGRAM: u8 = 1;
 /// Limit on the size of a program.
 const MAX_BYTES: usize = 1 << 18;
 
-/// Bytes that are read at once.
+/// Bytes read per access.
 const CHUNK_BYTES: usize = 1 << 10;
 
 impl Decoder<'_> {

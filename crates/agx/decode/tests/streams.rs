@@ -183,7 +183,7 @@ fn indirect_launches_show_their_sizes() {
 fn calls_return_and_endless_loops_are_found() {
     let mut writer = StreamWriter::new();
     let link = |with_return, to| cdm::StreamLink { with_return, target: BASE + to };
-    // The same subroutine twice, then the end.
+    // A subroutine called twice, then the end.
     writer.put(link(true, 0x100)).put(link(true, 0x100)).put(cdm::StreamTerminate::default());
     writer.go(BASE + 0x100).put(cdm::Barrier::default()).put(cdm::StreamReturn::default());
     let record = writer.decoder().cdm(BASE);

@@ -214,7 +214,7 @@ packet! {
         resource_flags: Array<Hex, 6, 16, 16> [384..480] "Resource flags";
         /// Unknown; seen 0xffff.
         unk_a: Hex [480..496] "Unk A";
-        /// How many of the six are used.
+        /// Number of the six that are used.
         resource_count: Uint [496..512] "Resource count";
     }
 }

@@ -254,7 +254,7 @@ fn structure(info: &'static PacketInfo, bytes: &[u8]) -> Record {
     let mut record = Record::group(info.name);
     match info.decode(bytes) {
         Ok(mut decoded) => {
-            // Most bits are unknown, so bits that belong to no field are not a problem here.
+            // Most bits of these structures are unknown, so bits outside of fields are not reported.
             decoded.problems.clear();
             record.content = Content::Packet(decoded);
         }

@@ -1,8 +1,8 @@
-//! Which registers an instruction reads and writes.
+//! Register accesses of instructions.
 
 use arrayvec::ArrayVec;
 
-/// How a span of registers is touched.
+/// Kind of a register access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Read.

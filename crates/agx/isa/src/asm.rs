@@ -13,16 +13,16 @@ use thiserror::Error;
 use crate::error::{ParseError, ParseErrorKind};
 use crate::inst::Inst;
 
-/// Most bytes that `.zero` makes.
+/// Maximum number of bytes that `.zero` emits.
 pub const MAX_ZEROS: usize = 1 << 20;
 
-/// What is wrong with a source.
+/// Kind of an error in a source.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AsmErrorKind {
     /// An instruction is wrong.
     #[error(transparent)]
     Inst(#[from] ParseErrorKind),
-    /// A label stands twice.
+    /// A label is defined twice.
     #[error("label `{0}` is defined twice")]
     DuplicateLabel(String),
     /// A label is not defined.
@@ -82,8 +82,8 @@ pub fn assemble_lines(source: &str) -> Result<(Vec<u8>, Vec<(usize, usize)>), Ve
         };
         let mut is_bytes = false;
         match listed(rest) {
-            Some(Listed::Text(text)) => rest = text,
-            Some(Listed::Bytes(bytes)) => (rest, is_bytes) = (bytes, true),
+            Some(ListingLine::Text(text)) => rest = text,
+            Some(ListingLine::Bytes(bytes)) => (rest, is_bytes) = (bytes, true),
             None => {}
         }
         while let Some((label, behind)) = split_label(rest) {
@@ -143,8 +143,8 @@ fn is_hex(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// What a listing's line holds.
-enum Listed<'a> {
+/// Content of a listing's line.
+enum ListingLine<'a> {
     /// Assembly.
     Text(&'a str),
     /// Bytes that were not disassembled.
@@ -152,14 +152,14 @@ enum Listed<'a> {
 }
 
 /// Reads a listing's line; `None` if it is not one.
-fn listed(line: &str) -> Option<Listed<'_>> {
+fn listed(line: &str) -> Option<ListingLine<'_>> {
     let (offset, rest) = line.split_once(':')?;
     if !is_hex(offset.trim()) {
         return None;
     }
     let rest = rest.trim_start();
     if rest.starts_with(".zero") {
-        return Some(Listed::Text(rest));
+        return Some(ListingLine::Text(rest));
     }
     let (bytes, text) = rest.split_once(char::is_whitespace)?;
     if !is_hex(bytes) || bytes.len() % 2 != 0 {
@@ -167,7 +167,7 @@ fn listed(line: &str) -> Option<Listed<'_>> {
     }
     let text = text.trim_start();
     let failed = text.starts_with("<disassembly failed>");
-    Some(if failed { Listed::Bytes(bytes) } else { Listed::Text(text) })
+    Some(if failed { ListingLine::Bytes(bytes) } else { ListingLine::Text(text) })
 }
 
 fn emit(

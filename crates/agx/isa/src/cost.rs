@@ -5,9 +5,9 @@ use crate::Inst;
 /// Cycles of the two arithmetic units, which work side by side: the busier one is what a program takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Of the float, select, compare, integer and bit unit.
+    /// Cycles of the float, select, compare, integer and bit unit.
     pub fscib: u32,
-    /// Of the unit for multiplication, shifts and special functions.
+    /// Cycles of the unit for multiplication, shifts and special functions.
     pub ic: u32,
 }
 
@@ -16,14 +16,16 @@ impl Cost {
         Cost { fscib: cycles, ic: 0 }
     }
 
-    /// Of a number of issue slots of the second unit, each of which is two cycles; the first one issues, too.
+    /// The cost of a number of issue slots of the second unit, each of which is two cycles; issue takes
+    /// a cycle of the first unit.
     const fn ic(slots: u32) -> Cost {
         Cost { fscib: 1, ic: 2 * slots }
     }
 }
 
 impl Inst {
-    /// What the instruction takes of the arithmetic units; memory, texture and flow control take nothing.
+    /// Cycles of the arithmetic units that the instruction takes; none for memory, texture and flow
+    /// control.
     #[must_use]
     pub fn cost(&self) -> Cost {
         // source: Mesa, agx_performance.c

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::error::DecodeError;
 use crate::inst::Inst;
 
-/// What stands at a place in code.
+/// Content at a position of the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// An instruction.
@@ -19,7 +19,7 @@ pub enum Content {
 /// A line of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Where it is, in bytes from the start of the code.
+    /// Offset in bytes from the start of the code.
     pub offset: usize,
     /// Its bytes.
     pub bytes: &'a [u8],
@@ -78,7 +78,7 @@ impl<'a> Disassembler<'a> {
     fn zeros(&self) -> Option<usize> {
         let rest = &self.code[self.at..];
         let zeros = rest.iter().take_while(|byte| **byte == 0).count();
-        // An odd byte belongs to the unit behind, except at the end of the code.
+        // An odd byte belongs to the following unit, except at the end of the code.
         let zeros = if zeros == rest.len() { zeros } else { zeros & !1 };
         (zeros >= 4).then_some(zeros)
     }

@@ -74,7 +74,7 @@ pub enum EncodeError {
     },
 }
 
-/// What is wrong with a line of assembly.
+/// Kind of an error in a line of assembly.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseErrorKind {
     /// The line is empty.

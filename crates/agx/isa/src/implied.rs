@@ -116,7 +116,8 @@ fn texels(list: &mut Accesses, r: RegVec, residency: bool) {
 /// The uniforms that a store with this index writes.
 fn uniforms_written(index: Index, shift: u8, halves: u16) -> Access {
     let all = Access { exact: false, ..Access::new(Role::Write, File::Uniform, 0, UNIFORM_HALVES) };
-    // What a shift and a store past the end do is unknown, and so is a store without channels.
+    // The effect of a shift and of a store past the end is unknown, and so is that of a store without
+    // channels.
     match index {
         Index::Imm(index @ 0..) if shift == 0 && halves != 0 => {
             let start = index as u16;

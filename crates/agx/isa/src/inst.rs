@@ -117,8 +117,8 @@ instructions! {
     SampleMask ZsEmit MemoryBarrier
 }
 
-/// What matching a row needs: for the short form, then the long one, mask and value of the fixed
-/// bits among the low 64, and the length in bytes.
+/// Match pattern of a row: for the short form, then the long one, mask and value of the fixed bits
+/// among the low 64, and the length in bytes.
 #[derive(Clone, Copy)]
 struct Pattern {
     mask: [u64; 2],
@@ -149,7 +149,7 @@ impl Pattern {
     }
 }
 
-/// The bits of an instruction of so many bytes.
+/// Masks of the bits of an instruction, by its length in bytes.
 static PRESENT: [u128; MAX_BYTES + 1] = {
     let (mut masks, mut len) = ([0; MAX_BYTES + 1], 0);
     while len <= MAX_BYTES {

@@ -8,7 +8,7 @@ use crate::random::Source;
 use crate::row::{Desc, FieldDesc, Kind};
 use crate::table::FAMILIES;
 
-/// What holds for all instructions: the machine, operands, encodings.
+/// Introduction of the manual: the machine, operands, encodings.
 const INTRODUCTION: &str = include_str!("manual.md");
 
 /// The whole manual.

@@ -17,7 +17,7 @@ pub struct Source {
 const DRAWS: usize = 4096;
 
 impl Source {
-    /// The same seed gives the same instructions.
+    /// A generator; equal seeds give equal instructions.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }

@@ -1,4 +1,4 @@
-//! What a table row expands to.
+//! Rows of the instruction table, and their expansion.
 //!
 //! A row of the table reads
 //!
@@ -30,7 +30,7 @@ use crate::codec::{Codec, Field, Pieces, Reject, Tokens, ones};
 use crate::error::{EncodeError, ParseErrorKind};
 use crate::operand::OperandMut;
 
-/// What a field is to the assembly text.
+/// Role of a field in the assembly text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An operand.
@@ -77,7 +77,7 @@ pub struct FieldDesc {
     pub kind: Kind,
     /// Its bits.
     pub pieces: Pieces,
-    /// What it can hold.
+    /// Description of its values.
     pub describe: fn() -> String,
 }
 
@@ -177,13 +177,13 @@ pub struct Text {
     pub mnemonic: String,
     /// Operands that are not empty.
     pub operands: Vec<String>,
-    /// What neither shows.
+    /// Values that neither mnemonic nor operands show.
     pub notes: Vec<(String, String)>,
 }
 
 /// An instruction's text while a row reads it.
 pub struct ParseState<'a> {
-    /// What is left of the mnemonic.
+    /// The rest of the mnemonic.
     pub mnemonic: &'a str,
     /// Operands.
     pub operands: &'a [&'a str],
@@ -365,7 +365,7 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// The type of an unknown field of so many bits, and the codec of one with this name.
+/// The type of an unknown field of N bits, and the codec of one with this name.
 macro_rules! bits {
     (1) => {
         bool
@@ -385,9 +385,9 @@ pub(crate) use bits;
 /// A number of bits, as a type.
 pub struct Bits<const LEN: u8>;
 
-/// The smallest unsigned type that holds so many bits.
+/// The smallest unsigned type for a number of bits.
 pub trait Number {
-    /// That type.
+    /// The type.
     type Type;
 }
 

@@ -1,4 +1,4 @@
-//! What is rejected, and with which words.
+//! Rejected encodings and assembly, with their messages.
 
 use tepui_agx_isa::asm::{assemble, hex_bytes};
 use tepui_agx_isa::operand::{Dst, Format, Index, RegVec, Size, Src};
@@ -15,7 +15,7 @@ fn bytes_that_are_no_instruction() {
         ("", "the code ends within an instruction: 2 bytes are needed, 0 are left"),
         ("88", "the code ends within an instruction: 2 bytes are needed, 1 are left"),
         ("0e6c8410", "the code ends within an instruction: 8 bytes are needed, 4 are left"),
-        // Only the long form is that long.
+        // The length bit selects the long form.
         ("2aad5ec2", "the code ends within an instruction: 6 bytes are needed, 4 are left"),
         ("9d308023", "unknown opcode 0x309d"),
         ("2aad43c22500", "Fadd32: operand `a`: a 32-bit or 64-bit register begins in a high half"),

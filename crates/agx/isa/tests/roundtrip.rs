@@ -8,7 +8,7 @@ fn check(inst: Inst) {
     let bytes = inst.encode().unwrap_or_else(|e| panic!("{inst:?}: {e}"));
     let (back, len) = Inst::decode(&bytes).unwrap_or_else(|e| panic!("{inst:?}: {e}"));
     assert_eq!((back, len), (inst, bytes.len()), "decoded from {bytes:?}");
-    // What follows an instruction has no influence on it.
+    // The bytes after an instruction do not influence it.
     for next in [0x00, 0x6f, 0xff] {
         let mut stream = bytes.to_vec();
         stream.resize(16, next);

@@ -1,4 +1,4 @@
-//! What the kernel interface tells of a chip: its place in the device tree and the answer to
+//! Parameters of a chip in the kernel interface: its place in the device tree and the answer to
 //! `ASAHI_GET_PARAMS`.
 
 use tepui_agx_chips::Chip;
@@ -7,17 +7,17 @@ use tepui_drm::uapi::asahi::{FEATURE_SOFT_FAULTS, MAX_CLUSTERS, ParamsGlobal};
 
 pub use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 
-/// Ticks of the clock behind timestamps. The counter of Apple's chips runs at 24 MHz.
+/// Frequency of timestamps. The counter of Apple's chips runs at 24 MHz.
 pub const TIMESTAMP_HZ: u64 = 24_000_000;
 
-/// Most hardware commands of one submission. A choice; Mesa submits up to 64 (hk_queue.c).
+/// Maximum number of hardware commands of one submission. A choice; Mesa submits up to 64 (hk_queue.c).
 pub const MAX_COMMANDS: u32 = 64;
 
-/// Most attachments of one command. A choice.
+/// Maximum number of attachments of one command. A choice.
 pub const MAX_ATTACHMENTS: u32 = 16;
 
-/// Least size of the range that the kernel keeps for itself in an address space. A choice; Mesa
-/// gives 32 GiB (agx_device.c).
+/// Minimum size of the range that the kernel reserves in an address space. A choice; Mesa gives 32 GiB
+/// (agx_device.c).
 pub const KERNEL_MIN_BYTES: u64 = 512 << 20;
 
 /// The device node of a chip: its driver and its place in the device tree.

@@ -38,7 +38,7 @@ pub struct Options {
     pub model: tepui_agx_model::Options,
     /// Observer of requests and executions.
     pub observer: Option<Arc<dyn Observer>>,
-    /// Where findings of the model's checker go instead of standard error.
+    /// Log of the checker's findings; standard error if none.
     pub findings: Option<Arc<tepui_check::Log>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,

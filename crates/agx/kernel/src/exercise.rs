@@ -34,7 +34,7 @@ const SYNCS: usize = FAMILY;
 const BINDS: usize = FAMILY + 0x100;
 const COMMANDS: usize = FAMILY + 0x200;
 
-/// Where the first buffer is bound at the start.
+/// Address at which the first buffer is bound at the start.
 const BOUND_AT: u64 = 1 << 37;
 
 /// Drives two opens of a device with requests made of `input`, and closes them.

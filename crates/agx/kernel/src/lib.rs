@@ -1,12 +1,11 @@
-//! The virtual AGX device behind the asahi kernel interface.
+//! The virtual AGX device with the asahi kernel interface.
 //!
-//! A [`Device`] is one chip of the table in `tepui_agx_chips`; [`Device::open`] gives a [`File`],
-//! the counterpart of an open render node with its own handles, address spaces and queues;
-//! [`File::ioctl`] answers a request of the upstream interface: the word and the argument's bytes, as
-//! a kernel sees them. The core's requests go to `tepui_drm`. A submission is checked and taken
-//! apart in [`submit`], waits in its [`queue`] for the fences it names, and is run there by the
-//! model ([`tepui_agx_model::Gpu`]), which sees an address space and the control registers, nothing
-//! else.
+//! A [`Device`] is one chip of the table in `tepui_agx_chips`; [`Device::open`] returns a [`File`], the
+//! counterpart of an open render node with its own handles, address spaces and queues; [`File::ioctl`]
+//! answers a request of the upstream interface: the word and the argument's bytes, as a kernel sees
+//! them. The core's requests go to `tepui_drm`. A submission is validated and parsed in [`submit`],
+//! waits in its [`queue`] for its fences, and is executed there by the model
+//! ([`tepui_agx_model::Gpu`]), which sees only an address space and the control registers.
 //!
 //! The same code serves programs in other processes, through the preloaded library, and a driver in
 //! this one. An [`Observer`] watches requests and what the GPU executes.
@@ -39,7 +38,7 @@ pub use observer::{Execution, Observer, Work};
 
 use tepui_drm::core::DriverInfo;
 
-/// What `DRM_IOCTL_VERSION` says. The version is the first of the upstream interface.
+/// Answer to `DRM_IOCTL_VERSION`. The version is the first of the upstream interface.
 pub const DRIVER: DriverInfo = DriverInfo {
     name: "asahi",
     description: "Apple AGX (Tepui's virtual GPU)",

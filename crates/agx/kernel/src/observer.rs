@@ -16,7 +16,7 @@ pub enum Work {
 /// One command of a submission, at the moment the GPU executes it.
 #[derive(Clone, Copy)]
 pub struct Execution<'a> {
-    /// Which open file, as in [`tepui_drm::device::Call::file`].
+    /// Number of the open file, as in [`tepui_drm::device::Call::file`].
     pub file: u64,
     /// The queue's id in the file.
     pub queue: u32,

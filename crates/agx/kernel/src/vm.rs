@@ -14,7 +14,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 use crate::chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 use tepui_drm::refusal::{Refusal, require};
 
-/// The memory behind a buffer.
+/// A buffer object's memory.
 pub struct Buffer {
     /// The memory, whole GPU pages.
     pub memory: Arc<Memory>,

@@ -1,4 +1,4 @@
-//! Which arguments are refused, with which error, and that a refused request changes nothing.
+//! Invalid arguments: their error numbers, and that a refused request changes nothing.
 
 mod client;
 
@@ -441,11 +441,11 @@ fn submissions_are_checked_whole() {
         ..Default::default()
     };
     assert_eq!(call(&file, Ioctl::Submit, &mut args), Err(Errno::FAULT));
-    // Nothing of all this ran, or touched the sync object.
+    // None of these ran, or touched the sync object.
     assert!(file.core().fence(out, 0).is_err());
     assert!(list.lock().unwrap().is_empty());
 
-    // What is allowed: every barrier, older and newer commands, as many as there may be.
+    // Valid submissions: every barrier, older and newer commands, the maximum number of commands.
     let fine = raw(2, [none; 2], &twice)
         .raw(3, [none; 2], &[])
         .raw(uapi::CMD_COMPUTE, [0, 0], &bytes(&compute)[..16])

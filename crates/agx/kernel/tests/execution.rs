@@ -1,4 +1,4 @@
-//! What becomes of submissions: order, fences, timestamps, faults, closing.
+//! Execution of submissions: order, fences, timestamps, faults, closing.
 
 mod client;
 
@@ -31,7 +31,7 @@ fn submissions_run_in_order_once_their_fences_have_signalled() {
     wait(&file, done).unwrap();
     assert_eq!(*list.lock().unwrap(), [1, 2, 3]);
     assert_eq!(file.core().syncobj(line).unwrap().query(false), 5);
-    // A queue that waits for a point of the first, and a second queue beside it.
+    // A queue that waits for a point of the first, and a second, independent queue.
     let other = client::queue(&file, vm(&file));
     submit(&file, other, &Commands::default().marked(4), &[point(line, 5)], &[binary(done)])
         .unwrap();

@@ -1,4 +1,4 @@
-//! Random sequences of requests: no panic, nothing left behind.
+//! Random sequences of requests do not panic or leak.
 
 use proptest::prelude::*;
 use tepui_agx_kernel::exercise::run;

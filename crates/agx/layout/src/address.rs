@@ -35,8 +35,8 @@ impl LevelAddresser {
         }
     }
 
-    /// Where element (`x_el`, `y_el`) starts, in bytes from the level's start. The element need not
-    /// be inside the level; the result then lies outside it, or inside its padding.
+    /// Offset of element (`x_el`, `y_el`), in bytes from the level's start. The element need not be
+    /// inside the level; the result then lies outside it, or inside its padding.
     #[inline]
     pub fn offset_B(&self, x_el: u32, y_el: u32) -> u64 {
         let tile = u64::from(y_el >> self.log2_tile_h) * self.row_B

@@ -147,8 +147,8 @@ impl Metadata {
     }
 }
 
-/// Logarithm of the side of the squares of tiles that are numbered in Morton order, one square
-/// behind the other along the longer side.
+/// Logarithm of the side of the squares of tiles that are numbered in Morton order; the squares follow
+/// each other along the longer side.
 pub fn square_shift(tiles: Extent<Tl>) -> u32 {
     tiles.w.min(tiles.h).next_power_of_two().ilog2()
 }
@@ -170,7 +170,7 @@ pub enum SubtileMode {
     Solid,
     /// The samples lie where a twiddled image has them.
     Uncompressed,
-    /// A mode whose meaning nobody has published.
+    /// A mode of unknown meaning.
     Unknown(u8),
 }
 

@@ -63,7 +63,7 @@ impl FromStr for Tiling {
     }
 }
 
-/// Uses of the image beside sampling. Some need padding.
+/// Uses of the image besides sampling. Some need padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Usage {
     /// The image is a colour, depth or stencil attachment.
@@ -79,7 +79,7 @@ pub struct ImageDesc {
     pub shape: Shape,
     /// Memory layout.
     pub tiling: Tiling,
-    /// Uses beside sampling.
+    /// Uses besides sampling.
     pub usage: Usage,
     /// Bytes from row to row of a linear image; the smallest that suits the hardware if none.
     pub linear_stride_B: Option<u32>,

@@ -9,10 +9,10 @@
 //! - **compressed**: twiddled, with a metadata buffer that describes each tile of 16×16 samples
 //!   ([`compression`]).
 //!
-//! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
-//! addresses: [`Layout::texel_offset_B`] for one pixel with everything checked, or
-//! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and
-//! [`Layout::detile`] copy rectangles between raster images and the layout.
+//! Describe an image with [`ImageDesc`] and create its [`Layout`], which gives sizes and addresses:
+//! [`Layout::texel_offset_B`] for one pixel with all checks, or [`Layout::level_addresser`] for many
+//! pixels of one level. [`Layout::tile`] and [`Layout::detile`] copy rectangles between raster images
+//! and the layout.
 //!
 //! ```
 //! use tepui_agx_layout::{ImageDesc, Layout, Texel, Tiling};
@@ -26,7 +26,7 @@
 //! ```
 //!
 //! All offsets count bytes from the start of the image. Facts come from Mesa's `src/asahi/layout`,
-//! `docs/drivers/asahi.rst` and `src/asahi/genxml/cmdbuf.xml`; each stands beside its source.
+//! `docs/drivers/asahi.rst` and `src/asahi/genxml/cmdbuf.xml`; each names its source.
 //!
 //! Start reading in `desc.rs`, then `layout.rs`.
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.

@@ -100,7 +100,7 @@ fn cases_of_mesas_tests() {
     }
 }
 
-/// What `Usage` changes. source: Mesa, layout.c, "page_aligned_layers".
+/// Effect of `Usage` on layouts. source: Mesa, layout.c, "page_aligned_layers".
 #[test]
 fn usage_aligns_layers() {
     let mut desc = ImageDesc::new_2d(Format::R8_UNORM, Tiling::Twiddled, 32, 32);
@@ -119,7 +119,7 @@ fn usage_aligns_layers() {
     assert!(aligned(&desc), "the pixel back end always needs it");
 }
 
-/// What Mesa's own library lays out.
+/// Layouts agree with those of Mesa's library.
 #[test]
 fn layouts_by_mesa() {
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! What must hold of every layout.
+//! Properties of every layout.
 #![allow(non_snake_case)]
 
 use proptest::prelude::*;
@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// What is tiled comes back, lies where the layout says, and leaves the rest alone.
+    /// Tiled pixels come back, are at the addresses of the layout, and leave all other bytes unchanged.
     #[test]
     fn moved_pixels_come_back(
         layout in layouts(120),
@@ -169,7 +169,7 @@ proptest! {
             Region { level, layer, sample: 0, origin_px: (x, y), extent_px: Extent::new(w, h) };
         let mut image = vec![0xcc; layout.size_B as usize];
         if layout.is_level_compressed(level) {
-            // Only what covers a tile may replace it.
+            // A region must cover a compressed tile to replace it.
             region = layout.whole_level(level, layer, 0).unwrap();
         }
         let size: Extent<El> = region.extent_px.to_el(block.extent());

@@ -29,7 +29,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Where a launch's sizes come from.
+    /// Source of a launch's sizes.
     pub enum Mode = "CDM Mode" {
         /// Global and local size follow in the stream.
         #[default]
@@ -57,7 +57,7 @@ packet! {
         sampler_state_register_count: SamplerStates [9..12] "Sampler state register count";
         /// 16-bit registers that the preshader needs.
         preshader_register_count: Groups<16> [12..16] "Preshader register count";
-        /// Where the sizes come from.
+        /// Source of the sizes.
         mode: Mode [27..29] "Mode";
     }
 }
@@ -80,7 +80,7 @@ packet! {
 }
 
 packet! {
-    /// Where the sizes of an indirect dispatch are.
+    /// Address of the sizes of an indirect dispatch.
     pub struct Indirect = "CDM Indirect", 8 bytes
     fields {
         /// GPU address of the three or six 32-bit words.

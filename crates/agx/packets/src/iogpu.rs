@@ -180,7 +180,7 @@ packet! {
         scissor_array: Address [5056..5120] "Scissor array";
         /// GPU address of an array of [`crate::render::DepthBias`].
         depth_bias_array: Address [5120..5184] "Depth bias array";
-        /// What is loaded and stored of depth and stencil.
+        /// Loads and stores of depth and stencil.
         zls_control: Nested<ZlsControl> [5248..5312] "ZLS control";
         /// Width of the depth buffer in pixels.
         depth_width: Minus<Uint, 1> [5440..5455] "Depth width";

@@ -23,13 +23,13 @@ packet! {
         channels: Channels [6..13] "Channels";
         /// Interpretation of the channels.
         type_: TextureType [13..16] "Type";
-        /// Where red is written.
+        /// Channel that red is written to.
         swizzle_r: Channel [16..18] "Swizzle R";
-        /// Where green is written.
+        /// Channel that green is written to.
         swizzle_g: Channel [18..20] "Swizzle G";
-        /// Where blue is written.
+        /// Channel that blue is written to.
         swizzle_b: Channel [20..22] "Swizzle B";
-        /// Where alpha is written.
+        /// Channel that alpha is written to.
         swizzle_a: Channel [22..24] "Swizzle A";
         /// Width of level 0 in texels.
         width: Minus<Uint, 1> [24..38] "Width";

@@ -59,7 +59,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What an occlusion query records.
+    /// Recording mode of an occlusion query.
     pub enum VisibilityMode = "Visibility Mode" {
         /// Nothing.
         #[default]
@@ -72,7 +72,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How polygons are rasterised.
+    /// Rasterisation mode of polygons.
     pub enum PolygonMode = "Polygon Mode" {
         /// Filled.
         #[default]
@@ -106,7 +106,7 @@ bits_enum! {
 bits_enum! {
     /// The depth layout qualifier of a fragment shader that writes depth.
     pub enum ConservativeDepth = "Conservative depth" {
-        /// Nothing.
+        /// No condition.
         #[default]
         Any = 0 => "Any",
         /// The depth is not less than the interpolated one.
@@ -119,7 +119,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How hidden surface removal treats fragments.
+    /// Treatment of fragments in hidden surface removal.
     pub enum PassType = "Pass type" {
         /// Later fragments replace earlier ones, which need not be shaded.
         #[default]
@@ -253,7 +253,7 @@ packet! {
         stencil_reference: Hex [0..8] "Stencil reference";
         /// Width of lines in pixels, 1/16 to 16.
         line_width: UnsignedFixed<4, 1> [8..16] "Line width";
-        /// How polygons are rasterised.
+        /// Rasterisation mode of polygons.
         polygon_mode: PolygonMode [18..20] "Polygon mode";
         /// Depth is not written if this bit and that of [`FragmentFace2`] are set.
         disable_depth_write: Bool [21..22] "Disable depth write";
@@ -306,7 +306,7 @@ packet! {
         "Unk 1" Bool [9..10] = true;
     }
     fields {
-        /// What an occlusion query records.
+        /// Recording mode of the occlusion query.
         visibility_mode: VisibilityMode [14..16] "Visibility mode";
         /// Scissor test.
         scissor_enable: Bool [16..17] "Scissor enable";
@@ -322,7 +322,7 @@ packet! {
         sample_mask_after_depth_stencil: Bool [25..26] "Sample mask after depth/stencil";
         /// Fragments of neighbouring triangles are not shaded together.
         disable_tri_merging: Bool [26..27] "Disable tri merging";
-        /// How hidden surface removal treats fragments.
+        /// Treatment of fragments in hidden surface removal.
         pass_type: PassType [29..32] "Pass type";
     }
 }
@@ -458,7 +458,7 @@ packet! {
 }
 
 packet! {
-    /// How much register state the fragment shader's USC words load.
+    /// Amounts of register state that the fragment shader's USC words load.
     pub struct FragmentShaderWord0 = "Fragment Shader Word 0", 4 bytes
     fields {
         /// Unknown.
@@ -477,7 +477,7 @@ packet! {
 }
 
 packet! {
-    /// Where the fragment shader's USC words are.
+    /// Address of the fragment shader's USC words.
     pub struct FragmentShaderWord1 = "Fragment Shader Word 1", 4 bytes
     fields {
         /// Unknown.
@@ -488,7 +488,7 @@ packet! {
 }
 
 packet! {
-    /// Where the coefficient bindings are.
+    /// Address of the coefficient bindings.
     pub struct FragmentShaderWord2 = "Fragment Shader Word 2", 4 bytes
     fields {
         /// USC address of a [`crate::coefficient::BindingHeader`]; 0 without varyings.

@@ -22,10 +22,10 @@ bits_enum! {
 bits_enum! {
     /// Layout of a depth or stencil buffer. (Named in Mesa 26.1.)
     pub enum ZlsTiling = "ZLS Tiling" {
-        /// That of [`crate::texture::Layout::Gpu`].
+        /// Compressed, as [`crate::texture::Layout::Gpu`].
         #[default]
         Gpu = 0 => "GPU",
-        /// That of [`crate::texture::Layout::Twiddled`].
+        /// Twiddled, as [`crate::texture::Layout::Twiddled`].
         Twiddled = 1 => "Twiddled",
     }
 }
@@ -63,7 +63,7 @@ packet! {
 }
 
 packet! {
-    /// How much register state a background or end-of-tile program's USC words load.
+    /// Amounts of register state that a background or end-of-tile program's USC words load.
     pub struct Counts = "Counts", 4 bytes
     fields {
         /// Unknown.

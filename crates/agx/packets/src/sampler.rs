@@ -52,7 +52,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How mip levels are selected.
+    /// Selection of mip levels.
     pub enum MipFilter = "Mip filter" {
         /// The first level only.
         #[default]
@@ -80,7 +80,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How texels of a level are combined.
+    /// Filter within a level.
     pub enum Filter = "Filter" {
         /// The nearest.
         #[default]
@@ -93,7 +93,7 @@ bits_enum! {
 }
 
 packet! {
-    /// How an image is sampled.
+    /// Sampler state.
     pub struct Sampler = "Sampler", 8 bytes
     fields {
         /// Smallest level of detail. Mesa clamps to 0 to 14.
@@ -106,7 +106,7 @@ packet! {
         magnify: Filter [23..25] "Magnify";
         /// Filter when texels are smaller than pixels.
         minify: Filter [25..27] "Minify";
-        /// How mip levels are selected.
+        /// Selection of mip levels.
         mip_filter: MipFilter [27..29] "Mip filter";
         /// Address mode of the first coordinate.
         wrap_s: Wrap [29..32] "Wrap S";

@@ -146,7 +146,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How the bits of a channel are interpreted.
+    /// Number format of the channels.
     pub enum TextureType = "Texture Type" {
         /// 0 to 1.
         #[default]
@@ -245,13 +245,13 @@ const FOLIO_PAGES: u64 = 256;
 const FOLIO_ENTRIES: u64 = 512;
 
 impl SparseBlock {
-    /// Bytes of the table of a layer of so many pages.
+    /// Size in bytes of the table of a layer of `pages` pages.
     #[must_use]
     pub fn layer_table_bytes(pages: u64) -> u64 {
         pages.div_ceil(FOLIO_PAGES) * FOLIO_ENTRIES * Self::SIZE_BYTES as u64
     }
 
-    /// Where the entry of a page of a layer stands in the layer's table, in bytes.
+    /// Offset in bytes of a page's entry in its layer's table.
     #[must_use]
     pub fn entry_offset(page: u64) -> u64 {
         let entry = page / FOLIO_PAGES * FOLIO_ENTRIES + page % FOLIO_PAGES;

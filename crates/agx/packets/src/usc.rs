@@ -70,9 +70,9 @@ impl SamplerStates {
 }
 
 bits_enum! {
-    /// How local memory is divided.
+    /// Layout of local memory.
     pub enum SharedLayout = "Shared layout" {
-        /// No layout has this value.
+        /// Unused value.
         #[default]
         None = 0 => "None",
         /// Local memory of workgroups.
@@ -159,7 +159,7 @@ packet! {
     fields {
         /// The shader uses local memory (or, in a fragment shader, the tilebuffer).
         uses_shared_memory: Bool [8..9] "Uses shared memory";
-        /// How it is divided.
+        /// Layout of the memory.
         layout: SharedLayout [10..16] "Layout" = SharedLayout::VertexCompute;
         /// Samples of a pixel in the tilebuffer.
         sample_count: Log2 [16..18] "Sample count";
@@ -241,7 +241,7 @@ packet! {
         unk_2: Bool [9..10] "Unk 2";
         /// The shader discards every sample.
         unconditional_discard_1: Bool [10..11] "Unconditional discard 1";
-        /// As the field before; the difference is unknown.
+        /// Similar to the field before; the difference is unknown.
         unconditional_discard_2: Bool [11..12] "Unconditional discard 2";
         /// Unknown; Mesa sets 0xf.
         unk_3: Hex [12..16] "Unk 3";

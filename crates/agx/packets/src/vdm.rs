@@ -84,7 +84,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How the tessellator spaces vertices along an edge.
+    /// Spacing of the tessellator's vertices along an edge.
     pub enum PartitionMode = "Partition mode" {
         /// A power of two of equal parts.
         #[default]
@@ -104,17 +104,17 @@ bits_enum! {
         /// Never.
         #[default]
         Constant = 0 => "Constant",
-        /// With each patch.
+        /// Per patch.
         PerPatch = 1 => "Per patch",
-        /// With each instance.
+        /// Per instance.
         PerInstance = 2 => "Per instance",
-        /// With each patch of each instance.
+        /// Per patch of each instance.
         PerPatchAndPerInstance = 3 => "Per patch and per instance",
     }
 }
 
 bits_enum! {
-    /// What is tessellated.
+    /// Domain of tessellation.
     pub enum PatchType = "Patch type" {
         /// Triangles.
         #[default]
@@ -180,7 +180,7 @@ packet! {
 }
 
 packet! {
-    /// Which words of vertex state follow. The block is padded to 8 bytes, except when
+    /// Header of the vertex state words that follow. The block is padded to 8 bytes, except when
     /// `tessellation_scale_present`.
     pub struct State = "VDM State", 4 bytes
     fixed {
@@ -214,7 +214,7 @@ packet! {
 }
 
 packet! {
-    /// How much register state the vertex shader's USC words load.
+    /// Amounts of register state that the vertex shader's USC words load.
     pub struct StateVertexShaderWord0 = "VDM State Vertex Shader Word 0", 4 bytes
     fields {
         /// Unknown.
@@ -231,7 +231,7 @@ packet! {
 }
 
 packet! {
-    /// Where the vertex shader's USC words are.
+    /// Address of the vertex shader's USC words.
     pub struct StateVertexShaderWord1 = "VDM State Vertex Shader Word 1", 4 bytes
     fields {
         /// Unknown.
@@ -242,12 +242,12 @@ packet! {
 }
 
 packet! {
-    /// How many 32-bit vertex outputs the shader writes. Mesa sets both counts to the same value.
+    /// Number of 32-bit vertex outputs that the shader writes. Mesa sets both counts to the same value.
     pub struct StateVertexOutputs = "VDM State Vertex Outputs", 4 bytes
     fields {
         /// Number of outputs.
         output_count_1: Uint [0..8] "Output count 1";
-        /// Number of outputs; what sets the two apart is unknown.
+        /// Number of outputs; the difference between the two counts is unknown.
         output_count_2: Uint [8..16] "Output count 2";
     }
 }
@@ -262,7 +262,7 @@ packet! {
         step_function: StepFunction [17..19] "Step function";
         /// Format of tessellation factors.
         factor_type: FactorType [19..20] "Factor type";
-        /// What is tessellated.
+        /// Domain of tessellation.
         patch_type: PatchType [20..21] "Patch type";
         /// Unknown; seen 1.
         unknown_3: Hex [21..23] "Unknown 3";
@@ -345,7 +345,7 @@ packet! {
 }
 
 packet! {
-    /// How many vertices or indices are drawn.
+    /// Number of vertices or indices to draw.
     pub struct IndexListCount = "Index List: Count", 4 bytes
     fields {
         /// Number of indices of an indexed draw, of vertices of any other.
@@ -354,7 +354,7 @@ packet! {
 }
 
 packet! {
-    /// How many instances are drawn.
+    /// Number of instances to draw.
     pub struct IndexListInstances = "Index List: Instances", 4 bytes
     fields {
         /// Number of instances. cmdbuf.xml says that it must not be 0, but Mesa's indirect draws
@@ -364,7 +364,7 @@ packet! {
 }
 
 packet! {
-    /// Where a draw starts.
+    /// First vertex of a draw.
     pub struct IndexListStart = "Index List: Start", 4 bytes
     fields {
         /// The vertex offset of an indexed draw; the first vertex of any other.
@@ -382,7 +382,7 @@ packet! {
 }
 
 packet! {
-    /// Where the counts of an indirect draw are.
+    /// Address of the counts of an indirect draw.
     pub struct IndexListIndirectBuffer = "Index List: Indirect buffer", 8 bytes
     fields {
         /// GPU address of the words.
@@ -445,7 +445,7 @@ packet! {
 }
 
 packet! {
-    /// How many patches are drawn.
+    /// Number of patches to draw.
     pub struct TessellatePatchCount = "VDM Tessellate: Patch count", 4 bytes
     fields {
         /// Number of patches.
@@ -454,7 +454,7 @@ packet! {
 }
 
 packet! {
-    /// How many instances are drawn.
+    /// Number of instances to draw.
     pub struct TessellateInstanceCount = "VDM Tessellate: Instance count", 4 bytes
     fields {
         /// Number of instances.
@@ -490,7 +490,7 @@ packet! {
 }
 
 packet! {
-    /// Where the counts of an indirect draw of patches are.
+    /// Address of the counts of an indirect draw of patches.
     pub struct TessellateIndirect = "VDM Tessellate: Indirect", 12 bytes
     fields {
         /// GPU address of the words.

@@ -54,7 +54,7 @@ static VERTEX: LazyLock<Result<Shader, tepui_agx_compiler::Error>> = LazyLock::n
     tepui_agx_compiler::compile(&mut shader, &Default::default())
 });
 
-/// What a fragment program is drawn with.
+/// State of the draw of a fragment program.
 #[derive(Clone, Debug)]
 pub(super) struct Fragments {
     format: Format,
@@ -144,14 +144,14 @@ impl Fragments {
             .source
             .of_list(&["u8norm", "u8norm", "srgba8", "i8", "f16", "i32", "u16norm", "rgb10a2"]);
         let (mask, count) = p.mask();
-        // What lies past the end of a sample is a fault, which ends the program: mostly inside.
+        // Accesses past the end of a sample fault, which ends the program: most are inside.
         let (mask, count) = if p.source.one_in(2) { ("xyzw", 4) } else { (mask, count) };
         let registers = p.registers(count, load);
         let offset = if p.source.one_in(16) { p.source.below(64) } else { 0 };
         let samples = if p.source.one_in(2) {
             "255".to_owned()
         } else if load {
-            // What a load of several samples gives is unknown.
+            // The result of loading several samples is unknown.
             (1 << p.source.below(u64::from(self.samples))).to_string()
         } else {
             let register = p.source.of_list(&["r12l", "r4l"]).to_owned();

@@ -24,8 +24,7 @@ use crate::{Dispatch, Error, Machine, PAGE, VA_BITS, address_halves};
 use fragment::Fragments;
 use program::Program;
 
-/// Where random choices come from: bytes that a fuzzer gives, then a generator that starts from a
-/// seed.
+/// Source of random choices: bytes of a fuzzer, then a seeded generator.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
     bytes: &'a [u8],
@@ -137,7 +136,7 @@ impl Case {
         let uniforms = (1..BASES).map(|_| base(source, &ranges)).collect();
         let text = Program::write(source, fragments.as_ref());
         let threads = source.of_list(&[[32, 32], [70, 32], [96, 64], [17, 5], [200, 64]]);
-        // Most programs shall not end by an access outside of it.
+        // Most programs should not end by an access outside of it.
         let local_bytes = source.of_list(&[256, 1024, 1024, 2048, 65536, 65536]);
         Case { text, uniforms, fragments, threads, local_bytes, memories, steps, seed }
     }
@@ -194,7 +193,7 @@ fn base(source: &mut Source<'_>, ranges: &[(u64, u64)]) -> u64 {
     }
 }
 
-/// What executions left.
+/// Results of executions.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     results: Vec<Result<JobStats, JobFault>>,
@@ -202,7 +201,7 @@ struct Outcome {
     memory: Vec<Vec<u8>>,
 }
 
-/// What is executed, with all that it needs in memory.
+/// Work to execute, with its memory.
 enum Job {
     Dispatch(ComputeJob),
     Draw(Prepared),

@@ -12,7 +12,7 @@ use super::{BASES, Source};
 /// an address.
 pub(super) struct Program<'s, 'a> {
     pub(super) source: &'s mut Source<'a>,
-    /// What a fragment program is drawn with.
+    /// State of the draw of a fragment program.
     fragments: Option<&'s Fragments>,
     text: String,
     labels: usize,
@@ -20,7 +20,7 @@ pub(super) struct Program<'s, 'a> {
     depth: usize,
 }
 
-/// Instructions without effects beside registers, which are drawn from all that the table has for them.
+/// Instructions whose only effects are on registers; instances are drawn at random from the table.
 const OF_LANES: &[&str] = &[
     "Iadd", "Imadd", "Bitop", "Bfi", "Bfeil", "Extr", "Asr", "Icmpsel", "Fcmpsel", "Fadd32",
     "Fmul32", "Fmadd32", "Fadd16", "Fmul16", "Fmadd16", "Floor", "Ceil", "Rint", "Trunc",

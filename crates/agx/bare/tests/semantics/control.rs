@@ -71,7 +71,7 @@ fn statements(depth: u32) -> BoxedStrategy<Vec<Statement>> {
         .boxed()
 }
 
-/// How control leaves a list of statements.
+/// Exit of control flow from a list of statements.
 #[derive(Clone, Copy, PartialEq)]
 enum Exit {
     Falls,

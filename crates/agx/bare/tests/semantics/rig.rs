@@ -45,8 +45,8 @@ impl Case {
     }
 }
 
-/// How programs are run: interpreted, then translated from the first run on to each target of this
-/// host.
+/// Modes of running programs: interpreted, then translated from the first run on for each target of
+/// this host.
 pub fn ways() -> Vec<Options> {
     let interpreted = Options { translate_after: u32::MAX, ..Options::default() };
     let targets = Target::ALL.into_iter().filter(|target| target.is_available());
@@ -144,8 +144,8 @@ impl Rig {
     }
 }
 
-/// Are two words the same, as a float or as two halves, whatever their NaNs? Which NaN comes of
-/// several is the compiler's choice.
+/// Whether two words are equal as a float or as two halves, ignoring NaN payloads: which NaN results
+/// from several is the host compiler's choice.
 fn same(a: u32, b: u32) -> bool {
     let nan = |v: u32| f32::from_bits(v).is_nan();
     let half = |shift: u32| {

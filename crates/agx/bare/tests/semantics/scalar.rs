@@ -47,7 +47,7 @@ enum Expected {
     Bits(u32),
     /// In the low half; any NaN for a NaN.
     Half(u32),
-    /// Within so many units in the last place.
+    /// Within an error in units in the last place.
     Float(f64, f64),
 }
 
@@ -229,7 +229,7 @@ fn the_sine_from_its_two_instructions() {
             before[3][lane] = quarter_turns.to_bits();
         }
         let run = |text: &str, registers| Rig::new().run(&[Case::new(text, registers)]).remove(0);
-        // As Mesa emits it: fold, evaluate, multiply.
+        // The sequence that Mesa emits: fold, evaluate, multiply.
         let folded = run("sin_pt_1 r4, r3", before.clone());
         let evaluated = run("sin_pt_2 r5, r4", folded);
         let after = run("fmul32 r2, r4, r5", evaluated);

@@ -44,7 +44,7 @@ const WORDS: [u32; 24] = [
     0x8000_8000,
 ];
 
-/// The same of 16 bits.
+/// Special values of 16 bits.
 const HALVES: [u32; 16] = [
     0x0000, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0xffff, 0x0001, 0x03ff, 0x0400,
     0x8001, 0x7bff, 0x3800, 0x7fff,
@@ -63,14 +63,14 @@ pub fn value(seed: u64, register: u64, lane: u64) -> u32 {
         // Floats near 1, of which sums round and differences cancel.
         6 | 7 => (x & 0x807f_ffff) | ((120 + (y & 15)) << 23),
         8 => (x & 0x83ff_83ff) | ((11 + (y & 7)) << 10) | ((11 + (y >> 3 & 7)) << 26),
-        // The same in all lanes.
+        // One value for all lanes.
         9 => (draw(seed, register, 99) >> 32) as u32,
         10 => (y & 0x7f) | (y >> 8 & 0x7f) << 16,
         _ => x,
     }
 }
 
-/// How many constructs a lane is out of: what r0l holds. Each third seed has all lanes running.
+/// Nesting counter of a lane: the value of r0l. With every third seed all lanes run.
 fn depth(seed: u64, lane: u64) -> u32 {
     match seed % 3 {
         0 => 0,

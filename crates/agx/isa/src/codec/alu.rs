@@ -17,7 +17,7 @@ pub(super) fn check_span(reg: u16, halves: u16) -> Result<(), &'static str> {
     if reg + halves > REGISTER_HALVES { Err(PAST_END) } else { Ok(()) }
 }
 
-/// Where a destination sits: bits 7 to 14 and an extension.
+/// Encoding of a destination: bits 7 to 14 and an extension.
 ///
 /// source: applegpu.py, ALUDstDesc; agx_pack.c, agx_pack_alu_dst
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +151,7 @@ enum Layout {
     Select,
 }
 
-/// Where a source sits: six bits, type bits behind them, a two-bit extension elsewhere.
+/// Encoding of a source: six bits, type bits after them, a two-bit extension elsewhere.
 ///
 /// source: applegpu.py, ALUSrcDesc, CmpselSrcDesc; agx_pack.c, agx_pack_alu_src
 #[derive(Clone, Copy, Debug)]

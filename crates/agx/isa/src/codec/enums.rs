@@ -82,7 +82,7 @@ macro_rules! hardware_enum {
 }
 pub(crate) use hardware_enum;
 
-/// Where an enumerated field sits.
+/// Encoding of an enumerated field.
 #[derive(Clone, Copy, Debug)]
 pub struct EnumCodec<T> {
     pieces: Pieces,

@@ -27,7 +27,7 @@ enum Wide {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
     Fixed(u8),
-    /// As many as bits are set in the four bits from here (which belong to another operand).
+    /// The number of bits set in the four bits from here (which belong to another operand).
     Mask(u8),
     /// The two bits from here (0 stands for 4) times a factor.
     Field(u8, u8),
@@ -71,7 +71,7 @@ impl RegVecCodec {
         }
     }
 
-    /// The same registers, written.
+    /// The codec of these registers as a destination.
     pub const fn out(mut self) -> Self {
         self.dir = Dir::Out;
         self

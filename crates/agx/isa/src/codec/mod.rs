@@ -1,4 +1,4 @@
-//! How operand values sit in an encoding.
+//! Encodings of operand values.
 //!
 //! Each operand type ([`Field`]) has one codec type, and each table row names a codec *constant*
 //! for each of its fields: the constant holds the bit positions and the variant. Everything that
@@ -47,7 +47,7 @@ pub struct Piece {
     pub lo: u8,
     /// Number of bits.
     pub len: u8,
-    /// Which part of the operand: appended to the field's name in the manual (`t`, `x`, `m` …).
+    /// Name of the part of the operand: appended to the field's name in the manual (`t`, `x`, `m` …).
     pub part: &'static str,
 }
 
@@ -113,7 +113,7 @@ pub enum Reject {
 
 /// An operand type: a value that table rows hold.
 pub trait Field: Copy + PartialEq + core::fmt::Debug + Default {
-    /// Where and how it is encoded.
+    /// Codec: bit positions and variant of the encoding.
     type Codec: Codec<Value = Self>;
 
     /// The operand, if its type can hold a register.
@@ -122,7 +122,7 @@ pub trait Field: Copy + PartialEq + core::fmt::Debug + Default {
     }
 }
 
-/// What a token list looks like to an operand that is being parsed.
+/// Input of an operand's parser.
 pub struct Tokens<'a> {
     /// Operands not yet consumed; the first is this operand's own.
     pub rest: &'a [&'a str],
@@ -183,7 +183,7 @@ pub trait Codec: Copy {
         false
     }
 
-    /// How the manual describes it.
+    /// The manual's description of the encoding.
     fn describe(&self) -> String;
 }
 

@@ -6,12 +6,12 @@ use core::marker::PhantomData;
 use super::{Codec, Field, Pieces, Reject, Tokens, bits};
 use crate::operand::Form;
 
-/// How a plain number is written.
+/// Notation of a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Show {
+pub enum NumberFormat {
     /// Decimal.
     Dec,
-    /// `0b…` with so many digits.
+    /// `0b…` with this number of digits.
     Bin(u8),
     /// Binary digits, lowest bit first, no prefix (truth tables).
     Digits,
@@ -30,7 +30,7 @@ pub enum Show {
 pub struct Raw<T> {
     pieces: Pieces,
     width: u8,
-    show: Show,
+    show: NumberFormat,
     of: PhantomData<T>,
 }
 
@@ -118,64 +118,68 @@ where
         let value: u32 = value.into();
         let width = self.width as usize;
         let _ = match self.show {
-            Show::Dec => write!(out, "{value}"),
-            Show::Bin(digits) => {
+            NumberFormat::Dec => write!(out, "{value}"),
+            NumberFormat::Bin(digits) => {
                 let digits = digits as usize;
                 write!(out, "0b{value:0digits$b}")
             }
-            Show::Digits => (0..width).try_for_each(|i| write!(out, "{}", value >> i & 1)),
-            Show::Lsl if value != 0 => write!(out, "lsl {value}"),
-            Show::LowMask if value != 0 => write!(out, "mask 0x{:X}", (1u64 << value) - 1),
-            Show::Channels if value != 0 => out.write_str(&channels(value)),
-            Show::ChannelsOrZero if value != 0 => out.write_str(&channels(value)),
-            Show::ChannelsOrZero => out.write_str("0"),
-            Show::Lsl | Show::LowMask | Show::Channels => Ok(()),
+            NumberFormat::Digits => (0..width).try_for_each(|i| write!(out, "{}", value >> i & 1)),
+            NumberFormat::Lsl if value != 0 => write!(out, "lsl {value}"),
+            NumberFormat::LowMask if value != 0 => write!(out, "mask 0x{:X}", (1u64 << value) - 1),
+            NumberFormat::Channels if value != 0 => out.write_str(&channels(value)),
+            NumberFormat::ChannelsOrZero if value != 0 => out.write_str(&channels(value)),
+            NumberFormat::ChannelsOrZero => out.write_str("0"),
+            NumberFormat::Lsl | NumberFormat::LowMask | NumberFormat::Channels => Ok(()),
         };
     }
 
     fn absent(&self, next: Option<&str>, _: Option<u64>) -> bool {
         match self.show {
-            Show::Lsl => next.is_none_or(|t| !t.starts_with("lsl ")),
-            Show::LowMask => next.is_none_or(|t| !t.starts_with("mask ")),
-            Show::Channels => next.is_none_or(|t| parse_channels(t).is_none()),
+            NumberFormat::Lsl => next.is_none_or(|t| !t.starts_with("lsl ")),
+            NumberFormat::LowMask => next.is_none_or(|t| !t.starts_with("mask ")),
+            NumberFormat::Channels => next.is_none_or(|t| parse_channels(t).is_none()),
             _ => false,
         }
     }
 
     fn parse(&self, tokens: &Tokens<'_>) -> Result<T, String> {
         let own = match (self.show, tokens.rest.first()) {
-            (Show::Lsl | Show::LowMask | Show::Channels, None) => {
+            (NumberFormat::Lsl | NumberFormat::LowMask | NumberFormat::Channels, None) => {
                 return T::try_from(0).map_err(|_| String::new());
             }
             _ => tokens.own()?,
         };
         let bad = || format!("`{own}` is not {}", self.describe());
         let value = match self.show {
-            Show::Dec | Show::Bin(_) => number(own),
-            Show::Digits => (own.len() == self.width as usize)
+            NumberFormat::Dec | NumberFormat::Bin(_) => number(own),
+            NumberFormat::Digits => (own.len() == self.width as usize)
                 .then(|| own.chars().rev().collect::<String>())
                 .and_then(|digits| i64::from_str_radix(&digits, 2).ok()),
-            Show::Lsl => own.strip_prefix("lsl ").and_then(|t| number(t.trim())),
-            Show::LowMask => own
+            NumberFormat::Lsl => own.strip_prefix("lsl ").and_then(|t| number(t.trim())),
+            NumberFormat::LowMask => own
                 .strip_prefix("mask ")
                 .and_then(|t| number(t.trim()))
                 .filter(|m| *m > 0 && (m + 1) & m == 0)
                 .map(|m| i64::from(m.trailing_ones())),
-            Show::Channels => parse_channels(own).map(i64::from),
-            Show::ChannelsOrZero => parse_channels(own).map(i64::from).or_else(|| number(own)),
+            NumberFormat::Channels => parse_channels(own).map(i64::from),
+            NumberFormat::ChannelsOrZero => {
+                parse_channels(own).map(i64::from).or_else(|| number(own))
+            }
         };
         value.and_then(|v| u32::try_from(v).ok()).and_then(|v| T::try_from(v).ok()).ok_or_else(bad)
     }
 
     fn describe(&self) -> String {
         match self.show {
-            Show::Dec | Show::Bin(_) => format!("a {}-bit number", self.width),
-            Show::Digits => format!("{} binary digits, lowest bit first", self.width),
-            Show::Lsl => "a left shift, `lsl N`".into(),
-            Show::LowMask => {
+            NumberFormat::Dec | NumberFormat::Bin(_) => format!("a {}-bit number", self.width),
+            NumberFormat::Digits => format!("{} binary digits, lowest bit first", self.width),
+            NumberFormat::Lsl => "a left shift, `lsl N`".into(),
+            NumberFormat::LowMask => {
                 "a mask of N low bits, written `mask 0x…`; 0 stands for all 32 bits".into()
             }
-            Show::Channels | Show::ChannelsOrZero => "a set of channels, `xyzw`".into(),
+            NumberFormat::Channels | NumberFormat::ChannelsOrZero => {
+                "a set of channels, `xyzw`".into()
+            }
         }
     }
 }
@@ -433,46 +437,46 @@ pub mod ctor {
         (pieces, width)
     }
 
-    const fn make<T>(list: &[(u8, u8)], show: Show) -> Raw<T> {
+    const fn make<T>(list: &[(u8, u8)], show: NumberFormat) -> Raw<T> {
         let (pieces, width) = pieces(list);
         Raw { pieces, width, show, of: PhantomData }
     }
 
     /// A decimal number.
     pub const fn num<T>(at: u8, len: u8) -> Raw<T> {
-        make(&[(at, len)], Show::Dec)
+        make(&[(at, len)], NumberFormat::Dec)
     }
     /// A decimal number in several runs of bits, low part first.
     pub const fn split<T>(list: &[(u8, u8)]) -> Raw<T> {
-        make(list, Show::Dec)
+        make(list, NumberFormat::Dec)
     }
     /// A number written in binary.
     pub const fn bin<T>(at: u8, len: u8) -> Raw<T> {
-        make(&[(at, len)], Show::Bin(len))
+        make(&[(at, len)], NumberFormat::Bin(len))
     }
     /// A number written in binary with more digits than it has.
     pub const fn bin_padded<T>(at: u8, len: u8, digits: u8) -> Raw<T> {
-        make(&[(at, len)], Show::Bin(digits))
+        make(&[(at, len)], NumberFormat::Bin(digits))
     }
     /// A truth table: four bits, lowest first.
     pub const fn truth_table(list: &[(u8, u8)]) -> Raw<u8> {
-        make(list, Show::Digits)
+        make(list, NumberFormat::Digits)
     }
     /// A left shift, `lsl N`.
     pub const fn lsl(list: &[(u8, u8)]) -> Raw<u8> {
-        make(list, Show::Lsl)
+        make(list, NumberFormat::Lsl)
     }
     /// The mask of the bitfield instructions: its width in bits.
     pub const fn low_mask(list: &[(u8, u8)]) -> Raw<u8> {
-        make(list, Show::LowMask)
+        make(list, NumberFormat::LowMask)
     }
     /// A channel mask.
     pub const fn channel_mask(at: u8) -> Raw<u8> {
-        make(&[(at, 4)], Show::Channels)
+        make(&[(at, 4)], NumberFormat::Channels)
     }
     /// A texture's channel mask.
     pub const fn texture_mask(at: u8) -> Raw<u8> {
-        make(&[(at, 4)], Show::ChannelsOrZero)
+        make(&[(at, 4)], NumberFormat::ChannelsOrZero)
     }
     /// A flag printed `0` or `1`.
     pub const fn bit(at: u8) -> FlagCodec {

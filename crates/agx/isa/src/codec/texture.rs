@@ -10,7 +10,7 @@ fn reg_access(reg: u16, halves: u16) -> Access {
     Access::new(Role::Read, File::Reg, reg, halves)
 }
 
-/// Where the dimension sits: three bits at 40 and a fourth elsewhere.
+/// The texture dimension: three bits at 40 and a fourth elsewhere.
 #[inline(always)]
 fn dim_of(word: u128, high: u8) -> Result<Dim, Reject> {
     let raw = bits(word, 40, 3) | bits(word, high, 1) << 3;

@@ -138,7 +138,7 @@ hardware_enum! {
 }
 
 hardware_enum! {
-    /// What `convert` converts.
+    /// Types of a `convert`.
     ConvertMode, unknown Unknown {
         /// Unsigned 8-bit integer to float.
         U8ToF = 0 "u8_to_f",
@@ -184,7 +184,7 @@ hardware_enum! {
 }
 
 hardware_enum! {
-    /// How a 32-bit register index is extended to 64 bits.
+    /// Extension of a 32-bit register index to 64 bits.
     Extend {
         /// Sign-extended.
         Signed = 0 "signed",
@@ -228,24 +228,24 @@ impl Dim {
         }
     }
 
-    /// Has a layer index.
+    /// Whether it has a layer index.
     pub const fn is_array(self) -> bool {
         matches!(self, Dim::D1Array | Dim::D2Array | Dim::CubeArray | Dim::D2MsArray)
     }
 
-    /// Has a sample index.
+    /// Whether it has a sample index.
     pub const fn is_multisampled(self) -> bool {
         matches!(self, Dim::D2Ms | Dim::D2MsArray)
     }
 
-    /// 16-bit extras behind the axes: sample index, layer.
+    /// Number of 16-bit coordinates after the axes: sample index, layer.
     pub const fn extras(self) -> u8 {
         self.is_array() as u8 + self.is_multisampled() as u8
     }
 }
 
 hardware_enum! {
-    /// How a texture instruction finds its level of detail.
+    /// Level-of-detail mode of a texture instruction.
     // source: applegpu.py, the `lod` operand; agx_compiler.h, enum agx_lod_mode
     LodMode {
         /// From derivatives of the coordinates over the quad (level 0 for loads).
@@ -300,7 +300,7 @@ hardware_enum! {
 }
 
 hardware_enum! {
-    /// Where a coefficient is interpolated.
+    /// Position at which a coefficient is interpolated.
     Interpolation {
         /// At the pixel's centre.
         Center = 0 "center",

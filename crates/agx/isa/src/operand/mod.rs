@@ -1,4 +1,4 @@
-//! Operand types: what table rows hold, decoded so that nobody else needs bit positions.
+//! Operand types: decoded fields of table rows, independent of bit positions.
 //!
 //! Registers are always numbered in halves: `r0l` is 0, `r0h` is 1, `r1l` is 2. There are 256
 //! half-registers (`r0` to `r127`) and 512 half-uniforms (`u0` to `u255`).
@@ -44,7 +44,7 @@ impl Size {
     }
 }
 
-/// Which form of a row with two lengths is encoded.
+/// Choice of the form for a row with two lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
     /// The short form if all fields fit into it, else the long form.
@@ -72,12 +72,12 @@ impl Dst {
     }
 }
 
-/// Where a source comes from.
+/// Kind and location of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SrcKind {
     /// A general-purpose register: first half-register.
     Reg(u16),
-    /// A uniform register: first half-uniform. The same for all threads.
+    /// A uniform register: first half-uniform. Its value is identical for all threads.
     Uniform(u16),
     /// An 8-bit immediate: an unsigned integer, or a minifloat in float instructions.
     Imm(u8),
@@ -161,7 +161,7 @@ impl Src {
     }
 }
 
-/// The value of AGX's 8-bit float: sign, 3 exponent bits (bias 7 with the point behind the
+/// The value of AGX's 8-bit float: sign, 3 exponent bits (bias 7 with the binary point after the
 /// mantissa), 4 mantissa bits; exponent 0 is denormal in steps of 1/64.
 // source: applegpu.py, decode_float_immediate; agx_minifloat.h
 pub fn minifloat_decode(bits: u8) -> f32 {
@@ -415,7 +415,7 @@ pub struct Coords {
     pub size: Size,
     /// Number of x, y, z coordinates.
     pub axes: u8,
-    /// Number of 16-bit extras behind them: sample index, layer.
+    /// Number of 16-bit coordinates after them: sample index, layer.
     pub extras: u8,
     /// The registers are not needed afterwards.
     pub discard: bool,

@@ -38,18 +38,17 @@ rows! {
 
     /// Wait until all threads of the threadgroup are here.
     ///
-    /// Execution barrier for the threadgroup. Threadgroup memory written before it is visible
-    /// behind it.
+    /// Execution barrier for the threadgroup. Threadgroup memory written before it is visible after it.
     // source: applegpu.py, ThreadgroupBarriernstructionDesc
     ThreadgroupBarrier "threadgroup_barrier" (2) [0:8 = 0x68] zero [u8: 8] {
     }
 
     /// Memory barrier.
     ///
-    /// Orders memory accesses. `1, 2, 9` is the barrier for device memory. Mesa issues `2, 2, 10`
-    /// and `3, 2, 10` before, and `2, 1, 10` and `3, 1, 10` behind the threadgroup barrier for
-    /// images, `0, 0, 4` to make memory visible to textures, and `2, 2, 9`, `2, 1, 9`, `0, 3, 3`,
-    /// `0, 3, 0`, `3, 1, 9`, `3, 2, 9` for device scope. What each does by itself is unknown.
+    /// Orders memory accesses. `1, 2, 9` is the barrier for device memory. Mesa issues `2, 2, 10` and
+    /// `3, 2, 10` before, and `2, 1, 10` and `3, 1, 10` after the threadgroup barrier for images, `0,
+    /// 0, 4` to make memory visible to textures, and `2, 2, 9`, `2, 1, 9`, `0, 3, 3`, `0, 3, 0`, `3, 1,
+    /// 9`, `3, 2, 9` for device scope. The effect of each alone is unknown.
     // source: applegpu.py, MemoryBarrierInstructionDesc; agx_opcodes.py, memory_barrier
     MemoryBarrier "memory_barrier" (2) [0:8 = 0xf5] {
         /// Unknown; 1 to 3 in seen code, 0 in cache flushes.

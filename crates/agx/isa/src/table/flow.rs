@@ -113,8 +113,8 @@ rows! {
 
     /// Jump if any thread is active.
     ///
-    /// If any thread is active, execution goes on at the target, else behind this instruction. Used
-    /// at the end of loops.
+    /// If any thread is active, execution continues at the target, else after this instruction. Used at
+    /// the end of loops.
     // source: applegpu.py, JmpAnyInstructionDesc
     JmpExecAny "jmp_exec_any" (6) [0:16 = 0xc000] {
         /// Target.
@@ -123,8 +123,8 @@ rows! {
 
     /// Jump if no thread is active.
     ///
-    /// If no thread is active, execution goes on at the target, else behind this instruction. Used
-    /// to skip branches nobody takes.
+    /// If no thread is active, execution continues at the target, else after this instruction. Used to
+    /// skip branches that no thread takes.
     // source: applegpu.py, JmpNoneInstructionDesc
     JmpExecNone "jmp_exec_none" (6) [0:16 = 0xc020] {
         /// Target.
@@ -133,9 +133,8 @@ rows! {
 
     /// Call a subroutine.
     ///
-    /// `r1` of each active thread becomes the address behind this instruction (whether of inactive
-    /// ones too is unknown), execution goes on at the target. What the address counts from is
-    /// unknown.
+    /// `r1` of each active thread becomes the address after this instruction (whether of inactive ones
+    /// too is unknown), execution continues at the target. The base of the address is unknown.
     // source: applegpu.py, CallInstructionDesc
     Call "call" (6) [0:16 = 0xc010] {
         /// Target.
@@ -179,9 +178,9 @@ rows! {
     // source: applegpu.py, StopInstructionDesc
     Stop "stop" (2) [0:16 = 0x0088] {}
 
-    /// Trap: seen behind the end of programs.
+    /// Trap: seen after the end of programs.
     ///
-    /// Compilers put eight of them behind a program; what it does is unknown.
+    /// Compilers put eight of them after a program; its effect is unknown.
     // source: applegpu.py, TrapInstructionDesc
     Trap "trap" (2) [0:16 = 0x0008] {}
 
@@ -191,14 +190,14 @@ rows! {
     /// from the `opfifo` special registers), 48 acknowledges, 49 refuses.
     // source: applegpu.py, DoorbellInstructionDesc
     Doorbell "doorbell" (2) [0:8 = 0x28] {
-        /// Which one.
+        /// Number of the doorbell.
         imm: u8 = operand num(8, 8);
     }
 
-    /// Jump if the doorbell behind is to be skipped.
+    /// Jump if the following doorbell is to be skipped.
     ///
-    /// Stands before each `doorbell` with its own length plus the doorbell's as the offset. The
-    /// condition is unknown; Mesa emits the two as one instruction.
+    /// Precedes each `doorbell`, with its own length plus the doorbell's as the offset. The condition
+    /// is unknown; Mesa emits the two as one instruction.
     // source: applegpu.py, JumpNoDoorbellInstructionDesc
     JmpIfSkippingDoorbell "jmp_if_skipping_doorbell" (4) [0:16 = 0x0020, 24:8 = 0] {
         /// Target.

@@ -23,7 +23,7 @@ pub mod unary;
 pub mod unknown;
 pub mod varying;
 
-/// What every family file needs.
+/// Imports of every family file.
 mod prelude {
     pub use crate::codec::ctor::*;
     pub use crate::operand::*;
@@ -36,7 +36,7 @@ pub struct Family {
     pub module: &'static str,
     /// Heading.
     pub title: &'static str,
-    /// What they have in common.
+    /// Their common properties.
     pub about: &'static str,
 }
 

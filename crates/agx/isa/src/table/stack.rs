@@ -126,7 +126,7 @@ macro_rules! map {
                 target: bool = operand flag(36, "target0", "target1");
                 /// Block.
                 r: RegVec = operand $reg, RegVec::new(0, Size::B32, 1);
-                /// Which stack mapping.
+                /// Number of the stack mapping.
                 v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
                 /// Unknown; 0.
                 q1: u8 = operand bin(8, 2);

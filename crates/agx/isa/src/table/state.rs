@@ -7,8 +7,8 @@ rows! {
     ///
     /// Stores each value to consecutive uniforms, from half-uniform `index << shift`. Only the
     /// `i16` format with 16-bit registers is known to work; a 32-bit value is stored as two
-    /// channels. Which thread's value counts if they differ is unknown (preambles run with one
-    /// thread). The uniforms are seen by the programs behind the preamble.
+    /// channels. It is unknown which thread's value counts if they differ (preambles run with one
+    /// thread). The programs after the preamble see the uniforms.
     // source: applegpu.py, StoreToUniformInstructionDesc
     UniformStore "uniform_store" (6, 8; 47)
     [0:7 = 0b1000101, 9:1 = 0, 16:4 = 0, 27:1 = 1, 28:2 = 0b11, 36:4 = 0, 50:2 = 0]
@@ -33,9 +33,9 @@ rows! {
     ///
     /// The 24-byte texture or PBE descriptor at `base + offset` becomes texture state register
     /// `ts`.
-    // source: applegpu.py, StoreToTextureStateInstructionDesc, which knows registers alone as offsets; bit 58, and
-    // that the base counts 64-bit uniforms, are read from what Mesa 26.1 prints (AGX_MESA_DEBUG=shaders) beside the
-    // bytes that it packs
+    // source: applegpu.py, StoreToTextureStateInstructionDesc, which allows only registers as offsets;
+    // bit 58, and that the base counts 64-bit uniforms, follow from the code that Mesa 26.1 prints
+    // (AGX_MESA_DEBUG=shaders) and the bytes that it packs
     TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1]
     unknown [u15: 1, u17: 3, u21: 5, u42: 16] {
         /// Texture state register.

@@ -39,7 +39,7 @@ macro_rules! texture_rows {
                 /// Coordinates.
                 coords: Coords = operand coords(74, 71),
                     Coords { reg: 0, size: Size::B32, axes: 2, extras: 0, discard: false };
-                /// How the level of detail is found.
+                /// Level-of-detail mode.
                 lod_mode: LodMode = operand choice(52, 4);
                 /// Level of detail.
                 lod: Lod = operand lod();

@@ -63,7 +63,7 @@ rows! {
     SampleMask "sample_mask" (4) [0:8 = 0xc1, 15:1 = 0] {
         /// Samples affected.
         target: RegOrImm = operand imm_if(9, 24, 8), RegOrImm::Imm(255);
-        /// Those of them that live.
+        /// Samples of these that stay alive.
         live: RegOrImm = operand imm_if(16, 26, 23);
         /// Unknown; 0.
         u22: bool = hidden bit(22);

@@ -84,9 +84,9 @@ unary! {
 rows! {
     /// Horizontal derivative within a quad.
     ///
-    /// The difference of A between the right and the left thread of the quad's row: value(lane | 1)
-    /// − value(lane & ~1) (inferred; Mesa uses it for fine and coarse derivatives alike). Threads
-    /// of the quad count whether active or not (helper invocations exist for it).
+    /// The difference of A between the right and the left thread of the quad's row: value(lane | 1) −
+    /// value(lane & ~1) (inferred; Mesa uses it for both fine and coarse derivatives). Threads of the
+    /// quad count whether active or not (helper invocations exist for it).
     // source: applegpu.py, DfdxInstructionDesc
     Dfdx "dfdx" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000100, 34:8 = 0] zero [u47: 1] {
         /// Saturates the result to 0 … 1.

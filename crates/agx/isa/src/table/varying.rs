@@ -20,7 +20,7 @@ rows! {
         forward: bool = operand flag(22, "", "forward");
         /// Leaves out barriers with neighbouring interpolations.
         elide: bool = operand flag(46, "", "elide");
-        /// Where.
+        /// Position of the interpolation.
         interpolation: Interpolation = operand choice(48, 2);
         /// Helper invocations end here.
         kill: bool = operand binbit(52);
@@ -53,7 +53,7 @@ rows! {
         forward: bool = operand flag(22, "", "forward");
         /// Leaves out barriers with neighbouring interpolations.
         elide: bool = operand flag(46, "", "elide");
-        /// Where.
+        /// Position of the interpolation.
         interpolation: Interpolation = operand choice(48, 2);
         /// Helper invocations end here.
         kill: bool = operand binbit(52);
@@ -93,7 +93,7 @@ macro_rules! vertex {
                 u: u8 = operand num(31, 1), 1;
                 /// Value.
                 r: RegVec = operand whole_reg32((10, 5), (24, 2)), RegVec::new(0, Size::B32, 1);
-                /// Which output (UVS slot).
+                /// Number of the output (UVS slot).
                 index: RegOrImm = operand imm_if(16, 26, 23);
             }
         )* }

@@ -1,4 +1,4 @@
-//! A client of the interface, for the tests beside this folder.
+//! A client of the interface, for the tests next to this folder.
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::sync::{Arc, Mutex};
@@ -145,7 +145,7 @@ pub fn wait_until(file: &File, handle: u32, timeout_nsec: i64) -> Result<(), Err
     call_core(file, core::Ioctl::SyncobjWait, &mut args)
 }
 
-/// How the work behind a sync object's fence ended; `None` while it is pending.
+/// Result of the work of a sync object's fence; `None` while it is pending.
 pub fn outcome(file: &File, handle: u32) -> Option<Result<(), Errno>> {
     file.core().fence(handle, 0).unwrap().outcome()
 }
