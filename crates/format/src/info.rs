@@ -10,7 +10,7 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// The block: the unit that memory is addressed in.
     pub block: Block,
-    /// How the bits of a block are interpreted.
+    /// Encoding of a block.
     pub encoding: Encoding,
 }
 
@@ -33,7 +33,7 @@ impl Block {
     }
 }
 
-/// How the bits of a block are interpreted.
+/// Encoding of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// One pixel whose components are bit fields.
@@ -85,7 +85,7 @@ pub struct Channel {
     pub shift: u16,
     /// Width in bits.
     pub bits: u8,
-    /// How its bits are converted to a number.
+    /// Number format of its bits.
     pub numeric: Numeric,
 }
 
@@ -106,7 +106,7 @@ pub enum Component {
     S,
 }
 
-/// How stored bits are converted to a number.
+/// Number format of a channel's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numeric {
     /// Unsigned fixed point: all ones is 1.0.

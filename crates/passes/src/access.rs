@@ -124,7 +124,8 @@ impl Place {
     }
 }
 
-/// Most places that a summary of writes lists; beyond, every place of the space counts as written.
+/// Maximum number of locations in a summary of writes; with more, the whole memory space counts as
+/// written.
 const MAX_PLACES: usize = 64;
 
 /// The memory that a part of the shader writes.

@@ -18,7 +18,7 @@ const MAX_LEN: u32 = 1 << 16;
 const MAX_INLINE_LEN: usize = 64;
 /// Bits of a packed table.
 const TABLE_BITS: u32 = 32;
-/// Instructions that a load of an element from memory and its wait are worth.
+/// Cost of a load of an element from memory and its wait, in instructions.
 const LOAD_COST: usize = 12;
 /// Bytes of constant data that a shader may have.
 const MAX_DATA_BYTES: usize = 1 << 20;
@@ -30,11 +30,10 @@ struct Table {
     elements: Vec<Option<Comps>>,
     /// Elements that are stored on every way to where the walk is.
     stored: Vec<bool>,
-    /// How many of them there are.
+    /// Number of them.
     stored_count: usize,
     loads: usize,
-    /// Something else than constants is stored, or an element is read that may not have been
-    /// stored.
+    /// Whether a value other than a constant is stored, or an element is read that may be undefined.
     no: bool,
     /// Its first byte in [`Shader::data`], if it is there.
     data: Option<u32>,
@@ -149,7 +148,7 @@ fn place(data: &mut Vec<u8>, t: &Table, ty: Type) -> Option<u32> {
             to.copy_from_slice(&component.to_le_bytes()[..bytes]);
         }
     }
-    // The same table in another variable: glslang makes one for each use.
+    // Reuse an equal table of another variable: glslang emits one for each use.
     let align = stride.clamp(4, 16);
     let same = (0..data.len().saturating_sub(table.len() - 1)).step_by(align);
     if let Some(at) = same.into_iter().find(|&at| data[at..].starts_with(&table)) {
@@ -164,7 +163,7 @@ fn place(data: &mut Vec<u8>, t: &Table, ty: Type) -> Option<u32> {
     Some(at as u32)
 }
 
-/// How one component is made from the index.
+/// Expression of a component as a function of the index.
 enum Form {
     /// Every element has this value.
     Same(u64),
@@ -285,8 +284,8 @@ fn load(s: &mut Shader, i: Inst, t: &Table, out: &mut Vec<Inst>, consts: &mut Co
                 push(s, out, i, Op::Select, none, &[set, b, a], ty)
             }
             Form::Selects(values) => {
-                // From the end: below the first index of each run of equal elements, what stands
-                // before it.
+                // From the end: below the first index of each run of equal elements, the preceding
+                // value.
                 let mut v = consts.get(s, ty, values[values.len() - 1]);
                 for k in (1..values.len()).rev().filter(|&k| values[k] != values[k - 1]) {
                     let bound = consts.get(s, Type::B32, k as u64);

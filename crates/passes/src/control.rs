@@ -47,9 +47,8 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                 region(s, b, names, changed);
                 let (ya, yb) = (ends_with(s, a, Op::Yield), ends_with(s, b, Op::Yield));
                 if !ya && !yb {
-                    // Neither arm comes back, and nothing that follows runs: one arm can as well
-                    // stand after the `if`. The one that leaves the loop stays, so that loops end
-                    // in `continue`.
+                    // Neither side returns, and nothing that follows runs: one side can be moved after
+                    // the `if`. The one that leaves the loop stays, so that loops end in `continue`.
                     *changed = true;
                     let keep_b = ends_with(s, b, Op::Break) && !ends_with(s, a, Op::Break);
                     let out_arm = if keep_b { a } else { b };
@@ -118,11 +117,11 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
     s.regions[r].insts = out;
 }
 
-/// Most instructions that run where they would not have, so that two `if`s become one.
+/// Maximum number of speculated instructions for merging two `if`s.
 const MAX_SPECULATED: usize = 4;
 
-/// `if a { if b { X } }` as `if a & b { X }`, when nothing but cheap pure code stands beside the
-/// inner `if`. Gives the new outer `if`; what it needs goes to `out`.
+/// Converts `if a { if b { X } }` to `if a & b { X }`, if the only other code in the outer `if` is
+/// cheap and pure. Returns the new outer `if`; instructions that it needs are appended to `out`.
 fn nested(s: &mut Shader, i: Inst, a: Region, b: Region, out: &mut Vec<Inst>) -> Option<Inst> {
     let empty = |s: &Shader, r: Region| s.regions[r].insts.len() == 1;
     if !s.results(i).is_empty() || !empty(s, b) {

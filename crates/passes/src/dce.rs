@@ -85,7 +85,7 @@ fn has_effect(s: &Shader, i: Inst, read: &Reads) -> bool {
     match d.op {
         Op::StoreShared => read.shared,
         Op::StoreScratch => read.scratch,
-        // Nothing sees in which order others come here.
+        // Without memory accesses, the order in which others arrive is unobservable.
         Op::Barrier => read.memory,
         op => op.props().contains(Props::WRITES),
     }

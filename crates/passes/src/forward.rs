@@ -11,7 +11,7 @@ use crate::edit::Renames;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
-/// Most places that are remembered at once; the oldest is forgotten first.
+/// Maximum number of known memory contents; the oldest is dropped first.
 const MAX_ENTRIES: usize = 64;
 
 /// Runs the pass.

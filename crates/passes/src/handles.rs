@@ -13,7 +13,7 @@ use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value};
 pub(crate) fn handles(s: &Shader, of: impl Fn(Op) -> bool) -> SecondaryMap<Value, bool> {
     let mut reach = SecondaryMap::new();
     let mut work: Vec<Value> = Vec::new();
-    // What `break`, `continue` and `yield` carry to each result and parameter.
+    // Operands of `break`, `continue` and `yield` for each result and parameter.
     let mut carried: HashMap<Value, Vec<Value>> = HashMap::default();
     let mut exits = Vec::new();
     collect_exits(s, s.root, None, &mut exits);

@@ -13,14 +13,14 @@ use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
 /// The most instructions of both sides together.
 const MAX_COST: usize = 12;
-/// The same where the selects take no more instructions than the branch, as in each step of a chain
-/// of `else if`.
+/// Cost limit if the selects take no more instructions than the branch, as in each step of a chain of
+/// `else if`.
 const MAX_COST_OF_FEW: usize = 20;
-/// The same where one side is free.
+/// Cost limit if one side is free.
 const MAX_COST_OF_ONE: usize = 20;
 /// Instructions that open and close an `if`.
 const BRANCH: usize = 2;
-/// The most speculated instructions of a chain.
+/// Maximum number of speculated instructions of a chain.
 const MAX_COST_OF_CHAIN: usize = 32;
 
 /// Comparisons that are looked for among the conditions of selects.

@@ -38,10 +38,10 @@ fn sweep(s: &mut Shader) {
     Pipeline::new(None, &mut |_, _| {}).clean(s, &["dce"]);
 }
 
-/// Removes outputs of a stage that the next one does not read, neither of which is the fragment shader: what is behind the
-/// next stage sees only what that writes. Returns whether it removed any.
+/// Removes outputs of a stage that the next one does not read, for two stages before the fragment
+/// shader: later stages see only the outputs of `next`. Returns whether it removed any.
 ///
-/// A control shader reads its own outputs; it is none to remove them from.
+/// A control shader reads its own outputs, so it must not be `stage`.
 pub fn remove_unread(stage: &mut Shader, next: &mut Shader) -> bool {
     clean(stage);
     clean(next);
@@ -71,7 +71,7 @@ pub fn run(vertex: &mut Shader, fragment: &mut Shader) -> bool {
     let numbered = fragment.any(|s, _, i| s.insts[i].attrs == Attrs::Builtin(Builtin::PrimitiveId));
     let mut outputs = Outputs { read: reads(fragment), builtins: None };
     let mut removed = rewrite::run(vertex, &mut outputs);
-    // Of the built-in outputs, this one is for fragments alone.
+    // Of the built-in outputs, only fragments read this one.
     removed |= !numbered && rewrite::run(vertex, &mut Numbers);
     if removed {
         sweep(vertex);
@@ -163,14 +163,14 @@ fn common(s: &Shader) -> FxHashMap<Word, Common> {
         let known = region == s.root && ty.bits() == 32 && s.as_const(offset).is_some();
         for (k, word) in touched(s, slot, ty, offset, true).into_iter().enumerate() {
             let v = if known { common_of(s, region, value, k as u32) } else { None };
-            // What is written twice may differ.
+            // Words that are stored twice may have two values.
             seen.entry(word).and_modify(|e| *e = None).or_insert(v);
         }
     });
     seen.into_iter().filter_map(|(word, v)| Some((word, v?))).collect()
 }
 
-/// Component `k` of a value, if all vertices have it alike.
+/// Component `k` of a value, if it is identical for all vertices.
 fn common_of(s: &Shader, root: Region, v: Value, k: u32) -> Option<Common> {
     let part = match s.def_inst(v) {
         Some(i) if s.insts[i].op == Op::Vec => *s.args(i).get(k as usize)?,
@@ -215,7 +215,7 @@ fn input(s: &Shader, i: Inst) -> Option<(IoSlot, Value)> {
     }
 }
 
-/// Runs of neighbours for which `wanted` is alike: the first component, how many, and which.
+/// Runs of components with equal `wanted`: first component, count, and the value.
 fn runs(count: u32, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32, bool)> {
     let mut out: Vec<(u32, u32, bool)> = Vec::new();
     for k in 0..count {
@@ -306,7 +306,7 @@ impl Lowering for Numbers {
     }
 }
 
-/// Removes outputs that nobody reads.
+/// Removes unread outputs.
 struct Outputs {
     read: FxHashSet<Word>,
     /// The built-in outputs that are read; `None` if they all are.
@@ -314,7 +314,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    /// Which words of a store are read; `None` where all are or it is none to locations.
+    /// For a store, whether each of its words is read; `None` if all are, or if it stores no location.
     fn get(&self, s: &Shader, i: Inst) -> Option<Vec<bool>> {
         let d = &s.insts[i];
         let (Op::StoreOutput, Attrs::Io(slot)) = (d.op, d.attrs) else { return None };
@@ -442,7 +442,7 @@ mod tests {
         assert!(text.contains("location 1 component 1") && !text.contains("location 2"), "{text}");
         assert!(!remove_unread(&mut v, &mut g), "nothing is left to remove");
 
-        // With the fragment shader, positions stay; the number of a primitive goes if no fragment asks for it.
+        // For the fragment shader, positions stay; the primitive id is removed if no fragment reads it.
         const NUMBERED: &str = "    %2:b32 = load_builtin[primitive_id]
     store_output[location 1 component 0 uint flat center] %2, %0
 ";

@@ -12,11 +12,11 @@ use tepui_ir::{Attrs, Extend, Inst, Mem, Op, Shader, Type, Value};
 /// The address arithmetic of the GPU's loads and stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Most bits that an index is shifted by.
+    /// Maximum shift of an index.
     pub max_shift: u8,
-    /// Constants from this on …
+    /// Minimum constant that the instruction can add.
     pub min_offset: i32,
-    /// … to this are added by the instruction.
+    /// Maximum constant that the instruction can add.
     pub max_offset: i32,
 }
 
@@ -33,10 +33,10 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
 
 struct Addresses(Options);
 
-/// Most terms that a sum is taken apart into.
+/// Maximum number of terms of a decomposed sum.
 const MAX_TERMS: usize = 8;
 
-/// A sum, taken apart.
+/// A sum as a list of terms.
 #[derive(Default)]
 struct Sum {
     terms: Vec<Value>,

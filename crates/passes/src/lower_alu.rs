@@ -88,8 +88,8 @@ pub fn run(s: &mut Shader, lower: Alu) -> bool {
     rewrite::run(s, &mut Pass(lower, false))
 }
 
-/// The same with 64-bit integers, for the families that are of any size: not division, bit counts
-/// and products.
+/// Runs the pass including 64-bit integers, for the families that support any size: not division, bit
+/// counts and products.
 pub fn run_long(s: &mut Shader, lower: Alu) -> bool {
     rewrite::run(s, &mut Pass(lower, true))
 }

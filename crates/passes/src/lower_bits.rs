@@ -21,7 +21,7 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
         && rewrite::run(s, &mut options.clone())
 }
 
-/// How operands are widened so that the low bits of the wide result are the result; `None` for ops
+/// The extension of operands with which the low bits of the wide result are the result; `None` for ops
 /// that are not widened.
 fn extend(op: Op) -> Option<Op> {
     Some(match op {

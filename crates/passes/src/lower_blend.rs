@@ -56,7 +56,7 @@ pub struct Weight {
     pub inverted: bool,
 }
 
-/// How source and destination are put together.
+/// Blend operation: combination of the weighted source and destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Combine {
     /// Weighted sum.
@@ -75,11 +75,11 @@ pub enum Combine {
 /// A blend equation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Equation {
-    /// Of the source.
+    /// Weight of the source.
     pub source: Weight,
-    /// Of the destination.
+    /// Weight of the destination.
     pub destination: Weight,
-    /// How both are put together.
+    /// Combination of both.
     pub combine: Combine,
 }
 
@@ -90,7 +90,7 @@ impl Default for Equation {
     }
 }
 
-/// How the shader's and the framebuffer's colours become one.
+/// Combination of the shader's and the framebuffer's colours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Mode {
     /// The shader's colour replaces the framebuffer's.
@@ -102,10 +102,10 @@ pub enum Mode {
     Advanced(Advanced),
 }
 
-/// How a location is blended.
+/// Blend state of a location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Location {
-    /// How colours become one.
+    /// Combination of the colours.
     pub mode: Mode,
     /// Components that are written, a bit each.
     pub write_mask: u8,
@@ -492,7 +492,7 @@ impl Blending<'_, '_> {
         sum.unwrap_or_else(|| self.e.u32(0))
     }
 
-    /// As many samples as the alpha of location 0 is of 1 stay in the mask.
+    /// Alpha to coverage: the fraction of samples that stays in the mask is the alpha of location 0.
     fn cover(
         &mut self,
         colours: &BTreeMap<(u16, u8), [Option<Value>; 4]>,

@@ -253,8 +253,8 @@ fn unpack(e: &mut Emit, a: Value) -> Num {
     Num { exp: ir!(e, (SMax field 1u32)), sig }
 }
 
-/// The same with the highest bit of `sig` set unless the number is zero: `sig` * 2^(`exp` - bias -
-/// 63).
+/// Unpacks a number and normalises it: the highest bit of `sig` is set unless the number is zero; the
+/// value is `sig` * 2^(`exp` - bias - 63).
 fn unpack_normal(e: &mut Emit, a: Value) -> Num {
     let Num { exp, sig } = unpack(e, a);
     let n = ir!(e, (ISub 63u32 (UFindMsb sig)));

@@ -191,9 +191,9 @@ impl Parts for Pairs {
 enum New {
     /// The halves of each 64-bit component.
     Pairs(Vec<Pair>),
-    /// Another value of the same type.
+    /// A value of the same type.
     Value(Value),
-    /// Nothing: it had none.
+    /// None: the instruction had no results.
     Done,
 }
 

@@ -73,7 +73,7 @@ impl Lowering for Io {
     }
 }
 
-/// Which operand of an access is the offset in locations.
+/// Index of the operand of an access that is the offset in locations.
 fn offset_operand(op: Op) -> Option<usize> {
     match op {
         Op::LoadInput

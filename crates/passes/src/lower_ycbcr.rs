@@ -163,8 +163,8 @@ impl Lowering for Pass {
 }
 
 impl Pass {
-    /// The conversion of the sampler behind a handle. Descriptors with conversions are indexed by
-    /// constants alone (VUID-RuntimeSpirv-None-10716), so other handles have none.
+    /// The conversion of a handle's sampler. Descriptors with conversions are indexed only by constants
+    /// (VUID-RuntimeSpirv-None-10716), so other handles have none.
     fn converted(&self, e: &Emit, handle: Value) -> Option<Converted> {
         let d = e.s.def_inst(handle)?;
         let (Op::Descriptor, attrs @ Attrs::Res(r, _)) = (e.s.insts[d].op, e.s.insts[d].attrs)

@@ -75,12 +75,12 @@ pub fn find(name: &str) -> Option<Pass> {
     PASSES.iter().find(|p| p.name == name).copied()
 }
 
-/// Most rounds of a clean-up.
+/// Maximum number of rounds of a clean-up.
 const ROUNDS: usize = 8;
 
-/// Passes that leave nothing to themselves: what they change, they change in one run.
+/// Idempotent passes: a second run directly after the first changes nothing.
 const IDEMPOTENT: &[&str] = &["split", "promote", "simplify", "dce"];
-/// Passes to which the removal of what is unused gives nothing to do.
+/// Passes for which the removal of unused instructions creates no new work.
 const INDEPENDENT_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
 
 /// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not

@@ -14,7 +14,7 @@ use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 use crate::edit::push;
 use crate::terms::{Terms, loose};
 
-/// Most factors of a product that is taken apart.
+/// Maximum number of factors of a decomposed product.
 const MAX_FACTORS: usize = 8;
 
 /// Runs the pass.
@@ -154,8 +154,8 @@ impl Pass {
             }
         }
         let mut all: Vec<_> = pairs.into_iter().filter(|(_, list)| list.len() > 1).collect();
-        // Most users first; in the order of the values, so that the result does not depend on
-        // hashes.
+        // By descending number of users; then in the order of the values, so that the result does not
+        // depend on hashes.
         all.sort_by_key(|(pair, list)| (std::cmp::Reverse(list.len()), *pair));
         let mut any = false;
         for ((a, b), list) in all {

@@ -6,7 +6,7 @@ use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, bui
 
 /// The result of lowering an instruction.
 pub enum Step {
-    /// It stays as it is.
+    /// Keeps the instruction.
     Keep,
     /// Replaces its results by these values and removes it.
     Replace(Vec<Value>),

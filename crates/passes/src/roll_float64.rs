@@ -19,9 +19,10 @@ use tepui_ir::{Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value, V
 const LONG: u32 = 1500;
 /// Fewest and most operations of a loop.
 const GROUP: (usize, usize) = (3, 64);
-/// Most elements of all arrays of results: they stay in scratch memory to the end.
+/// Maximum number of elements of all arrays of results: they stay in scratch memory to the end.
 const MOST: usize = 512;
-/// Bytes of other arrays beside which there may be no room for these: GPUs have limits of some ten thousand.
+/// Maximum size of other arrays for which these may be added: GPUs have limits of some ten thousand
+/// bytes.
 const ROOM_B: u32 = 16 << 10;
 
 /// Runs the pass.
@@ -79,7 +80,7 @@ struct Roll {
     operands: Vec<Var>,
     /// Elements of all arrays of results.
     elements: usize,
-    /// Where results are: array and element.
+    /// Array and element of each result.
     stored: HashMap<Value, (Var, u32)>,
     changed: bool,
 }
@@ -107,7 +108,7 @@ impl Roll {
 
     /// Instructions between two effects.
     fn part(&mut self, s: &mut Shader, part: &[Inst], out: &mut Vec<Inst>) {
-        // How many operations in a row each instruction waits for, itself included.
+        // Length of the chain of operations that each instruction depends on, including itself.
         let mut levels: HashMap<Value, usize> = HashMap::default();
         let mut by_level: Vec<Vec<Inst>> = Vec::new();
         for &i in part {

@@ -191,9 +191,9 @@ pub struct Rule {
 pub struct Rules {
     /// The rules.
     pub rules: Vec<Rule>,
-    /// Those with a constant among the pattern's operands.
+    /// Rules with a constant among the pattern's operands.
     with_const: u64,
-    /// Those with an operand that this op must make.
+    /// Rules with an operand that this op must define.
     with_op: Vec<(Op, u64)>,
 }
 

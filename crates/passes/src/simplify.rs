@@ -458,8 +458,7 @@ fn same(s: &Shader, a: Inst, b: Inst) -> bool {
         && s.ty(s.result(a)) == s.ty(s.result(b))
 }
 
-/// Where denormals must be flushed, an instruction that flushes may only become what flushes as
-/// well.
+/// Whether an instruction that must flush denormals is replaced by one that flushes them too.
 fn still_flushes(s: &Shader, i: Inst, to: &Expr, binds: &[Option<Value>; 4]) -> bool {
     let mode = s.info.float_controls(s.ty(s.result(i)).bits());
     if !mode.is_some_and(|c| c.denorm_flush) || !s.insts[i].op.may_flush() {

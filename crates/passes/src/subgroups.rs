@@ -44,7 +44,7 @@ fn asks(op: Op) -> bool {
     op.is_pure() && op.props().contains(Props::CONVERGENT)
 }
 
-/// How many lanes of each sub-group there are, from the first on; 0 when they differ.
+/// Number of active lanes of each subgroup, from the first on; 0 if subgroups differ.
 fn first_lanes(threads: u32, size: u32) -> u32 {
     match threads {
         0 => 0,
@@ -74,9 +74,9 @@ impl Active<'_> {
 
 struct Pass {
     divergence: Divergence,
-    /// How many values the analysis has seen; of those that the pass makes nothing is known.
+    /// Number of values that the analysis has seen; nothing is known of values that the pass creates.
     analysed: usize,
-    /// For each instruction, how many lanes from the first on are active; 0 when that is not known.
+    /// Number of active lanes from the first on, for each instruction; 0 if unknown.
     known: SecondaryMap<Inst, u32>,
     /// Lanes of a sub-group, if that is known.
     size: Option<u32>,
@@ -286,7 +286,7 @@ fn whole(e: &mut Emit, op: Op, r: Reduce, cluster: u32, v: Value, lanes: u32) ->
         return None;
     }
     if cluster >= lanes && bare {
-        // All that there are.
+        // A cluster of all lanes.
         return (r.cluster != 0)
             .then(|| e.value(Op::Reduce, Attrs::Reduce(Reduce { cluster: 0, ..r }), &[v], ty));
     }

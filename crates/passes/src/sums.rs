@@ -13,9 +13,9 @@ use crate::terms::{Terms, loose};
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
-/// Most terms of a sum that is taken apart.
+/// Maximum number of terms of a decomposed sum.
 const MAX_TERMS: usize = 12;
-/// Most factors of a term that is.
+/// Maximum number of factors of a decomposed term.
 const MAX_FACTORS: usize = 4;
 
 /// Runs the pass.
@@ -120,7 +120,7 @@ impl Pass {
             let (op, args) = (s.insts[i].op, s.args(i));
             // A sign is free.
             cost += usize::from(op != Op::FNeg && !self.terms.uniform.is_uniform(s.result(i)));
-            // What is put last comes first.
+            // The stack is last in, first out.
             match op {
                 Op::FNeg => todo.push((Part::Value(args[0]), !negative)),
                 Op::FAdd | Op::FSub => {

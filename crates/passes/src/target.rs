@@ -27,7 +27,7 @@ pub struct Target {
     pub tex: Tex,
     /// Descriptor-bound buffers become addresses with bounds checks.
     pub buffers: bool,
-    /// It has 64-bit float arithmetic.
+    /// Whether it has 64-bit float arithmetic.
     pub float64: bool,
 }
 
@@ -109,7 +109,7 @@ pub fn lower(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> Result<(), Uns
     p.with(s, "lower_int64", |s| lower_int64::run(s, t.int64));
     let bits = lower_bits::Options { min_int_bits: t.min_int_bits };
     p.with(s, "lower_bits", |s| lower_bits::run(s, bits));
-    // What one lowering makes another may have to take further: packing, then its divisions.
+    // A lowering may create ops that another has to lower: packing, then its divisions.
     if p.with(s, "lower_alu", |s| lower_alu::run(s, t.alu)) {
         p.with(s, "lower_alu", |s| lower_alu::run(s, t.alu));
     }

@@ -6,7 +6,7 @@ use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Inst, InstFlags, Region, Shader, Value};
 
-/// How often each value is wanted, and where.
+/// Number and location of the uses of each value.
 pub(crate) struct Terms {
     pub uses: SecondaryMap<Value, u32>,
     /// The last user of a value.

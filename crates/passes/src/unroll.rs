@@ -18,13 +18,13 @@ use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, ValueDef};
 /// that become known.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub iterations: usize,
-    /// Most instructions.
+    /// Maximum number of instructions.
     pub instructions: usize,
-    /// Most instructions where a quarter of the body becomes known.
+    /// Maximum number of instructions if a quarter of the body becomes constant.
     pub known: usize,
-    /// Most instructions, of all loops together, where the indices of arrays become known.
+    /// Maximum number of instructions, of all loops together, if array indices become constant.
     pub arrays: usize,
 }
 
@@ -36,12 +36,12 @@ impl Default for Limits {
 
 /// Iterations up to which the trips of a loop are counted that is unrolled in part.
 const COUNTED: usize = 1024;
-/// Most iterations that one turn of a loop does.
+/// Maximum unroll factor for partial unrolling.
 const MAX_FACTOR: usize = 8;
-/// Most instructions of such a turn.
+/// Maximum number of instructions of a partially unrolled body.
 const MAX_UNROLLED_INSTRUCTIONS: usize = 96;
 
-/// Writes out loops within the default limits.
+/// Unrolls loops within the default limits.
 pub fn run(s: &mut Shader) -> bool {
     run_with(s, Limits::default())
 }
@@ -58,7 +58,7 @@ pub fn run_with(s: &mut Shader, limits: Limits) -> bool {
     u.region(s, root)
 }
 
-/// Has each turn of the innermost loops with a known number of short iterations do several of them.
+/// Partially unrolls the innermost loops with a known number of short iterations.
 pub fn run_partly(s: &mut Shader) -> bool {
     let mut counted = HashMap::default();
     find(s, s.root, (COUNTED, MAX_UNROLLED_INSTRUCTIONS / 2), &mut counted);
@@ -179,7 +179,7 @@ impl Unroll {
             {
                 g.arrays = true;
             }
-            // Of inputs that a number chooses, all are interpolated.
+            // With a dynamic index of inputs, all of them are interpolated.
             if s.insts[i].op == Op::LoadInput && s.args(i).iter().any(|v| g.known.contains(v)) {
                 g.arrays = true;
             }
@@ -244,7 +244,7 @@ fn known_params(s: &Shader, l: Inst, body: Region) -> HashSet<Value> {
     let next = s.terminator(body).map_or(&[][..], |t| s.args(t));
     let first = params.iter().zip(s.args(l)).filter(|(_, a)| s.is_const(**a));
     let mut known: HashSet<Value> = first.map(|(&p, _)| p).collect();
-    // Those whose next value depends on something else go, and then those that depended on them.
+    // Remove values whose next value depends on something unknown, then values that depend on those.
     loop {
         let mut all = known.clone();
         for &i in &s.regions[body].insts {
@@ -373,7 +373,7 @@ fn eval(
     r
 }
 
-/// How often the exit test lets the loop go on.
+/// Trip count: the number of times that the exit test continues the loop.
 fn trips(s: &Shader, l: Inst, body: Region, exit: Inst, max: usize) -> Option<usize> {
     let next = s.args(s.terminator(body)?).to_vec();
     let mut params: Vec<Option<u64>> = s.args(l).iter().map(|&a| s.as_const(a)).collect();
@@ -430,7 +430,7 @@ fn expand(
     }
 }
 
-/// Has each turn of a loop do `k` iterations, which divides their number.
+/// Unrolls a loop by a factor `k` that divides its trip count.
 fn widen(s: &mut Shader, body: Region, exit: Inst, k: usize) {
     let insts = s.regions[body].insts.clone();
     let params = s.regions[body].params.clone();

@@ -17,10 +17,10 @@ pub(crate) trait Parts {
     /// A value that stays whole.
     fn whole(&mut self, e: &mut Emit, v: Value) -> Value;
 
-    /// From here on these are the parts of `v`.
+    /// Sets the parts of `v`.
     fn put(&mut self, v: Value, parts: &[Value]);
 
-    /// As [`Lowering::inst`], for all but control flow.
+    /// Lowers an instruction as [`Lowering::inst`], except for control flow.
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step;
 }
 

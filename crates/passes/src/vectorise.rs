@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tepui_ir::{Access, Attrs, Extend, Inst, Mem, Op, Props, Region, Shader, Type, Value};
 
-/// Most components of a joined access.
+/// Maximum number of components of a merged access.
 const MAX_COMPS: u32 = 4;
 
 /// Runs the pass.
@@ -158,7 +158,7 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
         let store = is_store(op);
         let step = i32::from(bits.max(8) / 8);
         let (run, total) = run_around(group, me, step);
-        // Later accesses look for those behind them only.
+        // Later accesses look only for those after them.
         group.remove(&me);
         if run.len() < 2 {
             continue;

@@ -138,7 +138,7 @@ fn check(op: Op, bits: u8, s: Shader, input: &[u8], lower: impl Fn(&mut Shader))
     tepui_ir::validate(&after).unwrap_or_else(|e| panic!("{}: {e}\n{after}", op.name()));
     let got = results(&after, input);
     for (lane, (w, g)) in want.iter().zip(&got).enumerate() {
-        // Which NaN comes of a NaN is open.
+        // The choice of the NaN that results from a NaN is unspecified.
         let nans = matches!(op, Op::FMin | Op::FMax | Op::FFrexpSig)
             && number(bits, w[0]).is_nan()
             && number(bits, g[0]).is_nan();
@@ -213,7 +213,7 @@ fn extremes_with_constants() {
     }
 }
 
-/// What is selected from constants is a number, too.
+/// A selection of constants counts as a number, too.
 #[test]
 fn extremes_of_selections() {
     let mut rng = Rng::new(4);
@@ -373,7 +373,7 @@ fn double(rng: &mut Rng) -> u64 {
     bits ^ sign
 }
 
-/// An operand of a type beside or of 64-bit floats.
+/// An operand of any type, for ops of 64-bit floats.
 fn operand(rng: &mut Rng, op: Op, ty: Type) -> u64 {
     match (op, ty.bits()) {
         (Op::FLdexp, 32) => (rng.below(5000) as i64 - 2500) as u64,

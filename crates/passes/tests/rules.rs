@@ -53,7 +53,7 @@ fn number(bits: u8, v: u64) -> f64 {
     f64::from_bits(out[0])
 }
 
-/// Which letters are truth values (first operand of a select).
+/// Marks letters that are truth values (first operand of a select).
 fn bools(e: &Expr, out: &mut [bool; 4]) {
     if let Expr::Op(op, args) = e {
         for (a, p) in args.iter().zip(op.info().operands) {
@@ -80,7 +80,7 @@ fn is_float(e: &Expr) -> bool {
     }
 }
 
-/// Is a condition a result too? Then all are booleans.
+/// Whether a condition is also a result. Then all are booleans.
 fn is_bool(e: &Expr) -> bool {
     let Expr::Op(op, args) = e else { return false };
     let text: Vec<String> = args.iter().map(|a| format!("{a:?}")).collect();

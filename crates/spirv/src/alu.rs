@@ -438,8 +438,7 @@ impl Cx<'_> {
         }
         let rows = self.s.ty(cols[0]).comps();
         let mut sum: Option<Value> = None;
-        // From the last column on: where the last number is 1, the sum begins with the column
-        // itself.
+        // Starts with the last column: if the last number is 1, the sum begins with the column itself.
         for (&c, s) in cols.iter().zip(scalars).rev() {
             let s = self.splat(s, rows)?;
             let p = self.checked(Op::FMul, &[c, s])?;

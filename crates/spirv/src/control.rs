@@ -21,10 +21,10 @@ const MAX_DEPTH: usize = 4096;
 /// From this depth on, a merge block with one predecessor is no longer placed into the branch that
 /// reaches it.
 const FLAT_DEPTH: usize = 60;
-/// Deepest nesting of calls.
+/// Maximum nesting of calls.
 const MAX_CALLS: usize = 48;
 
-/// Where a jump may go.
+/// Target of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     Block(Id),
@@ -50,7 +50,7 @@ pub(crate) struct Scope {
     reached: bool,
     /// Outer scopes that jumps out of this one are on their way to.
     pending: Vec<usize>,
-    /// Where the flag is cleared.
+    /// Position at which the flag is cleared.
     start: (Region, usize),
 }
 
@@ -134,7 +134,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// What follows an obstacle: the jumps that crossed it go on, else `rest`.
+    /// Emits code after a scope: the jumps that crossed it continue, else `rest` runs.
     fn after(
         &mut self,
         left: ScopeExit,
@@ -171,9 +171,9 @@ impl Cx<'_> {
         r
     }
 
-    /// Where translation goes on behind a construct: at block `to` in the same region when nothing
-    /// but falling off its end leads there. Jumps that crossed the construct are sent on first;
-    /// then everything is translated already.
+    /// Continuation of translation after a construct: block `to` in the same region if its only
+    /// predecessor is the end of the construct. Jumps that crossed the construct are dispatched first;
+    /// then the rest is translated already.
     fn follow(&mut self, left: ScopeExit, to: Id) -> Result<Option<Id>> {
         if left.pending.is_empty() {
             return Ok(left.reached.then_some(to));
@@ -358,7 +358,7 @@ impl Cx<'_> {
         self.push_scope(Target::Block(merge), ScopeKind::Break);
         let body = self.nested(|cx| {
             cx.push_scope(Target::Block(b), ScopeKind::Next);
-            // With one edge into the continue construct, its code is placed at the end of that
+            // If the continue construct has one incoming edge, its code is placed at the end of that
             // path.
             if cont != b && cx.preds(cont) > 1 {
                 cx.push_scope(Target::Block(cont), ScopeKind::Merge);
@@ -641,7 +641,7 @@ impl Cx<'_> {
             None => cx.chain(label),
         };
         let mut run = |cx: &mut Self| {
-            // Those that a later case of the chain is for go straight on to it.
+            // Values of a later case of the chain jump directly to it.
             let later = &g[k + 1..];
             if later.is_empty() {
                 return enter(cx);
@@ -731,7 +731,7 @@ fn successors(m: &crate::module::Module, b: &Block) -> Vec<Id> {
     out
 }
 
-/// How many blocks branch to each block, among those that can be reached.
+/// Number of predecessors of each block, among reachable blocks.
 fn predecessors(m: &crate::module::Module, blocks: &IdMap<Block>, entry: Id) -> IdMap<u32> {
     let mut count: IdMap<u32> = IdMap::default();
     let mut work = vec![entry];

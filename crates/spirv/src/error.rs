@@ -26,7 +26,7 @@ pub enum Kind {
         /// Bytes of the module.
         bytes: usize,
     },
-    /// Another feature that is outside what this front end takes: named, never guessed.
+    /// Another feature that this front end does not support; the message names it.
     #[error("unsupported: {0}")]
     Unsupported(String),
     /// The module breaks another rule of SPIR-V or of its Vulkan environment.

@@ -79,7 +79,7 @@ fn builtin(b: B) -> Option<(Builtin, Type)> {
     })
 }
 
-/// Most invocations of a workgroup; a GPU's own limit may be lower.
+/// Maximum number of invocations of a workgroup; a GPU's own limit may be lower.
 const MAX_WORKGROUP: u64 = 4096;
 
 /// `FPFastMathDefault` of SPV_KHR_float_controls2: (type, mask).
@@ -384,7 +384,8 @@ impl Cx<'_> {
         self.declare_part(id, ty, slot, input, 0)
     }
 
-    /// The same of a part. The last of an array of structures is `others` locations further.
+    /// Declares a part of a variable. The last element of an array of structures is `others` locations
+    /// further.
     fn declare_part(
         &mut self,
         id: Id,
@@ -705,7 +706,7 @@ impl Cx<'_> {
         if self.s.info.stage != Stage::Geometry {
             return self.store_each(&outputs, &written);
         }
-        // What each emitted vertex has.
+        // Outputs of each emitted vertex.
         for (region, inst) in std::mem::take(&mut self.emits) {
             let declared = std::mem::take(&mut self.s.outputs);
             let stores = self.in_region(|cx| cx.store_each(&outputs, &written))?;
@@ -744,7 +745,7 @@ impl Cx<'_> {
     fn captures(&mut self) -> Result<()> {
         let outputs: Vec<(Id, Id)> = self.outputs.iter().map(|o| (o.id, o.ptr.ty)).collect();
         for (id, ty) in outputs {
-            // The elements of an array of blocks go to buffers of their own, one behind the other.
+            // The elements of an array of blocks go to consecutive buffers.
             let (mut block, mut instances) = (ty, 1u32);
             while let Ty::Array { elem, len } = *self.ty(block)? {
                 (block, instances) = (elem, instances.saturating_mul(len));
@@ -952,13 +953,14 @@ fn default_slot() -> IoSlot {
 /// Most buffers of transform feedback that a device has.
 const MAX_FEEDBACK_BUFFERS: u32 = 4;
 
-/// Where a member of a block begins without a location of its own: behind the member before, with the decorations of the block alone.
+/// Location of a block member without a decoration: after the previous member, with the decorations of
+/// the block only.
 fn behind(block: IoSlot, before: IoSlot, locations: u32) -> IoSlot {
     let IoSlot { interp, sampling, .. } = block;
     IoSlot { component: 0, interp, sampling, ..advance(before, locations) }
 }
 
-/// Where the next captured value comes from and goes.
+/// Source and destination of the next captured value.
 struct Captured {
     slot: IoSlot,
     stream: u32,

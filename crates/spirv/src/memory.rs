@@ -422,7 +422,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Where a pointer points, as values: in a row-major matrix the place of the first component.
+    /// Values of a pointer operand; in a row-major matrix it points to the first component.
     fn place_arg(&mut self, n: usize) -> Result<Vec<Value>> {
         let mut p = (*self.arg_ptr(n)?).clone();
         if let Place::Mem { row_major, .. } = &mut p.place {

@@ -23,7 +23,7 @@ pub(crate) enum Tree {
     Struct(Vec<Rc<Tree>>),
 }
 
-/// Which memory a [`Place::Mem`] is in.
+/// Memory space of a [`Place::Mem`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Space {
     Buffer,
@@ -56,7 +56,7 @@ pub(crate) enum Place {
         slot: IoSlot,
         dynamic: Option<Value>,
         comp: Option<Value>,
-        /// Which vertex's, once the index that chooses it was passed.
+        /// Vertex index, once the access chain has passed it.
         vertex: Option<Value>,
         output: bool,
     },
@@ -96,7 +96,7 @@ impl Ptr {
         }
     }
 
-    /// The same pointer with other run-time parts.
+    /// The pointer with other run-time parts.
     pub fn with_leaves(&self, next: &mut impl FnMut(Value) -> Value) -> Ptr {
         let mut p = self.clone();
         if let Place::Mem { handle, offset, .. } = &mut p.place {
@@ -150,8 +150,8 @@ impl Cx<'_> {
                 let leaf = |var| Rc::new(Tree::Leaf { var, dims: dims.clone() });
                 Ok(Rc::new(Tree::Struct(vec![leaf(handle), leaf(offset)])))
             }
-            // Nothing is in it: some compilers declare one for what a function without a result
-            // returns.
+            // An empty variable: some compilers declare one for the result of a function without a
+            // result.
             Ty::Void => Ok(Rc::new(Tree::Struct(Vec::new()))),
             t => self.unsupported(format!("a variable of type {t:?}")),
         }
@@ -415,7 +415,7 @@ impl Cx<'_> {
         Ok(self.emit1(Op::Descriptor, Attrs::Res(res, access), &[index], Type::B64))
     }
 
-    /// From a buffer's descriptor to the start of its memory.
+    /// Converts a pointer to a buffer's descriptor to one to the start of its memory.
     pub fn block_pointer(&mut self, p: &Ptr) -> Result<Ptr> {
         if !matches!(self.ty(p.ty)?, Ty::Struct { .. }) {
             return self.invalid("the descriptor is not a buffer's");

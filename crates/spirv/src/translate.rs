@@ -17,7 +17,7 @@ use tepui_ir::{
     stack,
 };
 
-/// Most instructions of a translated shader: inlining may multiply what the module holds.
+/// Maximum number of instructions of a translated shader: inlining may multiply the module's.
 const MAX_INSTS: usize = 2_000_000;
 /// Most instructions of the module that are translated, each as often as inlining repeats it, and
 /// blocks: functions that call each other twice double this at each level without leaving an
@@ -76,7 +76,7 @@ pub(crate) struct Frame {
     pub phis: IdMap<(Val, Vec<Var>)>,
     /// Blocks that have been translated: each may be once.
     pub done: IdSet,
-    /// How many reachable blocks branch to each block.
+    /// Number of reachable predecessors of each block.
     pub preds: IdMap<u32>,
 }
 
@@ -509,7 +509,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// The same shape with other leaves.
+    /// A value of the same shape with other leaves.
     pub fn with_leaves(shape: &Val, from: &mut impl Iterator<Item = Value>) -> Val {
         let mut next = |old: Value| from.next().unwrap_or(old);
         match shape {
@@ -648,9 +648,9 @@ pub(crate) fn float_size(bits: u8) -> Option<usize> {
     [16, 32, 64].iter().position(|&b| b == bits)
 }
 
-/// What an `FPFastMathMode` mask leaves to be kept: without leave to ignore NaNs, infinities and
-/// the sign of zero they are preserved; without leave to contract and reassociate the instruction
-/// stays as it is.
+/// Flags that an `FPFastMathMode` mask leaves in force: NaNs, infinities and the sign of zero are
+/// preserved unless the mask allows to ignore them; the instruction is exact unless the mask allows
+/// contraction and reassociation.
 pub(crate) fn fast_math_flags(mask: u32) -> InstFlags {
     const NOT_NAN_INF_NSZ: u32 = 0b111;
     const FAST: u32 = 1 << 4; // the old bit that means everything

@@ -9,11 +9,11 @@ use rspirv::spirv::{self, Decoration, Op};
 use std::rc::Rc;
 use tepui_ir::{Dim, ImageFormat, NumKind, Type};
 
-/// Deepest nesting of types: 255 structures, each with an array of the next, and a matrix in the
+/// Maximum nesting of types: 255 structures, each with an array of the next, and a matrix in the
 /// innermost.
 /// source: SPIR-V specification, 2.17 Universal Limits, "Structure nesting depth"
 pub(crate) const MAX_DEPTH: u32 = 2 * 255 + 2;
-/// Most scalar and vector leaves of one variable or value.
+/// Maximum number of scalar and vector leaves of one variable or value.
 pub(crate) const MAX_LEAVES: u32 = 1 << 16;
 
 /// An image type.

@@ -229,8 +229,8 @@ fn atomics_and_matrices() {
     check(&wgsl(src), &[0; 4], &[496, max as u32, u32::MAX, 0]);
 }
 
-/// Two shaders compute an invariant position alike, and other things around it that would have it
-/// rounded differently.
+/// Two shaders compute an invariant position identically, although the surrounding code suggests
+/// different rounding.
 #[test]
 fn invariant_positions_are_computed_alike() {
     let position = |rest: &str| {

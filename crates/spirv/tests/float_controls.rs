@@ -70,7 +70,7 @@ fn special_values_are_preserved_when_asked_for() {
     assert_eq!(run(&optimised(&strict), (-0.0f32).to_bits())[2], 0);
     // Without the mode the optimiser may take both away, and does: this is what the mode is for.
     assert_eq!(run(&optimised(&words(&[])), f32::INFINITY.to_bits())[1], 0);
-    // Another size's mode says nothing about 32 bits.
+    // A mode for another size does not affect 32 bits.
     assert_eq!(run(&optimised(&words(&[&mode(4461, 16)])), f32::INFINITY.to_bits())[1], 0);
 }
 

@@ -2,16 +2,16 @@
 
 use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 
-/// How a coordinate becomes texels.
+/// Addressing rule of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisRule {
     /// Texels of the level along this axis.
     pub size: u32,
-    /// What happens outside.
+    /// Address mode.
     pub wrap: Wrap,
-    /// The coordinate counts texels.
+    /// Whether the coordinate counts texels.
     pub pixel: bool,
-    /// Two texels with weights, not the nearest.
+    /// Linear filter: two texels with weights, not the nearest.
     pub linear: bool,
     /// Some texel offset is not zero.
     pub moved: bool,
@@ -29,11 +29,11 @@ pub struct Axis<const N: usize> {
 }
 
 impl<const N: usize> Axis<N> {
-    /// Nothing yet.
+    /// All zeros.
     pub const ZERO: Axis<N> = Axis { texel: [[0; N]; 2], outside: [[0; N]; 2], weight: [0.0; N] };
 }
 
-/// Coordinates of texels beyond this are all alike: far outside of any image.
+/// Coordinates of texels are clamped to this: far outside of any image.
 const FAR: f32 = 4_194_304.0;
 
 /// Finds the texels of a coordinate, moved by `offset` texels; with [`AxisRule::moved`] unset,

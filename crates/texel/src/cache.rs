@@ -5,7 +5,7 @@
 pub struct Cache<K, V> {
     entries: Vec<Option<(K, V)>>,
     size: usize,
-    /// Where the value is that was asked for last.
+    /// Index of the value that was requested last.
     last: usize,
 }
 

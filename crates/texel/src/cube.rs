@@ -14,7 +14,7 @@ pub struct Faces<const N: usize> {
 }
 
 impl<const N: usize> Faces<N> {
-    /// Nothing yet.
+    /// All zeros.
     pub const ZERO: Faces<N> = Faces { face: [0; N], place: [[0.0; N]; 2] };
 }
 
@@ -30,8 +30,8 @@ const FACES: [[(u8, f32); 3]; 6] = [
     [(2, -1.0), (0, -1.0), (1, -1.0)],
 ];
 
-/// What lies along the axes s and t of a face, and against its normal: the components of a vector,
-/// with the signs of [`FACES`], chosen without a branch.
+/// The components of a vector along the axes s and t of a face, and along its normal, with the signs of
+/// [`FACES`], selected without a branch.
 #[inline(always)]
 fn along(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
     let sign = if face & 1 == 0 { 1.0 } else { -1.0 };
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Where the centre of a texel lies on a cube with sides of twice `size`.
+    /// The centre of a texel on a cube with sides of twice `size`.
     fn centre(at: FaceTexel, size: i32) -> [i32; 3] {
         let mut out = [0; 3];
         let [major, s, t] = FACES[at.face as usize];

@@ -10,10 +10,10 @@ use tepui_format::Format;
 
 use crate::{Row, lanes};
 
-/// What stands for zero.
+/// Encoding of zero.
 const ZERO: f32 = 384.0;
 
-/// What stands for one, less what stands for zero.
+/// Encoding of one, minus that of zero.
 pub(crate) const UNIT: f32 = 510.0;
 
 const LARGEST: f32 = 1023.0;
@@ -33,7 +33,7 @@ impl Extended {
         if self.wide { Format::R16G16B16A16_UNORM } else { Format::A2B10G10R10_UNORM_PACK32 }
     }
 
-    /// How many channels there are.
+    /// Number of channels.
     pub fn channels(self) -> u32 {
         if self.wide { 4 } else { 3 }
     }
@@ -44,7 +44,7 @@ impl Extended {
         if self.wide { (channel as usize / 2, 16 * (channel % 2) + 6) } else { (0, 10 * channel) }
     }
 
-    /// What a channel's bits mean: [`UNIT`] times the value, of sRGB the value.
+    /// Value of a channel's bits: [`UNIT`] times the value, or the value for sRGB.
     #[inline(always)]
     pub fn decode(self, bits: u32, channel: usize) -> f32 {
         let value = bits as f32 - ZERO;

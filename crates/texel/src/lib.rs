@@ -53,10 +53,9 @@ pub type Floats<const N: usize> = [f32; N];
 /// A signed integer for each lane.
 pub type Ints<const N: usize> = [i32; N];
 
-/// What the texture units of GPUs do differently.
+/// Parameters in which the texture units of GPUs differ.
 pub trait TextureUnit: 'static {
-    /// Fraction bits of a texel coordinate: how many steps there are from texel to texel. At most
-    /// 8.
+    /// Fraction bits of a texel coordinate, at most 8.
     const SUBTEXEL_BITS: u32;
     /// Fraction bits of a level of detail.
     const LOD_BITS: u32;
@@ -64,10 +63,10 @@ pub trait TextureUnit: 'static {
     type Level: LevelLayout;
 }
 
-/// Where the texels of a level lie. Elements (texels, or blocks of them) are numbered from the
+/// Order of a level's texels in memory. Elements (texels, or blocks of them) are numbered from the
 /// level's start; the number is the sum of a part that depends on x and one that depends on y.
 ///
-/// Coordinates must lie inside the level.
+/// Coordinates must be inside the level.
 pub trait LevelLayout {
     /// Width and height in texels.
     fn size(&self) -> [u32; 2];

@@ -35,7 +35,8 @@ pub fn gradient<const N: usize>(coordinates: &[Floats<N>; 3], axes: usize, out: 
     }
 }
 
-/// What gradients say: the level of detail, and how many samples lie along which direction.
+/// Footprint of a sample from gradients: the level of detail, and the number and direction of
+/// anisotropic samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint<const N: usize> {
     /// Level of detail, before bias and clamps.
@@ -119,7 +120,7 @@ pub fn clamp<const N: usize, U: TextureUnit>(
     }
 }
 
-/// How the lanes read the levels.
+/// Levels that the lanes read, and their weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<const N: usize> {
     /// Level of each lane, counted from the view's first.

@@ -7,7 +7,7 @@ use tepui_format::texel::{TexelCodec, srgb};
 use crate::extended::{self, Extended};
 use crate::{FormatError, Kernels, Row, TextureUnit, half, lanes};
 
-/// How channels become the bits of a texel.
+/// Conversion of channels to the bits of a texel.
 #[derive(Clone, Copy)]
 pub struct Packer {
     /// The format, or one of the same size.
@@ -18,7 +18,7 @@ pub struct Packer {
     fields: [Field; 4],
 }
 
-/// Where the bits of a channel go.
+/// Position of a channel's bits.
 #[derive(Clone, Copy, Default)]
 struct Field {
     word: u32,
@@ -26,12 +26,12 @@ struct Field {
     bits: u32,
 }
 
-/// What all channels of a format are that rows are packed to.
+/// Number format of all channels of a format whose rows are packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fixed {
     Unorm,
     Snorm,
-    /// But for alpha, which is as in `Unorm`.
+    /// sRGB, with alpha as in `Unorm`.
     Srgb,
     Half,
     Uint,
@@ -52,7 +52,7 @@ enum Kind {
 }
 
 impl Packer {
-    /// How texels of a format are packed, if it has no blocks.
+    /// The packer of a format without blocks.
     pub fn new(format: Format) -> Result<Packer, FormatError> {
         let codec = TexelCodec::new(format).map_err(|_| FormatError::NotWritable(format))?;
         let kind = match format {
@@ -81,7 +81,7 @@ impl Packer {
         Ok(packer)
     }
 
-    /// How texels of extended range are packed.
+    /// The packer of a format of extended range.
     pub fn extended(format: Extended) -> Result<Packer, FormatError> {
         let carrier = Packer::new(format.carrier())?;
         Ok(Packer { kind: Kind::Extended(format), channels: format.channels(), ..carrier })
@@ -136,7 +136,7 @@ fn index(component: Component) -> usize {
     }
 }
 
-/// What all channels are, if each has at most 16 bits.
+/// The number format of all channels, if each has at most 16 bits.
 fn fixed(channels: &Channels) -> Option<Fixed> {
     let list = channels.as_slice();
     let red = list.iter().find(|c| index(c.component) == 0)?;

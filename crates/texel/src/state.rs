@@ -1,6 +1,6 @@
 //! Sampler state, in the terms of all APIs.
 
-/// What becomes of a coordinate outside of the image.
+/// Address mode of a coordinate outside of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrap {
     /// The image repeats.
@@ -18,7 +18,7 @@ pub enum Wrap {
     ClampGl,
 }
 
-/// How texels of a level are filtered.
+/// Filter within a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// The nearest texel.
@@ -27,7 +27,7 @@ pub enum Filter {
     Linear,
 }
 
-/// How levels are chosen.
+/// Selection of levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MipFilter {
     /// The first level only.
@@ -38,7 +38,7 @@ pub enum MipFilter {
     Linear,
 }
 
-/// How a reference value is compared with a texel.
+/// Comparison of a reference value with a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The names are Vulkan's.
 pub enum CompareFunc {

@@ -12,8 +12,8 @@ use crate::half;
 use crate::kernels::look_up;
 use crate::{Floats, FormatError, Row};
 
-/// How the bits of a texel become channels. The channels are in the order of memory, named by the
-/// descriptor's letters: for A1R5G5B5, red comes first all the same.
+/// Conversion of the bits of a texel to channels. The channels are in the order of memory, named by the
+/// descriptor's letters: for A1R5G5B5, red is still the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Unpacker {
     /// The format.
@@ -24,7 +24,7 @@ pub struct Unpacker {
     pub count: u32,
     fields: [Field; 4],
     bytes: bool,
-    /// What a channel is divided by at the end.
+    /// Final divisor of each channel.
     pub divisor: [f32; 4],
 }
 
@@ -34,11 +34,11 @@ struct Field {
     word: u32,
     shift: u32,
     mask: u32,
-    /// What is left of a word above the field, for sign extension.
+    /// Bits of a word above the field, for sign extension.
     unused: u32,
 }
 
-/// What the bits of a channel are.
+/// Number format of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Fixed point without sign.
@@ -68,7 +68,7 @@ pub enum Kind {
 }
 
 impl Unpacker {
-    /// How texels of a format are unpacked.
+    /// The unpacker of a format.
     pub fn new(format: Format) -> Result<Unpacker, FormatError> {
         let info = format.info();
         match &info.encoding {
@@ -105,7 +105,7 @@ impl Unpacker {
         }
     }
 
-    /// How texels of extended range are unpacked.
+    /// The unpacker of a format of extended range.
     pub fn extended(format: Extended) -> Unpacker {
         let divisor = |c: usize| if format.srgb && c < 3 { 1.0 } else { UNIT };
         Unpacker {
@@ -140,7 +140,7 @@ impl Unpacker {
         matches!(self.kind, Kind::Unorm | Kind::Srgb)
     }
 
-    /// Which byte a channel is, of a format whose channels are.
+    /// Byte of a channel, for formats whose channels are bytes.
     #[inline(always)]
     pub fn byte(&self, channel: usize) -> usize {
         (self.fields[channel].shift / 8) as usize & 3

@@ -105,10 +105,10 @@ struct Area<'a> {
     local: &'a [u8],
 }
 
-/// How the bytes of a pixel are permuted between tile and image.
+/// Permutation of the bytes of a pixel between tile and image.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// Not at all.
+    /// None.
     Same,
     /// Bytes 0 and 2 of four are swapped (BGRA).
     Swapped,

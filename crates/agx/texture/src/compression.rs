@@ -39,12 +39,12 @@ fn read_tile<M: Memory>(memory: &mut M, address: u64) -> Result<u64, Fault> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// How the texels of a tile are kept.
+/// State of the texels of a tile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TileState {
-    /// Where an uncompressed image has them.
+    /// Stored as in an uncompressed image.
     Plain,
-    /// All are that of this element.
+    /// All texels are those of this element.
     Solid(u32),
     /// Unknown: they read as zero.
     Unknown,

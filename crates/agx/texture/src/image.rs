@@ -312,7 +312,7 @@ fn gpu(shape: &Shape) -> Result<Image, Unsupported> {
             levels: chain,
         },
         tiling: if shape.metadata.is_some() { Tiling::Compressed } else { Tiling::Twiddled },
-        // Only the layer stride depends on it, and the descriptor has that.
+        // Only the layer stride depends on usage, and the descriptor has it.
         usage: Usage::default(),
         linear_stride_B: None,
     })?;

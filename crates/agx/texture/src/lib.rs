@@ -1,9 +1,9 @@
 //! The AGX texture unit, which reads images, and the pixel back end (PBE), which writes them.
 //!
-//! Both work on the 32 lanes of a SIMD-group at once. An instruction comes as a [`Request`] (or
-//! [`Store`], [`BlockStore`]) that was made when the program was decoded, the descriptors' bytes as the
-//! hardware reads them, and rows of operands; what an access needs of GPU memory it takes through
-//! the trait [`Memory`].
+//! Both work on the 32 lanes of a SIMD-group together. The inputs are an instruction as a [`Request`]
+//! (or [`Store`], [`BlockStore`]), which was built when the program was decoded, the descriptors' bytes
+//! as the hardware reads them, and rows of operands; GPU memory is accessed through the trait
+//! [`Memory`].
 //!
 //! ```text
 //!  descriptor bytes ──▶ decoded once ([`texture`], [`sampler`], [`pbe`]), kept in a [`Unit`]
@@ -13,12 +13,12 @@
 //!  channels ──filter──▶ weighted sums ──swizzle──▶ rows of results
 //! ```
 //!
-//! What no GPU owns of this is `tepui_texel`'s: axis, cube, lod, unpack, filters' kernels, pack.
+//! The GPU-independent parts are in `tepui_texel`: axis, cube, lod, unpack, filter kernels, pack.
 //!
-//! What is not known of silicon stands in the modules as "Assumption"; the numbers of those are in
+//! Unknown behaviour of silicon is marked "Assumption" in the modules; the assumed constants are in
 //! `lanes.rs`.
 //!
-//! What programs mostly ask for goes a shorter way with the same results: `plain.rs` for reads,
+//! The most frequent requests take a fast path with identical results: `plain.rs` for reads,
 //! `Pbe::write_plain` and `Area::copy_rows` for writes.
 //!
 //! Start reading in `sample.rs`, then `filter.rs` and `fetch.rs`; for writes in `store.rs`.

@@ -41,7 +41,7 @@ fn solid_mode(bytes: u32) -> u8 {
 /// The metadata of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct MetadataLevel {
-    /// Where it starts within its layer's.
+    /// Offset of its metadata in its layer's.
     pub(crate) offset: u64,
     /// Tiles that cover the level.
     pub(crate) tiles: [u32; 2],

@@ -15,7 +15,7 @@ pub enum Note {
     },
     /// A texture was read through a descriptor that is not understood. The result is zero.
     Descriptor {
-        /// Which of the access's descriptors.
+        /// The kind of the descriptor.
         which: &'static str,
         /// The problem.
         why: Unsupported,
@@ -28,10 +28,10 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether this describes what a program does rather than what this model cannot do, so that
-    /// only the checker reports it. Drivers move texture samples in front of the condition that
-    /// says whether their result is used, and filters reach texels beside those that were drawn:
-    /// GTK samples glyph atlases whose gaps nobody wrote. Silicon says nothing of either.
+    /// Whether this describes the program's behaviour rather than a limitation of the model, so that
+    /// only the checker reports it. Drivers hoist texture samples above the condition that decides
+    /// whether their result is used, and filters read texels next to those that were drawn: GTK samples
+    /// glyph atlases with gaps that were never written. Silicon reports neither.
     pub fn is_for_checker(&self) -> bool {
         match self {
             Note::Descriptor { .. } | Note::Unmapped { .. } => true,

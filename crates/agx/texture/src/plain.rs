@@ -186,7 +186,7 @@ impl<M: Memory> Filter<'_, M> {
             return None;
         }
         if self.seamless {
-            // Only the general path filters across the edges of cubes.
+            // Filtering across the edges of cubes takes the general path.
             let [x, y, _] = axes;
             let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
             let mut bounds = [[0; 2]; 2];

@@ -15,7 +15,7 @@ pub struct Request {
     pub compare: bool,
     /// Texel offsets are added to the coordinates.
     pub offset: bool,
-    /// Where the level of detail comes from.
+    /// Source of the level of detail.
     pub lod: LodSource,
     /// Results are 16 bits: floats are rounded, integers truncated.
     pub narrow: bool,
@@ -42,14 +42,14 @@ pub enum Kind {
     QueryLod,
 }
 
-/// Where the level of detail comes from.
+/// Source of the level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LodSource {
     /// Derivatives within quads; level 0 for loads.
     Auto,
-    /// The same plus [`Operands::lod`].
+    /// Derivatives within quads plus [`Operands::lod`].
     Bias,
-    /// As `Bias`, but at least [`Operands::min_lod`].
+    /// Derivatives plus [`Operands::lod`], at least [`Operands::min_lod`].
     BiasMin,
     /// [`Operands::lod`].
     Level,
@@ -125,7 +125,7 @@ impl Request {
         }
     }
 
-    /// Whether there are two coordinates, beside a layer.
+    /// Whether there are two coordinates, besides a layer.
     pub(crate) fn is_flat(&self) -> bool {
         matches!(self.dimension, TextureDimension::D2 | TextureDimension::D2Array)
     }

@@ -369,7 +369,7 @@ fn sample<M: Memory>(
         *result = [taps[2], taps[3], taps[1], taps[0]];
         return Ok(());
     }
-    // With a single level and one filter the level of detail has no effect.
+    // The level of detail has no effect on a single level with one filter.
     if texture.is_one_level(sampler) && request.kind == Kind::Sample {
         let level = texture.image.level(texture.first_level);
         if filter.unpacker.is_integer() {

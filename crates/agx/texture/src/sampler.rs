@@ -8,8 +8,8 @@ use tepui_texel::{CompareFunc, Filter, MipFilter, Wrap, half};
 
 use crate::error::Unsupported;
 
-/// A sampler state register: the descriptor, and the custom border colour that the extended form
-/// has behind it.
+/// A sampler state register: the descriptor, and the custom border colour that follows it in the
+/// extended form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SamplerState {
     /// The descriptor.

@@ -61,7 +61,7 @@ pub struct BlockStore {
     pub format: TileFormat,
 }
 
-/// Where a tile is in the image and in local memory.
+/// Position of a tile in the image and in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Column and row of the tile's first pixel.

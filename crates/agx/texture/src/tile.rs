@@ -207,9 +207,8 @@ impl TileFormat {
     }
 }
 
-/// Pixels of all lanes at once, for formats with contiguous channels; the same results as
-/// [`TileFormat::store`] and
-/// [`TileFormat::load`].
+/// Conversion of the pixels of all lanes, for formats with contiguous channels; the results are those
+/// of [`TileFormat::store`] and [`TileFormat::load`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
     format: TileFormat,

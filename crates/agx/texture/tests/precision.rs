@@ -1,4 +1,4 @@
-//! How finely filters place samples between texels and between levels.
+//! Precision of the positions of samples between texels and between levels.
 //!
 //! Vulkan asks for at least `subTexelPrecisionBits` and `mipmapPrecisionBits` of fraction; Mesa
 //! announces 8 of each for AGX. Texels and levels with the values 0 and 1 give the weights
@@ -82,7 +82,7 @@ fn check(weights: &[f32], what: &str) {
 fn weights_between_texels() {
     for axis in 0..2 {
         for position in [0u32, 5] {
-            // The texels at `position` and behind it.
+            // A step at the texel after `position`.
             let (picture, mut memory) =
                 image([8, 8], 1, |_, at| f32::from(u8::from(at[axis] > position)));
             let first = (position as f32 + 0.5) / 8.0;

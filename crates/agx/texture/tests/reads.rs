@@ -539,7 +539,7 @@ fn solid_tiles_show_their_colour_and_unknown_ones_are_told() {
     let picture = Picture::new(&make);
     let mut memory = picture.noise(13);
     let metadata = picture.layout.metadata.as_ref().unwrap();
-    // As Mesa's fast clear does it: the mode in every byte, the colour eight times.
+    // A solid tile as Mesa's fast clear writes it: the mode in every byte, the colour eight times.
     let (level, layer) = (1, 1);
     let word = metadata.tile_offset_B(level, layer, 1, 0).unwrap() as usize;
     memory.bytes[word..word + 8].fill(0x03);
@@ -623,7 +623,7 @@ fn solid_tiles_of_every_texel_size() {
         let texture = picture.texture_bytes();
         let out = read(&mut unit, &mut memory, &request, &texture, None, &operands);
         assert!(unit.notes.is_empty(), "{channels}");
-        // Of the first channel.
+        // Bits of the first channel.
         let mask = if matches!(channels, Channels::R8 | Channels::R8G8) { 0xff } else { u32::MAX };
         for i in 0..LANES {
             let at = Texel { x_px: i as u32, y_px: 9, ..Texel::default() };
@@ -858,7 +858,7 @@ fn narrow_results_are_halves_or_cut() {
     assert_eq!([out[0][0], out[1][0]], [0xfffe, 1]);
 }
 
-/// Rows of a texel buffer are longer than the memory behind it.
+/// The last row of a texel buffer may exceed its memory.
 #[test]
 fn a_linear_image_may_end_before_its_last_row() {
     let texture = Texture {

@@ -68,7 +68,7 @@ fn values(random: &mut Random, type_: TextureType, narrow: bool) -> [[u32; LANES
             TextureType::Sint => (random.below(200) as i32 - 100) as u32,
             _ => {
                 let v = random.range(-1.5, 1.5);
-                // Of halves, only values that halves can have.
+                // For halves, only values that halves can represent.
                 if narrow { ((v * 64.0).round() / 64.0).to_bits() } else { v.to_bits() }
             }
         })
@@ -134,7 +134,7 @@ fn every_format_round_trips() {
                 });
                 assert!(same, "{} {tiling} {value:x?}: {got:x?} {want:x?}", picture.format);
             }
-            // And where the layout says, in the codec's bits.
+            // The texel is at the layout's address, in the codec's bits.
             let at = Texel { x_px: 7, y_px: 9, ..Texel::default() };
             let first = std::array::from_fn(|c| components[c][0]);
             let raw = picture.raw(&memory, at);
@@ -308,7 +308,7 @@ fn samples_of_a_pixel_are_apart() {
     }
 }
 
-/// Nobody knows what becomes of a tile of compression of which a single texel is stored.
+/// It is unknown how the hardware updates a compressed tile when a single texel is stored.
 #[test]
 fn texels_of_compressed_levels_are_not_stored() {
     let make = Make {

@@ -51,7 +51,7 @@ fn channels_take_the_bytes_of_their_format() {
         assert_eq!(some[unit..2 * unit], want[unit..2 * unit], "{format:?}");
         assert_eq!(some[2 * unit..3 * unit], vec![0xee; unit], "{format:?}");
         assert_eq!(some[3 * unit..], want[3 * unit..], "{format:?}");
-        // Nothing is stored or loaded past the end of a pixel.
+        // Accesses past the end of a pixel are refused.
         let short = want.len() - 1;
         assert!(!format.store(0xf, &values, &mut vec![0; short]), "{format:?}");
         assert_eq!(format.load(0b1000, &pixel[..short]), None, "{format:?}");

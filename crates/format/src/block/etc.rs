@@ -71,7 +71,7 @@ fn add(color: Color, value: i32) -> [u8; 4] {
 /// Decodes a colour block into pixels in row order. `punch_through` selects the format with one bit
 /// of alpha.
 fn color_block(word: u64, punch_through: bool) -> [[u8; 4]; 16] {
-    // With one bit of alpha, the bit that otherwise selects differential colours says whether all
+    // With one bit of alpha, the bit that otherwise selects differential colours tells whether all
     // pixels are opaque.
     let flag = bits(word, 33, 1) != 0;
     let transparent = punch_through && !flag;

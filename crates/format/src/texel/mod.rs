@@ -5,7 +5,7 @@
 //! in the order red, green, blue, alpha. Missing components read as 0, missing alpha as 1. Depth
 //! and stencil read as red.
 //!
-//! A codec holds one function per direction, which treats all four components alike, so that loops
+//! A codec holds one function per direction, which treats all four components uniformly, so that loops
 //! over rows are vectorised.
 
 pub mod numeric;

@@ -6,7 +6,7 @@ use tepui_ir::{Op, Value};
 
 macro_rules! operations {
     ($($name:ident,)*) => {
-        /// How an advanced blend operation puts source and destination together.
+        /// Advanced blend operation.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(missing_docs, reason = "the names are those of `VkBlendOp`")]
         pub enum Operation {
@@ -89,10 +89,10 @@ impl Operation {
     }
 }
 
-/// How the coverage of source and destination is correlated.
+/// Correlation of the coverage of source and destination.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Overlap {
-    /// Not at all.
+    /// None.
     #[default]
     Uncorrelated,
     /// As little overlap as possible.
@@ -108,7 +108,7 @@ pub struct Advanced {
     pub operation: Operation,
     /// The shader's colour is premultiplied by its alpha.
     pub source_premultiplied: bool,
-    /// So is the framebuffer's.
+    /// Whether the framebuffer's colour is premultiplied too.
     pub destination_premultiplied: bool,
     /// Overlap of both.
     pub overlap: Overlap,

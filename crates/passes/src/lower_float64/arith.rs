@@ -20,7 +20,7 @@ pub(super) fn add(e: &mut Emit, a: Value, b: Value) -> Value {
     let (xa, xb) = (abs(e, a), abs(e, b));
     let differ = ir!(e, (fn is_negative (IXor a b)));
     let (na, nb) = (unpack(e, a), unpack(e, b));
-    // From bit 61 down: sums have a bit of room, and what the shift loses counts only where at most
+    // From bit 61 down: sums have headroom, and the bits that the shift loses count only where at most
     // one bit cancels.
     let distance = ir!(e, (SMin (ISub {na.exp} {nb.exp}) 63u32));
     let sa = ir!(e, (IShl {na.sig} 9u32));
@@ -235,8 +235,8 @@ pub(super) fn sqrt(e: &mut Emit, a: Value) -> Value {
     let top = ir!(e, (fn low (UShr m 22u32)));
     let top = e.convert(Op::U2F, top, Type::B32);
     let inverse = ir!(e, (FRsq top));
-    // Newton's steps on roots with 20, 40 and 55 bits behind the point; what is left of m below
-    // each is small, so modulo 2^64 is enough.
+    // Newton's steps on roots with 20, 40 and 55 fraction bits; the remainder of m below each is small,
+    // so modulo 2^64 is enough.
     let near = ir!(e, (FMul top inverse));
     let near = scaled(e, near, 20 - 15);
     let root = digit(e, near);

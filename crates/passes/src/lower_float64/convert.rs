@@ -52,7 +52,7 @@ pub(super) fn narrow(e: &mut Emit, a: Value, ty: Type, to_zero: bool) -> Value {
     e.convert(if to_zero { Op::F2FRtz } else { Op::F2F }, bits, ty)
 }
 
-/// From 32 or 16 bits: exact.
+/// Converts from 32 or 16 bits, exactly.
 pub(super) fn widen(e: &mut Emit, a: Value) -> Value {
     let a = e.convert(Op::F2F, a, Type::B32);
     let sign = ir!(e, (IAnd a {super::SIGN}));
@@ -77,7 +77,7 @@ pub(super) fn to_int(e: &mut Emit, a: Value, signed: bool, ty: Type) -> Value {
     let xa = abs(e, a);
     let Num { exp, sig } = unpack(e, a);
     let down = ir!(e, (ISub {BIAS + 63} exp));
-    // From bit 63 down: numbers of 2^63 and more end there.
+    // From bit 63 down, where numbers of 2^63 and more saturate.
     let count = ir!(e, (SMin (SMax down 0u32) 63u32));
     let size = ir!(e, (UShr (IShl sig 11u32) count));
     let size = ir!(e, (if (SLt 63u32 down) 0u64 size));
@@ -95,7 +95,7 @@ pub(super) fn to_int(e: &mut Emit, a: Value, signed: bool, ty: Type) -> Value {
     e.convert(Op::U2U, r, ty)
 }
 
-/// From an integer.
+/// Converts from an integer.
 pub(super) fn from_int(e: &mut Emit, a: Value, signed: bool) -> Value {
     let wide = e.convert(if signed { Op::S2S } else { Op::U2U }, a, Type::B64);
     let minus = if signed { ir!(e, (SLt wide 0u64)) } else { e.konst(Type::B1, 0) };

@@ -5,7 +5,7 @@ use super::{INF, NAN, ONE, abs, high, sign_of, with_sign};
 use crate::rewrite::Emit;
 use tepui_ir::{Op, Value};
 
-/// Where a number goes that is no integer.
+/// Rounding direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum To {
     Zero,
@@ -17,8 +17,8 @@ pub(super) enum To {
 /// The integer next to a number. Zeros and what becomes zero keep their sign.
 pub(super) fn round(e: &mut Emit, a: Value, to: To) -> Value {
     let exp = ir!(e, (ISub (UBitExtract (fn high a) 20u32 11u32) 1023u32));
-    // The bits behind the point of a number from 1 on: adding to them carries into the integer, and
-    // from there into the exponent.
+    // The fraction bits of a number from 1 on: adding to them carries into the integer, and from there
+    // into the exponent.
     let shift = ir!(e, (SMin (SMax exp 0u32) 52u32));
     let behind = ir!(e, (UShr {super::FRACTION} shift));
     let whole = ir!(e, (INot behind));
@@ -90,7 +90,7 @@ pub(super) fn extreme(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
 
 /// Clamped to 0–1; not-a-numbers give 0.
 pub(super) fn saturate(e: &mut Emit, a: Value) -> Value {
-    // As integers, positive numbers are in order and negative ones below them.
+    // As integers, positive floats are in order and negative ones below them.
     let nan = is_nan(e, a);
     let r = ir!(e, (SMin (SMax a 0u64) ONE));
     ir!(e, (if nan 0u64 r))

@@ -35,7 +35,7 @@ impl Cx<'_> {
         let inst = self.s.make_inst(op, attrs, args, tys);
         self.s.insts[inst].loc = self.loc;
         self.s.insts[inst].flags = self.flags | self.float_flags(op, args, tys);
-        // Nothing that follows a terminator runs.
+        // Code after a terminator is dead.
         if !self.ended() {
             self.s.regions[self.region].insts.push(inst);
         }

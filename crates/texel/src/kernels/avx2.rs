@@ -1,8 +1,7 @@
-//! What loops over lanes do not become on hosts with AVX2: vectors of words that lie apart in
-//! memory.
+//! AVX2 gathers of words that are apart in memory, which compilers do not vectorise.
 //!
-//! In a loop, each word would be written to its lane of a row. The host has a load of the whole row
-//! wait until the last of these stores is done; here rows are written as they are read.
+//! In a loop, each word would be written to its lane of a row. Store forwarding makes a load of the
+//! whole row wait until the last of these stores is done; here whole rows are written.
 
 use std::arch::x86_64::*;
 

@@ -1,4 +1,4 @@
-//! What loops over lanes do not become on hosts with AVX-512: tables in registers.
+//! Table lookups in AVX-512 registers, which compilers do not vectorise.
 
 use std::arch::x86_64::*;
 

@@ -9,7 +9,7 @@ use crate::{CompareFunc, Floats, Row, TextureUnit, bits, floats};
 
 /// The texels of a tap: their bits, and what surrounds them.
 pub struct Tap<'a, const N: usize> {
-    /// How bits become channels.
+    /// Conversion of bits to channels.
     pub unpacker: &'a Unpacker,
     /// The bits.
     pub words: &'a [Row<N>; 4],
@@ -25,7 +25,7 @@ pub struct Tap<'a, const N: usize> {
 
 /// The four neighbours of each lane.
 pub struct Quad<'a, const N: usize> {
-    /// How bits become channels.
+    /// Conversion of bits to channels.
     pub unpacker: &'a Unpacker,
     /// The bits: left to right, then the next line.
     pub words: &'a [[Row<N>; 4]; 4],
@@ -221,7 +221,7 @@ pub fn accumulate<const N: usize>(
 ) {
     for c in 0..4 {
         if wanted >> c & 1 != 0 {
-            // What lanes without weight left in the row does not count.
+            // Lanes without weight keep old values in the row, which are ignored.
             add_weighted(&floats(&from[c]), weight, &mut sum[c]);
         }
     }

@@ -1,22 +1,22 @@
-//! What becomes of channels: the components of a result.
+//! Swizzle and conversion of channels to the components of a result.
 
 use super::blend::{Tap, channel};
 use crate::{Floats, Row, floats, half};
 
-/// Where a component of a result comes from.
+/// Source of a component of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// A channel.
     Channel(u8),
-    /// Nothing: it is zero.
+    /// The constant zero.
     Zero,
-    /// Nothing: it is one.
+    /// The constant one.
     One,
 }
 
-/// What becomes of channels: the components of a result.
+/// Parameters of the conversion of channels to a result.
 pub struct Result<'a> {
-    /// Where each component comes from.
+    /// Source of each component.
     pub picks: &'a [Pick; 4],
     /// Components that are returned, a bit each, one row after the other.
     pub mask: u8,

@@ -1,15 +1,15 @@
-//! Which vectors the host has.
+//! Vector extensions of the host.
 
 use std::sync::OnceLock;
 
 /// The sets of instructions that loops over lanes are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vectors {
-    /// Those that all hosts have.
+    /// The baseline of the architecture.
     Any,
     /// AVX2, FMA, BMI, LZCNT and POPCNT of x86-64: eight lanes at a time.
     Wide,
-    /// The same and AVX-512 F, BW, VL and DQ: sixteen lanes at a time.
+    /// The extensions of [`Vectors::Wide`] and AVX-512 F, BW, VL and DQ: sixteen lanes at a time.
     Wider,
 }
 

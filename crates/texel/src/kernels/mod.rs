@@ -117,12 +117,12 @@ kernels! {
     mix(next: &[Row<N>; 4], plan: &Plan<N>, out: &mut [Row<N>; 4]) = blend::mix::<N>;
     /// The products of the weights of one of the two texels of up to three axes.
     weigh(axes: &[Axis<N>; 3], step: [usize; 3], steps: [usize; 3], out: &mut Floats<N>) = blend::weigh::<N>;
-    /// Where texels are: element numbers, and which are the border.
+    /// Element numbers of texels, and the lanes that take the border.
     place(level: &U::Level, at: [&Ints<N>; 2], outside: [&Row<N>; 3], elements: &mut Row<N>, out: &mut Row<N>) = places::place;
     /// 32-bit byte offsets of texels from the level's start; only the bits of `keep` of columns and
     /// lines count.
     texel_offsets(level: &U::Level, shift: u32, keep: [u32; 2], at: [&Ints<N>; 2], out: &mut Row<N>) = places::texel_offsets;
-    /// As `texel_offsets`, of the four texels of two axes.
+    /// Version of `texel_offsets` for the four texels of two axes.
     corners(level: &U::Level, shift: u32, keep: [u32; 2], axes: &[Axis<N>; 3], out: &mut [Row<N>; 4]) = places::corners;
     /// The lowest and the highest of columns and of lines, two in each lane of `exec`.
     bounds(at: &[[&Ints<N>; 2]; 2], exec: u32, out: &mut [[u32; 2]; 2]) = places::bounds::<N>;

@@ -1,11 +1,11 @@
-//! Where texels are: coordinates inside of a level to numbers and byte offsets.
+//! Addresses of texels: from coordinates inside of a level to element numbers and byte offsets.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
 use crate::axis::Axis;
 use crate::{Ints, LevelLayout, Row};
 
-/// Where the texels of a load are.
+/// Texels of a load.
 pub struct Placed<const N: usize> {
     /// Columns and lines, inside the level.
     pub at: [Ints<N>; 2],
@@ -14,7 +14,7 @@ pub struct Placed<const N: usize> {
 }
 
 impl<const N: usize> Placed<N> {
-    /// Nothing yet.
+    /// All zeros.
     pub const ZERO: Placed<N> = Placed { at: [[0; N]; 2], outside: [0; N] };
 }
 

@@ -14,7 +14,7 @@ use tepui_format::Format;
 use tepui_format::texel::TexelCodec;
 use tepui_softgpu::{Access, Fault, FaultKind};
 
-/// Where images are.
+/// Address of images.
 pub const BASE: u64 = 0x10_0000_0000;
 
 /// Memory from [`BASE`] on.
@@ -105,7 +105,7 @@ pub struct Picture {
     pub format: Format,
 }
 
-/// How an image is made.
+/// Parameters of a test image.
 #[derive(Clone, Copy, Debug)]
 pub struct Make {
     pub channels: Channels,

@@ -6,7 +6,7 @@
 pub(super) struct Endpoint {
     /// Eight bits per component, or twelve for HDR components.
     pub(super) value: [u32; 4],
-    /// Which components are HDR.
+    /// Whether each component is HDR.
     pub(super) hdr: [bool; 4],
 }
 

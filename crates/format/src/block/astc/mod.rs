@@ -19,7 +19,7 @@ use endpoints::{Endpoint, endpoints};
 use integers::{read, unquantize_color, unquantize_weight};
 use mode::{BlockMode, VoidExtent};
 
-/// How the 16-bit results of a block are converted.
+/// Conversion of the 16-bit results of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Profile {
     /// LDR: fixed point to half floats.
