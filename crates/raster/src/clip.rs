@@ -26,7 +26,7 @@ pub enum PlaneSide {
     Inside,
     /// Outside of one plane.
     Outside,
-    /// Neither.
+    /// Partly inside.
     Across,
 }
 
@@ -79,7 +79,7 @@ impl Planes {
         polygon
     }
 
-    /// Is a vertex inside of all planes?
+    /// Whether a vertex is inside of all planes.
     pub fn has_inside(&self, vertex: usize) -> bool {
         self.kept().iter().all(|plane| plane[vertex] >= 0.0)
     }
