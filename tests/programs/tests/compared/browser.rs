@@ -1,5 +1,4 @@
-//! Chromium, without a window: a page with text, effects and a scene of three.js, drawn through ANGLE on
-//! Vulkan.
+//! Chromium, without a window: pages that are drawn through ANGLE on Vulkan.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -8,17 +7,63 @@ use std::process::{Command, Stdio};
 
 use crate::drivers::{self, Driver};
 use crate::picture::Picture;
-use crate::{CHROMIUM, clients, session};
+use crate::{clients, session};
+
+/// The page of text, effects and WebGL.
+pub const CHROMIUM: &str = "chromium";
+
+/// A page of `tests/clients`.
+pub struct Page {
+    /// Name of its test.
+    pub name: &'static str,
+    /// The page.
+    file: &'static str,
+    /// Size of the window in pixels.
+    size: [u32; 2],
+    /// Further arguments.
+    arguments: &'static [&'static str],
+    /// Each of the words of each list must be in a line that it prints, with the device's name after those of the first.
+    says: &'static [&'static [&'static str]],
+    /// Its picture is compared with that of the CPU. Chromium has a software device of its own for WebGPU, and no canvas of it in
+    /// pictures; such a page compares what it draws itself, on Tepui's driver.
+    pub is_compared: bool,
+    /// It must not print these.
+    complaints: &'static [&'static str],
+}
+
+/// All pages.
+pub const PAGES: &[Page] = &[
+    // Text, effects, and a scene of three.js by WebGL.
+    Page {
+        name: CHROMIUM,
+        file: "page.html",
+        size: [800, 600],
+        arguments: &[],
+        says: &[&["renderer: ANGLE", "Vulkan"], &["drawn: "]],
+        is_compared: true,
+        complaints: &[],
+    },
+    // A WebGPU canvas: the browser exports its images, imports them more than once, and frees them frame by frame.
+    Page {
+        name: "chromium_webgpu",
+        file: "canvas.html",
+        size: [400, 300],
+        arguments: &["--enable-unsafe-webgpu", "--enable-webgpu-developer-features"],
+        says: &[&["adapter: "], &["drawn: 120 frames, 0 wrong"]],
+        is_compared: false,
+        complaints: &["device lost: ", "error: "],
+    },
+];
 
 /// Limit on the attempts of the reference to draw the page.
 const ATTEMPTS: usize = 3;
 
-/// Draws the page; the picture is left as `picture.png` in the program's directory. On a busy machine Chromium
-/// drops WebGL's context when a driver takes long; then it tries again, unless the virtual GPU has reported a
-/// problem.
-pub fn draw(driver: &Driver) -> Result<Picture, String> {
+/// Draws the page; the picture is left as `picture.png` in the program's directory. On a busy machine
+/// Chromium drops WebGL's context when a driver takes long; then it draws once more, unless the virtual GPU has
+/// reported something.
+pub fn draw(page: &Page, driver: &Driver) -> Result<Picture, String> {
     for _ in 0..ATTEMPTS {
-        if let Some(picture) = attempt(driver)? {
+        if let Some(picture) = attempt(page, driver)? {
             return Ok(picture);
         }
     }
@@ -52,12 +97,12 @@ pub fn arguments(
     Ok(())
 }
 
-/// Draws the page once; `None` if WebGL's context was lost.
-fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
-    let directory = session::fresh_directory(CHROMIUM, driver)?;
+/// Draws the page once; nothing if WebGL's context was lost.
+fn attempt(page: &Page, driver: &Driver) -> Result<Option<Picture>, String> {
+    let directory = session::fresh_directory(page.name, driver)?;
     let say = |e: std::io::Error| format!("{}: {e}", directory.display());
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients");
-    fs::copy(pages.join("page.html"), directory.join("page.html")).map_err(say)?;
+    fs::copy(pages.join(page.file), directory.join(page.file)).map_err(say)?;
     let three = clients::installed()?.join("node/node_modules/three");
     symlink(&three, directory.join("three")).map_err(say)?;
 
@@ -69,7 +114,8 @@ fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
     let mut command = Command::new("timeout");
     command.arg("300");
     driver.start(&mut command, &mesa)?;
-    arguments(&mut command, &directory, "page.html", [800, 600])?;
+    arguments(&mut command, &directory, page.file, page.size)?;
+    command.args(page.arguments);
     command.stdin(Stdio::null()).stdout(file.try_clone().map_err(say)?).stderr(file);
     let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
 
@@ -85,8 +131,12 @@ fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
         return Err(fail(format!("Chromium ended with {status}, see {}", log.display())));
     }
     let has = |words: &[&str]| console.iter().any(|line| words.iter().all(|w| line.contains(w)));
-    if !has(&["renderer: ANGLE", "Vulkan", driver.device]) {
-        return Err(fail(format!("WebGL is not on {}", driver.device)));
+    if let Some(what) = page.complaints.iter().find(|what| has(&[what])) {
+        return Err(fail(format!("it says: {what}")));
+    }
+    let first = page.says.first().copied().unwrap_or_default();
+    if !has(&[first, &[driver.device][..]].concat()) {
+        return Err(fail(format!("not on {}", driver.device)));
     }
     if has(&["Context Lost"]) {
         return match said.contains("tepui: ") {
@@ -94,8 +144,8 @@ fn attempt(driver: &Driver) -> Result<Option<Picture>, String> {
             false => Ok(None),
         };
     }
-    if !has(&["drawn: "]) {
-        return Err(fail("the scene was not drawn".to_owned()));
+    if let Some(words) = page.says.iter().find(|words| !has(words)) {
+        return Err(fail(format!("it does not say: {}", words.join(" "))));
     }
     Picture::from_png(&picture).map(Some)
 }

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::browser::{self, CHROMIUM};
+use crate::clients;
 use crate::drivers::{self, built};
 use crate::picture::Picture;
-use crate::{CHROMIUM, browser, clients};
 
 /// A program that is captured.
 pub struct Captured {

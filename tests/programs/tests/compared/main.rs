@@ -28,9 +28,6 @@ use drivers::{Driver, REFERENCE, TESTED};
 use picture::{Allowed, Difference, Picture};
 use programs::{PROGRAMS, Program};
 
-/// The browser's page.
-const CHROMIUM: &str = "chromium";
-
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
@@ -40,13 +37,17 @@ fn main() -> ExitCode {
     for program in PROGRAMS {
         test(program.name(), Box::new(move || compare(program)));
     }
-    test(
-        CHROMIUM.to_owned(),
-        Box::new(|| {
-            let draw = |driver: &Driver| browser::draw(driver).map(|picture| vec![picture]);
-            agree(CHROMIUM, programs::CLOSE, false, draw)
-        }),
-    );
+    for page in browser::PAGES {
+        let run = || {
+            let draw = |driver: &Driver| browser::draw(page, driver).map(|picture| vec![picture]);
+            if page.is_compared {
+                return agree(page.name, programs::CLOSE, false, draw);
+            }
+            let mut own = TESTED.iter().filter(|d| d.is_own() && d.runs(page.name));
+            own.try_for_each(|driver| draw(driver).map(drop))
+        };
+        test(page.name.to_owned(), Box::new(run));
+    }
     for client in clients::CLIENTS {
         let run = move || {
             let mut drivers = TESTED.iter().filter(|driver| driver.runs(client.script));
