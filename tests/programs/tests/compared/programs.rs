@@ -152,6 +152,7 @@ pub const PROGRAMS: &[Program] = &[
     // It continues after a failed submission, and shows an older frame.
     Program { complaints: &["VK_ERROR"], ..close("mpv", Frame::Rest) },
     close("wgpu_draw.py", Frame::Written(&["triangle", "scene"])),
+    close("pygfx_draw.py", Frame::Written(&["meshes", "volume"])),
     close("webgpu_draw.mjs", Frame::Written(&["triangle", "scene"])),
     close("moderngl_draw.py", Frame::Written(&["triangle", "scene"])),
     close("vkmark vertex:device-local=true", MIDDLE),
