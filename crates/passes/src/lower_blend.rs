@@ -341,7 +341,11 @@ impl Blending<'_, '_> {
                 [0, 1, 2, 3].map(|c| self.equation(&equations[usize::from(c == 3)], c, &inputs));
         } else if let (Mode::Advanced(a), Some(d)) = (mode, destination) {
             let source = source.map(|v| self.clamp(v, t.range));
-            result = self.advanced(&a, source, d);
+            let rounding = match t.range {
+                Range::Unorm => 0.5 / ((1u32 << t.bits[0].clamp(1, 16)) - 1) as f32,
+                _ => 0.0,
+            };
+            result = self.advanced(&a, source, d, rounding);
         }
         if integer {
             result = [0, 1, 2, 3].map(|c| self.fit(result[c], t.range, t.bits[c]));

@@ -59,7 +59,33 @@ fn destination() -> Vec<f32> {
     ])
 }
 
-/// The straight colour of one that may be premultiplied.
+/// Cells of colours that are exact when premultiplied, so that pairs of source and destination lie at the steps of operations: each
+/// pair of quarters from 0 to 1 under each pair of alphas. Component 0 gives the source's, 1 the destination's.
+fn cells(which: usize) -> Vec<f32> {
+    const SOURCE_ALPHAS: [f32; 4] = [1.0, 0.75, 0.375, 0.125];
+    const DESTINATION_ALPHAS: [f32; 3] = [1.0, 0.625, 0.25];
+    const COLUMNS: usize = 12;
+    const CELL_PX: usize = 8;
+    let quarter = |pair: usize| [pair % 5, pair / 5 % 5][which] as f32 / 4.0;
+    let mut vertices = Vec::new();
+    for n in 0..9 * COLUMNS {
+        // 25 pairs, three to a cell.
+        let [r, g, b] = [0, 1, 2].map(|c| quarter((3 * (n / COLUMNS) + c) % 25));
+        let alpha = match which {
+            0 => SOURCE_ALPHAS[n % 4],
+            _ => DESTINATION_ALPHAS[n / 4 % 3],
+        };
+        let corner = |i: usize| {
+            let px = [n % COLUMNS + i % 2, n / COLUMNS + i / 2].map(|c| (c * CELL_PX) as f32);
+            let at = [0, 1].map(|c| px[c] / SIZE_PX[c] as f32 * 2.0 - 1.0);
+            [at[0], at[1], 0.5, 1.0, r, g, b, alpha]
+        };
+        vertices.extend([0, 1, 2, 2, 1, 3].into_iter().flat_map(corner));
+    }
+    vertices
+}
+
+/// A straight colour, from one that is perhaps premultiplied.
 fn straight(c: [f64; 4], premultiplied: bool) -> [f64; 3] {
     let [r, g, b, a] = c;
     match (premultiplied, a == 0.0) {
@@ -220,6 +246,8 @@ struct Blends {
     parameters: Vec<Parameters>,
     format: vk::Format,
     samples: vk::SampleCountFlags,
+    /// Draws [`cells`], of which every pixel has to be right.
+    steps: bool,
 }
 
 /// A layer: vertices, and whether the shader premultiplies.
@@ -237,6 +265,7 @@ impl Blends {
             ],
             format: vk::Format::R8G8B8A8_UNORM,
             samples: vk::SampleCountFlags::TYPE_1,
+            steps: false,
         }
     }
 
@@ -326,15 +355,19 @@ impl Blends {
         let float = self.format == vk::Format::R32G32B32A32_SFLOAT;
         let mut outputs = Vec::new();
         for &p in &self.parameters {
-            let above = (source(), p.source_premultiplied);
-            let below = (destination(), p.destination_premultiplied);
+            let [above, below] =
+                if self.steps { [cells(0), cells(1)] } else { [source(), destination()] };
+            let above = (above, p.source_premultiplied);
+            let below = (below, p.destination_premultiplied);
             let s = self.draw(
                 bench,
                 vk::Format::R32G32B32A32_SFLOAT,
                 std::slice::from_ref(&above),
                 None,
             )?;
-            let d = self.draw(bench, self.format, std::slice::from_ref(&below), None)?;
+            // At steps, rounding the destination must not change the side.
+            let format = if self.steps { vk::Format::R32G32B32A32_SFLOAT } else { self.format };
+            let d = self.draw(bench, format, std::slice::from_ref(&below), None)?;
             let got = self.draw(bench, self.format, &[below, above], Some(p))?;
             for (k, (&op, got)) in self.operations.iter().zip(&got).enumerate() {
                 let pixel = |v: &[f64]| [v[0], v[1], v[2], v[3]];
@@ -355,7 +388,10 @@ impl Blends {
                 let name = format!("{}_{k}", p.name());
                 let output = if float {
                     let words = |v: &[f64]| v.iter().map(|&x| x as f32).collect::<Vec<_>>();
-                    let rule = Rule::Mostly { abs: 2e-3, permille: 4.0 };
+                    let rule = match self.steps {
+                        true => Rule::Abs(1e-4),
+                        false => Rule::Mostly { abs: 2e-3, permille: 4.0 },
+                    };
                     Output::cpu(&name, &words(got), &words(&want), rule)
                 } else {
                     let bytes = |v: &[f64]| {
@@ -363,8 +399,11 @@ impl Blends {
                             .map(|x| (x.clamp(0.0, 1.0) * 255.0).round() as u8)
                             .collect::<Vec<_>>()
                     };
-                    // The few pixels beyond it are each at a step of the operation's function.
-                    let rule = Rule::Mostly { abs: 2.0, permille: 8.0 };
+                    // Of the few pixels beyond, each is at a step of its operation's function.
+                    let rule = match self.steps {
+                        true => Rule::Abs(3.0),
+                        false => Rule::Mostly { abs: 2.0, permille: 8.0 },
+                    };
                     Output::cpu(&name, &bytes(got), &bytes(&want), rule).picture(SIZE_PX)
                 };
                 outputs.push(output.defined(defined));
@@ -411,6 +450,15 @@ pub fn cases() -> Vec<Case> {
         ],
         ..Blends::of(O::ZERO_EXT)
     };
+    for (op, name) in operations() {
+        let format = vk::Format::R32G32B32A32_SFLOAT;
+        let steps = Blends { format, steps: true, ..Blends::of(op) };
+        cases.push(steps.case(&format!("steps_{name}"), "colours at the steps of an operation"));
+    }
+    let rounded = Blends { steps: true, ..Blends::of(O::HARDMIX_EXT) };
+    cases.push(
+        rounded.case("rounded_hardmix", "colours at the step, the destination's rounded to 8 bits"),
+    );
     cases.push(eight.case("attachments", "eight attachments, each with an operation of its own"));
     for op in [O::OVERLAY_EXT, O::HSL_LUMINOSITY_EXT, O::MINUS_EXT] {
         let name = format!("{op:?}").trim_end_matches("_EXT").to_lowercase();
