@@ -313,6 +313,16 @@ fn what_naga_cannot_write_is_an_error_with_its_place() {
         );
         assert_eq!(error["error"]["place"]["line"], 5, "{error}");
     }
+    let external = "@group(0) @binding(0) var t: texture_external;
+        @fragment fn main() -> @location(0) vec4f { return textureLoad(t, vec2i()); }";
+    let error = ask(&mut api, json!({ "op": "compile", "text": external }));
+    let said = error["error"]["message"].as_str().unwrap_or_default();
+    assert!(said.contains("TEXTURE_EXTERNAL"), "{error}");
+    // naga's reader panics at the size of this type.
+    let huge = "@compute @workgroup_size(1) fn main() { var a = array<i32, 636109182>()[0]; var b = array<i32, 6>()[0]; }";
+    let error = ask(&mut api, json!({ "op": "compile", "text": huge }));
+    let said = error["error"]["message"].as_str().unwrap_or_default();
+    assert!(said.contains("panicked") && said.contains("TooLarge"), "{error}");
     // Whole variables go.
     let whole = shader("", "var a = i; d[i] = g(&a);", "function");
     ok(&mut api, json!({ "op": "compile", "text": whole }));
