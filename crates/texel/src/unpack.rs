@@ -133,6 +133,12 @@ impl Unpacker {
         self.bytes
     }
 
+    /// Whether texels come from blocks that are decoded one by one: [`crate::blocks::Blocks`] has them.
+    #[inline(always)]
+    pub fn is_block(&self) -> bool {
+        matches!(self.kind, Kind::Block(compression, _) if compression != Compression::Pvrtc1)
+    }
+
     /// Whether a filter that weighs one texel with 1 and others with 0 gives that texel bit for bit: channels are never negative
     /// zeros, infinite or not a number.
     #[inline(always)]

@@ -106,7 +106,7 @@ impl<M: Memory> Filter<'_, M> {
         if self.plain_linear(level, axes, out).is_some() {
             return Ok(());
         }
-        if self.seamless {
+        if self.seamless && self.is_at_edge(level, axes) {
             return self.cube(level, axes, out);
         }
         let steps = [0, 1, 2].map(|a| if a < self.axes { 2 } else { 1 });
@@ -122,6 +122,18 @@ impl<M: Memory> Filter<'_, M> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a lane, of those that do not read either, has texels beyond the edge of its face of a cube: lanes are fetched together.
+    fn is_at_edge(&self, level: &Level, axes: &[Axis; 3]) -> bool {
+        let mut beyond = false;
+        for (axis, size) in axes.iter().zip([level.width, level.height]) {
+            for texel in &axis.texel {
+                // -1 is a large unsigned number.
+                beyond |= texel.iter().any(|&t| t as u32 >= size);
+            }
+        }
+        beyond
     }
 
     /// Adds a weighted tap, after the depth comparison if there is one.
@@ -306,10 +318,7 @@ impl<M: Memory> Filter<'_, M> {
             self.fetch.words(self.kernels, &texels, &mut elements, &mut words);
         }
         let columns = unsigned(x);
-        if let Kind::Block(..) = self.unpacker.kind {
-            let rows = unsigned(y);
-            self.blocks.decode(self.unpacker, self.fetch.exec, &columns, &rows, &mut words);
-        }
+        self.blocks.decode(self.unpacker, self.fetch.exec, [x, y], &mut words);
         let tap = Tap {
             unpacker: self.unpacker,
             words: &words,

@@ -4,6 +4,7 @@ use tepui_agx_layout::address::spread;
 use tepui_agx_layout::{CACHE_LINE_B, Dimension, ImageDesc, Layout, PAGE_B, Tiling, Usage};
 use tepui_agx_packets::texture::{ImageMode, Layout as Arrangement, SparseBlock};
 use tepui_format::Format;
+use tepui_format::info::{Compression, Encoding};
 use tepui_format::units::{full_chain_levels, minify};
 use tepui_texel::LevelLayout;
 
@@ -78,7 +79,7 @@ pub struct Image {
     /// Levels, level 0 first.
     levels: [Level; MAX_LEVELS],
     level_count: u8,
-    /// Every texel is one element of one sample, its size is a power of two, and all texels lie
+    /// Every texel, or every block of a compressed format, is one element of one sample, its size is a power of two, and all lie
     /// within 4 GiB.
     pub plain: bool,
 }
@@ -186,7 +187,13 @@ impl Image {
             Arrangement::Twiddled => twiddled(shape),
             Arrangement::Interchange => Err(Unsupported::Layout(shape.arrangement)),
         }?;
-        image.plain = image.block == [1, 1]
+        let encoding = &shape.format.info().encoding;
+        let is_whole = match encoding {
+            // A texel depends on four blocks.
+            Encoding::Compressed(compression, _) => *compression != Compression::Pvrtc1,
+            _ => image.block == [1, 1],
+        };
+        image.plain = is_whole
             && image.samples == 1
             && image.sample_bytes.is_power_of_two()
             && image.span.is_some_and(|span| span <= u64::from(u32::MAX));

@@ -6,7 +6,8 @@
 
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
-use tepui_texel::{Filter as Kernel, LevelLayout, Line, Result, Scattered, Wrap, floats};
+use tepui_texel::blocks::{Blocks, Corners};
+use tepui_texel::{Filter as Kernel, LevelLayout, Line, Result, Scattered, Unpacker, Wrap, floats};
 
 use crate::compression;
 use crate::fetch::Fetcher;
@@ -38,6 +39,7 @@ impl Default for Scratch {
 pub(crate) fn read<M: Memory>(
     kernels: &Kernels,
     scratch: &mut Scratch,
+    blocks: &mut Blocks,
     memory: &mut M,
     request: &Request,
     texture: &Texture,
@@ -68,7 +70,7 @@ pub(crate) fn read<M: Memory>(
     let (mask, narrow) = (request.mask, request.narrow);
     let result = Result { picks: &texture.picks, mask, narrow, integer: unpacker.is_integer() };
     let tap = |words, outside, border| {
-        // Texels of block-compressed formats take the general path.
+        // Only 4:2:2 formats ask for columns, which take the general path.
         Tap { unpacker, words, x: &[0; LANES], outside, border, wanted: 0 }
     };
     let linear = request.kind != Kind::Load && sampler.minify == Kernel::Linear;
@@ -81,10 +83,13 @@ pub(crate) fn read<M: Memory>(
         }
         let mut sum = [[0; LANES]; 4];
         let wanted = texture.wanted(request.mask);
-        place.quad(memory, taps, axes, |words| {
+        if image.block == [1, 1] {
+            place.quad(memory, taps, axes)?;
             let weight = [&axes[0].weight, &axes[1].weight];
-            kernels.quad(&Quad { unpacker, words, weight, wanted }, &mut sum);
-        })?;
+            kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, &mut sum);
+        } else {
+            place.block_quad(blocks, unpacker, axes, &mut sum);
+        }
         kernels.deliver(&sum, &unpacker.divisor, &result, out);
         return Some(());
     }
@@ -103,6 +108,7 @@ pub(crate) fn read<M: Memory>(
         [&axes[0].texel[0], &axes[1].texel[0]]
     };
     place.one(memory, at, &mut taps[0])?;
+    blocks.decode(unpacker, exec, at, &mut taps[0]);
     kernels.deliver_tap(&tap(&taps[0], &placed.outside, border), &result, out);
     Some(())
 }
@@ -197,11 +203,15 @@ impl<M: Memory> Filter<'_, M> {
             }
         }
         let place = self.fetch.place(self.kernels, level, self.flat?)?;
-        let Filter { kernels, unpacker, wanted, .. } = *self;
-        place.quad(self.fetch.memory, self.taps, axes, |words| {
+        if self.fetch.image.block == [1, 1] {
+            place.quad(self.fetch.memory, self.taps, axes)?;
+            let Filter { kernels, unpacker, wanted, .. } = *self;
             let weight = [&axes[0].weight, &axes[1].weight];
-            kernels.quad(&Quad { unpacker, words, weight, wanted }, out);
-        })
+            kernels.quad(&Quad { unpacker, words: self.taps, weight, wanted }, out);
+        } else {
+            place.block_quad(self.blocks, self.unpacker, axes, out);
+        }
+        Some(())
     }
 
     /// The words of texels at columns and rows `at`.
@@ -255,7 +265,12 @@ impl Place<'_> {
         let Place { image, level, .. } = *self;
         let keep = self.keep(memory, &at.map(|row| [row, row]))?;
         let mut offsets = [0; LANES];
-        self.kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
+        match image.block {
+            [1, 1] => {
+                self.kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
+            }
+            _ => self.kernels.block_offsets(level, image.element_shift, at, &mut offsets),
+        }
         // SAFETY: the texels are inside of the level.
         let texels =
             unsafe { Scattered::new(self.host(), &offsets, self.exec, image.sample_bytes) };
@@ -269,7 +284,8 @@ impl Place<'_> {
     fn line<M: Memory>(&self, memory: &mut M, at: [&Row; 2], words: &mut Words) -> Option<()> {
         let Place { image, level, .. } = *self;
         let [x, y] = at.map(|row| row[0]);
-        let whole = self.exec == u32::MAX && image.sample_bytes == 4 && x % LANES as u32 == 0;
+        let is_word = image.sample_bytes == 4 && image.block == [1, 1];
+        let whole = self.exec == u32::MAX && is_word && x % LANES as u32 == 0;
         if !whole || y >= level.height || x.saturating_add(LANES as u32) > level.width {
             return None;
         }
@@ -342,7 +358,6 @@ impl Place<'_> {
         memory: &mut M,
         taps: &mut [Words; 4],
         axes: &[Axis; 3],
-        use_them: impl FnOnce(&[Words; 4]),
     ) -> Option<()> {
         let Place { image, level, .. } = *self;
         let [x, y, _] = axes;
@@ -356,7 +371,25 @@ impl Place<'_> {
                 unsafe { Scattered::new(self.host(), offsets, self.exec, image.sample_bytes) };
             self.kernels.texels(&texels, words);
         }
-        use_them(taps);
         Some(())
+    }
+
+    /// The sums of the four texels of a linear filter, of formats with blocks.
+    fn block_quad(
+        &self,
+        blocks: &mut Blocks,
+        unpacker: &Unpacker,
+        axes: &[Axis; 3],
+        sum: &mut Channels,
+    ) {
+        let [x, y, _] = axes;
+        let mut offsets = [[0; LANES]; 4];
+        for (k, offsets) in offsets.iter_mut().enumerate() {
+            let at = [&x.texel[k & 1], &y.texel[k >> 1]];
+            self.kernels.block_offsets(self.level, self.image.element_shift, at, offsets);
+        }
+        // SAFETY: texels of axes are inside of the level.
+        let corners = unsafe { Corners::new(self.host(), &offsets, axes, self.exec) };
+        blocks.filter(unpacker, &corners, sum);
     }
 }

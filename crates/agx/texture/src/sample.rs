@@ -49,8 +49,9 @@ impl Unit {
             (Err(why), _) => return undefined(notes, "texture", why, out),
             (_, Err(why)) => return undefined(notes, "sampler", why, out),
         };
-        let read =
-            plain::read(kernels, scratch, memory, request, texture, sampler, operands, exec, out);
+        let read = plain::read(
+            kernels, scratch, blocks, memory, request, texture, sampler, operands, exec, out,
+        );
         if read.is_some() {
             return Ok(());
         }

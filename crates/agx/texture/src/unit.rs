@@ -31,7 +31,8 @@ impl Default for Unit {
             textures: Cache::new(64),
             images: Cache::new(32),
             samplers: Cache::new(32),
-            blocks: Blocks::default(),
+            // Those of a few rows of workgroups or tiles of a large texture.
+            blocks: Blocks::new(8192),
             scratch: Box::default(),
             kernels: Kernels::of_host(),
             notes: Notes::default(),

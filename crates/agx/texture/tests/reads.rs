@@ -977,6 +977,38 @@ fn a_row_over_solid_tiles_has_their_colours() {
     }
 }
 
+/// Lanes that do not read look beyond an edge, those that read do not: both formats of one texel and of blocks.
+#[test]
+fn lanes_beyond_the_edge_of_a_cube_may_be_off() {
+    let formats = [(Channels::R32, TextureType::Float), (Channels::Bc1, TextureType::Unorm)];
+    for (channels, type_) in formats {
+        let make = Make { dimension: TextureDimension::Cube, ..Make::d2(channels, type_, 16, 16) };
+        let picture = Picture::new(&make);
+        let mut memory = picture.noise(25);
+        let near = 1.0 - 1.0 / 32.0;
+        let place = |i: usize| if i % 2 == 0 { 0.3 - i as f32 / 64.0 } else { -near };
+        // Lanes are on two faces.
+        let z = |i: usize| if i % 4 < 2 { 1.0 } else { -1.0 };
+        let direction =
+            [std::array::from_fn(place), std::array::from_fn(place), std::array::from_fn(z)];
+        let operands = Operands { coordinates: direction.map(bits), ..Operands::default() };
+        let state = sampler(|s| (s.magnify, s.minify) = (Filter::Linear, Filter::Linear));
+        let mut results = [u32::MAX, 0x5555_5555].map(|exec| {
+            let mut out = [[0; LANES]; 5];
+            let request = request(Kind::Sample, make.dimension);
+            let (texture, unit) = (picture.texture_bytes(), &mut Unit::default());
+            unit.read(&mut memory, &request, &texture, Some(&state), &operands, exec, &mut out)
+                .unwrap();
+            out
+        });
+        for out in &mut results {
+            out.iter_mut().flat_map(|row| row.iter_mut().skip(1).step_by(2)).for_each(|v| *v = 0);
+        }
+        assert_eq!(results[0], results[1]);
+        assert!(results[0].iter().flatten().any(|&v| v != 0));
+    }
+}
+
 /// All lanes lie a quarter of a texel from the same edge of a face, in the middles of its columns
 /// or rows: three quarters are this face's texel, one is the texel across the edge.
 #[test]

@@ -110,11 +110,20 @@ impl BlockCodec {
         let mut bytes = [0; 16];
         let len = block.len().min(self.bytes());
         bytes[..len].copy_from_slice(&block[..len]);
+        if let Some(out) = out.get_mut(..self.pixels()) {
+            return self.decode_whole(&bytes, out);
+        }
         let mut pixels = [[0.0; 4]; MAX_BLOCK_PX];
         let pixels = &mut pixels[..self.pixels()];
+        self.decode_whole(&bytes, pixels);
+        out.copy_from_slice(&pixels[..out.len()]);
+    }
+
+    /// Decodes all pixels of a block.
+    fn decode_whole(&self, bytes: &[u8; 16], pixels: &mut [[f32; 4]]) {
         match &self.scheme {
             Scheme::Subsampled(channels) => {
-                subsampled(channels, u128::from_le_bytes(bytes), pixels)
+                subsampled(channels, u128::from_le_bytes(*bytes), pixels)
             }
             Scheme::Compressed(compression) => match compression {
                 Compression::Bc1 { .. }
@@ -123,21 +132,19 @@ impl BlockCodec {
                 | Compression::Bc4
                 | Compression::Bc5
                 | Compression::Bc6h
-                | Compression::Bc7 => bc::decode(*compression, self.numeric, &bytes, pixels),
+                | Compression::Bc7 => bc::decode(*compression, self.numeric, bytes, pixels),
                 Compression::Etc2Rgb
                 | Compression::Etc2Rgba1
                 | Compression::Etc2Rgba8
                 | Compression::EacR
-                | Compression::EacRg => etc::decode(*compression, self.numeric, &bytes, pixels),
+                | Compression::EacRg => etc::decode(*compression, self.numeric, bytes, pixels),
                 Compression::Astc => {
                     let size = (self.width_px, self.height_px);
-                    astc::decode(size, self.numeric, u128::from_le_bytes(bytes), pixels);
+                    astc::decode(size, self.numeric, u128::from_le_bytes(*bytes), pixels);
                 }
                 Compression::Pvrtc1 | Compression::Pvrtc2 => {}
             },
         }
-        let count = out.len().min(pixels.len());
-        out[..count].copy_from_slice(&pixels[..count]);
     }
 }
 

@@ -301,6 +301,7 @@ impl Format {
         let there = match &self.format.info().encoding {
             Encoding::Plain(channels) => channels.get(COMPONENTS[component]).is_some(),
             Encoding::SharedExponent => component < 3,
+            Encoding::Compressed(compression, _) => component < compression.components(),
             _ => true,
         };
         match (there && !(self.opaque && component == 3), component) {
@@ -359,11 +360,14 @@ impl Format {
         })
     }
 
-    /// Decodes the texels of a block, row by row; writes nothing for uncompressed formats.
-    pub fn decode_block(&self, block: &[u8], texels: &mut [[f32; 4]; MAX_BLOCK_PX]) {
-        if let Codec::Block(codec) = &self.codec {
-            codec.decode(block, texels);
-        }
+    /// Unpacker of texels in blocks that [`tepui_texel::blocks::Blocks`] has decoded; `None` for uncompressed formats.
+    pub fn block_unpacker(&self) -> Option<Unpacker> {
+        Unpacker::new(self.format).ok().filter(Unpacker::is_block)
+    }
+
+    /// The format of blocks that [`tepui_texel::blocks::Blocks`] decodes.
+    pub fn decoded(&self) -> F {
+        self.format
     }
 
     /// The value 1 in the format's numeric type.

@@ -1,8 +1,19 @@
 //! Blocks against an independent decoder, and of any bits.
 
-use tepui_format::Numeric;
+use tepui_format::{Compression, Numeric};
 
 use super::*;
+use crate::unpack::Kind;
+
+fn decode(format: Format, bits: &[u32; 4]) -> Box<[Texel]> {
+    Blocks::new(2048).texels(format, whole(format, bits)).into()
+}
+
+/// The bits of a block of a format.
+fn whole(format: Format, bits: &[u32; 4]) -> u128 {
+    let all = bits.iter().rev().fold(0, |all, &word| all << 32 | u128::from(word));
+    if format.info().block.bytes == 8 { all & u128::from(u64::MAX) } else { all }
+}
 
 fn random_blocks() -> impl Iterator<Item = [u32; 4]> {
     let mut seed = 1u32;
@@ -140,16 +151,118 @@ fn lanes_read_their_texel_of_a_block() {
         [Format::BC1_RGBA_UNORM_BLOCK, Format::BC7_UNORM_BLOCK, Format::ASTC_4x4_UNORM_BLOCK]
     {
         let unpacker = Unpacker::new(format).unwrap();
-        let mut blocks = Blocks::default();
+        let mut blocks = Blocks::new(2048);
         for bits in random_blocks().take(200) {
             let want = decode(format, &bits);
             let mut words = bits.map(|w| [w; 16]);
-            let x = std::array::from_fn(|lane| 8 + lane as u32 % 4);
-            let y = std::array::from_fn(|lane| 12 + lane as u32 / 4);
-            blocks.decode(&unpacker, 0xffff, &x, &y, &mut words);
+            let x = std::array::from_fn(|lane| 8 + lane as i32 % 4);
+            let y = std::array::from_fn(|lane| 12 + lane as i32 / 4);
+            blocks.decode(&unpacker, 0xffff, [&x, &y], &mut words);
             for lane in 0..16 {
                 let got = words.map(|row| row[lane]);
                 assert_eq!(got, want[lane].map(f32::to_bits), "{format:?} {lane}");
+            }
+        }
+    }
+}
+
+/// Blocks that share a place in the cache take turns, in all formats, and a block has the texels that its codec says: by its bits, since
+/// there is nothing else to find it by.
+#[test]
+fn blocks_that_share_an_entry_keep_their_texels() {
+    let formats = [
+        Format::BC1_RGBA_UNORM_BLOCK,
+        Format::BC1_RGBA_SRGB_BLOCK,
+        Format::BC7_UNORM_BLOCK,
+        Format::ASTC_5x4_UNORM_BLOCK,
+        Format::ASTC_12x12_SRGB_BLOCK,
+        Format::EAC_R11_SNORM_BLOCK,
+    ];
+    let mut blocks = Blocks::new(2048);
+    let mut taken = vec![0; 2048];
+    for (format, bits) in formats.into_iter().cycle().zip(random_blocks()).take(40_000) {
+        let bits = whole(format, &bits);
+        taken[slot(format, bits) & 2047] += 1;
+        let codec = BlockCodec::new(format).unwrap();
+        let mut want = vec![[0.0; 4]; codec.pixels()];
+        codec.decode(&bits.to_le_bytes(), &mut want);
+        for _ in 0..2 {
+            let got = blocks.texels(format, bits);
+            assert!(
+                got.iter()
+                    .flatten()
+                    .map(|v| v.to_bits())
+                    .eq(want.iter().flatten().map(|v| v.to_bits()))
+            );
+        }
+    }
+    // Twenty a place on average: none is left out, none has many more.
+    assert!(taken.iter().all(|&n| (1..60).contains(&n)), "{taken:?}");
+}
+
+/// A filter gives the bits that its kernel gives of blocks that are decoded tap by tap, in all formats, also where blocks take one another's
+/// places.
+#[test]
+fn filters_of_blocks_have_the_bits_of_the_kernel() {
+    use crate::axis::Axis;
+    use crate::kernels::{Quad, testing::Unit};
+    const LANES: usize = 16;
+    let kernels = crate::Kernels::<LANES, Unit>::of_host();
+    let mut seed = 5u32;
+    let mut random = move |n: u32| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) % n
+    };
+    for format in Format::all() {
+        let Ok(unpacker) = Unpacker::new(format) else { continue };
+        if !unpacker.is_block() {
+            continue;
+        }
+        let block = format.info().block;
+        let bytes = block.bytes as usize;
+        let memory: Vec<[u32; 4]> = random_blocks().take(4096).collect();
+        let memory: Vec<u8> = memory.iter().flatten().flat_map(|w| w.to_le_bytes()).collect();
+        let mut blocks = Blocks::new(2048);
+        for _ in 0..60 {
+            let mut axes = [Axis::<LANES>::ZERO; 3];
+            let mut offsets = [[0; LANES]; 4];
+            for i in 0..LANES {
+                for axis in &mut axes[..2] {
+                    axis.texel = [0, 1].map(|k| {
+                        let mut row = axis.texel[k];
+                        row[i] = random(64) as i32;
+                        row
+                    });
+                    axis.weight[i] = random(5) as f32 / 4.0;
+                }
+                for row in &mut offsets {
+                    // Mostly a few blocks again and again.
+                    let n = if random(4) == 0 { 4096 * 16 / bytes as u32 } else { 6 };
+                    row[i] = random(n) * bytes as u32;
+                }
+            }
+            let mut taps = [[[0; LANES]; 4]; 4];
+            for (k, words) in taps.iter_mut().enumerate() {
+                for i in 0..LANES {
+                    for (w, word) in words.iter_mut().enumerate().take(bytes / 4) {
+                        let at = offsets[k][i] as usize + 4 * w;
+                        word[i] = u32::from_le_bytes(memory[at..at + 4].try_into().unwrap());
+                    }
+                }
+                let at = [&axes[0].texel[k & 1], &axes[1].texel[k >> 1]];
+                Blocks::new(2048).decode(&unpacker, 0xffff, at, words);
+            }
+            let weight = [&axes[0].weight, &axes[1].weight];
+            let mut want = [[0; LANES]; 4];
+            kernels
+                .quad(&Quad { unpacker: &unpacker, words: &taps, weight, wanted: 15 }, &mut want);
+            let mut got = [[0; LANES]; 4];
+            // SAFETY: all offsets are those of blocks in `memory`.
+            let corners = unsafe { Corners::new(memory.as_ptr(), &offsets, &axes, 0xffff) };
+            blocks.filter(&unpacker, &corners, &mut got);
+            let nan = |bits: u32| f32::from_bits(bits).is_nan();
+            for (got, want) in got.as_flattened().iter().zip(want.as_flattened()) {
+                assert!(got == want || nan(*got) && nan(*want), "{format}: {got:x} {want:x}");
             }
         }
     }

@@ -122,6 +122,8 @@ kernels! {
     /// 32-bit byte offsets of texels from the level's start; only the bits of `keep` of columns and
     /// lines count.
     texel_offsets(level: &U::Level, shift: u32, keep: [u32; 2], at: [&Ints<N>; 2], out: &mut Row<N>) = places::texel_offsets;
+    /// Version of `texel_offsets` for the blocks that texels are in.
+    block_offsets(level: &U::Level, shift: u32, at: [&Ints<N>; 2], out: &mut Row<N>) = places::block_offsets;
     /// Version of `texel_offsets` for the four texels of two axes.
     corners(level: &U::Level, shift: u32, keep: [u32; 2], axes: &[Axis<N>; 3], out: &mut [Row<N>; 4]) = places::corners;
     /// The lowest and the highest of columns and of lines, two in each lane of `exec`.

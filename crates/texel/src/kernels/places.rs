@@ -47,6 +47,18 @@ pub fn texel_offsets<const N: usize>(
 }
 
 #[inline(always)]
+pub fn block_offsets<const N: usize>(
+    level: &impl LevelLayout,
+    shift: u32,
+    at: [&Ints<N>; 2],
+    out: &mut Row<N>,
+) {
+    for i in 0..N {
+        out[i] = level.element(at[0][i] as u32, at[1][i] as u32) << shift;
+    }
+}
+
+#[inline(always)]
 pub fn corners<const N: usize>(
     level: &impl LevelLayout,
     shift: u32,

@@ -47,9 +47,10 @@ use crate::memory::Memory;
 use crate::render::target::{BackEnd, Target};
 pub(crate) use copy::CopiedArea;
 pub(crate) use sampler::Unit;
-use sampler::{BlockCache, Sampler, Scratch, Texture};
+use sampler::{Sampler, Scratch, Texture};
 use surface::Surface;
 use tepui_texel::Kernels;
+use tepui_texel::blocks::Blocks;
 use window::HostWindow;
 
 /// A refusal of a message, with its reason.
@@ -174,7 +175,7 @@ pub(crate) struct Ports<'a> {
     known_targets: Vec<bool>,
     /// Samplers by their address, as far as messages have named them.
     samplers: Vec<(u64, Sampler)>,
-    blocks: BlockCache,
+    blocks: Blocks,
     kernels: &'static Kernels<LANES, Unit>,
     scratch: Box<Scratch>,
 }
@@ -209,7 +210,8 @@ impl<'a> Ports<'a> {
             targets: Vec::new(),
             known_targets: Vec::new(),
             samplers: Vec::new(),
-            blocks: BlockCache::new(),
+            // A dispatch begins with none, so that small ones have little to clear.
+            blocks: Blocks::new(1024),
             kernels: Kernels::of_host(),
             scratch: Box::new(Scratch::new()),
         }

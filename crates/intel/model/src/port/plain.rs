@@ -28,7 +28,13 @@ pub(crate) struct PlainLevel {
     /// and that stays bound while a batch runs.
     host: *mut u8,
     linear: bool,
+    /// Fixed-point reciprocals of the sides of a block.
+    block_reciprocal: [u32; 2],
 }
+
+/// Fraction bits of [`PlainLevel::block_reciprocal`]: the product with a coordinate of up to 2^14 is exact for all sides of blocks up to 12,
+/// and fits into 32 bits.
+const RECIPROCAL_BITS: u32 = 17;
 
 // SAFETY: host threads may concurrently read and write the GPU's memory, as silicon's units do.
 unsafe impl Send for PlainLevel {}
@@ -64,9 +70,22 @@ impl PlainLevel {
         layer: u32,
         need: Protection,
     ) -> Option<PlainLevel> {
+        match image.format.block {
+            [1, 1] => PlainLevel::of_elements(memory, image, level, layer, need),
+            _ => None,
+        }
+    }
+
+    /// As [`PlainLevel::new`], of formats with blocks, too: texels are in the elements that [`LevelLayout::element`] says.
+    pub fn of_elements(
+        memory: &mut Memory<'_>,
+        image: &Image,
+        level: &LevelPlane,
+        layer: u32,
+        need: Protection,
+    ) -> Option<PlainLevel> {
         let bytes = image.format.bytes as u64;
         let plain = image.samples == 1
-            && image.format.block == [1, 1]
             && bytes.is_power_of_two()
             && image.dimension == Dimension::Two
             && layer < level.layers;
@@ -74,7 +93,8 @@ impl PlainLevel {
             return None;
         }
         let [left, top] = level.first(image, layer)?;
-        let [width, height] = level.size.map(u64::from);
+        let block = image.format.block;
+        let [width, height] = [0, 1].map(|k| u64::from(level.size[k].div_ceil(block[k])));
         // Width in bytes and height in rows of a tile.
         let [across, down] = match image.tiling {
             Tiling::Linear => [bytes, 1],
@@ -152,6 +172,7 @@ impl PlainLevel {
             shift,
             host,
             linear: image.tiling == Tiling::Linear,
+            block_reciprocal: block.map(|side| (1u32 << RECIPROCAL_BITS).div_ceil(side)),
         })
     }
 
@@ -261,12 +282,12 @@ impl LevelLayout for PlainLevel {
 
     #[inline(always)]
     fn column(&self, x: u32) -> u32 {
-        self.plain_column(x)
+        self.plain_column(x.wrapping_mul(self.block_reciprocal[0]) >> RECIPROCAL_BITS)
     }
 
     #[inline(always)]
     fn line(&self, y: u32) -> u32 {
-        self.plain_line(y)
+        self.plain_line(y.wrapping_mul(self.block_reciprocal[1]) >> RECIPROCAL_BITS)
     }
 
     #[inline(always)]

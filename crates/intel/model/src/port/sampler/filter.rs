@@ -6,6 +6,7 @@
 use tepui_format::info::Numeric;
 use tepui_intel_eu::Refusal;
 use tepui_texel::axis::{Axis, AxisRule, axis};
+use tepui_texel::blocks::Blocks;
 use tepui_texel::cube::{FaceTexel, Faces, across, faces, gradients};
 use tepui_texel::lod::{self, Footprint, Gradient, Plan};
 use tepui_texel::{Floats, MipFilter, Row, TextureUnit, Wrap};
@@ -16,7 +17,7 @@ use super::super::refuse;
 use super::super::surface::{Dimension, Image};
 use super::WIDTH;
 use super::state::{Reduction, Sampler};
-use super::texel::{BlockCache, load_raw, swizzled};
+use super::texel::{load_raw, swizzled};
 use crate::memory::Memory;
 
 /// The source of a message's level of detail.
@@ -63,7 +64,7 @@ pub(super) const MAX_LEVELS: usize = 16;
 /// The texels of an image as read by one message.
 struct Reader<'r, 'm> {
     memory: &'r mut Memory<'m>,
-    blocks: &'r mut BlockCache,
+    blocks: &'r mut Blocks,
     image: &'r Image,
     sampler: &'r Sampler,
     levels: [Option<LevelPlane>; MAX_LEVELS],
@@ -117,7 +118,7 @@ impl TapSum {
 /// Executes a request for the channels of a mask.
 pub(super) fn sample(
     memory: &mut Memory<'_>,
-    blocks: &mut BlockCache,
+    blocks: &mut Blocks,
     image: &Image,
     sampler: &Sampler,
     request: &Request,

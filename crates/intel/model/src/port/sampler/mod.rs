@@ -19,7 +19,6 @@ use filter::{Lod, Request};
 pub(super) use plain::{Scratch, Texture};
 pub(super) use state::Sampler;
 pub(super) use strip::loads_first_level;
-pub(super) use texel::BlockCache;
 
 /// Channels of the widest message.
 pub(super) const WIDTH: usize = super::LANES;

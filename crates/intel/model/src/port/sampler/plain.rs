@@ -7,6 +7,7 @@
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_softgpu::Protection;
 use tepui_texel::axis::{Axis, AxisRule};
+use tepui_texel::blocks::{Blocks, Corners};
 use tepui_texel::lod::{Footprint, Plan};
 use tepui_texel::{
     Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap, Unpacker, Wrap,
@@ -79,7 +80,8 @@ impl Texture {
             })
         });
         Texture {
-            unpacker: image.and_then(|image| image.format.unpacker),
+            unpacker: image
+                .and_then(|image| image.format.unpacker.or_else(|| image.format.block_unpacker())),
             picks,
             layer: 0,
             levels: [None; MAX_LEVELS],
@@ -115,7 +117,7 @@ impl Texture {
         }
         *self.levels.get_mut(level as usize)?.get_or_insert_with(|| {
             let plane = image.sampled_plane(image.level.checked_add(level)?);
-            PlainLevel::new(memory, image, &plane, layer, Protection::READ)
+            PlainLevel::of_elements(memory, image, &plane, layer, Protection::READ)
         })
     }
 }
@@ -167,11 +169,11 @@ impl Ports<'_> {
             }
             row
         };
-        let Ports { memory, surfaces, kernels, scratch, .. } = self;
+        let Ports { memory, surfaces, kernels, scratch, blocks, .. } = self;
         let Some(bound) = surfaces.get_mut(bound) else { return Ok(false) };
         let Surface::Image(image) = &bound.surface else { return Ok(false) };
         let texture = &mut bound.texture;
-        let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
+        let mut reader = Reader { kernels, memory, image, texture, exec, scratch, blocks };
         let read = match &sampler {
             None => reader.load(number == kind::LD_LZ, &parameters),
             Some(sampler) => {
@@ -203,6 +205,7 @@ struct Reader<'r, 'm> {
     texture: &'r mut Texture,
     exec: u32,
     scratch: &'r mut Scratch,
+    blocks: &'r mut Blocks,
 }
 
 /// The delivery of texel components to rows.
@@ -229,7 +232,8 @@ impl Reader<'_, '_> {
         let Scratch { placed, taps, .. } = &mut *self.scratch;
         let at = [&placed.at[0], &placed.at[1]];
         // SAFETY: texels that were placed are inside of the level.
-        unsafe { words(self.kernels, &level, at, self.exec, &mut taps[0]) };
+        unsafe { words(self.kernels, &level, self.image, at, self.exec, &mut taps[0]) };
+        self.blocks.decode(self.texture.unpacker.as_ref()?, self.exec, at, &mut taps[0]);
         self.deliver()?;
         if self.image.may_be_clear {
             let clear = self.clear_channels(lod, layer)?;
@@ -350,7 +354,8 @@ impl Reader<'_, '_> {
             placed.outside = [0; WIDTH];
             let at = [&x.texel[0], &y.texel[0]];
             // SAFETY: texels of axes are inside of the level.
-            unsafe { words(self.kernels, &level, at, self.exec, &mut taps[0]) };
+            unsafe { words(self.kernels, &level, self.image, at, self.exec, &mut taps[0]) };
+            self.blocks.decode(self.texture.unpacker.as_ref()?, self.exec, at, &mut taps[0]);
             return self.deliver();
         }
         let unpacker = self.texture.unpacker?;
@@ -419,13 +424,24 @@ impl Reader<'_, '_> {
     ) -> Option<()> {
         let level = self.axes(sampler, at, level, layer, true)?;
         let Scratch { axes, taps, .. } = &mut *self.scratch;
+        let unpacker = self.texture.unpacker.as_ref()?;
         let mut offsets = [[0; WIDTH]; 4];
+        if unpacker.is_block() {
+            let [x, y, _] = &*axes;
+            for (k, offsets) in offsets.iter_mut().enumerate() {
+                let at = [&x.texel[k & 1], &y.texel[k >> 1]];
+                self.kernels.block_offsets(&level, level.shift, at, offsets);
+            }
+            // SAFETY: texels of axes are inside of the level.
+            let corners = unsafe { Corners::new(level.host(), &offsets, axes, self.exec) };
+            self.blocks.filter(unpacker, &corners, sum);
+            return Some(());
+        }
         self.kernels.corners(&level, level.shift, [u32::MAX; 2], axes, &mut offsets);
         for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
             // SAFETY: texels of axes are inside of the level.
             unsafe { scattered(self.kernels, &level, offsets, self.exec, words) };
         }
-        let unpacker = self.texture.unpacker.as_ref()?;
         let weight = [&axes[0].weight, &axes[1].weight];
         self.kernels.quad(&Quad { unpacker, words: taps, weight, wanted: 15 }, sum);
         Some(())
@@ -440,12 +456,16 @@ impl Reader<'_, '_> {
 unsafe fn words(
     kernels: &Kernels,
     level: &PlainLevel,
+    image: &Image,
     at: [&[i32; WIDTH]; 2],
     exec: u32,
     words: &mut [Row<WIDTH>; 4],
 ) {
     let mut offsets = [0; WIDTH];
-    kernels.texel_offsets(level, level.shift, [u32::MAX; 2], at, &mut offsets);
+    match image.format.block {
+        [1, 1] => kernels.texel_offsets(level, level.shift, [u32::MAX; 2], at, &mut offsets),
+        _ => kernels.block_offsets(level, level.shift, at, &mut offsets),
+    }
     // SAFETY: the caller's promise.
     unsafe { scattered(kernels, level, &offsets, exec, words) }
 }

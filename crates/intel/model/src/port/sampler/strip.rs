@@ -73,7 +73,8 @@ impl Texture {
         image: &Image,
         layer: u32,
     ) -> Option<PlainLevel> {
-        let suits = self.unpacker.is_some() && image.levels > 0 && (image.array || layer == 0);
+        let is_plain = self.unpacker.as_ref().is_some_and(|u| !u.is_block());
+        let suits = is_plain && image.levels > 0 && (image.array || layer == 0);
         if suits { self.level(memory, image, 0, layer) } else { None }
     }
 
@@ -91,7 +92,8 @@ impl Texture {
     ) -> bool {
         const ZEROS: Row<WIDTH> = [0; WIDTH];
         let StripPosition { first, lod, layer } = place;
-        if self.unpacker.is_none() || lod >= image.levels || !image.array && layer != 0 {
+        let is_plain = self.unpacker.as_ref().is_some_and(|u| !u.is_block());
+        if !is_plain || lod >= image.levels || !image.array && layer != 0 {
             return false;
         }
         let Some(level) = self.level(memory, image, lod, layer) else { return false };

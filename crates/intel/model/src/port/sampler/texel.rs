@@ -7,56 +7,22 @@ use super::super::surface::{Dimension, Image, Surface};
 use super::super::{Ports, refuse};
 use crate::format::{Format, MAX_BYTES};
 use crate::memory::Memory;
-use tepui_format::block::MAX_BLOCK_PX;
+use tepui_texel::blocks::Blocks;
 
-/// Recently decoded blocks of compressed texels, by address. A dispatch begins with none, as drivers
-/// invalidate the texture cache before data that they wrote is read.
-pub(in crate::port) struct BlockCache {
-    blocks: Vec<Option<Box<Block>>>,
-}
-
-struct Block {
+/// A texel of the block at an address.
+fn block_texel(
+    memory: &mut Memory<'_>,
+    blocks: &mut Blocks,
+    format: &'static Format,
     at: u64,
-    format: *const Format,
-    texels: [[f32; 4]; MAX_BLOCK_PX],
-}
-
-// SAFETY: the pointer is only compared; formats are static.
-unsafe impl Send for Block {}
-
-impl BlockCache {
-    /// Number of blocks that are kept: a power of two.
-    const COUNT: usize = 256;
-
-    pub fn new() -> BlockCache {
-        BlockCache { blocks: Vec::new() }
-    }
-
-    /// A texel of the block at an address.
-    fn texel(
-        &mut self,
-        memory: &mut Memory<'_>,
-        format: &'static Format,
-        at: u64,
-        place: [u32; 2],
-    ) -> Result<[u32; 4], Refusal> {
-        if self.blocks.is_empty() {
-            self.blocks.resize_with(Self::COUNT, || None);
-        }
-        let slot = &mut self.blocks[(at / format.bytes as u64) as usize % Self::COUNT];
-        let index = (place[1] * format.block[0] + place[0]) as usize % MAX_BLOCK_PX;
-        if let Some(block) = slot.as_ref().filter(|b| b.at == at && b.format == format) {
-            return Ok(block.texels[index].map(f32::to_bits));
-        }
-        let mut bytes = [0; MAX_BYTES];
-        let bytes = &mut bytes[..format.bytes];
-        memory.read(at, bytes).map_err(refuse)?;
-        let mut texels = [[0.0; 4]; MAX_BLOCK_PX];
-        format.decode_block(bytes, &mut texels);
-        let value = texels[index].map(f32::to_bits);
-        *slot = Some(Box::new(Block { at, format, texels }));
-        Ok(value)
-    }
+    place: [u32; 2],
+) -> Result<[u32; 4], Refusal> {
+    let mut bytes = [0; MAX_BYTES];
+    memory.read(at, &mut bytes[..format.bytes]).map_err(refuse)?;
+    let texels = blocks.texels(format.decoded(), u128::from_le_bytes(bytes));
+    let index = place[1] * format.block[0] + place[0];
+    let texel = texels.get(index as usize).copied().unwrap_or_default();
+    Ok(texel.map(f32::to_bits))
 }
 
 /// The components of the texel at an address, before the surface's swizzle. `place` is the texel's position
@@ -64,13 +30,13 @@ impl BlockCache {
 #[inline]
 pub(super) fn load(
     memory: &mut Memory<'_>,
-    blocks: &mut BlockCache,
+    blocks: &mut Blocks,
     format: &'static Format,
     at: u64,
     place: [u32; 2],
 ) -> Result<[u32; 4], Refusal> {
     if format.block != [1, 1] {
-        return blocks.texel(memory, format, at, place);
+        return block_texel(memory, blocks, format, at, place);
     }
     let mut bytes = [0; MAX_BYTES];
     let texel = &mut bytes[..format.bytes];
@@ -82,13 +48,13 @@ pub(super) fn load(
 #[inline]
 pub(super) fn load_raw(
     memory: &mut Memory<'_>,
-    blocks: &mut BlockCache,
+    blocks: &mut Blocks,
     format: &'static Format,
     at: u64,
     place: [u32; 2],
 ) -> Result<[u32; 4], Refusal> {
     if format.block != [1, 1] {
-        return blocks.texel(memory, format, at, place);
+        return block_texel(memory, blocks, format, at, place);
     }
     let mut bytes = [0; MAX_BYTES];
     let texel = &mut bytes[..format.bytes];

@@ -6,7 +6,7 @@
 // source: Mesa, pan_texture.c (`panfrost_emit_texture_payload`, `panfrost_emit_plane`).
 
 use tepui_format::Format;
-use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
+use tepui_format::block::BlockCodec;
 use tepui_mali_chips::Arch;
 use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
 use tepui_mali_layout::index_in_tile;
@@ -16,6 +16,7 @@ use tepui_mali_packets::texture::{
     PlaneType, Texture, TextureDimension,
 };
 use tepui_softgpu::UnitMemory;
+use tepui_texel::blocks::Blocks;
 
 use super::super::op::{Trap, numbers};
 use super::super::row::{LANES, Row};
@@ -56,8 +57,7 @@ pub struct View {
     layout: Option<Layout>,
     /// Planes that were read, by index.
     planes: Vec<Option<Box<Surface>>>,
-    /// Recently decoded blocks, by address.
-    blocks: Vec<(u64, Box<[[f32; 4]; MAX_BLOCK_PX]>)>,
+    blocks: Blocks,
 }
 
 /// The conversion of elements to texels.
@@ -70,7 +70,7 @@ enum Content {
     // source: Mesa, pan_format.c (A8_UNORM since v9), pan_texture.c (`special_clump_formats`)
     Alpha,
     Blocks {
-        codec: BlockCodec,
+        format: Format,
         width: u32,
         height: u32,
     },
@@ -90,9 +90,6 @@ const SUPERBLOCK_BYTES: u32 = 256 * 16;
 
 /// Limit on the planes that are kept.
 const MAX_PLANES: u32 = 1 << 14;
-
-/// Limit on the decoded blocks that are kept.
-const MAX_BLOCKS: usize = 16;
 
 impl<'vm> Port<'vm> {
     /// The texture of a handle, and memory; `None` if no table has a descriptor.
@@ -138,7 +135,7 @@ impl View {
             Box::new(Trap::Unimplemented(what))
         })?;
         let srgb = texture.format >> 20 & 1 != 0;
-        Ok(View { texture, format, srgb, layout, planes: Vec::new(), blocks: Vec::new() })
+        Ok(View { texture, format, srgb, layout, planes: Vec::new(), blocks: Blocks::new(1024) })
     }
 
     /// The numeric type of texels.
@@ -446,24 +443,13 @@ impl View {
                 }
                 Ok(Some(self.format.unpack(&bytes[..4], kind)))
             }
-            Content::Blocks { codec, width, height } => {
+            Content::Blocks { format, width, height } => {
                 let address = surface.element([at.x / width, at.y / height], slice);
                 let within = (at.y % height * width + at.x % width) as usize;
-                let known = self.blocks.iter().position(|(a, _)| *a == address);
-                let index = match known {
-                    Some(index) => index,
-                    None => {
-                        memory.read(address, &mut bytes[..length]).map_err(failed)?;
-                        let mut texels = Box::new([[0.0; 4]; MAX_BLOCK_PX]);
-                        codec.decode(&bytes[..length], &mut texels[..]);
-                        if self.blocks.len() >= MAX_BLOCKS {
-                            self.blocks.remove(0);
-                        }
-                        self.blocks.push((address, texels));
-                        self.blocks.len() - 1
-                    }
-                };
-                Ok(Some(self.format.ordered(self.blocks[index].1[within])))
+                memory.read(address, &mut bytes[..length]).map_err(failed)?;
+                let texels = self.blocks.texels(format, u128::from_le_bytes(bytes));
+                let texel = texels.get(within).copied().unwrap_or_default();
+                Ok(Some(self.format.ordered(texel)))
             }
         }
     }
@@ -690,9 +676,9 @@ fn clump(format: ClumpFormat, srgb: bool) -> Option<(u64, Option<&'static str>)>
 fn blocks(name: &str) -> Result<Content, Box<Trap>> {
     let unknown = || Box::new(Trap::Unimplemented(format!("textures of format {name}")));
     let format: Format = name.parse().map_err(|_| unknown())?;
-    let codec = BlockCodec::new(format).map_err(|_| unknown())?;
+    BlockCodec::new(format).map_err(|_| unknown())?;
     let block = format.info().block;
-    Ok(Content::Blocks { codec, width: block.width_px, height: block.height_px })
+    Ok(Content::Blocks { format, width: block.width_px, height: block.height_px })
 }
 
 #[cfg(test)]
