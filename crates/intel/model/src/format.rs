@@ -128,6 +128,8 @@ const TABLE: &[(u32, F)] = &[
     (0x149, F::R8_SSCALED),
     (0x14a, F::R8_USCALED),
     (0x180, F::BC1_RGB_SRGB_BLOCK),
+    // YCRCB_NORMAL and YCRCB_SWAPY: Y, Cb, Y, Cr and Cb, Y, Cr, Y. source: Mesa, anv_formats.c
+    (0x182, F::G8B8G8R8_422_UNORM),
     (0x186, F::BC1_RGBA_UNORM_BLOCK),
     (0x187, F::BC2_UNORM_BLOCK),
     (0x188, F::BC3_UNORM_BLOCK),
@@ -136,6 +138,7 @@ const TABLE: &[(u32, F)] = &[
     (0x18b, F::BC1_RGBA_SRGB_BLOCK),
     (0x18c, F::BC2_SRGB_BLOCK),
     (0x18d, F::BC3_SRGB_BLOCK),
+    (0x190, F::B8G8R8G8_422_UNORM),
     (0x191, F::BC1_RGB_UNORM_BLOCK),
     (0x193, F::R8G8B8_UNORM),
     (0x194, F::R8G8B8_SNORM),
@@ -217,6 +220,7 @@ const OPAQUE: &[(u32, F)] = &[
     (0x0ea, F::B8G8R8A8_SRGB),
     (0x0eb, F::R8G8B8A8_UNORM),
     (0x0ec, F::R8G8B8A8_SRGB),
+    (0x0ee, F::A2R10G10B10_UNORM_PACK32),
     (0x11a, F::A1R5G5B5_UNORM_PACK16),
 ];
 
@@ -509,6 +513,19 @@ mod tests {
         assert_eq!(texel(0x100, [0.0, 0.0, 1.0, 0.0]), [0x1f, 0]);
         assert_eq!(texel(0x125, [0.0, 0.0, 0.0, 1.0]), [0x0f, 0], "A4B4G4R4");
         assert_eq!(texel(0x0c2, [1.0, 0.0, 0.0, 0.0]), [0xff, 0x03, 0, 0], "R10G10B10A2");
+    }
+
+    /// Two texels with a luma each share their chroma: red is Cr, green luma, blue Cb.
+    #[test]
+    fn texels_of_two_share_their_chroma() {
+        for (number, bytes) in [(0x182, [10, 20, 30, 40]), (0x190, [20, 10, 40, 30])] {
+            let format = find(number).unwrap();
+            assert_eq!((format.bytes, format.block), (4, [2, 1]));
+            for (x, luma) in [(0, 10.0), (1, 30.0)] {
+                let texel = format.unpack(&bytes, [x, 0]).map(f32::from_bits);
+                assert_eq!(texel.map(|v| v * 255.0), [40.0, luma, 20.0, 255.0], "{number:#x} {x}");
+            }
+        }
     }
 
     #[test]
