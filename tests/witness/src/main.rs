@@ -63,7 +63,7 @@ enum Cli {
         /// Only names that contain one of these.
         names: Vec<String>,
     },
-    /// Times three kernels and prints milliseconds as JSON.
+    /// Times kernels and prints milliseconds as JSON.
     Speed {
         /// Part of the device's name.
         #[arg(long)]

@@ -1,7 +1,7 @@
 //! `tepui bench model`: measures the speed of the virtual GPUs.
 //!
 //! There are three kinds of figures: lane-instructions per second of loops in AGX assembly, in this
-//! process; the time of three Vulkan kernels on Mesa's driver on the model, and the time of the same
+//! process; the time of Vulkan kernels on Mesa's driver on the model, and the time of the same
 //! kernels on lavapipe (the same processor without a GPU) in the same run; and, measured likewise,
 //! frames per second of programs that draw.
 
@@ -16,13 +16,14 @@ use tepui_agx_model::Options;
 
 use super::frames::{self, Driver, Frames};
 
-/// Measures the speed of the model: instruction loops in this process; three Vulkan kernels, vkcube
-/// and three scenes of vkmark on Mesa's driver on the model, compared with lavapipe.
+/// Measures the speed of the model: instruction loops in this process; Vulkan kernels, among them
+/// samples of textures of many formats, vkcube and three scenes of vkmark on Mesa's driver on the model, compared with lavapipe.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench model
   tepui bench model --json --only-loops
   tepui bench model --only-frames
+  tepui bench model --only-kernels texture
   tepui bench model --gpu skl
   tepui bench model --gpu mali-g610
   tepui bench model --mesa tools/mesa --witness target/release/witness
@@ -43,6 +44,9 @@ pub struct Args {
     /// Run only the programs that draw.
     #[arg(long, conflicts_with = "only_loops")]
     only_frames: bool,
+    /// Run only the kernels whose names contain this.
+    #[arg(long, value_name = "PART", conflicts_with_all = ["only_loops", "only_frames"])]
+    only_kernels: Option<String>,
     /// Worker threads; 0 means one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -83,9 +87,10 @@ struct Loop {
 struct Kernel {
     name: String,
     model_ms: f64,
-    lavapipe_ms: f64,
+    /// None if lavapipe does not offer what the kernel needs.
+    lavapipe_ms: Option<f64>,
     /// Speed of the model divided by lavapipe's; above 1, the model is faster.
-    ratio: f64,
+    ratio: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -112,10 +117,11 @@ pub fn run(args: &Args) -> ExitCode {
                 );
             }
             for k in &report.kernels {
-                println!(
-                    "{:24} {:8.1} ms on the model, {:8.1} ms on lavapipe: ratio {:.2}",
-                    k.name, k.model_ms, k.lavapipe_ms, k.ratio
-                );
+                let peer = match k.lavapipe_ms.zip(k.ratio) {
+                    Some((ms, ratio)) => format!("{ms:8.1} ms on lavapipe: ratio {ratio:.2}"),
+                    None => "not offered by lavapipe".into(),
+                };
+                println!("{:24} {:8.1} ms on the model, {peer}", k.name, k.model_ms);
             }
             for f in &report.frames {
                 let alone = f.alone_fps.zip(f.alone_ratio);
@@ -144,6 +150,9 @@ fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
     if args.only_frames {
         let frames = frames::measure(args.gpu.driver(), &args.mesa, args.threads)?;
         return Ok(Report { loops: Vec::new(), kernels: Vec::new(), frames });
+    }
+    if args.only_kernels.is_some() {
+        return Ok(Report { loops: Vec::new(), kernels: kernels(args)?, frames: Vec::new() });
     }
     let loops = match args.gpu {
         Gpu::M1 => vec![
@@ -285,18 +294,17 @@ fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
             _ => witness.clone(),
         };
         command.arg(program).args(["speed", "--device", driver.device()]);
+        command.args(["--only", args.only_kernels.as_deref().unwrap_or_default()]);
         Ok(command)
     };
     let (model, peer) = (client(args.gpu.driver())?, client(Driver::Lavapipe)?);
     let (model, peer) = (super::json::<Vec<Time>>(model)?, super::json::<Vec<Time>>(peer)?);
     Ok(model
         .into_iter()
-        .zip(peer)
-        .map(|(m, p)| Kernel {
-            name: m.kernel,
-            model_ms: m.ms,
-            lavapipe_ms: p.ms,
-            ratio: p.ms / m.ms,
+        .map(|m| {
+            let lavapipe_ms = peer.iter().find(|p| p.kernel == m.kernel).map(|p| p.ms);
+            let ratio = lavapipe_ms.map(|ms| ms / m.ms);
+            Kernel { name: m.kernel, model_ms: m.ms, lavapipe_ms, ratio }
         })
         .collect())
 }
