@@ -7,7 +7,6 @@ use tepui_softgpu::AddressSpace;
 
 use super::super::filter::{self, Lod, Request};
 use super::super::strip::StripPosition;
-use super::super::texel::BlockCache;
 use super::*;
 use crate::format;
 use crate::port::auxiliary::Auxiliary;
@@ -136,7 +135,8 @@ fn loads_are_those_of_single_texels() {
             };
             let (kernels, scratch) = (Kernels::of_host(), &mut Scratch::new());
             let texture = &mut texture;
-            let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
+            let blocks = &mut Blocks::new(64);
+            let mut reader = Reader { kernels, memory, image, texture, exec, scratch, blocks };
             reader.load(false, &parameters).expect("a plain image");
             let out = scratch.rows;
             read += 1;
@@ -220,7 +220,8 @@ fn samples_are_those_of_the_general_way() {
             };
             let (kernels, scratch) = (Kernels::of_host(), &mut Scratch::new());
             let texture = &mut texture;
-            let mut reader = Reader { kernels, memory, image, texture, exec, scratch };
+            let blocks = &mut Blocks::new(64);
+            let mut reader = Reader { kernels, memory, image, texture, exec, scratch, blocks };
             let done = reader.sample(number, &sampler, 3 + shift, &parameters);
             let out = scratch.rows;
             all += 1;
@@ -245,7 +246,7 @@ fn samples_are_those_of_the_general_way() {
                 queries: false,
             };
             let mut want = [[0; 4]; WIDTH];
-            let mut blocks = BlockCache::new();
+            let mut blocks = Blocks::new(64);
             filter::sample(memory, &mut blocks, image, &sampler, &request, exec, &mut want)
                 .expect("bound");
             for lane in tepui_texel::lanes(exec) {
