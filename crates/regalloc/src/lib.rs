@@ -9,10 +9,11 @@
 //! - [`mod@target`]: the properties of instructions that a back end provides
 //! - [`phis`], [`cse`], [`dce`]: clean-up after instruction selection
 //! - [`liveness`]: live values and register pressure
-//! - [`schedule`]: list scheduling for register pressure
+//! - [`schedule`]: list scheduling for register pressure; [`latency`]: for latencies
 //! - [`spill`]: spilling of values to stack slots until the pressure fits
 //! - [`alloc`]: register assignment, copies on edges, and a checker of the result; [`code`] is the
 //!   output
+//! - [`pending`]: waits for asynchronous instructions, in code with registers
 //!
 //! Registers are counted in units: the smallest register that a value can take. A [`RegClass`] says
 //! how many consecutive units a value takes and where they may begin; a [`RegSet`] is the units that
@@ -25,7 +26,9 @@ pub mod cse;
 pub mod dce;
 mod error;
 pub mod function;
+pub mod latency;
 pub mod liveness;
+pub mod pending;
 pub mod phis;
 pub mod schedule;
 pub mod spill;

@@ -12,7 +12,7 @@
 //! agx_pressure_schedule.c
 
 use crate::function::{Ctl, Function, Ins, Op, Val};
-use crate::liveness::{LiveSet, Liveness};
+use crate::liveness::{Extra, LiveSet, Liveness};
 use crate::target::{Effect, Target};
 use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
@@ -42,13 +42,13 @@ pub fn run<T: Target>(
             out.extend_from_slice(f.srcs(i));
         }
         let body = &f.blocks[b].insts[head..end];
-        let before = peak(f, body, &out, &mut set);
+        let before = peak::<T>(f, body, &out, &mut set);
         if before <= min_pressure {
             continue;
         }
         set.fill(f, &out);
         let order = Ready::<T>::new(f, body, &mut values, before <= limit).order(&mut set);
-        if peak(f, &order, &out, &mut set) < before {
+        if peak::<T>(f, &order, &out, &mut set) < before {
             f.blocks[b].insts[head..end].copy_from_slice(&order);
             changed = true;
         }
@@ -56,7 +56,7 @@ pub fn run<T: Target>(
     changed
 }
 
-fn is_head<I>(op: &Op<I>) -> bool {
+pub(crate) fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Preload(_) | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }
 
@@ -70,7 +70,12 @@ fn size<I>(f: &Function<I>, v: Val) -> i32 {
 }
 
 /// The peak pressure of an instruction sequence at whose end `out` is live.
-fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
+pub(crate) fn peak<T: Target>(
+    f: &Function<T::Inst>,
+    insts: &[Ins],
+    out: &[Val],
+    live: &mut LiveSet,
+) -> u32 {
     let mut now = live.fill(f, out) as i32;
     let mut most = now;
     for &i in insts.iter().rev() {
@@ -80,13 +85,14 @@ fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u
                 now -= size(f, d);
             }
         }
-        most = most.max(now + written);
+        let extra = Extra::new::<T>(f, i);
+        most = most.max(now + written + extra.written as i32);
         for &s in f.srcs(i) {
             if live.insert(s) {
                 now += size(f, s);
             }
         }
-        most = most.max(now);
+        most = most.max(now + extra.read as i32);
     }
     most as u32
 }

@@ -181,6 +181,15 @@ impl Target for Picky {
         }
     }
 
+    /// An input comes from memory.
+    fn latency(inst: &Inst) -> u32 {
+        if matches!(inst, Inst::Input(_)) { 20 } else { 2 }
+    }
+
+    fn pipe(inst: &Inst) -> (u8, u32) {
+        if matches!(inst, Inst::Input(_)) { (1, 4) } else { (0, 1) }
+    }
+
     fn clobbers(inst: &Inst) -> RegSet {
         match inst {
             Inst::Call(_) => RegSet::range(CLOBBERED),

@@ -2,6 +2,7 @@
 //! and that functions still compute the same.
 
 mod constraints;
+mod latencies;
 mod machine;
 mod random;
 mod registers;

@@ -1,12 +1,13 @@
 //! Random structured functions compute the same after they are spilled to few registers.
 
 use super::machine::{
-    Func, GROUP, HALF, Inst, Picky, QUAD, SCALAR, WORD, block, ctl, picky_registers, push, show,
-    value,
+    Func, GROUP, HALF, Inst, Picky, QUAD, SCALAR, WORD, block, ctl, execute, picky_registers, push,
+    show, value,
 };
 use super::{check, check_on};
 use proptest::prelude::*;
-use tepui_regalloc::{Block, Ctl, Op, RegClass, Val};
+use tepui_regalloc::liveness::{self, Liveness};
+use tepui_regalloc::{Block, Ctl, Op, RegClass, Val, latency};
 
 /// Choices from a list of numbers, which is repeated.
 struct Choices<'a> {
@@ -224,6 +225,18 @@ proptest! {
         for (limit, scratch) in [(limit, 0), (64, 0), (limit, 48), (limit, 100)] {
             check(&mut f.clone(), limit, scratch);
         }
+    }
+
+    #[test]
+    fn functions_in_another_order_do_the_same(list in proptest::collection::vec(any::<u8>(), 20..200), limit in 20u32..90) {
+        let mut f = function(&list, true);
+        let want = execute(&f, 300);
+        let live = Liveness::new(&f).expect("liveness");
+        let (before, _) = liveness::pressure::<Picky>(&f, &live);
+        latency::run::<Picky>(&mut f, &live, limit);
+        assert_eq!(execute(&f, 300), want);
+        let (after, _) = liveness::pressure::<Picky>(&f, &live);
+        assert!(after <= before.max(limit));
     }
 
     #[test]
