@@ -85,7 +85,7 @@ impl Graph {
             }
             match f.insts[i].op.effect::<T>() {
                 Effect::Pure => {}
-                Effect::Read | Effect::Group => {
+                Effect::Read | Effect::Convergent => {
                     fixed.into_iter().for_each(|k| g.link(k, n, 0));
                     since.push(n);
                 }
