@@ -40,6 +40,10 @@ fn long_tables_are_constant_data() {
         let mut s = tepui_spirv::translate(&words, &Default::default()).unwrap();
         let program = compile(&mut s, &Options::default()).unwrap();
         assert_eq!((program.stats.scratch, program.data.len()), (0, 4 * length as usize));
-        assert!(program.stats.instructions < 100, "{length}: {} instructions", program.stats.instructions);
+        assert!(
+            program.stats.instructions < 100,
+            "{length}: {} instructions",
+            program.stats.instructions
+        );
     }
 }
