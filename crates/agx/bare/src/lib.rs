@@ -2,7 +2,8 @@
 //!
 //! [`Machine`] is a GPU with an address space of its own. [`Machine::buffer`] binds memory,
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
-//! would, and submits it. Demonstrations, benchmarks and instruction tests use it.
+//! would, and submits it. Demonstrations, benchmarks and instruction tests use it. What runs compiled shaders, with images and
+//! in pipelines, is in modules of the feature `compiler`, which is on by default.
 //!
 //! ```
 //! use tepui_agx_bare::{Dispatch, Machine, address_halves};
@@ -23,14 +24,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "compiler")]
 pub mod bind;
+#[cfg(feature = "compiler")]
 pub mod differential;
+#[cfg(feature = "compiler")]
 pub mod draw;
+#[cfg(feature = "compiler")]
 pub mod feedback;
+#[cfg(feature = "compiler")]
 pub mod image;
+#[cfg(feature = "compiler")]
 pub mod pair;
+#[cfg(feature = "compiler")]
 pub mod reference;
+#[cfg(feature = "compiler")]
 mod scratch;
+#[cfg(feature = "compiler")]
 pub mod shader;
 
 use std::sync::Arc;
@@ -38,7 +48,7 @@ use std::sync::Arc;
 use tepui_agx_chips::VA_BITS;
 use tepui_agx_model::{ComputeJob, ComputeRegisters, Gpu, Helper, JobFault, JobStats, Options};
 use tepui_agx_packets::{cdm, usc};
-use tepui_softgpu::{AddressSpace, BindError, Fault, Memory, Protection};
+use tepui_softgpu::{AddressSpace, BindError, Memory, Protection};
 
 /// Pages of the GPU, and so the granularity of buffers.
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
@@ -48,6 +58,7 @@ const USC_BASE: u64 = 0x11_0000_0000;
 const DATA_BASE: u64 = 0x15_0000_0000;
 
 pub use tepui_agx_packets::sampler::FIRST_OF_HEAP;
+pub use tepui_softgpu::Fault;
 
 /// Errors of a machine.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +85,7 @@ pub enum Error {
     #[error("the texture unit has no format {0}")]
     Format(tepui_format::Format),
     /// The hardware has no storage images of this format.
+    #[cfg(feature = "compiler")]
     #[error("there are no images of {0}")]
     Texels(tepui_ir::ImageFormat),
     /// The level or layer does not exist.
@@ -89,6 +101,7 @@ pub enum Error {
     #[error("the stages have different sampler heaps")]
     SamplerHeaps,
     /// Programs of stages that do not fit together.
+    #[cfg(feature = "compiler")]
     #[error(transparent)]
     Link(#[from] tepui_agx_compiler::Error),
     /// The program that clears or stores the tile does not assemble.
