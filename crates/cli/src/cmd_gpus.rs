@@ -1,5 +1,6 @@
 //! `tepui gpus`: lists the GPUs of the registry and what works for each.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -9,8 +10,8 @@ use crate::cmd_isa::print_out;
 
 /// Lists the GPUs and what works for each.
 ///
-/// `yes`: it works, and tests compare it with independent references. `untested`: it works as on
-/// another chip of the generation, and only that chip is tested. `-`: it is not implemented.
+/// `yes`: it works, and tests on this GPU compare it with independent references. `untested`: it works as on
+/// another chip of the generation, and tests run on that chip alone. `-`: it is not implemented.
 #[derive(clap::Args)]
 #[command(after_help = "Columns:\n  \
     model     tepui shim, trace, replay: programs run on a virtual GPU\n  \
@@ -75,24 +76,30 @@ pub fn run(args: &Args) -> ExitCode {
             }
         };
     }
-    let mut text = format!("{:<12} {:<14} {:<16} {:>5}", "--gpu", "name", "architecture", "id");
-    for feature in Feature::ALL {
-        text += &format!("  {:<8}", feature.to_string());
-    }
-    text = text.trim_end().to_owned() + "\n";
+    let mut rows = vec![["--gpu", "name", "architecture", "id"].map(str::to_owned).to_vec()];
+    rows[0].extend(Feature::ALL.map(|feature| feature.to_string()));
     for gpu in Gpu::all() {
-        let mut line = format!(
-            "{:<12} {:<14} {:<16} {:>5}",
-            gpu.id(),
-            gpu.name(),
-            gpu.architecture(),
-            format!("{:04x}", gpu.chip_id())
-        );
-        for feature in Feature::ALL {
-            line += &format!("  {:<8}", gpu.support(feature));
+        let mut row = vec![gpu.id().to_owned(), gpu.name().to_owned(), gpu.architecture()];
+        row.push(format!("{:04x}", gpu.chip_id()));
+        row.extend(Feature::ALL.map(|feature| gpu.support(feature).to_string()));
+        rows.push(row);
+    }
+    let text = columns(&rows);
+    print_out("gpus", &text)
+}
+
+/// Rows of cells as lines, each column as wide as its widest cell.
+fn columns(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..rows[0].len()).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:<width$}  ");
         }
         text += line.trim_end();
         text.push('\n');
     }
-    print_out("gpus", &text)
+    text
 }

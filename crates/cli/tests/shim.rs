@@ -98,7 +98,13 @@ fn the_gpus_are_a_table_or_json() {
     };
     assert_eq!(line("m1"), ["m1", "Apple", "M1", "G13G", "B0", "8103", "yes", "yes", "yes", "yes"]);
     assert_eq!(line("m2")[5..], ["8112", "untested", "-", "untested", "yes"]);
-    assert_eq!(line("mali-g52")[4..], ["7212", "untested", "-", "yes", "yes"]);
+    assert_eq!(line("mali-g52")[4..], ["7212", "yes", "-", "yes", "yes"]);
+    assert_eq!(line("mali-g31")[4..], ["7093", "untested", "-", "yes", "yes"]);
+    assert_eq!(line("tgl")[9..], ["9a49", "yes", "-", "yes", "-"]);
+    // The last column starts at the same place in all lines, however long the names are.
+    let last_columns: Vec<_> =
+        table.lines().map(|line| line.rfind("  ").map(|at| at + 2)).collect();
+    assert!(last_columns.iter().all(|at| *at == last_columns[0]), "{table}");
     let json = tepui(&["gpus", "--json"]).output().unwrap().stdout;
     let rows: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(rows[2]["id"], "m1-max");

@@ -111,12 +111,27 @@ impl fmt::Display for Feature {
     }
 }
 
+/// GPUs on whose models drivers and programs run in tests, which compare what they draw and compute with independent references:
+/// `tests/witness`, `tests/gles` and `tests/programs`.
+const TESTED_MODELS: [&str; 10] = [
+    "m1",
+    "m1-pro",
+    "mali-t720",
+    "mali-t860",
+    "mali-g72",
+    "mali-g52",
+    "mali-g57",
+    "mali-g610",
+    "skl",
+    "tgl",
+];
+
 /// Level of support of a feature for a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// It works, and is tested against independent references.
+    /// It works, and tests on this GPU compare it with independent references.
     Tested,
-    /// It works as for another chip of the generation; only that chip is tested.
+    /// It works as for another chip of the generation, and tests run on that chip alone.
     Untested,
     /// It is not implemented.
     Missing,
@@ -229,22 +244,20 @@ impl Gpu {
     /// The level of support of a feature for this GPU.
     pub fn support(self, feature: Feature) -> Support {
         let tested_if = |tested| if tested { Support::Tested } else { Support::Untested };
+        let has_tested_model = TESTED_MODELS.contains(&self.id());
         match (self, feature) {
             (Gpu::Agx(_) | Gpu::Mali(_), Feature::Layout) => Support::Tested,
+            (Gpu::Agx(_), Feature::Model) => tested_if(has_tested_model),
+            // Framebuffers and textures of older Mali GPUs are others.
+            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 4 => tested_if(has_tested_model),
+            (Gpu::Intel(_), Feature::Model) if has_tested_model => Support::Tested,
             // It is unknown what G13S, G13C and G14G execute that G13G does not.
-            (Gpu::Agx(chip), Feature::Model | Feature::Isa) => tested_if(chip.id == "m1"),
+            (Gpu::Agx(chip), Feature::Isa) => tested_if(chip.id == "m1"),
             // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
             (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
-            (Gpu::Intel(chip), Feature::Model | Feature::Layout) if chip.id == "skl" => {
-                Support::Tested
-            }
-            // Tessellated draws and stencil tests are not all right yet.
-            (Gpu::Intel(chip), Feature::Model) if chip.id == "tgl" => Support::Untested,
-            (Gpu::Intel(_), Feature::Isa) => Support::Tested,
-            (Gpu::Mali(_), Feature::Isa) => Support::Tested,
-            // Framebuffers and textures of v4 are others.
-            (Gpu::Mali(chip), Feature::Model) if chip.arch.0 >= 4 => Support::Untested,
+            (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
+            (Gpu::Intel(_) | Gpu::Mali(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,
         }
     }
