@@ -1,7 +1,8 @@
-//! What a GPU family's driver does for the runtime.
+//! Interface of a GPU family's driver to the runtime.
 //!
-//! The runtime keeps objects, state and order; a [`Backend`] lays out images, writes descriptors, compiles shaders and
-//! encodes commands. Its types stand in the runtime's objects, so that nothing is looked up or cast on the way.
+//! The runtime keeps objects, state and order; a [`Backend`] lays out images, writes descriptors,
+//! compiles shaders and encodes commands. Its types are parts of the runtime's objects, so nothing is
+//! looked up or cast at run time.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub const MAX_PLANES: usize = 3;
 /// GPU addresses of an image's planes; they differ from a common base only when planes are bound one by one.
 pub type Addresses = [u64; MAX_PLANES];
 
-/// What a physical device says about itself.
+/// Description of a physical device.
 pub struct PhysicalInfo {
     /// Properties of Vulkan 1.0.
     pub properties: vk::PhysicalDeviceProperties,
@@ -45,15 +46,16 @@ pub struct PhysicalInfo {
     pub memory: vk::PhysicalDeviceMemoryProperties,
     /// Queue families.
     pub queues: Vec<vk::QueueFamilyProperties>,
-    /// What each format can do.
+    /// Features of each format.
     pub formats: fn(Format) -> FormatFeatures,
-    /// Layouts in which images of a format may be shared between devices, as DRM format modifiers, and what such images can do.
+    /// DRM format modifiers with which images of a format can be shared between devices, and the
+    /// features of such images.
     pub modifiers: fn(Format) -> Vec<(u64, vk::FormatFeatureFlags2)>,
     /// Largest size in bytes of a memory allocation.
     pub max_memory_bytes: u64,
 }
 
-/// What a format can do.
+/// Features of a format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FormatFeatures {
     /// Linear images.
@@ -66,7 +68,7 @@ pub struct FormatFeatures {
     pub samples: vk::SampleCountFlags,
 }
 
-/// Most formats that [`ViewFormats::Listed`] holds.
+/// Maximum number of formats in [`ViewFormats::Listed`].
 pub const MAX_VIEW_FORMATS: usize = 8;
 
 /// Formats that views of an image may have.
@@ -74,7 +76,7 @@ pub const MAX_VIEW_FORMATS: usize = 8;
 pub enum ViewFormats {
     /// The image's own.
     Own,
-    /// Those of a list, the image's own among them or not.
+    /// A list of formats, which may lack the image's own.
     Listed([Option<Format>; MAX_VIEW_FORMATS]),
     /// Any that is compatible with the image's.
     Any,
@@ -95,15 +97,15 @@ pub struct ImageInfo {
     pub layers: u32,
     /// Samples of a pixel.
     pub samples: u32,
-    /// What it is used for.
+    /// Usage.
     pub usage: vk::ImageUsageFlags,
     /// Creation flags.
     pub flags: vk::ImageCreateFlags,
     /// Formats of views.
     pub views: ViewFormats,
-    /// Rows of pixels one behind the other.
+    /// Consecutive rows of pixels.
     pub linear: bool,
-    /// The DRM format modifier that says the layout, for images that have one.
+    /// The DRM format modifier of the layout, for images that have one.
     pub modifier: Option<u64>,
     /// Layouts of the planes that the application gives with a modifier; the driver's choice when `None`.
     pub explicit: Option<ExplicitPlanes>,
@@ -131,7 +133,7 @@ pub struct ExplicitPlane {
     pub depth_pitch: u64,
 }
 
-/// Where a level of a layer lies in an image.
+/// Location of a level of a layer in an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subresource {
     /// First byte.
@@ -146,7 +148,7 @@ pub struct Subresource {
     pub depth_pitch: u64,
 }
 
-/// Where a plane lies in an image's memory, and what it needs when it is bound by itself.
+/// Location of a plane in an image's memory, and its memory requirements when it is bound separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlaneMemory {
     /// First byte in the image's memory.
@@ -161,11 +163,11 @@ pub struct PlaneMemory {
 pub struct ViewInfo<'a, B: Backend> {
     /// Layout of the image.
     pub image: &'a B::Image,
-    /// What the image is.
+    /// Description of the image.
     pub image_info: &'a ImageInfo,
     /// GPU addresses of the image's planes.
     pub addresses: Addresses,
-    /// What a sparse image's addresses are.
+    /// The address range of a sparse image.
     pub sparse: Option<&'a B::Range>,
     /// Shape that shaders see.
     pub view_type: vk::ImageViewType,
@@ -195,9 +197,9 @@ pub struct SamplerInfo {
     pub reduction: vk::SamplerReductionMode,
 }
 
-/// What is written into a descriptor.
+/// Contents of a descriptor.
 pub enum Descriptor<'a, B: Backend> {
-    /// Nothing: reads give zeros.
+    /// Null descriptor: reads give zeros.
     Null,
     /// A range of memory.
     Buffer {
@@ -223,13 +225,13 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub ir: Shader,
     /// Hash of everything that the shader follows from.
     pub key: u128,
-    /// Where compiled programs are looked for and kept.
+    /// Cache of compiled programs.
     pub programs: Arc<Programs>,
-    /// Machine code is kept as text, for those who ask for it.
+    /// Whether the text of machine code is kept for executable properties.
     pub captures: bool,
-    /// Samplers may have custom border colours.
+    /// Whether samplers may have custom border colours.
     pub custom_borders: bool,
-    /// Samplers may reduce texels to the least or the greatest.
+    /// Whether samplers may have a minimum or maximum reduction.
     pub reductions: bool,
     /// Descriptors of images may be null.
     pub null_images: bool,
@@ -251,7 +253,7 @@ pub struct Counts {
     pub instances: u32,
     /// First vertex or index.
     pub first: u32,
-    /// What is added to indices.
+    /// Number that is added to indices.
     pub vertex_offset: i32,
     /// First instance.
     pub first_instance: u32,
@@ -262,7 +264,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What is added to the numbers of vertices.
+    /// Number that is added to vertex numbers.
     pub fn base_vertex(&self) -> u32 {
         if self.indexed { self.vertex_offset as u32 } else { self.first }
     }
@@ -277,7 +279,7 @@ pub enum Draw {
     Indirect {
         /// GPU address of the first draw's parameters.
         address: u64,
-        /// At most so many draws.
+        /// Maximum number of draws.
         count: u32,
         /// Bytes from draw to draw.
         stride: u32,
@@ -299,27 +301,27 @@ impl Draw {
     }
 }
 
-/// What an encoder did with a draw.
+/// Outcome of encoding a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// All is drawn.
+    /// The draw is complete.
     Whole,
-    /// A part is drawn: the rendering is split, and the same draw comes again for what is left.
+    /// The draw is partial: the rendering was split, and the rest of the draw must be encoded again.
     InPart,
-    /// Nothing is drawn: the CPU has to know its counts, and whether its condition holds.
+    /// Nothing is drawn: the CPU has to read its counts and its condition first.
     Unknown,
 }
 
-/// Whether draws and dispatches happen: a 32-bit word in memory decides when they execute.
+/// Condition of draws and dispatches: a 32-bit word in memory that decides when they execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// GPU address of the word.
     pub address: u64,
-    /// They happen when the word is zero; else when it is not.
+    /// Whether they execute if the word is zero, rather than if it is not.
     pub inverted: bool,
 }
 
-/// What a dispatch runs.
+/// Size of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
     /// First workgroup and workgroups in each direction.
@@ -332,13 +334,13 @@ pub enum Dispatch {
 pub struct Attachment<B: Backend> {
     /// Image.
     pub image: Arc<ImageRef<B>>,
-    /// What happens to the contents before.
+    /// Load operation.
     pub load: vk::AttachmentLoadOp,
-    /// What happens to the contents after.
+    /// Store operation.
     pub store: vk::AttachmentStoreOp,
     /// The clear value, as four words; for depth the first, for stencil the second.
     pub clear: [u32; 4],
-    /// The image that samples are resolved to, and how.
+    /// The image that samples are resolved to, and the resolve mode.
     pub resolve: Option<(Arc<ImageRef<B>>, vk::ResolveModeFlags)>,
 }
 
@@ -358,7 +360,7 @@ impl<B: Backend> Clone for Attachment<B> {
 pub struct ImageRef<B: Backend> {
     /// Layout of the image.
     pub image: Arc<B::Image>,
-    /// What the image is.
+    /// Description of the image.
     pub info: ImageInfo,
     /// GPU addresses of the image's planes.
     pub addresses: Addresses,
@@ -437,11 +439,11 @@ pub struct SparseLayout {
     pub page_size: u64,
     /// The first level that is smaller than a block; as many as there are levels when none is.
     pub tail_level: u32,
-    /// Bytes of that level and those behind it in each layer.
+    /// Bytes of that level and those after it in each layer.
     pub tail_size: u64,
 }
 
-/// Most values of a query: a pipeline's statistics without those of mesh shaders.
+/// Maximum number of values of a query: all pipeline statistics but those of mesh shaders.
 pub const MAX_QUERY_VALUES: usize = 11;
 
 impl QueryInfo {
@@ -466,7 +468,7 @@ pub struct ImageCopy<'a, B: Backend> {
     pub offset: [i32; 3],
 }
 
-/// Where the pixels of an image copy lie in a buffer.
+/// Location of the pixels of an image copy in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferPixels {
     /// GPU address of the first pixel.
@@ -489,7 +491,7 @@ pub struct Blit<'a, B: Backend> {
     pub linear: bool,
 }
 
-/// How memory is allocated.
+/// Parameters of a memory allocation.
 #[derive(Default)]
 pub struct Allocation {
     /// Bytes.
@@ -500,24 +502,24 @@ pub struct Allocation {
     pub exportable: bool,
     /// The memory of a file descriptor is imported.
     pub import: Option<OwnedFd>,
-    /// Where it is to be.
+    /// Its address.
     pub place: Place,
 }
 
-/// Which addresses memory or a range is to have.
+/// Requested address of memory or of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// Any.
     #[default]
     Any,
-    /// Any that another device may be asked for later ([`Place::At`]).
+    /// Any that can be requested again on another device ([`Place::At`]).
     Replayable,
-    /// From this address on, or the error `VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS`.
+    /// This address, or the error `VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS`.
     At(u64),
 }
 
 impl Place {
-    /// The place of an object with addresses for capture and replay: this one, unless it is 0.
+    /// The address of an object with capture and replay: this one, unless it is 0.
     pub(crate) fn replayable(is: bool, address: u64) -> Place {
         match (is, address) {
             (false, _) => Place::Any,
@@ -549,10 +551,10 @@ pub trait Backend: Sized + Send + Sync + 'static {
     type Shader: Send + Sync;
     /// Memory of a query pool.
     type Queries: Send + Sync;
-    /// What records a command buffer.
+    /// Recorder of a command buffer.
     type Encoder: Encoder<Self> + Send;
 
-    /// What the physical device says about itself.
+    /// Description of the physical device.
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
 
     /// Opens a device.
@@ -582,8 +584,9 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// A file descriptor of memory.
     fn export(device: &Self::Device, memory: &Self::Memory) -> Result<OwnedFd>;
 
-    /// Reserves addresses for so many bytes, without memory. What is read there is zero, and what is written is dropped. They are
-    /// those of a buffer, of an image whose memory is bound as a whole, or of `image`, whose blocks come and go.
+    /// Reserves an address range of `size` bytes without memory: reads give zeros, and writes are
+    /// dropped. It belongs to a buffer, to an image whose memory is bound as a whole, or to `image`,
+    /// whose blocks are bound separately.
     fn reserve(
         device: &Self::Device,
         size: u64,
@@ -597,13 +600,14 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Binds memory to parts of ranges, and takes it away.
     fn bind_sparse(device: &Self::Device, binds: &[SparseBind<Self>]) -> Result<()>;
 
-    /// Where the blocks of a sparse image are.
+    /// Layout of a sparse image's blocks.
     fn sparse_layout(image: &Self::Image) -> SparseLayout;
 
     /// The first byte of the page that holds a pixel of a level of a sparse image, which is none of the small ones.
     fn sparse_page(image: &Self::Image, level: u32, layer: u32, px: [u32; 2]) -> u64;
 
-    /// The modifier of a list that suits an image best; `None` if none does. The image's own modifier is not looked at.
+    /// The modifier of a list that suits an image best; `None` if none does. The image's own modifier
+    /// is ignored.
     fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64>;
 
     /// Lays out an image.
@@ -618,10 +622,10 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// The plane that holds an aspect of an image: one of the planes of a Y′CbCr format, or depth or stencil.
     fn plane(image: &Self::Image, aspect: vk::ImageAspectFlags) -> usize;
 
-    /// Where a plane lies.
+    /// Location of a plane.
     fn plane_memory(image: &Self::Image, plane: usize) -> PlaneMemory;
 
-    /// Where a level and layer of a plane lie in the plane's memory.
+    /// Location of a level and layer of a plane in the plane's memory.
     fn subresource(image: &Self::Image, plane: usize, level: u32, layer: u32) -> Subresource;
 
     /// Copies a rectangle of a plane to or from memory on the host. `plane_host` is the plane's first byte.
@@ -725,10 +729,11 @@ pub trait Encoder<B: Backend>: Sized {
     /// Forgets the rendering, if nothing was drawn in it; returns whether it did.
     fn drop_rendering(&mut self) -> bool;
 
-    /// An empty encoder for what comes behind, with the queries and the transform feedback that are active.
+    /// An empty encoder that continues this one, with the active queries and transform feedback.
     fn behind(&self) -> Self;
 
-    /// Copies memory to where the CPU can read it when what is recorded is done, until the encoder is reset. Gives where.
+    /// Copies memory to the host when the recorded work is done; the copy is valid until the encoder is
+    /// reset. Returns its address.
     fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8>;
 
     /// Dispatches.
@@ -786,7 +791,7 @@ pub trait Encoder<B: Backend>: Sized {
         rects: &[vk::ClearRect],
     ) -> Result<()>;
 
-    /// Begins transform feedback, behind the bytes that counters say.
+    /// Begins transform feedback at the byte offsets that counters give.
     fn begin_feedback(&mut self, counters: &Counters) -> Result<()>;
 
     /// Ends transform feedback and writes the counters.

@@ -18,12 +18,12 @@ use crate::error::{Error, Result};
 use crate::object::{get, handle, slice};
 use crate::pipeline::{Pipeline, key_of_compute, key_of_graphics};
 
-/// What a pipeline was made from, kept for its binary.
+/// Sources and programs of a pipeline, captured for its binary.
 #[derive(Default)]
 pub(crate) struct Captured {
     /// SPIR-V of the pipeline's own stages, by the bits of `VkShaderStageFlagBits`.
     pub stages: Vec<(u32, Vec<u32>)>,
-    /// Programs that were made for it.
+    /// Programs that were compiled for it.
     pub programs: Arc<Cache>,
 }
 
@@ -67,7 +67,7 @@ impl Captured {
         Some(Captured { stages, programs: Arc::new(Cache::load(header, rest)) })
     }
 
-    /// What several binaries have.
+    /// The contents of several binaries.
     pub fn join<'a>(all: impl Iterator<Item = &'a Captured>) -> Captured {
         let mut joined = Captured::default();
         for one in all {
@@ -103,7 +103,7 @@ impl PipelineBinary {
     }
 }
 
-/// What the binaries have that a pipeline is to be made from; none if there are none.
+/// Contents of the binaries that a pipeline is created from; none if there are none.
 ///
 /// # Safety
 /// The chain is valid, and the binaries are live.

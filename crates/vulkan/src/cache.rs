@@ -57,10 +57,10 @@ pub fn build_stamp() -> u64 {
     xxh3::xxh3_64(bytemuck::bytes_of(&parts))
 }
 
-/// What a shader or a set layout is to a cache, which knows no family.
+/// A shader or a set layout as the cache keeps it, independent of the family.
 pub(crate) type Object = Arc<dyn Any + Send + Sync>;
 
-/// States that shaders are remembered to be linked for.
+/// Maximum number of states for which linked shaders are cached.
 const MOST_LINKED: usize = 16;
 
 /// The shaders of a pipeline.
@@ -196,11 +196,13 @@ impl Cache {
     }
 }
 
-/// What a pipeline's shaders compile with: a cache, if the application gave one, and whether they may compile at all.
+/// Programs that a pipeline may use: a cache, if the application gave one, and whether compilation is
+/// allowed.
 #[derive(Default)]
 pub struct Programs {
     cache: Option<Arc<Cache>>,
-    /// The cache is the pipeline's own: one that held the pipeline's shaders would hold itself.
+    /// Whether the cache is the pipeline's own: such a cache must not hold the pipeline's shaders, to
+    /// avoid a reference cycle.
     is_own: bool,
     only_cached: AtomicBool,
     found: AtomicBool,

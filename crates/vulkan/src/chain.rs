@@ -53,9 +53,9 @@ pub struct Answers(HashMap<i32, Answer>);
 /// The contents of a structure.
 #[derive(Clone)]
 struct Answer {
-    /// All bytes behind the head.
+    /// All bytes after the head.
     bytes: Vec<u8>,
-    /// How many of them are members; the rest is padding, in which applications leave what they like.
+    /// Bytes of the members; the rest is padding, whose contents are undefined.
     members: usize,
 }
 
@@ -137,7 +137,7 @@ mod tests {
             // SAFETY: a chain of one structure.
             unsafe { answers.lacks(asked.as_ptr().cast()) }
         };
-        // Of three truth values the first is offered; the fourth word is padding.
+        // The first of three truth values is supported; the fourth word is padding.
         assert_eq!([0, 1, 2, 3].map(lacks), [false, true, true, false]);
     }
 }

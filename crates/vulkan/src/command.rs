@@ -1,9 +1,10 @@
 //! Command pools and buffers, and the state that commands change.
 //!
-//! A command is a closure on the command buffer. A primary command buffer runs it at once; a secondary one keeps it, and
-//! `vkCmdExecuteCommands` runs what it kept on the primary. So a secondary costs what recording again costs, and inherits state
-//! as the specification wants without a second way to encode anything. A primary one keeps what comes behind a draw whose counts the CPU
-//! has to know, too ([`crate::late`]).
+//! A command is a closure on the command buffer. A primary command buffer runs it immediately; a
+//! secondary one keeps it, and `vkCmdExecuteCommands` runs the kept commands on the primary. So a
+//! secondary costs as much as recording its commands again, and inherits state as the specification
+//! requires without a second way to encode anything. A primary one also keeps the commands after a draw
+//! whose counts the CPU has to read ([`crate::late`]).
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use crate::pipeline::GraphicsPipeline;
 use crate::render_pass::RenderPass;
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
 
-/// Descriptor sets that are bound at once.
+/// Maximum number of bound descriptor sets.
 pub const MAX_SETS: usize = 8;
 /// Bytes of push constants.
 pub const MAX_PUSH: usize = 256;
@@ -40,12 +41,12 @@ pub struct BoundSet {
     pub pushed: Vec<u8>,
 }
 
-/// What is bound for one kind of pipeline.
+/// Bindings of one kind of pipeline.
 #[derive(Clone, Default)]
 pub struct BindPoint {
     /// Sets by number.
     pub sets: [BoundSet; MAX_SETS],
-    /// Sets that changed since the driver last looked, a bit each.
+    /// Bit mask of the sets that changed since the driver last used them.
     pub changed: u32,
 }
 
@@ -104,12 +105,12 @@ impl<B: Backend> Between<B> {
         self.iter().next().is_none()
     }
 
-    /// Those that there are, in the order of the pipeline.
+    /// The existing shaders, in the order of the pipeline.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<B::Shader>> {
         [&self.control, &self.evaluation, &self.geometry].into_iter().flatten()
     }
 
-    /// The place of a stage's shader, if the stage is one of them.
+    /// The slot of a stage's shader, if the stage is one of them.
     pub fn of(&mut self, stage: vk::ShaderStageFlags) -> Option<&mut Option<Arc<B::Shader>>> {
         Some(match stage {
             vk::ShaderStageFlags::TESSELLATION_CONTROL => &mut self.control,
@@ -120,7 +121,7 @@ impl<B: Backend> Between<B> {
     }
 }
 
-/// What a graphics pipeline brings to a command buffer, or the shader objects that are bound.
+/// The bound graphics pipeline or shader objects.
 pub struct Bound<B: Backend> {
     /// The pipeline's number; 0 for shader objects, and before anything is bound.
     id: u64,
@@ -174,7 +175,7 @@ impl<B: Backend> Bound<B> {
     }
 }
 
-/// Pipelines that a command buffer holds beside the one that is bound.
+/// Maximum number of earlier pipelines that a command buffer keeps references to.
 const MOST_HELD: usize = 16;
 
 /// State of a command buffer.
@@ -187,11 +188,13 @@ pub struct CommandState<B: Backend> {
     pub bound: Bound<B>,
     /// What the pipeline fixes is in `graphics`, and nothing else set it since.
     is_applied: bool,
-    /// Pipelines that were bound before, the one that goes next first from `next_held` on. Their references are kept: counts of
-    /// references are shared by all threads, which would take them from each other with every pipeline that they bind.
+    /// Earlier bound pipelines as a ring, `next_held` is replaced next. The references are kept because
+    /// reference counts are shared by all threads: releasing one on every bind would bounce its cache
+    /// line between cores.
     held: Vec<Bound<B>>,
     next_held: usize,
-    /// Shaders are objects, no parts of a pipeline: what a pipeline says of the rendering follows from the rendering.
+    /// Whether shaders are shader objects: state that a pipeline fixes per rendering then follows from
+    /// the rendering.
     pub shader_objects: bool,
     /// A pipeline was bound since the driver last looked.
     pub shaders_changed: bool,
@@ -215,7 +218,7 @@ pub struct CommandState<B: Backend> {
     pub rendering: Option<Rendering<B>>,
     /// Transform feedback.
     pub feedback: Feedback,
-    /// What decides whether draws, dispatches and clears inside of a rendering happen.
+    /// Condition of draws, dispatches and clears inside of a rendering.
     pub condition: Option<Condition>,
 }
 
@@ -437,7 +440,7 @@ fn announce(name: &str) {
 
 /// A command buffer.
 pub struct CommandBuffer<B: Backend> {
-    /// What the GPU executes.
+    /// Encoder of the GPU's commands.
     pub encoder: B::Encoder,
     /// State.
     pub state: CommandState<B>,
@@ -450,9 +453,9 @@ pub struct CommandBuffer<B: Backend> {
     is_secondary: bool,
     /// Commands are kept, not encoded.
     pub(crate) keeps: bool,
-    /// What is encoded when it is submitted.
+    /// Commands that are encoded at submission.
     pub(crate) late: Option<Box<Late<B>>>,
-    /// The submission that encodes it.
+    /// The submission that encodes them.
     pub(crate) replay: Option<Box<Replay<B>>>,
     error: Option<Error>,
 }
@@ -487,7 +490,7 @@ impl<B: Backend> CommandBuffer<B> {
         })
     }
 
-    /// The command buffer of a submission that goes on behind what this one has encoded.
+    /// The command buffer with which a submission continues after this one's encoded commands.
     pub(crate) fn behind(
         &self,
         state: CommandState<B>,
@@ -729,7 +732,7 @@ impl<B: Backend> Drop for CommandPool<B> {
     }
 }
 
-/// The command buffer behind a handle.
+/// The command buffer of a handle.
 ///
 /// # Safety
 /// The handle is live and synchronised by the application.

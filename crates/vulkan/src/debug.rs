@@ -1,4 +1,4 @@
-//! What `TEPUI_DEBUG` asks for: a list of words, separated by commas.
+//! Options of `TEPUI_DEBUG`, a list of words separated by commas.
 
 use std::fs::File;
 use std::io::Write;

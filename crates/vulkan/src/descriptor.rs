@@ -108,7 +108,7 @@ const MAX_SET_B: u64 = 1 << 30;
 /// descriptors, `maxPushDescriptors`, needs.
 const MAX_PUSHED_B: u64 = 1 << 16;
 
-/// Most dynamic offsets of a set: the host keeps a list of them for each set that is bound. Far more than the limit of such
+/// Maximum number of dynamic offsets of a set: the host keeps a list of them for each set that is bound. Far more than the limit of such
 /// descriptors.
 const MAX_DYNAMIC: u32 = 1 << 12;
 
@@ -133,7 +133,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Where the bytes of an inline block begin: behind its descriptor.
+    /// Offset of an inline block's data: after its descriptor.
     fn data(&self) -> u32 {
         self.offset + self.stride.next_multiple_of(16)
     }
@@ -298,7 +298,7 @@ impl<B: Backend> Pool<B> {
     fn place(&mut self, size: u32) -> Option<u32> {
         let mut at = 0;
         let mut slot = self.ranges.len();
-        // Most sets are allocated one behind the other.
+        // Fast path: most sets are allocated consecutively.
         let end = self.ranges.last().map_or(0, |r| r.offset + r.size);
         if self.size - end >= size {
             at = end;
@@ -335,7 +335,7 @@ impl<B: Backend> Pool<B> {
         let host = unsafe { B::host(&self.memory).add(offset as usize) };
         let address = B::address(&self.memory) + u64::from(offset);
         let mut set = Set { layout: layout.clone(), address, host, size, offset };
-        // SAFETY: as above; nobody else uses the range.
+        // SAFETY: as above; the range is not used elsewhere.
         unsafe { std::slice::from_raw_parts_mut(host, size as usize) }.fill(0);
         set.writer().begin();
         let set = Box::into_raw(Box::new(set));
@@ -404,7 +404,7 @@ pub struct Writer<'a, B: Backend> {
 }
 
 impl<B: Backend> Writer<'_, B> {
-    /// What a new set holds: samplers that the layout fixes, and where inline blocks are.
+    /// Initial contents of a set: immutable samplers, and the addresses of inline blocks.
     pub fn begin(&mut self) {
         for (_, b) in &self.layout.bindings {
             for (k, &s) in b.samplers.iter().enumerate() {
@@ -431,7 +431,8 @@ impl<B: Backend> Writer<'_, B> {
         }
     }
 
-    /// Writes `count` descriptors of a kind from an element on; further ones go to the bindings behind.
+    /// Writes `count` descriptors of a kind from an element on; descriptors past the end of the binding
+    /// go to the next bindings.
     ///
     /// # Safety
     /// `at(k)` is the address of the k-th source structure of the kind.

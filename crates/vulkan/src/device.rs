@@ -83,14 +83,14 @@ struct Pending {
     ends: bool,
 }
 
-/// What a submission waits for and what it signals.
+/// Semaphores that a submission waits for and signals.
 pub(crate) struct Semaphores {
     pub waits: Vec<SyncPoint>,
     pub signals: Vec<SyncPoint>,
 }
 
 impl Semaphores {
-    /// Those of a batch, with the values of timelines out of its chain.
+    /// Semaphores of a batch, with the values of timelines from its chain.
     ///
     /// # Safety
     /// The chain is valid, and the semaphores are live.
@@ -131,7 +131,7 @@ struct Job {
     waits: Vec<SyncPoint>,
     signals: Vec<SyncPoint>,
     run: Run,
-    /// It takes long: the worker runs it.
+    /// Whether it takes long, so that the worker thread runs it.
     is_long: bool,
 }
 
@@ -173,7 +173,7 @@ impl<B: Backend> Queue<B> {
         Ok(Queue { device, lost, timeline, state, worker: None })
     }
 
-    /// Submits now, or behind the submissions that wait.
+    /// Submits immediately, or after the pending submissions.
     fn push(&mut self, mut job: Job) -> Result<()> {
         if self.lost.load(Ordering::Acquire) {
             return Err(lost());
@@ -253,7 +253,8 @@ impl<B: Backend> Queue<B> {
 impl<B: Backend> Drop for Queue<B> {
     fn drop(&mut self) {
         let _ = self.wait_idle();
-        // What `is_lost` has submitted may still be queued, and executes what the device owns: it is done when this is.
+        // Work that `is_lost` has submitted may still be queued, and uses objects of the device: it is
+        // done when this submission is.
         if lock(&self.state.0).last != 0 && !self.lost.load(Ordering::Acquire) {
             let nothing = Semaphores { waits: Vec::new(), signals: Vec::new() };
             let _ = self.submit(nothing, Vec::new()).and_then(|()| self.wait_idle());
@@ -456,7 +457,7 @@ impl<B: Backend> Device<B> {
         state
     }
 
-    /// The device behind a handle.
+    /// The device of a handle.
     ///
     /// # Safety
     /// The handle is live and of this family.
@@ -626,7 +627,7 @@ entry! {
     fn vkQueueInsertDebugUtilsLabelEXT<B: Backend>(_queue: vk::Queue, _label: *const vk::DebugUtilsLabelEXT) {}
 }
 
-/// Signals a fence behind everything that was submitted.
+/// Signals a fence after all earlier submissions.
 pub(crate) unsafe fn finish<B: Backend>(
     queue: &mut Queue<B>,
     fence: vk::Fence,

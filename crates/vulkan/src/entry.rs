@@ -10,9 +10,9 @@ use vulkanalia_sys as vk;
 use crate::error::{Error, Result};
 use crate::registry;
 
-/// What an entry point returns, and what its body gives.
+/// Return type of an entry point, with the type of its body.
 pub trait Outcome: Sized {
-    /// What the body gives.
+    /// Return type of the body.
     type Body;
 
     /// The return value.
@@ -22,7 +22,7 @@ pub trait Outcome: Sized {
     fn panicked() -> Self;
 }
 
-/// What a body returns that has a result code: nothing, or a code that is no error.
+/// Bodies of entry points with a result code return nothing, or a success code.
 impl Outcome for vk::Result {
     type Body = Result<vk::Result>;
 

@@ -8,9 +8,9 @@ use vulkanalia_sys as vk;
 /// Why a command failed.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// What the application gets.
+    /// Result code for the application.
     pub code: vk::Result,
-    /// What went wrong, in words.
+    /// Description of the error.
     pub why: String,
 }
 

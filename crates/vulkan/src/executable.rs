@@ -13,7 +13,7 @@ pub struct Executable {
     pub stage: vk::ShaderStageFlags,
     /// Name: the stage, and which variant.
     pub name: String,
-    /// What the variant is for.
+    /// Description of the variant's purpose.
     pub description: String,
     /// Invocations of a subgroup.
     pub subgroup_size: u32,

@@ -181,7 +181,7 @@ entry! {
         }
     }
 
-    /// `vkTransitionImageLayout`: layouts of the API are all alike in memory.
+    /// `vkTransitionImageLayout`: all layouts of the API are identical in memory.
     fn vkTransitionImageLayout<B: Backend>(device: vk::Device, _count: u32, _transitions: *const vk::HostImageLayoutTransitionInfo) -> vk::Result {
         unsafe { Device::<B>::of(device).check()? }
         Ok(vk::Result::SUCCESS)

@@ -22,13 +22,13 @@ use crate::sparse::BLOCK_B;
 
 /// An image.
 pub struct Image<B: Backend> {
-    /// What it is.
+    /// Description.
     pub info: ImageInfo,
     /// Its layout.
     pub layout: Arc<B::Image>,
     /// GPU addresses of the planes once they are bound.
     pub addresses: Addresses,
-    /// The memory that each plane is bound to, and where in it.
+    /// The memory and offset that each plane is bound to.
     pub(crate) memory: [Option<(Arc<B::Memory>, u64)>; MAX_PLANES],
     /// The addresses of a sparse image, to which memory is bound piece by piece.
     pub(crate) sparse: Option<Arc<B::Range>>,
@@ -89,7 +89,7 @@ pub fn samples_of(flags: vk::SampleCountFlags) -> u32 {
     flags.bits().max(1)
 }
 
-/// What an image is, from its creation structure.
+/// Description of an image from its creation structure.
 ///
 /// # Safety
 /// The structure is valid.
@@ -183,7 +183,7 @@ fn view_formats(list: &[vk::Format]) -> ViewFormats {
     ViewFormats::Listed(out)
 }
 
-/// What the memory of an image needs, or that of one plane that is bound by itself.
+/// Memory requirements of an image, or of one plane that is bound separately.
 fn requirements<B: Backend>(
     image: &Image<B>,
     plane: Option<vk::ImageAspectFlags>,
@@ -567,8 +567,8 @@ unsafe fn swizzled(info: &vk::SamplerCreateInfo, colour: [u32; 4]) -> [u32; 4] {
     out
 }
 
-/// Where a subresource lies, from the first byte of the memory that is bound: the image's, or the plane's if planes are
-/// bound one by one.
+/// Location of a subresource, relative to the bound memory: the image's, or the plane's if planes are
+/// bound separately.
 fn subresource<B: Backend>(image: &Image<B>, s: vk::ImageSubresource) -> Subresource {
     let plane = B::plane(&image.layout, s.aspect_mask);
     let mut sub = B::subresource(&image.layout, plane, s.mip_level, s.array_layer);

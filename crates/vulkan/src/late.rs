@@ -1,9 +1,11 @@
-//! Draws whose counts the CPU has to know.
+//! Indirect draws resolved at submission.
 //!
-//! A backend that cannot encode a draw whose counts are in memory says so ([`Drawn::Unknown`](crate::backend::Drawn)). The command buffer then ends there, and
-//! keeps what follows as a secondary command buffer does: those commands are encoded when they are submitted, on the queue's thread.
-//! Where a draw needs its counts, what was encoded is submitted, and the thread waits for it and reads them. Counts of all indirect draws
-//! of a rendering are read at once, as nothing in a rendering may write them.
+//! A backend that cannot encode a draw whose counts are in memory returns
+//! [`Drawn::Unknown`](crate::backend::Drawn). The command buffer then ends there, and keeps the
+//! following commands as a secondary command buffer does: they are encoded at submission, on the
+//! queue's thread. Where a draw needs its counts, the encoded work is submitted, and the thread waits
+//! for it and reads them. Counts of all indirect draws of a rendering are read together, as nothing in
+//! a rendering may write them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,7 +27,7 @@ pub(crate) enum Kept<B: Backend> {
     Other(Command<B>),
 }
 
-/// What a command does.
+/// A recorded command.
 pub(crate) type Command<B> = Box<dyn Fn(&mut CommandBuffer<B>) -> Result<()> + Send>;
 
 impl<B: Backend> Kept<B> {
@@ -44,11 +46,11 @@ impl<B: Backend> Kept<B> {
     }
 }
 
-/// What a command buffer does behind a draw whose counts it does not know: that draw comes first.
+/// The rest of a command buffer from a draw with unknown counts on.
 pub(crate) struct Late<B: Backend> {
     state: CommandState<B>,
     pass: Option<PassState>,
-    /// The rendering that goes on.
+    /// The rendering that continues.
     rendering: Rendering<B>,
     /// The commands.
     pub commands: Vec<Kept<B>>,
@@ -64,11 +66,12 @@ struct Span {
 /// A submission on its way.
 pub(crate) struct Replay<B: Backend> {
     lost: Arc<AtomicBool>,
-    /// What the next part waits for.
+    /// Points that the next part waits for.
     waits: Vec<SyncPoint>,
     /// Encoders that are not submitted yet.
     encoders: Vec<*const B::Encoder>,
-    /// Those of them that are the submission's own, and of parts before: their memory is used until all is done.
+    /// Encoders that the submission owns, including those of earlier parts: their memory is in use
+    /// until all is done.
     own: Vec<Box<B::Encoder>>,
     /// Memory that the rendering has read.
     read: Vec<(Span, Vec<u8>)>,
@@ -98,7 +101,7 @@ impl<B: Backend> Replay<B> {
         self.own.push(encoder);
     }
 
-    /// What memory held.
+    /// Contents of memory that was read.
     fn bytes(&self, span: Span) -> Option<&[u8]> {
         self.read.iter().find(|(s, _)| *s == span).map(|(_, bytes)| &**bytes)
     }
@@ -155,7 +158,7 @@ pub(crate) fn submit<B: Backend>(
 }
 
 impl<B: Backend> Late<B> {
-    /// Encodes the commands behind an encoder, and submits all but the last of them.
+    /// Encodes the commands that follow an encoder, and submits all parts but the last.
     fn replay(&self, of: &CommandBuffer<B>, mut replay: Box<Replay<B>>) -> Result<Box<Replay<B>>> {
         (replay.list, replay.next) = (&raw const *self.commands, 0);
         let state = self.state.snapshot();
@@ -318,7 +321,7 @@ impl<B: Backend> CommandBuffer<B> {
         node.destroy_sync(sync);
         done?;
         for (span, copy) in all.into_iter().zip(copies) {
-            // SAFETY: the encoder keeps so many bytes there, and the GPU has written them.
+            // SAFETY: the encoder keeps `span.size` bytes there, and the GPU has written them.
             let bytes = unsafe { std::slice::from_raw_parts(copy, span.size as usize) };
             replay.read.push((span, bytes.to_vec()));
         }

@@ -28,7 +28,7 @@ pub struct Memory<B: Backend> {
     /// The family's memory; images and buffers bound to it share it.
     pub inner: Arc<B::Memory>,
     size: u64,
-    /// Where the application had it mapped.
+    /// Address at which the application placed its mapping.
     placed: Mutex<Option<Placed>>,
 }
 
@@ -84,10 +84,11 @@ pub struct Buffer<B: Backend> {
     pub size: u64,
     /// GPU address once it is bound; 0 before.
     pub address: u64,
-    /// What it is used for.
+    /// Usage.
     pub usage: vk::BufferUsageFlags2,
     memory: Option<Arc<B::Memory>>,
-    /// The addresses of a sparse buffer, to which memory is bound piece by piece, or of one whose address can be asked for again.
+    /// The address range of a sparse buffer, to which memory is bound in pieces, or of one with a
+    /// replayable address.
     pub(crate) range: Option<Arc<B::Range>>,
     requirements: vk::MemoryRequirements,
 }
@@ -98,7 +99,7 @@ impl<B: Backend> Buffer<B> {
         self.range.is_some() && self.memory.is_none()
     }
 
-    /// Bytes from an offset on: so many, or the rest.
+    /// Size of a range from an offset on: `range`, or the rest of the buffer.
     pub fn range(&self, offset: u64, range: u64) -> u64 {
         let rest = self.size.saturating_sub(offset);
         if range == vk::WHOLE_SIZE { rest } else { range.min(rest) }
@@ -123,7 +124,7 @@ fn has_range(flags: vk::BufferCreateFlags) -> bool {
     flags.intersects(F::SPARSE_BINDING | F::DEVICE_ADDRESS_CAPTURE_REPLAY)
 }
 
-/// Where a buffer's own addresses are to be.
+/// Requested address of a buffer's own range.
 unsafe fn buffer_place(info: &vk::BufferCreateInfo) -> Place {
     // SAFETY: the chain is the application's and valid.
     unsafe {
@@ -138,7 +139,7 @@ unsafe fn buffer_place(info: &vk::BufferCreateInfo) -> Place {
     }
 }
 
-/// Where memory is to be.
+/// Requested address of memory.
 unsafe fn memory_place(info: &vk::MemoryAllocateInfo) -> Place {
     // SAFETY: the chain is the application's and valid.
     unsafe {

@@ -1,7 +1,7 @@
-//! Objects behind handles: where they are allocated and how a handle becomes a reference.
+//! Objects of handles: their allocation, and conversion of handles to references.
 //!
-//! A handle is the address of its object. Objects come from the application's allocation callbacks, where it gives
-//! any; what they own besides comes from the global allocator.
+//! A handle is the address of its object. Objects come from the application's allocation callbacks, if
+//! there are any; memory that they own comes from the global allocator.
 
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -10,7 +10,8 @@ use vulkanalia_sys as vk;
 
 use crate::error::{Error, Result};
 
-/// What the loader finds in the first word of a dispatchable object. source: vk_icd.h, ICD_LOADER_MAGIC
+/// Value that the loader expects in the first word of a dispatchable object. source: vk_icd.h,
+/// ICD_LOADER_MAGIC
 const LOADER_MAGIC: usize = 0x01CD_C0DE;
 
 /// A dispatchable object: the loader overwrites the first word with its dispatch table.
@@ -92,7 +93,7 @@ impl Allocator {
     /// Drops an object and frees its memory.
     ///
     /// # Safety
-    /// The object was created by a compatible allocator and nobody uses it any more.
+    /// The object was created by a compatible allocator and is no longer used.
     pub unsafe fn destroy<T>(self, object: *mut T) {
         if object.is_null() {
             return;
@@ -112,7 +113,7 @@ impl Allocator {
     }
 }
 
-/// The object behind a non-dispatchable handle.
+/// The object of a non-dispatchable handle.
 ///
 /// # Safety
 /// The handle is one of this driver's and names a live `T`.
@@ -121,7 +122,7 @@ pub unsafe fn get<'a, T>(handle: impl vk::Handle<Repr = u64>) -> &'a T {
     unsafe { &*(handle.as_raw() as *const T) }
 }
 
-/// The object behind a non-dispatchable handle that may be null.
+/// The object of a non-dispatchable handle that may be null.
 ///
 /// # Safety
 /// As for [`get`].
@@ -130,7 +131,7 @@ pub unsafe fn maybe<'a, T>(handle: impl vk::Handle<Repr = u64>) -> Option<&'a T>
     unsafe { (handle.as_raw() as *const T).as_ref() }
 }
 
-/// The object behind a non-dispatchable handle, to change it.
+/// The object of a non-dispatchable handle, mutably.
 ///
 /// # Safety
 /// As for [`get`]; the application synchronises access externally.
@@ -139,7 +140,7 @@ pub unsafe fn get_mut<'a, T>(handle: impl vk::Handle<Repr = u64>) -> &'a mut T {
     unsafe { &mut *(handle.as_raw() as *mut T) }
 }
 
-/// The object behind a dispatchable handle.
+/// The object of a dispatchable handle.
 ///
 /// # Safety
 /// As for [`get`].
@@ -148,7 +149,7 @@ pub unsafe fn dispatch<'a, T>(handle: impl vk::Handle<Repr = usize>) -> &'a T {
     unsafe { &*(handle.as_raw() as *const Dispatchable<T>) }
 }
 
-/// The object behind a dispatchable handle, to change it.
+/// The object of a dispatchable handle, mutably.
 ///
 /// # Safety
 /// As for [`get_mut`].

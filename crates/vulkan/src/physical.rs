@@ -17,7 +17,7 @@ use crate::table::Table;
 
 /// A physical device as the instance sees it, of whatever family.
 pub trait Family: Send + Sync {
-    /// What it says about itself.
+    /// Its description.
     fn info(&self) -> &PhysicalInfo;
 
     /// Creates a device, for which `enabled` is enabled.
@@ -68,7 +68,7 @@ fn flags1(f: vk::FormatFeatureFlags2) -> vk::FormatFeatureFlags {
     vk::FormatFeatureFlags::from_bits_truncate(f.bits() as u32)
 }
 
-/// What usage asks of a format's features.
+/// Format features that a usage requires.
 fn needed(usage: vk::ImageUsageFlags) -> vk::FormatFeatureFlags2 {
     use vk::{FormatFeatureFlags2 as F, ImageUsageFlags as U};
     let mut f = F::empty();
@@ -196,7 +196,7 @@ fn image_limits(
     })
 }
 
-/// What a format's sparse images are like; `None` when there are none.
+/// Sparse properties of a format's images; `None` if there are none.
 pub(crate) unsafe fn sparse_formats(
     physical: vk::PhysicalDevice,
     info: &vk::PhysicalDeviceSparseImageFormatInfo2,
@@ -246,7 +246,7 @@ entry! {
         unsafe {
             let info = of(physical).info();
             (*out).properties = info.properties;
-            // Of the structure of Vulkan 1.4, some fields are the application's: where lists of layouts go.
+            // Some fields of the structure of Vulkan 1.4 are inputs: the arrays for lists of layouts.
             let mut layouts = vk::PhysicalDeviceHostImageCopyProperties::default();
             chain::each((*out).next, |s_type, at| {
                 if s_type == vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES {

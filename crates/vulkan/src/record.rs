@@ -233,9 +233,9 @@ fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, flags: vk:
     let feedback = flags.contains(vk::DependencyFlags::FEEDBACK_LOOP_EXT);
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record(name, move |c| match c.state.rendering {
-        // What was drawn is read as an image.
+        // Colours that were drawn are read as an image.
         Some(_) if feedback || c.reads_own_targets() => c.split_rendering(),
-        // Otherwise the tile orders what fragments of one pixel do.
+        // Otherwise the tile orders accesses of fragments of one pixel.
         Some(_) => Ok(()),
         None => c.encoder.barrier(),
     });

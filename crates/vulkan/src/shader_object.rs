@@ -63,7 +63,7 @@ impl Binary {
         out
     }
 
-    /// Takes bytes apart; none when they are no whole binary. What is behind its end is ignored.
+    /// Parses a binary; none if it is incomplete. Bytes after its end are ignored.
     pub fn read(bytes: &[u8]) -> Option<Binary> {
         let (head, rest) = bytes.split_at_checked(FIXED_B)?;
         let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
@@ -162,7 +162,7 @@ impl<B: Backend> ShaderObject<B> {
     }
 }
 
-/// A binary behind the header of its device and build.
+/// The binary after the header of its device and build.
 fn binary_of<'a>(header: &Header, code: &'a [u8]) -> Option<&'a [u8]> {
     code.strip_prefix(header)
 }
@@ -176,7 +176,7 @@ impl<B: Backend> CommandBuffer<B> {
             return;
         }
         if !state.shader_objects {
-            // What a pipeline fixed before.
+            // State that a pipeline fixed before.
             state.shader_objects = true;
             let none = GraphicsState { local_read: true, ..GraphicsState::default() };
             state.graphics.copy(&none, Groups::FIXED);

@@ -44,7 +44,7 @@ fn granularity(format: tepui_format::Format) -> vk::Extent3D {
     vk::Extent3D { width: width * block.width_px, height: height * block.height_px, depth: 1 }
 }
 
-/// What blocks of a format are like.
+/// Properties of a format's blocks.
 pub(crate) fn format_properties(format: tepui_format::Format) -> vk::SparseImageFormatProperties {
     vk::SparseImageFormatProperties {
         aspect_mask: vk::ImageAspectFlags::COLOR,
@@ -64,7 +64,7 @@ pub(crate) fn has_blocks(format: tepui_format::Format, image_type: vk::ImageType
         && bytes <= 16
 }
 
-/// Where the memory of the small levels is bound, in a space of offsets behind the image's own.
+/// Binding range of the small levels, in a space of offsets after the image's own.
 struct Tail {
     /// Offset of the first layer's.
     offset: u64,
@@ -76,7 +76,7 @@ fn tail(l: &SparseLayout, image_b: u64) -> Tail {
     Tail { offset: image_b.next_multiple_of(BLOCK_B), size: l.tail_size.next_multiple_of(BLOCK_B) }
 }
 
-/// What an image says of its blocks; nothing when it has none.
+/// Sparse requirements of an image; none if it has none.
 pub(crate) fn requirements<B: Backend>(
     image: &Image<B>,
 ) -> Option<vk::SparseImageMemoryRequirements> {
@@ -125,7 +125,7 @@ unsafe fn opaque<B: Backend>(
     }
 }
 
-/// Where a row of bytes of an image is: its small levels have offsets behind the image.
+/// Location of a byte range of an image: its small levels have offsets after the image.
 fn image_bytes<B: Backend>(image: &Image<B>, b: &vk::SparseMemoryBind) -> (u64, u64) {
     let image_b = B::image_size(&image.layout).0;
     if !image.info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY)

@@ -20,12 +20,12 @@ pub const MAX_COLOURS: usize = 8;
 /// Samples with places of the application's.
 pub const MAX_SAMPLES: usize = 4;
 
-/// How elements of a vertex buffer follow one another.
+/// Stride and step rate of a vertex buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VertexBinding {
     /// Bytes from element to element.
     pub stride: u32,
-    /// An element belongs to so many instances; 0 for all of them. `None` for elements of vertices.
+    /// Number of instances per element; 0 for all instances. `None` for per-vertex elements.
     pub per_instance: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ pub struct AdvancedBlend {
     pub source_straight: bool,
     /// The attachment's colour is not premultiplied by its alpha.
     pub destination_straight: bool,
-    /// How the coverage of both is correlated.
+    /// Correlation of the coverage of source and destination.
     pub overlap: vk::BlendOverlapEXT,
     /// Results are clamped to 0–1, whatever the format.
     pub clamp: bool,
@@ -58,18 +58,18 @@ pub struct AdvancedBlend {
 pub struct Blend {
     /// Source factor, destination factor and operation of colours.
     pub colour: [i32; 3],
-    /// The same of alpha.
+    /// Blend equation of alpha.
     pub alpha: [i32; 3],
     /// Parameters, if the operation of colours is an advanced one.
     pub advanced: AdvancedBlend,
 }
 
-/// What the constant part of a depth bias counts: the smallest difference that the depth format tells apart.
+/// Unit of the constant part of a depth bias: the smallest resolvable difference of the depth format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BiasUnit {
-    /// That of fixed point, whatever the format.
+    /// Whether it is that of fixed point, for any format.
     pub unorm: bool,
-    /// Not up to twice as much.
+    /// Whether it is exact, instead of up to twice as much.
     pub exact: bool,
 }
 
@@ -186,7 +186,7 @@ state! {
     }
     /// Topology.
     2 TOPOLOGY [PRIMITIVE_TOPOLOGY] {
-        /// What vertices form.
+        /// Primitive topology.
         topology: vk::PrimitiveTopology = vk::PrimitiveTopology::TRIANGLE_LIST,
     }
     /// Primitive restart.
@@ -223,7 +223,7 @@ state! {
     9 DEPTH_BIAS [DEPTH_BIAS] {
         /// Constant part, clamp and slope of the depth bias.
         depth_bias: [f32; 3] = [0.0; 3],
-        /// What the constant part counts.
+        /// Unit of the constant part.
         depth_bias_unit: BiasUnit = BiasUnit { unorm: false, exact: false },
     }
     /// Whether there is a depth bias.
@@ -263,7 +263,7 @@ state! {
     }
     /// Front face.
     17 FRONT_FACE [FRONT_FACE] {
-        /// Which winding faces front.
+        /// Winding of front faces.
         front_face: vk::FrontFace = vk::FrontFace::COUNTER_CLOCKWISE,
     }
     /// Depth test.
@@ -298,12 +298,12 @@ state! {
     }
     /// Rasteriser discard.
     24 DISCARD [RASTERIZER_DISCARD_ENABLE] {
-        /// Nothing is rasterised.
+        /// Whether rasterisation is disabled.
         discard: bool = false,
     }
     /// Polygon mode.
     25 POLYGON_MODE [POLYGON_MODE_EXT] {
-        /// How polygons are drawn.
+        /// Polygon mode.
         polygon_mode: vk::PolygonMode = vk::PolygonMode::FILL,
     }
     /// Samples.
@@ -341,7 +341,7 @@ state! {
         /// Colours are combined by a logic operation.
         logic_op_enable: bool = false,
     }
-    /// Which logic operation.
+    /// Logic operation.
     31 LOGIC_OP [LOGIC_OP_EXT] {
         /// The logic operation.
         logic_op: vk::LogicOp = vk::LogicOp::COPY,
@@ -388,7 +388,7 @@ state! {
     }
     /// Line rasterisation.
     40 LINE_MODE [LINE_RASTERIZATION_MODE_EXT] {
-        /// How lines are rasterised.
+        /// Line rasterisation mode.
         line_mode: vk::LineRasterizationMode = vk::LineRasterizationMode::DEFAULT,
     }
     /// Line stipple.
@@ -416,7 +416,7 @@ state! {
         /// The stream of a geometry shader that is rasterised.
         rasterization_stream: u8 = 0,
     }
-    /// What only pipelines fix.
+    /// State that only pipelines have.
     44 FIXED [] {
         /// Sample shading.
         sample_shading: bool = false,

@@ -128,7 +128,7 @@ pub struct Semaphore<B: Backend> {
 }
 
 impl<B: Backend> Semaphore<B> {
-    /// What to signal.
+    /// The point to signal.
     ///
     /// # Safety
     /// The handle is live.
@@ -138,7 +138,7 @@ impl<B: Backend> Semaphore<B> {
         (s.payload.sync(), if s.timeline { value } else { 0 })
     }
 
-    /// What to wait for, if there is anything: every timeline has reached 0. A temporary payload is used up.
+    /// The point to wait for, if any: every timeline has reached 0. A temporary payload is consumed.
     ///
     /// # Safety
     /// The handle is live, and the application synchronises access to it.

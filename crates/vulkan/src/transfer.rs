@@ -22,7 +22,7 @@ use crate::sync::Event;
 pub struct QueryPool<B: Backend> {
     /// The family's pool.
     pub inner: B::Queries,
-    /// What it counts.
+    /// Kind and number of its values.
     pub info: QueryInfo,
 }
 
@@ -191,7 +191,8 @@ fn resolve<B: Backend>(
     });
 }
 
-/// Regions of a copy: plain data but for the pointer of their extension chain, which nobody follows any more.
+/// Regions of a copy: plain data except for the pointers of their extension chains, which are no longer
+/// dereferenced.
 struct Regions<T>(Vec<T>);
 
 // SAFETY: the pointers in the regions are not followed.
@@ -327,7 +328,7 @@ pub(crate) unsafe fn end_query<B: Backend>(
             let views = c.state.rendering.as_ref().map_or(0, |r| r.view_mask.count_ones());
             let inner = &get::<QueryPool<B>>(pool).inner;
             c.encoder.end_query(inner, query, stream)?;
-            // With several views, the queries behind count as zero.
+            // With several views, the following queries count zero.
             for k in 1..views {
                 c.encoder.begin_query(inner, query + k, false, stream)?;
                 c.encoder.end_query(inner, query + k, stream)?;

@@ -32,11 +32,11 @@ pub const BUFFER_B: u32 = 16;
 
 /// Descriptors of an image view.
 pub struct View {
-    /// As a sampled image, plane by plane.
+    /// Sampled image, plane by plane.
     pub sampled: [Row; MAX_PLANES],
-    /// As a storage image; zeros if it is none.
+    /// Storage image; zeros if it is none.
     pub storage: Row,
-    /// As an input attachment: an array of layers, of which a fragment reads its own.
+    /// Input attachment: an array of layers, of which a fragment reads its own.
     pub attachment: Row,
 }
 
@@ -70,11 +70,12 @@ impl Drop for Slot {
 /// A sampler.
 pub struct Sampler {
     own: Slot,
-    /// With a custom border colour, the sampler whose border is zero; with a reduction, that which takes the nearest texels.
+    /// Second sampler: with a custom border colour, the one with a border of zeros; with a reduction,
+    /// the one that takes the nearest texels.
     second: Option<Slot>,
     /// A custom border colour.
     border: Option<[u32; 4]>,
-    /// What [`rows::sampler_kind`] says of it.
+    /// Its kind, from [`rows::sampler_kind`].
     kind: u16,
     /// The bias of the level of detail, as a 16-bit float.
     lod_bias: u16,
@@ -125,7 +126,7 @@ impl Sampler {
         Ok(Sampler { own: Slot::new(device, own)?, second, border, kind, lod_bias })
     }
 
-    /// Writes the sampler into a row, behind what is there of a sampled image.
+    /// Writes the sampler into a row, after the descriptor of a sampled image.
     fn write(&self, row: &mut [u8]) {
         if let Some(colour) = &self.border {
             put(row, rows::BORDER_B, bytemuck::bytes_of(colour));
@@ -172,7 +173,7 @@ fn no_format(f: Format) -> Error {
     Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, format!("the hardware has no format {f}"))
 }
 
-/// What a descriptor of an image part says.
+/// Part of an image that a descriptor refers to.
 #[derive(Clone, Copy)]
 pub struct Part {
     /// Plane of the image.
@@ -207,9 +208,9 @@ fn dimension(p: &Part, samples: u32) -> TextureDimension {
     }
 }
 
-/// Where a part lies, and how large it is: address, width and height in texels, first level. Blocks of a compressed image that are
-/// viewed as texels are an image of one level: halving their number gives other sizes than halving the pixels does. source: Mesa,
-/// hk_image_view.c
+/// Address and size of a part: address, width and height in texels, first level. Blocks of a compressed
+/// image that are viewed as texels are an image of one level: halving their number gives other sizes
+/// than halving the pixels does. source: Mesa, hk_image_view.c
 fn extent(image: &Image, addresses: Addresses, p: &Part) -> (u64, [u32; 2], u32) {
     let layout = &image.planes[p.plane].layout;
     let shape = &layout.desc().shape;
@@ -370,7 +371,7 @@ pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Re
         d.levels = shape.levels;
         d.layers = layers;
         d.page_aligned_layers = layout.page_aligned_layers;
-        // What the compiler does not read stays at its smallest legal value.
+        // Fields that the compiler does not use have their smallest legal values.
         (d.tile_width_sw, d.tile_height_sw) = (1, 1);
         if let Some(at) = metadata(image, addresses, p).filter(|_| from_tile) {
             (d.compressed, d.extended, d.acceleration_buffer) = (true, true, at);
@@ -379,7 +380,7 @@ pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Re
     d.pack().map_err(packet)
 }
 
-/// Texels one behind the other, as images of [`BUFFER_WIDTH`] columns.
+/// Descriptors of consecutive texels, as images of [`BUFFER_WIDTH`] columns.
 fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
     let HwFormat { channels, type_, srgb, swizzle } = format::hw(f).ok_or_else(|| no_format(f))?;
     let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = swizzle;
@@ -387,7 +388,7 @@ fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
     let bytes = f.info().block.bytes;
     let stride = BUFFER_WIDTH * bytes;
     let (dimension, layout) = (TextureDimension::D2, Arrangement::Linear);
-    // Descriptors hold addresses in units of 16 bytes; the first texel stands behind the aligned address.
+    // Descriptors hold addresses in units of 16 bytes; the first texel follows the aligned address.
     let aligned = address & !15;
     let skipped = (address - aligned) as u32 / bytes;
     let rows = texels.saturating_add(skipped).div_ceil(BUFFER_WIDTH);
@@ -642,7 +643,7 @@ pub fn write(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
                         DescriptorType::InputAttachment => &v.attachment,
                         _ => &v.sampled[plane],
                     };
-                    // Behind a sampled image's descriptor, the row is its sampler's.
+                    // After a sampled image's descriptor, the row holds its sampler.
                     let bytes = match ty {
                         DescriptorType::StorageImage => out.len(),
                         _ => rows::BORDER_B as usize,

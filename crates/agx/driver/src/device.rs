@@ -21,11 +21,12 @@ const CODE_CHUNK_B: u64 = 1 << 20;
 pub const CODE_ALIGN: u64 = 64;
 /// Bytes of a chunk of upload memory.
 pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
-/// Chunks of that size that are kept while nobody uses them.
+/// Maximum number of unused chunks of that size that are kept.
 const MOST_CHUNKS: usize = 64;
-/// Bytes of all larger pieces that are kept: the heap of an expanded draw, and some others.
+/// Maximum bytes of all larger unused pieces that are kept: the heap of an expanded draw, and some
+/// others.
 const MOST_LARGE_B: u64 = 288 << 20;
-/// Numbers of the list that counts.
+/// Length of the identity list.
 const COUNTING: u32 = 1 << 16;
 /// Places of the heap of samplers. source: Mesa, hk_device.c, hk_init_sampler_heap
 pub const SAMPLERS: u32 = 1024;
@@ -45,7 +46,7 @@ struct SamplerHeap {
     used: FxHashMap<[u8; 8], (u16, u32)>,
 }
 
-/// Upload memory that nobody uses: chunks of one size, and larger pieces, the oldest first.
+/// Pool of unused upload memory: chunks of one size, and larger pieces, the oldest first.
 ///
 /// Draws with geometry and tessellation shaders take pieces of megabytes, whose pages the kernel would have to find and clear
 /// anew for each command buffer.
@@ -179,7 +180,7 @@ impl Device {
     /// # Errors
     /// When there is no memory.
     pub fn code(self: &Arc<Self>, bytes: &[u8]) -> Result<Code> {
-        // The instruction fetch may run ahead. source: Mesa, agx_compile.c, on padding behind the end
+        // The instruction fetch may run ahead. source: Mesa, agx_compile.c, on padding after the end
         let size = (bytes.len() as u64 + 64).next_multiple_of(CODE_ALIGN);
         let mut code = lock(&self.code);
         let address = match code.free.take(size, CODE_ALIGN) {
@@ -199,7 +200,7 @@ impl Device {
         Ok(Code { device: Arc::downgrade(self), address, size })
     }
 
-    /// Address of a compute stream that ends at once.
+    /// Address of a compute stream that ends immediately.
     ///
     /// # Errors
     /// When a packet cannot be packed.
@@ -244,7 +245,7 @@ impl Device {
         Ok(slot + FIRST_OF_HEAP)
     }
 
-    /// Takes a sampler out of the heap, when nobody else has the same.
+    /// Removes a sampler from the heap, unless an equal one is in use.
     pub fn remove_sampler(&self, bytes: &[u8; 8]) {
         let mut heap = lock(&self.samplers);
         let Some((slot, users)) = heap.used.get_mut(bytes) else { return };
@@ -271,7 +272,8 @@ impl Device {
         lock(&self.free_counters).give(u64::from(first), u64::from(count));
     }
 
-    /// The address of a list of so many numbers from the first on, each one more than the one before; none if they are too large for it.
+    /// The address of a list of `count` consecutive numbers from `first` on; none if they are too large
+    /// for it.
     ///
     /// # Errors
     /// When there is no memory.

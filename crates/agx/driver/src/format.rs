@@ -61,7 +61,7 @@ static BY_SHAPE: LazyLock<HashMap<Shape, Format>> = LazyLock::new(|| {
 static ALL: LazyLock<HashMap<Format, HwFormat>> =
     LazyLock::new(|| Format::all().filter_map(|f| find(f).map(|h| (f, h))).collect());
 
-/// How descriptors say a format; `None` when the hardware has none.
+/// Hardware format for descriptors; `None` if the hardware has none.
 pub fn hw(f: Format) -> Option<HwFormat> {
     ALL.get(&f).copied()
 }
@@ -113,7 +113,7 @@ fn has_atomics(f: Format) -> bool {
     matches!(f, Format::R32_UINT | Format::R32_SINT)
 }
 
-/// What a format can do.
+/// Features of a format.
 pub fn features(f: Format) -> FormatFeatures {
     let mut out = own_features(f);
     // Programs reduce texels of all formats; planes are put together of averages.
@@ -167,13 +167,14 @@ pub fn is_compressible(f: Format) -> bool {
     }
 }
 
-/// Whether views of a format can show compressed images of another: the channels must be alike, whatever numbers they are.
-/// source: Mesa, layout.h, `ail_formats_compatible`
+/// Whether views of a format can show compressed images of another: the channels must be equal,
+/// regardless of their number format. source: Mesa, layout.h, `ail_formats_compatible`
 pub fn are_alike(a: Format, b: Format) -> bool {
     hw(a).zip(hw(b)).is_some_and(|(a, b)| a.channels == b.channels)
 }
 
-/// What the components of a texel are read as, so that a program can put its bits together.
+/// Number format in which the components of a texel are read, so that a program can reassemble its
+/// bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numbers {
     /// Unsigned integers: the bits themselves.
@@ -187,10 +188,10 @@ pub enum Numbers {
 /// A component of a texel: its number, first bit and bits.
 pub type Field = (u8, u8, u8);
 
-/// How a texel's bits come from what the texture unit reads.
+/// Reassembly of a texel's bits from the components that the texture unit reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packing {
-    /// What components are read as.
+    /// Number format of the components.
     pub numbers: Numbers,
     /// Components; unused ones have no bits.
     pub fields: [Field; 4],
@@ -199,7 +200,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// How texels of a format are put together; `None` when they cannot be without loss.
+    /// The packing of a format; `None` if it would lose bits.
     pub fn new(f: Format) -> Option<Packing> {
         let info = f.info();
         let (Encoding::Plain(list) | Encoding::DepthStencil(list)) = &info.encoding else {
@@ -231,7 +232,7 @@ impl Packing {
         packing.hw(f).map(|_| packing)
     }
 
-    /// How descriptors say the format that texels are read in.
+    /// Hardware format in which the texels are read.
     pub fn hw(&self, f: Format) -> Option<HwFormat> {
         let own = hw(f)?;
         let type_ = match self.numbers {

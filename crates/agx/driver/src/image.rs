@@ -42,7 +42,8 @@ pub const ALIGNMENT: u64 = tepui_agx_chips::PAGE_BYTES;
 pub enum Uncompressed {
     /// `TEPUI_DEBUG=nocompress`.
     Disabled,
-    /// Nothing renders to it. Only the end of a tile and the depth unit compress; what copies write stays as it is.
+    /// It is never rendered to. Only the end of a tile and the depth unit compress; copies store
+    /// uncompressed texels.
     NotRendered,
     /// The host copies from and to it, and shaders store to it, texel by texel.
     /// source: Mesa, hk_image.c, `hk_can_compress`
@@ -97,7 +98,7 @@ pub fn why_uncompressed(info: &ImageInfo) -> Option<Uncompressed> {
         (other_views, Uncompressed::Views),
         (!format::is_compressible(info.format), Uncompressed::Format),
         (sa.w < TILE_SA || sa.h < TILE_SA, Uncompressed::Small),
-        // What follows is a choice: such an image is compressed if its modifier says so.
+        // The following reasons are a choice: a modifier can override them.
         (!info.usage.intersects(rendered), Uncompressed::NotRendered),
         (debug::flags().contains(Flags::NO_COMPRESSION), Uncompressed::Disabled),
     ];
@@ -260,7 +261,7 @@ impl Image {
         n.min(self.planes.len() - 1)
     }
 
-    /// Where a plane lies; planes behind the last lie where the first does.
+    /// Location of a plane; planes after the last have the location of the first.
     pub fn plane_memory(&self, plane: usize) -> PlaneMemory {
         let p = self.planes.get(plane).unwrap_or(&self.planes[0]);
         PlaneMemory { offset: p.offset, size: p.layout.size_B, alignment: ALIGNMENT }
@@ -293,7 +294,7 @@ impl Image {
         (first + inside) / ALIGNMENT * ALIGNMENT
     }
 
-    /// Where a level of a layer lies in a plane.
+    /// Location of a level of a layer in a plane.
     pub fn subresource(&self, plane: usize, level: u32, layer: u32) -> Subresource {
         let l = &self.planes[plane].layout;
         let Some(at) = l.levels().get(level as usize) else { return Subresource::default() };

@@ -13,13 +13,13 @@ use tepui_vulkan::{Error, Result, vk};
 use crate::heap::Heap;
 use crate::residency::{ALIASES, Fallback, PageTable};
 
-/// Where 32-bit addresses of code and USC words are relative to: a window of 4 GiB.
+/// Base of 32-bit addresses of code and USC words: a window of 4 GiB.
 pub const USC_BASE: u64 = 0x11_0000_0000;
 // Vertex programs read zeros below.
 const _: () = assert!(USC_BASE >= tepui_agx_compiler::abi::UNBOUND_B + PAGE_BYTES);
 /// Bytes of the window.
 const USC_BYTES: u64 = 1 << 32;
-/// Where other buffers lie, up to the kernel's part of the address space.
+/// Start of the addresses of other buffers, up to the kernel's part of the address space.
 const DATA_BASE: u64 = SPARSE_BASE + (1 + ALIASES) * SPARSE_B;
 
 /// Sparse resources: a multiple of 2^32.
@@ -27,8 +27,9 @@ pub const SPARSE_BASE: u64 = 0x15_0000_0000;
 /// Bytes of addresses of sparse resources, and of each alias of them.
 pub const SPARSE_B: u64 = 1 << 36;
 
-/// The share of addresses at the end of the application's part that it may ask for again (`bufferDeviceAddressCaptureReplay`): nothing
-/// else is there, so they are free in the next process, too.
+/// Share of the application's addresses, at the end, that can be requested again
+/// (`bufferDeviceAddressCaptureReplay`): nothing else uses them, so they are free in the next process,
+/// too.
 const REPLAY_SHARE: u64 = 8;
 
 /// Locks and ignores poisoning: every critical section here leaves its data consistent.
@@ -369,18 +370,18 @@ impl Drop for Range {
     }
 }
 
-/// Which window a buffer lies in.
+/// Address window of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// That of code and USC words.
+    /// The window of code and USC words.
     Usc,
-    /// That of everything else.
+    /// The window of all other buffers.
     Data,
     /// That of sparse resources, which has aliases.
     Sparse,
-    /// Any place in that of addresses that may be asked for again.
+    /// Any address in the window of replayable addresses.
     Replay,
-    /// An address in it.
+    /// This address in the window of replayable addresses.
     At(u64),
 }
 
@@ -401,7 +402,7 @@ impl Bo {
             kernel.node.close_buffer(handle);
             e
         };
-        // A page without memory behind each buffer catches what runs past the end.
+        // An unmapped page after each buffer catches accesses past its end.
         let address = kernel.take(window, size + PAGE_BYTES).map_err(&give_up)?;
         let op = uapi::GemBindOp {
             flags: uapi::BIND_READ | uapi::BIND_WRITE,
@@ -450,7 +451,7 @@ impl Bo {
         Bo::bind(kernel, create.handle, size, window)
     }
 
-    /// The buffer behind a file descriptor.
+    /// The buffer of a file descriptor.
     ///
     /// # Errors
     /// When it is no buffer, or smaller than `size`.

@@ -6,14 +6,14 @@
 //! ```
 //!
 //! - [`kernel`]: the asahi kernel interface, on a render node or a virtual device of this process
-//! - [`device`]: memory of code, samplers and scratch that everything shares
-//! - [`shader`]: variants of shaders, and how their registers are filled
-//! - [`encoder`]: draws, dispatches and renders; [`tile`]: programs before and behind a tile's fragments
-//! - [`descriptor`], [`image`], [`mod@format`]: what shaders read and write
+//! - [`device`]: shared memory of code, samplers and scratch
+//! - [`shader`]: variants of shaders, and the contents of their registers
+//! - [`encoder`]: draws, dispatches and renders; [`tile`]: programs before and after a tile's fragments
+//! - [`descriptor`], [`image`], [`mod@format`]: resources of shaders
 //! - [`meta`]: copies, blits and clears as programs; [`query`]: counters and timestamps
-//! - [`limits`]: what the driver offers
+//! - [`limits`]: features and limits of the driver
 //!
-//! [`Physical`] is where a process begins: it names a chip and how its node is opened.
+//! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
 pub mod descriptor;
 pub mod device;
@@ -376,7 +376,7 @@ impl Backend for Agx {
     }
 }
 
-/// The chip behind a render node, and whether it reads zeros where there is no memory.
+/// The chip of a render node, and whether reads of unmapped memory give zeros.
 ///
 /// # Errors
 /// When the node is not that of an AGX GPU that is known.

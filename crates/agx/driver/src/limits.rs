@@ -1,4 +1,4 @@
-//! What the driver offers: limits, features and extensions, as data.
+//! Limits, features and extensions of the driver, as data.
 //!
 //! Limits of the hardware and their sources: Mesa, hk_physical_device.c, unless a line says otherwise.
 
@@ -28,7 +28,7 @@ const MAX_DYNAMIC: u32 = 32;
 /// Samplers at once, the least that the specification allows. Equal ones share their place in the heap, which has room for fewer
 /// that differ ([`crate::device::SAMPLERS`]).
 const MAX_SAMPLERS: u32 = 4000;
-/// Components that vertices pass to fragments.
+/// Maximum number of components that vertices pass to fragments.
 const MAX_VARYING: u32 = 116;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 37;
@@ -772,7 +772,8 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
     vk::ByteArray(bytes)
 }
 
-/// What a chip's physical device says about itself. Sparse resources need soft faults: what has no memory reads as zeros.
+/// Description of a chip's physical device. Sparse resources need soft faults: unmapped memory reads as
+/// zeros.
 pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
     let mut memory = vk::PhysicalDeviceMemoryProperties {
         memory_type_count: 1,

@@ -30,7 +30,8 @@ use feedback::Order;
 /// A program of the driver's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Program {
-    /// Copies units of so many bytes between two pieces of memory, each linear or tiled; elements are of several units.
+    /// Copies units of `unit` bytes between two pieces of memory, each linear or tiled; elements
+    /// consist of several units.
     Copy {
         /// Bytes of a unit: 1, 2, 4, 8 or 16.
         unit: u8,
@@ -43,7 +44,7 @@ pub enum Program {
     },
     /// Copies texels of a compressed image to memory.
     Read {
-        /// How their bits are put together.
+        /// Reassembly of their bits.
         packing: Packing,
         /// Samples of a texel.
         samples: u8,
@@ -52,7 +53,7 @@ pub enum Program {
     },
     /// Opens tiles of a compressed image.
     Open {
-        /// How the bits of texels are put together.
+        /// Reassembly of the texels' bits.
         packing: Packing,
         /// Samples of a texel.
         samples: u8,
@@ -94,11 +95,11 @@ pub enum Program {
     CountTessellated(Tessellation),
     /// Writes the points and indices of patches.
     Tessellate(Tessellation, Worker),
-    /// Computes where the buffers behind the tessellator are; there is a geometry shader.
+    /// Computes the addresses of the buffers after the tessellator, with or without a geometry shader.
     PlaceTessellated(bool),
-    /// Computes how many captured vertices fit.
+    /// Computes the number of captured vertices that fit.
     Fit,
-    /// Makes a draw of what was captured.
+    /// Computes the arguments of a draw of captured vertices.
     ByteCount,
     /// Adds to a 64-bit number.
     Add,
@@ -106,25 +107,25 @@ pub enum Program {
     CountDraws(Option<Order>),
     /// Adds up the threads of a dispatch.
     CountThreads,
-    /// Copies draws, of which those behind a count have no instances: words of a draw.
+    /// Copies draws and sets the instance counts of those after a count to zero; words of a draw.
     Count(u8),
     /// Copies words that become zeros unless a word in memory is (or, inverted, is not) zero: parameters of draws and dispatches
     /// that depend on a condition. Words of an element.
     Condition(u8),
     /// A blit by the texture unit: numbers of the texels, 3D source, 3D destination.
     Blit {
-        /// What the texels are.
+        /// Number format of the texels.
         kind: NumKind,
         /// The source is a 3D image.
         deep: bool,
     },
     /// A resolve: numbers, samples, and how.
     Resolve {
-        /// What the texels are.
+        /// Number format of the texels.
         kind: NumKind,
         /// Samples of the source.
         samples: u8,
-        /// How samples become one.
+        /// Resolve mode.
         how: Resolve,
     },
     /// Fragments that resolve colours of the tile into images: a bit for each colour whose mean is taken, for each whose first
@@ -147,7 +148,7 @@ pub enum Program {
         wide: bool,
         /// Availability follows.
         availability: bool,
-        /// What is not available is written too.
+        /// Whether unavailable results are written too.
         partial: bool,
     },
     /// Vertices of a rectangle.
@@ -158,7 +159,7 @@ pub enum Program {
     Nothing,
 }
 
-/// How samples become one.
+/// Resolve mode of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resolve {
     /// The first.
@@ -484,8 +485,9 @@ fn build(p: Program) -> Ir {
     s
 }
 
-/// Copies elements of so many words. Where `keeps` does not hold, for an element's number and the address of what decides, the
-/// words that `cleared` names become zeros. Words: source, destination, address of what decides, stride of the source, elements.
+/// Copies elements of `words` words. If `keeps` is false for an element's number and the condition's
+/// address, the words that `cleared` selects become zeros. Words: source, destination, address of the
+/// condition, stride of the source, elements.
 fn copy_elements(
     m: &mut Make<'_>,
     words: u8,
@@ -739,7 +741,7 @@ fn clear_vertices(m: &mut Make<'_>) {
     );
 }
 
-/// Resolves colours in the tile: images in the bindings behind those of the render targets.
+/// Resolves colours in the tile to images in the bindings after those of the render targets.
 fn resolve_tile(m: &mut Make<'_>, averaged: u8, first: u8, integers: u8, samples: u8) {
     let zero = m.0.u32(0);
     let place = m.0.builtin(Builtin::FragCoord, Type::vec(32, 4));

@@ -1,9 +1,10 @@
-//! Programs that are linked from parts: a main part, which is compiled when the shader is made, a prolog that fetches vertex
-//! attributes or applies the sample mask, and an epilog that blends and stores colours.
+//! Programs linked from parts: a main part, which is compiled when the shader is created, a prolog that
+//! fetches vertex attributes or applies the sample mask, and an epilog that blends and stores colours.
 //!
-//! Prologs and epilogs depend on the state and on the interface of the main part alone, so the device keeps them for all
-//! shaders. A link then copies three pieces of code behind one another, which is what pipelines out of libraries need: they may
-//! be linked while an application draws. [`tepui_agx_compiler::abi`] has the interface between the parts.
+//! Prologs and epilogs depend only on the state and on the interface of the main part, so the device
+//! caches them for all shaders. A link then concatenates three pieces of code, fast enough for
+//! pipelines from libraries, which may be linked while an application draws.
+//! [`tepui_agx_compiler::abi`] has the interface between the parts.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -21,7 +22,7 @@ use tepui_vulkan::{Result, vk};
 use crate::kernel::lock;
 use crate::shader::{Additions, FragmentKey, Shader, VertexKey, compile_error};
 
-/// What a main part is compiled for.
+/// Key of a main part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MainKey {
     Vertex { multiview: bool, negative_one_to_one: bool },
@@ -48,7 +49,7 @@ struct FragmentPrologKey {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EpilogKey {
-    /// What the main part leaves, without what an epilog does not look at.
+    /// The main part's table, without fields that an epilog ignores.
     behind: FragmentTable,
     kinds: [NumKind; TARGETS],
     tile: Tile,
@@ -127,7 +128,7 @@ impl PartPrograms {
         kept(&self.fragment_prologs, &key, make).map(Some)
     }
 
-    /// The epilog behind a prolog and a main part that have the table `first` together.
+    /// The epilog after a prolog and a main part whose combined table is `first`.
     fn epilog(
         &self,
         first: &FragmentTable,
@@ -156,7 +157,7 @@ impl PartPrograms {
     }
 }
 
-/// How the fragment shader's colours are to be read, by location.
+/// Number formats of the fragment shader's colours, by location.
 fn kinds(ir: &Ir) -> [NumKind; TARGETS] {
     let mut kinds = [NumKind::Float; TARGETS];
     for d in &ir.outputs {
@@ -227,7 +228,7 @@ impl Shader {
         let p = match made {
             Ok(p) => Arc::new(p),
             Err(e) if e.code == vk::Result::PIPELINE_COMPILE_REQUIRED => return Err(e),
-            // As one program it may be compiled, or says why not.
+            // It may compile as a monolithic program, or that reports the error.
             Err(_) => return Ok(None),
         };
         let mut mains = mains.write().unwrap_or_else(PoisonError::into_inner);

@@ -9,13 +9,13 @@ use tepui_vulkan::{Error, Result, vk};
 use crate::device::Device;
 use crate::kernel::{Bo, Window};
 
-/// What a pool counts.
+/// Kind of a query pool.
 enum Kind {
     /// Occlusion: the first counter.
     Occlusion(u32),
     /// Timestamps: the kernel's object.
     Timestamps(u32),
-    /// Primitives that were captured, and those that would have been.
+    /// Primitives captured, and primitives needed.
     Feedback,
     /// Statistics of pipelines.
     Statistics(vk::QueryPipelineStatisticFlags),
@@ -99,17 +99,17 @@ impl Queries {
         matches!(self.kind, Kind::Feedback).then(|| self.result_address(query))
     }
 
-    /// Which statistics a query counts, and whether it counts them of the stream that it is begun with.
+    /// The statistics of a query, and whether it counts only the stream that it is begun with.
     pub fn statistics(&self) -> Option<(vk::QueryPipelineStatisticFlags, bool)> {
         match self.kind {
             Kind::Statistics(flags) => Some((flags, false)),
-            // Each primitive that is generated is clipped to one.
+            // Each generated primitive is clipped to one.
             Kind::Generated => Some((vk::QueryPipelineStatisticFlags::CLIPPING_INVOCATIONS, true)),
             _ => None,
         }
     }
 
-    /// Where the kernel writes a timestamp: object and offset.
+    /// Destination of a timestamp in the kernel: object and offset.
     pub fn stamp(&self, query: u32) -> (u32, u32) {
         match self.kind {
             Kind::Timestamps(handle) => (handle, 8 * query),

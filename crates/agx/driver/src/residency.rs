@@ -85,7 +85,7 @@ impl PageTable {
         Ok(PageTable { memory, layer_stride, layer_table })
     }
 
-    /// Where the texture unit finds the layers from `layer` on.
+    /// Address of the table for the layers from `layer` on, for the texture unit.
     pub fn address(&self, layer: u32) -> u64 {
         self.memory.address + u64::from(layer) * self.layer_table
     }

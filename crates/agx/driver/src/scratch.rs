@@ -12,8 +12,8 @@ use tepui_vulkan::{Error, Result};
 use crate::device::{Code, Device};
 use crate::kernel::{Bo, Window};
 
-/// SIMD-groups of a core that have scratch memory at once: fewer than the hardware can run, so that threads with much scratch
-/// memory wait for others. The largest workgroup has as many.
+/// SIMD-groups of a core that have scratch memory at the same time: fewer than the hardware can run, so
+/// that threads with much scratch memory wait for others. The largest workgroup has as many.
 const GROUPS: u32 = 32;
 /// Numbers of cores in a cluster. source: Mesa, lib/agx_scratch.h, AGX_MAX_CORES_PER_CLUSTER
 const CORES: u32 = 16;
@@ -22,7 +22,7 @@ const CORES: u32 = 16;
 pub struct Scratch {
     /// Bytes for each thread.
     pub bytes: u32,
-    /// What commands name.
+    /// Fields of the helper program in commands.
     pub helper: HelperProgram,
     _code: Code,
     _blocks: Bo,

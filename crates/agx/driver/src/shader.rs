@@ -38,7 +38,7 @@ use crate::encoder::values::long;
 use crate::meta::statistics::count_fragments;
 use crate::parts::Mains;
 
-/// Where a binding's descriptors are.
+/// Location of a binding's descriptors.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     offset: u32,
@@ -52,7 +52,7 @@ struct Place {
 pub struct Places(Vec<Vec<(u32, Place)>>);
 
 impl Places {
-    /// Those of set layouts.
+    /// The locations for set layouts.
     pub fn new(sets: &[Option<Arc<SetLayout<Agx>>>]) -> Places {
         let place = |(n, b): &(u32, tepui_vulkan::descriptor::Binding)| {
             let dynamic = b.ty.is_dynamic().then_some(b.first_dynamic);
@@ -64,7 +64,7 @@ impl Places {
         Places(sets.iter().map(set).collect())
     }
 
-    /// One set of rows, one behind the other: the driver's own programs have such.
+    /// One set of consecutive rows, as the driver's own programs use.
     pub fn rows(count: u32) -> Places {
         let stride = tepui_agx_compiler::descriptor::ROW_B;
         let row = |k| (k, Place { offset: k * stride, stride, dynamic: None });
@@ -89,7 +89,7 @@ impl Places {
 /// A value that the CPU writes for each draw or dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// What the compiler names, where it does not depend on descriptors.
+    /// A source of the compiler that does not depend on descriptors.
     Source(Source),
     /// Address of bytes in a set.
     SetAddress {
@@ -136,14 +136,14 @@ pub struct FromSet {
     pub offset: u32,
 }
 
-/// How uniform, texture and sampler state registers are filled.
+/// Layout of uniform, texture and sampler state registers.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
     /// Runs of half-uniforms that the CPU writes: first register, halves, and the first word in the block.
     pub runs: Vec<(u16, u16, u16)>,
-    /// What the block holds when nothing is filled in: constants.
+    /// Initial contents of the block: constants.
     pub block: Vec<u16>,
-    /// Values: the half in the block, and what goes there.
+    /// Values: the half in the block, and its source.
     pub values: Vec<(u16, Value)>,
     /// Uniforms loaded from sets.
     pub uniforms: Vec<FromSet>,
@@ -305,7 +305,7 @@ pub struct Variant {
     pub preamble: Option<Code>,
     /// Constant data of the program.
     pub data: Option<Code>,
-    /// How registers are filled.
+    /// Layout of the registers.
     pub recipe: Recipe,
     /// Texture state registers in use.
     pub textures: u32,
@@ -319,7 +319,7 @@ pub struct Variant {
     pub shared_bytes: u32,
     /// Threads of a workgroup.
     pub workgroup: [u32; 3],
-    /// What the stage says to those that link it.
+    /// The stage's table for linking.
     pub table: Table,
     /// Statistics.
     pub stats: Stats,
@@ -329,20 +329,22 @@ pub struct Variant {
     id: u64,
     /// Compiled as one, or linked from parts.
     linking: Linking,
-    /// What it was linked with: varyings of fragments with vertices, by the vertex variant's `id` and the provoking vertex.
+    /// Cache of links: varyings of fragments with vertices, by the vertex variant's `id` and the
+    /// provoking vertex.
     links: RwLock<FxHashMap<(u64, u8), Arc<Linked>>>,
 }
 
-/// How the program of a variant is made.
+/// Linking mode of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Linking {
-    /// From a main part, which is compiled when the shader is made, and a prolog and an epilog for the state ([`crate::parts`]).
+    /// From a main part, which is compiled when the shader is created, and a prolog and an epilog for
+    /// the state ([`crate::parts`]).
     Parts,
-    /// As one program, compiled when the state is known.
+    /// As a monolithic program, compiled when the state is known.
     Whole,
 }
 
-/// Vertices and fragments that know each other.
+/// Link of a vertex and a fragment variant.
 pub struct Linked {
     /// Places of varyings and fixed-function words.
     pub varyings: Varyings,
@@ -350,7 +352,7 @@ pub struct Linked {
     pub bindings: Option<Code>,
 }
 
-/// What a vertex variant is compiled for.
+/// Key of a vertex variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VertexKey {
     /// Attributes by location.
@@ -359,11 +361,11 @@ pub struct VertexKey {
     pub multiview: bool,
     /// Depth in clip space goes from -w to w.
     pub negative_one_to_one: bool,
-    /// Where outputs go.
+    /// Destination of outputs.
     pub results: Results,
 }
 
-/// Where a vertex variant's outputs go. Those that go into memory run as compute programs.
+/// Destination of a vertex variant's outputs. Variants that store to memory run as compute programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Results {
     /// To the rasteriser.
@@ -375,22 +377,22 @@ pub enum Results {
     Record,
 }
 
-/// What a fragment variant is compiled for.
+/// Key of a fragment variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FragmentKey {
     /// Render targets and blending.
     pub tile: Tile,
     /// Runs for each sample.
     pub per_sample: bool,
-    /// It does so for blending alone.
+    /// Whether only blending needs that.
     pub whole_coverage: bool,
-    /// What the state asks of fragments before they are shaded.
+    /// Work before fragments are shaded.
     pub prolog: Prolog,
-    /// What it does beside what the shader says.
+    /// Additional work that is not in the shader.
     pub additions: Additions,
 }
 
-/// What a fragment program does beside what its shader says.
+/// Additional work of a fragment program that is not in its shader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Additions {
     /// Invocations are counted, at the address in the first words of the driver's own.
@@ -406,10 +408,10 @@ enum Variants {
     Expanded(RwLock<FxHashMap<Expansion, Arc<Variant>>>),
 }
 
-/// Where the programs of a shader are looked for and kept.
+/// Identity of a shader in the program cache.
 #[derive(Default)]
 pub struct Origin {
-    /// Hash of everything that the shader follows from.
+    /// Hash of all inputs of the shader.
     pub key: u128,
     /// The cache.
     pub programs: Arc<Programs>,
@@ -439,7 +441,8 @@ pub struct Shader {
     pull: [OnceLock<Arc<Shader>>; 2],
     /// An evaluation shader as vertex shaders, without and with the numbers of patches.
     evaluated: RwLock<FxHashMap<(Expansion, bool), Arc<Shader>>>,
-    /// The geometry shaders behind this stage of draws that have none, by the kind of primitive.
+    /// Pass-through geometry shaders after this stage for draws that have none, by the kind of
+    /// primitive.
     passed_on: [OnceLock<Arc<Shader>>; PrimitiveKind::ALL.len()],
     /// The programs of transform feedback of a geometry shader.
     gather: RwLock<FxHashMap<Gathered, [Arc<Variant>; 2]>>,
@@ -573,7 +576,8 @@ impl Variant {
 }
 
 impl Shader {
-    /// A shader whose variants are made when they are asked for; a compute shader's only one at once.
+    /// A shader whose variants are compiled on demand; the only variant of a compute shader is compiled
+    /// immediately.
     ///
     /// # Errors
     /// When a compute shader does not compile.
@@ -682,7 +686,7 @@ impl Shader {
         Ok(Arc::new(v))
     }
 
-    /// What attributes behind the end of their buffers are.
+    /// Value of attributes past the end of their buffers.
     pub(crate) fn beyond(&self, device: &Device) -> Beyond {
         match (self.robust, device.kernel.has_soft_faults()) {
             (false, _) => Beyond::First,
@@ -913,18 +917,18 @@ impl Shader {
         !self.ir.any(|s, _, i| has_effect(s.insts[i].op))
     }
 
-    /// How variants are made that no pipeline asked for in advance.
+    /// Linking mode of variants that no pipeline requested in advance.
     pub fn linking(&self) -> Linking {
         self.linking
     }
 }
 
-/// What programs of transform feedback gather.
+/// Key of the programs of transform feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gathered {
     /// A stream of the geometry shader.
     pub stream: u32,
-    /// Which of its index lists is the stream's.
+    /// Index of the stream's index list.
     pub list: u32,
     /// The last vertex of a primitive is the provoking one.
     pub last: bool,
@@ -949,7 +953,7 @@ fn find_or<K: Clone + Eq + std::hash::Hash>(
     }
     let v = make()?;
     let mut map = map.write().unwrap_or_else(PoisonError::into_inner);
-    // Another thread may have been faster.
+    // Another thread may have inserted it first.
     if let Some(v) = found(&map) {
         return Ok(v);
     }

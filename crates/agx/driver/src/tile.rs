@@ -1,4 +1,5 @@
-//! Background and end-of-tile programs: what a tile holds before the first fragment, and where its colours go behind the last.
+//! Background and end-of-tile programs, which initialise a tile before its fragments and store its
+//! colours after them.
 //!
 //! A background program is a fragment program from the IR: each colour is cleared, loaded or left alone. An end-of-tile program
 //! writes each colour's block to its image.
@@ -23,10 +24,10 @@ use crate::device::{Code, Device};
 use crate::kernel::lock;
 use crate::shader::{Places, Variant};
 
-/// What happens to a colour before the first fragment.
+/// Initialisation of a colour before the first fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Before {
-    /// Nothing.
+    /// None.
     Nothing,
     /// It is cleared to driver words 4 n to 4 n + 3.
     Clear,
@@ -34,7 +35,7 @@ pub enum Before {
     Load,
 }
 
-/// What background programs are made for.
+/// Key of a background program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BackgroundKey {
     formats: [Option<i32>; TARGETS],
@@ -42,7 +43,7 @@ struct BackgroundKey {
     before: [Before; TARGETS],
 }
 
-/// What end-of-tile programs are made for: formats, samples, and which colours are stored.
+/// Key of an end-of-tile program: formats, samples, and a mask of the stored colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct EndKey {
     formats: [Option<i32>; TARGETS],
@@ -134,7 +135,8 @@ impl Device {
         if let Some(c) = lock(&self.tile_programs.end).get(&key) {
             return Ok(c.clone());
         }
-        // Coordinates are the tile's own; behind their registers' place stand the sample, if there are several, and the layer.
+        // Coordinates are relative to the tile; after their registers follow the sample, if there are
+        // several, and the layer.
         let (name, place) = match tile.samples {
             0 | 1 => ("tex_2d_array", "r1l_r1h_r2l_r2h_r3l"),
             _ => ("tex_2d_ms_array", "r0h_r1l_r1h_r2l"),

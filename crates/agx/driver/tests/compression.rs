@@ -1,4 +1,4 @@
-//! Which images are compressed, and what descriptors say of them.
+//! Choice of compressed images, and their descriptors.
 
 use tepui_agx_driver::descriptor::{self, Part};
 use tepui_agx_driver::format;
@@ -123,7 +123,7 @@ fn descriptors_name_the_metadata() {
     assert!(!Texture::unpack(row[..24].try_into().unwrap()).unwrap().compressed);
 }
 
-/// Of the formats that are rendered to, those that are not compressed.
+/// Formats that can be rendered to but are not compressed.
 #[test]
 fn formats_that_are_rendered_to_are_compressed() {
     type F = vk::FormatFeatureFlags2;

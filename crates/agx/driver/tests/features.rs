@@ -40,7 +40,7 @@ fn features(out: &mut String, version: &str, structure: &dyn Debug) {
     }
 }
 
-/// What images and buffers of a format can do.
+/// Features of images and buffers of a format.
 const COLUMNS: [(&str, F); 7] = [
     ("sampled", F::SAMPLED_IMAGE),
     ("filtered", F::SAMPLED_IMAGE_FILTER_LINEAR),

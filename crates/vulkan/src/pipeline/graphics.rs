@@ -184,7 +184,7 @@ struct Front<B: Backend> {
     parts: vk::GraphicsPipelineLibraryFlagsEXT,
     is_library: bool,
     has_libraries: bool,
-    /// Nothing is rasterised.
+    /// Whether rasterisation is disabled.
     discards: bool,
 }
 
@@ -359,7 +359,7 @@ fn link(stages: &mut [Option<Translated>; 5]) {
             link_stages::remove_unread(&mut stage.ir, &mut next.ir);
         }
     }
-    // What became of one depends on the others.
+    // The result of linking each depends on the others.
     let mut all = before;
     all.extend(fragment);
     let keys: Vec<u8> = all.iter().flat_map(|t| t.key.to_le_bytes()).collect();

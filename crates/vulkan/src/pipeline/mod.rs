@@ -39,17 +39,17 @@ pub struct PipelineLayout<B: Backend> {
 pub struct Pipeline<B: Backend> {
     /// Its shaders and state.
     pub kind: Kind<B>,
-    /// What it was made from, if binaries are to be made of it, until the application has them.
+    /// Sources and programs for a binary, until the application releases them.
     captured: Mutex<Option<Arc<Captured>>>,
 }
 
 impl<B: Backend> Pipeline<B> {
-    /// What a binary of the pipeline holds.
+    /// Contents of the pipeline's binary.
     pub(crate) fn captured(&self) -> Option<Arc<Captured>> {
         self.captured.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The application wants no binaries of the pipeline any more.
+    /// Releases the data for binaries of the pipeline.
     pub(crate) fn release_captured(&self) {
         self.captured.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -147,12 +147,12 @@ fn identify(hash: u128, out: &mut vk::ShaderModuleIdentifierEXT) {
     out.identifier.0[..bytes.len()].copy_from_slice(&bytes);
 }
 
-/// What a pipeline is made with.
+/// Inputs of a pipeline's creation.
 struct Making {
     programs: Arc<Programs>,
-    /// Binaries that it is made from.
+    /// Binaries that it is created from.
     given: Option<Captured>,
-    /// What its own binary will hold.
+    /// Contents of its own binary.
     captured: Option<Captured>,
 }
 

@@ -1,4 +1,4 @@
-//! What shaders of pipelines are made from: modules, entry points, constants, and flags.
+//! Sources of a pipeline's shaders: modules, entry points, constants, and flags.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
@@ -68,7 +68,7 @@ pub(crate) unsafe fn constants(info: *const vk::SpecializationInfo) -> Vec<(u32,
     spec
 }
 
-/// What a stage is translated from.
+/// Source of a stage.
 pub(crate) struct Source<'a> {
     /// SPIR-V.
     pub words: &'a [u32],
@@ -82,7 +82,7 @@ pub(crate) struct Source<'a> {
     pub spec: Vec<(u32, u64)>,
 }
 
-/// What a stage is translated from.
+/// The source of a stage.
 pub(super) unsafe fn source_of<'a>(
     info: &'a vk::PipelineShaderStageCreateInfo,
     given: Option<&'a Captured>,
@@ -117,7 +117,8 @@ pub(super) unsafe fn source_of<'a>(
     }
 }
 
-/// A hash of what a pipeline's shaders are made from beside its set layouts: sources, with or without robust access, and flags.
+/// Hash of the inputs of a pipeline's shaders besides its set layouts: sources, robust access, and
+/// flags.
 pub(super) fn made_from(stages: &[&(Source<'_>, bool)], flags: vk::PipelineCreateFlags2) -> u128 {
     let dispatch_base = flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE);
     let mut bytes = Vec::with_capacity(128);

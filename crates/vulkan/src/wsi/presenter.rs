@@ -1,8 +1,8 @@
 //! The thread of a swapchain that presents its images.
 //!
-//! `vkQueuePresentKHR` submits to the queue a signal behind the semaphores that it waits for, and hands the frame over.
-//! The thread waits for the signal, so that the GPU has drawn the frame, and presents it, which may wait for a vertical
-//! blank. It ends with the swapchain, after the frames that it was handed.
+//! `vkQueuePresentKHR` submits a signal to the queue after the semaphores that it waits for, and passes
+//! the frame to the thread. The thread waits for the signal, so that the GPU has drawn the frame, and
+//! presents it, which may wait for a vertical blank. It ends with the swapchain, after its last frame.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use super::timing::{Target, Timing};
 use crate::backend::{Backend, SyncPoint};
 use crate::error::{Error, Result};
 
-/// How long a wait goes without looking whether the device is lost.
+/// Interval at which a wait checks whether the device is lost.
 pub(super) const STEP: Duration = Duration::from_millis(100);
 
 /// The pixels of an image that the server does not map: as the GPU left them in mapped memory.
@@ -43,9 +43,9 @@ pub(super) struct Frame {
     pub(super) id: u64,
     /// A fence that is signalled when the frame is presented.
     pub(super) fence: Option<u32>,
-    /// Where the pixels are, unless the server maps them.
+    /// Location of the pixels, unless the server maps them.
     pub(super) rows: Option<Rows>,
-    /// When it is to be shown.
+    /// Time at which it should be shown.
     pub(super) target: Target,
     /// The record of its times.
     pub(super) times: Option<u64>,
@@ -65,7 +65,7 @@ pub(super) struct State {
     pub(super) closing: bool,
 }
 
-/// What the thread shares with the API.
+/// State shared by the thread and the API.
 pub(super) struct Shared<B: Backend> {
     pub(super) chain: window::Swapchain,
     device: Arc<B::Device>,
@@ -86,7 +86,7 @@ impl<B: Backend> Shared<B> {
         if self.lost.load(Ordering::Acquire) { Err(crate::device::lost()) } else { Ok(()) }
     }
 
-    /// How well the swapchain fits its window, or why it is of no use.
+    /// Status of the swapchain relative to its window, or the error that ended it.
     pub(super) fn status(&self) -> Result<window::Status> {
         match &self.lock().error {
             Some(error) => Err(error.clone()),
@@ -169,7 +169,7 @@ impl<B: Backend> Shared<B> {
         }
     }
 
-    /// Presents a frame behind another, whose number and time it gets; gives its own number.
+    /// Presents a frame after another, given that one's number and time; returns its own number.
     fn present(&self, frame: &Frame, before: Option<(u64, u64)>) -> Result<u64> {
         self.wait_until_drawn(frame.drawn)?;
         self.lock().timing.drawn(frame.times);
@@ -199,7 +199,7 @@ impl<B: Backend> Shared<B> {
             state.waiting -= 1;
             match result {
                 Ok(serial) if frame.id > 0 => {
-                    // Those before are found by later ones.
+                    // Later frames are enough to find earlier ones.
                     if state.presented.len() >= 64 {
                         state.presented.pop_front();
                     }

@@ -13,7 +13,7 @@ use crate::instance::Instance;
 use crate::object::{Allocator, dispatch, enumerate, get, handle};
 use crate::physical::Physical;
 
-/// The window behind a `VkSurfaceKHR`.
+/// The window of a `VkSurfaceKHR`.
 pub(super) unsafe fn window_of<'a>(surface: vk::SurfaceKHR) -> &'a window::Surface {
     // SAFETY: the handle is a surface's.
     unsafe { get(surface) }
@@ -33,7 +33,7 @@ unsafe fn create(
     }
 }
 
-/// What an image of a swapchain can be used for on this device: the usage that a format of windows supports in rows.
+/// Image usage of a swapchain on this device: the usage that the format supports in linear images.
 pub(super) fn usage(physical: &Physical, format: vk::Format) -> vk::ImageUsageFlags {
     use vk::{FormatFeatureFlags2 as F, ImageUsageFlags as U};
     let features = physical.features_of(format).linear;
@@ -56,7 +56,7 @@ fn extent(e: window::Extent) -> vk::Extent2D {
     vk::Extent2D { width: e.width, height: e.height }
 }
 
-/// What a surface takes, for a mode or for all.
+/// Capabilities of a surface, for a mode or for all.
 unsafe fn capabilities(
     physical: vk::PhysicalDevice,
     surface: &window::Surface,

@@ -30,7 +30,7 @@ pub struct Swapchain<B: Backend> {
     rows: Vec<Option<Rows>>,
 }
 
-/// Images as objects behind handles.
+/// Images as Vulkan objects.
 struct Images<B: Backend> {
     allocator: Allocator,
     list: Vec<*mut Image<B>>,
@@ -62,7 +62,7 @@ impl<B: Backend> Swapchain<B> {
             let why = format!("a swapchain of {} images", info.min_image_count);
             return Err(Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why));
         }
-        // What was presented before the swapchain is replaced is still shown.
+        // Frames presented before the swapchain is replaced are still shown.
         if let Some(old) = old {
             old.presenter.shared.finish();
         }
@@ -146,18 +146,18 @@ impl<B: Backend> Swapchain<B> {
 /// The modifier of rows of texels. source: drm_fourcc.h
 const LINEAR: u64 = 0;
 
-/// How the server comes to read images.
+/// Access of the server to images.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Share {
-    /// Not from the driver's memory.
+    /// No access to the driver's memory.
     None,
-    /// From a file that it maps.
+    /// Through a file that it maps.
     File,
-    /// From dma-bufs, on its GPU.
+    /// Through dma-bufs, on its GPU.
     DmaBuf,
 }
 
-/// Where the pixels of an image are.
+/// Location of an image's pixels.
 struct Place {
     /// The memory as a file, if the server reads it.
     file: Option<OwnedFd>,
@@ -190,8 +190,8 @@ fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: Share) -> Result<(I
     Ok((image, Place { file, sub, rows }))
 }
 
-/// What the images of the swapchain in a chain of image creation are: rows, so that other images can be bound to their
-/// memory.
+/// Whether a chain of image creation names a swapchain: such images are linear, so that they can be
+/// bound to the memory of the swapchain's images.
 pub(crate) unsafe fn is_for_swapchain(next: *const c_void) -> bool {
     // SAFETY: the chain is the application's and valid.
     let info: Option<&vk::ImageSwapchainCreateInfoKHR> =

@@ -23,10 +23,10 @@ const DOMAIN_ID: u64 = 1;
 /// The stages whose times the driver knows by itself.
 const OWN_STAGES: vk::PresentStageFlagsEXT = vk::PresentStageFlagsEXT::QUEUE_OPERATIONS_END
     .union(vk::PresentStageFlagsEXT::REQUEST_DEQUEUED);
-/// How long a frame waits for the one before to be shown, when its time counts from there.
+/// Maximum wait for the previous frame to be shown, for frames whose time is relative to it.
 const PREVIOUS: Duration = Duration::from_secs(1);
 
-/// What a surface tells about times.
+/// Times that a surface reports.
 pub(super) fn capabilities(surface: &window::Surface) -> vk::PresentStageFlagsEXT {
     match surface.tells_times() {
         true => OWN_STAGES | vk::PresentStageFlagsEXT::IMAGE_FIRST_PIXEL_OUT,
@@ -39,9 +39,9 @@ pub(super) fn capabilities(surface: &window::Surface) -> vk::PresentStageFlagsEX
 pub(super) struct Target {
     /// Nanoseconds; 0 for none.
     ns: u64,
-    /// They count from when the frame before was shown.
+    /// Whether they are relative to the presentation of the previous frame.
     relative: bool,
-    /// The nearest refresh will do.
+    /// Whether the nearest refresh is acceptable.
     nearest: bool,
 }
 
@@ -70,12 +70,12 @@ struct Record {
     serial: Option<u64>,
     /// When its first pixel was shown.
     shown: u64,
-    /// Nothing more will be known.
+    /// Whether the record is complete.
     ended: bool,
 }
 
 impl Record {
-    /// The stages and their times; those that are not over have 0.
+    /// The stages and their times; unfinished ones have 0.
     fn times(&self) -> Vec<vk::PresentStageTimeEXT> {
         use vk::PresentStageFlagsEXT as S;
         let all = [
@@ -217,7 +217,7 @@ entry! {
     fn vkGetSwapchainTimingPropertiesEXT<B: Backend>(_device: vk::Device, swapchain: vk::SwapchainKHR, out: *mut vk::SwapchainTimingPropertiesEXT, counter: *mut u64) -> vk::Result {
         unsafe {
             let chain = &get::<Swapchain<B>>(swapchain).presenter.shared.chain;
-            // What windows show events of is known once they have come; 0 is unknown.
+            // The refresh duration is unknown until the first events arrive; 0 means unknown.
             let refresh = chain.refresh_ns().unwrap_or(0);
             ((*out).refresh_duration, (*out).refresh_interval) = (refresh, refresh);
             if let Some(counter) = counter.as_mut() {

@@ -24,9 +24,9 @@ pub(super) struct Area {
     pub layers: [u32; 2],
     /// First column and row.
     pub from: [u32; 2],
-    /// The column and row behind the last ones.
+    /// The column and row after the last ones.
     pub to: [u32; 2],
-    /// All of these texels are overwritten.
+    /// Whether all of these texels are overwritten.
     pub overwritten: bool,
 }
 

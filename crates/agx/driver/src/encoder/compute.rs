@@ -30,7 +30,8 @@ impl Encoder {
         self.launch_with(v, bindings, push, dispatch, &|_| None, &|_| None)
     }
 
-    /// Appends a dispatch: `own` knows values that belong to it beside its size and the view, `from_memory` where words are that the GPU writes.
+    /// Appends a dispatch: `own` supplies its values besides its size and the view, `from_memory` the
+    /// addresses of words that the GPU writes.
     ///
     /// # Errors
     /// When there is no memory.
@@ -119,7 +120,8 @@ impl Encoder {
 
     /// Makes what was dispatched visible to what follows.
     pub(super) fn compute_barrier(&mut self) -> Result<()> {
-        // Bits 0 to 19 but 12 and 14 to 17: what Mesa sets behind each launch. source: hk_cmd_dispatch.c, cdm_barrier
+        // Bits 0 to 19 but 12 and 14 to 17, as Mesa sets them after each launch. source:
+        // hk_cmd_dispatch.c, cdm_barrier
         put!(
             self.stream,
             cdm::Barrier {

@@ -58,11 +58,11 @@ pub struct Render {
     own_places: Option<[[u32; 2]; 4]>,
     /// Programs of the last draws whose state was that of the last draw.
     recent: Vec<Arc<Programs>>,
-    /// What the last draw used.
+    /// State of the last draw.
     last: Last,
 }
 
-/// State that says where samples are.
+/// State that determines the sample positions.
 const PLACES: Groups = Groups::SAMPLE_LOCATIONS.union(Groups::SAMPLE_LOCATIONS_ENABLE);
 
 /// Programs of as many draws are remembered.
@@ -111,7 +111,7 @@ impl Render {
         self.own_places.unwrap_or_else(|| sample_places(self.tile.samples))
     }
 
-    /// The same as fragment programs read them: a byte each.
+    /// The sample positions as fragment programs read them: a byte each.
     pub(super) fn packed_sample_places(&self) -> u32 {
         u32::from_le_bytes(self.sample_places().map(|[x, y]| (x | y << 4) as u8))
     }
@@ -146,19 +146,20 @@ impl Render {
     }
 }
 
-/// What the last draw of a render left, so that the next repeats only what changed.
+/// State of the last draw of a render, so that the next emits only changes.
 #[derive(Default)]
 struct Last {
     programs: Option<Arc<Programs>>,
     bindings: Bindings,
     fragment_pipeline: u64,
-    /// What the vertex words depend on beside the state: first vertex, first instance, draw index, view.
+    /// Dependencies of the vertex words besides the state: first vertex, first instance, draw index,
+    /// view.
     draw_values: Option<[u32; 4]>,
     /// The first word of the block of a direct draw without indices like the last one.
     plain_header: Option<[u8; vdm::IndexList::SIZE_BYTES]>,
 }
 
-/// Most bytes of a draw's indices that are copied to be padded.
+/// Maximum bytes of a draw's indices that are copied for padding.
 const PADDED_B: u64 = 1 << 26;
 
 fn primitive(t: vk::PrimitiveTopology) -> Result<vdm::Primitive> {
@@ -224,9 +225,9 @@ pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
 pub(super) struct VertexSources<'a> {
     /// Attributes and vertex buffers.
     pub state: &'a CommandState<Agx>,
-    /// Where attributes without a buffer are read.
+    /// Address at which attributes without a buffer are read.
     pub zeros: u64,
-    /// First vertex, or what is added to indices.
+    /// First vertex, or the number that is added to indices.
     pub base_vertex: u32,
     /// First instance.
     pub base_instance: u32,
@@ -321,7 +322,7 @@ pub fn fragment_key(
         || tile.blend.locations.iter().zip(tile.formats).any(|(l, f)| {
             f.is_some_and(|f| l.mode != Mode::Replace || keeps_components(f, l.write_mask))
         });
-    // Only with several samples, as draws with new state come here.
+    // Only for several samples, since this runs for all draws with new state.
     let spills = samples > 1 && Layout::new(&tile).is_ok_and(|l| l.spilled != 0);
     let all = (1u32 << samples) - 1;
     let killed =
@@ -329,7 +330,7 @@ pub fn fragment_key(
     let shades_samples = shades_samples(s, samples);
     Ok(FragmentKey {
         tile,
-        // What reads the tile or memory in its place must do so sample by sample.
+        // Accesses of the tile or of spilled colours must be per sample.
         per_sample: samples > 1 && (shades_samples || reads_tile || spills),
         whole_coverage: !shades_samples,
         prolog: Prolog { killed, cull_distances },
@@ -384,9 +385,10 @@ impl Encoder {
     /// Whether the vertices of a draw go through stages that the hardware does not have; `known` says that the CPU knows its counts.
     pub(super) fn expands(&self, state: &CommandState<Agx>, indexed: bool, known: bool) -> bool {
         let restarts = state.graphics.restart && indexed;
-        // What is captured is found on the GPU when the CPU does not know the primitives.
+        // Captured primitives are counted on the GPU if the CPU does not know them.
         let captures = state.feedback.active && (restarts || !known);
-        // Programs read zeros where a sparse buffer has no memory, but the unit that fetches indices faults. Direct draws take a copy.
+        // Programs read zeros where a sparse buffer has no memory, but the unit that fetches indices
+        // faults. Direct draws take a copy.
         let is_sparse = state.index.is_some_and(|i| i.is_sparse);
         let fetches = is_sparse && indexed && !known;
         captures
@@ -672,8 +674,9 @@ impl Encoder {
         Ok(())
     }
 
-    /// The index buffer of a draw, and the draw with its first index there. What the hardware reads behind the end of the buffer is
-    /// unknown, and it faults where a sparse buffer has no memory; indices there are 0, so such draws take a copy.
+    /// The index buffer of a draw, and the draw with its first index there. The hardware's reads past
+    /// the end of the buffer are unknown, and it faults where a sparse buffer has no memory; indices
+    /// there are 0, so such draws take a copy.
     fn indices(
         &mut self,
         state: &CommandState<Agx>,

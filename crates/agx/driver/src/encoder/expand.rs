@@ -29,18 +29,18 @@ use std::sync::Arc;
 
 /// Bytes that the stages of a draw may take; of a draw that needs more, a piece.
 const PIECE_B: u64 = 1 << 28;
-/// The same, if `TEPUI_DEBUG` asks for small pieces.
+/// Bytes of a piece with the option of `TEPUI_DEBUG` for small pieces.
 const SMALL_PIECE_B: u64 = 1 << 11;
-/// Bytes that the alignment of a piece's buffers takes, and threads behind the last of a list.
+/// Bytes for the alignment of a piece's buffers, and for threads after the end of a list.
 const PIECE_SLACK_B: u64 = 1 << 10;
-/// Bytes of the heap that draws take from whose sizes the GPU knows alone.
+/// Bytes of the heap for draws whose sizes only the GPU knows.
 const HEAP_B: u32 = 1 << 28;
-/// Most bytes of it: it is as large where one primitive might need more.
+/// Maximum bytes of the heap, for draws of which one primitive might need more.
 const HEAP_MOST_B: u32 = u32::MAX - 0xffff;
-/// Bytes at the start of the heap that are not given away.
+/// Reserved bytes at the start of the heap.
 const HEAP_HEAD_B: u32 = 256;
 
-/// What the first stage behind the vertices leaves in memory.
+/// Output of the first stage after the vertices in memory.
 struct First {
     program: Arc<Variant>,
     /// Invocations for each primitive; for patches one.
@@ -56,7 +56,7 @@ struct First {
 }
 
 impl First {
-    /// That of a geometry shader.
+    /// The output of a geometry shader.
     fn emissions(geometry: &Shader, expansion: &Expansion) -> Result<First> {
         let program = geometry.expanded(expansion)?;
         let emission = Emission::of(&geometry.ir);
@@ -71,7 +71,7 @@ impl First {
         })
     }
 
-    /// That of a control shader: the tessellator counts points in its list.
+    /// The output of a control shader: the tessellator counts points in its list.
     fn patches(control: &Shader, expansion: &Expansion) -> Result<First> {
         let program = control.expanded(expansion)?;
         let vertices = control.ir.info.primitives.vertices.max(1);
@@ -101,13 +101,13 @@ struct Input {
 pub(super) struct Listed {
     /// Address of the list.
     list: u64,
-    /// Most vertices that it may have.
+    /// Maximum number of vertices.
     most: u32,
     /// Address of their number.
     number: u64,
 }
 
-/// Where a piece of a draw begins, counted from the draw's start, and what the draw adds to numbers of vertices.
+/// Start of a piece of a draw, relative to the draw, and the base vertex.
 #[derive(Clone, Copy)]
 struct Start {
     instance: u32,
@@ -115,19 +115,19 @@ struct Start {
     base_vertex: u32,
 }
 
-/// What is left to the rasteriser.
+/// The hardware draw of an expanded draw.
 struct Expanded {
     /// The vertex shader that the hardware runs.
     vertex: Arc<Shader>,
-    /// Where what it reads and the list of the indices are.
+    /// Location of its vertices and of the index list.
     list: List,
-    /// What they make.
+    /// Topology of the indices.
     topology: vk::PrimitiveTopology,
 }
 
 /// Vertices in memory, and their order.
 enum List {
-    /// The CPU knows where they are.
+    /// At addresses that the CPU knows.
     Direct {
         /// Address of the records.
         records: u64,
@@ -136,7 +136,7 @@ enum List {
         /// Number of indices.
         indices: u32,
     },
-    /// They are in their order.
+    /// Without an index list.
     InOrder {
         /// Address of the records.
         records: u64,
@@ -352,7 +352,7 @@ impl Encoder {
     ) -> Result<Option<u64>> {
         let order = input_order(&state.graphics)?;
         let restarts = state.graphics.restart && d.indexed;
-        // With restarts, there are at most so many.
+        // An upper bound if there are restarts.
         let primitives = order.count(d.count) / order.vertices();
         let small = debug::flags().contains(debug::Flags::PIECES);
         let room =
@@ -369,14 +369,14 @@ impl Encoder {
         let index = if d.indexed { state.index } else { None };
         let offset = d.base_vertex();
         let each = order.vertices();
-        // A whole draw may have vertices behind the last primitive.
+        // A whole draw may have vertices after the last primitive.
         let whole = part.primitives == primitives;
         let (count, skipped) = match whole {
             true => (d.count, 0),
             false => (part.primitives * each, part.primitive * each),
         };
         let (input, arguments) = if restarts && !whole {
-            // Where a primitive begins is known when all before are found.
+            // The start of a primitive is known when all before are found.
             let listed = match self.pieces.listed.filter(|_| piece > 0) {
                 Some(listed) => listed,
                 None => self.list_primitives(order, index, d)?,
@@ -410,7 +410,7 @@ impl Encoder {
         d: Counts,
     ) -> Result<Listed> {
         let most = order.count(d.count);
-        // Threads behind the last may read the list.
+        // Threads after the last one may read the list.
         let list = self.room(4 * (u64::from(most) + u64::from(THREADS)))?;
         let parameters = self.upload(&[0; params::BYTES], 64)?.address;
         let (indices, index_bytes, in_buffer) = indices_from(index, d.first);
@@ -436,13 +436,13 @@ impl Encoder {
         Ok(to)
     }
 
-    /// Most bytes that a primitive takes in the heap.
+    /// Maximum bytes of a primitive in the heap.
     fn most_bytes(&self, state: &CommandState<Agx>, order: Order) -> Result<u64> {
         let Stages { vertex, tessellation, geometry } =
             Stages::new(state, self.looks_at_emissions(state))?;
         let stride = |s: &Shader| u64::from(Record::of_vertices(&s.ir).stride().max(16));
         let read_b = u64::from(order.vertices()) * (stride(&vertex) + 4);
-        // Of each primitive that a geometry shader reads.
+        // Bytes for each primitive that a geometry shader reads.
         let emitted_b = geometry.as_ref().map_or(0, |g| {
             let emission = Emission::of(&g.ir);
             let lists = lists(emission.streams, state.graphics.rasterization_stream.into());
@@ -455,7 +455,7 @@ impl Encoder {
         let vertices = t.control.ir.info.primitives.vertices.max(1);
         let patch_b = u64::from(patch_stride(&patch, &controlled, vertices)) + 8;
         let (points, indices) = t.how.most();
-        // Only a geometry shader needs the vertices themselves.
+        // Only a geometry shader reads the vertices themselves.
         let evaluated_b = if geometry.is_some() { stride(&t.evaluation) } else { 0 };
         let point_b = u64::from(TESSELLATED_B) + evaluated_b;
         let divided_b = u64::from(points) * point_b + 4 * u64::from(indices);
@@ -491,7 +491,7 @@ impl Encoder {
             no_size: no_size && tessellation.is_none(),
             ..Expansion::default()
         };
-        // What the first stage leaves for each primitive or patch.
+        // Output of the first stage for each primitive or patch.
         let first = match (&tessellation, &geometry) {
             (Some(t), _) => First::patches(&t.control, &expansion)?,
             (None, Some(g)) => First::emissions(g, &expansion)?,
@@ -597,7 +597,7 @@ impl Encoder {
         Ok(Expanded { vertex, list, topology })
     }
 
-    /// Whether anything asks for what geometry shaders emit, beside the rasteriser.
+    /// Whether emissions of geometry shaders are needed besides for rasterisation.
     pub(super) fn looks_at_emissions(&self, state: &CommandState<Agx>) -> bool {
         state.feedback.active || !state.bound.between.is_empty() && !self.statistics.is_empty()
     }
@@ -618,7 +618,7 @@ impl Encoder {
             .try_for_each(|stream| self.emissions_to(state, geometry, emission, parameters, stream))
     }
 
-    /// The same for one stream.
+    /// Captures the primitives of one stream.
     fn emissions_to(
         &mut self,
         state: &CommandState<Agx>,
@@ -655,7 +655,7 @@ impl Encoder {
         if !state.feedback.active {
             return Ok(());
         }
-        // How many fit.
+        // Computes the number that fits.
         let one = Dispatch::Direct([0; 3], [1; 3]);
         let fit = self.device.clone().meta(Program::Fit)?.compute()?;
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
@@ -718,12 +718,13 @@ impl Encoder {
         self.launch_with(program, bindings, &state.push, dispatch, &|_| None, &in_memory)
     }
 
-    /// What follows comes behind the draws so far, and may use the memory of what they expanded to.
+    /// Frees the memory of expanded draws: later work is ordered after them.
     pub(super) fn free_expanded(&mut self) {
         (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
     }
 
-    /// The heap of draws whose sizes the GPU knows alone: all of a rendering's take from it. Only a draw that has it to itself may want
+    /// The heap of draws whose sizes only the GPU knows, shared by all draws of a rendering. Only a
+    /// draw that has it to itself may need
     /// more bytes than there are.
     pub(super) fn expansion_heap(&mut self, wanted: u64) -> Result<(u64, u32)> {
         let (address, bytes) = match self.heap.filter(|h| u64::from(h.1) >= wanted) {
@@ -757,7 +758,7 @@ impl Encoder {
         Ok(self.arena.take(&self.device, bytes.max(16), 64)?.address)
     }
 
-    /// Begins a piece of a draw, which takes at most so many bytes; the pieces before are drawn.
+    /// Begins a piece of a draw, which takes at most `bytes` bytes; earlier pieces are drawn.
     fn begin_piece(&mut self, bytes: u64) -> Result<()> {
         if self.pieces.place.1 < bytes {
             self.pieces.place = (self.room(bytes)?, bytes);
@@ -906,7 +907,7 @@ impl Stages {
     }
 }
 
-/// How the tessellator divides patches: either stage may say it.
+/// Modes of the tessellator: either stage may set them.
 fn tessellation(control: &Shader, evaluation: &Shader, lower_left: bool) -> Tessellation {
     let [c, e] = [&control.ir.info.primitives, &evaluation.ir.info.primitives];
     let clockwise = e.clockwise.or(c.clockwise).unwrap_or(false);
@@ -914,12 +915,12 @@ fn tessellation(control: &Shader, evaluation: &Shader, lower_left: bool) -> Tess
         domain: e.input.or(c.input).unwrap_or(PrimitiveKind::Triangles),
         spacing: e.spacing.or(c.spacing).unwrap_or(Spacing::Equal),
         points: e.point_mode || c.point_mode,
-        // With v going down, what is clockwise is counter-clockwise to the tessellator.
+        // With v downwards, clockwise is counter-clockwise to the tessellator.
         clockwise: clockwise == lower_left,
     }
 }
 
-/// The index buffer of a list that the stages leave.
+/// The index buffer of a list that the stages wrote.
 fn list_buffer(address: u64, size: u64) -> IndexBuffer {
     IndexBuffer { address, size, index_bytes: 4, is_sparse: false }
 }
@@ -956,7 +957,7 @@ pub(super) fn input_order(s: &GraphicsState) -> Result<Order> {
 fn record_key(vertex: &Shader, s: &GraphicsState) -> VertexKey {
     let mut key = vertex_key(vertex.inputs, s);
     key.results = Results::Record;
-    // What comes behind moves the depth, and writes the view's layer.
+    // Later stages convert the depth, and write the view's layer.
     key.negative_one_to_one = false;
     key.multiview = false;
     key
@@ -973,7 +974,7 @@ pub(super) fn makes_points(s: &GraphicsState, primitives: PrimitiveKind) -> bool
     primitives == PrimitiveKind::Points || s.polygon_mode == vk::PolygonMode::POINT
 }
 
-/// What vertices make that primitives do not share.
+/// Topology of primitives that share no vertices.
 fn list_topology(primitives: PrimitiveKind) -> vk::PrimitiveTopology {
     match primitives {
         PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,
@@ -982,7 +983,7 @@ fn list_topology(primitives: PrimitiveKind) -> vk::PrimitiveTopology {
     }
 }
 
-/// What a geometry shader's indices make.
+/// Topology of a geometry shader's indices.
 fn topology(emission: &Emission) -> vk::PrimitiveTopology {
     match emission.output {
         PrimitiveKind::Points => vk::PrimitiveTopology::POINT_LIST,

@@ -1,9 +1,9 @@
 //! Transform feedback: vertices are captured by a second run of the vertex shader, as a compute program before the rendering
 //! ([`tepui_agx_compiler::abi::capture`]).
 //!
-//! For each draw, one program writes the list of vertex numbers in the order of the primitives, and another computes how
-//! many primitives fit behind those that were captured before: it knows the buffers' offsets, which stay in GPU memory from
-//! `vkCmdBeginTransformFeedbackEXT` to its end.
+//! For each draw, one program writes the list of vertex numbers in the order of the primitives, and
+//! another computes how many primitives fit after those that were captured before: it reads the
+//! buffers' offsets, which stay in GPU memory from `vkCmdBeginTransformFeedbackEXT` to its end.
 
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::capture::THREADS;
@@ -20,7 +20,7 @@ use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B, UNROLL_ALL, UNROLL_FROM};
 use crate::shader::Results;
 
-/// Most bytes that a buffer takes: offsets are words.
+/// Maximum number of bytes written to a buffer: offsets are words.
 const MAX_BYTES: u64 = u32::MAX as u64;
 /// The word of that program that counts the vertices of an instance.
 pub(super) const FIT_VERTICES: Source = Source::Driver { offset: 80 };
@@ -48,7 +48,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Arguments of an indirect draw of the vertices that were captured, behind `start` bytes.
+    /// Arguments of an indirect draw of the captured vertices after `start` bytes.
     pub(super) fn captured_draw(
         &mut self,
         counter: u64,
@@ -83,9 +83,9 @@ impl Encoder {
         words
     }
 
-    /// The list of the numbers of so many vertices, primitive by primitive: the first index or vertex, what is added to
-    /// numbers, and how many; the first of these among all vertices of the primitives, and how many those are. Threads behind the
-    /// last vertex may read the list, too.
+    /// The list of vertex numbers, primitive by primitive. Parameters: the first index or vertex, the
+    /// number that is added, and the count; the first of these among all vertices of the primitives,
+    /// and the number of those. Threads after the last vertex may read the list, too.
     pub(super) fn vertex_list(
         &mut self,
         order: Order,
@@ -132,7 +132,7 @@ impl Encoder {
         let index = if d.indexed { state.index } else { None };
         let added = d.base_vertex();
         let list = self.vertex_list(order, index, [d.first, added, most], [0, vertices])?;
-        // How many fit, and where they go.
+        // Computes the number that fits and the destinations.
         let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
         let words = self.fit_words(
             &buffers,
@@ -169,8 +169,8 @@ impl Encoder {
     }
 }
 
-/// Where the indices of a draw begin, their bytes, and how many are in the buffer from there; without a buffer, vertices have
-/// numbers of their own.
+/// Address of a draw's first index, bytes of an index, and the number of indices in the buffer from
+/// there; without a buffer, vertices are numbered directly.
 pub(super) fn indices_from(index: Option<IndexBuffer>, first: u32) -> (u64, u8, u32) {
     let Some(i) = index else { return (0, 0, u32::MAX) };
     let bytes = u64::from(i.index_bytes);

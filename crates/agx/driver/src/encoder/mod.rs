@@ -1,7 +1,7 @@
 //! The encoder: control streams, USC words and state of a command buffer, in upload memory that the buffer owns until it is reset.
 //!
-//! What is recorded is a list of hardware commands in order: compute streams and renders. Dispatches one behind the other share a
-//! compute stream.
+//! The recording is a list of hardware commands in order: compute streams and renders. Consecutive
+//! dispatches share a compute stream.
 
 mod compression;
 mod compute;
@@ -97,13 +97,13 @@ pub struct Encoder {
     words: Vec<u8>,
     /// Words of the driver's own programs.
     pub driver: [u32; 64],
-    /// Where vertex programs find their words instead, if memory has them.
+    /// Address of the vertex programs' words, if they are in memory.
     vertex_driver: Option<u64>,
     /// The heap of expanded draws: address and bytes.
     heap: Option<(u64, u32)>,
-    /// Draws of the open render have taken from it.
+    /// Whether draws of the open render have taken from it.
     heap_open: bool,
-    /// Bytes of it that they take at most.
+    /// Maximum bytes of it that they take.
     heap_reserved: u64,
     /// Scratch memory that commands use.
     scratch: Vec<Arc<Scratch>>,
@@ -111,29 +111,29 @@ pub struct Encoder {
     keep: Vec<Arc<Variant>>,
     /// The occlusion query that is counting: its counter, and whether it counts exactly.
     query: Option<(u32, bool)>,
-    /// It changed since the last draw.
+    /// Whether it changed since the last draw.
     query_dirty: bool,
-    /// Words to write behind the render that is open.
+    /// Words to write after the open render.
     after: Vec<(u64, u32)>,
-    /// Timestamps to write behind the render that is open.
+    /// Timestamps to write after the open render.
     stamps: Vec<(u32, u32)>,
     /// Sets of compute pipelines.
     compute_bindings: Bindings,
-    /// Where the offsets of transform feedback are; 0 outside of it.
+    /// Address of the offsets of transform feedback; 0 outside of it.
     feedback: u64,
-    /// Where captured primitives of each stream are counted; 0 for nowhere.
+    /// Addresses of the counters of captured primitives of each stream; 0 for none.
     feedback_queries: [u64; MAX_STREAMS],
     /// The queries of statistics that count.
     statistics: Vec<statistics::Statistics>,
-    /// The view that draws are for while their stages run.
+    /// View index of expanded draws.
     view: u32,
     /// Memory of pieces of draws.
     pieces: PieceMemory,
-    /// What is left of the draw that is being recorded.
+    /// The rest of the draw that is being recorded.
     unfinished: Option<Unfinished>,
 }
 
-/// The memory that pieces of draws use one after the other.
+/// Memory that pieces of draws reuse in sequence.
 #[derive(Default)]
 struct PieceMemory {
     /// Address and bytes.
@@ -281,7 +281,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Writes a timestamp of a query behind everything before.
+    /// Writes a timestamp of a query after all earlier work.
     fn timestamp(&mut self, handle: u32, offset: u32) -> Result<()> {
         let end = Timestamp { handle, offset };
         self.end_compute(Timestamps { start: Timestamp::default(), end })
@@ -368,7 +368,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// The words behind those of registers: code, register count, preamble.
+    /// The words after those of registers: code, register count, preamble.
     fn end_words(
         &self,
         words: &mut Vec<u8>,
@@ -419,12 +419,13 @@ impl Encoder {
     }
 }
 
-/// Most hardware commands of a submission. source: asahi_drm.h, `max_commands_per_submission`, and the parameters of the device
+/// Maximum number of hardware commands of a submission. source: asahi_drm.h,
+/// `max_commands_per_submission`, and the parameters of the device
 fn most_commands(device: &Device) -> u32 {
     device.kernel.params.max_commands_per_submission.max(1)
 }
 
-/// Submits the bytes of commands in as many submissions as the kernel takes them in.
+/// Submits the bytes of commands, split into submissions within the kernel's limit.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -16,7 +16,7 @@ pub struct Piece {
     pub primitives: u32,
 }
 
-/// How a draw is divided.
+/// Division of a draw into pieces.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
     /// Primitives of an instance.
@@ -29,8 +29,8 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Divides so many primitives of so many instances, each of which takes `bytes`, into pieces of at most `most` bytes, but
-    /// at least one primitive each.
+    /// Divides `primitives` of each of `instances`, each of which takes `bytes`, into pieces of at most
+    /// `most` bytes, but at least one primitive each.
     pub fn new(primitives: u32, instances: u32, bytes: u64, most: u64) -> Pieces {
         let fit = (most / bytes.max(1)).max(1);
         let most_primitives = fit.min(primitives.into()).max(1) as u32;
@@ -47,12 +47,12 @@ impl Pieces {
         [in_instance.into(), self.instances.div_ceil(self.most_instances).into()]
     }
 
-    /// How many there are.
+    /// Number of pieces.
     pub fn count(&self) -> u64 {
         self.counts().iter().product()
     }
 
-    /// One of them.
+    /// A piece by number.
     pub fn get(&self, number: u64) -> Option<Piece> {
         let [in_instance, _] = self.counts();
         if number >= self.count() {

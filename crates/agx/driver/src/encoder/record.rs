@@ -45,7 +45,7 @@ fn part_of(i: &ImageRef<Agx>, format: Format) -> Part {
 /// A part of an image whose 3D slices are layers.
 fn flat(p: Part, image: &Image) -> Part {
     let is_3d = image.planes[0].layout.desc().shape.dimension == Dimension::D3;
-    // The hardware reads slices of a 3D image as layers: they lie alike.
+    // The hardware reads slices of a 3D image as layers, since their layouts are equal.
     if is_3d { Part { dimension: Dimension::D2, ..p } } else { p }
 }
 
@@ -137,7 +137,7 @@ impl Encoder {
         self.launch(&v, &bindings, &[0; MAX_PUSH], &Dispatch::Direct([0; 3], groups))
     }
 
-    /// A copy of indirect draws of which only the first so many, by a count in memory, have instances.
+    /// A copy of indirect draws in which only the first ones, by a count in memory, have instances.
     pub(super) fn counted(
         &mut self,
         address: u64,
@@ -244,7 +244,7 @@ impl Encoder {
         Tile { formats, samples: rendering.samples as u8, ..Tile::default() }
     }
 
-    /// What commands are to do with tiles before and behind fragments: USC words of a background program.
+    /// Background state of commands: the USC words of a background program.
     fn background(
         &mut self,
         r: &Render,
@@ -452,7 +452,7 @@ impl Encoder {
         ];
         self.driver[..32].copy_from_slice(words);
         self.driver[32..38].copy_from_slice(&corners);
-        // It is none of the application's draws.
+        // Internal draw: excluded from queries.
         let (query, statistics) = (self.query.take(), std::mem::take(&mut self.statistics));
         self.query_dirty |= query.is_some();
         let mut render = self.render.take();
@@ -472,8 +472,8 @@ impl Encoder {
         result
     }
 
-    /// Resolves the colours of the current rendering that are in the tile, by a last draw: multisampled images that nobody reads
-    /// need not be written. Returns which, a bit each.
+    /// Resolves the colours of the current rendering that are in the tile, by a last draw, so that
+    /// multisampled images that are never read need not be written. Returns a mask of them.
     fn resolve_in_tile(&mut self, rendering: &Rendering<Agx>) -> Result<u8> {
         let Some(r) = &self.render else { return Ok(0) };
         let (samples, spilled, size) = (r.tile.samples, r.layout.spilled, r.size);
@@ -521,15 +521,15 @@ impl Encoder {
 
 /// Depth or stencil as the depth unit loads and stores it.
 struct Zls {
-    /// Where it is.
+    /// The buffer.
     buffer: ZlsBuffer,
     /// Its format.
     format: Format,
-    /// It has metadata.
+    /// Whether it has metadata.
     compressed: bool,
 }
 
-/// What a clear inside of a rendering writes.
+/// Contents of a clear inside of a rendering.
 struct Clear {
     colours: u8,
     integers: u8,
@@ -724,7 +724,7 @@ impl Record<Agx> for Encoder {
         if state.feedback.active && !expands {
             self.capture(state, &draw)?;
         }
-        // Draws behind a count in memory become draws without instances, once for all that look at them.
+        // Draws after a count in memory become draws without instances, once for all users.
         if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
             && let Some(at) = count_address.take()
         {
@@ -747,7 +747,7 @@ impl Record<Agx> for Encoder {
 
     fn behind(&self) -> Encoder {
         let mut e = Encoder::new(&self.device);
-        // What it expands goes where this one's went.
+        // Expanded draws use this encoder's memory.
         (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
         (e.query, e.query_dirty) = (self.query, true);
         (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
@@ -777,7 +777,7 @@ impl Record<Agx> for Encoder {
     }
 
     fn barrier(&mut self) -> Result<()> {
-        // Dispatches have a barrier behind each, and commands wait for those before.
+        // Each dispatch has a barrier after it, and commands wait for earlier ones.
         Ok(())
     }
 
@@ -866,7 +866,7 @@ impl Record<Agx> for Encoder {
         // The extent is in pixels of the source.
         let (a, [width, height, slices], element) = side_of(from, extent)?;
         let (b, [.., layers], _) = side_of(to, extent)?;
-        // Slices of a 3D image and layers of another count alike.
+        // Slices of a 3D image correspond to layers of another.
         let extent = [width, height, slices.max(layers)];
         self.open_target(to, &b, extent)?;
         if has_compressed_level(from) {
@@ -1064,7 +1064,7 @@ impl Encoder {
         self.run(Program::Word, &[a, b, value], &[], [1; 3])
     }
 
-    /// Writes what was to be written behind the render that has just ended.
+    /// Writes the words and timestamps that were deferred to the end of the render.
     fn finish_queries(&mut self) -> Result<()> {
         for (address, value) in std::mem::take(&mut self.after) {
             self.write_word(address, value)?;

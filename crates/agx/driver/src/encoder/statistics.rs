@@ -36,7 +36,7 @@ const COUNTED: [Flags; 4] = [
     Flags::COMPUTE_SHADER_INVOCATIONS,
     RASTERISED,
 ];
-/// The statistics of primitives behind all shaders of vertices.
+/// The statistics of primitives after all vertex stages.
 const RASTERISED: Flags = Flags::CLIPPING_INVOCATIONS.union(Flags::CLIPPING_PRIMITIVES);
 
 impl Statistics {
@@ -55,7 +55,7 @@ impl Statistics {
         stream == self.stream.unwrap_or(rasterised)
     }
 
-    /// Where fragments count themselves; 0 for nowhere.
+    /// Address of the fragments' counter; 0 for none.
     fn fragments(&self) -> u64 {
         self.places(Flags::FRAGMENT_SHADER_INVOCATIONS).next().unwrap_or(0)
     }
@@ -79,12 +79,12 @@ impl Encoder {
         }
     }
 
-    /// Where fragments count themselves; 0 for nowhere.
+    /// Address of the fragments' counter; 0 for none.
     pub(super) fn counted_fragments(&self) -> u64 {
         self.statistics.iter().map(Statistics::fragments).find(|&at| at != 0).unwrap_or(0)
     }
 
-    /// Ends the query whose values are at an address: adds what the CPU counted.
+    /// Ends the query whose values are at an address: adds the counts of the CPU.
     pub(super) fn end_statistics(&mut self, address: u64) -> Result<()> {
         let Some(k) = self.statistics.iter().position(|s| s.address == address) else {
             return Ok(());
@@ -106,7 +106,7 @@ impl Encoder {
             return Ok(());
         }
         let order = input_order(&state.graphics)?;
-        // Without stages behind the vertices, there is one stream.
+        // Without stages after the vertices, there is one stream.
         let whole = state.bound.between.is_empty();
         let mut indirect = Vec::new();
         for s in &mut self.statistics {
@@ -170,7 +170,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Counts a dispatch of workgroups of so many threads.
+    /// Counts a dispatch of workgroups of `threads` threads.
     pub(super) fn count_dispatch(&mut self, dispatch: &Dispatch, threads: u32) -> Result<()> {
         match *dispatch {
             Dispatch::Direct(_, groups) => {

@@ -10,21 +10,22 @@ use tepui_vulkan::Result;
 use super::Arena;
 use crate::device::{Device, packet};
 
-/// Bytes of the link behind a segment.
+/// Bytes of the link after a segment.
 const LINK_B: usize = StreamLink::SIZE_BYTES;
 /// Bytes of the first segment.
 const FIRST_B: usize = 512;
-/// Most bytes of a segment.
+/// Maximum bytes of a segment.
 const MOST_B: usize = 32 << 10;
-/// Most bytes of the blocks that are written behind one call of [`VertexStream::reserve`].
+/// Maximum bytes of the blocks that are written after one call of [`VertexStream::reserve`].
 const RESERVED_B: usize = 128;
 
-/// Bytes of a segment whose pages are made present before it is written.
+/// Bytes of a segment whose pages are populated before it is written.
 const POPULATED_B: usize = 8 << 10;
-/// Bytes of a page of the host; where they are others, nothing is made present.
+/// Bytes of a page of the host; with other sizes, nothing is populated.
 const HOST_PAGE_B: usize = 4096;
 
-/// Makes the pages of new memory present, all at once: one by one, as they are first written, takes several times as long.
+/// Populates the pages of new memory together: page faults on the first writes take several times as
+/// long.
 fn populate(host: *mut u8, bytes: usize) {
     let skipped = host.addr().wrapping_neg() % HOST_PAGE_B;
     let whole = bytes.saturating_sub(skipped) & !(HOST_PAGE_B - 1);
@@ -39,9 +40,9 @@ fn populate(host: *mut u8, bytes: usize) {
 pub struct VertexStream {
     /// GPU address of the first block; 0 before there is one.
     start: u64,
-    /// Where the next block goes on the host.
+    /// Host address of the next block.
     next: *mut u8,
-    /// Bytes of the segment that are left for blocks.
+    /// Remaining bytes for blocks.
     left: usize,
     /// Bytes of the segment.
     segment: usize,

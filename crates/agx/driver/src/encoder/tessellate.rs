@@ -1,4 +1,5 @@
-//! The tessellator between control and evaluation shaders, and the stages behind it ([`tepui_expand::tessellate`]).
+//! The tessellator between control and evaluation shaders, and the stages after it
+//! ([`tepui_expand::tessellate`]).
 
 use std::sync::Arc;
 use tepui_agx_compiler::Source;
@@ -20,8 +21,9 @@ use crate::meta::expand::params;
 use crate::shader::Shader;
 
 impl Encoder {
-    /// Divides the patches that the control shader left. If there is a geometry shader, runs the evaluation shader and that one. Gives
-    /// the vertex shader that the hardware runs, and the address of the parameters of what comes behind.
+    /// Divides the patches that the control shader wrote. If there is a geometry shader, runs the
+    /// evaluation shader and that one. Returns the vertex shader that the hardware runs, and the
+    /// address of the parameters of later stages.
     pub(super) fn tessellate(
         &mut self,
         state: &CommandState<Agx>,
@@ -63,7 +65,7 @@ impl Encoder {
         let none = Bindings::default();
         let groups = |offset: u32| Dispatch::Indirect([0; 3], at(offset));
         let first = word::STRIDE as usize / 4;
-        // How many points and indices there are, and where each patch has its own.
+        // Computes the numbers of points and indices, and the offsets of each patch.
         let count = self.device.clone().meta(Program::CountTessellated(t.how))?.compute()?;
         self.driver[first..first + own.len()].copy_from_slice(&own);
         let dispatch = groups(params::GATHER_GROUPS);

@@ -13,7 +13,8 @@ const _: () = assert!(spilled::SET as usize == MAX_SETS, "the set behind the app
 /// Sets as programs find them: addresses, those that are pushed uploaded.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
-    /// GPU address of each set; 0 for none. Behind the application's is that of the render targets ([`spilled::SET`]).
+    /// GPU address of each set; 0 for none. The set of the render targets follows the application's
+    /// ([`spilled::SET`]).
     pub addresses: [u64; MAX_SETS + 1],
     /// Address and size of buffers with dynamic offsets.
     pub dynamic: [Vec<(u64, u32)>; MAX_SETS],

@@ -16,7 +16,8 @@ use crate::format::{Numbers, Packing};
 /// Threads of a workgroup that opens a tile: a SIMD-group.
 pub const GROUP: u32 = 32;
 
-/// Words of [`mark`] and [`open`] behind those of a side: first tile and layer (3), tiles and layers (3), metadata of the level in
+/// Words of [`mark`] and [`open`] after those of a side: first tile and layer (3), tiles and layers
+/// (3), metadata of the level in
 /// layer 0 (2), bytes from layer to layer of the metadata (2), [`tepui_agx_layout::compression::square_shift`], whether there are
 /// more columns of tiles than rows, metadata of an open tile (2), columns and rows of texels, and the texels that are about to be
 /// overwritten: left, top, right and bottom, the last two exclusive.

@@ -18,7 +18,7 @@ pub mod params {
     pub const VERTEX: u32 = 64;
     /// Words of the program that lists vertices.
     pub const LIST: u32 = 128;
-    /// What is added to indices, among them.
+    /// Number that is added to indices, among them.
     pub const ADDED: u32 = LIST + 16;
     /// First instance.
     pub const FIRST_INSTANCE: u32 = 160;
@@ -67,7 +67,7 @@ struct Places {
 }
 
 impl Places {
-    /// The address of so many elements of so many bytes.
+    /// The address of `number` elements of `bytes` bytes each.
     fn take(&mut self, m: &mut Make<'_>, number: Value, bytes: Value) -> Value {
         let from = m.long(self.end);
         let size = m.op(Op::IMul, number, bytes);
@@ -75,7 +75,7 @@ impl Places {
         m.op(Op::IAdd, self.heap, from)
     }
 
-    /// Says what is in use, with so many bytes behind it that programs may touch.
+    /// Writes the end of the used part, with `slack` bytes after it that programs may access.
     fn close(&self, m: &mut Make<'_>, slack: u32) {
         let slack = m.0.u32(255 + slack);
         let mask = m.0.u32(!255);
@@ -140,7 +140,7 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let listed = m.op(Op::IMul, primitives, n);
     let vertices = m.op(Op::IMul, all, n);
     let emissions = m.op(Op::IMul, all, invocations);
-    // Where they are: the list, the vertices, those that are emitted, and their indices.
+    // Locations: the list, the vertices, the emitted vertices, and their indices.
     let mut places = Places { heap, end: used };
     let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
     let indices_b = m.op(Op::IMul, listed_each, four);
@@ -219,12 +219,13 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     }
 }
 
-/// Where the buffers behind the tessellator are, once the points and indices of all patches are known. Patches that are divided alike
-/// have those of the first patch, which are drawn once an instance for each patch, if nothing but the rasteriser is behind.
+/// Computes the buffers after the tessellator, once the points and indices of all patches are known.
+/// Patches with equal levels share those of the first patch, which are drawn once an instance for each
+/// patch, if only the rasteriser follows.
 ///
-/// Words: parameters of the patches (2), heap (2), its bytes. With a geometry shader: parameters of what comes behind (2), bytes of an
-/// evaluated vertex, invocations for each primitive, bytes of the vertices and number of the indices of an invocation, vertices of a
-/// primitive, index lists.
+/// Words: parameters of the patches (2), heap (2), its bytes. With a geometry shader: parameters of
+/// later stages (2), bytes of an evaluated vertex, invocations for each primitive, bytes of the
+/// vertices and number of the indices of an invocation, vertices of a primitive, index lists.
 pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let (from, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
     let to = if geometry { m.driver_long(5) } else { from };
@@ -265,7 +266,7 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         }
         false => (zero, zero),
     };
-    // They have room, or nothing is drawn.
+    // Nothing is drawn if the heap has no room.
     let used = m.load(heap, Type::B32, 0);
     let room = m.op(Op::ISub, heap_b, used);
     let room = m.long(room);

@@ -10,7 +10,7 @@ use super::Make;
 /// Bytes of the parameters of a capture: the words that programs read ([`tepui_agx_compiler::abi::capture`]), then the
 /// arguments of the indirect dispatch.
 pub const PARAMETERS_B: usize = 64;
-/// Where the arguments of the dispatch are.
+/// Offset of the arguments of the dispatch.
 pub const LIST: u32 = 40;
 /// The order of a topology's vertices in its primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub enum Order {
     TriangleStrip(bool),
     /// A triangle fan; whether the provoking vertex is the last.
     TriangleFan(bool),
-    /// Primitives of so many vertices, one behind the other: with adjacency, or patches.
+    /// Consecutive primitives of this number of vertices: with adjacency, or patches.
     Whole(u32),
     /// A line strip with the adjacent vertices of each line.
     LineStripWithAdjacent,
@@ -54,7 +54,7 @@ impl Order {
         })
     }
 
-    /// Whether primitives have their vertices one behind the other.
+    /// Whether the vertices of primitives are consecutive.
     pub fn is_counting(self) -> bool {
         matches!(self, Order::Points | Order::Lines | Order::Triangles | Order::Whole(_))
     }
@@ -71,8 +71,7 @@ impl Order {
         }
     }
 
-    /// How many vertices do not begin a primitive of their own, and how many each of the others takes: `n` vertices make
-    /// `(n - first) / second` primitives.
+    /// Numbers from which primitives are counted: `n` vertices make `(n - first) / second` primitives.
     pub fn primitives(self) -> (u32, u32) {
         match self {
             Order::Points => (0, 1),
@@ -111,7 +110,7 @@ pub(super) fn unroll(m: &mut Make<'_>, order: Order, index_bytes: u8) {
         let number = match index_bytes {
             0 => k,
             bytes => {
-                // What is behind the buffer's end counts as index 0.
+                // Indices past the buffer's end count as 0.
                 let there = m.op(Op::ULt, k, in_buffer);
                 let zero = m.0.u32(0);
                 let safe = m.0.select(there, k, zero);
@@ -132,7 +131,8 @@ pub(super) fn unroll(m: &mut Make<'_>, order: Order, index_bytes: u8) {
     });
 }
 
-/// Which of a draw's vertices is the x-th of `count` in the order of its primitives. source: Vulkan specification, "Primitive Topologies"
+/// Number of the vertex that is the x-th of `count` in the order of the primitives. source: Vulkan
+/// specification, "Primitive Topologies"
 pub(super) fn position(m: &mut Make<'_>, order: Order, x: Value, count: Value) -> Value {
     let n = m.0.u32(order.vertices());
     let (p, v) = (m.op(Op::UDiv, x, n), m.op(Op::UMod, x, n));
@@ -168,7 +168,7 @@ pub(super) fn position(m: &mut Make<'_>, order: Order, x: Value, count: Value) -
             let even = [zero, before, two, after, four, three];
             let odd = match last {
                 false => [zero, three, four, after, two, before],
-                // The same, begun two vertices later, so that the last is the last.
+                // Rotated by two vertices, so that the last is the provoking one.
                 true => [two, before, zero, three, four, after],
             };
             let mut by = zero;
