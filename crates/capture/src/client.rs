@@ -5,8 +5,8 @@ use tepui_drm::user::UserMemory;
 
 use crate::ClientMemory;
 
-/// The most that is copied for one pointer. The longest thing that a client passes is a command
-/// buffer; longer ones are cut.
+/// Maximum number of bytes that are copied for one pointer. The longest thing that a
+/// client passes is a command buffer; longer ones are cut.
 const MAX_BYTES: u64 = 1 << 24;
 
 /// A pointer in an argument.

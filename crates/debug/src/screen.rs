@@ -13,7 +13,7 @@ use ratatui::widgets::{Block, Paragraph};
 
 /// Lanes of a SIMD-group.
 const LANES: u32 = 32;
-/// Fewest lines for the answer to a command, with its frame.
+/// Minimum number of lines for the answer to a command, with its frame.
 const ANSWER_LINES: u16 = 5;
 /// Lines that the answer leaves to the rest of the screen.
 const REST_LINES: u16 = 12;

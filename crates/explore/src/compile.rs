@@ -341,13 +341,13 @@ impl Compiled {
 
 /// Explains what limits the number of threads per core.
 fn occupancy(p: &Program) -> String {
-    const MOST_THREADS: u32 = 1024;
+    const MAX_THREADS: u32 = 1024;
     let s = &p.stats;
-    if s.threads >= MOST_THREADS {
+    if s.threads >= MAX_THREADS {
         return format!("{} threads a core, as many as there can be", s.threads);
     }
     format!(
-        "{} threads a core: {} half-registers a thread; {} or fewer would give {MOST_THREADS}",
+        "{} threads a core: {} half-registers a thread; {} or fewer would give {MAX_THREADS}",
         s.threads,
         s.registers,
         tepui_agx_compiler::stats::tier(0)

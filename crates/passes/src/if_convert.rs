@@ -11,7 +11,7 @@ use crate::edit::push;
 use crate::uniformity::{Uniformity, is_always_there};
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
-/// The most instructions of both sides together.
+/// Maximum number of instructions of both sides together.
 const MAX_COST: usize = 12;
 /// Cost limit if the selects take no more instructions than the branch, as in each step of a chain of
 /// `else if`.

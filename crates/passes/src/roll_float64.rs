@@ -17,10 +17,10 @@ use tepui_ir::{Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value, V
 
 /// Instructions of all operations of a shader, from which on it is rolled.
 const LONG: u32 = 1500;
-/// Fewest and most operations of a loop.
+/// Minimum and maximum number of operations of a loop.
 const GROUP: (usize, usize) = (3, 64);
 /// Maximum number of elements of all arrays of results: they stay in scratch memory to the end.
-const MOST: usize = 512;
+const MAX_ELEMENTS: usize = 512;
 /// Maximum size of other arrays for which these may be added: GPUs have limits of some ten thousand
 /// bytes.
 const ROOM_B: u32 = 16 << 10;
@@ -133,7 +133,7 @@ impl Roll {
             }
             let mut loaded = HashMap::default();
             for group in groups.iter().flat_map(|g| g.1.chunks(GROUP.1)) {
-                if group.len() >= GROUP.0 && self.elements + group.len() <= MOST {
+                if group.len() >= GROUP.0 && self.elements + group.len() <= MAX_ELEMENTS {
                     self.roll(s, group, &mut loaded, out);
                     self.changed = true;
                     continue;

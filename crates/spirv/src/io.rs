@@ -950,7 +950,7 @@ fn default_slot() -> IoSlot {
 }
 
 /// The slot `n` locations further.
-/// Most buffers of transform feedback that a device has.
+/// Maximum number of buffers of transform feedback that a device has.
 const MAX_FEEDBACK_BUFFERS: u32 = 4;
 
 /// Location of a block member without a decoration: after the previous member, with the decorations of

@@ -416,7 +416,7 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Most bytes of a name in the IR: each leaf of a variable repeats the names of what it is part of.
+/// Maximum number of bytes of a name in the IR: each leaf of a variable repeats the names of what it is part of.
 const MAX_NAME: usize = 200;
 
 /// The start of a name that is longer than [`MAX_NAME`].

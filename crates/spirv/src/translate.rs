@@ -19,7 +19,7 @@ use tepui_ir::{
 
 /// Maximum number of instructions of a translated shader: inlining may multiply the module's.
 const MAX_INSTS: usize = 2_000_000;
-/// Most instructions of the module that are translated, each as often as inlining repeats it, and
+/// Maximum number of instructions of the module that are translated, each as often as inlining repeats it, and
 /// blocks: functions that call each other twice double this at each level without leaving an
 /// instruction.
 const MAX_STEPS: usize = 16_000_000;

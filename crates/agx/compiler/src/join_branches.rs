@@ -12,10 +12,10 @@ use tepui_passes::edit::Renames;
 
 use crate::preamble;
 
-/// Fewest branches that are joined: one costs as much as the branch that takes their place.
-const FEWEST: usize = 3;
+/// Minimum number of branches that are joined: one costs as much as the branch that takes their place.
+const MIN_BRANCHES: usize = 3;
 /// Maximum number of copied instructions.
-const MOST_COPIED: usize = 2000;
+const MAX_COPIED: usize = 2000;
 
 /// Runs the pass; true when it joined any.
 pub fn run(s: &mut Shader) -> bool {
@@ -67,7 +67,7 @@ pub fn run(s: &mut Shader) -> bool {
 /// The condition that most branches of the shader's own region have, and the positions of the first and the last of them.
 fn branches(s: &Shader) -> Option<(Value, usize, usize)> {
     // Each has two arms.
-    if s.regions.len() <= 2 * FEWEST {
+    if s.regions.len() <= 2 * MIN_BRANCHES {
         return None;
     }
     let mut found: FxHashMap<Value, (usize, usize, usize)> = FxHashMap::default();
@@ -79,7 +79,7 @@ fn branches(s: &Shader) -> Option<(Value, usize, usize)> {
     }
     let most = found.into_iter().max_by_key(|&(_, (n, first, _))| (n, usize::MAX - first))?;
     let (condition, (n, first, last)) = most;
-    (n >= FEWEST).then_some((condition, first, last))
+    (n >= MIN_BRANCHES).then_some((condition, first, last))
 }
 
 /// The arms of a branch on the condition.
@@ -144,7 +144,7 @@ fn may_be_copied(s: &Shader, insts: &[Inst], condition: Value) -> bool {
     let all = all_of(s, insts);
     let ends = |region: Region| s.terminator(region).is_some_and(|i| s.insts[i].op == Op::Yield);
     let arms_end = |&i: &Inst| arms(s, i, condition).is_none_or(|arms| arms.into_iter().all(ends));
-    all.len() <= MOST_COPIED
+    all.len() <= MAX_COPIED
         && all.iter().all(|&i| !s.insts[i].op.props().contains(Props::WRITES))
         && insts.iter().all(arms_end)
 }

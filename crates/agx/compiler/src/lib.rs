@@ -70,7 +70,7 @@ use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
 /// Half-registers reserved besides those of values: `r0`, and losses by alignment.
 const RESERVED_HALVES: u32 = 3;
 
-/// Fewest half-registers that a limit can leave: what the widest instruction needs.
+/// Minimum number of half-registers that a limit can leave: what the widest instruction needs.
 const MIN_HALVES: u16 = 32;
 
 /// Options of the compiler.
@@ -333,7 +333,7 @@ fn back_end(
         preamble = Some(pack::run(&back.listing)?.code);
     }
     let (mut f, uniforms, io) = select::select(s, uniforms, &preset, io, options.names)?;
-    let uniform_values = f.meanings.as_mut().map(|m| std::mem::take(&mut m.uniforms));
+    let uniform_values = f.value_locations.as_mut().map(|m| std::mem::take(&mut m.uniforms));
     after("select", Snapshot::Mir(&f));
     if uniforms.out_of_reach() {
         return Ok(None);
@@ -449,10 +449,10 @@ fn finish(
         (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
     }
     let limit = stats::tier((pressure + RESERVED_HALVES) as u16).min(most);
-    let extras = alloc::Extras { check, defs: f.meanings.is_some() };
+    let extras = alloc::Extras { check, defs: f.value_locations.is_some() };
     let registers = (f.reserved()..limit.max(alloc::fixed_end(&f))).into();
     let code = alloc::run::<mir::Agx>(&f, &live, &registers, extras)?;
-    let held = f.meanings.as_ref().map_or(Vec::new(), |m| values::held(&f, m, &code.defs));
+    let held = f.value_locations.as_ref().map_or(Vec::new(), |m| values::held(&f, m, &code.defs));
     let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     listing.is_part = is_part;

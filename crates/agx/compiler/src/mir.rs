@@ -1,7 +1,7 @@
 //! The machine IR of AGX: an instance of [`tepui_regalloc`]'s over the instructions of the ISA
 //! table ([`Inst`]), and the instruction properties that its passes need.
 
-use crate::values::Meanings;
+use crate::values::ValueLocations;
 use std::ops::{Deref, DerefMut};
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{
@@ -43,7 +43,7 @@ pub struct Function {
     /// halves.
     pub constant: Vec<u16>,
     /// Machine values of the IR's values, if requested.
-    pub(crate) meanings: Option<Box<Meanings>>,
+    pub(crate) value_locations: Option<Box<ValueLocations>>,
     /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting
     /// counter of all of them.
     pub is_part: bool,

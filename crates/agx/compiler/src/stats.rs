@@ -30,7 +30,7 @@ pub fn threads(halves: u16) -> u16 {
     OCCUPANCY.iter().find(|o| halves <= o.0).map_or(384, |o| o.1)
 }
 
-/// The most half-registers with which a workgroup of this size fits on a core.
+/// Maximum number of half-registers with which a workgroup of this size fits on a core.
 #[must_use]
 pub fn registers_for(threads: u32) -> u16 {
     OCCUPANCY.iter().rev().find(|o| u32::from(o.1) >= threads).map_or(104, |o| o.0)

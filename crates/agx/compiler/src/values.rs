@@ -24,7 +24,7 @@ pub(crate) struct Component {
 
 /// Locations that selection chose for the components of the IR's values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Meanings {
+pub(crate) struct ValueLocations {
     /// Values of the machine IR; if several components share a value, the first one names it.
     pub vals: Vec<(Val, Component)>,
     /// Uniform registers.
@@ -76,9 +76,13 @@ pub(crate) struct Held {
 }
 
 /// Registers that allocation chose for named values.
-pub(crate) fn held(f: &Function, meanings: &Meanings, defs: &[tepui_regalloc::Def]) -> Vec<Held> {
+pub(crate) fn held(
+    f: &Function,
+    value_locations: &ValueLocations,
+    defs: &[tepui_regalloc::Def],
+) -> Vec<Held> {
     let mut of: SecondaryMap<Val, Option<Component>> = SecondaryMap::new();
-    for &(v, component) in &meanings.vals {
+    for &(v, component) in &value_locations.vals {
         of[v].get_or_insert(component);
     }
     let held = |d: &tepui_regalloc::Def| {

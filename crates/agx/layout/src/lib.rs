@@ -65,8 +65,8 @@ pub const PAGE_B: u64 = tepui_agx_chips::PAGE_BYTES;
 /// source: cmdbuf.xml, "Texture": 14-bit fields that hold the size minus one.
 pub const MAX_EXTENT: u32 = 16384;
 
-/// The most samples of a pixel. source: cmdbuf.xml, "Sample Count".
+/// Maximum number of samples of a pixel. source: cmdbuf.xml, "Sample Count".
 pub const MAX_SAMPLES: u32 = 4;
 
-/// The most levels: 16384 halves 14 times.
+/// Maximum number of levels: 16384 halves 14 times.
 pub const MAX_LEVELS: usize = 15;

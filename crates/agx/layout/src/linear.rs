@@ -17,10 +17,10 @@ pub const MAX_STRIDE_B: u32 = (1 << 18) * 16;
 /// stride (linear)": 27 bits of cache lines.
 pub const MAX_LAYER_STRIDE_B: u64 = ((1 << 27) - 1) * CACHE_LINE_B;
 
-/// The most layers of a linear array. source: cmdbuf.xml, "Texture", "Depth (linear)": 11 bits.
+/// Maximum number of layers of a linear array. source: cmdbuf.xml, "Texture", "Depth (linear)": 11 bits.
 pub const MAX_LAYERS: u32 = 2048;
 
-/// The most pixels of a linear image of one row. Drivers build texel buffers of them and cut those
+/// Maximum number of pixels of a linear image of one row. Drivers build texel buffers of them and cut those
 /// into rows when they make the descriptor. source: Mesa, `AGX_TEXTURE_BUFFER_MAX_SIZE`.
 pub const MAX_BUFFER_PX: u32 = 1 << 27;
 

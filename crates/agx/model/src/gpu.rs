@@ -57,7 +57,7 @@ pub struct Options {
 /// float in the upper half, and out of bounds as an offset.
 pub const POISON: u32 = 0x7fc5_a3b1;
 
-/// The most worker threads. Each acts as one shader core, for which drivers prepare scratch memory;
+/// Maximum number of worker threads. Each acts as one shader core, for which drivers prepare scratch memory;
 /// the smallest chip has this many.
 pub const MAX_WORKERS: usize = 7;
 

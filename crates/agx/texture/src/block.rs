@@ -16,7 +16,7 @@ use crate::tile::{TileFormat, Tilebuffer, Value};
 use crate::unit::{self, Unit};
 use crate::{LANES, compression};
 
-/// The most bytes of a texel.
+/// Maximum number of bytes of a texel.
 const MAX_BYTES: usize = 16;
 
 impl Unit {

@@ -50,8 +50,8 @@ pub(crate) enum TileState {
     Unknown,
 }
 
-/// The most tiles that [`together`] looks at.
-const MOST_TILES: u32 = 12;
+/// Maximum number of tiles that [`together`] handles.
+const MAX_TILES: u32 = 12;
 
 /// Bits of columns and lines that tell where texels of a box lie, all others to be cleared: all
 /// bits if each lies where an uncompressed image has it, those of the tile if all tiles are solid.
@@ -73,7 +73,7 @@ pub(crate) fn together<M: Memory>(
     let [sx, sy] = m.tile_shift;
     let [x0, x1] = [low[0] >> sx, high[0] >> sx];
     let [y0, y1] = [low[1] >> sy, high[1] >> sy];
-    if (x1 - x0 + 1).saturating_mul(y1 - y0 + 1) > MOST_TILES {
+    if (x1 - x0 + 1).saturating_mul(y1 - y0 + 1) > MAX_TILES {
         return None;
     }
     let first = read_tile(memory, address_of(metadata, m, layer, m.number(x0, y0))).ok()?;

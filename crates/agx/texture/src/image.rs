@@ -14,7 +14,7 @@ use crate::metadata::{Metadata, MetadataLevel};
 /// A descriptor's bytes.
 pub type Descriptor = [u8; 24];
 
-/// The most levels of an image.
+/// Maximum number of levels of an image.
 pub const MAX_LEVELS: usize = tepui_agx_layout::MAX_LEVELS;
 
 /// The fields of a descriptor that decide where texels are.

@@ -36,7 +36,7 @@ const LEVELS: [Rgb; 8] = [
 const COLUMNS: u64 = 64;
 const CELL_PX: u32 = 8;
 const MARGIN_PX: u32 = 24;
-/// Least distance between labels.
+/// Minimum distance between labels.
 const LABEL_PX: u32 = 12;
 /// Limit on the rows of cells.
 const MAX_ROWS: u64 = 64;
@@ -340,7 +340,7 @@ impl Tile {
 /// Colours of the curve, and of the numbers on dark and on bright cells.
 const LINE: Rgb = [255, 255, 255];
 const NUMBERS: [Rgb; 2] = [[190, 200, 225], [12, 14, 20]];
-/// Least size of squares that the line passes through, and of cells with numbers.
+/// Minimum size of squares that the line passes through, and of cells with numbers.
 const LINE_PX: u32 = 16;
 const NUMBER_PX: u32 = 28;
 

@@ -194,7 +194,7 @@ impl Select<'_> {
             return Opnd::imm((c & last) as u8);
         }
         let o = self.isrc(v, k);
-        if most(self.s, v, MOST_DEPTH) <= last {
+        if upper_bound(self.s, v, MAX_DEPTH) <= last {
             return o;
         }
         Opnd::of(
@@ -588,7 +588,7 @@ impl Select<'_> {
                 Comp::Val(self.def(inst, Self::class(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
-                if self.uses[s.result(i)] <= MOST_JOINED
+                if self.uses[s.result(i)] <= MAX_JOINED
                     && let Some(c) = self.joined(op, [args[0], args[1]], k)
                 {
                     return Ok(self.known_truth(c));
@@ -832,17 +832,17 @@ fn foldable(op: Op) -> bool {
 }
 
 /// Users that two joined conditions may have: each keeps two words alive instead of half of one.
-const MOST_JOINED: u32 = 3;
+const MAX_JOINED: u32 = 3;
 
-/// Maximum depth of the analysis of [`most`].
-const MOST_DEPTH: u32 = 4;
+/// Maximum depth of the analysis of [`upper_bound`].
+const MAX_DEPTH: u32 = 4;
 
 /// An unsigned upper bound of a scalar.
-fn most(s: &Shader, v: Value, depth: u32) -> u64 {
+fn upper_bound(s: &Shader, v: Value, depth: u32) -> u64 {
     let ty = s.ty(v);
     let all = u64::MAX >> (64 - ty.bits());
     let Some(i) = s.def_inst(v).filter(|_| depth > 0 && ty.comps() == 1) else { return all };
-    let of = |n: usize| most(s, s.arg(i, n), depth - 1);
+    let of = |n: usize| upper_bound(s, s.arg(i, n), depth - 1);
     let known = match s.insts[i].op {
         Op::Const => s.as_const(v).unwrap_or(all),
         Op::IAnd | Op::UMin => of(0).min(of(1)),

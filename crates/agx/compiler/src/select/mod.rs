@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, Result};
 use crate::mir::{Block, Ctl, Function, Ins, LONG, Op as MOp, RegClass, Val, WORD, class_of};
 use crate::uniforms::{Source, Uniforms};
-use crate::values::{Component, InUniforms, Meanings};
+use crate::values::{Component, InUniforms, ValueLocations};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, Size};
 use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
@@ -95,7 +95,7 @@ pub(crate) struct Select<'a> {
 /// Components of values that a preamble leaves in uniforms, by first half-uniform.
 pub type PreambleValues = Vec<(Value, u16)>;
 
-/// Selects a whole shader; `preset` is what the preamble has left. With `meanings` the function says what the IR's values became.
+/// Selects a whole shader; `preset` is what the preamble has left. With `value_locations` the function says what the IR's values became.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
@@ -104,7 +104,7 @@ pub fn select(
     uniforms: Uniforms,
     preset: &[(Value, u16)],
     io: stage::Io,
-    meanings: bool,
+    value_locations: bool,
 ) -> Result<(Function, Uniforms, stage::Io)> {
     let mut x = Select::new(s, uniforms);
     x.io = io;
@@ -116,8 +116,8 @@ pub fn select(
     let ended = x.region(s.root)?;
     debug_assert!(ended || x.f.blocks[x.cur].preds.is_empty());
     x.end()?;
-    if meanings {
-        x.f.meanings = Some(Box::new(x.meanings()));
+    if value_locations {
+        x.f.value_locations = Some(Box::new(x.value_locations()));
     }
     Ok((x.f, x.uniforms, x.io))
 }
@@ -249,8 +249,8 @@ impl<'a> Select<'a> {
     }
 
     /// Locations of the IR's values; values with a name in the source come first.
-    fn meanings(&self) -> Meanings {
-        let mut out = Meanings::default();
+    fn value_locations(&self) -> ValueLocations {
+        let mut out = ValueLocations::default();
         for named in [true, false] {
             for value in self.s.values.keys().filter(|&v| self.s.names[v].is_some() == named) {
                 let count = if self.is_set(value) { self.ty(value).comps() } else { 0 };

@@ -8,7 +8,7 @@ use tepui_raster::{Compare, DepthBias, Interpolation, Stencil, StencilOp, Tests,
 use crate::job::{JobFault, RenderJob, Unit};
 use crate::render::scene::{GRID, Primitive, State};
 
-/// The most samples of a pixel.
+/// Maximum number of samples of a pixel.
 pub const MAX_SAMPLES: usize = 4;
 
 /// Sample positions of a pixel.

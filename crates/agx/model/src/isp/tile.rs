@@ -16,8 +16,8 @@ use crate::usc::row::LANES;
 use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
 use crate::usc::workgroup::Worker;
 
-/// The most opaque primitives of a tile that wait to be shaded.
-const MOST_TAGS: usize = 4096;
+/// Maximum number of opaque primitives of a tile that wait to be shaded.
+const MAX_TAGS: usize = 4096;
 
 /// A worker of a frame.
 pub struct TileWorker<'f, 'v> {
@@ -329,7 +329,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         let Some(shader) = state.shader else { return Ok(()) };
         let waits = shader.opaque;
-        if !self.tagged.is_empty() && (!waits || self.tagged.len() == MOST_TAGS) {
+        if !self.tagged.is_empty() && (!waits || self.tagged.len() == MAX_TAGS) {
             let own = (self.coverage.clone(), self.passed, self.prepared);
             self.shade_tagged()?;
             (self.coverage, self.passed, self.prepared) = own;

@@ -27,7 +27,7 @@ use super::code::Code;
 use super::program::Program;
 use crate::job::{ProgramPoint, Report, ReportKind};
 
-/// The most reports of one SIMD-group, since loops can repeat a mistake without end.
+/// Maximum number of reports of one SIMD-group, since loops can repeat a mistake without end.
 const MAX_REPORTS: usize = 64;
 
 /// The state of one SIMD-group's registers, as lane masks of half-registers.

@@ -23,7 +23,7 @@ use crate::usc::opcode::Opcode;
 use tepui_hostvec::asm::{Label, V};
 
 /// Rows that a region keeps, at most: the others of an operation need six registers.
-const MOST_ROWS: usize = 9;
+const MAX_ROWS: usize = 9;
 /// The vector registers of rows are those below this one.
 const BELOW: u8 = 30;
 /// Assumed trip count of a loop.
@@ -187,7 +187,7 @@ fn rows(ops: &[Op], region: Range<usize>, targets: &[bool], jumps: &[(usize, usi
         .map(|(row, used)| (used.times, row))
         .collect();
     rows.sort_by_key(|&(times, row)| (std::cmp::Reverse(times), row));
-    rows.truncate(MOST_ROWS);
+    rows.truncate(MAX_ROWS);
     let kept = |(i, &(_, row)): (usize, &(u32, u16))| Kept {
         row,
         first: BELOW - 2 * (i as u8 + 1),
