@@ -25,12 +25,14 @@ pub struct RegClass {
 impl RegClass {
     /// A class of registers that may begin anywhere.
     #[must_use]
+    #[inline]
     pub const fn new(units: u8) -> RegClass {
         RegClass { units, align: 1, within: 0, unmasked: false }
     }
 
     /// The class with an alignment, a power of two.
     #[must_use]
+    #[inline]
     pub const fn aligned(self, align: u8) -> RegClass {
         assert!(align.is_power_of_two());
         RegClass { align, ..self }
@@ -38,6 +40,7 @@ impl RegClass {
 
     /// The class without registers that cross a multiple of a power of two.
     #[must_use]
+    #[inline]
     pub const fn within(self, within: u8) -> RegClass {
         assert!(within.is_power_of_two() && within >= self.units);
         RegClass { within, ..self }
@@ -45,12 +48,14 @@ impl RegClass {
 
     /// The class of values that are written and read without the execution mask.
     #[must_use]
+    #[inline]
     pub const fn unmasked(self) -> RegClass {
         RegClass { unmasked: true, ..self }
     }
 
     /// Whether registers of the class may begin at a unit.
     #[must_use]
+    #[inline]
     pub const fn fits(self, reg: u16) -> bool {
         reg & (self.align as u16 - 1) == 0
             && (self.within == 0
@@ -58,6 +63,7 @@ impl RegClass {
     }
 
     /// The first unit from `reg` on where registers of the class may begin.
+    #[inline]
     pub(crate) const fn first_fit(self, reg: u16) -> u16 {
         let reg = reg.next_multiple_of(self.align as u16);
         if self.fits(reg) { reg } else { reg.next_multiple_of(self.within as u16) }
@@ -66,6 +72,7 @@ impl RegClass {
     /// Units that count against the limit of register pressure: values that are not masked have
     /// registers of their own.
     #[must_use]
+    #[inline]
     pub const fn pressure(self) -> u32 {
         if self.unmasked { 0 } else { self.units as u32 }
     }
@@ -86,6 +93,7 @@ impl RegSet {
 
     /// The units of a range, those past the largest file left out.
     #[must_use]
+    #[inline]
     pub const fn range(range: Range<u16>) -> RegSet {
         let mut set = RegSet::EMPTY;
         let (mut k, end) = (0, range.end as usize);
@@ -100,12 +108,14 @@ impl RegSet {
 
     /// The registers of a class at a unit.
     #[must_use]
+    #[inline]
     pub const fn of(class: RegClass, reg: u16) -> RegSet {
         RegSet::range(reg..reg.saturating_add(class.units as u16))
     }
 
     /// The units of either.
     #[must_use]
+    #[inline]
     pub const fn union(mut self, other: RegSet) -> RegSet {
         let mut k = 0;
         while k < UNITS / 64 {
@@ -117,6 +127,7 @@ impl RegSet {
 
     /// The units that the other set does not have.
     #[must_use]
+    #[inline]
     pub const fn without(mut self, other: RegSet) -> RegSet {
         let mut k = 0;
         while k < UNITS / 64 {
@@ -127,12 +138,14 @@ impl RegSet {
     }
 
     /// Adds the units of the other set.
+    #[inline]
     pub const fn add(&mut self, other: RegSet) {
         *self = self.union(other);
     }
 
     /// Whether a unit is in both.
     #[must_use]
+    #[inline]
     pub const fn meets(&self, other: &RegSet) -> bool {
         let (mut k, mut both) = (0, 0);
         while k < UNITS / 64 {
@@ -144,24 +157,28 @@ impl RegSet {
 
     /// Whether all units of the other set are in this one.
     #[must_use]
+    #[inline]
     pub const fn contains_all(&self, other: &RegSet) -> bool {
         other.without(*self).is_empty()
     }
 
     /// Whether a unit is in the set.
     #[must_use]
+    #[inline]
     pub const fn contains(&self, unit: u16) -> bool {
         (unit as usize) < UNITS && self.0[unit as usize / 64] >> (unit % 64) & 1 != 0
     }
 
     /// Whether there is no unit.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Units.
     #[must_use]
+    #[inline]
     pub const fn len(&self) -> u32 {
         let (mut k, mut n) = (0, 0);
         while k < UNITS / 64 {
@@ -173,23 +190,31 @@ impl RegSet {
 
     /// From the first to the last unit.
     #[must_use]
+    #[inline]
     pub fn hull(&self) -> Range<u16> {
-        let mut units = self.iter();
-        units.next().map_or(0..0, |first| first..units.last().unwrap_or(first) + 1)
+        let first = (0..UNITS / 64).find(|&k| self.0[k] != 0);
+        let last = (0..UNITS / 64).rfind(|&k| self.0[k] != 0);
+        let (Some(first), Some(last)) = (first, last) else { return 0..0 };
+        let start = 64 * first as u32 + self.0[first].trailing_zeros();
+        let end = 64 * (last as u32 + 1) - self.0[last].leading_zeros();
+        start as u16..end as u16
     }
 
     /// The units, ascending.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = u16> + use<'_> {
-        (0..UNITS as u16).filter(|&unit| self.contains(unit))
+        self.hull().filter(|&unit| self.contains(unit))
     }
 
     /// The first place for registers of a class.
     #[must_use]
+    #[inline]
     pub fn find(&self, class: RegClass) -> Option<u16> {
         self.places(class).next()
     }
 
     /// The places for registers of a class, ascending.
+    #[inline]
     pub fn places(&self, class: RegClass) -> impl DoubleEndedIterator<Item = u16> + use<'_> {
         (0..UNITS as u16).filter(move |&reg| {
             class.fits(reg)
@@ -216,6 +241,8 @@ mod tests {
             assert_eq!(set.iter().collect::<Vec<_>>(), (start..end).collect::<Vec<_>>());
         }
         assert_eq!(RegSet::range(250..300).len(), 6);
+        assert_eq!(RegSet::range(60..70).union(RegSet::range(140..150)).hull(), 60..150);
+        assert_eq!(RegSet::EMPTY.hull(), 0..0);
     }
 
     #[test]

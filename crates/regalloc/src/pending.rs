@@ -72,7 +72,8 @@ pub trait Asynchronous<const SLOTS: usize> {
     /// What an asynchronous instruction still accesses when the next one is issued; nothing for others.
     fn begins(&self, line: usize) -> Option<Access>;
 
-    /// Slots that must be waited for besides those of the registers, as bits.
+    /// Slots that must be waited for besides those of the registers, as bits. Asked where something is
+    /// under way, like [`Asynchronous::access`].
     fn waits(&self, _line: usize, _pending: &Pending<SLOTS>) -> u32 {
         0
     }
@@ -112,7 +113,10 @@ pub fn run<const SLOTS: usize, M: Asynchronous<SLOTS>>(
                 pending.join(state);
                 next_target += 1;
             }
-            let mut waits = pending.hazards(&machine.access(line)) | machine.waits(line, &pending);
+            let mut waits = match pending.busy() {
+                0 => 0,
+                _ => pending.hazards(&machine.access(line)) | machine.waits(line, &pending),
+            };
             let begins = machine.begins(line);
             if begins.is_some() {
                 if is_first {

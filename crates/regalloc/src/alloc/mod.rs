@@ -491,6 +491,9 @@ impl<'a, T: Target> Alloc<'a, T> {
 
     /// Appends the steps of parallel copies before or after an instruction.
     fn copies(&mut self, b: Block, i: Ins, copies: &[Copy]) -> Result<()> {
+        if copies.iter().all(|c| c.to == c.from) {
+            return Ok(());
+        }
         let loc = self.loc_now;
         let mut steps = std::mem::take(&mut self.out[b.index()].steps);
         let spare = || {
