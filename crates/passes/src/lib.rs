@@ -19,6 +19,12 @@
 //!   outputs from both.
 //! - [`forward`] forwards stores to loads, and [`hoist`] hoists what both sides of an `if` compute.
 //!
+//! - [`flatten_discards`] turns discards into instructions with a condition, [`nan_selects`] finds minima in
+//!   selects, [`join_branches`] joins branches on one uniform condition, and [`sink`] moves
+//!   computations into the only branch that needs them.
+//! - [`fold_offsets`] puts constant offsets into accesses; [`preamble`] plans which uniform
+//!   computations run once.
+//!
 //! Analyses are [`divergence`] (within a subgroup) and [`uniformity`] (over all invocations). A
 //! back end runs the lowering passes (`lower_*`) that it needs; [`target::lower`] runs them in
 //! order.
@@ -29,11 +35,14 @@ pub mod constant_loads;
 pub mod control;
 pub mod dce;
 pub mod divergence;
+pub mod flatten_discards;
+pub mod fold_offsets;
 pub mod forward;
 mod handles;
 pub mod hoist;
 pub mod if_convert;
 pub mod invariance;
+pub mod join_branches;
 pub mod licm;
 pub mod link_stages;
 pub mod lower_addresses;
@@ -47,11 +56,14 @@ pub mod lower_float64;
 pub mod lower_handles;
 pub mod lower_int64;
 pub mod lower_io;
+pub mod lower_quads;
 pub mod lower_subgroups;
 pub mod lower_tex;
 pub mod lower_vars;
 pub mod lower_ycbcr;
+pub mod nan_selects;
 pub mod pipeline;
+pub mod preamble;
 pub mod promote;
 pub mod reassociate;
 pub mod rewrite;
@@ -59,6 +71,7 @@ pub mod roll_float64;
 pub mod rules;
 pub mod scalarise;
 pub mod simplify;
+pub mod sink;
 pub mod split;
 pub mod subgroups;
 pub mod sums;

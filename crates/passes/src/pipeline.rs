@@ -35,6 +35,15 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "vectorise", run: crate::vectorise::run },
     Pass { name: "roll_float64", run: crate::roll_float64::run },
     Pass { name: "lower_dispatch_base", run: crate::lower_dispatch_base::run },
+    Pass { name: "lower_quads", run: crate::lower_quads::run },
+    Pass { name: "flatten_discards", run: crate::flatten_discards::run },
+    Pass { name: "nan_selects", run: crate::nan_selects::run },
+    Pass { name: "fold_offsets", run: crate::fold_offsets::run },
+    Pass {
+        name: "join_branches",
+        run: |s| crate::join_branches::run(s, &crate::preamble::Costs::default()),
+    },
+    Pass { name: "sink", run: crate::sink::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
     Pass {

@@ -4,8 +4,7 @@
 //! IR ─ passes ─ lower ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
 //! ```
 //!
-//! - [`lower_quads`]: derivative quads of compute shaders; [`flatten_discards`]: discards without
-//!   branches
+//! - [`prepare`]: the passes of [`tepui_passes`] in the order in which AGX needs them
 //! - [`lower_images`]: image operations in the form of the texture unit; [`descriptor`]: the memory
 //!   layout of descriptors
 //! - [`mod@target`]: the parameters of the shared lowering passes for AGX
@@ -27,23 +26,16 @@ pub mod abi;
 pub mod descriptor;
 pub mod dot;
 pub mod error;
-pub mod flatten_discards;
 pub mod flow;
-pub mod fold_offsets;
 pub mod group_loads;
 pub mod helper;
-mod join_branches;
 pub mod link;
 pub mod lower_images;
-pub mod lower_quads;
 pub mod mir;
-mod nan_selects;
 pub mod pack;
-pub mod preamble;
 mod print;
 mod select;
 pub mod shuffles;
-mod sink;
 pub mod stats;
 pub mod target;
 pub mod uniforms;
@@ -65,6 +57,9 @@ use target::target;
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
+use tepui_passes::{
+    flatten_discards, fold_offsets, join_branches, lower_quads, nan_selects, preamble, sink,
+};
 use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
 
 /// Half-registers reserved besides those of values: `r0`, and losses by alignment.
@@ -181,7 +176,7 @@ pub fn prepare(
         }
     }
     lower_rest(s, &t, &mut p);
-    p.with(s, "join_branches", join_branches::run);
+    p.with(s, "join_branches", |s| join_branches::run(s, &target::PREAMBLE));
     p.with(s, "sink", sink::run);
 }
 
@@ -317,7 +312,11 @@ fn back_end(
         uniforms.address_by_set(sets.len() as u16);
     }
     // A prolog or epilog has no uniforms of its own.
-    let plan = if interface.is_beside() { preamble::Plan::default() } else { preamble::plan(s) };
+    let plan = if interface.is_beside() {
+        preamble::Plan::default()
+    } else {
+        preamble::plan(s, &target::PREAMBLE)
+    };
     let mut preset = Vec::new();
     let mut preamble = None;
     if !plan.results.is_empty() {

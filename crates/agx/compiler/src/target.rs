@@ -1,10 +1,11 @@
 //! The parameters of the shared lowering passes ([`tepui_passes::target`]) for AGX.
 
-use crate::Options;
+use crate::{Options, Source};
 use tepui_passes::lower_alu::Alu;
 use tepui_passes::lower_int64::{self, Int64};
 use tepui_passes::lower_subgroups::Subgroups;
 use tepui_passes::lower_tex::Tex;
+use tepui_passes::preamble::Costs;
 use tepui_passes::target::Target;
 
 /// Lanes of a sub-group (a SIMD-group).
@@ -33,6 +34,15 @@ const LACKS: Alu = Alu::FDIV
     .union(Alu::TO_INT8)
     .union(Alu::DYNAMIC)
     .union(Alu::FMINMAX_ZEROS);
+
+/// The machine's preambles: a texture sample needs its coordinates in registers and takes longer than
+/// a load.
+pub const PREAMBLE: Costs = Costs {
+    max_halves: 192,
+    load: 1,
+    sample: 4,
+    is_preset: |s, i| Source::of_descriptor_load(s, i).is_some(),
+};
 
 /// The machine, for a compilation with these options.
 #[must_use]

@@ -129,7 +129,7 @@ pub fn select(
 pub fn select_preamble(
     s: &Shader,
     uniforms: Uniforms,
-    plan: &crate::preamble::Plan,
+    plan: &tepui_passes::preamble::Plan,
     io: stage::Io,
 ) -> Result<(Function, Uniforms, PreambleValues)> {
     use tepui_agx_isa::operand::{Format, Index, RegVec};

@@ -6,12 +6,10 @@
 //! those that the main shader uses and that would cost it an instruction. Operations that are free
 //! at their use (negation, comparisons in branches and selects, narrowing) stay there.
 
+use crate::uniformity::{is_always_there, is_uniform_builtin};
 use rustc_hash::FxHashSet;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
-use tepui_passes::uniformity::{is_always_there, is_uniform_builtin};
-
-use crate::uniforms::Source;
 
 /// The instructions that move to the preamble.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +20,24 @@ pub struct Plan {
     pub results: Vec<Value>,
 }
 
-/// Maximum number of half-uniforms for results.
-const MAX_HALVES: u32 = 192;
+/// Costs and limits of a target's preambles.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// Maximum number of 16-bit uniform registers for results.
+    pub max_halves: u32,
+    /// Cost of a load in moves to registers; its wait is shared.
+    pub load: u32,
+    /// Cost of a texture sample, which needs its coordinates in registers and takes longer.
+    pub sample: u32,
+    /// Whether the driver presets the result of a load in uniform registers.
+    pub is_preset: fn(&Shader, Inst) -> bool,
+}
+
+impl Default for Costs {
+    fn default() -> Costs {
+        Costs { max_halves: 192, load: 1, sample: 4, is_preset: |_, _| false }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Default)]
 enum Kind {
@@ -47,7 +61,7 @@ fn from_descriptor(s: &Shader, i: Inst) -> bool {
     s.def_op(s.arg(i, 0)) == Some(Op::DescriptorAddress)
 }
 
-fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Kind {
+fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool, costs: &Costs) -> Kind {
     let d = &s.insts[i];
     let [r] = s.results(i) else { return Kind::Varying };
     if s.args(i).iter().any(|&a| kinds[a] == Kind::Varying) {
@@ -65,7 +79,7 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
         }
         (Op::LoadBuiltin, Attrs::Builtin(b)) if is_uniform_builtin(b) => Kind::Free,
         (Op::LoadConstant, _) => Kind::Work,
-        (Op::LoadGlobal, _) if Source::of_descriptor_load(s, i).is_some() => Kind::Free,
+        (Op::LoadGlobal, _) if (costs.is_preset)(s, i) => Kind::Free,
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
             if (top || from_descriptor(s, i) || is_always_there(s, i))
                 && m.access.contains(Access::CONST)
@@ -101,11 +115,6 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
         _ => Kind::Varying,
     }
 }
-
-/// Cost of a load in moves to registers; its wait is shared.
-const LOAD: u32 = 1;
-/// Cost of a texture sample, which needs its coordinates in registers and takes longer.
-const LOOKUP: u32 = 4;
 
 /// For each value, the number of its components that some user needs in registers: not arithmetic,
 /// which takes uniforms directly.
@@ -148,11 +157,11 @@ struct Place {
 }
 
 /// The kind of each value, and the instructions in program order.
-fn kinds(s: &Shader) -> (SecondaryMap<Value, Kind>, Vec<Place>) {
+fn kinds(s: &Shader, costs: &Costs) -> (SecondaryMap<Value, Kind>, Vec<Place>) {
     let mut kinds: SecondaryMap<Value, Kind> = SecondaryMap::with_capacity(s.values.len());
     let mut order: Vec<Place> = Vec::new();
     walk(s, s.root, (true, false), &mut |place| {
-        let k = kind(s, place.inst, &kinds, place.top);
+        let k = kind(s, place.inst, &kinds, place.top, costs);
         for &r in s.results(place.inst) {
             kinds[r] = k;
         }
@@ -162,22 +171,23 @@ fn kinds(s: &Shader) -> (SecondaryMap<Value, Kind>, Vec<Place>) {
 }
 
 /// The values that are the same for all threads.
-pub(crate) fn uniform(s: &Shader) -> FxHashSet<Value> {
-    let (kinds, order) = kinds(s);
+#[must_use]
+pub fn uniform(s: &Shader, costs: &Costs) -> FxHashSet<Value> {
+    let (kinds, order) = kinds(s, costs);
     let results = order.iter().flat_map(|place| s.results(place.inst)).copied();
     results.filter(|&r| kinds[r] != Kind::Varying).collect()
 }
 
 /// Plans a preamble.
 #[must_use]
-pub fn plan(s: &Shader) -> Plan {
-    let (kinds, order) = kinds(s);
+pub fn plan(s: &Shader, costs: &Costs) -> Plan {
+    let (kinds, order) = kinds(s, costs);
     let moves = moves(s, &order);
     let mut chosen: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
-    let mut room = MAX_HALVES;
+    let mut room = costs.max_halves;
     // Values inside of an `if` get the remaining uniforms: threads may never execute it.
-    choose(s, &order, (&kinds, &moves), true, &mut room, &mut chosen);
-    let needed = choose(s, &order, (&kinds, &moves), false, &mut room, &mut chosen);
+    choose(s, &order, (&kinds, &moves, costs), true, &mut room, &mut chosen);
+    let needed = choose(s, &order, (&kinds, &moves, costs), false, &mut room, &mut chosen);
     let results = order.iter().flat_map(|place| s.results(place.inst)).copied();
     let results: Vec<Value> = results.filter(|&r| chosen[r] && needed[r]).collect();
     if results.is_empty() {
@@ -206,7 +216,7 @@ pub fn plan(s: &Shader) -> Plan {
 fn choose(
     s: &Shader,
     order: &[Place],
-    (kinds, moves): (&SecondaryMap<Value, Kind>, &SecondaryMap<Value, u32>),
+    (kinds, moves, costs): (&SecondaryMap<Value, Kind>, &SecondaryMap<Value, u32>, &Costs),
     first: bool,
     room: &mut u32,
     chosen: &mut SecondaryMap<Value, bool>,
@@ -225,8 +235,11 @@ fn choose(
                 let r = s.result(i);
                 let h = halves(s.ty(r));
                 // A vector that is wanted in registers is loaded for less than it is moved there.
-                let spared =
-                    if matches!(s.insts[i].attrs, Attrs::Image(_)) { LOOKUP } else { LOAD };
+                let spared = if matches!(s.insts[i].attrs, Attrs::Image(_)) {
+                    costs.sample
+                } else {
+                    costs.load
+                };
                 let dear = !s.ty(r).is_scalar() && moves[r] > spared;
                 let waits = first && conditional;
                 if own && !dear && !waits && !chosen[r] && h <= *room {

@@ -4,8 +4,8 @@
 //! `DerivativeGroupQuadsKHR`, whose quads are 2x2 squares in x and y, this pass replaces the
 //! invocation ids by those of a workgroup that is filled square by square.
 
+use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Builtin, DerivativeGroup, Inst, Op, Shader, Type, Value};
-use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
 /// Runs the pass; afterwards quads are four in a row.
 pub fn run(s: &mut Shader) -> bool {

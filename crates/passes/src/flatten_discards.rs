@@ -2,7 +2,7 @@
 //! save nothing.
 //!
 //! This is safe because the outputs of a discarded invocation are dropped and its writes are
-//! predicated ([`crate::abi::effects`]). Code that could still do harm stays conditional: loops
+//! predicated by the back end. Code that could still do harm stays conditional: loops
 //! that might not end, and loads from addresses that the invocation would not have used.
 
 use rustc_hash::FxHashMap;

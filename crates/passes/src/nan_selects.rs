@@ -5,10 +5,10 @@
 //! number that the next test takes for a miss, as -1 for a distance that has to be positive, it gives NaN instead, with which the
 //! comparison with the nearest hit fails as well, and the two tests are one.
 
+use crate::rewrite::{self, Emit, Lowering, Step};
 use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Inst, Op, Shader, Value};
-use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
 /// Maximum depth of the analysis in instructions.
 const DEPTH: u32 = 12;
@@ -256,7 +256,7 @@ mod tests {
             let before = shader(none, limit);
             let mut after = before.clone();
             assert!(run(&mut after), "the test of the root goes");
-            tepui_passes::dce::run(&mut after);
+            crate::dce::run(&mut after);
             tepui_ir::validate(&after).unwrap_or_else(|e| panic!("{e}\n{after}"));
             let text = after.to_string();
             assert_eq!(text.contains("iand"), !joined, "{text}");

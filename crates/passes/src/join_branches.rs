@@ -4,13 +4,13 @@
 //! even where there is nothing to do. Here one branch takes over the others, with what is between them: each of its arms
 //! has a copy in which the condition is known.
 
+use crate::clone;
+use crate::edit::Renames;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
-use tepui_passes::clone;
-use tepui_passes::edit::Renames;
 
-use crate::preamble;
+use crate::preamble::{self, Costs};
 
 /// Minimum number of branches that are joined: one costs as much as the branch that takes their place.
 const MIN_BRANCHES: usize = 3;
@@ -18,9 +18,9 @@ const MIN_BRANCHES: usize = 3;
 const MAX_COPIED: usize = 2000;
 
 /// Runs the pass; true when it joined any.
-pub fn run(s: &mut Shader) -> bool {
+pub fn run(s: &mut Shader, costs: &Costs) -> bool {
     let Some((condition, first, last)) = branches(s) else { return false };
-    let uniform = preamble::uniform(s);
+    let uniform = preamble::uniform(s, costs);
     if !uniform.contains(&condition) {
         return false;
     }
@@ -288,7 +288,7 @@ mod tests {
         for (branches, joined) in [(2, false), (3, true), (5, true)] {
             let before = shader(branches);
             let mut after = before.clone();
-            assert_eq!(run(&mut after), joined);
+            assert_eq!(run(&mut after, &Costs::default()), joined);
             tepui_ir::validate(&after).unwrap_or_else(|e| panic!("{e}\n{after}"));
             let ifs = after.to_string().matches("= if ").count();
             assert_eq!(ifs, if joined { 1 } else { branches }, "{after}");
@@ -302,6 +302,7 @@ mod tests {
     #[test]
     fn conditions_that_threads_disagree_about_are_not_joined() {
         let text = shader(3).to_string().replace("ine %5, %0", "ine %4, %0");
-        assert!(!run(&mut tepui_ir::parse(&text).expect("the text is IR")));
+        let mut s = tepui_ir::parse(&text).expect("the text is IR");
+        assert!(!run(&mut s, &Costs::default()));
     }
 }
