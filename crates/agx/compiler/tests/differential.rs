@@ -1,44 +1,84 @@
 //! Random programs: the interpreter before the passes, the interpreter after them and the model
 //! running the machine code leave the same memory.
 
-use std::collections::BTreeMap;
-
 use tepui_agx_bare::{Machine, shader};
-use tepui_agx_compiler::{Error, Options, Program, compile_prepared, lower};
+use tepui_agx_compiler::{Error, Options, Program, Snapshot, compile_prepared, lower};
+use tepui_compiler_test::{Compiler, Counts, Executor, Refusal, Tally, differential, seeds};
 use tepui_ir::Shader;
-use tepui_ir_gen::{Config, inputs, program, run};
+use tepui_ir::interp::Memory;
+use tepui_ir_gen::{Config, memory, program, run};
 
-/// Counters of a run.
-#[derive(Default, Debug)]
-struct Tally {
-    same: usize,
-    /// Programs that spilled registers.
-    spilled: usize,
-    /// Number of programs with loops.
-    loops: usize,
-    refused: BTreeMap<String, usize>,
+/// The compiler with its options.
+struct Agx(Options);
+
+/// A program, and its machine IR if `TEPUI_MIR` asks for that.
+struct Compiled {
+    program: Program,
+    mir: String,
 }
 
-impl Tally {
-    /// The compiler must take every program that the generator makes.
-    fn takes_all(&self, programs: usize) {
-        let programs = std::env::var_os("TEPUI_SEEDS").map_or(programs, |_| self.same.max(1));
-        assert_eq!(self.same, programs, "{self:?}");
-        assert!(self.refused.is_empty(), "{self:?}");
+impl Compiler for Agx {
+    type Program = Compiled;
+
+    fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
+        lower(s, &self.0, look);
+    }
+
+    fn compile(&self, s: &Shader) -> Result<Compiled, Refusal> {
+        let mut mir = String::new();
+        let mut keep = |_: &str, m: Snapshot<'_>| {
+            if let (true, Snapshot::Mir(m)) = (std::env::var_os("TEPUI_MIR").is_some(), m) {
+                mir = m.to_string();
+            }
+        };
+        match compile_prepared(s, &self.0, &mut keep) {
+            Ok(program) => Ok(Compiled { program, mir }),
+            Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
+                Err(Refusal::Bug(format!("{e}\n{mir}")))
+            }
+            Err(e) => {
+                let why = e.to_string();
+                let why = why.split_once(": ").map_or(why.as_str(), |w| w.1);
+                Err(Refusal::Unsupported(why.to_owned()))
+            }
+        }
+    }
+
+    fn listing(&self, p: &Compiled) -> String {
+        p.mir.clone() + &listing(&p.program)
+    }
+
+    fn counts(&self, p: &Compiled) -> Counts {
+        Counts { fills: p.program.stats.fills, loops: p.program.stats.loops }
     }
 }
 
-fn execute(machine: &mut Machine, p: &Program, seed: u64) -> Result<Vec<u8>, String> {
-    let bytes = inputs(seed);
-    let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
-    buffer.write(&bytes).map_err(|e| e.to_string())?;
+/// The model without a driver.
+struct Model(Machine);
+
+impl Executor for Model {
+    type Program = Compiled;
+
+    fn execute(&mut self, p: &Compiled, memory: &mut Memory) -> Result<(), String> {
+        execute(&mut self.0, &p.program, memory)
+    }
+}
+
+fn execute(machine: &mut Machine, p: &Program, memory: &mut Memory) -> Result<(), String> {
     let mut bindings = shader::Bindings::default();
-    bindings.buffers.insert((0, 0, 0), buffer.clone());
+    for (&place, bytes) in &memory.buffers {
+        let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
+        buffer.write(bytes).map_err(|e| e.to_string())?;
+        bindings.buffers.insert(place, buffer);
+    }
     let stats = shader::run(machine, p, &bindings, [1; 3]).map_err(|e| e.to_string())?;
     if let Some(r) = stats.reports.first() {
         return Err(format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what));
     }
-    buffer.read().map_err(|e| e.to_string())
+    for (place, bytes) in &mut memory.buffers {
+        *bytes = bindings.buffers[place].read().map_err(|e| e.to_string())?;
+    }
+    Ok(())
 }
 
 fn listing(p: &Program) -> String {
@@ -56,31 +96,6 @@ fn machine() -> Machine {
     Machine::new(options).expect("a machine")
 }
 
-/// Undefined values are zero in the interpreter; here they are made zero, too.
-fn define(s: &mut Shader) {
-    use tepui_ir::{Attrs, Op};
-    for r in s.regions.keys().collect::<Vec<_>>() {
-        let mut out = Vec::new();
-        for i in s.regions[r].insts.clone() {
-            if s.insts[i].op == Op::Undef {
-                let ty = s.ty(s.result(i));
-                if ty.is_scalar() {
-                    s.insts[i].op = Op::Const;
-                    s.insts[i].attrs = Attrs::Const(0);
-                } else {
-                    let zero = s.make_inst(Op::Const, Attrs::Const(0), &[], &[ty.elem()]);
-                    out.push(zero);
-                    let z = s.result(zero);
-                    s.insts[i].op = Op::Vec;
-                    s.set_args(i, &vec![z; usize::from(ty.comps())]);
-                }
-            }
-            out.push(i);
-        }
-        s.regions[r].insts = out;
-    }
-}
-
 /// Compiles and runs the programs of some seeds; `optimised` with all passes, else with those only
 /// that the back end needs.
 fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimised: bool) -> Tally {
@@ -93,90 +108,7 @@ fn check_programs(
     options: Options,
     optimised: bool,
 ) -> Tally {
-    let mut tally = Tally::default();
-    let mut gpu = machine();
-    for seed in seeds {
-        if seed % 32 == 0 {
-            gpu = machine();
-        }
-        let first = program(seed);
-        let want = run(&first, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-        let want = &want.buffers[&(0, 0, 0)];
-        let mut s: Shader = first.clone();
-        // Each lowering pass is checked by itself: a difference names its pass.
-        let mut last = String::new();
-        let mut look = |name: &'static str, s: &Shader| {
-            tepui_ir::validate(s)
-                .unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{last}\nbecame\n{s}"));
-            let after = run(s, seed).unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{s}"));
-            assert!(
-                after.buffers[&(0, 0, 0)] == *want,
-                "seed {seed}: {name} changes the result\n{last}\nbecame\n{s}"
-            );
-            last = s.to_string();
-        };
-        if optimised {
-            tepui_passes::pipeline::optimise(&mut s);
-            look("optimise", &s);
-        }
-        lower(&mut s, &options, &mut look);
-        define(&mut s);
-        let mut mir = String::new();
-        let mut keep = |_: &str, m: tepui_agx_compiler::Snapshot<'_>| {
-            if let (true, tepui_agx_compiler::Snapshot::Mir(m)) =
-                (std::env::var_os("TEPUI_MIR").is_some(), m)
-            {
-                mir = m.to_string();
-            }
-        };
-        let compiled = compile_prepared(&s, &options, &mut keep);
-        let p = match compiled {
-            Ok(p) => p,
-            Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
-                panic!("seed {seed}: {e}\n{s}\n{mir}")
-            }
-            Err(e) => {
-                let why = e.to_string();
-                let why = why.split_once(": ").map_or(why.as_str(), |w| w.1).to_owned();
-                *tally.refused.entry(why).or_default() += 1;
-                continue;
-            }
-        };
-        let got = execute(&mut gpu, &p, seed)
-            .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{s}\n{}", listing(&p)));
-        if got != *want {
-            let at = got.iter().zip(want).position(|(a, b)| a != b).unwrap_or(0) & !3;
-            for (k, (g, w)) in
-                got.chunks(4).zip(want.chunks(4)).enumerate().filter(|(_, (g, w))| g != w).take(20)
-            {
-                println!("lane {} byte {}: {g:02x?} instead of {w:02x?}", k / 128, k % 128 * 4);
-            }
-            let word = |b: &[u8]| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
-            panic!(
-                "seed {seed}: lane {} byte {}: {:#x} instead of {:#x}\n{s}\n{}",
-                at / 512,
-                at % 512,
-                word(&got),
-                word(want),
-                mir + &listing(&p)
-            );
-        }
-        tally.same += 1;
-        tally.spilled += usize::from(p.stats.fills > 0);
-        tally.loops += usize::from(p.stats.loops > 0);
-    }
-    tally
-}
-
-fn seeds(from: u64, count: u64) -> std::ops::Range<u64> {
-    // More in a run of its own: TEPUI_SEEDS=FROM..TO.
-    if let Ok(text) = std::env::var("TEPUI_SEEDS")
-        && let Some((a, b)) = text.split_once("..")
-        && let (Ok(a), Ok(b)) = (a.parse(), b.parse())
-    {
-        return a..b;
-    }
-    from..from + count
+    differential::check(&Agx(options), || Model(machine()), seeds, program, optimised)
 }
 
 #[test]
@@ -203,8 +135,8 @@ fn plain_programs_unoptimised() {
     t.takes_all(60);
 }
 
-/// Everything but division by zero, which languages leave undefined, and subgroup operations: the
-/// generator's shuffles read inactive lanes, whose values are undefined.
+/// All but division by zero, which languages leave undefined, and sub-group operations: the
+/// generator's shuffles read lanes that are not active, whose values nobody promises.
 const EVERYTHING: Config = Config { div_zero: false, subgroups: false, ..Config::all() };
 
 #[test]
@@ -371,7 +303,9 @@ fn float_atomics() {
         let options = Options { check: true, robust, ..Options::default() };
         let p = tepui_agx_compiler::compile(&mut s.clone(), &options)
             .unwrap_or_else(|e| panic!("{e}\n{s}"));
-        let got = execute(&mut machine(), &p, 1).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+        let mut got = memory(1);
+        execute(&mut machine(), &p, &mut got).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+        let got = &got.buffers[&(0, 0, 0)];
         assert_eq!(got[..256], want[..256], "{bits} bits\n{}", listing(&p));
     }
 }
@@ -514,6 +448,7 @@ fn loops_that_carry_more_than_registers_hold() {
     lower(&mut s, &Options::default(), &mut |_, _| ());
     let p = compile_prepared(&s, &Options::default(), &mut |_, _| ()).unwrap();
     assert!(p.stats.spills as usize > COUNT, "{:?}", p.stats);
-    let got = execute(&mut machine(), &p, 3).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
-    assert!(got == want.buffers[&(0, 0, 0)], "{}", listing(&p));
+    let mut got = memory(3);
+    execute(&mut machine(), &p, &mut got).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+    assert!(got.buffers[&(0, 0, 0)] == want.buffers[&(0, 0, 0)], "{}", listing(&p));
 }
