@@ -19,12 +19,16 @@ fn unit_of(code: &Code<Inst>, v: Val) -> u16 {
 }
 
 #[test]
-fn more_exports_than_bits_of_a_word() {
+fn more_operands_than_bits_of_a_word() {
     let mut f = Func::default();
     let b = block(&mut f, 0);
     let vals: Vec<Val> = (0..36).map(|k| value(&mut f, b, Inst::Input(k), WORD, &[])).collect();
-    push(&mut f, b, Op::Exports, &[], &vals);
-    f.exports = (0..36).rev().map(|k| 2 * k).collect();
+    // Those past the 32nd end here, the first ones live on.
+    show(&mut f, b, &vals);
+    let more: Vec<Val> =
+        (0..36).map(|k| value(&mut f, b, Inst::Input(100 + k), WORD, &[])).collect();
+    show(&mut f, b, &more);
+    show(&mut f, b, &vals[..4]);
     let live = liveness::Liveness::new(&f).expect("liveness");
     alloc::run::<Machine>(&f, &live, &(0..90).into(), CHECKED).expect("registers");
 }
