@@ -27,7 +27,7 @@ pub use parse::{parse, parse_in};
 pub use report::{Report, scripts};
 pub use run::{Engine, Job, Runner};
 
-/// Why a script failed or did not run.
+/// The error of a script that failed or did not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The script is invalid.
@@ -59,7 +59,7 @@ pub enum Error {
 /// The result of reading or running.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an engine did not run a job.
+/// The reason for which an engine did not run a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The job needs a feature that the engine does not support.

@@ -19,7 +19,7 @@ struct Args {
     files: Vec<PathBuf>,
     /// The engine.
     #[arg(long, value_enum, default_value = "model")]
-    on: On,
+    on: EngineKind,
     /// Folder for assembled shaders.
     #[arg(long, value_name = "DIR", default_value_os_t = assemble::default_cache())]
     cache: PathBuf,
@@ -32,7 +32,7 @@ struct Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum On {
+enum EngineKind {
     /// Tepui's compiler and the AGX model; each stage of a draw is compiled as one program.
     Model,
     /// As `model`, but prolog, main and epilog are compiled separately and linked.
@@ -46,9 +46,9 @@ fn one(file: &Path, args: &Args) -> Result<(), Error> {
     let text = text.map_err(|e| Error::Invalid { line: 0, what: e.to_string() })?;
     let script = parse_in(&text, file.parent())?;
     let mut engine: Box<dyn Engine> = match args.on {
-        On::Model => Box::new(Model { making: Linking::Monolithic }),
-        On::Linked => Box::new(Model { making: Linking::Separate }),
-        On::Interpreter => Box::new(Interpreter),
+        EngineKind::Model => Box::new(Model { making: Linking::Monolithic }),
+        EngineKind::Linked => Box::new(Model { making: Linking::Separate }),
+        EngineKind::Interpreter => Box::new(Interpreter),
     };
     Runner::new(&script, &args.cache)?.run(engine.as_mut())
 }

@@ -175,7 +175,7 @@ impl<'a> Runner<'a> {
     }
 
     fn job(&self, p: &Pipeline, work: &Work) -> Job {
-        let code = |a: &crate::script::Attached| Code {
+        let code = |a: &crate::script::PipelineShader| Code {
             stage: self.script.shaders[a.shader].stage,
             words: self.modules[a.shader].clone().unwrap_or_default(),
             entry: a.entry.clone(),

@@ -110,7 +110,7 @@ pub struct VertexData {
 
 /// A shader in a pipeline.
 #[derive(Clone, Debug)]
-pub struct Attached {
+pub struct PipelineShader {
     /// Index of the shader.
     pub shader: usize,
     /// The entry point.
@@ -125,7 +125,7 @@ pub struct Pipeline {
     /// Whether it is a graphics pipeline.
     pub graphics: bool,
     /// Its shaders.
-    pub stages: Vec<Attached>,
+    pub stages: Vec<PipelineShader>,
     /// Resource bindings.
     pub bindings: Vec<Binding>,
     /// Buffer of the push constants.

@@ -13,7 +13,7 @@ const PUSH: usize = 128;
 
 /// The distribution of random words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum WordDistribution {
     /// Floats of moderate size, small numbers, arbitrary bits.
     Any,
     /// Floats of moderate size and small numbers other than zero: no NaN, no division by zero.
@@ -22,14 +22,14 @@ pub enum Words {
     Small,
 }
 
-impl Words {
+impl WordDistribution {
     fn word(self, rng: &mut Rng) -> u32 {
         match (self, rng.below(3)) {
-            (Words::Small, _) => 1 + rng.below(4) as u32,
+            (WordDistribution::Small, _) => 1 + rng.below(4) as u32,
             (_, 0) => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
-            (Words::Any, 1) => rng.below(16) as u32,
-            (Words::Any, _) => rng.int(32) as u32,
-            (Words::Moderate, _) => 1 + rng.below(15) as u32,
+            (WordDistribution::Any, 1) => rng.below(16) as u32,
+            (WordDistribution::Any, _) => rng.int(32) as u32,
+            (WordDistribution::Moderate, _) => 1 + rng.below(15) as u32,
         }
     }
 }
@@ -39,10 +39,10 @@ impl Words {
 ///
 /// Samplers repeat and use the nearest texel: results of other filters are specified to a few bits only.
 #[must_use]
-pub fn memory(s: &Shader, seed: u64, words: Words) -> Memory {
+pub fn memory(s: &Shader, seed: u64, words: WordDistribution) -> Memory {
     let mut rng = Rng::new(seed);
     let push: Vec<u8> = match words {
-        Words::Any => (0..PUSH).map(|_| words.word(&mut rng) as u8 & 15).collect(),
+        WordDistribution::Any => (0..PUSH).map(|_| words.word(&mut rng) as u8 & 15).collect(),
         _ => (0..PUSH / 4).flat_map(|_| words.word(&mut rng).to_le_bytes()).collect(),
     };
     let mut m = Memory { push, ..Memory::default() };

@@ -11,10 +11,10 @@ mod report;
 mod run;
 
 pub use files::{corpus, modules, read, wgsl, words};
-pub use inputs::{Words, memory};
-pub use near::{Same, compare};
+pub use inputs::{WordDistribution, memory};
+pub use near::{Equality, compare};
 pub use report::Report;
-pub use run::Ran;
+pub use run::RunOutcome;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub enum Outcome {
         /// Instructions of the IR before and after the passes.
         instructions: [usize; 2],
         /// The outcome of comparing two runs.
-        ran: Option<Ran>,
+        ran: Option<RunOutcome>,
         /// The outcome of the AGX back end: number of instructions, or the reason for a refusal.
         agx: Result<u32, NotForAgx>,
     },

@@ -6,7 +6,7 @@ use tepui_ir::{NumKind, Shader};
 
 /// The degree to which two memories are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Same {
+pub enum Equality {
     /// Bit for bit.
     Bits,
     /// Floats differ within the tolerance of special functions.
@@ -55,8 +55,8 @@ fn word(floats: &FloatBytes, slot: Slot, at: usize, got: [u8; 4], want: [u8; 4])
 ///
 /// # Errors
 /// The first difference that is too large.
-pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Same, String> {
-    let mut same = Same::Bits;
+pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Equality, String> {
+    let mut same = Equality::Bits;
     let mut slots: Vec<_> = want.buffers.keys().collect();
     slots.sort_unstable();
     let none = FloatBytes::default();
@@ -69,7 +69,7 @@ pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Same, String> 
         if w == g {
             continue;
         }
-        same = Same::Near;
+        same = Equality::Near;
         let padded = |b: &[u8]| [0, 1, 2, 3].map(|k| b.get(k).copied().unwrap_or(0));
         for (k, (w, g)) in w.chunks(4).zip(g.chunks(4)).enumerate() {
             let (w, g) = (padded(w), padded(g));
@@ -87,7 +87,7 @@ pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Same, String> 
         if w == g {
             continue;
         }
-        same = Same::Near;
+        same = Equality::Near;
         let r = s.resources.values().find(|r| (r.set, r.binding) == (slot.0, slot.1));
         let float = r.is_some_and(|r| r.texels == NumKind::Float);
         let near = |(&a, &b): (&u64, &u64)| {

@@ -1,6 +1,6 @@
 //! The report: counts, and the table of refusals.
 
-use crate::{Entry, Outcome, Ran};
+use crate::{Entry, Outcome, RunOutcome};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -56,8 +56,10 @@ impl Report {
                 self.instructions[0] += instructions[0];
                 self.instructions[1] += instructions[1];
                 match ran {
-                    Some(Ran::Same) => self.same += 1,
-                    Some(Ran::NotRun(why)) => *self.not_run.entry(why.clone()).or_default() += 1,
+                    Some(RunOutcome::Same) => self.same += 1,
+                    Some(RunOutcome::NotRun(why)) => {
+                        *self.not_run.entry(why.clone()).or_default() += 1
+                    }
                     None => {}
                 }
             }

@@ -1,7 +1,7 @@
 //! Runs shaders in the interpreter before and after the passes, on the same random memory and
 //! inputs.
 
-use crate::inputs::{Words, memory};
+use crate::inputs::{WordDistribution, memory};
 use std::collections::HashMap;
 use std::fmt;
 use tepui_agx_compiler::Options;
@@ -14,7 +14,7 @@ use tepui_passes::target::{self, Target};
 
 /// The outcome of comparing runs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ran {
+pub enum RunOutcome {
     /// Bit-equal memory after every stage.
     Same,
     /// The interpreter stopped before the end: the missing feature, or the step limit.
@@ -60,7 +60,7 @@ type Outputs = HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>;
 
 /// The final state of a run.
 #[derive(PartialEq)]
-struct End {
+struct FinalState {
     memory: Memory,
     outputs: Outputs,
 }
@@ -70,7 +70,7 @@ struct End {
 ///
 /// # Errors
 /// If two runs differ, or only one of them ends.
-pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> {
+pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<RunOutcome>, String> {
     let compute = first.info.stage == Stage::Compute;
     if compute && first.resources.is_empty() {
         return Ok(None);
@@ -80,9 +80,9 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
-    let start = memory(&s, seed, Words::Any);
+    let start = memory(&s, seed, WordDistribution::Any);
     let group = inputs(seed);
-    let with_limit = |s: &Shader, limit: u64| -> Result<End, Fault> {
+    let with_limit = |s: &Shader, limit: u64| -> Result<FinalState, Fault> {
         let mut memory = start.clone();
         let mut outputs = Outputs::new();
         if compute {
@@ -92,16 +92,16 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         }
         // Out-of-bounds reads and reads of other lanes may disappear as dead code, and stores may be merged.
         (memory.out_of_bounds, memory.absent_lanes, memory.conflicts) = (0, 0, 0);
-        Ok(End { memory, outputs })
+        Ok(FinalState { memory, outputs })
     };
     // Lowered sub-group operations are loops.
     let run = |s: &Shader| with_limit(s, 64 * LIMIT);
     let want = match with_limit(&s, LIMIT) {
         Ok(m) => m,
-        Err(e @ Fault::Steps { .. }) => return Ok(Some(Ran::NotRun(e.to_string()))),
-        Err(Fault::Unsupported { what, .. }) => return Ok(Some(Ran::NotRun(what))),
-        Err(Fault::Memory { error, .. }) => return Ok(Some(Ran::NotRun(error.to_string()))),
-        Err(Fault::NoAddress { .. }) => return Ok(Some(Ran::NotRun(NO_ADDRESS.to_owned()))),
+        Err(e @ Fault::Steps { .. }) => return Ok(Some(RunOutcome::NotRun(e.to_string()))),
+        Err(Fault::Unsupported { what, .. }) => return Ok(Some(RunOutcome::NotRun(what))),
+        Err(Fault::Memory { error, .. }) => return Ok(Some(RunOutcome::NotRun(error.to_string()))),
+        Err(Fault::NoAddress { .. }) => return Ok(Some(RunOutcome::NotRun(NO_ADDRESS.to_owned()))),
     };
     let first = s.clone();
     pipeline::optimise(&mut s);
@@ -128,13 +128,13 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
     };
     let optimised = s.clone();
     if let Err(e) = lower(&mut s, &mut |_, _| {}) {
-        return Ok(Some(Ran::NotRun(format!("lowered: {e}"))));
+        return Ok(Some(RunOutcome::NotRun(format!("lowered: {e}"))));
     }
     validate(&s).map_err(|e| format!("lowered: {e}"))?;
     // Buffers that are accessed only through addresses must have one.
     match same(&run, &s, &want, "the lowerings") {
         Err(Difference::Stops(_, Fault::NoAddress { .. })) => {
-            Ok(Some(Ran::NotRun(format!("lowered: {NO_ADDRESS}"))))
+            Ok(Some(RunOutcome::NotRun(format!("lowered: {NO_ADDRESS}"))))
         }
         Err(e) => {
             let mut culprit = None;
@@ -145,14 +145,14 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
             });
             Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")))
         }
-        Ok(()) => Ok(Some(Ran::Same)),
+        Ok(()) => Ok(Some(RunOutcome::Same)),
     }
 }
 
 fn same(
-    run: &impl Fn(&Shader) -> Result<End, Fault>,
+    run: &impl Fn(&Shader) -> Result<FinalState, Fault>,
     s: &Shader,
-    want: &End,
+    want: &FinalState,
     what: &str,
 ) -> Result<(), Difference> {
     match run(s) {

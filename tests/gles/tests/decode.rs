@@ -217,13 +217,17 @@ fn parse(text: &str) -> Vec<(u64, Vec<Block>)> {
 
 /// A packet of our tree.
 #[derive(Debug)]
-struct Ours {
+struct DecodedPacket {
     name: &'static str,
     fields: BTreeMap<String, String>,
     matched: bool,
 }
 
-fn flatten(fields: &[(&'static tepui_packets::Field, Value)], prefix: &str, into: &mut Ours) {
+fn flatten(
+    fields: &[(&'static tepui_packets::Field, Value)],
+    prefix: &str,
+    into: &mut DecodedPacket,
+) {
     for (field, value) in fields {
         let name = if prefix.is_empty() {
             field.name.to_owned()
@@ -247,13 +251,14 @@ fn flatten(fields: &[(&'static tepui_packets::Field, Value)], prefix: &str, into
 }
 
 /// The packets of a job.
-fn packets(record: &Record, into: &mut Vec<Ours>, problems: &mut Vec<String>) {
+fn packets(record: &Record, into: &mut Vec<DecodedPacket>, problems: &mut Vec<String>) {
     // Values that no enumeration has are compared below, with what Mesa says of them.
     let compared = |p: &String| p.contains(" is no known ") || p.contains(" found, must be ");
     let all = record.problems.iter().map(|p| p.to_string()).filter(|p| !compared(p));
     problems.extend(all.map(|p| format!("{}: {p}", record.title)));
     if let Content::Packet(decoded) = &record.content {
-        let mut ours = Ours { name: decoded.info.name, fields: BTreeMap::new(), matched: false };
+        let mut ours =
+            DecodedPacket { name: decoded.info.name, fields: BTreeMap::new(), matched: false };
         flatten(&decoded.fields, "", &mut ours);
         into.push(ours);
     }
@@ -289,7 +294,7 @@ fn same(mesa: &str, ours: &str) -> bool {
 }
 
 /// The field of ours that a path of Mesa's names.
-fn field<'a>(path: &[String], ours: &'a Ours) -> Option<(&'a String, &'a String)> {
+fn field<'a>(path: &[String], ours: &'a DecodedPacket) -> Option<(&'a String, &'a String)> {
     (1..=path.len().min(3)).rev().find_map(|length| {
         let name = path[path.len() - length..].join(" ");
         let renamed = RENAMED.iter().find(|(mesa, _)| *mesa == name);
@@ -301,7 +306,7 @@ fn field<'a>(path: &[String], ours: &'a Ours) -> Option<(&'a String, &'a String)
 }
 
 /// The differences between a structure of Mesa's and a packet.
-fn differences(block: &Block, ours: &Ours) -> Vec<String> {
+fn differences(block: &Block, ours: &DecodedPacket) -> Vec<String> {
     let mut all = Vec::new();
     let mut seen: Vec<&String> = Vec::new();
     let unnamed = |path: &[String]| {

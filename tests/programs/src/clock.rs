@@ -24,7 +24,7 @@ const AGAIN: u64 = 16;
 const START_NS: u64 = 1_000_000_000_000;
 
 /// The clock's parameters for this process.
-struct Setting {
+struct ClockParameters {
     calls: u64,
     /// The path of the file that is made before the program is held.
     mark: Option<CString>,
@@ -32,10 +32,10 @@ struct Setting {
     object: Range<usize>,
 }
 
-static SETTING: OnceLock<Option<Setting>> = OnceLock::new();
+static SETTING: OnceLock<Option<ClockParameters>> = OnceLock::new();
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-fn setting() -> Option<&'static Setting> {
+fn setting() -> Option<&'static ClockParameters> {
     SETTING
         .get_or_init(|| {
             let calls = std::env::var("TEPUI_STILL_CALLS").ok()?.parse().ok()?;
@@ -45,7 +45,7 @@ fn setting() -> Option<&'static Setting> {
             let mut search = Search { library, object: 0..0 };
             // SAFETY: `find_object` is given the search that it writes to, and does not keep it.
             unsafe { libc::dl_iterate_phdr(Some(find_object), (&raw mut search).cast()) };
-            Some(Setting { calls, mark, object: search.object })
+            Some(ClockParameters { calls, mark, object: search.object })
         })
         .as_ref()
 }
@@ -98,6 +98,7 @@ fn still(caller: usize) -> Option<u64> {
 
 fn hold(mark: &CStr) -> ! {
     // Its output so far is evidence, and a killed program does not flush.
+    // SAFETY: null flushes every stream.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: a terminated path; the descriptor stays open until the process ends.
     unsafe { libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };

@@ -174,14 +174,14 @@ pub const CASE_MARK: &str = "case   ";
 
 /// The end of a process that ran cases, and the output of the process and of the driver.
 #[derive(Clone, Debug, Default)]
-pub struct Ran {
+pub struct ProcessEnd {
     /// The reason why its end was abnormal: a signal, an exit code other than the witness's own, a timeout.
     pub trouble: Option<String>,
     /// Its standard output and error.
     pub log: String,
 }
 
-impl Ran {
+impl ProcessEnd {
     /// The reason why a case failed although it may have left a record: the process ended abnormally while it
     /// ran, or after it, before the next began. A process that ended before its first case fails all.
     #[must_use]
@@ -313,11 +313,12 @@ mod tests {
     #[test]
     fn a_process_that_dies_fails_the_case_that_ran_last() {
         let log = "case   a/one\nok     a/one\ncase   a/two\nSegmentation fault\n".to_owned();
-        let died = Ran { trouble: Some("signal 11".to_owned()), log: log.clone() };
+        let died = ProcessEnd { trouble: Some("signal 11".to_owned()), log: log.clone() };
         assert_eq!(died.blame("a/one"), None);
         assert_eq!(died.blame("a/two").as_deref(), Some("signal 11\nSegmentation fault"));
-        assert_eq!(Ran { trouble: None, log }.blame("a/two"), None);
-        let early = Ran { trouble: Some("signal 6".to_owned()), log: "no driver\n".to_owned() };
+        assert_eq!(ProcessEnd { trouble: None, log }.blame("a/two"), None);
+        let early =
+            ProcessEnd { trouble: Some("signal 6".to_owned()), log: "no driver\n".to_owned() };
         assert_eq!(early.blame("a/one").as_deref(), Some("signal 6"));
     }
 }

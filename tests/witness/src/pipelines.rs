@@ -57,7 +57,7 @@ impl Snapshot {
 
 /// One shader's figures.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Row {
+pub struct ShaderFigures {
     /// The file as given.
     pub file: String,
     /// The stage, by its name.
@@ -68,7 +68,7 @@ pub struct Row {
     pub tepui: Snapshot,
 }
 
-impl Row {
+impl ShaderFigures {
     /// The file without its folder, and the stage.
     fn name(&self) -> String {
         format!("{}, {}", self.file.rsplit('/').next().unwrap_or(&self.file), self.stage)
@@ -338,7 +338,7 @@ fn interface(s: &Shader) -> std::result::Result<Interface, String> {
 }
 
 /// A shader that the driver can make pipelines of.
-struct Subject<'a> {
+struct TestedShader<'a> {
     gpu: &'a Gpu,
     words: &'a [u32],
     options: tepui_spirv::Options,
@@ -354,13 +354,13 @@ struct Subject<'a> {
     layout: vk::PipelineLayout,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> TestedShader<'a> {
     fn new(
         gpu: &'a Gpu,
         words: &'a [u32],
         name: String,
         stage: Stage,
-    ) -> std::result::Result<Subject<'a>, String> {
+    ) -> std::result::Result<TestedShader<'a>, String> {
         let entry = CString::new(name.as_str()).map_err(|e| e.to_string())?;
         let options =
             tepui_spirv::Options { entry: Some(name), stage: Some(stage), ..Default::default() };
@@ -396,7 +396,7 @@ impl<'a> Subject<'a> {
         }
         let (sets, layout) = layout(gpu, &s, flag(stage)).map_err(|e| e.to_string())?;
         let module = module(words)?;
-        Ok(Subject {
+        Ok(TestedShader {
             gpu,
             words,
             options,
@@ -456,7 +456,7 @@ impl<'a> Subject<'a> {
         Ok(ms)
     }
 
-    /// As [`Subject::driver`], by Tepui.
+    /// As [`TestedShader::driver`], by Tepui.
     fn tepui(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
         let start = Instant::now();
         let mut s = tepui_spirv::translate(self.words, &self.options).map_err(|e| e.to_string())?;
@@ -473,7 +473,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl Drop for Subject<'_> {
+impl Drop for TestedShader<'_> {
     fn drop(&mut self) {
         let device = &self.gpu.device;
         // SAFETY: nothing uses them any more.
@@ -490,7 +490,7 @@ impl Drop for Subject<'_> {
 }
 
 /// Both compilers in turns. What Tepui refuses the driver is not asked for.
-fn one(subject: &Subject<'_>, rounds: usize, row: &mut Row) {
+fn one(subject: &TestedShader<'_>, rounds: usize, row: &mut ShaderFigures) {
     let (mut driver, mut tepui) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
     for _ in 0..rounds.max(1) {
         match subject.tepui(&mut row.tepui) {
@@ -517,7 +517,12 @@ fn one(subject: &Subject<'_>, rounds: usize, row: &mut Row) {
 ///
 /// # Errors
 /// When the driver gives no statistics at all.
-pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Result<Vec<Row>> {
+pub fn run(
+    gpu: &Gpu,
+    files: &[PathBuf],
+    stages: &[Stage],
+    rounds: usize,
+) -> Result<Vec<ShaderFigures>> {
     gpu.require(khr::pipeline_executable_properties::NAME)?;
     let mut rows = Vec::new();
     for f in files {
@@ -526,7 +531,7 @@ pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Res
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|words| tepui_spirv::entry_points(words).map_err(|e| e.to_string()));
-        let row = |stage: &str| Row {
+        let row = |stage: &str| ShaderFigures {
             file: f.display().to_string(),
             stage: stage.to_owned(),
             driver: Snapshot::default(),
@@ -540,7 +545,7 @@ pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Res
                         continue;
                     }
                     let mut row = row(stage.name());
-                    match Subject::new(gpu, &words, name, stage) {
+                    match TestedShader::new(gpu, &words, name, stage) {
                         Ok(subject) => one(&subject, rounds, &mut row),
                         Err(e) => row.tepui.error = Some(e),
                     }
@@ -559,7 +564,7 @@ pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Res
 
 /// The rows that both compiled, as a table that ends in geometric means of Tepui's figures through
 /// the driver's.
-pub struct Table<'a>(pub &'a [Row]);
+pub struct Table<'a>(pub &'a [ShaderFigures]);
 
 /// Statistics that the table and the means are of.
 const COLUMNS: [(&str, &str); 5] = [
@@ -571,7 +576,7 @@ const COLUMNS: [(&str, &str); 5] = [
 ];
 
 impl Table<'_> {
-    fn both(&self) -> impl Iterator<Item = &Row> {
+    fn both(&self) -> impl Iterator<Item = &ShaderFigures> {
         self.0.iter().filter(|r| r.driver.error.is_none() && r.tepui.error.is_none())
     }
 
@@ -609,7 +614,7 @@ impl Table<'_> {
         )
     }
 
-    fn geometric(&self, of: impl Fn(&Row) -> (f64, f64)) -> f64 {
+    fn geometric(&self, of: impl Fn(&ShaderFigures) -> (f64, f64)) -> f64 {
         let logs: Vec<f64> = self
             .both()
             .map(&of)
@@ -627,8 +632,10 @@ impl fmt::Display for Table<'_> {
         }
         writeln!(f, "{:>8}{:>9}   (Tepui, driver)", "ms", "")?;
         // Shaders with Tepui's worst ratio come last, next to the means.
-        let ratio = |r: &Row| r.tepui.stat("instructions") / r.driver.stat("instructions").max(1.0);
-        let mut rows: Vec<&Row> = self.both().collect();
+        let ratio = |r: &ShaderFigures| {
+            r.tepui.stat("instructions") / r.driver.stat("instructions").max(1.0)
+        };
+        let mut rows: Vec<&ShaderFigures> = self.both().collect();
         rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         for r in rows {
             for (stat, _) in COLUMNS {

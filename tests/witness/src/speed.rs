@@ -13,7 +13,7 @@ use crate::number::Random;
 
 /// One kernel's time.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Time {
+pub struct KernelTime {
     /// Name of the kernel.
     pub kernel: String,
     /// Wall time of the fastest submission, in milliseconds.
@@ -27,7 +27,7 @@ const ROUNDS: usize = 5;
 
 /// Times the kernels whose name contains `only`: three of arithmetic and memory, and samples of a texture of each format that the device
 /// can filter.
-pub fn run(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<Time>, String> {
+pub fn run(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<KernelTime>, String> {
     let mut all = arithmetic(gpu, spirv, only)?;
     for texture in TEXTURES.iter().filter(|t| t.name().contains(only)) {
         let module = compile(&texture.shader(), spirv)?;
@@ -36,7 +36,7 @@ pub fn run(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<Time>
     Ok(all)
 }
 
-fn arithmetic(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<Time>, String> {
+fn arithmetic(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<KernelTime>, String> {
     let shaders = [
         Shader::new("matmul.comp").define("T", "float").define("SIZE", 512),
         Shader::new("mandelbrot.comp"),
@@ -47,7 +47,7 @@ fn arithmetic(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<Ti
     times(gpu, &modules, only).map_err(|e| e.to_string())
 }
 
-fn times(gpu: &Gpu, modules: &[Vec<u32>], only: &str) -> Result<Vec<Time>> {
+fn times(gpu: &Gpu, modules: &[Vec<u32>], only: &str) -> Result<Vec<KernelTime>> {
     let matrix: Vec<f32> = (0..512 * 512).map(|i| (i % 97) as f32 / 97.0).collect();
     let (a, b) = (gpu.buffer(&matrix)?, gpu.buffer(&matrix)?);
     let product = gpu.output::<f32>(512 * 512)?;
@@ -72,7 +72,7 @@ fn times(gpu: &Gpu, modules: &[Vec<u32>], only: &str) -> Result<Vec<Time>> {
         .filter(|(kernel, ..)| kernel.contains(only))
         .map(|(kernel, program, push, groups)| {
             let ms = best(gpu, program, push, groups)?;
-            Ok(Time { kernel: kernel.into(), ms, submissions: ROUNDS + 1 })
+            Ok(KernelTime { kernel: kernel.into(), ms, submissions: ROUNDS + 1 })
         })
         .collect()
 }
@@ -189,6 +189,6 @@ impl Texture {
             .storage(&[&result])
             .build()?;
         let ms = best(gpu, &kernel, &[], [SIDE / 8, SIDE / 8, 1])?;
-        Ok(Some(Time { kernel: self.name(), ms, submissions: ROUNDS + 1 }))
+        Ok(Some(KernelTime { kernel: self.name(), ms, submissions: ROUNDS + 1 }))
     }
 }

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 
 use tepui_witness::cases;
 use tepui_witness::compile::{compile, mesa_tool};
-use tepui_witness::pipelines::{Row, Table};
+use tepui_witness::pipelines::{ShaderFigures, Table};
 
 /// What both compilers make of the shaders of a stage in some paths.
-fn rows(stage: &str, paths: &[PathBuf]) -> Vec<Row> {
+fn rows(stage: &str, paths: &[PathBuf]) -> Vec<ShaderFigures> {
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
     let tepui = witness.with_file_name("tepui");
     assert!(
@@ -32,7 +32,7 @@ fn rows(stage: &str, paths: &[PathBuf]) -> Vec<Row> {
     serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}\n{said}"))
 }
 
-fn judge(rows: &[Row], least: usize) {
+fn judge(rows: &[ShaderFigures], least: usize) {
     let table = Table(rows);
     println!("{table}");
     assert!(table.len() >= least, "both compile {} shaders\n{table}", table.len());

@@ -29,7 +29,7 @@ use tepui_agx_isa::{Inst, ROWS};
 use tepui_witness::case::Record;
 use tepui_witness::cases;
 use tepui_witness::compare::{self, Finding};
-use tepui_witness::jobs::{Driver, Ran};
+use tepui_witness::jobs::{Driver, ProcessEnd};
 
 /// How long the cases of a group may take together on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -275,7 +275,7 @@ fn not_yet(driver: Driver, case: &str) -> Option<&'static str> {
 }
 
 /// A group's run, as soon as one of its tests asked for it.
-type Slot = Arc<OnceLock<Ran>>;
+type Slot = Arc<OnceLock<ProcessEnd>>;
 
 /// The test of the instruction table.
 const ROWS_TEST: &str = "isa::rows_have_a_witness";
@@ -305,11 +305,11 @@ impl Bench {
     }
 
     /// Runs cases in one process.
-    fn process(&self, driver: Driver, cases: &[String]) -> Ran {
+    fn process(&self, driver: Driver, cases: &[String]) -> ProcessEnd {
         let log = self.directory.join(driver.name()).join(format!("{}.log", file_stem(&cases[0])));
         let trouble = self.start(driver, cases, &log).err();
         let log = std::fs::read(&log).unwrap_or_default();
-        Ran { trouble, log: String::from_utf8_lossy(&log).into_owned() }
+        ProcessEnd { trouble, log: String::from_utf8_lossy(&log).into_owned() }
     }
 
     fn start(&self, driver: Driver, cases: &[String], log: &Path) -> Result<(), String> {

@@ -15,7 +15,7 @@ pub struct Intel(Gpu);
 pub type Replayer = tepui_capture::Replayer<Intel>;
 /// The result of a replayed batch.
 pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
-/// Why a batch cannot be executed again.
+/// The error of a replay of a batch.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
 /// A replayer that executes batches on this model.

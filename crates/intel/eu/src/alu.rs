@@ -9,7 +9,7 @@ use crate::op::{Arithmetic, DirectSource, Op};
 use crate::operand::{CHANNELS, Row};
 use crate::rounding::TowardZero;
 use crate::rows::{
-    Derived, Done, finish, finish_masked, finish_selected, holds, load, map, outcomes, zip,
+    Done, ImplicitOutputs, finish, finish_masked, finish_selected, holds, load, map, outcomes, zip,
 };
 use crate::thread::Thread;
 
@@ -320,7 +320,13 @@ pub fn mach(t: &mut Thread, op: &Op) -> Done {
             _ => product >> 32,
         };
     }
-    finish_masked(t, op, &a, mask, Derived { accumulator: false, ..Derived::of(op) })
+    finish_masked(
+        t,
+        op,
+        &a,
+        mask,
+        ImplicitOutputs { accumulator: false, ..ImplicitOutputs::of(op) },
+    )
 }
 
 /// `addc` and `subb`: the accumulator receives carry or borrow.
@@ -336,7 +342,13 @@ fn with_carry(t: &mut Thread, op: &Op, f: impl Fn(i64, i64) -> i64) -> Done {
         }
         a[i] = exact & 0xffff_ffff;
     }
-    finish_masked(t, op, &a, mask, Derived { accumulator: false, ..Derived::of(op) })
+    finish_masked(
+        t,
+        op,
+        &a,
+        mask,
+        ImplicitOutputs { accumulator: false, ..ImplicitOutputs::of(op) },
+    )
 }
 
 #[inline(always)]

@@ -24,7 +24,7 @@ const MAX_FINDINGS: usize = 64;
 
 /// The kind of storage that is read unwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unwritten {
+pub enum UnwrittenStorage {
     /// A general register.
     Register,
     /// A byte of the workgroup's local memory.
@@ -37,7 +37,7 @@ pub enum Unwritten {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The storage.
-    pub unwritten: Unwritten,
+    pub unwritten: UnwrittenStorage,
     /// Byte offset of the instruction from the program's start.
     pub ip: u32,
     /// The instruction in assembly.
@@ -54,7 +54,7 @@ pub(crate) struct Checker {
     /// Whether the payload has been examined.
     begun: bool,
     /// Instructions that already have a finding.
-    seen: HashSet<(Unwritten, u32)>,
+    seen: HashSet<(UnwrittenStorage, u32)>,
     /// Findings, without their instructions.
     found: Vec<Finding>,
 }
@@ -111,7 +111,7 @@ impl Checker {
 
     fn find(&mut self, op: &Op, at: usize, channels: u32) {
         let (register, byte) = (at / REGISTER_BYTES, at % REGISTER_BYTES);
-        self.note(op.ip, Unwritten::Register, || {
+        self.note(op.ip, UnwrittenStorage::Register, || {
             format!(
                 "byte {byte} of g{register} is read, but was never written (channels {channels:#x} of the instruction)"
             )
@@ -119,7 +119,7 @@ impl Checker {
     }
 
     /// Adds a finding, unless there was one of its kind for the instruction.
-    pub fn note(&mut self, ip: u32, unwritten: Unwritten, what: impl FnOnce() -> String) {
+    pub fn note(&mut self, ip: u32, unwritten: UnwrittenStorage, what: impl FnOnce() -> String) {
         if self.found.len() < MAX_FINDINGS && self.seen.insert((unwritten, ip)) {
             let instruction = String::new();
             self.found.push(Finding { unwritten, ip, instruction, what: what() });

@@ -30,7 +30,7 @@ mod rows;
 pub mod thread;
 mod translate;
 
-pub use check::{Finding, Unwritten};
+pub use check::{Finding, UnwrittenStorage};
 pub use copies::{Coordinate, Term, TexelCopy};
 pub use fault::{Fault, FaultKind, Refusal};
 pub use inputs::Inputs;

@@ -2,7 +2,7 @@
 
 use tepui_intel_isa::{Sfid, message as fields};
 
-use crate::check::{Finding, Unwritten};
+use crate::check::{Finding, UnwrittenStorage};
 use crate::fault::Refusal;
 use crate::thread::Thread;
 
@@ -161,7 +161,7 @@ impl<'t> ThreadView<'t> {
 
     /// Adds a finding to those of a checked thread.
     #[cold]
-    pub fn note(&mut self, unwritten: Unwritten, what: impl FnOnce() -> String) {
+    pub fn note(&mut self, unwritten: UnwrittenStorage, what: impl FnOnce() -> String) {
         if let Some(checker) = &mut self.thread.checker {
             checker.note(self.message.ip, unwritten, what);
         }

@@ -13,7 +13,7 @@ use crate::handlers;
 use crate::inputs::{self, Inputs};
 use crate::op::{Arithmetic, DirectSource, Flow, Message, Op};
 use crate::operand::{Layout, Source, Target};
-use crate::translate::{Lazy, Translated};
+use crate::translate::{LazyTranslation, Translated};
 
 /// Runs of threads before a program is translated: short programs that run once are not worth it.
 const RUNS_BEFORE_TRANSLATION: u32 = 8;
@@ -31,7 +31,7 @@ pub struct Program {
     inputs: Inputs,
     channels: u32,
     copies: Option<Box<TexelCopy>>,
-    translation: Lazy,
+    translation: LazyTranslation,
 }
 
 impl Program {
@@ -95,7 +95,7 @@ impl Program {
     /// Sets the number of runs of threads after which the program is translated; `None` for never.
     #[must_use]
     pub fn translated_after(mut self, runs: Option<u32>) -> Program {
-        self.translation = Lazy::after(runs.unwrap_or(u32::MAX));
+        self.translation = LazyTranslation::after(runs.unwrap_or(u32::MAX));
         self
     }
 
@@ -167,7 +167,7 @@ impl Program {
             insts,
             inputs,
             channels,
-            translation: Lazy::after(RUNS_BEFORE_TRANSLATION),
+            translation: LazyTranslation::after(RUNS_BEFORE_TRANSLATION),
         })
     }
 

@@ -101,16 +101,17 @@ pub fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
 
 /// Outputs of an operation in addition to the destination.
 #[derive(Clone, Copy)]
-pub struct Derived {
+pub struct ImplicitOutputs {
     pub condition: Condition,
     pub accumulator: bool,
 }
 
-impl Derived {
-    pub const NOTHING: Derived = Derived { condition: Condition::None, accumulator: false };
+impl ImplicitOutputs {
+    pub const NOTHING: ImplicitOutputs =
+        ImplicitOutputs { condition: Condition::None, accumulator: false };
 
-    pub fn of(op: &Op) -> Derived {
-        Derived { condition: op.condition, accumulator: op.acc_write || op.dst.accumulator }
+    pub fn of(op: &Op) -> ImplicitOutputs {
+        ImplicitOutputs { condition: op.condition, accumulator: op.acc_write || op.dst.accumulator }
     }
 }
 
@@ -123,7 +124,7 @@ pub fn finish<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>) -> Done {
             store_direct(t, op, row, mask, usize::from(base));
             Ok(())
         }
-        _ => finish_masked(t, op, row, mask, Derived::of(op)),
+        _ => finish_masked(t, op, row, mask, ImplicitOutputs::of(op)),
     }
 }
 
@@ -159,7 +160,7 @@ pub fn finish_masked<T: Bank>(
     op: &Op,
     row: &Row<T>,
     mask: u32,
-    derived: Derived,
+    derived: ImplicitOutputs,
 ) -> Done {
     use half::f16;
     match op.dst.ty {
@@ -183,7 +184,7 @@ pub fn finish_as<T: Bank, E: Element>(
     op: &Op,
     row: &Row<T>,
     mask: u32,
-    derived: Derived,
+    derived: ImplicitOutputs,
 ) -> Done {
     let n = usize::from(op.n);
     let mode = t.float_mode();
@@ -245,8 +246,14 @@ pub fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32
             Ok(())
         }
         _ => {
-            let accumulator = Derived::of(op).accumulator;
-            finish_masked(t, op, row, mask, Derived { accumulator, ..Derived::NOTHING })
+            let accumulator = ImplicitOutputs::of(op).accumulator;
+            finish_masked(
+                t,
+                op,
+                row,
+                mask,
+                ImplicitOutputs { accumulator, ..ImplicitOutputs::NOTHING },
+            )
         }
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use common::END;
 use tepui_intel_eu::{
     Dispatch, Finding, Message, MessageUnit, Outcome, Program, Refusal, Thread, ThreadView,
-    Unwritten,
+    UnwrittenStorage,
 };
 use tepui_intel_isa::{Generation, asm};
 
@@ -52,7 +52,7 @@ fn findings(text: &str, mask: u32) -> Vec<Finding> {
 fn one(text: &str, mask: u32) -> (u32, String) {
     let found = findings(text, mask);
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0].unwritten, Unwritten::Register);
+    assert_eq!(found[0].unwritten, UnwrittenStorage::Register);
     (found[0].ip, found[0].what.clone())
 }
 

@@ -6,7 +6,7 @@ use tepui_layout::{Dimension, ImageLayout, Region, RegionError, Shape, Surface, 
 
 use crate::{Layout, Msaa};
 
-/// Why a copy is not possible. Nothing was written.
+/// The error of a copy, which wrote nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation.
 pub enum MoveError {

@@ -1,6 +1,6 @@
 //! A run of a group in a capture.
 
-use tepui_mali_kernel::Started;
+use tepui_mali_kernel::StreamStart;
 
 /// A stream that a queue begins: 32 bytes, little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -25,8 +25,8 @@ pub struct Run {
 
 impl Run {
     /// A run with which streams begin.
-    pub fn new(started: &[Started]) -> Run {
-        let stream = |s: &Started| Stream {
+    pub fn new(started: &[StreamStart]) -> Run {
+        let stream = |s: &StreamStart| Stream {
             address: s.stream.address,
             size: s.stream.size,
             submission: s.submission,

@@ -23,7 +23,7 @@ pub enum Context {
 pub type Replayer = tepui_capture::Replayer<Mali>;
 /// The result of a replayed run.
 pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
-/// Why a run cannot be executed again.
+/// The error of a replay of a run.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
 /// A replayer that executes runs on this model.

@@ -174,7 +174,7 @@ fn problem(error: Error<Problem>, offset: u32) -> Problem {
         Error::Opcode(number) => Problem::UnknownCommand { header: u32::from(number) << 24 },
         other => Problem::Instruction {
             offset,
-            error: InstructionError::new(Stopped(other.to_string())),
+            error: InstructionError::new(StopReason(other.to_string())),
         },
     }
 }
@@ -182,7 +182,7 @@ fn problem(error: Error<Problem>, offset: u32) -> Problem {
 /// The reason why a stream stops.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Stopped(String);
+struct StopReason(String);
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,7 @@ mod padding;
 pub use division::Division;
 pub use padding::{Modulus, padded_vertex_count};
 
-/// Why a draw cannot be instanced.
+/// The error of a draw whose instancing parameters cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstancingError {
     /// The draw has no vertices.

@@ -17,7 +17,7 @@ use crate::submit::Syncs;
 use crate::vm::{Bind, Vm};
 
 /// An operation on an address space's queue.
-pub struct Deferred {
+pub struct BindOperation {
     waits: Vec<Fence>,
     bind: Bind,
     done: Fence,
@@ -68,7 +68,7 @@ fn defer(
         require(!is_empty, "SYNC_ONLY without sync operations")?;
         let done = Fence::new();
         let waits = syncs.job(&list, &done)?;
-        jobs.push(Deferred { waits, bind, done });
+        jobs.push(BindOperation { waits, bind, done });
     }
     let queue = queue(vm, closed)?;
     syncs.publish();
@@ -81,7 +81,7 @@ fn defer(
 }
 
 /// The queue of an address space. Its thread ends with the address space.
-fn queue(vm: &Arc<Vm>, closed: &Arc<AtomicBool>) -> Result<Sender<Deferred>, Refusal> {
+fn queue(vm: &Arc<Vm>, closed: &Arc<AtomicBool>) -> Result<Sender<BindOperation>, Refusal> {
     let mut slot = lock(&vm.deferred);
     if let Some(queue) = &*slot {
         return Ok(queue.clone());
@@ -92,8 +92,8 @@ fn queue(vm: &Arc<Vm>, closed: &Arc<AtomicBool>) -> Result<Sender<Deferred>, Ref
     Ok(slot.insert(sender).clone())
 }
 
-fn work(vm: &Weak<Vm>, receiver: &Receiver<Deferred>, closed: &AtomicBool) {
-    for Deferred { waits, bind, done } in receiver {
+fn work(vm: &Weak<Vm>, receiver: &Receiver<BindOperation>, closed: &AtomicBool) {
+    for BindOperation { waits, bind, done } in receiver {
         let is_closed = || closed.load(Ordering::Acquire);
         wait_until(None, || (is_closed() || waits.iter().all(Fence::is_signaled)).then_some(()));
         let Some(vm) = vm.upgrade().filter(|_| !is_closed()) else {

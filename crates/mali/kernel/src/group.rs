@@ -13,7 +13,7 @@ use tepui_softgpu::catch_panic;
 
 use crate::device::{Device, FaultRecord, Queues};
 use crate::file::lock;
-use crate::observer::{Execution, Started};
+use crate::observer::{Execution, StreamStart};
 use crate::vm::Vm;
 
 /// A stream for a queue.
@@ -30,12 +30,12 @@ pub struct Job {
 
 /// A group. Dropping it cancels its unfinished jobs.
 pub struct Group {
-    shared: Arc<Shared>,
+    shared: Arc<GroupState>,
     queues: usize,
 }
 
 /// State shared by the thread of a group and its file.
-struct Shared {
+struct GroupState {
     queued: Mutex<Vec<VecDeque<Job>>>,
     /// A bit for each queue with a stream that faulted.
     fatal_queues: Mutex<u32>,
@@ -43,7 +43,7 @@ struct Shared {
     file_closed: Arc<AtomicBool>,
 }
 
-impl Shared {
+impl GroupState {
     fn is_stopped(&self) -> bool {
         self.destroyed.load(Ordering::Acquire) || self.file_closed.load(Ordering::Acquire)
     }
@@ -60,7 +60,7 @@ impl Group {
         queues: usize,
         file_closed: Arc<AtomicBool>,
     ) -> Result<Group, Errno> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(GroupState {
             queued: Mutex::new((0..queues).map(|_| VecDeque::new()).collect()),
             fatal_queues: Mutex::new(0),
             destroyed: AtomicBool::new(false),
@@ -118,12 +118,12 @@ struct Worker {
     file: u64,
     group: u32,
     vm: Arc<Vm>,
-    shared: Arc<Shared>,
+    shared: Arc<GroupState>,
     gpu: Box<dyn Queues>,
     /// The job that each queue executes.
     running: Vec<Option<Job>>,
     /// The streams that have begun since the last run.
-    started: Vec<Started>,
+    started: Vec<StreamStart>,
     /// Number of runs so far, counted if there is an observer.
     runs: u32,
 }
@@ -180,7 +180,7 @@ impl Worker {
                     match self.gpu.start(index, job.stream) {
                         Ok(()) => {
                             let Job { submission, stream, .. } = job;
-                            self.started.push(Started { queue: index, submission, stream });
+                            self.started.push(StreamStart { queue: index, submission, stream });
                             self.running[index] = Some(job);
                         }
                         Err(error) => {

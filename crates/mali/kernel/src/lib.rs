@@ -36,7 +36,7 @@ mod vm;
 pub use chips::node;
 pub use device::{Device, Execute, FaultRecord, Options, Queues};
 pub use file::File;
-pub use observer::{Execution, Observer, Started};
+pub use observer::{Execution, Observer, StreamStart};
 
 use tepui_drm::core::DriverInfo;
 

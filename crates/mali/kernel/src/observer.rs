@@ -7,7 +7,7 @@ use tepui_softgpu::AddressSpace;
 /// A stream that a queue begins. A chain of jobs is represented as a stream of size 0, because its jobs
 /// determine where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Started {
+pub struct StreamStart {
     /// The queue's index in the group.
     pub queue: usize,
     /// Submissions of the device, counted from 1 in the order of their requests.
@@ -27,7 +27,7 @@ pub struct Execution<'a> {
     /// The number of the run within the group, counted from 0.
     pub run: u32,
     /// The streams that queues begin with this run; other queues continue theirs.
-    pub started: &'a [Started],
+    pub started: &'a [StreamStart],
     /// The GPU's address space.
     pub vm: &'a AddressSpace,
 }

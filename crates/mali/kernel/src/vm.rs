@@ -12,7 +12,7 @@ use tepui_drm::uapi::panthor::{self as uapi, VmBindOp};
 use tepui_mali_model::limits::ADDRESS_BITS;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
-use crate::bind::Deferred;
+use crate::bind::BindOperation;
 use crate::chips::PAGE_BYTES;
 use crate::gem::{buffer, memory};
 
@@ -37,7 +37,7 @@ pub struct Vm {
     /// Held for reading while the GPU runs; unbound memory is released when it does not.
     running: RwLock<()>,
     /// The queue of deferred operations, once its thread exists.
-    pub(crate) deferred: Mutex<Option<Sender<Deferred>>>,
+    pub(crate) deferred: Mutex<Option<Sender<BindOperation>>>,
 }
 
 /// A validated operation.

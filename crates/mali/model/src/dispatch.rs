@@ -28,7 +28,7 @@ use crate::shader::midgard::rows;
 use crate::shader::op::Trap;
 use crate::shader::program::Program;
 use crate::shader::row::{LANES, Row};
-use crate::shader::run::{Stop, Trapped, run};
+use crate::shader::run::{RaisedTrap, Stop, run};
 use crate::shader::uniforms::{UNIFORM_WORDS, Uniforms};
 use crate::shader::warp::Warp;
 
@@ -391,7 +391,7 @@ impl Worker<'_> {
             let result = run(&launch.program, warp, &self.uniforms, &mut self.port, &mut self.left);
             self.stats.instructions += before - self.left;
             match result {
-                Err(Trapped { trap, .. })
+                Err(RaisedTrap { trap, .. })
                     if *trap == Trap::Endless && budget.spend(BUDGET_STEP).is_ok() =>
                 {
                     self.left = BUDGET_STEP;
@@ -417,8 +417,8 @@ pub(crate) fn local_base(storage: &LocalStorage) -> u64 {
 }
 
 /// The fault of a trap.
-pub(crate) fn fault(program: &Program, trapped: Trapped) -> JobFault {
-    let Trapped { trap, index } = trapped;
+pub(crate) fn fault(program: &Program, trapped: RaisedTrap) -> JobFault {
+    let RaisedTrap { trap, index } = trapped;
     let fault = match *trap {
         Trap::Unimplemented(what) => JobFault::unimplemented(Unit::ShaderCore, what),
         Trap::Invalid(what) => JobFault::new(Unit::ShaderCore, what),

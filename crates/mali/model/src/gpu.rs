@@ -10,7 +10,7 @@ use crate::group::{Group, QueueState};
 use crate::job::{Completion, FaultKind, JobFault, Unit};
 use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
 use crate::shader::program::Program;
-use crate::shader::translate::Lazy;
+use crate::shader::translate::LazyTranslation;
 use crate::stream;
 
 /// Options of the model.
@@ -97,7 +97,7 @@ impl Gpu {
             }
         }
         let mut program = Program::load(self.chip, address, |at| memory.read_array(at).ok());
-        program.translation = Lazy::after(self.options.runs_before_translation);
+        program.translation = LazyTranslation::after(self.options.runs_before_translation);
         let program = Arc::new(program);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.len() >= MAX_PROGRAMS {

@@ -1,6 +1,6 @@
 //! Parses commands: clears, runs and expectations.
 
-use super::{Kind, Parser};
+use super::{ObjectKind, Parser};
 use crate::script::{Check, Command, Comparison, Tolerance, Topology, Work};
 use crate::{Error, Result};
 
@@ -11,20 +11,20 @@ impl Parser<'_> {
     pub(super) fn command(&mut self, word: &str) -> Result<Command> {
         Ok(match word {
             "CLEAR_COLOR" => {
-                let pipeline = self.name(Kind::Pipeline)?;
+                let pipeline = self.name(ObjectKind::Pipeline)?;
                 let mut colour = [0.0; 4];
                 for c in &mut colour {
                     *c = (self.words.number()?.float() / 255.0) as f32;
                 }
                 Command::ClearColour(pipeline, colour)
             }
-            "CLEAR" => Command::Clear(self.name(Kind::Pipeline)?),
+            "CLEAR" => Command::Clear(self.name(ObjectKind::Pipeline)?),
             "RUN" => self.run()?,
             "EXPECT" => self.expect()?,
             "COPY" => {
-                let from = self.name(Kind::Buffer)?;
+                let from = self.name(ObjectKind::Buffer)?;
                 self.words.expect("TO")?;
-                Command::Copy(from, self.name(Kind::Buffer)?)
+                Command::Copy(from, self.name(ObjectKind::Buffer)?)
             }
             "REPEAT" => {
                 let n = self.words.read("a repeat count")?;
@@ -49,7 +49,7 @@ impl Parser<'_> {
     }
 
     fn run(&mut self) -> Result<Command> {
-        let pipeline = self.name(Kind::Pipeline)?;
+        let pipeline = self.name(ObjectKind::Pipeline)?;
         let graphics = self.script.pipelines[pipeline].graphics;
         let work = match self.words.peek() {
             Some("DRAW_RECT") => {
@@ -127,17 +127,17 @@ impl Parser<'_> {
     }
 
     fn expect(&mut self) -> Result<Command> {
-        let buffer = self.name(Kind::Buffer)?;
+        let buffer = self.name(ObjectKind::Buffer)?;
         let check = match self.words.required("an expectation")? {
             "IDX" => self.elements(buffer)?,
-            "EQ_BUFFER" => Check::Same(self.name(Kind::Buffer)?),
+            "EQ_BUFFER" => Check::Same(self.name(ObjectKind::Buffer)?),
             "RMSE_BUFFER" => {
-                let other = self.name(Kind::Buffer)?;
+                let other = self.name(ObjectKind::Buffer)?;
                 self.words.expect("TOLERANCE")?;
                 Check::MeanSquare(other, self.words.number()?.float())
             }
             "EQ_HISTOGRAM_EMD_BUFFER" => {
-                let other = self.name(Kind::Buffer)?;
+                let other = self.name(ObjectKind::Buffer)?;
                 self.words.expect("TOLERANCE")?;
                 Check::Histogram(other, self.words.number()?.float())
             }

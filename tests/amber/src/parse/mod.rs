@@ -55,7 +55,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Script> {
 
 /// The kind of object that a name refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+enum ObjectKind {
     Shader,
     Buffer,
     Sampler,
@@ -65,7 +65,7 @@ enum Kind {
 struct Parser<'a> {
     words: Words<'a>,
     script: Script,
-    names: HashMap<(Kind, &'a str), usize>,
+    names: HashMap<(ObjectKind, &'a str), usize>,
     folder: Option<&'a Path>,
 }
 
@@ -99,14 +99,14 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn declare(&mut self, kind: Kind, name: &'a str, number: usize) -> Result<()> {
+    fn declare(&mut self, kind: ObjectKind, name: &'a str, number: usize) -> Result<()> {
         match self.names.insert((kind, name), number) {
             None => Ok(()),
             Some(_) => Err(self.words.invalid(format!("`{name}` is defined twice"))),
         }
     }
 
-    fn name(&mut self, kind: Kind) -> Result<usize> {
+    fn name(&mut self, kind: ObjectKind) -> Result<usize> {
         let name = self.words.required("a name")?;
         let number = self.names.get(&(kind, name)).copied();
         number.ok_or_else(|| self.words.invalid(format!("there is no {kind:?} `{name}`")))
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         };
         let number = self.script.shaders.len();
         self.script.shaders.push(Shader { stage, language, target, source: source.to_owned() });
-        self.declare(Kind::Shader, name, number)
+        self.declare(ObjectKind::Shader, name, number)
     }
 
     /// Parses the name of a type or format, followed by its layout.
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         let number = self.script.buffers.len();
         let texels = texels.filter(|_| word == "FORMAT");
         self.script.buffers.push(Buffer { name: name.to_owned(), element, texels, bytes });
-        self.declare(Kind::Buffer, name, number)
+        self.declare(ObjectKind::Buffer, name, number)
     }
 
     fn image(&mut self) -> Result<()> {
@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
         let number = self.script.buffers.len();
         let texels = Some(t);
         self.script.buffers.push(Buffer { name: name.to_owned(), element, texels, bytes });
-        self.declare(Kind::Buffer, name, number)
+        self.declare(ObjectKind::Buffer, name, number)
     }
 
     fn sampler(&mut self) -> Result<()> {
@@ -334,7 +334,7 @@ impl<'a> Parser<'a> {
         }
         let number = self.script.samplers.len();
         self.script.samplers.push(s);
-        self.declare(Kind::Sampler, name, number)
+        self.declare(ObjectKind::Sampler, name, number)
     }
 
     fn filter(&mut self) -> Result<Filter> {

@@ -1,8 +1,8 @@
 //! Parses pipelines.
 
-use super::{Kind, Parser};
+use super::{ObjectKind, Parser};
 use crate::Result;
-use crate::script::{Attached, Binding, Pipeline, Usage, VertexData};
+use crate::script::{Binding, Pipeline, PipelineShader, Usage, VertexData};
 
 /// The default size of a framebuffer.
 const DEFAULT_PX: u32 = 250;
@@ -30,17 +30,17 @@ impl Parser<'_> {
         let p = self.body(p)?;
         let number = self.script.pipelines.len();
         self.script.pipelines.push(p);
-        self.declare(Kind::Pipeline, name, number)
+        self.declare(ObjectKind::Pipeline, name, number)
     }
 
     pub(super) fn derive(&mut self) -> Result<()> {
         let name = self.words.required("a name")?;
         self.words.expect("FROM")?;
-        let from = self.name(Kind::Pipeline)?;
+        let from = self.name(ObjectKind::Pipeline)?;
         let p = self.body(self.script.pipelines[from].clone())?;
         let number = self.script.pipelines.len();
         self.script.pipelines.push(p);
-        self.declare(Kind::Pipeline, name, number)
+        self.declare(ObjectKind::Pipeline, name, number)
     }
 
     fn body(&mut self, mut p: Pipeline) -> Result<Pipeline> {
@@ -50,7 +50,7 @@ impl Parser<'_> {
                 "ATTACH" => self.attach(&mut p)?,
                 "BIND" => self.bind(&mut p)?,
                 "VERTEX_DATA" => self.vertex_data(&mut p)?,
-                "INDEX_DATA" => p.indices = Some(self.name(Kind::Buffer)?),
+                "INDEX_DATA" => p.indices = Some(self.name(ObjectKind::Buffer)?),
                 "FRAMEBUFFER_SIZE" => {
                     p.size_px = [self.words.read("a width")?, self.words.read("a height")?];
                     if p.size_px.iter().any(|&s| s == 0 || s > MAX_PX) {
@@ -67,8 +67,8 @@ impl Parser<'_> {
     }
 
     fn attach(&mut self, p: &mut Pipeline) -> Result<()> {
-        let shader = self.name(Kind::Shader)?;
-        let mut a = Attached { shader, entry: "main".to_owned(), constants: Vec::new() };
+        let shader = self.name(ObjectKind::Shader)?;
+        let mut a = PipelineShader { shader, entry: "main".to_owned(), constants: Vec::new() };
         while let Some(word) = self.words.peek() {
             self.words.next();
             match word {
@@ -95,13 +95,13 @@ impl Parser<'_> {
     fn bind(&mut self, p: &mut Pipeline) -> Result<()> {
         let mut buffers = Vec::new();
         let usage = match self.words.required("what is bound")? {
-            "SAMPLER" => Usage::Sampler(self.name(Kind::Sampler)?),
+            "SAMPLER" => Usage::Sampler(self.name(ObjectKind::Sampler)?),
             "BUFFER" | "BUFFER_ARRAY" => {
                 while !self.words.accept("AS") {
                     if self.words.peek() == Some("DESCRIPTOR_SET") {
                         return Err(self.words.refused("buffers bound without `AS`"));
                     }
-                    buffers.push(self.name(Kind::Buffer)?);
+                    buffers.push(self.name(ObjectKind::Buffer)?);
                 }
                 let Some(&first) = buffers.first() else {
                     return Err(self.words.invalid("nothing is bound"));
@@ -131,7 +131,7 @@ impl Parser<'_> {
                     "storage_texel_buffer" => Usage::StorageTexels,
                     "combined_image_sampler" => {
                         self.words.expect("SAMPLER")?;
-                        Usage::Combined(self.name(Kind::Sampler)?)
+                        Usage::Combined(self.name(ObjectKind::Sampler)?)
                     }
                     other => return Err(self.words.refused(format!("buffers bound as {other}"))),
                 }
@@ -156,7 +156,7 @@ impl Parser<'_> {
     }
 
     fn vertex_data(&mut self, p: &mut Pipeline) -> Result<()> {
-        let buffer = self.name(Kind::Buffer)?;
+        let buffer = self.name(ObjectKind::Buffer)?;
         self.words.expect("LOCATION")?;
         let location = self.words.read("a location")?;
         let mut per_instance = false;

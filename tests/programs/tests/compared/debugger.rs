@@ -10,7 +10,7 @@ use crate::drivers::{self, built};
 use crate::picture::Picture;
 
 /// A program that is captured.
-pub struct Captured {
+pub struct CapturedProgram {
     /// Its name.
     pub name: &'static str,
     /// Whether it is captured with Tepui's own driver instead of Mesa's.
@@ -25,11 +25,11 @@ const WGPU: &str = "wgpu_draw.py";
 const PAGE: &str = "turned.html";
 
 /// All captured programs.
-pub const CAPTURED: &[Captured] = &[
-    Captured { name: "vkcube", own: false, touches: 1 },
-    Captured { name: "vkmark", own: true, touches: 3 },
-    Captured { name: WGPU, own: true, touches: 1 },
-    Captured { name: CHROMIUM, own: false, touches: 1 },
+pub const CAPTURED: &[CapturedProgram] = &[
+    CapturedProgram { name: "vkcube", own: false, touches: 1 },
+    CapturedProgram { name: "vkmark", own: true, touches: 3 },
+    CapturedProgram { name: WGPU, own: true, touches: 1 },
+    CapturedProgram { name: CHROMIUM, own: false, touches: 1 },
 ];
 
 /// The examined pixels, in 16ths of width and height.
@@ -44,7 +44,7 @@ fn run(command: &mut Command) -> Result<String, String> {
     }
 }
 
-impl Captured {
+impl CapturedProgram {
     /// Captures the program and debugs pixels of its last picture.
     pub fn check(&self) -> Result<(), String> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugger").join(self.name);

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use drivers::{Driver, REFERENCE, TESTED};
-use picture::{Allowed, Difference, Picture};
+use picture::{AllowedDifference, Difference, Picture};
 use programs::{PROGRAMS, Program};
 
 fn main() -> ExitCode {
@@ -101,7 +101,7 @@ fn require(
     name: &str,
     driver: &Driver,
     difference: Difference,
-    allowed: Allowed,
+    allowed: AllowedDifference,
 ) -> Result<(), String> {
     if difference.is_within(allowed) {
         return Ok(());
@@ -120,7 +120,7 @@ fn require(
 /// single colour.
 fn agree(
     name: &str,
-    allowed: Allowed,
+    allowed: AllowedDifference,
     plain: bool,
     draw: impl Fn(&Driver) -> Result<Vec<Picture>, String>,
 ) -> Result<(), String> {

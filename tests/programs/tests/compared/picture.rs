@@ -184,7 +184,7 @@ pub struct Difference {
 
 /// The allowed difference of two pictures.
 #[derive(Clone, Copy)]
-pub struct Allowed {
+pub struct AllowedDifference {
     /// Percentage of differing pixels.
     pub percent: f64,
     /// Size of a group of adjacent pixels. A percentage alone would accept a missing letter.
@@ -193,7 +193,7 @@ pub struct Allowed {
 
 impl Difference {
     /// Whether it is within the allowed difference.
-    pub fn is_within(self, allowed: Allowed) -> bool {
+    pub fn is_within(self, allowed: AllowedDifference) -> bool {
         self.pixels as f64 <= allowed.percent / 100.0 * self.of as f64
             && self.group <= allowed.group
     }
@@ -240,7 +240,7 @@ pub fn check() -> Result<(), String> {
     // A letter of 12 pixels in a large picture is a small share, but one group.
     let letter = Difference { pixels: 12, group: 12, of: 76_800 };
     let dust = Difference { pixels: 70, group: 2, of: 76_800 };
-    let allowed = Allowed { percent: 0.1, group: 8 };
+    let allowed = AllowedDifference { percent: 0.1, group: 8 };
     if letter.is_within(allowed) || !dust.is_within(allowed) {
         return Err("a missing letter must not pass, single pixels must".to_owned());
     }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::clients;
 use crate::drivers::{Driver, REFERENCE};
-use crate::picture::Allowed;
+use crate::picture::AllowedDifference;
 
 /// The screen and the windows of most: widthxheight in pixels.
 const SIZE: &str = "320x240";
@@ -44,7 +44,7 @@ pub struct Program {
     /// The frame that is compared.
     pub frame: Frame,
     /// The allowed difference to the reference's pictures.
-    pub allowed: Allowed,
+    pub allowed: AllowedDifference,
     /// Whether it draws a single colour.
     pub plain: bool,
     /// Whether it prints the name of the renderer.
@@ -70,7 +70,7 @@ const PICTURE: Frame = Frame::Written(&["picture"]);
 
 /// At most one pixel in a thousand differs, and at most eight adjacent ones: less than any letter or widget.
 /// Nearly all pictures are identical.
-pub const CLOSE: Allowed = Allowed { percent: 0.1, group: 8 };
+pub const CLOSE: AllowedDifference = AllowedDifference { percent: 0.1, group: 8 };
 
 const fn close(line: &'static str, frame: Frame) -> Program {
     Program {
@@ -100,7 +100,7 @@ const fn dma_bufs(program: Program, suffix: &'static str) -> Program {
 /// A program with a larger allowed difference: `why` is for the reader.
 const fn near(program: Program, percent: f64, group: usize, why: &'static str) -> Program {
     let _ = why;
-    Program { allowed: Allowed { percent, group }, ..program }
+    Program { allowed: AllowedDifference { percent, group }, ..program }
 }
 
 /// A program that does not print its renderer.
@@ -110,7 +110,11 @@ const fn silent(line: &'static str, frame: Frame) -> Program {
 
 /// A scene of one colour.
 const fn plain(line: &'static str, frame: Frame) -> Program {
-    Program { allowed: Allowed { percent: 0.0, group: 0 }, plain: true, ..close(line, frame) }
+    Program {
+        allowed: AllowedDifference { percent: 0.0, group: 0 },
+        plain: true,
+        ..close(line, frame)
+    }
 }
 
 /// A scene whose picture depends on the lowest bits of mediump floats, which have 16 bits both on the M1 and
@@ -123,7 +127,11 @@ const fn mediump(
     percent: f64,
     group: usize,
 ) -> Program {
-    Program { high: Some(high), allowed: Allowed { percent, group }, ..close(line, frame) }
+    Program {
+        high: Some(high),
+        allowed: AllowedDifference { percent, group },
+        ..close(line, frame)
+    }
 }
 
 /// OpenGL ES shaders with 32-bit floats. By default the scenes use mediump.

@@ -17,7 +17,7 @@ enum Components {
     All,
 }
 
-struct Row {
+struct FormatCase {
     name: &'static str,
     format: vk::Format,
     srgb: bool,
@@ -30,7 +30,7 @@ struct Row {
 macro_rules! row {
     ($name:ident, $srgb:literal, $width:literal x $height:literal, $bytes:literal, $components:ident,
      $decode:expr) => {
-        Row {
+        FormatCase {
             name: stringify!($name),
             format: vk::Format::$name,
             srgb: $srgb,
@@ -55,7 +55,7 @@ macro_rules! astc {
     };
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<FormatCase> {
     use texture2ddecoder as t;
     let mut rows = astc! {
         ASTC_4X4_UNORM_BLOCK ASTC_4X4_SRGB_BLOCK 4 x 4;
@@ -181,7 +181,7 @@ fn to_linear(x: f64) -> f64 {
     if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
 }
 
-fn case(row: Row) -> Case {
+fn case(row: FormatCase) -> Case {
     const SIZE: [u32; 2] = [61, 47];
     let shader = Shader::new("texture.comp")
         .define("SAMPLER", "sampler2D")

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::canvas::{FRAGMENT, VERTEX, band, mesh_state, nearly, output, picture, vertices};
 use super::draws::{INDEX_TYPES, indices};
-use super::feedback::{Captured, captured};
+use super::feedback::{CaptureCase, captured};
 use crate::case::{Bench, Case, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result};
 
@@ -186,7 +186,7 @@ fn feedback() -> Vec<Case> {
             let name = format!("geometry_feedback_{name}_{suffix}");
             // Products may be added with one rounding.
             let (room, rule) = (vec![room], Rule::Ulp(4.0));
-            cases.push(captured(Captured { name, shaders, used, state, room, rule }));
+            cases.push(captured(CaptureCase { name, shaders, used, state, room, rule }));
         }
     }
     cases
@@ -334,7 +334,7 @@ fn tessellation_feedback() -> Vec<Case> {
             let name = format!("tessellation_feedback_{name}_{suffix}");
             // Sums of products, each of which may be rounded or not.
             let (room, rule) = (vec![room], Rule::Abs(1e-6));
-            cases.push(captured(Captured {
+            cases.push(captured(CaptureCase {
                 name,
                 shaders,
                 used: used.to_vec(),

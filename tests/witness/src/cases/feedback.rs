@@ -11,7 +11,7 @@ use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Commands, Graphics, Result, State};
 
 /// Parameters of a capture case.
-pub struct Captured {
+pub struct CaptureCase {
     /// The case's name.
     pub name: String,
     /// Shaders in the order of `used`.
@@ -27,7 +27,7 @@ pub struct Captured {
 }
 
 /// Captures the vertices of two instances of a band.
-pub fn captured(captured: Captured) -> Case {
+pub fn captured(captured: CaptureCase) -> Case {
     captured_by(captured, |_, pipeline, c| {
         c.draw(pipeline, 13, 2);
         Ok(())
@@ -36,11 +36,11 @@ pub fn captured(captured: Captured) -> Case {
 
 /// Captures a draw of a band of 13 vertices.
 fn captured_by(
-    captured: Captured,
+    captured: CaptureCase,
     draw: impl Fn(&Bench, &Graphics, &Commands) -> Result<()> + Send + Sync + 'static,
 ) -> Case {
     let about = "captured vertices, how many, and how many there would have been";
-    let Captured { name, shaders, used, state, room, rule } = captured;
+    let CaptureCase { name, shaders, used, state, room, rule } = captured;
     Case::new(format!("stages/{name}"), about, shaders, move |bench| {
         bench.gpu.require(ash::ext::transform_feedback::NAME)?;
         let gpu = bench.gpu;
@@ -130,7 +130,7 @@ fn feedback() -> Vec<Case> {
             state.topology = topology;
             state.discard = discard;
             state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
-            cases.push(captured(Captured {
+            cases.push(captured(CaptureCase {
                 name: format!("feedback_{name}_{suffix}"),
                 shaders,
                 used: if discard { vec![VERTEX] } else { vec![VERTEX, FRAGMENT] },
@@ -222,7 +222,7 @@ fn found_by_the_gpu() -> Vec<Case> {
         state.topology = topology;
         state.restart = way == "restarts";
         state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
-        let what = Captured {
+        let what = CaptureCase {
             name: format!("feedback_{way}_{topology:?}").to_lowercase(),
             shaders: vec![
                 Shader::new("mesh.vert").define("FEEDBACK", 1),
@@ -278,7 +278,7 @@ fn streams() -> Vec<Case> {
                 .define("IN", input)
                 .define("INVOCATIONS", drawn[1])
                 .define("RASTERISED", stream);
-            let what = Captured {
+            let what = CaptureCase {
                 name: format!("streams_{name}_{suffix}"),
                 shaders: vec![Shader::new("mesh.vert"), geometry, Shader::new("shade.frag")],
                 used: vec![VERTEX, GEOMETRY, FRAGMENT],

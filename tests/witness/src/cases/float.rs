@@ -59,7 +59,7 @@ enum Domain {
     Within(f64, f64),
 }
 
-struct Row {
+struct FunctionCase {
     name: &'static str,
     expr: &'static str,
     arity: usize,
@@ -73,7 +73,7 @@ fn flush<F: Float>(x: f64) -> f64 {
     if x.abs() < F::ELEM.min_normal() { 0f64.copysign(x) } else { x }
 }
 
-fn inputs<F: Float>(row: &Row) -> Vec<Vec<F>> {
+fn inputs<F: Float>(row: &FunctionCase) -> Vec<Vec<F>> {
     match (row.domain, row.arity) {
         (Domain::Any, 1) => vec![map::unary_inputs::<F>()],
         (Domain::Any, 2) => {
@@ -96,7 +96,7 @@ fn inputs<F: Float>(row: &Row) -> Vec<Vec<F>> {
     }
 }
 
-fn case<F: Float>(row: Row) -> Case {
+fn case<F: Float>(row: FunctionCase) -> Case {
     let name = format!("f{}/{}", F::WIDTH, row.name);
     let shader = map::shader::<F>(row.arity, &[F::GLSL; 3][..row.arity], row.expr)
         .define("PRESERVE", F::WIDTH);
@@ -165,10 +165,10 @@ fn circular_error(elem: Elem) -> f64 {
 }
 
 /// The rows, the same for every width.
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<FunctionCase> {
     use Domain::{Any, Within};
     use Precision::{By, Correct, Ulp};
-    let row = |name, expr, arity, precision, domain, exact| Row {
+    let row = |name, expr, arity, precision, domain, exact| FunctionCase {
         name,
         expr,
         arity,

@@ -19,14 +19,14 @@ enum Layout {
     Std140,
 }
 
-/// Places the numbers of `shaders/layouts.comp`'s structure, and records their offsets.
-struct Places {
+/// Lays out the numbers of `shaders/layouts.comp`'s structure, and records their offsets.
+struct FieldOffsets {
     layout: Layout,
     at: usize,
     words: Vec<usize>,
 }
 
-impl Places {
+impl FieldOffsets {
     fn align(&mut self, words: usize) {
         self.at = self.at.next_multiple_of(if self.layout == Layout::Scalar { 1 } else { words });
     }
@@ -79,7 +79,7 @@ fn layouts(name: &str, layout: Layout, kind: &'static str) -> Case {
     let shader = Shader::new("layouts.comp").define("LAYOUT", name).define("KIND", kind);
     let about = format!("structures, matrices and arrays in a {kind} of layout {name}");
     Case::new(format!("memory/layout_{name}"), about, vec![shader], move |bench| {
-        let mut places = Places { layout, at: 0, words: Vec::new() };
+        let mut places = FieldOffsets { layout, at: 0, words: Vec::new() };
         (0..4).for_each(|_| places.structure());
         let in_structure = places.words.len() / 4;
         (0..4).for_each(|_| places.row_major());

@@ -22,7 +22,7 @@ struct Texture {
     /// GLSL over `t`, `p` and `q`.
     expr: String,
     /// The distribution of p.
-    points: Points,
+    points: Coordinates,
     /// Range of the components of q.
     q: [[f32; 2]; 4],
     rule: Rule,
@@ -30,9 +30,9 @@ struct Texture {
     view: Option<ViewSpec>,
 }
 
-/// Coordinates.
+/// The distribution of the coordinates of a case.
 #[derive(Clone, Copy, PartialEq)]
-enum Points {
+enum Coordinates {
     /// Between -1.5 and 2.5, in the middle four fifths of a texel.
     Inside,
     /// Between -1.5 and 2.5, anywhere.
@@ -73,7 +73,7 @@ impl Texture {
             image: ImageSpec::sampled(format.vk, shape, size_px),
             sampler: SamplerSpec::new(Filter::NEAREST, Wrap::REPEAT),
             expr: expr.to_owned(),
-            points: Points::Inside,
+            points: Coordinates::Inside,
             q: [[0.0, 1.0]; 4],
             rule: Rule::Bits,
             view: None,
@@ -83,7 +83,7 @@ impl Texture {
     fn p(&self) -> Vec<[f32; 4]> {
         let mut random = Random::new(101);
         let size = self.image.size_px;
-        if self.points == Points::Texels {
+        if self.points == Coordinates::Texels {
             let layers = if self.image.shape == Shape::D3 { size[2] } else { self.image.layers };
             return (0..size[0] * size[1] * layers)
                 .map(|i| {
@@ -97,8 +97,8 @@ impl Texture {
                 let mut p = [0.0; 4];
                 for (k, p) in p.iter_mut().enumerate() {
                     *p = match self.points {
-                        Points::Directions => random.float(-2.0, 2.0),
-                        Points::Anywhere => random.float(-1.5, 2.5),
+                        Coordinates::Directions => random.float(-2.0, 2.0),
+                        Coordinates::Anywhere => random.float(-1.5, 2.5),
                         _ => {
                             let size = size[k.min(2)] as f32;
                             let texel = random.float(-1.5 * size, 2.5 * size).floor();
@@ -214,7 +214,7 @@ fn fetches() -> Vec<Case> {
     for format in COLOUR.iter().chain(DEPTH).chain(BC) {
         let mut texture =
             Texture::new(*format, Shape::D2, [37, 21, 1], "texelFetch(t, ivec2(p.xy), 0)");
-        texture.points = Points::Texels;
+        texture.points = Coordinates::Texels;
         texture.rule = fetch_rule(format);
         if format.class == Class::Depth {
             // lavapipe's host copies do not support depth; and its other components are undefined.
@@ -252,7 +252,7 @@ fn shapes() -> Vec<Case> {
         for name in ["R8_UINT", "R16G16_UINT", "R32G32B32A32_UINT", "R8G8B8A8_UNORM"] {
             let format = named(name);
             let mut t = Texture::new(format, shape, size, &format!("texelFetch(t, {at}, 0)"));
-            t.points = Points::Texels;
+            t.points = Coordinates::Texels;
             t.rule = fetch_rule(&format);
             let about = format!("each texel of a {shape:?} image of {size:?}");
             for (kind, transfer) in [("host", Transfer::Host), ("copied", Transfer::Gpu)] {
@@ -319,7 +319,7 @@ fn filters() -> Vec<Case> {
                     t.sampler.border = BorderColor::INT_OPAQUE_BLACK;
                 }
                 let linear = filter == Filter::LINEAR;
-                t.points = if linear { Points::Anywhere } else { Points::Inside };
+                t.points = if linear { Coordinates::Anywhere } else { Coordinates::Inside };
                 t.rule = match linear {
                     true => filter_rule(&format, 2),
                     // lavapipe repeats these bits to 8, whose nearest code is its best precision.
@@ -359,9 +359,9 @@ fn dimensions() -> Vec<Case> {
                 let mut t = Texture::new(format, shape, size, expr);
                 t.sampler = SamplerSpec::new(filter, wrap);
                 t.points = match (cube, linear) {
-                    (true, _) => Points::Directions,
-                    (_, true) => Points::Anywhere,
-                    _ => Points::Inside,
+                    (true, _) => Coordinates::Directions,
+                    (_, true) => Coordinates::Anywhere,
+                    _ => Coordinates::Inside,
                 };
                 t.rule = match (cube, linear) {
                     // The texel that a direction hits may differ due to rounding at its edges.
@@ -385,7 +385,7 @@ fn levels() -> Vec<Case> {
         let mut t = Texture::new(format, Shape::D2, [64, 64, 1], expr);
         t.image = t.image.mipmapped();
         t.sampler = SamplerSpec::new(filter, Wrap::REPEAT);
-        t.points = Points::Anywhere;
+        t.points = Coordinates::Anywhere;
         t
     };
     // Between levels lavapipe's weight has 6 bits; within one, 8 per dimension.
@@ -441,7 +441,7 @@ fn levels() -> Vec<Case> {
     add("volume", t, [-1.0, 5.0], &Rule::Abs(1.0 / 64.0 + 3.0 / 256.0 + 1.0 / 255.0));
     let mut t = base("textureLod(t, p.xyz, q.x)", Filter::LINEAR);
     t.image = ImageSpec::sampled(format.vk, Shape::Cube, [32, 32, 1]).mipmapped();
-    t.points = Points::Directions;
+    t.points = Coordinates::Directions;
     add("cube", t, [-1.0, 6.0], &trilinear);
     cases
 }
@@ -550,7 +550,7 @@ fn gathers() -> Vec<Case> {
             t.sampler.mip = vk::SamplerMipmapMode::NEAREST;
             t.sampler.border = BorderColor::INT_OPAQUE_WHITE;
         }
-        t.points = Points::Anywhere;
+        t.points = Coordinates::Anywhere;
         // Rounding at texel centres may select other texels.
         t.rule = match shape {
             Shape::Cube | Shape::CubeArray => Rule::Mostly { abs: 1e-6, permille: 30.0 },
@@ -644,9 +644,9 @@ fn shadows() -> Vec<Case> {
         t.sampler.compare = Some(op);
         let cube = matches!(shape, Shape::Cube | Shape::CubeArray);
         t.points = match (cube, filter) {
-            (true, _) => Points::Directions,
-            (_, Filter::LINEAR) => Points::Anywhere,
-            _ => Points::Inside,
+            (true, _) => Coordinates::Directions,
+            (_, Filter::LINEAR) => Coordinates::Anywhere,
+            _ => Coordinates::Inside,
         };
         t.rule = match (cube, filter) {
             (_, Filter::LINEAR) => Rule::Abs(2.0 / 256.0 + 1e-3),
@@ -706,7 +706,7 @@ fn borders() -> Vec<Case> {
             t.sampler.border = border;
             t.sampler.custom_border = custom;
             let linear = filter == Filter::LINEAR;
-            t.points = if linear { Points::Anywhere } else { Points::Inside };
+            t.points = if linear { Coordinates::Anywhere } else { Coordinates::Inside };
             t.rule = if linear { filter_rule(&format, 2) } else { fetch_rule(&format) };
             let kind = if linear { "linear" } else { "nearest" };
             cases.push(t.case(format!("border/{name}_{}_{kind}", format.name), "8 x 8"));
@@ -738,7 +738,7 @@ fn reductions() -> Vec<Case> {
                 let mut t = Texture::new(format, shape, size, expr);
                 t.sampler = SamplerSpec::new(Filter::LINEAR, Wrap::REPEAT);
                 t.sampler.reduction = mode;
-                t.points = Points::Anywhere;
+                t.points = Coordinates::Anywhere;
                 // Texels with weights below 1/256 may be included or not.
                 t.rule = Rule::Mostly { abs: 1e-5, permille: 30.0 };
                 change(&mut t);
@@ -768,13 +768,13 @@ fn reductions() -> Vec<Case> {
     add("2d_array", wide, Shape::D2Array, size, "textureLod(t, p.xyz, 0.0)", same);
     add("3d", wide, Shape::D3, [12, 9, 5], "textureLod(t, p.xyz, 0.0)", same);
     // At corners, a direction may hit another texel of a different face.
-    let faces: &dyn Fn(&mut Texture) = &|t| t.points = Points::Directions;
+    let faces: &dyn Fn(&mut Texture) = &|t| t.points = Coordinates::Directions;
     add("cube", wide, Shape::Cube, [16, 16, 1], "textureLod(t, p.xyz, 0.0)", faces);
     add("cube_array", wide, Shape::CubeArray, [16, 16, 1], "textureLod(t, p, 0.0)", faces);
     let nearest = "textureLod(t, p.xy, 0.0)";
     add("nearest", wide, d2, size, nearest, &|t| {
         t.sampler.mag = Filter::NEAREST;
-        t.points = Points::Inside;
+        t.points = Coordinates::Inside;
     });
     add("offset", wide, d2, size, "textureLodOffset(t, p.xy, 0.0, ivec2(7, -8))", same);
     let many = |t: &mut Texture| {
@@ -869,7 +869,7 @@ fn views() -> Vec<Case> {
     cases.push(t.case("view/layers", "two layers of eight"));
     let mut t = Texture::new(format, Shape::D2, [16, 12, 1], "textureLod(t, p.xy, 0.0)");
     t.rule = filter_rule(&format, 2);
-    t.points = Points::Anywhere;
+    t.points = Coordinates::Anywhere;
     t.sampler = SamplerSpec::new(Filter::LINEAR, Wrap::CLAMP_TO_EDGE);
     t.sampler.mip = vk::SamplerMipmapMode::NEAREST;
     t.sampler.lod = [0.0, 0.0];
@@ -878,7 +878,7 @@ fn views() -> Vec<Case> {
     cases.push(t.case("view/unnormalized", "coordinates in texels"));
     let mut t = Texture::new(format, Shape::Cube, [8, 8, 1], "textureLod(t, p.xyz, 0.0)");
     t.rule = filter_rule(&format, 2);
-    t.points = Points::Directions;
+    t.points = Coordinates::Directions;
     t.sampler = SamplerSpec::new(Filter::LINEAR, Wrap::CLAMP_TO_EDGE);
     t.sampler.seamless = false;
     cases.push(t.case("view/cube_with_seams", "faces do not share texels"));

@@ -3,11 +3,11 @@
 use rspirv::spirv::Word;
 use tepui_ir::{Attrs, Inst, Op};
 
-use super::{Emit, Emitted, Unknown, glsl};
+use super::{Emit, EmitResult, Unknown, glsl};
 
 impl Emit<'_> {
-    pub(super) fn alu(&mut self, i: Inst) -> Result<Emitted, Unknown> {
-        self.plain(i).map(Emitted::Value)
+    pub(super) fn alu(&mut self, i: Inst) -> Result<EmitResult, Unknown> {
+        self.plain(i).map(EmitResult::Value)
     }
 
     fn plain(&mut self, i: Inst) -> Result<Word, Unknown> {

@@ -3,19 +3,19 @@
 use rspirv::spirv::{GroupOperation, Word};
 use tepui_ir::{Attrs, Inst, Op, ReduceOp};
 
-use super::{Emit, Emitted, Unknown};
+use super::{Emit, EmitResult, Unknown};
 
 impl Emit<'_> {
-    pub(super) fn group(&mut self, i: Inst) -> Result<Emitted, Unknown> {
+    pub(super) fn group(&mut self, i: Inst) -> Result<EmitResult, Unknown> {
         let s = self.s;
         let d = &s.insts[i];
         let args = s.args(i);
-        let Some(&r) = s.results(i).first() else { return Ok(Emitted::Other) };
+        let Some(&r) = s.results(i).first() else { return Ok(EmitResult::Other) };
         let ty = self.ty(s.ty(r));
         let v = |e: &Self, n: usize| e.value(args[n]);
         // The sub-group.
         let scope = self.word(3);
-        Ok(Emitted::Value(match (d.op, d.attrs) {
+        Ok(EmitResult::Value(match (d.op, d.attrs) {
             (Op::Ballot, _) => {
                 let x = v(self, 0)?;
                 self.did(|b| b.group_non_uniform_ballot(ty, None, scope, x))?
@@ -61,7 +61,7 @@ impl Emit<'_> {
                 let x = v(self, 0)?;
                 self.reduce(ty, red.op, s.ty(r).bits() == 1, kind, x, cluster)?
             }
-            _ => return Ok(Emitted::Other),
+            _ => return Ok(EmitResult::Other),
         }))
     }
 

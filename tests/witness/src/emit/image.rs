@@ -4,7 +4,7 @@ use rspirv::dr::{Builder, Operand};
 use rspirv::spirv::{Capability, Dim, ImageFormat, ImageOperands, StorageClass, Word};
 use tepui_ir::{Attrs, Inst, Op, ResKind, Shader, Value};
 
-use super::{Emit, Emitted, Unknown, at_binding};
+use super::{Emit, EmitResult, Unknown, at_binding};
 
 /// Types and variables of a shader's images by their bindings.
 pub(super) struct Images(Vec<(u32, Word, Word)>);
@@ -45,11 +45,11 @@ impl Emit<'_> {
         image.map(|i| (i.1, i.2)).ok_or_else(|| format!("no image at binding {binding}"))
     }
 
-    pub(super) fn image(&mut self, i: Inst) -> Result<Emitted, Unknown> {
+    pub(super) fn image(&mut self, i: Inst) -> Result<EmitResult, Unknown> {
         let s = self.s;
         let d = &s.insts[i];
         if !matches!(d.attrs, Attrs::Image(_) | Attrs::ImageAtomic(..)) {
-            return Ok(Emitted::Other);
+            return Ok(EmitResult::Other);
         }
         let args = s.args(i);
         let (ty, variable) = self.behind(args[0])?;
@@ -58,16 +58,16 @@ impl Emit<'_> {
             let pointer = self.b.type_pointer(None, StorageClass::Image, word);
             let (at, zero) = (self.value(args[1])?, self.word(0));
             let texel = self.did(|b| b.image_texel_pointer(pointer, None, variable, at, zero))?;
-            return self.atomic(op, texel, &args[3..]).map(Emitted::Value);
+            return self.atomic(op, texel, &args[3..]).map(EmitResult::Value);
         }
         let image = self.did(|b| b.load(ty, None, variable, None, []))?;
         if d.op == Op::ImageStore {
             let (at, x) = (self.value(args[1])?, self.value(args[2])?);
             self.did(|b| b.image_write(image, at, x, None, []))?;
-            return Ok(Emitted::Effect);
+            return Ok(EmitResult::Effect);
         }
         let out = self.ty(s.ty(s.result(i)));
-        Ok(Emitted::Value(match d.op {
+        Ok(EmitResult::Value(match d.op {
             Op::ImageLoad => {
                 let at = self.value(args[1])?;
                 self.did(|b| b.image_read(out, None, image, at, None, []))?
@@ -78,7 +78,7 @@ impl Emit<'_> {
                 self.did(|b| b.image_fetch(out, None, image, at, Some(ImageOperands::LOD), lod))?
             }
             Op::ImageSize => self.did(|b| b.image_query_size(out, None, image))?,
-            _ => return Ok(Emitted::Other),
+            _ => return Ok(EmitResult::Other),
         }))
     }
 }

@@ -3,7 +3,7 @@
 use rspirv::spirv::{StorageClass, Word};
 use tepui_ir::{AtomicOp, Attrs, Inst, Op, Type, Value};
 
-use super::{Emit, Emitted, Unknown};
+use super::{Emit, EmitResult, Unknown};
 
 impl Emit<'_> {
     /// A pointer to an integer of `bits` bits at a byte of the buffer.
@@ -75,12 +75,12 @@ impl Emit<'_> {
         Ok(())
     }
 
-    pub(super) fn memory(&mut self, i: Inst) -> Result<Emitted, Unknown> {
+    pub(super) fn memory(&mut self, i: Inst) -> Result<EmitResult, Unknown> {
         let s = self.s;
         let d = &s.insts[i];
         let args = s.args(i);
         let word = self.b.type_int(32, 0);
-        Ok(Emitted::Value(match (d.op, d.attrs) {
+        Ok(EmitResult::Value(match (d.op, d.attrs) {
             (Op::LoadVar | Op::StoreVar, Attrs::Var(v)) => {
                 let store = d.op == Op::StoreVar;
                 let (mut at, ty) = (self.vars[&v], self.ty(s.vars[v].ty));
@@ -92,7 +92,7 @@ impl Emit<'_> {
                 if store {
                     let x = self.value(args[0])?;
                     self.did(|b| b.store(at, x, None, []))?;
-                    return Ok(Emitted::Effect);
+                    return Ok(EmitResult::Effect);
                 }
                 self.did(|b| b.load(ty, None, at, None, []))?
             }
@@ -129,7 +129,7 @@ impl Emit<'_> {
                     };
                     self.store_scalar(&p, part)?;
                 }
-                return Ok(Emitted::Effect);
+                return Ok(EmitResult::Effect);
             }
             (Op::AtomicBuffer, Attrs::Atomic(op, m)) => {
                 let byte = self.byte(args[1], m.offset as u32)?;
@@ -140,9 +140,9 @@ impl Emit<'_> {
                 // Workgroup; acquire and release of workgroup memory.
                 let (scope, sem) = (self.word(2), self.word(0x108));
                 self.did(|b| b.control_barrier(scope, scope, sem))?;
-                return Ok(Emitted::Effect);
+                return Ok(EmitResult::Effect);
             }
-            _ => return Ok(Emitted::Other),
+            _ => return Ok(EmitResult::Other),
         }))
     }
 

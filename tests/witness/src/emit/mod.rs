@@ -166,7 +166,7 @@ pub fn module(s: &Shader) -> Result<Vec<u32>, Unknown> {
         let var = e.b.variable(pointer, None, StorageClass::Function, Some(zero));
         e.vars.insert(v, var);
     }
-    if e.region(s.root)? == End::Here {
+    if e.region(s.root)? == RegionEnd::Here {
         e.did(|b| b.ret())?;
     }
     e.did(|b| b.end_function())?;
@@ -177,7 +177,7 @@ pub fn module(s: &Shader) -> Result<Vec<u32>, Unknown> {
 }
 
 /// The result of emitting an instruction.
-enum Emitted {
+enum EmitResult {
     /// It has a result value.
     Value(Word),
     /// It has no result.
@@ -188,7 +188,7 @@ enum Emitted {
 
 /// The end of a region.
 #[derive(PartialEq, Clone, Copy)]
-enum End {
+enum RegionEnd {
     /// At its `yield`: the block is open.
     Here,
     /// Elsewhere: the block has its last instruction.
@@ -234,14 +234,14 @@ impl Emit<'_> {
     }
 
     /// A region's instructions, without those after an instruction that ends it.
-    fn region(&mut self, r: Region) -> Result<End, Unknown> {
+    fn region(&mut self, r: Region) -> Result<RegionEnd, Unknown> {
         let s = self.s;
         for &i in &s.regions[r].insts {
             let d = &s.insts[i];
             match (d.op, d.attrs) {
                 (Op::If, Attrs::If(..)) if self.cases(i).0.len() > 1 => {
-                    if self.switch(i)? == End::Elsewhere {
-                        return Ok(End::Elsewhere);
+                    if self.switch(i)? == RegionEnd::Elsewhere {
+                        return Ok(RegionEnd::Elsewhere);
                     }
                 }
                 (Op::If, Attrs::If(a, b)) => {
@@ -252,7 +252,7 @@ impl Emit<'_> {
                     let mut reached = false;
                     for (label, region) in [(yes, a), (no, b)] {
                         self.begin(Some(label))?;
-                        if self.region(region)? == End::Here {
+                        if self.region(region)? == RegionEnd::Here {
                             reached = true;
                             self.did(|b| b.branch(join))?;
                         }
@@ -260,7 +260,7 @@ impl Emit<'_> {
                     self.begin(Some(join))?;
                     if !reached {
                         self.did(|b| b.unreachable())?;
-                        return Ok(End::Elsewhere);
+                        return Ok(RegionEnd::Elsewhere);
                     }
                 }
                 (Op::Loop, Attrs::Loop(body)) => {
@@ -272,7 +272,7 @@ impl Emit<'_> {
                     self.did(|b| b.branch(inside))?;
                     self.begin(Some(inside))?;
                     self.loops.push((out, next));
-                    if self.region(body)? == End::Here {
+                    if self.region(body)? == RegionEnd::Here {
                         self.did(|b| b.branch(next))?;
                     }
                     self.loops.pop();
@@ -280,19 +280,19 @@ impl Emit<'_> {
                     self.did(|b| b.branch(header))?;
                     self.begin(Some(out))?;
                 }
-                (Op::Yield, _) => return Ok(End::Here),
+                (Op::Yield, _) => return Ok(RegionEnd::Here),
                 (Op::Break | Op::Continue, _) => {
                     let Some(&(out, next)) = self.loops.last() else {
                         return Err("a break outside of loops".to_owned());
                     };
                     let to = if d.op == Op::Break { out } else { next };
                     self.did(|b| b.branch(to))?;
-                    return Ok(End::Elsewhere);
+                    return Ok(RegionEnd::Elsewhere);
                 }
                 _ => self.inst(i)?,
             }
         }
-        Ok(End::Here)
+        Ok(RegionEnd::Here)
     }
 
     /// The arms of a chain of tests of one value for constants, which is a `switch`, and what
@@ -324,7 +324,7 @@ impl Emit<'_> {
         (arms, last, selector)
     }
 
-    fn switch(&mut self, i: Inst) -> Result<End, Unknown> {
+    fn switch(&mut self, i: Inst) -> Result<RegionEnd, Unknown> {
         let (arms, Some(last), Some(selector)) = self.cases(i) else {
             return Err("a switch without arms".to_owned());
         };
@@ -339,17 +339,17 @@ impl Emit<'_> {
         let mut reached = false;
         for (region, label) in regions {
             self.begin(Some(label))?;
-            if self.region(region)? == End::Here {
+            if self.region(region)? == RegionEnd::Here {
                 reached = true;
                 self.did(|b| b.branch(join))?;
             }
         }
         self.begin(Some(join))?;
         if reached {
-            return Ok(End::Here);
+            return Ok(RegionEnd::Here);
         }
         self.did(|b| b.unreachable())?;
-        Ok(End::Elsewhere)
+        Ok(RegionEnd::Elsewhere)
     }
 
     /// A vector of its components, or the one component.
@@ -376,12 +376,12 @@ impl Emit<'_> {
         }
         for family in [Emit::memory, Emit::image, Emit::group, Emit::alu] {
             match family(self, i)? {
-                Emitted::Value(w) => {
+                EmitResult::Value(w) => {
                     self.values.insert(s.result(i), w);
                     return Ok(());
                 }
-                Emitted::Effect => return Ok(()),
-                Emitted::Other => {}
+                EmitResult::Effect => return Ok(()),
+                EmitResult::Other => {}
             }
         }
         Err(format!("`{}`", s.insts[i].op.name()))

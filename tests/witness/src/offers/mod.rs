@@ -25,29 +25,29 @@ pub struct Item {
 }
 
 /// The device that is asked.
-pub struct Asked {
+pub struct QueriedDevice {
     instance: Instance,
     physical: vk::PhysicalDevice,
 }
 
 /// The kind of a structure.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum StructureKind {
     Features,
     Properties,
 }
 
 /// The text of a structure that the device filled in.
-fn ask<T: Default + Debug>(d: &Asked, kind: Kind) -> String {
+fn ask<T: Default + Debug>(d: &QueriedDevice, kind: StructureKind) -> String {
     let mut structure = T::default();
     let next: *mut c_void = (&raw mut structure).cast();
     match kind {
-        Kind::Features => {
+        StructureKind::Features => {
             let mut all = vk::PhysicalDeviceFeatures2 { p_next: next, ..Default::default() };
             // SAFETY: the structure belongs into this chain and outlives the call; so in the other case.
             unsafe { d.instance.get_physical_device_features2(d.physical, &mut all) };
         }
-        Kind::Properties => {
+        StructureKind::Properties => {
             let mut all = vk::PhysicalDeviceProperties2 { p_next: next, ..Default::default() };
             // SAFETY: as above.
             unsafe { d.instance.get_physical_device_properties2(d.physical, &mut all) };
@@ -106,14 +106,15 @@ pub fn of(wanted: &str) -> Result<Vec<Item>> {
     let create = vk::InstanceCreateInfo::default().application_info(&application);
     // SAFETY: `create` and what it points to outlive the call.
     let instance = unsafe { entry.create_instance(&create, None) }.during("vkCreateInstance")?;
-    let items = Gpu::find(&instance, wanted)
-        .and_then(|physical| items(&Asked { instance: instance.clone(), physical: physical.0 }));
+    let items = Gpu::find(&instance, wanted).and_then(|physical| {
+        items(&QueriedDevice { instance: instance.clone(), physical: physical.0 })
+    });
     // SAFETY: nothing made from the instance is left.
     unsafe { instance.destroy_instance(None) };
     items
 }
 
-fn items(d: &Asked) -> Result<Vec<Item>> {
+fn items(d: &QueriedDevice) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     // SAFETY: the physical device is the instance's; so below.
     let extensions = unsafe { d.instance.enumerate_device_extension_properties(d.physical) }

@@ -1,17 +1,17 @@
 //! Structures of features and properties that extend `VkPhysicalDeviceFeatures2` and `VkPhysicalDeviceProperties2`: all that
 //! `vulkanalia-sys` has. `tests/offers.rs` compares the list with its source.
 
-use super::{Asked, Kind, ask};
+use super::{QueriedDevice, StructureKind, ask};
 
 /// Asks a device for each structure.
 macro_rules! structures {
     ($kind:ident: $($name:ident,)*) => {
-        &[$((stringify!($name), |d| ask::<vulkanalia_sys::$name>(d, Kind::$kind))),*]
+        &[$((stringify!($name), |d| ask::<vulkanalia_sys::$name>(d, StructureKind::$kind))),*]
     };
 }
 
 /// A structure's name, and how a device is asked for it.
-pub type Structure = (&'static str, fn(&Asked) -> String);
+pub type Structure = (&'static str, fn(&QueriedDevice) -> String);
 
 /// Structures of features.
 #[rustfmt::skip]

@@ -22,7 +22,7 @@ use subject::{Excluded, LIMIT, Subject};
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Options, compile_prepared, prepare};
-use tepui_corpus::Same;
+use tepui_corpus::Equality;
 use tepui_ir::interp::{Memory, SUBGROUP, dispatch, dispatch_of};
 use tepui_ir::{InstFlags, Shader};
 use tepui_passes::pipeline;
@@ -38,7 +38,7 @@ fn differ(s: &Subject, want: &Memory, got: &Memory) -> Result<(), String> {
         tepui_corpus::compare(&s.shader, want, got)?
     };
     match same {
-        Same::Near if !s.loose => {
+        Equality::Near if !s.loose => {
             Err("other bits, though only what is rounded correctly".to_owned())
         }
         _ => Ok(()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tepui_agx_bare::image::format_of;
-use tepui_corpus::{Words, memory};
+use tepui_corpus::{WordDistribution, memory};
 use tepui_ir::interp::{Memory, dispatch};
 use tepui_ir::{Attrs, Builtin, InstFlags, Op, Props, ResKind, Shader, Stage};
 use tepui_ir_gen::{Config, program};
@@ -157,7 +157,12 @@ fn unfit(s: &Shader) -> Option<&'static str> {
 /// values to one place at once; or why there is none.
 fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
     let mut why = String::new();
-    for (k, words) in [Words::Moderate, Words::Small].into_iter().cycle().take(6).enumerate() {
+    for (k, words) in [WordDistribution::Moderate, WordDistribution::Small]
+        .into_iter()
+        .cycle()
+        .take(6)
+        .enumerate()
+    {
         let start = memory(s, name.len() as u64 + k as u64 / 2, words);
         let mut end = start.clone();
         why = match dispatch(s, GROUPS, &mut end, LIMIT) {

@@ -32,7 +32,7 @@ use crate::op::Op;
 
 /// A program's translation, made when the program has run a number of times.
 #[derive(Debug)]
-pub struct Lazy {
+pub struct LazyTranslation {
     /// Remaining runs until the translation.
     left: AtomicU32,
     /// Translations for each float mode, see [`mode_index`].
@@ -46,13 +46,13 @@ fn mode_index(mode: FloatMode) -> usize {
     usize::from(mode.to_zero()) | usize::from(mode.keeps_denormals()) << 1
 }
 
-impl Lazy {
+impl LazyTranslation {
     /// A translation that is made after `runs` runs of threads; never if it is `u32::MAX`.
-    pub fn after(runs: u32) -> Lazy {
+    pub fn after(runs: u32) -> LazyTranslation {
         let never = runs == u32::MAX;
         let translated =
             [(); MODES].map(|()| if never { OnceLock::from(None) } else { OnceLock::new() });
-        Lazy { left: AtomicU32::new(runs), translated }
+        LazyTranslation { left: AtomicU32::new(runs), translated }
     }
 
     /// The translation for threads with this float mode, once it exists.

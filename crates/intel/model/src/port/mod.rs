@@ -33,7 +33,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{
-    Finding, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView, Unwritten,
+    Finding, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView, UnwrittenStorage,
 };
 use tepui_intel_isa::Sfid;
 use tepui_intel_packets::Revision;
@@ -158,7 +158,7 @@ pub(crate) struct Ports<'a> {
     /// Bytes of local memory that the workgroup has written, in checked dispatches.
     written: Vec<bool>,
     /// Unwritten local memory or memory that a message of a checked thread has read, at an offset.
-    unwritten: Option<(Unwritten, u64)>,
+    unwritten: Option<(UnwrittenStorage, u64)>,
     /// Number of threads that have reached the barrier.
     arrived: usize,
     /// Surfaces that messages have named so far, and their indices here by the address of their state and by their
@@ -337,7 +337,7 @@ impl<'a> Ports<'a> {
             Space::Local => {
                 let mut read = (offset..).take(bytes);
                 read.find(|&at| self.written.get(at as usize) == Some(&false))
-                    .map(|at| (Unwritten::Local, at))
+                    .map(|at| (UnwrittenStorage::Local, at))
             }
             Space::Surface(surface) => {
                 surface.byte(offset, bytes).and_then(|at| self.unwritten_page(at))
@@ -347,8 +347,8 @@ impl<'a> Ports<'a> {
         self.unwritten = self.unwritten.or(first);
     }
 
-    fn unwritten_page(&self, at: u64) -> Option<(Unwritten, u64)> {
-        (!self.memory.was_written(at)).then_some((Unwritten::Memory, at))
+    fn unwritten_page(&self, at: u64) -> Option<(UnwrittenStorage, u64)> {
+        (!self.memory.was_written(at)).then_some((UnwrittenStorage::Memory, at))
     }
 
     /// Reads bytes at an offset. Bytes outside of a surface or of local memory read 0.
@@ -518,7 +518,7 @@ impl MessageUnit for Ports<'_> {
         }
         if let Some((unwritten, at)) = self.unwritten.take() {
             view.note(unwritten, || match unwritten {
-                Unwritten::Memory => {
+                UnwrittenStorage::Memory => {
                     format!("memory at {at:#x} is read, in a page that was never written")
                 }
                 _ => format!(
@@ -533,9 +533,9 @@ impl MessageUnit for Ports<'_> {
         let Some(reports) = &self.shared.reports else { return };
         for Finding { unwritten, ip, instruction, what } in findings {
             let kind = match unwritten {
-                Unwritten::Register => ReportKind::UnwrittenRegister,
-                Unwritten::Local => ReportKind::UnwrittenLocal,
-                Unwritten::Memory => ReportKind::UnwrittenMemory,
+                UnwrittenStorage::Register => ReportKind::UnwrittenRegister,
+                UnwrittenStorage::Local => ReportKind::UnwrittenLocal,
+                UnwrittenStorage::Memory => ReportKind::UnwrittenMemory,
             };
             let program = self.shared.kernel;
             let at = ProgramPoint { program, offset: ip, text: instruction };
@@ -607,7 +607,7 @@ fn put_u64(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u64) 
 mod tests {
     use std::sync::Arc;
 
-    use tepui_intel_eu::Unwritten;
+    use tepui_intel_eu::UnwrittenStorage;
     use tepui_softgpu::{AddressSpace, Memory, Protection};
 
     use super::{DispatchState, Ports, Space};
@@ -615,7 +615,7 @@ mod tests {
     use crate::gpu::{Gpu, Options};
 
     /// The finding of a read of four bytes.
-    fn read(ports: &mut Ports<'_>, space: Space, offset: u64) -> Option<(Unwritten, u64)> {
+    fn read(ports: &mut Ports<'_>, space: Space, offset: u64) -> Option<(UnwrittenStorage, u64)> {
         ports.load(space, offset, &mut [0; 4]).expect("bound");
         ports.unwritten.take()
     }
@@ -632,17 +632,17 @@ mod tests {
         vm.bind(BASE, memory, 0, 2 << 12, Protection::READ | Protection::WRITE).expect("bound");
         let shared = DispatchState::of(&gpu(true), 0, Bases::default(), 0, 0);
         let mut ports = Ports::new(&vm, &shared, 64);
-        assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 8)));
+        assert_eq!(read(&mut ports, Space::Local, 8), Some((UnwrittenStorage::Local, 8)));
         ports.store(Space::Local, 8, &[0; 3]).expect("inside");
-        assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 11)));
+        assert_eq!(read(&mut ports, Space::Local, 8), Some((UnwrittenStorage::Local, 11)));
         ports.store(Space::Local, 11, &[0; 3]).expect("inside");
         assert_eq!(read(&mut ports, Space::Local, 8), None);
-        assert_eq!(read(&mut ports, Space::Local, 62), Some((Unwritten::Local, 62)));
+        assert_eq!(read(&mut ports, Space::Local, 62), Some((UnwrittenStorage::Local, 62)));
         assert_eq!(read(&mut ports, Space::Local, 64), None, "outside, which reads 0");
         // Another workgroup has written nothing.
         ports.begin_group();
-        assert_eq!(read(&mut ports, Space::Local, 8), Some((Unwritten::Local, 8)));
-        let at = |offset| (Unwritten::Memory, BASE + offset);
+        assert_eq!(read(&mut ports, Space::Local, 8), Some((UnwrittenStorage::Local, 8)));
+        let at = |offset| (UnwrittenStorage::Memory, BASE + offset);
         assert_eq!(read(&mut ports, Space::Flat(BASE), 4096), Some(at(4096)));
         ports.store(Space::Flat(BASE), 4096 + 64, &[1]).expect("bound");
         assert_eq!(read(&mut ports, Space::Flat(BASE), 4096), None, "a page counts whole");

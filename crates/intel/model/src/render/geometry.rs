@@ -7,7 +7,7 @@ use tepui_raster::{
 };
 
 use super::assembly::Assembled;
-use super::lines::{Counter, Dashes, Pattern, Smooth};
+use super::lines::{Counter, Dashes, Pattern, SmoothLine};
 use super::setup::Attributes;
 use super::state::{State, ViewportState};
 use super::unimplemented;
@@ -40,7 +40,7 @@ pub(super) struct Primitive {
     pub interpolation: Barycentrics,
     /// For lines: the dashes, and the parameters of smooth lines.
     pub dashes: Option<Dashes>,
-    pub smooth: Option<Smooth>,
+    pub smooth: Option<SmoothLine>,
     /// Offset of its attributes in [`Scene::attributes`].
     pub attributes: usize,
 }
@@ -434,7 +434,7 @@ impl<'a> Geometry<'a> {
         let smooth = self.smooth();
         let size = match drawn {
             PrimitiveKind::Triangle => 1.0,
-            PrimitiveKind::Line if smooth => Smooth::outline_px(self.line_width()),
+            PrimitiveKind::Line if smooth => SmoothLine::outline_px(self.line_width()),
             PrimitiveKind::Line => self.line_width(),
             PrimitiveKind::Point => self.point_width(&header),
         };
@@ -464,7 +464,7 @@ impl<'a> Geometry<'a> {
             let dashes = self.pattern.map(|p| self.counter.next(p, [three[0], three[1]], ends));
             for primitive in &mut scene.primitives[before..] {
                 primitive.dashes = dashes;
-                primitive.smooth = smooth.then(|| Smooth::new(ends, self.line_width()));
+                primitive.smooth = smooth.then(|| SmoothLine::new(ends, self.line_width()));
             }
         }
     }

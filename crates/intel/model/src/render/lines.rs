@@ -104,7 +104,7 @@ impl Dashes {
 
 /// A smooth line: the alpha of its pixels is scaled by their coverage.
 #[derive(Clone, Copy)]
-pub(crate) struct Smooth {
+pub(crate) struct SmoothLine {
     from: [f32; 2],
     /// Unit vector along the line.
     way: [f32; 2],
@@ -112,15 +112,15 @@ pub(crate) struct Smooth {
     half_width: f32,
 }
 
-impl Smooth {
+impl SmoothLine {
     /// A line whose ends are in sub-pixels.
-    pub(super) fn new([p, q]: [[i32; 2]; 2], width: f32) -> Smooth {
+    pub(super) fn new([p, q]: [[i32; 2]; 2], width: f32) -> SmoothLine {
         let px = |v: i32| v as f32 / GRID.pixel() as f32;
         let (from, to) = (p.map(px), q.map(px));
         let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
         let length = dx.hypot(dy);
         let way = if length > 0.0 { [dx / length, dy / length] } else { [1.0, 0.0] };
-        Smooth { from, way, length, half_width: width / 2.0 }
+        SmoothLine { from, way, length, half_width: width / 2.0 }
     }
 
     /// The width of a plain line that covers all of its pixels.
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn smooth_lines_fade_at_their_sides() {
         let px = |v: f32| (v * GRID.pixel() as f32) as i32;
-        let line = Smooth::new([[px(0.0), px(2.0)], [px(20.0), px(2.0)]], 1.0);
+        let line = SmoothLine::new([[px(0.0), px(2.0)], [px(20.0), px(2.0)]], 1.0);
         let column = [0, 1, 2, 3].map(|y| line.coverage([8, y]));
         assert_eq!(column, [0.0, 0.5, 0.5, 0.0]);
         assert_eq!(line.coverage([0, 1]), 0.5);

@@ -54,10 +54,10 @@ use input_assembly::{InputAssembly, InputPrimitive};
 use outputs::{finish_output, output};
 use pixel::PixelShader;
 use state::State;
-use statistics::Totals;
+use statistics::DrawStatistics;
 use stream_output::{STREAMS, StreamOutput};
 use tessellation::{Patch, Tessellation};
-use tile::Drawing;
+use tile::SceneRenderer;
 use vertex::{VertexStage, Vertices};
 
 use crate::context::HardwareContext;
@@ -214,7 +214,7 @@ pub(crate) fn draw(
         lines::Pattern::of(context, &state)?,
     )?;
     let shared = DispatchState::of(gpu, 0, context.bases, 0, 0);
-    let drawing = Drawing {
+    let drawing = SceneRenderer {
         gpu,
         vm,
         buffers: &buffers,
@@ -245,7 +245,7 @@ pub(crate) fn draw(
         assembled: Default::default(),
         inputs: Vec::new(),
         steps: Vec::new(),
-        totals: Totals::default(),
+        totals: DrawStatistics::default(),
     };
     let indices = match primitive.vertex_access_type {
         true => Some(Indices::of(&state)?),
@@ -377,7 +377,7 @@ impl Primitives {
 
 /// A draw that is being executed.
 struct Run<'a> {
-    drawing: Drawing<'a>,
+    drawing: SceneRenderer<'a>,
     /// Whether vertices may be repeated.
     indexed: bool,
     stage: &'a VertexStage,
@@ -397,7 +397,7 @@ struct Run<'a> {
     /// Vertices of the batch that are not processed yet, and the steps between them.
     inputs: Vec<Input>,
     steps: Vec<Step>,
-    totals: Totals,
+    totals: DrawStatistics,
 }
 
 impl Run<'_> {
@@ -472,7 +472,7 @@ impl Run<'_> {
         self.vertices.data = kept;
         let next = (self.vertices.data.len() / stride) as u32;
         let (unique, order) = self.unique(next);
-        let Drawing { gpu, vm, .. } = self.drawing;
+        let SceneRenderer { gpu, vm, .. } = self.drawing;
         self.stage.run(gpu, vm, &unique, &mut self.vertices, stats)?;
         self.totals.vertices += self.inputs.len() as u64;
         self.totals.shaded_vertices += unique.len() as u64;

@@ -6,7 +6,7 @@ use crate::registers::{self, NoRegister};
 
 /// The counts of a draw.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Totals {
+pub(super) struct DrawStatistics {
     pub vertices: u64,
     pub shaded_vertices: u64,
     pub primitives: u64,
@@ -18,7 +18,7 @@ pub(super) struct Totals {
     pub pixels: u64,
 }
 
-impl Totals {
+impl DrawStatistics {
     /// Adds the counts to the pipeline statistics registers.
     pub fn count(
         &self,

@@ -15,7 +15,7 @@ use super::MAX_SAMPLES;
 use super::blend::{Blend, Blending, MAX_TARGETS, has_logic, logic};
 use super::depth::DepthFormat;
 use super::geometry::Barycentrics;
-use super::lines::Smooth;
+use super::lines::SmoothLine;
 use crate::format::MAX_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{
@@ -183,7 +183,7 @@ pub(crate) struct BackEnd<'a> {
     /// The primitive: its face, its smooth line, its depth plane relative to the tile's corner, and the depth
     /// range.
     pub front: bool,
-    pub smooth: Option<Smooth>,
+    pub smooth: Option<SmoothLine>,
     pub plane: Plane,
     pub depth_range: [f32; 2],
     /// Mask of the channels whose late tests have been executed.

@@ -23,7 +23,7 @@ pub(super) const STRIP: u32 = 8;
 const SIDE: u32 = TILE_SIDE as u32;
 
 /// State for rendering a scene.
-pub(super) struct Drawing<'a> {
+pub(super) struct SceneRenderer<'a> {
     pub gpu: &'a Gpu,
     pub vm: &'a AddressSpace,
     pub buffers: &'a Buffers,
@@ -50,7 +50,7 @@ pub(super) struct WorkerResult {
     counts: PixelCounts,
 }
 
-impl Drawing<'_> {
+impl SceneRenderer<'_> {
     /// Renders a scene.
     pub fn draw(&self, scene: &Scene, stats: &mut JobStats) -> Result<PixelCounts, JobFault> {
         let mut counts = PixelCounts::default();
@@ -123,7 +123,7 @@ pub(super) fn whole_strips([upper, lower]: [u32; 2]) -> u32 {
 
 /// The state of a worker.
 pub(super) struct Worker<'w, 'a> {
-    pub drawing: &'w Drawing<'a>,
+    pub drawing: &'w SceneRenderer<'a>,
     pub scene: &'w Scene,
     core: u32,
     memory: Memory<'w>,

@@ -17,7 +17,7 @@ use crate::memory::Memory;
 use crate::port::Ports;
 
 /// Minimum number of double words of an entry, which fixed functions read: header, position, distances.
-const LEAST_DWORDS: usize = 16;
+const MIN_DWORDS: usize = 16;
 
 /// URB entries of vertices.
 pub(super) struct Vertices {
@@ -54,7 +54,7 @@ impl VertexStage {
     ) -> Result<VertexStage, JobFault> {
         let vs = &state.vs;
         if !vs.enable {
-            let stride = fetcher.dwords().max(LEAST_DWORDS);
+            let stride = fetcher.dwords().max(MIN_DWORDS);
             return Ok(VertexStage { fetcher, shader: None, registers: 0, stride });
         }
         let mut memory = Memory::new(vm);
@@ -71,7 +71,7 @@ impl VertexStage {
         let registers = 8 * vs.vertex_urb_entry_read_length as usize;
         // The allocation size is in units of 64 bytes, minus one.
         let stride = 16 * (state.vs_urb.vs_urb_entry_allocation_size as usize + 1);
-        let stride = stride.max(LEAST_DWORDS);
+        let stride = stride.max(MIN_DWORDS);
         Ok(VertexStage { fetcher, shader: Some(shader), registers, stride })
     }
 

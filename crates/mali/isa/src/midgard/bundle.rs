@@ -150,9 +150,9 @@ const CONTROL: u32 =
     0xff | 1 << VMUL | 1 << SADD | 1 << VADD | 1 << SMUL | 1 << LUT | 1 << BRANCH | 1 << EXTENDED;
 
 /// Reads words of 16 bits one after the other.
-struct Halves<'a>(&'a [u8]);
+struct HalfwordReader<'a>(&'a [u8]);
 
-impl Halves<'_> {
+impl HalfwordReader<'_> {
     fn take(&mut self, halves: usize) -> Option<u128> {
         let (taken, rest) = self.0.split_at_checked(2 * halves)?;
         self.0 = rest;
@@ -177,8 +177,8 @@ impl Alu {
         let has = |bit: u32| control >> bit & 1 != 0;
         let units = [VMUL, SADD, VADD, SMUL, LUT];
         let count = units.iter().filter(|bit| has(**bit)).count();
-        let mut registers = Halves(&code[4..]);
-        let mut words = Halves(code.get(4 + 2 * count..).unwrap_or_default());
+        let mut registers = HalfwordReader(&code[4..]);
+        let mut words = HalfwordReader(code.get(4 + 2 * count..).unwrap_or_default());
         let short = BundleError::Size { wanted: code.len(), found: usize::MAX };
         let mut alu = Alu::default();
         for bit in units.into_iter().filter(|bit| has(*bit)) {
@@ -283,7 +283,7 @@ impl Bundle {
             return Err(BundleError::Tag(tag.0));
         }
         let code = code.get(..wanted).ok_or(short(wanted))?;
-        let first = Halves(&code[..WORD_BYTES]).take(8).unwrap_or_default();
+        let first = HalfwordReader(&code[..WORD_BYTES]).take(8).unwrap_or_default();
         let content = match tag {
             Tag::LOAD_STORE => Content::LoadStore([
                 LoadStore::decode(first >> 8 & ((1 << 60) - 1)),

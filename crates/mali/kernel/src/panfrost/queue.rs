@@ -12,7 +12,7 @@ use tepui_mali_model::{Completion, JobContext, Stream};
 use super::device::{Device, FaultRecord};
 use super::space::Space;
 use crate::file::lock;
-use crate::observer::{Execution, Started};
+use crate::observer::{Execution, StreamStart};
 
 /// A submitted chain of jobs.
 pub struct Job {
@@ -29,9 +29,9 @@ pub struct Job {
 }
 
 /// The queue. Dropping it cancels its unfinished jobs.
-pub struct Queue(Arc<Shared>);
+pub struct Queue(Arc<QueueState>);
 
-struct Shared {
+struct QueueState {
     jobs: Mutex<VecDeque<Job>>,
     closed: AtomicBool,
 }
@@ -39,7 +39,8 @@ struct Shared {
 impl Queue {
     /// A queue with its thread.
     pub fn new(device: Arc<Device>, file: u64, space: Arc<Space>) -> Result<Queue, Errno> {
-        let shared = Arc::new(Shared { jobs: Mutex::default(), closed: AtomicBool::new(false) });
+        let shared =
+            Arc::new(QueueState { jobs: Mutex::default(), closed: AtomicBool::new(false) });
         let own = shared.clone();
         spawn(&format!("tepui-jobs-{file}"), move || own.work(&device, file, &space))
             .map_err(|_| Errno::NOMEM)?;
@@ -60,7 +61,7 @@ impl Drop for Queue {
     }
 }
 
-impl Shared {
+impl QueueState {
     fn work(&self, device: &Device, file: u64, space: &Space) {
         let mut context = JobContext::default();
         let mut runs = 0u32;
@@ -80,8 +81,11 @@ impl Shared {
                 return;
             };
             let submission = job.submission;
-            let started =
-                [Started { queue: 0, submission, stream: Stream { address: job.chain, size: 0 } }];
+            let started = [StreamStart {
+                queue: 0,
+                submission,
+                stream: Stream { address: job.chain, size: 0 },
+            }];
             let ended = space.run(|vm| {
                 let execution = Execution { file, group: 0, run: runs, started: &started, vm };
                 if let Some(observer) = &device.options.observer {

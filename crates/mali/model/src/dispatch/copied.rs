@@ -13,7 +13,7 @@ use crate::shader::copies::{self, Affine, Copies, Effect, Fetched, Inputs};
 use crate::shader::host::for_hosts;
 use crate::shader::message::Port;
 use crate::shader::row::{ALL, LANES, Row};
-use crate::shader::run::Trapped;
+use crate::shader::run::RaisedTrap;
 
 const STEP: u32 = LANES as u32;
 
@@ -120,7 +120,7 @@ for_hosts! {
         copies: &Copies,
         raw: bool,
         threads: Threads,
-    ) -> Result<bool, Trapped> {
+    ) -> Result<bool, RaisedTrap> {
         let ([range, rows], z) = threads;
         let mut fetched = Vec::with_capacity(copies.fetches.len());
         let mut x = range.start / STEP * STEP;
@@ -152,7 +152,7 @@ fn copy(
     first: [u32; 3],
     mask: u16,
     fetched: &mut Vec<Fetched>,
-) -> Result<bool, Trapped> {
+) -> Result<bool, RaisedTrap> {
     if raw && mask == ALL && copy_run(port, copies, first)? {
         return Ok(true);
     }
@@ -181,7 +181,7 @@ fn copy(
 /// Copies the texels of sixteen threads from a first one on, along the first axis, if they are contiguous in memory
 /// before and after.
 #[inline(always)]
-fn copy_run(port: &mut Port<'_>, copies: &Copies, first: [u32; 3]) -> Result<bool, Trapped> {
+fn copy_run(port: &mut Port<'_>, copies: &Copies, first: [u32; 3]) -> Result<bool, RaisedTrap> {
     let [Effect::Store { base, offset, bytes, .. }] = copies.effects.as_slice() else {
         return Ok(false);
     };

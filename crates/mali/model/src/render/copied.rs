@@ -19,7 +19,7 @@ use crate::shader::host::for_hosts;
 use crate::shader::message::{self, Port};
 use crate::shader::op::numbers;
 use crate::shader::row::{LANES, Row};
-use crate::shader::run::Trapped;
+use crate::shader::run::RaisedTrap;
 
 /// The copies of a frame shader; `None` if it does anything else, or modifies the values that it copies.
 pub(super) fn find(
@@ -130,7 +130,7 @@ for_hosts! {
         copies: &Copies,
         corner: [u32; 2],
         size: [u32; 2],
-    ) -> Result<(), Trapped> {
+    ) -> Result<(), RaisedTrap> {
         let [width, height] = size;
         let last = [corner[0] + width - 1, corner[1] + height - 1, 0];
         if copies.region.has_all([corner[0], corner[1], 0], last) == Some(false) {

@@ -18,7 +18,7 @@ use crate::shader::message::{self, Port};
 use crate::shader::op::{Lanes, Op, Trap};
 use crate::shader::program::Program;
 use crate::shader::row::{LANES, Row};
-use crate::shader::run::{Stop, Trapped, run};
+use crate::shader::run::{RaisedTrap, Stop, run};
 use crate::shader::uniforms::Uniforms;
 use crate::shader::warp::Warp;
 
@@ -190,7 +190,7 @@ impl<'vm> Core<'vm> {
         for op in &stage.prologue {
             let (warp, uniforms, port) = (&mut self.warp, &self.uniforms, &mut self.port);
             (op.run)(&mut Lanes { warp, uniforms, port }, op)
-                .map_err(|trap| dispatch::fault(program, Trapped { trap, index: 0 }))?;
+                .map_err(|trap| dispatch::fault(program, RaisedTrap { trap, index: 0 }))?;
         }
         loop {
             let before = self.left;
@@ -198,7 +198,7 @@ impl<'vm> Core<'vm> {
                 run(program, &mut self.warp, &self.uniforms, &mut self.port, &mut self.left);
             self.stats.instructions += before - self.left;
             match result {
-                Err(Trapped { trap, .. })
+                Err(RaisedTrap { trap, .. })
                     if *trap == Trap::Endless && budget.spend(BUDGET_STEP).is_ok() =>
                 {
                     self.left = BUDGET_STEP;

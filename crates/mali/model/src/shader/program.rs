@@ -39,7 +39,7 @@ pub struct Program {
     /// Registers that the program names, which are zeroed when a warp begins.
     named: Vec<u8>,
     /// The translation to host code; never made unless the caller that decodes the program sets a threshold.
-    pub translation: translate::Lazy,
+    pub translation: translate::LazyTranslation,
 }
 
 /// The register of a blend shader's return address on Bifrost.
@@ -153,7 +153,7 @@ impl Program {
         midgard: Option<TextureRegisters>,
     ) -> Program {
         let named = named(&ops);
-        let translation = translate::Lazy::after(u32::MAX);
+        let translation = translate::LazyTranslation::after(u32::MAX);
         Program { address, code, ops, rows, clauses, midgard, named, translation }
     }
 

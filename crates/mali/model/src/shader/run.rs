@@ -19,7 +19,7 @@ pub enum Stop {
 
 /// A trap, and the operation that raised it.
 #[derive(Debug)]
-pub struct Trapped {
+pub struct RaisedTrap {
     /// The trap.
     pub trap: Box<Trap>,
     /// The index of the operation.
@@ -36,7 +36,7 @@ pub fn run(
     uniforms: &Uniforms,
     port: &mut Port<'_>,
     budget: &mut u64,
-) -> Result<Stop, Trapped> {
+) -> Result<Stop, RaisedTrap> {
     let translated = program.translation.get(program);
     let mut left = *budget;
     let mut lanes = Lanes { warp, uniforms, port };
@@ -61,14 +61,14 @@ pub fn run(
         let index = lanes.warp.pc;
         let Some(op) = program.ops.get(index as usize) else {
             let what = "the program goes on behind its end";
-            break Err(Trapped { trap: Box::new(Trap::Invalid(what.into())), index });
+            break Err(RaisedTrap { trap: Box::new(Trap::Invalid(what.into())), index });
         };
         if left == 0 {
-            break Err(Trapped { trap: Box::new(Trap::Endless), index });
+            break Err(RaisedTrap { trap: Box::new(Trap::Endless), index });
         }
         left -= 1;
         if let Err(trap) = (op.run)(&mut lanes, op) {
-            break Err(Trapped { trap, index });
+            break Err(RaisedTrap { trap, index });
         }
         let warp = &mut *lanes.warp;
         match op.next {
@@ -84,7 +84,7 @@ pub fn run(
                 if let Some(target) = warp.jump.take() {
                     if !warp.is_together() {
                         let what = "a jump to another program by some of the lanes".into();
-                        break Err(Trapped { trap: Box::new(Trap::Unimplemented(what)), index });
+                        break Err(RaisedTrap { trap: Box::new(Trap::Unimplemented(what)), index });
                     }
                     break Ok(Stop::Jump(target));
                 }

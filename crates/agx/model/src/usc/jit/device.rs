@@ -24,13 +24,13 @@
 //!    loads and stores of whole vectors come after a test that all lanes of the part execute
 //!    (`neighbours`).
 //! 4. **Base in registers.** `limit` is `length` minus the extent of the access from its base, with an
-//! immediate index (below 2^20) or of one element; if negative, the handler is called. Each active
-//! lane's base must have the high half of the window's addresses, and the difference of low halves is
-//! compared unsigned with `limit`, which is less than 2^31. A base below the start would differ by at
-//! least 2^32 less the start's low half, which is no less than `length`, because the window ends in its
-//! segment; so the difference of a base that passes is its distance from the start. An index in a
-//! register is added as in (3), and the sum, which is less than 2^31 + 2^30, compared with `limit`
-//! again.
+//!    immediate index (below 2^20) or of one element; if negative, the handler is called. Each active
+//!    lane's base must have the high half of the window's addresses, and the difference of low halves is
+//!    compared unsigned with `limit`, which is less than 2^31. A base below the start would differ by at
+//!    least 2^32 less the start's low half, which is no less than `length`, because the window ends in its
+//!    segment; so the difference of a base that passes is its distance from the start. An index in a
+//!    register is added as in (3), and the sum, which is less than 2^31 + 2^30, compared with `limit`
+//!    again.
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 

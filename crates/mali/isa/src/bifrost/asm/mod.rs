@@ -11,7 +11,7 @@ mod parse;
 use std::collections::HashMap;
 
 use crate::asm::{MAX_ZEROS, hex_bytes};
-use pack::Packed;
+use pack::UnlinkedClause;
 use parse::Statement;
 
 /// An error at a line of a source.
@@ -131,7 +131,7 @@ pub fn assemble(source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
 /// The assembled form of a statement.
 enum AssembledStatement {
     Bytes(Vec<u8>),
-    Clause(usize, Box<Packed>),
+    Clause(usize, Box<UnlinkedClause>),
 }
 
 fn directive(text: &str) -> Option<Vec<u8>> {

@@ -21,7 +21,7 @@ use crate::bifrost::inst::{Inst, Port};
 use crate::bifrost::registers::{Access, Ports};
 
 /// A clause before the addresses of labels are known.
-pub(super) struct Packed {
+pub(super) struct UnlinkedClause {
     clause: Clause,
     /// Its words.
     pub words: usize,
@@ -58,7 +58,7 @@ impl WordConstraints {
     }
 }
 
-pub(super) fn pack(draft: &DraftClause) -> Result<Packed, Kind> {
+pub(super) fn pack(draft: &DraftClause) -> Result<UnlinkedClause, Kind> {
     let count = draft.insts.len() / 2;
     if count == 0 || count > MAX_TUPLES || !draft.insts.len().is_multiple_of(2) {
         return Err(ClauseError::Count { what: "tuples", count }.into());
@@ -76,10 +76,10 @@ pub(super) fn pack(draft: &DraftClause) -> Result<Packed, Kind> {
         clause.tuples.push(tuple(draft, index, previous, choice)?);
     }
     let words = clause.encode()?.len() / WORD_BYTES;
-    Ok(Packed { clause, words, target })
+    Ok(UnlinkedClause { clause, words, target })
 }
 
-impl Packed {
+impl UnlinkedClause {
     /// The bytes, given the clause's position in the program.
     pub fn finish(mut self, place: usize, labels: &HashMap<&str, usize>) -> Result<Vec<u8>, Kind> {
         if let Some((index, label)) = &self.target {

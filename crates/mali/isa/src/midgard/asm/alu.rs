@@ -14,7 +14,7 @@ use super::super::word::{
 use super::constants::{self, Values};
 use super::cursor::{Cursor, Result};
 use super::error::AsmErrorKind as Kind;
-use super::fields::{Braces, Fields};
+use super::fields::{BracedFields, Fields};
 
 /// An instruction of a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ const IMMEDIATE: &str = "immediate";
 const MASK: &str = "mask";
 
 /// A mnemonic with its type.
-struct Head {
+struct TypedMnemonic {
     unit: Option<Unit>,
     /// The rows with the name: several if the first source distinguishes them.
     rows: Vec<&'static AluRow>,
@@ -84,7 +84,7 @@ fn split_type(head: &str) -> Option<(&str, char, u32)> {
     Some((name, letter, bits))
 }
 
-fn head(cursor: Cursor<'_>) -> Result<Head> {
+fn head(cursor: Cursor<'_>) -> Result<TypedMnemonic> {
     let mut here = cursor;
     let unit = Unit::ALL.into_iter().find(|unit| {
         let rest = here.rest.strip_prefix(unit.name()).and_then(|rest| rest.strip_prefix('.'));
@@ -98,7 +98,7 @@ fn head(cursor: Cursor<'_>) -> Result<Head> {
     let code = name.strip_prefix(UNKNOWN).and_then(|hex| u8::from_str_radix(hex, 16).ok());
     let rows: Vec<&AluRow> = named().filter(|row| row.letter(true) == letter).collect();
     match (rows.first(), named().next(), code) {
-        (Some(first), _, _) => Ok(Head { unit, code: first.op as u32, rows, bits }),
+        (Some(first), _, _) => Ok(TypedMnemonic { unit, code: first.op as u32, rows, bits }),
         (None, Some(row), _) if letter == 'i' && !row.is_signed_by_name() => {
             here.fail(Kind::Sign { name: name.into(), bits })
         }
@@ -106,7 +106,7 @@ fn head(cursor: Cursor<'_>) -> Result<Head> {
             let (name, expected) = (name.into(), row.letter(true));
             here.fail(Kind::Type { name, expected, found: letter, bits })
         }
-        (None, None, Some(code)) => Ok(Head { unit, rows, code: code.into(), bits }),
+        (None, None, Some(code)) => Ok(TypedMnemonic { unit, rows, code: code.into(), bits }),
         (None, None, None) => here.fail(Kind::Mnemonic(name.into())),
     }
 }
@@ -116,7 +116,7 @@ pub(in super::super) fn arithmetic(
     line: Cursor<'_>,
     words: Option<&[u32; 4]>,
 ) -> Result<Arithmetic> {
-    let (body, braces) = Braces::split(line)?;
+    let (body, braces) = BracedFields::split(line)?;
     let mut rest = body;
     let name = rest.word(|c| !c.is_whitespace());
     let mut head = head(name)?;
@@ -149,7 +149,7 @@ pub(in super::super) fn arithmetic(
 }
 
 /// The unit of an instruction that names none: a scalar unit if all operands are one component of 32 bits.
-fn usual_unit(head: &Head, operands: [Cursor<'_>; 3]) -> Unit {
+fn usual_unit(head: &TypedMnemonic, operands: [Cursor<'_>; 3]) -> Unit {
     let is_component =
         |part: &str| part.len() == 1 && part.chars().all(|c| component_number(c).is_some());
     let single = |operand: &Cursor<'_>| {
@@ -169,7 +169,7 @@ const VECTOR_UNITS: [Unit; 3] = [Unit::Vmul, Unit::Vadd, Unit::Lut];
 const SCALAR_UNITS: [Unit; 2] = [Unit::Smul, Unit::Sadd];
 
 /// Whether sources and results are integers.
-fn kinds(head: &Head) -> (bool, bool) {
+fn kinds(head: &TypedMnemonic) -> (bool, bool) {
     head.rows.first().map_or((false, false), |row| (row.is_integer(), row.makes_integer()))
 }
 
@@ -240,7 +240,7 @@ fn modifier_words() -> Vec<&'static str> {
 }
 
 fn vector(
-    head: &Head,
+    head: &TypedMnemonic,
     [mut dest, src1, src2]: [Cursor<'_>; 3],
     mask: Option<u32>,
     values: &Values<'_>,
@@ -360,7 +360,7 @@ fn vector_source(
 }
 
 fn scalar(
-    head: &Head,
+    head: &TypedMnemonic,
     [mut dest, src1, src2]: [Cursor<'_>; 3],
     values: &Values<'_>,
 ) -> Result<(Registers, Scalar)> {

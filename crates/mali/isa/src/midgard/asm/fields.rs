@@ -28,7 +28,7 @@ pub(in super::super) trait Fields: Clone {
     }
 
     /// Sets the fields that braces name.
-    fn set(&mut self, braces: &Braces<'_>) -> Result<()> {
+    fn set(&mut self, braces: &BracedFields<'_>) -> Result<()> {
         for (name, value) in &braces.0 {
             let (mut found, mut failed) = (false, None);
             self.visit(&mut |field, bits, slot| {
@@ -106,12 +106,12 @@ impl Fields for (Registers, Scalar) {
 
 /// Names and values in braces.
 #[derive(Clone, Default)]
-pub(in super::super) struct Braces<'a>(Vec<(Cursor<'a>, Cursor<'a>)>);
+pub(in super::super) struct BracedFields<'a>(Vec<(Cursor<'a>, Cursor<'a>)>);
 
-impl<'a> Braces<'a> {
+impl<'a> BracedFields<'a> {
     /// Takes the braces from the end of a line.
-    pub fn split(line: Cursor<'a>) -> Result<(Cursor<'a>, Braces<'a>)> {
-        let Some(at) = line.rest.find('{') else { return Ok((line, Braces::default())) };
+    pub fn split(line: Cursor<'a>) -> Result<(Cursor<'a>, BracedFields<'a>)> {
+        let Some(at) = line.rest.find('{') else { return Ok((line, BracedFields::default())) };
         let (body, mut braces) =
             (line.at(line.rest[..at].trim_end()), line.at(&line.rest[at + 1..]));
         let mut all = Vec::new();
@@ -126,7 +126,7 @@ impl<'a> Braces<'a> {
             braces.number("a number")?;
             if braces.mark("}") {
                 braces.end()?;
-                return Ok((body, Braces(all)));
+                return Ok((body, BracedFields(all)));
             }
             braces.need(",", "a comma or a closing brace")?;
         }

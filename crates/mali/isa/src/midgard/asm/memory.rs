@@ -8,7 +8,7 @@ use super::super::table::{MEMORY, Memory};
 use super::super::word::{LoadStore, argument, expand, register};
 use super::cursor::{Cursor, Result};
 use super::error::AsmErrorKind as Kind;
-use super::fields::{Braces, Fields};
+use super::fields::{BracedFields, Fields};
 
 /// Prefix of the number of an opcode without a row.
 const UNKNOWN: &str = "ldst_op_";
@@ -32,7 +32,7 @@ pub(super) fn is_load_store(line: &Cursor<'_>) -> bool {
 
 /// Reads a load or store.
 pub(in super::super) fn load_store(line: Cursor<'_>) -> Result<LoadStore> {
-    let (body, braces) = Braces::split(line)?;
+    let (body, braces) = BracedFields::split(line)?;
     let Some((op, mut rest)) = mnemonic(&body) else {
         return body.fail(Kind::Mnemonic(body.rest.into()));
     };

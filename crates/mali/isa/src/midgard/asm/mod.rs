@@ -151,7 +151,7 @@ fn data(cursor: &Cursor<'_>) -> Result<Vec<u8>> {
 /// A part of a program.
 enum Part<'a> {
     Bytes(Vec<u8>),
-    Bundle(Box<Draft<'a>>),
+    Bundle(Box<UnlinkedBundle<'a>>),
 }
 
 #[derive(Default)]
@@ -178,7 +178,7 @@ impl<'a> Program<'a> {
     /// Ends the bundle of the preceding lines.
     fn close(&mut self, open: &mut Vec<Cursor<'a>>) {
         if !open.is_empty() {
-            match Draft::read(open) {
+            match UnlinkedBundle::read(open) {
                 Ok(draft) => self.push(Part::Bundle(Box::new(draft))),
                 Err(error) => self.errors.push(error),
             }
@@ -212,7 +212,7 @@ impl<'a> Program<'a> {
     }
 
     /// Completes the draft of a bundle at an offset.
-    fn bundle(&self, at: usize, draft: &Draft<'_>) -> Result<Bundle> {
+    fn bundle(&self, at: usize, draft: &UnlinkedBundle<'_>) -> Result<Bundle> {
         let end = at + draft.tag.words() * WORD_BYTES;
         let mut content = draft.content;
         if let Content::Alu(alu) = &mut content {
@@ -256,7 +256,7 @@ pub(super) fn following(bytes: &[u8]) -> Option<Tag> {
 }
 
 /// A bundle whose branches and next tag are not known yet.
-struct Draft<'a> {
+struct UnlinkedBundle<'a> {
     tag: Tag,
     next: Option<Tag>,
     content: Content,
@@ -281,8 +281,8 @@ const ARITHMETIC: &str = "arithmetic";
 const LOADS: &str = "loads and stores";
 const TEXTURES: &str = "a texture instruction";
 
-impl<'a> Draft<'a> {
-    fn read(open: &[Cursor<'a>]) -> Result<Draft<'a>> {
+impl<'a> UnlinkedBundle<'a> {
+    fn read(open: &[Cursor<'a>]) -> Result<UnlinkedBundle<'a>> {
         let mut lines = Lines::default();
         // The constants follow the instructions, but are needed to parse them.
         let mut words = None;
@@ -417,7 +417,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The bundle.
-    fn draft(mut self, first: &Cursor<'_>) -> Result<Draft<'a>> {
+    fn draft(mut self, first: &Cursor<'_>) -> Result<UnlinkedBundle<'a>> {
         let said = self.tag.map(|(_, tag)| tag);
         if let (None, Some(tag)) = (self.kind(), said)
             && tag.0 >= Tag::ALU.0
@@ -467,6 +467,11 @@ impl<'a> Lines<'a> {
                 });
             }
         }
-        Ok(Draft { tag: said.unwrap_or(usual), next: self.next, content, branches: self.branches })
+        Ok(UnlinkedBundle {
+            tag: said.unwrap_or(usual),
+            next: self.next,
+            content,
+            branches: self.branches,
+        })
     }
 }

@@ -9,7 +9,7 @@ use super::super::table::{TEXTURE, texture};
 use super::super::word::{Texture, TextureRegister, expand};
 use super::cursor::{Cursor, Result};
 use super::error::AsmErrorKind as Kind;
-use super::fields::{Braces, Fields};
+use super::fields::{BracedFields, Fields};
 
 /// Prefix of the number of an opcode without a row.
 const UNKNOWN: &str = "tex_op_";
@@ -37,7 +37,7 @@ pub(super) fn is_texture(line: &Cursor<'_>) -> bool {
 
 /// Reads a texture instruction, and whether it belongs to a vertex shader.
 pub(in super::super) fn texture(line: Cursor<'_>) -> Result<(Texture, bool)> {
-    let (body, braces) = Braces::split(line)?;
+    let (body, braces) = BracedFields::split(line)?;
     let Some((op, mut here)) = mnemonic(&body) else {
         return body.fail(Kind::Mnemonic(body.rest.into()));
     };

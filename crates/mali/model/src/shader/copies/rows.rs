@@ -3,7 +3,7 @@
 use super::super::message::{Port, Texel, swizzled_rows};
 use super::super::op::Trap;
 use super::super::row::{ALL, LANES, Row};
-use super::super::run::Trapped;
+use super::super::run::RaisedTrap;
 use super::value::Word;
 use super::{Copies, Effect, Fetch};
 use crate::pixel::NumericType;
@@ -81,9 +81,9 @@ impl Copies {
 
     /// The address of the first fetch's texels for all sixteen threads from `first` on, if they are contiguous.
     #[inline(always)]
-    pub fn run(&self, port: &mut Port<'_>, first: [u32; 3]) -> Result<Option<u64>, Trapped> {
+    pub fn run(&self, port: &mut Port<'_>, first: [u32; 3]) -> Result<Option<u64>, RaisedTrap> {
         let Some(fetch) = self.fetches.first() else { return Ok(None) };
-        let trapped = |trap| Trapped { trap, index: fetch.index };
+        let trapped = |trap| RaisedTrap { trap, index: fetch.index };
         let [x, y, z] = &fetch.at;
         if [x.by[0], y.by[0], z.by[0], fetch.layer.by[0]] != [1, 0, 0, 0] {
             return Ok(None);
@@ -103,9 +103,9 @@ impl Copies {
         port: &mut Port<'_>,
         first: [u32; 3],
         mask: u16,
-    ) -> Result<Option<[Row; 4]>, Trapped> {
+    ) -> Result<Option<[Row; 4]>, RaisedTrap> {
         let Some(fetch) = self.fetches.first() else { return Ok(None) };
-        let trapped = |trap| Trapped { trap, index: fetch.index };
+        let trapped = |trap| RaisedTrap { trap, index: fetch.index };
         let Some((view, memory)) = port.view(fetch.texture).map_err(trapped)? else {
             return Ok(None);
         };
@@ -120,10 +120,10 @@ impl Copies {
         first: [u32; 3],
         mask: u16,
         out: &mut Vec<Fetched>,
-    ) -> Result<(), Trapped> {
+    ) -> Result<(), RaisedTrap> {
         out.clear();
         for fetch in &self.fetches {
-            let trapped = |trap| Trapped { trap, index: fetch.index };
+            let trapped = |trap| RaisedTrap { trap, index: fetch.index };
             out.push(fetch.texels(port, first, mask).map_err(trapped)?);
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::super::warp::Warp;
 use super::HostState;
 use super::code::{Block, FAILED, Translated, step};
 use super::kind::{self, TemplateOp};
-use super::templates::Taken;
+use super::templates::TakenLanes;
 
 /// The pointer to the warp.
 pub const WARP: Gpr = Gpr::RBX;
@@ -229,8 +229,8 @@ impl<'p> Translator<'p> {
         let (next, target) = (index + 1, op.immediate as usize);
         let part = self.asm.label();
         match self.taken(op, kind) {
-            Taken::Always => return self.go(target),
-            Taken::Lanes => {
+            TakenLanes::Always => return self.go(target),
+            TakenLanes::Lanes => {
                 let (none, all) = (self.asm.label(), self.asm.label());
                 self.test_taken(none, all);
                 self.asm.jump(part);

@@ -8,7 +8,7 @@ use tepui_hostvec::Executable;
 use super::super::op::{Lanes, Op, Trap};
 use super::super::program::Program;
 use super::super::row::{ALL, LANES, Row};
-use super::super::run::Trapped;
+use super::super::run::RaisedTrap;
 use super::super::warp::Warp;
 
 /// A sequence of operations that is translated. The default is empty.
@@ -100,7 +100,7 @@ impl Translated {
         lanes: &mut Lanes<'_, '_>,
         block: Block,
         left: &mut u64,
-    ) -> Result<(), Trapped> {
+    ) -> Result<(), RaisedTrap> {
         let rows = lanes.uniforms.rows();
         debug_assert_eq!(program.ops.len(), self.blocks.len());
         if rows.len() < self.shared || *left > i64::MAX as u64 {
@@ -141,7 +141,7 @@ impl Translated {
             resume_unwind(panic);
         }
         let trap = context.trap.unwrap_or_else(|| Box::new(Trap::Invalid("no trap".into())));
-        Err(Trapped { trap, index })
+        Err(RaisedTrap { trap, index })
     }
 }
 

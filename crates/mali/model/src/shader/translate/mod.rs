@@ -53,18 +53,18 @@ pub struct HostState {
 }
 
 /// A program's translation, made when the program has run a number of times.
-pub struct Lazy {
+pub struct LazyTranslation {
     /// Remaining runs until the translation.
     left: AtomicU32,
     translated: OnceLock<Option<Translated>>,
 }
 
-impl Lazy {
+impl LazyTranslation {
     /// A translation that is made after `runs` runs of warps; never if it is `u32::MAX`.
-    pub fn after(runs: u32) -> Lazy {
+    pub fn after(runs: u32) -> LazyTranslation {
         let never = runs == u32::MAX;
         let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
-        Lazy { left: AtomicU32::new(runs), translated }
+        LazyTranslation { left: AtomicU32::new(runs), translated }
     }
 
     /// The program's translation, once it exists.

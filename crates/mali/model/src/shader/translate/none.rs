@@ -2,7 +2,7 @@
 
 use super::super::op::Lanes;
 use super::super::program::Program;
-use super::super::run::Trapped;
+use super::super::run::RaisedTrap;
 
 /// A program's translation, which does not exist on this host.
 pub enum Translated {}
@@ -26,7 +26,7 @@ impl Translated {
         _: &mut Lanes<'_, '_>,
         _: Block,
         _: &mut u64,
-    ) -> Result<(), Trapped> {
+    ) -> Result<(), RaisedTrap> {
         match *self {}
     }
 }

@@ -28,7 +28,7 @@ const SIGN: u32 = 1 << 31;
 const ONES: u32 = u32::MAX;
 
 /// The lanes that take a branch.
-pub enum Taken {
+pub enum TakenLanes {
     /// All executing lanes.
     Always,
     /// The executing lanes of [`TAKEN`].
@@ -479,7 +479,7 @@ impl Translator<'_> {
     // ---- branches ----
 
     /// Computes the lanes that take a branch.
-    pub fn taken(&mut self, op: &Op, kind: TemplateOp) -> Taken {
+    pub fn taken(&mut self, op: &Op, kind: TemplateOp) -> TakenLanes {
         let if_zero = op.flags & IF_ZERO != 0;
         let always = match (kind, [0, 1].map(|k| self.value(&op.src[k]))) {
             (TemplateOp::BranchZero, [Some(Value::Bits(bits)), _]) => (bits == 0) == if_zero,
@@ -490,7 +490,7 @@ impl Translator<'_> {
             _ => false,
         };
         if always {
-            return Taken::Always;
+            return TakenLanes::Always;
         }
         for (part, mask) in TAKEN.into_iter().enumerate() {
             match kind {
@@ -503,7 +503,7 @@ impl Translator<'_> {
                 }
             }
         }
-        Taken::Lanes
+        TakenLanes::Lanes
     }
 
     /// Jumps to a label if no executing lane takes the branch, and to another if all do.

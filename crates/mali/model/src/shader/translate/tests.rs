@@ -12,7 +12,7 @@ use super::super::run::{Stop, run};
 use super::super::testing::{Bench, MEMORY};
 use super::super::uniforms::Uniforms;
 use super::super::warp::{COMMON, Warp};
-use super::Lazy;
+use super::LazyTranslation;
 use super::kind::{self, TemplateOp};
 
 /// Thread-local storage of a lane.
@@ -62,7 +62,7 @@ type FinalState = (Result<Stop, String>, u64, Vec<Row>);
 /// Runs a program from the same initial state, interpreted or translated.
 fn left(code: &[u8], translated: bool, mask: u16, mut random: Random) -> FinalState {
     let mut program = Program::decode(0x4000, code.to_vec());
-    program.translation = Lazy::after(if translated { 0 } else { u32::MAX });
+    program.translation = LazyTranslation::after(if translated { 0 } else { u32::MAX });
     let bench = Bench::new();
     let words: Vec<u32> = (0..256).map(|_| random.word()).collect();
     let uniforms = Uniforms::new(&words, &program.rows);
