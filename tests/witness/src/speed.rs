@@ -162,7 +162,7 @@ impl Texture {
     }
 
     /// The time of eight bilinear samples of each of [`SIDE`]² invocations; nothing where the device does not filter the format.
-    fn time(&self, gpu: &Gpu, module: &[u32]) -> Result<Option<Time>> {
+    fn time(&self, gpu: &Gpu, module: &[u32]) -> Result<Option<KernelTime>> {
         let wanted = vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR
             | vk::FormatFeatureFlags::TRANSFER_DST;
         if !gpu.format_features(self.format).contains(wanted) {

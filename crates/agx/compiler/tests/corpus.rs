@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Error, Options, compile};
-use tepui_corpus::{Same, Words, compare, memory};
+use tepui_corpus::{Equality, WordDistribution, compare, memory};
 use tepui_ir::interp::{Fault, dispatch};
 use tepui_ir::{InstFlags, Shader, Stage};
 
@@ -50,7 +50,11 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
-    let words = if ROUNDING_DEPENDENT.contains(&name) { Words::Moderate } else { Words::Any };
+    let words = if ROUNDING_DEPENDENT.contains(&name) {
+        WordDistribution::Moderate
+    } else {
+        WordDistribution::Any
+    };
     let start = memory(&s, seed, words);
     let first = s.clone();
     let mut want = start.clone();
@@ -104,8 +108,8 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     }
     let now = bound.memory(&start).expect("bound");
     match compare(&first, &want, &now) {
-        Ok(Same::Bits) => tally.same += 1,
-        Ok(Same::Near) => tally.near += 1,
+        Ok(Equality::Bits) => tally.same += 1,
+        Ok(Equality::Near) => tally.near += 1,
         Err(_) if want.conflicts > 0 => {
             not_run("lanes store several values to one place".to_owned())
         }

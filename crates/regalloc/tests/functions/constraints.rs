@@ -3,10 +3,10 @@
 use super::CHECKED;
 use super::machine::{
     Func, GROUP, HALF, Inst, Machine, Picky, QUAD, RESULT, SCALAR, WORD, block, ctl,
-    picky_registers, push, show, value,
+    picky_registers, show, value,
 };
 use tepui_regalloc::alloc::Registers;
-use tepui_regalloc::{Code, Ctl, Error, Op, RegClass, RegSet, Step, Val, alloc, liveness};
+use tepui_regalloc::{Code, Ctl, Error, RegClass, RegSet, Step, Val, alloc, liveness};
 
 /// Registers for a function, checked.
 fn registers(f: &Func, registers: &Registers) -> Result<Code<Inst>, Error> {
