@@ -11,8 +11,21 @@ use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value};
 
 /// Values that reach a handle operand of some ops.
 pub(crate) fn handles(s: &Shader, of: impl Fn(Op) -> bool) -> SecondaryMap<Value, bool> {
+    let mut roots: Vec<Value> = Vec::new();
+    s.walk(|s, _, i| {
+        for (p, &a) in s.insts[i].op.info().operands.iter().zip(s.args(i)) {
+            if *p == Pat::H && of(s.insts[i].op) {
+                roots.push(a);
+            }
+        }
+    });
+    reaching(s, roots)
+}
+
+/// 64-bit values that become one of `roots` through selects, copies, `if`s and loops.
+pub(crate) fn reaching(s: &Shader, roots: Vec<Value>) -> SecondaryMap<Value, bool> {
     let mut reach = SecondaryMap::new();
-    let mut work: Vec<Value> = Vec::new();
+    let mut work = roots;
     // Operands of `break`, `continue` and `yield` for each result and parameter.
     let mut carried: HashMap<Value, Vec<Value>> = HashMap::default();
     let mut exits = Vec::new();
@@ -24,13 +37,6 @@ pub(crate) fn handles(s: &Shader, of: impl Fn(Op) -> bool) -> SecondaryMap<Value
             }
         }
     }
-    s.walk(|s, _, i| {
-        for (p, &a) in s.insts[i].op.info().operands.iter().zip(s.args(i)) {
-            if *p == Pat::H && of(s.insts[i].op) {
-                work.push(a);
-            }
-        }
-    });
     while let Some(v) = work.pop() {
         if std::mem::replace(&mut reach[v], true) {
             continue;

@@ -1,18 +1,59 @@
-//! Lowers buffer handles that are selected at run time: address and size are selected instead of
-//! the handle.
+//! Lowers buffer handles that are selected or compared at run time: address and size are selected
+//! instead of the handle, and addresses are compared.
 //!
 //! Runs after [`crate::lower_buffers`], if that runs; accesses through such a handle become memory
 //! accesses. Handles of images and samplers are not changed.
 
-use crate::handles::handles;
-use crate::rewrite::{Emit, Step};
+use crate::handles::{handles, reaching};
+use crate::rewrite::{self, Emit, Lowering, Step};
 use crate::value_split::{self, Parts};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Mem, Op, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
+    let compared = compare_addresses(s);
+    select_addresses(s) || compared
+}
+
+/// Comparisons of two handles.
+struct Compared(FxHashSet<Inst>);
+
+impl Lowering for Compared {
+    fn wants(&self, _s: &Shader, i: Inst) -> bool {
+        self.0.contains(&i)
+    }
+
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, args) = (e.s.insts[i].op, e.s.args(i).to_vec());
+        // A null pointer is 0, as handle and as address.
+        let address = |e: &mut Emit, v: Value| match e.s.as_const(v) {
+            Some(_) => v,
+            None => e.op(Op::BufferAddress, &[v]),
+        };
+        let addresses = [address(e, args[0]), address(e, args[1])];
+        Step::Replace(vec![e.op(op, &addresses)])
+    }
+}
+
+/// Compares the addresses of buffers where their handles are compared, as pointers into them are.
+fn compare_addresses(s: &mut Shader) -> bool {
+    let mut comparisons = Vec::new();
+    s.walk(|s, _, i| {
+        let is_wide = || s.args(i).iter().all(|&a| s.ty(a) == Type::B64);
+        if matches!(s.insts[i].op, Op::IEq | Op::INe) && is_wide() {
+            comparisons.push(i);
+        }
+    });
+    comparisons.retain(|&i| {
+        let reach = reaching(s, s.args(i).to_vec());
+        s.values.keys().any(|v| reach[v] && is_descriptor(s, v))
+    });
+    !comparisons.is_empty() && rewrite::run(s, &mut Compared(comparisons.into_iter().collect()))
+}
+
+fn select_addresses(s: &mut Shader) -> bool {
     // Nearly always each access has its descriptor before it.
     let far = |i: Inst| {
         buffer_op(s.insts[i].op) && s.args(i).first().is_some_and(|&h| !is_descriptor(s, h))

@@ -177,7 +177,13 @@ impl<B: Backend> SetLayout<B> {
         let (mut end, mut dynamic, mut variable) = (0u64, 0u32, false);
         for k in order {
             let b = &list[k];
-            if b.descriptor_count == 0 {
+            // SAFETY: the flags are an array of the count, or null.
+            let own = flags
+                .and_then(|f| unsafe { slice(f.binding_flags, f.binding_count) }.get(k).copied());
+            let is_variable = own
+                .is_some_and(|f| f.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
+            // A binding without descriptors is not there, unless its count is given with each set.
+            if b.descriptor_count == 0 && !is_variable {
                 continue;
             }
             if b.binding > MAX_BINDING {
@@ -225,11 +231,7 @@ impl<B: Backend> SetLayout<B> {
             if ty.is_dynamic() {
                 dynamic += b.descriptor_count;
             }
-            // SAFETY: the flags are an array of the count, or null.
-            let own = flags
-                .and_then(|f| unsafe { slice(f.binding_flags, f.binding_count) }.get(k).copied());
-            variable |= own
-                .is_some_and(|f| f.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
+            variable |= is_variable;
         }
         let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR);
         if push && end > MAX_PUSHED_B || dynamic > MAX_DYNAMIC {
@@ -651,7 +653,7 @@ entry! {
                     let last = layout.as_ref().ok().filter(|l| l.variable).and_then(|l| l.bindings.last());
                     o.max_variable_descriptor_count = last.map_or(0, |(_, b)| match b.ty {
                         DescriptorType::InlineUniformBlock => 1 << 16,
-                        _ => 1 << 20,
+                        _ => ((MAX_SET_B - u64::from(b.offset)) / u64::from(b.stride)).min(1 << 20) as u32,
                     });
                 }
             });

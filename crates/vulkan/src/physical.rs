@@ -332,7 +332,7 @@ entry! {
                     vk::StructureType::QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES => {
                         let p = &mut *at.cast::<vk::QueueFamilyGlobalPriorityProperties>();
                         p.priority_count = 1;
-                        p.priorities[0] = vk::QueueGlobalPriority::MEDIUM;
+                        p.priorities[0] = GLOBAL_PRIORITY;
                     }
                     vk::StructureType::QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR => {
                         // Images are the same to all families.
@@ -608,7 +608,10 @@ pub fn extension(name: &str, version: u32) -> vk::ExtensionProperties {
     }
 }
 
-/// Whether a device can be created with these extensions and features.
+/// The only priority that queues have among those of other processes.
+const GLOBAL_PRIORITY: vk::QueueGlobalPriority = vk::QueueGlobalPriority::MEDIUM;
+
+/// Whether a device can be created with these extensions, features and queues.
 unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> Result<()> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
@@ -637,6 +640,18 @@ unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> 
         let core = info.enabled_features.as_ref().or(more.map(|m| &m.features));
         if core.is_some_and(lacking) || physical.feature_chain.lacks(info.next.cast::<c_void>()) {
             return Err(Error::unsupported("a feature that the device is asked for"));
+        }
+        for queue in crate::object::slice(info.queue_create_infos, info.queue_create_info_count) {
+            let asked: Option<&vk::DeviceQueueGlobalPriorityCreateInfo> = chain::find(
+                queue.next,
+                vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO,
+            );
+            let code = match asked.map(|a| a.global_priority) {
+                None | Some(GLOBAL_PRIORITY) => continue,
+                Some(p) if p > GLOBAL_PRIORITY => vk::Result::ERROR_NOT_PERMITTED,
+                Some(_) => vk::Result::ERROR_INITIALIZATION_FAILED,
+            };
+            return Err(Error::new(code, "queues have the medium global priority"));
         }
     }
     Ok(())

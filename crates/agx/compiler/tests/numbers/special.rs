@@ -1,6 +1,8 @@
 //! Zeros of both signs, infinities and NaN in every function of GLSL.std.450 that takes floats, under
 //! `SignedZeroInfNanPreserve`: what its definition gives in real numbers extended by them.
 
+use std::f64::consts;
+
 use crate::{GROUP, Kernel, run};
 use rspirv::dr::Operand;
 use rspirv::spirv::{self, GlslStd450Op as G, Word};
@@ -295,7 +297,7 @@ const NO_DOUBLE: &[Row] = &[
             Is(INF),
             Is(0.0),
             Nan,
-            Near(2.718_281_828_5),
+            Near(consts::E),
             Near(0.367_879_441_2),
             Near(1.648_721_270_7),
             Near(0.135_335_283_2),
@@ -311,11 +313,11 @@ const NO_DOUBLE: &[Row] = &[
             Nan,
             Near(2.0),
             Near(0.5),
-            Near(1.414_213_562_4),
+            Near(consts::SQRT_2),
             Near(0.25),
         ],
     ),
-    (G::Log, [Is(-INF), Is(-INF), Is(INF), Nan, Nan, Near(0.0), Nan, Near(-0.693_147_180_6), Nan]),
+    (G::Log, [Is(-INF), Is(-INF), Is(INF), Nan, Nan, Near(0.0), Nan, Near(-consts::LN_2), Nan]),
     (G::Log2, [Is(-INF), Is(-INF), Is(INF), Nan, Nan, Near(0.0), Nan, Near(-1.0), Nan]),
 ];
 
@@ -399,7 +401,7 @@ fn encode(x: f64, bits: u32) -> u64 {
             let sign = u64::from(x.is_sign_negative()) << 15;
             sign | match x.abs() {
                 a if a.is_nan() => 0x7e00,
-                a if a == 0.0 => 0,
+                0.0 => 0,
                 a if a.is_infinite() => 0x7c00,
                 a => ((a.log2() as i64 + 15) as u64) << 10,
             }
