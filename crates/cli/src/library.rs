@@ -246,7 +246,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = unpack(b"driver", folder.path(), "driver.so").unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o644);
-        // The folder is its user's alone.
+        // A folder of its user's alone.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         assert!(!is_readable_by_all(&path));
         let found = for_all_users(path.clone()).unwrap();
         if rustix::process::geteuid().is_root() {

@@ -17,10 +17,10 @@ use crate::state::MAX_SAMPLE_PLACE;
 
 /// Apple's vendor number, which Mesa uses as well. source: PCI-SIG's list
 const VENDOR: u32 = 0x106b;
-/// The registered number of a driver. This one has none of its own, the specification has none for such drivers, and 0 is no value of
-/// the type. Clients choose by it how to use the GPU (Zink, whether to keep render passes together), so that the number of the driver
-/// with the same hardware, kernel interface and rules is the one that serves them; the name says whose driver it is.
-const DRIVER: vk::DriverId = vk::DriverId::MESA_HONEYKRISP;
+/// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device Enumeration"):
+/// this one spells "TEPU". That of Honeykrisp would be wrong for clients that choose by it: zink keeps render passes together then, and
+/// Mesa 26.1's loses depth of some scenes, on Honeykrisp as well.
+const DRIVER: vk::DriverId = vk::DriverId::from_raw(0x5445_5055);
 /// Descriptors of a kind that a stage sees.
 const MAX_DESCRIPTORS: u32 = 1 << 20;
 /// Buffers with dynamic offsets in all sets, of each kind.
