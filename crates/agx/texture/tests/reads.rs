@@ -990,7 +990,7 @@ fn lanes_beyond_the_edge_of_a_cube_may_be_off() {
         let picture = Picture::new(&make);
         let mut memory = picture.noise(25);
         let near = 1.0 - 1.0 / 32.0;
-        let place = |i: usize| if i % 2 == 0 { 0.3 - i as f32 / 64.0 } else { -near };
+        let place = |i: usize| if i.is_multiple_of(2) { 0.3 - i as f32 / 64.0 } else { -near };
         // Lanes are on two faces.
         let z = |i: usize| if i % 4 < 2 { 1.0 } else { -1.0 };
         let direction =
