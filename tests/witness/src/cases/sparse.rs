@@ -477,8 +477,7 @@ fn half_bound(gpu: &Gpu) -> Result<(Image, Vec<bool>)> {
     };
     let block = sparse.format_properties.image_granularity;
     let across = SIZE_PX[0].div_ceil(block.width);
-    let is_bound =
-        |x: u32, y: u32| (y / block.height * across + x / block.width).is_multiple_of(2);
+    let is_bound = |x: u32, y: u32| (y / block.height * across + x / block.width).is_multiple_of(2);
     let starts = |size: u32, step: u32| (0..size).step_by(step as usize);
     let corners: Vec<(u32, u32)> = starts(SIZE_PX[1], block.height)
         .flat_map(|y| starts(SIZE_PX[0], block.width).map(move |x| (x, y)))
