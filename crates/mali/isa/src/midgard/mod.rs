@@ -59,7 +59,7 @@ pub enum TextureRegisters {
 
 impl TextureRegisters {
     /// The registers of a chip, according to
-    /// [`shares_texture_registers`](tepui_mali_chips::Chip::shares_texture_registers).
+    /// `shares_texture_registers` of `tepui_mali_chips::Chip`.
     pub const fn shared(shared: bool) -> TextureRegisters {
         if shared { TextureRegisters::Shared } else { TextureRegisters::Own }
     }
