@@ -145,7 +145,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     })
 }
 
-/// What is wrong with a link's target, seen from a page.
+/// The fault of a link's target, seen from a page.
 fn wrong_link(tree: &Tree, page: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;

@@ -18,11 +18,11 @@ const LANE: usize = tepui_ir_gen::SLOT as usize;
 pub struct Tally {
     /// Programs that left the same memory.
     pub same: usize,
-    /// Those that spilled registers.
+    /// Programs that spilled registers.
     pub spilled: usize,
-    /// Those that have loops.
+    /// Programs that have loops.
     pub loops: usize,
-    /// What was not compiled, by reason.
+    /// Programs that were not compiled, by reason.
     pub refused: BTreeMap<String, usize>,
 }
 

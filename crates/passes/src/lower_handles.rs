@@ -46,6 +46,12 @@ fn compare_addresses(s: &mut Shader) -> bool {
             comparisons.push(i);
         }
     });
+    // Nearly always they are of integers.
+    let compared = comparisons.iter().flat_map(|&i| s.args(i)).copied().collect();
+    let reach = reaching(s, compared);
+    if !s.values.keys().any(|v| reach[v] && is_descriptor(s, v)) {
+        return false;
+    }
     comparisons.retain(|&i| {
         let reach = reaching(s, s.args(i).to_vec());
         s.values.keys().any(|v| reach[v] && is_descriptor(s, v))

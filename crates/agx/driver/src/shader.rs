@@ -47,7 +47,7 @@ struct Place {
     dynamic: Option<u32>,
 }
 
-/// Where the descriptors of a pipeline layout are: for each set, those of its bindings by number.
+/// Descriptor offsets of a pipeline layout: for each set, those of its bindings by number.
 #[derive(Clone, Debug, Default)]
 pub struct Places(Vec<Vec<(u32, Place)>>);
 

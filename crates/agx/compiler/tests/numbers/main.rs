@@ -118,7 +118,7 @@ impl Kernel {
     }
 }
 
-/// What a shader leaves in binding 1: by the interpreter, after the passes, and on the virtual M1.
+/// Contents of binding 1 after a shader: by the interpreter, after the passes, and on the virtual M1.
 fn run(words: &[u32], input: &[u32], outputs: usize) -> [(&'static str, Vec<u32>); 3] {
     let s = tepui_spirv::translate(words, &tepui_spirv::Options::default()).unwrap();
     tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
