@@ -544,7 +544,11 @@ impl Cx<'_> {
         let (z32, z64) = (self.u32(0), self.konst(Type::B64, 0));
         match self.pointee(pty)?.0 {
             StorageClass::PhysicalStorageBuffer => self.pointer_from(pty, &[z64]),
-            StorageClass::Workgroup => self.pointer_from(pty, &[z32]),
+            // The first variable is at offset 0, so null is an offset that no variable has.
+            StorageClass::Workgroup => {
+                let none = self.u32(u32::MAX);
+                self.pointer_from(pty, &[none])
+            }
             StorageClass::StorageBuffer => self.pointer_from(pty, &[z64, z32]),
             c => self.unsupported(format!("a null pointer in storage class {c:?}")),
         }

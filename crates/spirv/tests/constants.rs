@@ -214,3 +214,23 @@ fn a_side_that_both_ways_reach() {
         w.check(&[first, 0, 0], &[first, if first == 0 { 0 } else { 7 }, 9]);
     }
 }
+
+#[test]
+fn null_pointers_of_workgroup_memory_equal_no_variable() {
+    let mut w = Writer::new();
+    w.b.capability(Capability::VariablePointers);
+    let (word, truth) = (w.word, w.b.type_bool());
+    let pointer = w.b.type_pointer(None, StorageClass::Workgroup, word);
+    let variable = w.b.id();
+    let class = vec![Operand::StorageClass(StorageClass::Workgroup)];
+    let declared = Instruction::new(S::Variable, Some(pointer), Some(variable), class);
+    w.b.module_mut().types_global_values.push(declared);
+    let [null, other] = [(); 2].map(|()| w.b.constant_null(pointer));
+    let [zero, one] = [0, 1].map(|n| w.b.constant_bit32(word, n));
+    for [a, b] in [[variable, null], [null, other], [variable, variable]] {
+        let is = w.b.ptr_equal(truth, None, a, b).unwrap();
+        let v = w.b.select(word, None, is, one, zero).unwrap();
+        w.store(v);
+    }
+    w.check(&[7; 3], &[0, 1, 1]);
+}
