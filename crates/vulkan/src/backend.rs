@@ -46,6 +46,9 @@ pub struct PhysicalInfo {
     pub memory: vk::PhysicalDeviceMemoryProperties,
     /// Queue families.
     pub queues: Vec<vk::QueueFamilyProperties>,
+    /// Priorities that a queue may have among those of other processes, from low to high; medium, which
+    /// queues have by default, is one of them.
+    pub priorities: &'static [vk::QueueGlobalPriority],
     /// Features of each format.
     pub formats: fn(Format) -> FormatFeatures,
     /// DRM format modifiers with which images of a format can be shared between devices, and the
@@ -558,7 +561,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
 
     /// Opens a device.
-    fn open(physical: &Self::Physical) -> Result<Self::Device>;
+    /// Its queue has one of [`PhysicalInfo::priorities`].
+    fn open(physical: &Self::Physical, priority: vk::QueueGlobalPriority) -> Result<Self::Device>;
 
     /// The render node of a device, for sync objects.
     fn node(device: &Self::Device) -> &tepui_drm::client::RenderNode;

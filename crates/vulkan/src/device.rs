@@ -360,7 +360,9 @@ impl<B: Backend> Device<B> {
         allocator: Allocator,
         commands: &'static Table,
     ) -> Result<vk::Device> {
-        let inner = Arc::new(B::open(physical)?);
+        // SAFETY: as the caller says.
+        let priority = unsafe { crate::physical::priority(info) };
+        let inner = Arc::new(B::open(physical, priority)?);
         let lost = Arc::new(AtomicBool::new(false));
         let queue = Dispatchable::new(Queue::new(inner.clone(), lost.clone())?);
         // SAFETY: as the caller says.

@@ -326,13 +326,14 @@ entry! {
     /// `vkGetPhysicalDeviceQueueFamilyProperties2`.
     fn vkGetPhysicalDeviceQueueFamilyProperties2(physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::QueueFamilyProperties2) {
         unsafe {
-            enumerate(count, out, &of(physical).info().queues, |o, q| {
+            let PhysicalInfo { queues, priorities, .. } = of(physical).info();
+            enumerate(count, out, queues, |o, q| {
                 o.queue_family_properties = *q;
                 chain::each(o.next, |s_type, at| match s_type {
                     vk::StructureType::QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES => {
                         let p = &mut *at.cast::<vk::QueueFamilyGlobalPriorityProperties>();
-                        p.priority_count = 1;
-                        p.priorities[0] = GLOBAL_PRIORITY;
+                        p.priority_count = priorities.len() as u32;
+                        p.priorities[..priorities.len()].copy_from_slice(priorities);
                     }
                     vk::StructureType::QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR => {
                         // Images are the same to all families.
@@ -608,8 +609,23 @@ pub fn extension(name: &str, version: u32) -> vk::ExtensionProperties {
     }
 }
 
-/// The only priority that queues have among those of other processes.
-const GLOBAL_PRIORITY: vk::QueueGlobalPriority = vk::QueueGlobalPriority::MEDIUM;
+/// The priority that a device's queue is asked to have among those of other processes.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn priority(info: &vk::DeviceCreateInfo) -> vk::QueueGlobalPriority {
+    // SAFETY: as the caller says.
+    let asked = unsafe {
+        let queues = crate::object::slice(info.queue_create_infos, info.queue_create_info_count);
+        queues.iter().find_map(|q| {
+            chain::find::<vk::DeviceQueueGlobalPriorityCreateInfo>(
+                q.next,
+                vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO,
+            )
+        })
+    };
+    asked.map_or(vk::QueueGlobalPriority::MEDIUM, |a| a.global_priority)
+}
 
 /// Whether a device can be created with these extensions, features and queues.
 unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> Result<()> {
@@ -641,17 +657,14 @@ unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> 
         if core.is_some_and(lacking) || physical.feature_chain.lacks(info.next.cast::<c_void>()) {
             return Err(Error::unsupported("a feature that the device is asked for"));
         }
-        for queue in crate::object::slice(info.queue_create_infos, info.queue_create_info_count) {
-            let asked: Option<&vk::DeviceQueueGlobalPriorityCreateInfo> = chain::find(
-                queue.next,
-                vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO,
-            );
-            let code = match asked.map(|a| a.global_priority) {
-                None | Some(GLOBAL_PRIORITY) => continue,
-                Some(p) if p > GLOBAL_PRIORITY => vk::Result::ERROR_NOT_PERMITTED,
-                Some(_) => vk::Result::ERROR_INITIALIZATION_FAILED,
+        let asked = priority(info);
+        if !physical.priorities.contains(&asked) {
+            let code = match asked > vk::QueueGlobalPriority::MEDIUM {
+                true => vk::Result::ERROR_NOT_PERMITTED,
+                false => vk::Result::ERROR_INITIALIZATION_FAILED,
             };
-            return Err(Error::new(code, "queues have the medium global priority"));
+            let why = format!("queues have no global priority {}", asked.as_raw());
+            return Err(Error::new(code, why));
         }
     }
     Ok(())

@@ -179,6 +179,11 @@ state! {
         /// Instances of an element, by vertex buffer.
         rates: [Option<u32>; MAX_VERTEX] = [None; MAX_VERTEX],
     }
+    /// Robust access of vertex attributes, which the part of a pipeline with the vertex input asks for.
+    50 ROBUST_VERTEX_INPUTS [] {
+        /// Attributes past the end of their buffers read zeros, for shaders that were made without robust access, too.
+        robust_vertex_inputs: bool = false,
+    }
     /// Strides of vertex buffers.
     1 VERTEX_STRIDES [VERTEX_INPUT_BINDING_STRIDE] {
         /// Bytes from element to element, by vertex buffer.

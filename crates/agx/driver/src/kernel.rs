@@ -99,11 +99,11 @@ impl Kernel {
         call(&self.node, ioctl, arg)
     }
 
-    /// Opens an address space and a queue.
+    /// Opens an address space and a queue, of low or medium priority.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn new(node: RenderNode) -> Result<Arc<Kernel>> {
+    pub fn new(node: RenderNode, priority: vk::QueueGlobalPriority) -> Result<Arc<Kernel>> {
         let params = params(&node)?;
         let kernel_start = (params.vm_end - params.vm_kernel_min_size) & !(PAGE_BYTES - 1);
         let mut vm =
@@ -111,7 +111,10 @@ impl Kernel {
         call(&node, Ioctl::VmCreate, &mut vm).map_err(failed("creating an address space"))?;
         let mut queue = uapi::QueueCreate {
             vm_id: vm.vm_id,
-            priority: uapi::PRIORITY_MEDIUM,
+            priority: match priority {
+                vk::QueueGlobalPriority::LOW => uapi::PRIORITY_LOW,
+                _ => uapi::PRIORITY_MEDIUM,
+            },
             usc_exec_base: USC_BASE,
             ..Default::default()
         };

@@ -141,8 +141,8 @@ impl Backend for Agx {
         &physical.info
     }
 
-    fn open(physical: &Physical) -> Result<Arc<Device>> {
-        Device::new(Kernel::new((physical.open)()?)?)
+    fn open(physical: &Physical, priority: vk::QueueGlobalPriority) -> Result<Arc<Device>> {
+        Device::new(Kernel::new((physical.open)()?, priority)?)
     }
 
     fn node(device: &Arc<Device>) -> &RenderNode {

@@ -835,6 +835,7 @@ pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
         feature_chain: feature_chain(),
         extensions: EXTENSIONS.to_vec(),
         memory,
+        priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
         formats: format::features,
         modifiers: format::modifiers,

@@ -249,7 +249,7 @@ impl Shader {
         let device = self.device()?;
         let linked = device
             .part_programs
-            .vertex_prolog(table, key, self.beyond(&device))
+            .vertex_prolog(table, key, self.beyond(key, &device))
             .and_then(|prolog| link::vertex(prolog.as_deref(), &main));
         linked.map(Some).map_err(|e| compile_error(&e))
     }

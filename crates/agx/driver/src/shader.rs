@@ -363,6 +363,8 @@ pub struct VertexKey {
     pub negative_one_to_one: bool,
     /// Destination of outputs.
     pub results: Results,
+    /// Attributes past the end of their buffers read zeros, whatever the shader was made with.
+    pub robust: bool,
 }
 
 /// Destination of a vertex variant's outputs. Variants that store to memory run as compute programs.
@@ -687,8 +689,8 @@ impl Shader {
     }
 
     /// Value of attributes past the end of their buffers.
-    pub(crate) fn beyond(&self, device: &Device) -> Beyond {
-        match (self.robust, device.kernel.has_soft_faults()) {
+    pub(crate) fn beyond(&self, key: &VertexKey, device: &Device) -> Beyond {
+        match (self.robust || key.robust, device.kernel.has_soft_faults()) {
             (false, _) => Beyond::First,
             (true, false) => Beyond::Zeros,
             (true, true) => Beyond::Unbound,
@@ -761,7 +763,7 @@ impl Shader {
                     Results::Record => VertexResults::Record,
                 },
                 multiview: key.multiview,
-                beyond: self.beyond(&*self.device()?),
+                beyond: self.beyond(key, &*self.device()?),
                 negative_one_to_one: key.negative_one_to_one,
             });
             self.variant(&self.program(&interface, Additions::default())?, Linking::Whole)

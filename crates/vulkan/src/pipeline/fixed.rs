@@ -19,8 +19,11 @@ pub(super) fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
     use vk::GraphicsPipelineLibraryFlagsEXT as P;
     let mut g = Groups::empty();
     if part.contains(P::VERTEX_INPUT_INTERFACE) {
-        g |=
-            Groups::VERTEX_ATTRIBUTES | Groups::VERTEX_STRIDES | Groups::TOPOLOGY | Groups::RESTART;
+        g |= Groups::VERTEX_ATTRIBUTES
+            | Groups::VERTEX_STRIDES
+            | Groups::TOPOLOGY
+            | Groups::RESTART
+            | Groups::ROBUST_VERTEX_INPUTS;
     }
     if part.contains(P::PRE_RASTERIZATION_SHADERS) {
         g |= Groups::VIEWPORTS

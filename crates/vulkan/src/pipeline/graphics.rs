@@ -10,7 +10,9 @@ use xxhash_rust::xxh3;
 use super::fixed::{
     depth_stencil, fragment_output, groups_of, multisample, pre_raster, vertex_input,
 };
-use super::source::{Source, captures, flags_of, made_from, objects, robust, sets_of, source_of};
+use super::source::{
+    Robustness, Source, captures, flags_of, made_from, objects, robust, sets_of, source_of,
+};
 use super::{GraphicsPipeline, Kind, Making, Pipeline, PipelineLayout, capture, next_id};
 use crate::backend::{Backend, ShaderInfo};
 use crate::binary::Captured;
@@ -119,7 +121,7 @@ unsafe fn sources_of<'a, B: Backend>(
             if !parts.contains(part) || is_fragment && discards {
                 continue;
             }
-            let robust = robust(d, stage.next) || robust(d, info.next);
+            let robust = robust(d, stage.next, info.next);
             sources[k] = Some((source_of(stage, given)?, robust));
         }
         Ok(sources)
@@ -138,7 +140,7 @@ pub(crate) unsafe fn key_of_compute<B: Backend>(
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let flags = flags_of(info.flags, info.next);
-        let robust = robust(d, info.stage.next) || robust(d, info.next);
+        let robust = robust(d, info.stage.next, info.next);
         let from = made_from(&[&(source_of(&info.stage, None)?, robust)], flags);
         let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
         Ok(xxh3::xxh3_128(format!("{from:x} {sets}").as_bytes()))
@@ -259,6 +261,7 @@ unsafe fn front<B: Backend>(
         let s = Arc::make_mut(&mut p.state);
         if parts.contains(P::VERTEX_INPUT_INTERFACE) {
             vertex_input(s, info)?;
+            s.robust_vertex_inputs = Robustness::of(d, info.next).vertex_inputs;
         }
         if parts.contains(P::PRE_RASTERIZATION_SHADERS) {
             pre_raster(s, info);

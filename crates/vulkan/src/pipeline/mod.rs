@@ -99,7 +99,7 @@ unsafe fn compute<B: Backend>(
     unsafe {
         let layout = maybe::<PipelineLayout<B>>(info.layout);
         let flags = flags_of(info.flags, info.next);
-        let robust = robust(d, info.stage.next) || robust(d, info.next);
+        let robust = robust(d, info.stage.next, info.next);
         let source = [(source_of(&info.stage, making.given.as_ref())?, robust)];
         let from = made_from(&[&source[0]], flags);
         capture(&mut making.captured, &[&source[0].0]);

@@ -181,15 +181,45 @@ impl Source<'_> {
     }
 }
 
-pub(super) unsafe fn robust<B: Backend>(d: &Device<B>, next: *const c_void) -> bool {
-    // SAFETY: the chain is the application's and valid.
-    let own: Option<&vk::PipelineRobustnessCreateInfo> =
-        unsafe { chain::find(next, vk::StructureType::PIPELINE_ROBUSTNESS_CREATE_INFO) };
-    let on = |b: vk::PipelineRobustnessBufferBehavior| {
-        b != vk::PipelineRobustnessBufferBehavior::DISABLED
-            && (b != vk::PipelineRobustnessBufferBehavior::DEVICE_DEFAULT || d.robust)
-    };
-    own.map_or(d.robust, |o| on(o.storage_buffers) || on(o.uniform_buffers) || on(o.vertex_inputs))
+/// Robust access that a chain of a pipeline or a stage asks for.
+pub(super) struct Robustness {
+    /// Accesses of buffers by shaders.
+    pub buffers: bool,
+    /// Fetches of vertex attributes.
+    pub vertex_inputs: bool,
+}
+
+impl Robustness {
+    /// The robust access of a chain; the device's where it says nothing.
+    ///
+    /// # Safety
+    /// The chain is valid.
+    pub unsafe fn of<B: Backend>(d: &Device<B>, next: *const c_void) -> Robustness {
+        // SAFETY: the chain is the application's and valid.
+        let own: Option<&vk::PipelineRobustnessCreateInfo> =
+            unsafe { chain::find(next, vk::StructureType::PIPELINE_ROBUSTNESS_CREATE_INFO) };
+        let on = |b: vk::PipelineRobustnessBufferBehavior| {
+            b != vk::PipelineRobustnessBufferBehavior::DISABLED
+                && (b != vk::PipelineRobustnessBufferBehavior::DEVICE_DEFAULT || d.robust)
+        };
+        Robustness {
+            buffers: own.map_or(d.robust, |o| on(o.storage_buffers) || on(o.uniform_buffers)),
+            vertex_inputs: own.map_or(d.robust, |o| on(o.vertex_inputs)),
+        }
+    }
+}
+
+/// Whether the buffers that a stage reads are robust: as the stage's chain or the pipeline's says.
+///
+/// # Safety
+/// The chains are valid.
+pub(super) unsafe fn robust<B: Backend>(
+    d: &Device<B>,
+    stage: *const c_void,
+    pipeline: *const c_void,
+) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { Robustness::of(d, stage).buffers || Robustness::of(d, pipeline).buffers }
 }
 
 pub(super) fn sets_of<B: Backend>(

@@ -53,6 +53,8 @@ pub fn find(name: &str) -> Option<&'static Command> {
 const UNLISTED: &[(&str, vk::Result)] = &[
     // source: VkImageDrmFormatModifierExplicitCreateInfoEXT
     ("vkCreateImage", vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT),
+    // source: VkDeviceQueueGlobalPriorityCreateInfo
+    ("vkCreateDevice", vk::Result::ERROR_NOT_PERMITTED),
 ];
 
 /// A code that a command may return: the given one, or else the nearest that is among the command's.
@@ -162,6 +164,7 @@ mod tests {
         let cases = [
             ("vkCreateGraphicsPipelines", R::ERROR_FEATURE_NOT_PRESENT, R::ERROR_UNKNOWN),
             ("vkCreateDevice", R::ERROR_FEATURE_NOT_PRESENT, R::ERROR_FEATURE_NOT_PRESENT),
+            ("vkCreateDevice", R::ERROR_NOT_PERMITTED, R::ERROR_NOT_PERMITTED),
             ("vkEndCommandBuffer", R::ERROR_FEATURE_NOT_PRESENT, R::ERROR_UNKNOWN),
             ("vkEndCommandBuffer", R::ERROR_OUT_OF_DEVICE_MEMORY, R::ERROR_OUT_OF_DEVICE_MEMORY),
             ("vkAllocateCommandBuffers", R::ERROR_TOO_MANY_OBJECTS, R::ERROR_OUT_OF_DEVICE_MEMORY),

@@ -172,6 +172,23 @@ fn direct() -> Vec<Case> {
         },
     );
     cases.push(case.robust());
+    // The device has no robust access, and of pipelines that are linked only the part with the vertex input does.
+    let about = "attributes past the end of their buffer, robust vertex inputs";
+    cases.push(numbers_with(
+        "past_the_end",
+        about,
+        None,
+        |s| s.robust_inputs = true,
+        |bench, pipeline, c| {
+            bench.gpu.require(ash::ext::pipeline_robustness::NAME)?;
+            let few = bench.gpu.buffer(&[9u32, 8, 7, 6, 5])?;
+            c.vertex_buffers(&[&few, &few]);
+            c.bind_graphics(pipeline);
+            // SAFETY: a pipeline and its vertex buffers are bound.
+            unsafe { bench.gpu.device.cmd_draw(c.handle, 11, 1, 0, 0) };
+            Ok(())
+        },
+    ));
     for (size, kind) in INDEX_TYPES {
         cases.push(numbers(
             &format!("offsets_{size}"),

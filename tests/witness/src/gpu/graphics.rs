@@ -46,6 +46,7 @@ impl Gpu {
         let has_objects = self.pipelines.get() == Pipelines::Objects
             && state.subpass.is_none()
             && state.sample_shading.is_none()
+            && !state.robust_inputs
             && !state.colors.contains(&vk::Format::UNDEFINED)
             && stages.iter().all(|s| both.contains(s.0));
         let (pipeline, objects) = match has_objects {
@@ -238,6 +239,12 @@ impl Gpu {
             .color_attachment_locations(&state.locations);
         if !state.locations.is_empty() {
             create = create.push_next(&mut locations);
+        }
+        let mut robust = vk::PipelineRobustnessCreateInfoEXT::default()
+            .vertex_inputs(vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2);
+        if state.robust_inputs {
+            // First in the chain, where libraries look for it.
+            create = create.push_next(&mut robust);
         }
         // SAFETY: everything that `create` points to outlives the call.
         unsafe { self.assemble(&create) }

@@ -124,6 +124,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::custom_border_color::NAME,
     ext::sampler_filter_minmax::NAME,
     ext::robustness2::NAME,
+    ext::pipeline_robustness::NAME,
     ext::host_image_copy::NAME,
     ext::image_drm_format_modifier::NAME,
     ext::image_2d_view_of_3d::NAME,
@@ -274,6 +275,7 @@ impl Gpu {
         let mut border = vk::PhysicalDeviceCustomBorderColorFeaturesEXT::default();
         let mut condition = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
         let mut robust2 = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
+        let mut pipeline_robust = vk::PhysicalDevicePipelineRobustnessFeaturesEXT::default();
         let mut host_copy = vk::PhysicalDeviceHostImageCopyFeaturesEXT::default();
         let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
         let mut seams = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default();
@@ -316,6 +318,7 @@ impl Gpu {
                     has(ext::custom_border_color::NAME) => border,
                     has(ext::conditional_rendering::NAME) => condition,
                     has(ext::robustness2::NAME) => robust2,
+                    has(ext::pipeline_robustness::NAME) => pipeline_robust,
                     has(ext::host_image_copy::NAME) => host_copy,
                     has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
                     has(ext::non_seamless_cube_map::NAME) => seams,

@@ -1,5 +1,7 @@
 //! Other ways to make the same pipeline: from four libraries, with all state dynamic, and as shader objects.
 
+use std::ffi::c_void;
+
 use ash::{ext, vk};
 
 use super::graphics::{sample_info, sample_places, unorm_bias};
@@ -230,7 +232,12 @@ impl Gpu {
         let mut libraries = [vk::Pipeline::null(); 4];
         for (to, (part, stages)) in libraries.iter_mut().zip(parts) {
             let mut info = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part);
-            info.p_next = create.p_next.cast_mut();
+            info.p_next = match part {
+                Part::VERTEX_INPUT_INTERFACE => create.p_next,
+                // SAFETY: as the caller says.
+                _ => unsafe { after_robustness(create.p_next) },
+            }
+            .cast_mut();
             let create = vk::GraphicsPipelineCreateInfo {
                 p_next: (&raw const info).cast(),
                 flags: create.flags | vk::PipelineCreateFlags::LIBRARY_KHR,
@@ -243,6 +250,19 @@ impl Gpu {
             *to = library;
         }
         Ok(libraries)
+    }
+}
+
+/// A chain without the robust access of vertex inputs, which may stand first in it.
+unsafe fn after_robustness(chain: *const c_void) -> *const c_void {
+    // SAFETY: the chain is valid, or null.
+    unsafe {
+        match chain.cast::<vk::BaseInStructure<'_>>().as_ref() {
+            Some(b) if b.s_type == vk::StructureType::PIPELINE_ROBUSTNESS_CREATE_INFO_EXT => {
+                b.p_next.cast()
+            }
+            _ => chain,
+        }
     }
 }
 

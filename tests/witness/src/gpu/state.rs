@@ -11,6 +11,8 @@ pub struct State {
     pub attributes: Vec<vk::VertexInputAttributeDescription>,
     /// Divisors of instanced bindings: binding and divisor.
     pub divisors: Vec<vk::VertexInputBindingDivisorDescriptionKHR>,
+    /// Attributes past the end of their buffers read zeros, whatever the device does.
+    pub robust_inputs: bool,
     pub topology: vk::PrimitiveTopology,
     pub restart: bool,
     pub patch_points: u32,
@@ -69,6 +71,7 @@ impl State {
             bindings: Vec::new(),
             attributes: Vec::new(),
             divisors: Vec::new(),
+            robust_inputs: false,
             topology: vk::PrimitiveTopology::TRIANGLE_LIST,
             restart: false,
             patch_points: 0,

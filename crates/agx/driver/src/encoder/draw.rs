@@ -218,6 +218,7 @@ pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
         multiview: s.view_mask != 0,
         negative_one_to_one: s.negative_one_to_one,
         results: Results::Store,
+        robust: s.robust_vertex_inputs,
     }
 }
 
