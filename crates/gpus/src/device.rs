@@ -16,6 +16,9 @@ use tepui_mali_kernel as mali;
 use crate::counts::Counting;
 use crate::{Feature, Gpu, Unsupported};
 
+/// Set to 1, compute launches of virtual AGX devices between two barriers run in reverse order, so that missing barriers show.
+pub const REORDER_VARIABLE: &str = "TEPUI_REORDER_LAUNCHES";
+
 /// Options of a virtual device.
 #[derive(Clone, Default)]
 pub struct DeviceOptions {
@@ -166,6 +169,7 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
             threads: options.threads,
             check: options.check || audit,
             audit,
+            reorder_launches: std::env::var_os(REORDER_VARIABLE).is_some_and(|v| v == "1"),
             coverage: options.coverage.as_deref().and_then(agx_coverage),
             ..Default::default()
         },

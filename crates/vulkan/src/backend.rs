@@ -14,6 +14,7 @@ use vulkanalia_sys as vk;
 use crate::cache::Programs;
 use crate::chain::Answers;
 use crate::command::CommandState;
+use crate::dependency::{Dependency, Ordering, Within};
 use crate::descriptor::{DescriptorType, SetLayout};
 use crate::error::Result;
 use crate::executable::Executable;
@@ -743,8 +744,9 @@ pub trait Encoder<B: Backend>: Sized {
     /// Dispatches.
     fn dispatch(&mut self, state: &mut CommandState<B>, dispatch: &Dispatch) -> Result<()>;
 
-    /// Orders what comes before and after.
-    fn barrier(&mut self) -> Result<()>;
+    /// Orders what comes before and after, as a barrier, waiting for events or a render pass asks. Inside of a rendering the encoder
+    /// may ask for a split of it; the runtime then calls this once more, between the two parts.
+    fn barrier(&mut self, dependency: &Dependency<B>, within: Within) -> Result<Ordering>;
 
     /// Copies bytes between buffers that do not overlap.
     fn copy_buffer(&mut self, from: u64, to: u64, size: u64) -> Result<()>;
@@ -840,6 +842,6 @@ pub trait Encoder<B: Backend>: Sized {
         flags: vk::QueryResultFlags,
     ) -> Result<()>;
 
-    /// Writes a word of an event.
-    fn write_event(&mut self, address: u64, value: u32) -> Result<()>;
+    /// Writes a word of an event when the first scope of a dependency is done.
+    fn write_event(&mut self, address: u64, value: u32, after: &Dependency<B>) -> Result<()>;
 }

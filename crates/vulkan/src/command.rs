@@ -12,6 +12,7 @@ use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Attachment, Backend, Condition, Draw, Drawn, Encoder, Rendering};
 use crate::debug::{self, Flags};
+use crate::dependency::{Dependency, Ordering, Within};
 use crate::descriptor::{Set, SetLayout};
 use crate::device::Device;
 use crate::entry;
@@ -663,8 +664,30 @@ impl<B: Backend> CommandBuffer<B> {
         };
         let stored = with(&|a| (a.store, a.resolve) = (vk::AttachmentStoreOp::STORE, None));
         self.encoder.end_rendering(&stored)?;
-        self.encoder.barrier()?;
+        self.order(&Dependency::on_attachments())?;
         Ok(Some(with(&|a| a.load = vk::AttachmentLoadOp::LOAD)))
+    }
+
+    /// Orders commands outside of renderings.
+    pub(crate) fn order(&mut self, dependency: &Dependency<B>) -> Result<()> {
+        // There is no rendering to split.
+        self.encoder.barrier(dependency, Within::CommandBuffer).map(|_| ())
+    }
+
+    /// Orders commands before and after.
+    pub fn barrier(&mut self, dependency: &Dependency<B>) -> Result<()> {
+        if self.state.rendering.is_none() {
+            return self.order(dependency);
+        }
+        let within = Within::Rendering { reads_targets: self.reads_own_targets() };
+        match self.encoder.barrier(dependency, within)? {
+            Ordering::Done => Ok(()),
+            Ordering::SplitRendering => {
+                let Some(rendering) = self.store_rendering()? else { return Ok(()) };
+                self.order(dependency)?;
+                self.begin_rendering(rendering)
+            }
+        }
     }
 
     /// Ends the rendering and resolves what it says.
@@ -674,7 +697,11 @@ impl<B: Backend> CommandBuffer<B> {
         let left = rendering.colours.iter().enumerate().filter(|(k, _)| resolved >> k & 1 == 0);
         let left = left.filter_map(|(_, a)| a.as_ref());
         let all = left.chain(&rendering.depth).chain(&rendering.stencil);
-        for (a, (to, mode)) in all.filter_map(|a| a.resolve.as_ref().map(|r| (a, r))) {
+        let resolves = all.filter_map(|a| a.resolve.as_ref().map(|r| (a, r)));
+        for (k, (a, (to, mode))) in resolves.enumerate() {
+            if k == 0 {
+                self.order(&Dependency::on_attachments())?;
+            }
             let aspect = match a {
                 a if rendering.depth.as_ref().is_some_and(|d| std::ptr::eq(d, a)) => {
                     vk::ImageAspectFlags::DEPTH

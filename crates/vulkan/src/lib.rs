@@ -27,6 +27,7 @@ pub mod cache;
 pub mod chain;
 pub mod command;
 pub mod debug;
+pub mod dependency;
 pub mod descriptor;
 pub mod device;
 pub mod entry;

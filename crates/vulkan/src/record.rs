@@ -7,7 +7,8 @@ use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Backend, Condition, Counts, Dispatch, Draw, Encoder};
 use crate::chain;
-use crate::command::{IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
+use crate::command::{CommandBuffer, IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
+use crate::dependency::Dependency;
 use crate::descriptor::{SetLayout, Template, Writer};
 use crate::entry;
 use crate::error::Result;
@@ -80,7 +81,7 @@ fn begin_pass<B: Backend>(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginI
     });
 }
 
-fn begin_subpass<B: Backend>(c: &mut crate::command::CommandBuffer<B>) -> Result<()> {
+fn begin_subpass<B: Backend>(c: &mut CommandBuffer<B>) -> Result<()> {
     let Some(p) = &c.pass else { return Ok(()) };
     // SAFETY: the render pass outlives the recording.
     let pass = unsafe { get::<RenderPass>(p.pass) };
@@ -92,10 +93,15 @@ fn begin_subpass<B: Backend>(c: &mut crate::command::CommandBuffer<B>) -> Result
         unsafe { pass.clear_of_resolved::<B>(p.subpass, &p.views, &p.clears, p.area, p.layers) };
     let late = pass.clears_of_views(p.subpass, &p.clears);
     let (rect, layer_count) = (p.area, rendering.layers);
+    // SAFETY: as above.
+    let before = unsafe { pass.dependency_before::<B>(p.subpass, &p.views) };
+    if !before.is_empty() {
+        c.order(&before)?;
+    }
     if let Some(clear) = resolved {
         c.begin_rendering(clear)?;
         c.end_rendering()?;
-        c.encoder.barrier()?;
+        c.order(&Dependency::on_attachments())?;
     }
     c.begin_rendering(rendering)?;
     let rect = vk::ClearRect { rect, base_array_layer: 0, layer_count };
@@ -113,7 +119,6 @@ fn next_subpass<B: Backend>(buffer: vk::CommandBuffer) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_end("vkCmdNextSubpass", |c| {
         c.end_rendering()?;
-        c.encoder.barrier()?;
         if let Some(p) = &mut c.pass {
             p.subpass += 1;
         }
@@ -125,8 +130,10 @@ fn end_pass<B: Backend>(buffer: vk::CommandBuffer) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_end("vkCmdEndRenderPass", |c| {
         c.end_rendering()?;
-        c.pass = None;
-        c.encoder.barrier()
+        let Some(p) = c.pass.take() else { return Ok(()) };
+        // SAFETY: the render pass and the views live while command buffers use them.
+        let after = unsafe { get::<RenderPass>(p.pass).dependency_after::<B>(&p.views) };
+        if after.is_empty() { Ok(()) } else { c.order(&after) }
     });
 }
 
@@ -229,16 +236,9 @@ fn dispatch<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, dispatch:
     unsafe { of::<B>(buffer) }.record(name, move |c| c.encoder.dispatch(&mut c.state, &dispatch));
 }
 
-fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, flags: vk::DependencyFlags) {
-    let feedback = flags.contains(vk::DependencyFlags::FEEDBACK_LOOP_EXT);
+fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, dependency: Dependency<B>) {
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record(name, move |c| match c.state.rendering {
-        // Colours that were drawn are read as an image.
-        Some(_) if feedback || c.reads_own_targets() => c.split_rendering(),
-        // Otherwise the tile orders accesses of fragments of one pixel.
-        Some(_) => Ok(()),
-        None => c.encoder.barrier(),
-    });
+    unsafe { of::<B>(buffer) }.record(name, move |c| c.barrier(&dependency));
 }
 
 fn bind_vertex<B: Backend>(
@@ -616,10 +616,7 @@ entry! {
 
     /// `vkCmdEndRendering`.
     fn vkCmdEndRendering<B: Backend>(buffer: vk::CommandBuffer) {
-        unsafe { of::<B>(buffer) }.record_end("vkCmdEndRendering", |c| {
-            c.end_rendering()?;
-            c.encoder.barrier()
-        });
+        unsafe { of::<B>(buffer) }.record_end("vkCmdEndRendering", CommandBuffer::end_rendering);
     }
 
     /// `vkCmdExecuteCommands`.
@@ -633,13 +630,16 @@ entry! {
     }
 
     /// `vkCmdPipelineBarrier`.
-    fn vkCmdPipelineBarrier<B: Backend>(buffer: vk::CommandBuffer, _src: vk::PipelineStageFlags, _dst: vk::PipelineStageFlags, flags: vk::DependencyFlags, _n: u32, _memory: *const vk::MemoryBarrier, _m: u32, _buffers: *const vk::BufferMemoryBarrier, _k: u32, _images: *const vk::ImageMemoryBarrier) {
-        barrier::<B>(buffer, "vkCmdPipelineBarrier", flags);
+    fn vkCmdPipelineBarrier<B: Backend>(buffer: vk::CommandBuffer, src: vk::PipelineStageFlags, dst: vk::PipelineStageFlags, flags: vk::DependencyFlags, n: u32, memory: *const vk::MemoryBarrier, m: u32, buffers: *const vk::BufferMemoryBarrier, k: u32, images: *const vk::ImageMemoryBarrier) {
+        let dependency = unsafe { Dependency::of_1((src, dst), flags, slice(memory, n), slice(buffers, m), slice(images, k)) };
+        barrier::<B>(buffer, "vkCmdPipelineBarrier", dependency);
     }
 
     /// `vkCmdPipelineBarrier2`.
     fn vkCmdPipelineBarrier2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::DependencyInfo) {
-        barrier::<B>(buffer, "vkCmdPipelineBarrier2", unsafe { (*info).dependency_flags });
+        let mut dependency = Dependency::default();
+        unsafe { dependency.add_2(&*info) };
+        barrier::<B>(buffer, "vkCmdPipelineBarrier2", dependency);
     }
 
     /// `vkCmdSetViewport`.

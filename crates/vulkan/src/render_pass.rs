@@ -10,6 +10,7 @@ use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Attachment, Backend, Rendering};
 use crate::chain;
+use crate::dependency::{Dependency, Scope};
 use crate::device::Device;
 use crate::entry;
 use crate::image::{ImageView, samples_of};
@@ -25,6 +26,32 @@ struct AttachmentInfo {
     store: vk::AttachmentStoreOp,
     stencil_load: vk::AttachmentLoadOp,
     stencil_store: vk::AttachmentStoreOp,
+    before: Layouts,
+    after: Layouts,
+}
+
+/// Layouts of an attachment: of its colours or depth, and of its stencil.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layouts {
+    main: vk::ImageLayout,
+    stencil: vk::ImageLayout,
+}
+
+impl Layouts {
+    /// Stencil has its own layout, if there is one.
+    fn new(main: vk::ImageLayout, stencil: Option<vk::ImageLayout>) -> Layouts {
+        Layouts { main, stencil: stencil.unwrap_or(main) }
+    }
+}
+
+/// A dependency between subpasses, or of one on commands outside.
+struct SubpassDependency {
+    from: u32,
+    to: u32,
+    source: Scope,
+    destination: Scope,
+    flags: vk::DependencyFlags,
+    view_offset: i32,
 }
 
 /// A subpass: numbers of attachments.
@@ -36,9 +63,15 @@ struct Subpass {
     depth_stencil: Option<u32>,
     depth_resolve: Option<(u32, vk::ResolveModeFlags, vk::ResolveModeFlags)>,
     view_mask: u32,
+    /// Attachments by number, with their layouts in the subpass.
+    layouts: Vec<(u32, Layouts)>,
 }
 
 impl Subpass {
+    fn layouts_of(&self, n: u32) -> Option<Layouts> {
+        self.layouts.iter().find(|l| l.0 == n).map(|l| l.1)
+    }
+
     fn uses(&self, n: u32) -> bool {
         let lists = [&self.colours, &self.resolves, &self.inputs];
         lists.iter().any(|l| l.contains(&Some(n)))
@@ -51,6 +84,7 @@ impl Subpass {
 pub struct RenderPass {
     attachments: Vec<AttachmentInfo>,
     subpasses: Vec<Subpass>,
+    dependencies: Vec<SubpassDependency>,
 }
 
 /// A framebuffer.
@@ -102,6 +136,120 @@ impl RenderPass {
     /// Subpasses.
     pub fn subpass_count(&self) -> u32 {
         self.subpasses.len() as u32
+    }
+
+    /// Layouts of an attachment before a subpass: those of the subpass that uses it last before, or the initial ones.
+    fn layouts_before(&self, subpass: usize, n: u32) -> (Layouts, bool) {
+        let last = self.subpasses[..subpass].iter().rev().find_map(|s| s.layouts_of(n));
+        (last.unwrap_or(self.attachments[n as usize].before), last.is_none())
+    }
+
+    /// Whether a dependency affects any view: one that is local to views needs a view in the source for one in the destination.
+    fn has_views(&self, d: &SubpassDependency) -> bool {
+        if !d.flags.contains(vk::DependencyFlags::VIEW_LOCAL) {
+            return true;
+        }
+        let (from, to) = (u64::from(self.view_mask(d.from)), u64::from(self.view_mask(d.to)));
+        // View v of the destination depends on view v + offset of the source.
+        let offset = d.view_offset.unsigned_abs().min(32);
+        let wanted = if d.view_offset >= 0 { to << offset } else { to >> offset };
+        to == 0 || from & wanted != 0
+    }
+
+    fn declared<B: Backend>(
+        &self,
+        wanted: impl Fn(&SubpassDependency) -> bool,
+    ) -> (Dependency<B>, bool) {
+        let mut all = Dependency::default();
+        let mut is_external = false;
+        for d in self.dependencies.iter().filter(|d| wanted(d) && self.has_views(d)) {
+            all.add_memory(d.source, d.destination);
+            all.flags |= d.flags;
+            is_external |= vk::SUBPASS_EXTERNAL == d.from || vk::SUBPASS_EXTERNAL == d.to;
+        }
+        (all, is_external)
+    }
+
+    /// Adds an attachment's transition.
+    ///
+    /// # Safety
+    /// The view is live and fits the render pass.
+    unsafe fn transition<B: Backend>(
+        &self,
+        to: &mut Dependency<B>,
+        n: u32,
+        views: &[vk::ImageView],
+        [old, new]: [Layouts; 2],
+    ) {
+        // SAFETY: as the caller says.
+        let view: &ImageView<B> = unsafe { get(views[n as usize]) };
+        let format = self.attachments[n as usize].format;
+        let layouts = [old.main, new.main];
+        if !has_depth(format) || !has_stencil(format) {
+            let layouts =
+                if format == vk::Format::S8_UINT { [old.stencil, new.stencil] } else { layouts };
+            return to.add_transition(&view.image, view.aspects, layouts);
+        }
+        to.add_transition(&view.image, vk::ImageAspectFlags::DEPTH, layouts);
+        let layouts = [old.stencil, new.stencil];
+        to.add_transition(&view.image, vk::ImageAspectFlags::STENCIL, layouts);
+    }
+
+    /// What a subpass depends on: earlier subpasses and commands before the render pass, with the transitions of its attachments.
+    ///
+    /// # Safety
+    /// Views are live and fit the render pass.
+    pub unsafe fn dependency_before<B: Backend>(
+        &self,
+        subpass: u32,
+        views: &[vk::ImageView],
+    ) -> Dependency<B> {
+        let Some(sub) = self.subpasses.get(subpass as usize) else { return Dependency::default() };
+        let (mut all, has_external) =
+            self.declared(|d: &SubpassDependency| d.to == subpass && d.from != subpass);
+        let changes = sub.layouts.iter().map(|&(n, layouts)| {
+            let (before, is_first) = self.layouts_before(subpass as usize, n);
+            (n, [before, layouts], is_first)
+        });
+        let changes: Vec<_> = changes.filter(|c| c.1[0] != c.1[1]).collect();
+        if !has_external && changes.iter().any(|c| c.2) {
+            all.add_implicit(true);
+        }
+        for (n, layouts, _) in changes {
+            // SAFETY: as the caller says.
+            unsafe { self.transition(&mut all, n, views, layouts) };
+        }
+        all
+    }
+
+    /// What commands after the render pass depend on, with the transitions of attachments to their final layouts.
+    ///
+    /// # Safety
+    /// Views are live and fit the render pass.
+    pub unsafe fn dependency_after<B: Backend>(&self, views: &[vk::ImageView]) -> Dependency<B> {
+        let (mut all, _) = self.declared(|d: &SubpassDependency| d.to == vk::SUBPASS_EXTERNAL);
+        let leaves = |n: u32| {
+            let last = self.subpasses.iter().rposition(|s| s.layouts_of(n).is_some())?;
+            Some((last as u32, self.subpasses[last].layouts_of(n)?))
+        };
+        let mut changes = Vec::new();
+        for (n, a) in self.attachments.iter().enumerate() {
+            let Some((last, layouts)) = leaves(n as u32) else { continue };
+            if layouts == a.after {
+                continue;
+            }
+            let is_declared =
+                |d: &SubpassDependency| d.from == last && d.to == vk::SUBPASS_EXTERNAL;
+            if !self.dependencies.iter().any(is_declared) {
+                all.add_implicit(false);
+            }
+            changes.push((n as u32, [layouts, a.after]));
+        }
+        for (n, layouts) in changes {
+            // SAFETY: as the caller says.
+            unsafe { self.transition(&mut all, n, views, layouts) };
+        }
+        all
     }
 
     /// Whether an input attachment of a subpass is one that the subpass renders to, too.
@@ -313,15 +461,23 @@ impl RenderPass {
     unsafe fn new(info: &vk::RenderPassCreateInfo2) -> RenderPass {
         // SAFETY: the structures are the application's and valid.
         unsafe {
-            let attachments =
-                slice(info.attachments, info.attachment_count).iter().map(|a| AttachmentInfo {
+            let attachments = slice(info.attachments, info.attachment_count).iter().map(|a| {
+                let stencil: Option<&vk::AttachmentDescriptionStencilLayout> =
+                    chain::find(a.next, vk::StructureType::ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
+                AttachmentInfo {
                     format: a.format,
                     samples: samples_of(a.samples),
                     load: a.load_op,
                     store: a.store_op,
                     stencil_load: a.stencil_load_op,
                     stencil_store: a.stencil_store_op,
-                });
+                    before: Layouts::new(
+                        a.initial_layout,
+                        stencil.map(|s| s.stencil_initial_layout),
+                    ),
+                    after: Layouts::new(a.final_layout, stencil.map(|s| s.stencil_final_layout)),
+                }
+            });
             let list = |p: *const vk::AttachmentReference2, n: u32| -> Vec<Option<u32>> {
                 slice(p, n).iter().map(|r| used(r.attachment)).collect()
             };
@@ -334,15 +490,23 @@ impl RenderPass {
                     let n = used(r.depth_stencil_resolve_attachment.as_ref()?.attachment)?;
                     Some((n, r.depth_resolve_mode, r.stencil_resolve_mode))
                 });
+                let colours = s.color_attachment_count.min(MAX_COLOURS as u32);
+                let depth_resolved = resolve.map(|r| r.depth_stencil_resolve_attachment);
+                let layouts = slice(s.color_attachments, colours)
+                    .iter()
+                    .chain(slice(s.resolve_attachments, colours))
+                    .chain(s.depth_stencil_attachment.as_ref())
+                    .chain(depth_resolved.and_then(|r| r.as_ref()))
+                    .chain(slice(s.input_attachments, s.input_attachment_count));
+                let layouts = layouts.filter_map(|r| {
+                    let stencil: Option<&vk::AttachmentReferenceStencilLayout> =
+                        chain::find(r.next, vk::StructureType::ATTACHMENT_REFERENCE_STENCIL_LAYOUT);
+                    let stencil = stencil.map(|s| s.stencil_layout);
+                    Some((used(r.attachment)?, Layouts::new(r.layout, stencil)))
+                });
                 Subpass {
-                    colours: list(
-                        s.color_attachments,
-                        s.color_attachment_count.min(MAX_COLOURS as u32),
-                    ),
-                    resolves: list(
-                        s.resolve_attachments,
-                        s.color_attachment_count.min(MAX_COLOURS as u32),
-                    ),
+                    colours: list(s.color_attachments, colours),
+                    resolves: list(s.resolve_attachments, colours),
                     inputs: list(s.input_attachments, s.input_attachment_count),
                     depth_stencil: s
                         .depth_stencil_attachment
@@ -350,9 +514,37 @@ impl RenderPass {
                         .and_then(|d| used(d.attachment)),
                     depth_resolve,
                     view_mask: s.view_mask,
+                    layouts: layouts.collect(),
                 }
             });
-            RenderPass { attachments: attachments.collect(), subpasses: subpasses.collect() }
+            let dependencies = slice(info.dependencies, info.dependency_count).iter().map(|d| {
+                // Stages and accesses of version 2 take the place of the structure's own.
+                let memory: Option<&vk::MemoryBarrier2> =
+                    chain::find(d.next, vk::StructureType::MEMORY_BARRIER_2);
+                let (source, destination) = match memory {
+                    Some(m) => (
+                        Scope::source(m.src_stage_mask, m.src_access_mask),
+                        Scope::destination(m.dst_stage_mask, m.dst_access_mask),
+                    ),
+                    None => (
+                        Scope::source_1(d.src_stage_mask, d.src_access_mask),
+                        Scope::destination_1(d.dst_stage_mask, d.dst_access_mask),
+                    ),
+                };
+                SubpassDependency {
+                    from: d.src_subpass,
+                    to: d.dst_subpass,
+                    source,
+                    destination,
+                    flags: d.dependency_flags,
+                    view_offset: d.view_offset,
+                }
+            });
+            RenderPass {
+                attachments: attachments.collect(),
+                subpasses: subpasses.collect(),
+                dependencies: dependencies.collect(),
+            }
         }
     }
 
@@ -371,21 +563,25 @@ impl RenderPass {
                     store: a.store_op,
                     stencil_load: a.stencil_load_op,
                     stencil_store: a.stencil_store_op,
+                    before: Layouts::new(a.initial_layout, None),
+                    after: Layouts::new(a.final_layout, None),
                 });
             let list = |p: *const vk::AttachmentReference, n: u32| -> Vec<Option<u32>> {
                 slice(p, n).iter().map(|r| used(r.attachment)).collect()
             };
             let subpasses =
                 slice(info.subpasses, info.subpass_count).iter().enumerate().map(|(k, s)| {
+                    let colours = s.color_attachment_count.min(MAX_COLOURS as u32);
+                    let layouts = slice(s.color_attachments, colours)
+                        .iter()
+                        .chain(slice(s.resolve_attachments, colours))
+                        .chain(s.depth_stencil_attachment.as_ref())
+                        .chain(slice(s.input_attachments, s.input_attachment_count));
+                    let layouts = layouts
+                        .filter_map(|r| Some((used(r.attachment)?, Layouts::new(r.layout, None))));
                     Subpass {
-                        colours: list(
-                            s.color_attachments,
-                            s.color_attachment_count.min(MAX_COLOURS as u32),
-                        ),
-                        resolves: list(
-                            s.resolve_attachments,
-                            s.color_attachment_count.min(MAX_COLOURS as u32),
-                        ),
+                        colours: list(s.color_attachments, colours),
+                        resolves: list(s.resolve_attachments, colours),
                         inputs: list(s.input_attachments, s.input_attachment_count),
                         depth_stencil: s
                             .depth_stencil_attachment
@@ -393,9 +589,24 @@ impl RenderPass {
                             .and_then(|d| used(d.attachment)),
                         depth_resolve: None,
                         view_mask: masks.get(k).copied().unwrap_or(0),
+                        layouts: layouts.collect(),
                     }
                 });
-            RenderPass { attachments: attachments.collect(), subpasses: subpasses.collect() }
+            let offsets = views.map_or(&[][..], |v| slice(v.view_offsets, v.dependency_count));
+            let dependencies = slice(info.dependencies, info.dependency_count).iter().enumerate();
+            let dependencies = dependencies.map(|(k, d)| SubpassDependency {
+                from: d.src_subpass,
+                to: d.dst_subpass,
+                source: Scope::source_1(d.src_stage_mask, d.src_access_mask),
+                destination: Scope::destination_1(d.dst_stage_mask, d.dst_access_mask),
+                flags: d.dependency_flags,
+                view_offset: offsets.get(k).copied().unwrap_or(0),
+            });
+            RenderPass {
+                attachments: attachments.collect(),
+                subpasses: subpasses.collect(),
+                dependencies: dependencies.collect(),
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::backend::{
     Attachment, Backend, Blit, BufferPixels, Encoder, ImageCopy, ImageRef, QueryInfo, Rendering,
 };
 use crate::command::{CommandBuffer, of};
+use crate::dependency::{Dependency, Scope};
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
@@ -566,33 +567,40 @@ entry! {
     }
 
     /// `vkCmdSetEvent`.
-    fn vkCmdSetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags) {
-        write_event::<B>(c, event, 1);
+    fn vkCmdSetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags) {
+        let after = Dependency::after(Scope::source_1(stages, vk::AccessFlags::empty()).stages);
+        write_event::<B>(c, event, 1, after);
     }
 
     /// `vkCmdSetEvent2`.
-    fn vkCmdSetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _info: *const vk::DependencyInfo) {
-        write_event::<B>(c, event, 1);
+    fn vkCmdSetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo) {
+        let mut after = Dependency::default();
+        unsafe { after.add_2(&*info) };
+        write_event::<B>(c, event, 1, after);
     }
 
     /// `vkCmdResetEvent`.
-    fn vkCmdResetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags) {
-        write_event::<B>(c, event, 0);
+    fn vkCmdResetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags) {
+        let after = Dependency::after(Scope::source_1(stages, vk::AccessFlags::empty()).stages);
+        write_event::<B>(c, event, 0, after);
     }
 
     /// `vkCmdResetEvent2`.
-    fn vkCmdResetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags2) {
-        write_event::<B>(c, event, 0);
+    fn vkCmdResetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags2) {
+        write_event::<B>(c, event, 0, Dependency::after(stages));
     }
 
     /// `vkCmdWaitEvents`: commands run in order, so those that set the events are done.
-    fn vkCmdWaitEvents<B: Backend>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, _src: vk::PipelineStageFlags, _dst: vk::PipelineStageFlags, _n: u32, _memory: *const vk::MemoryBarrier, _m: u32, _buffers: *const vk::BufferMemoryBarrier, _k: u32, _images: *const vk::ImageMemoryBarrier) {
-        wait_events::<B>(c);
+    fn vkCmdWaitEvents<B: Backend>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, src: vk::PipelineStageFlags, dst: vk::PipelineStageFlags, n: u32, memory: *const vk::MemoryBarrier, m: u32, buffers: *const vk::BufferMemoryBarrier, k: u32, images: *const vk::ImageMemoryBarrier) {
+        let none = vk::DependencyFlags::empty();
+        wait_events::<B>(c, unsafe { Dependency::of_1((src, dst), none, slice(memory, n), slice(buffers, m), slice(images, k)) });
     }
 
     /// `vkCmdWaitEvents2`.
-    fn vkCmdWaitEvents2<B: Backend>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, _infos: *const vk::DependencyInfo) {
-        wait_events::<B>(c);
+    fn vkCmdWaitEvents2<B: Backend>(c: vk::CommandBuffer, count: u32, _events: *const vk::Event, infos: *const vk::DependencyInfo) {
+        let mut dependency = Dependency::default();
+        unsafe { slice(infos, count).iter().for_each(|info| dependency.add_2(info)) };
+        wait_events::<B>(c, dependency);
     }
 }
 
@@ -622,18 +630,20 @@ unsafe fn timestamp<B: Backend>(
     Ok(())
 }
 
-fn write_event<B: Backend>(c: vk::CommandBuffer, event: vk::Event, value: u32) {
+fn write_event<B: Backend>(
+    c: vk::CommandBuffer,
+    event: vk::Event,
+    value: u32,
+    after: Dependency<B>,
+) {
     // SAFETY: the handles are the entry point's.
     unsafe {
         let address = get::<Event<B>>(event).address();
-        of::<B>(c).record("vkCmdSetEvent", move |c| c.encoder.write_event(address, value));
+        of::<B>(c).record("vkCmdSetEvent", move |c| c.encoder.write_event(address, value, &after));
     }
 }
 
-fn wait_events<B: Backend>(c: vk::CommandBuffer) {
+fn wait_events<B: Backend>(c: vk::CommandBuffer, dependency: Dependency<B>) {
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(c) }.record("vkCmdWaitEvents", |c| match c.state.rendering {
-        Some(_) => Ok(()),
-        None => c.encoder.barrier(),
-    });
+    unsafe { of::<B>(c) }.record("vkCmdWaitEvents", move |c| c.barrier(&dependency));
 }

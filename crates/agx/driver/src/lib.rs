@@ -364,7 +364,17 @@ impl Backend for Agx {
             c.commands(&mut bytes, &mut counts);
         }
         if debug::flags().contains(Flags::SUBMIT) {
-            eprintln!("tepui: {} renders, {} compute streams", counts[0], counts[1]);
+            let sum = |of: fn(encoder::LaunchCounts) -> u32| -> u32 {
+                commands.iter().map(|c| of(c.launch_counts())).sum()
+            };
+            eprintln!(
+                "tepui: {} renders, {} compute streams, {} launches, {} barriers, {} splits",
+                counts[0],
+                counts[1],
+                sum(|c| c.launches),
+                sum(|c| c.barriers),
+                sum(|c| c.splits)
+            );
         }
         encoder::submit(device, waits, &bytes, counts, signals)
     }

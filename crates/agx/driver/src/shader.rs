@@ -456,6 +456,8 @@ pub struct Shader {
     pub passes_primitive: bool,
     /// The shader asks for the number of the primitive.
     pub reads_primitive: bool,
+    /// Writes memory that others see.
+    pub writes_memory: bool,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
 }
@@ -610,6 +612,7 @@ impl Shader {
         let passes_primitive = ir.info.stage == Stage::Vertex && pull::passes_primitive(&ir);
         let number = Attrs::Builtin(Builtin::PrimitiveId);
         let reads_primitive = ir.any(|s, _, i| s.insts[i].attrs == number);
+        let writes_memory = tepui_agx_compiler::abi::effects::writes_memory(&ir);
         let mains = Mains::default();
         let reads_attachments = ir.resources.values().any(|r| r.kind == ResKind::InputAttachment);
         let shader = Shader {
@@ -629,6 +632,7 @@ impl Shader {
             indexes_attributes,
             passes_primitive,
             reads_primitive,
+            writes_memory,
             inputs,
         };
         if shader.ir.info.stage == Stage::Compute {

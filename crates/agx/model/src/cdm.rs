@@ -14,20 +14,28 @@ use crate::{Gpu, pipeline};
 const LAUNCH_COST: u64 = 1024;
 /// Threads of a workgroup. source: Apple's Metal feature set tables.
 const MAX_WORKGROUP_THREADS: u64 = 1024;
+/// Maximum number of launches that wait for a barrier when launches are reordered.
+const MAX_WAITING: usize = 1 << 12;
 
 /// Runs a compute command to its end.
 pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
     let mut stream = Stream::new(vm, Unit::Cdm, job.registers.ctrl_stream_base);
     let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
     let mut stats = JobStats::default();
+    let mut waiting = Vec::new();
     for block in 0..BLOCK_BUDGET {
         if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
             return Err(stream.place(JobFault::endless(Unit::Cdm)));
         }
         match stream.block_type()? {
             0 => {
-                let size = launch(gpu, &stream, job, &programs, &mut stats)
-                    .map_err(|fault| stream.place(fault))?;
+                let (launch, size) = Launch::at(gpu, &stream)?;
+                stats.launches += 1;
+                if gpu.options.reorder_launches && waiting.len() < MAX_WAITING {
+                    waiting.push((launch, Stream::new(vm, Unit::Cdm, stream.at)));
+                } else {
+                    launch.run(gpu, &stream, job, &programs, &mut stats)?;
+                }
                 stream.skip(size);
             }
             1 => {
@@ -36,11 +44,15 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
                 stream.link(link.target, size)?;
             }
             2 => {
+                run_waiting(&mut waiting, gpu, job, &programs, &mut stats)?;
                 stats.report(&programs.unread());
                 return Ok(stats);
             }
             // Dispatches run one after the other here, and all memory is coherent.
-            3 => stream.skip(cdm::Barrier::INFO.size_bytes as u64),
+            3 => {
+                run_waiting(&mut waiting, gpu, job, &programs, &mut stats)?;
+                stream.skip(cdm::Barrier::INFO.size_bytes as u64);
+            }
             4 => stream.pop()?,
             other => return Err(stream.fault(format!("block type {other} is unknown"))),
         }
@@ -48,77 +60,117 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     Err(stream.fault("the control stream does not end"))
 }
 
-/// Executes the launch block at the stream's position; returns its size in bytes.
-fn launch(
+/// Runs launches between two barriers, the last one first.
+fn run_waiting(
+    waiting: &mut Vec<(Launch, Stream<'_>)>,
     gpu: &Gpu,
-    stream: &Stream<'_>,
     job: &ComputeJob,
     programs: &Programs<'_>,
     stats: &mut JobStats,
-) -> Result<u64, JobFault> {
-    let word0: cdm::LaunchWord0 = stream.packet(0)?;
-    let word1: cdm::LaunchWord1 = stream.packet(4)?;
-    let mut offset = 8;
-    if gpu.options.wide_launch {
-        let _: cdm::UnkG14x = stream.packet(offset)?;
-        offset += cdm::UnkG14x::INFO.size_bytes as u64;
+) -> Result<(), JobFault> {
+    while let Some((launch, stream)) = waiting.pop() {
+        launch.run(gpu, &stream, job, programs, stats)?;
     }
-    let global_size = |offset| -> Result<[u32; 3], JobFault> {
-        let size: cdm::GlobalSize = stream.packet(offset)?;
-        Ok([size.x, size.y, size.z])
-    };
-    let local_size = |offset| -> Result<[u32; 3], JobFault> {
-        let size: cdm::LocalSize = stream.packet(offset)?;
-        Ok([size.x, size.y, size.z])
-    };
-    let indirect = |offset| -> Result<u64, JobFault> {
-        let indirect: cdm::Indirect = stream.packet(offset)?;
-        Ok(indirect.address)
-    };
-    let grid = match word0.mode {
-        cdm::Mode::Direct => {
-            let grid = Grid { global: global_size(offset)?, local: local_size(offset + 12)? };
-            offset += 24;
-            grid
+    Ok(())
+}
+
+/// Size of a launch.
+enum Size {
+    /// In the stream.
+    Direct(Grid),
+    /// Workgroups in memory; threads of one.
+    Groups(u64, [u32; 3]),
+    /// Threads and threads of a workgroup in memory.
+    Threads(u64),
+}
+
+/// A launch block.
+struct Launch {
+    word0: cdm::LaunchWord0,
+    word1: cdm::LaunchWord1,
+    size: Size,
+}
+
+impl Launch {
+    /// The block at a stream's position, and its size in bytes.
+    fn at(gpu: &Gpu, stream: &Stream<'_>) -> Result<(Launch, u64), JobFault> {
+        let word0: cdm::LaunchWord0 = stream.packet(0)?;
+        let word1: cdm::LaunchWord1 = stream.packet(4)?;
+        let mut offset = 8;
+        if gpu.options.wide_launch {
+            let _: cdm::UnkG14x = stream.packet(offset)?;
+            offset += cdm::UnkG14x::INFO.size_bytes as u64;
         }
-        cdm::Mode::IndirectGlobal => {
+        let global_size = |offset| -> Result<[u32; 3], JobFault> {
+            let size: cdm::GlobalSize = stream.packet(offset)?;
+            Ok([size.x, size.y, size.z])
+        };
+        let local_size = |offset| -> Result<[u32; 3], JobFault> {
+            let size: cdm::LocalSize = stream.packet(offset)?;
+            Ok([size.x, size.y, size.z])
+        };
+        let indirect = |offset| -> Result<u64, JobFault> {
+            let indirect: cdm::Indirect = stream.packet(offset)?;
+            Ok(indirect.address)
+        };
+        let (size, bytes) = match word0.mode {
+            cdm::Mode::Direct => {
+                let grid = Grid { global: global_size(offset)?, local: local_size(offset + 12)? };
+                (Size::Direct(grid), 24)
+            }
             // Unlike in the stream, the size in memory counts workgroups: Honeykrisp points it at
             // the API's own arguments of an indirect dispatch. source: Mesa's hk_cmd_dispatch.c
-            let groups = stream.words::<3>(indirect(offset)?)?;
-            let local = local_size(offset + 8)?;
-            let global = std::array::from_fn(|a| groups[a].saturating_mul(local[a]));
-            let grid = Grid { global, local };
-            offset += 20;
-            grid
-        }
-        cdm::Mode::IndirectLocal => {
-            let [x, y, z, lx, ly, lz] = stream.words::<6>(indirect(offset)?)?;
-            offset += 8;
-            Grid { global: [x, y, z], local: [lx, ly, lz] }
-        }
-    };
-    stats.launches += 1;
-    if grid.global.contains(&0) {
-        return Ok(offset);
+            cdm::Mode::IndirectGlobal => {
+                (Size::Groups(indirect(offset)?, local_size(offset + 8)?), 20)
+            }
+            cdm::Mode::IndirectLocal => (Size::Threads(indirect(offset)?), 8),
+        };
+        Ok((Launch { word0, word1, size }, offset + bytes))
     }
-    let threads = grid.local.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
-    if threads == 0 || threads > MAX_WORKGROUP_THREADS {
-        return Err(stream.fault(format!(
-            "a workgroup of {} × {} × {} threads; it must have 1 to {MAX_WORKGROUP_THREADS}",
-            grid.local[0], grid.local[1], grid.local[2]
-        )));
+
+    /// Executes it; `stream` stands at the block.
+    fn run(
+        &self,
+        gpu: &Gpu,
+        stream: &Stream<'_>,
+        job: &ComputeJob,
+        programs: &Programs<'_>,
+        stats: &mut JobStats,
+    ) -> Result<(), JobFault> {
+        let grid = match self.size {
+            Size::Direct(grid) => grid,
+            Size::Groups(at, local) => {
+                let groups = stream.words::<3>(at)?;
+                let global = std::array::from_fn(|a| groups[a].saturating_mul(local[a]));
+                Grid { global, local }
+            }
+            Size::Threads(at) => {
+                let [x, y, z, lx, ly, lz] = stream.words::<6>(at)?;
+                Grid { global: [x, y, z], local: [lx, ly, lz] }
+            }
+        };
+        if grid.global.contains(&0) {
+            return Ok(());
+        }
+        let threads = grid.local.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
+        if threads == 0 || threads > MAX_WORKGROUP_THREADS {
+            return Err(stream.fault(format!(
+                "a workgroup of {} × {} × {} threads; it must have 1 to {MAX_WORKGROUP_THREADS}",
+                grid.local[0], grid.local[1], grid.local[2]
+            )));
+        }
+        let pipeline = pipeline::Pipeline {
+            vm: stream.vm,
+            usc_exec_base: job.usc_exec_base,
+            address: self.word1.pipeline,
+            samplers: self.word0.sampler_state_register_count,
+            sampler_heap: (job.registers.sampler_heap, job.registers.sampler_count),
+            helper: job.registers.helper,
+        };
+        let launch = pipeline.load(programs);
+        let run = launch.and_then(|launch| gpu.dispatch(stream.vm, launch, grid, stats));
+        run.map_err(|fault| stream.place(fault))
     }
-    let pipeline = pipeline::Pipeline {
-        vm: stream.vm,
-        usc_exec_base: job.usc_exec_base,
-        address: word1.pipeline,
-        samplers: word0.sampler_state_register_count,
-        sampler_heap: (job.registers.sampler_heap, job.registers.sampler_count),
-        helper: job.registers.helper,
-    };
-    let launch = pipeline.load(programs)?;
-    gpu.dispatch(stream.vm, launch, grid, stats)?;
-    Ok(offset)
 }
 
 #[cfg(test)]

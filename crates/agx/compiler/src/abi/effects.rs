@@ -41,7 +41,7 @@ pub fn run(s: &mut Shader) -> bool {
 }
 
 /// Whether a shader writes memory that others see.
-pub(crate) fn writes_memory(s: &Shader) -> bool {
+pub fn writes_memory(s: &Shader) -> bool {
     s.any(|s, _, i| is_write(s.insts[i].op))
 }
 

@@ -200,6 +200,6 @@ impl Encoder {
             to_tiled: to.tiled,
         };
         let row = texels(image, addresses, plane, from.layers.mip_level)?;
-        self.run(p, &words, &[row], extent)
+        self.run_unordered(p, &words, &[row], extent)
     }
 }

@@ -13,7 +13,8 @@ use super::{Bindings, Encoder, put};
 use crate::shader::Variant;
 
 impl Encoder {
-    /// Appends a dispatch of a program.
+    /// Appends a dispatch of a program, which runs at the same time as other launches unless a dependency or [`Encoder::order`] says
+    /// otherwise. `writes` says whether it may write memory.
     ///
     /// # Errors
     /// When there is no memory.
@@ -23,19 +24,37 @@ impl Encoder {
         bindings: &Bindings,
         push: &[u8; MAX_PUSH],
         dispatch: &Dispatch,
+        writes: bool,
     ) -> Result<()> {
         if matches!(dispatch, Dispatch::Direct(_, groups) if groups.contains(&0)) {
             return Ok(());
         }
-        self.launch_with(v, bindings, push, dispatch, &|_| None, &|_| None)
+        self.before_launch(writes)?;
+        self.append_launch(v, bindings, push, dispatch, &|_| None, &|_| None)
     }
 
-    /// Appends a dispatch: `own` supplies its values besides its size and the view, `from_memory` the
-    /// addresses of words that the GPU writes.
+    /// Appends a dispatch of a sequence of the driver's own, after all launches before and before all later ones: `own` supplies its
+    /// values besides its size and the view, `from_memory` the addresses of words that the GPU writes.
     ///
     /// # Errors
     /// When there is no memory.
     pub(super) fn launch_with(
+        &mut self,
+        v: &Arc<Variant>,
+        bindings: &Bindings,
+        push: &[u8; MAX_PUSH],
+        dispatch: &Dispatch,
+        own: &dyn Fn(Source) -> Option<Halves>,
+        from_memory: &dyn Fn(Source) -> Option<u64>,
+    ) -> Result<()> {
+        self.order();
+        self.before_launch(true)?;
+        self.append_launch(v, bindings, push, dispatch, own, from_memory)?;
+        self.order();
+        Ok(())
+    }
+
+    fn append_launch(
         &mut self,
         v: &Arc<Variant>,
         bindings: &Bindings,
@@ -112,37 +131,8 @@ impl Encoder {
         }
         let [x, y, z] = local;
         put!(self.stream, cdm::LocalSize { x, y, z });
-        self.compute_barrier()?;
         self.stream_scratch = self.stream_scratch.max(v.scratch);
         self.keep.push(v.clone());
-        Ok(())
-    }
-
-    /// Makes what was dispatched visible to what follows.
-    pub(super) fn compute_barrier(&mut self) -> Result<()> {
-        // Bits 0 to 19 but 12 and 14 to 17, as Mesa sets them after each launch. source:
-        // hk_cmd_dispatch.c, cdm_barrier
-        put!(
-            self.stream,
-            cdm::Barrier {
-                unk_0: true,
-                unk_1: true,
-                unk_2: true,
-                usc_cache_inval: true,
-                unk_4: true,
-                unk_5: true,
-                unk_6: true,
-                unk_7: true,
-                unk_8: true,
-                unk_9: true,
-                unk_10: true,
-                unk_11: true,
-                unk_13: true,
-                unk_18: true,
-                unk_19: true,
-                ..cdm::Barrier::default()
-            }
-        );
         Ok(())
     }
 }

@@ -738,7 +738,9 @@ impl Encoder {
         self.heap = Some((address, bytes));
         if !self.heap_open {
             // The number of bytes in use.
+            self.order();
             self.fill_buffer(address, 4, HEAP_HEAD_B)?;
+            self.order();
             self.heap_open = true;
         }
         Ok((address, bytes))

@@ -29,6 +29,7 @@ impl Encoder {
     pub(super) fn begin_capture(&mut self, counters: &Counters) -> Result<()> {
         let offsets = self.upload(&[0; 16], 16)?.address;
         self.feedback = offsets;
+        self.order();
         for (k, &counter) in counters.iter().enumerate() {
             let to = offsets + 4 * k as u64;
             // Without a counter, the word is cleared here too: the commands may run again.
@@ -37,14 +38,17 @@ impl Encoder {
                 from => self.copy_buffer(from, to, 4)?,
             }
         }
+        self.order();
         Ok(())
     }
 
     pub(super) fn end_capture(&mut self, counters: &Counters) -> Result<()> {
         let offsets = std::mem::take(&mut self.feedback);
+        self.order();
         for (k, &counter) in counters.iter().enumerate().filter(|c| *c.1 != 0) {
             self.copy_buffer(offsets + 4 * k as u64, counter, 4)?;
         }
+        self.order();
         Ok(())
     }
 

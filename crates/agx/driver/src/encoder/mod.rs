@@ -8,6 +8,7 @@ mod compute;
 mod draw;
 mod expand;
 mod feedback;
+mod order;
 mod pieces;
 mod record;
 mod statistics;
@@ -33,6 +34,8 @@ use crate::scratch::Scratch;
 use crate::shader::{FromSet, Linking, Shader, Variant};
 
 pub use draw::{Render, shades_samples};
+pub use order::Counts as LaunchCounts;
+use order::LaunchOrder;
 pub use values::Bindings;
 
 /// Upload memory: chunks that are filled from their start on.
@@ -89,6 +92,8 @@ pub struct Encoder {
     pub work: Vec<Work>,
     /// Dispatches of the compute stream that is open.
     stream: Vec<u8>,
+    /// Order of its launches.
+    order: LaunchOrder,
     /// Bytes of scratch memory that threads of the open stream need.
     stream_scratch: u32,
     /// The render that is open.
@@ -186,6 +191,7 @@ impl Encoder {
             arena: Arena::default(),
             work: Vec::new(),
             stream: Vec::new(),
+            order: LaunchOrder::default(),
             stream_scratch: 0,
             render: None,
             driver: [0; 64],
@@ -219,6 +225,7 @@ impl Encoder {
         self.arena.used = 0;
         self.work.clear();
         self.stream.clear();
+        self.order.clear();
         self.stream_scratch = 0;
         self.render = None;
         self.scratch.clear();
@@ -262,6 +269,7 @@ impl Encoder {
         if self.stream.is_empty() && ts == Timestamps::default() {
             return Ok(());
         }
+        self.end_launches()?;
         put!(self.stream, tepui_agx_packets::cdm::StreamTerminate {});
         let stream = std::mem::take(&mut self.stream);
         let at = self.upload(&stream, 64)?;
@@ -285,6 +293,11 @@ impl Encoder {
     fn timestamp(&mut self, handle: u32, offset: u32) -> Result<()> {
         let end = Timestamp { handle, offset };
         self.end_compute(Timestamps { start: Timestamp::default(), end })
+    }
+
+    /// Numbers of launches, barriers and split renderings.
+    pub fn launch_counts(&self) -> LaunchCounts {
+        self.order.counts
     }
 
     /// The bytes of all commands, as the kernel takes them.

@@ -12,6 +12,7 @@ use tepui_vulkan::backend::{
     ImageCopy, ImageRef, Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
+use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::state::{GraphicsState, Stencil};
@@ -119,8 +120,22 @@ impl Side {
 }
 
 impl Encoder {
-    /// Runs a program of the driver's own with words and rows of descriptors.
+    /// Runs a program of the driver's own after all launches before and before all later ones, with words and rows of descriptors.
     pub(super) fn run(
+        &mut self,
+        p: Program,
+        words: &[u32],
+        rows: &[Row],
+        threads: [u32; 3],
+    ) -> Result<()> {
+        self.order();
+        self.run_unordered(p, words, rows, threads)?;
+        self.order();
+        Ok(())
+    }
+
+    /// Runs a program of the driver's own that does what a command of the application says: the application orders it.
+    pub(super) fn run_unordered(
         &mut self,
         p: Program,
         words: &[u32],
@@ -134,7 +149,7 @@ impl Encoder {
             bindings.addresses[0] = self.upload(rows.as_flattened(), 64)?.address;
         }
         let groups = [0, 1, 2].map(|k| threads[k].div_ceil(v.workgroup[k]));
-        self.launch(&v, &bindings, &[0; MAX_PUSH], &Dispatch::Direct([0; 3], groups))
+        self.launch(&v, &bindings, &[0; MAX_PUSH], &Dispatch::Direct([0; 3], groups), true)
     }
 
     /// A copy of indirect draws in which only the first ones, by a count in memory, have instances.
@@ -232,7 +247,7 @@ impl Encoder {
             from_tiled: from.tiled,
             to_tiled: to.tiled,
         };
-        self.run(p, &words, &[], extent)
+        self.run_unordered(p, &words, &[], extent)
     }
 
     /// The tile of a rendering.
@@ -757,12 +772,13 @@ impl Record<Agx> for Encoder {
 
     fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8> {
         let to = self.arena.take(&self.device, size, 16)?;
+        self.order();
         self.copy_buffer(address, to.address, size)?;
         Ok(to.host)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {
-        let Some(shader) = &state.compute else {
+        let Some(shader) = state.compute.clone() else {
             return Err(Error::unsupported("a dispatch without a pipeline"));
         };
         let v = shader.compute()?;
@@ -773,18 +789,19 @@ impl Record<Agx> for Encoder {
         let bindings = self.compute_bindings.clone();
         let dispatch = self.conditional_dispatch(state.condition, *dispatch)?;
         self.count_dispatch(&dispatch, v.workgroup.iter().product())?;
-        self.launch(&v, &bindings, &state.push, &dispatch)
+        let writes = shader.writes_memory;
+        self.launch(&v, &bindings, &state.push, &dispatch, writes)
     }
 
-    fn barrier(&mut self) -> Result<()> {
-        // Each dispatch has a barrier after it, and commands wait for earlier ones.
-        Ok(())
+    fn barrier(&mut self, dependency: &Dependency<Agx>, within: Within) -> Result<Ordering> {
+        Ok(self.depend(dependency, within))
     }
 
     /// The units that read arguments fault where a sparse buffer has no memory; programs read zeros.
     fn copy_arguments(&mut self, address: u64, size: u64) -> Result<u64> {
         let to = self.room(size)?;
         self.copy_buffer(address, to, size)?;
+        self.order();
         Ok(to)
     }
 
@@ -815,7 +832,7 @@ impl Record<Agx> for Encoder {
     fn fill_buffer(&mut self, address: u64, size: u64, word: u32) -> Result<()> {
         let [a, b] = split(address);
         let count = (size / 4) as u32;
-        self.run(Program::Fill, &[a, b, count, word], &[], [count, 1, 1])
+        self.run_unordered(Program::Fill, &[a, b, count, word], &[], [count, 1, 1])
     }
 
     fn update_buffer(&mut self, address: u64, data: &[u8]) -> Result<()> {
@@ -940,7 +957,7 @@ impl Record<Agx> for Encoder {
                 overwritten: true,
             };
             self.open(&to.image, to.addresses, b.plane, &area)?;
-            self.run(
+            self.run_unordered(
                 Program::Resolve { kind, samples: from.info.samples as u8, how },
                 &words,
                 &rows,
@@ -1048,7 +1065,8 @@ impl Record<Agx> for Encoder {
         self.copy_results(pool, first, count, address, stride, flags)
     }
 
-    fn write_event(&mut self, address: u64, value: u32) -> Result<()> {
+    fn write_event(&mut self, address: u64, value: u32, _after: &Dependency<Agx>) -> Result<()> {
+        // After everything: words that the application waits for are rarer than barriers.
         self.write_word(address, value)
     }
 }
@@ -1097,8 +1115,12 @@ impl Encoder {
     }
 
     fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
+        // Commands of a query run one after the other.
+        self.order();
         self.fill_buffer(pool.result_address(first), 8 * u64::from(pool.values() * count), 0)?;
-        self.fill_buffer(pool.ready_address(first), 8 * u64::from(count), 0)
+        self.fill_buffer(pool.ready_address(first), 8 * u64::from(count), 0)?;
+        self.order();
+        Ok(())
     }
 
     fn timestamp_query(&mut self, pool: &Queries, query: u32) -> Result<()> {
@@ -1241,7 +1263,7 @@ impl Encoder {
             overwritten: true,
         };
         self.open(to, to_at, b.plane, &area)?;
-        self.run(Program::Blit { kind, deep }, &words, &[first, second], threads)
+        self.run_unordered(Program::Blit { kind, deep }, &words, &[first, second], threads)
     }
 }
 
